@@ -1,0 +1,462 @@
+package timingwheel
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The tests of this file are to kill these mutations of ring.go. Each was
+// applied by hand and seen to fail.
+//
+//	M1  moveTask compares slot numbers (go-zero's rule) instead of distances
+//	M2  link counts circle as wait/n instead of (wait-1)/n
+//	M3  a due tick in the past is not raised to the next tick (max in Set)
+//	M4  diff is not reset when a task is moved on (visit, last repair)
+//	M5  unlink does not fix the head of the slot (the index of relocation)
+//	M6  Remove leaves the task live, or forgets it by number and not by state
+//	M7  Advance skips ticks on catch-up (jumps to the target)
+//	M8  the list is scanned while new tasks are appended to it
+//	M9  circle is not counted down, or diff is applied before circle
+//	M10 a taken-over tombstone stays removed, or one outlives a revolution
+//	M11 a move to the very next visit (wait == dist) relinks the task
+//	M12 an occupied bit is not cleared, not set, or not found (small rings)
+//
+// Rounding up to ticks is the caller's: see the tests of the cache.
+
+// model is the naive wheel: every task with the tick at which it is due.
+type model struct {
+	now int64
+	due map[uint32]int64
+}
+
+func (m *model) set(i uint32, due int64) { m.due[i] = max(due, m.now+1) }
+
+// advance returns the tasks due up to a tick, in order of their ticks.
+func (m *model) advance(to int64) [][]uint32 {
+	var fired [][]uint32
+	for m.now < to {
+		m.now++
+		var at []uint32
+		for i, due := range m.due {
+			if due == m.now {
+				at = append(at, i)
+				delete(m.due, i)
+			}
+		}
+		slices.Sort(at)
+		fired = append(fired, at)
+	}
+	return fired
+}
+
+// advance is the same for a ring, visiting at most budget tasks per call.
+func advance(r *Ring, to int64, budget int) [][]uint32 {
+	fired := make([][]uint32, max(0, to-r.Now()))
+	start := r.Now()
+	for !r.Advance(to, budget, func(i uint32) int64 {
+		k := r.Now() - start - 1
+		fired[k] = append(fired[k], i)
+		return 0
+	}) {
+	}
+	for _, at := range fired {
+		slices.Sort(at)
+	}
+	return fired
+}
+
+// check verifies what must hold of a ring between any two calls.
+func check(r *Ring) error {
+	n := int64(len(r.slots))
+	seen := map[uint32]bool{}
+	live, removed := 0, 0
+	list := func(head uint32, dist int64) error {
+		prev := uint32(none)
+		for i := head; i != none; prev, i = i, r.tasks[i].next {
+			t := &r.tasks[i]
+			switch {
+			case seen[i]:
+				return fmt.Errorf("task %d is in two lists", i)
+			case t.prev != prev:
+				return fmt.Errorf("task %d: prev is %d, want %d", i, t.prev, prev)
+			case t.at&linked == 0:
+				return fmt.Errorf("task %d is in a list and not marked so", i)
+			case r.dist(t) != dist:
+				return fmt.Errorf("task %d: distance %d in a list at distance %d", i, r.dist(t), dist)
+			case t.diff != tombstone && int64(t.diff) >= n:
+				return fmt.Errorf("task %d: diff %d of %d", i, t.diff, n)
+			}
+			seen[i] = true
+			if t.diff == tombstone {
+				removed++
+			} else {
+				live++
+			}
+		}
+		return nil
+	}
+	if err := list(r.scan, 0); err != nil {
+		return err
+	}
+	for d := int64(1); d <= n; d++ {
+		p := r.slot(r.now + d)
+		if err := list(r.slots[p], d); err != nil {
+			return err
+		}
+		if got, want := r.occupied[p/64]>>(p%64)&1 == 1, r.slots[p] != none; got != want {
+			return fmt.Errorf("slot %d: occupied %v, want %v", p, got, want)
+		}
+	}
+	for i := range r.tasks {
+		if !seen[uint32(i)] && r.tasks[i] != (task{}) {
+			return fmt.Errorf("task %d is in no list and not zero: %+v", i, r.tasks[i])
+		}
+	}
+	if live != r.live || removed != r.removed {
+		return fmt.Errorf("%d live and %d removed tasks, counted %d and %d", live, removed, r.live, r.removed)
+	}
+	return nil
+}
+
+// checkAgainst verifies invariant R for every task of the model.
+func checkAgainst(r *Ring, m *model) error {
+	if r.Len() != len(m.due) {
+		return fmt.Errorf("Len is %d, want %d", r.Len(), len(m.due))
+	}
+	next := int64(math.MaxInt64)
+	for i := range r.tasks {
+		due, ok := r.Due(uint32(i))
+		want, wantOK := m.due[uint32(i)]
+		if ok != wantOK || ok && due != want {
+			return fmt.Errorf("task %d: due %d %v, want %d %v", i, due, ok, want, wantOK)
+		}
+		if ok {
+			next = min(next, due)
+		}
+	}
+	if at, ok := r.NextVisit(); ok != (r.Len()+r.Tombstones() > 0) || ok && at > next {
+		return fmt.Errorf("NextVisit is %d %v, but a task is due at %d", at, ok, next)
+	}
+	return check(r)
+}
+
+// ringAt returns a ring whose cursor stands at the given tick.
+func ringAt(slots, tasks int, now int64) (*Ring, *model) {
+	r := NewRing(slots)
+	r.Resize(tasks)
+	r.Advance(now, 1, nil)
+	return r, &model{now: now, due: map[uint32]int64{}}
+}
+
+func TestNewRingRoundsUpAndRefuses(t *testing.T) {
+	for slots, want := range map[int]int{1: 1, 2: 2, 3: 4, 300: 512, MaxSlots: MaxSlots} {
+		if got := len(NewRing(slots).slots); got != want {
+			t.Errorf("NewRing(%d) has %d slots, want %d", slots, got, want)
+		}
+	}
+	for _, slots := range []int{0, -1, MaxSlots + 1} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("NewRing(%d) did not panic", slots)
+				}
+			}()
+			NewRing(slots)
+		}()
+	}
+}
+
+// TestRingExhaustive tries every sequence of set, wait, move, wait, move of one
+// task on rings of one to eight slots, from every position of the cursor.
+func TestRingExhaustive(t *testing.T) {
+	for n, span := range map[int]int64{1: 5, 2: 7, 4: 11, 8: 18} {
+		for cursor := range int64(n) {
+			for a := range span {
+				for wait1 := range int64(n) + 1 {
+					for b := range span {
+						exhaust(t, n, cursor, a, wait1, b, 0, b)
+						if n == 8 {
+							continue // two moves take too long here
+						}
+						for wait2 := range int64(n) + 1 {
+							for c := range span {
+								exhaust(t, n, cursor, a, wait1, b, wait2, c)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func exhaust(t *testing.T, n int, cursor, a, wait1, b, wait2, c int64) {
+	r, m := ringAt(n, 1, cursor)
+	set := func(wait int64) { r.Set(0, r.Now()+wait); m.set(0, m.now+wait) }
+	run := func(ticks int64) {
+		to := m.now + ticks
+		got, want := advance(r, to, math.MaxInt), m.advance(to)
+		if !slices.EqualFunc(got, want, slices.Equal[[]uint32]) {
+			t.Fatalf("n %d, cursor %d: set %d, wait %d, set %d, wait %d, set %d: fired %v, want %v",
+				n, cursor, a, wait1, b, wait2, c, got, want)
+		}
+	}
+	set(a)
+	run(wait1)
+	set(b)
+	run(wait2)
+	set(c)
+	run(4*int64(n) + 4)
+	if err := checkAgainst(r, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRingModel runs random operations on a few tasks of a small ring against
+// the model, with the cursor anywhere and Advance stopping for lack of budget.
+func TestRingModel(t *testing.T) { rapid.Check(t, ringModel) }
+
+func FuzzRing(f *testing.F) { f.Fuzz(rapid.MakeFuzz(ringModel)) }
+
+func ringModel(t *rapid.T) {
+	const tasks = 5
+	n := rapid.IntRange(1, 12).Draw(t, "slots")
+	r, m := ringAt(n, tasks, rapid.Int64Range(0, 100).Draw(t, "cursor"))
+	number := rapid.Uint32Range(0, tasks-1)
+	wait := rapid.Int64Range(-2, int64(4*n))
+	t.Repeat(map[string]func(*rapid.T){
+		"set": func(t *rapid.T) {
+			i, due := number.Draw(t, "task"), m.now+wait.Draw(t, "wait")
+			r.Set(i, due)
+			m.set(i, due)
+		},
+		"remove": func(t *rapid.T) {
+			i := number.Draw(t, "task")
+			r.Remove(i)
+			delete(m.due, i)
+		},
+		"forget": func(t *rapid.T) {
+			i := number.Draw(t, "task")
+			r.Forget(i)
+			delete(m.due, i)
+		},
+		"rename": func(t *rapid.T) {
+			from, to := number.Draw(t, "from"), number.Draw(t, "to")
+			if _, live := m.due[to]; live || from == to {
+				t.Skip("taken")
+			}
+			r.Rename(from, to)
+			if due, ok := m.due[from]; ok {
+				delete(m.due, from)
+				m.due[to] = due
+			}
+		},
+		"advance": func(t *rapid.T) {
+			to := m.now + rapid.Int64Range(0, int64(3*n)).Draw(t, "ticks")
+			got := advance(r, to, rapid.IntRange(1, 3).Draw(t, "budget"))
+			if want := m.advance(to); !slices.EqualFunc(got, want, slices.Equal[[]uint32]) {
+				t.Fatalf("fired %v, want %v", got, want)
+			}
+		},
+		"advance in parts": func(t *rapid.T) { advanceInParts(t, r, m, number, wait) },
+		"": func(t *rapid.T) {
+			if err := checkAgainst(r, m); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
+
+// advanceInParts processes one tick with a budget of one task at a time and
+// changes tasks in between: those not visited yet can still get away, those set
+// meanwhile must wait for a later tick.
+func advanceInParts(t *rapid.T, r *Ring, m *model, number *rapid.Generator[uint32], wait *rapid.Generator[int64]) {
+	tick := m.now + 1
+	pending := map[uint32]int64{} // the model, with the tick under way
+	for i, due := range m.due {
+		pending[i] = due
+	}
+	m.now = tick
+	visited := func(i uint32) int64 {
+		if pending[i] != tick {
+			t.Fatalf("task %d fired at %d, want %d", i, tick, pending[i])
+		}
+		delete(pending, i)
+		return 0
+	}
+	for !r.Advance(tick, 1, visited) {
+		if err := check(r); err != nil {
+			t.Fatal(err)
+		}
+		i := number.Draw(t, "task")
+		switch rapid.IntRange(0, 2).Draw(t, "between") {
+		case 0:
+			due := tick + wait.Draw(t, "wait")
+			r.Set(i, due)
+			pending[i] = max(due, tick+1)
+		case 1:
+			r.Remove(i)
+			delete(pending, i)
+		}
+	}
+	for i, due := range pending {
+		if due <= tick {
+			t.Fatalf("task %d, due at %d, did not fire", i, due)
+		}
+	}
+	m.due = pending
+}
+
+// TestRingAgain is the sliding expiry: the visitor keeps putting a task off.
+func TestRingAgain(t *testing.T) {
+	r, _ := ringAt(4, 1, 3)
+	r.Set(0, 5)
+	puts := []int64{1, 4, 9, 0}
+	var visits []int64
+	r.Advance(100, math.MaxInt, func(uint32) int64 {
+		visits = append(visits, r.Now())
+		k := puts[0]
+		puts = puts[1:]
+		return k
+	})
+	if want := []int64{5, 6, 10, 19}; !slices.Equal(visits, want) {
+		t.Errorf("visited at %v, want %v", visits, want)
+	}
+	if r.Len() != 0 {
+		t.Errorf("%d tasks left", r.Len())
+	}
+}
+
+// TestRingVisitorChangesTasks lets the visitor work on the ring it is called by.
+func TestRingVisitorChangesTasks(t *testing.T) {
+	r, _ := ringAt(4, 4, 0)
+	for i := range uint32(4) {
+		r.Set(i, 2)
+	}
+	fired := map[uint32]int64{}
+	r.Advance(10, math.MaxInt, func(i uint32) int64 {
+		fired[i] = r.Now()
+		if len(fired) == 1 {
+			for j := range uint32(4) {
+				switch j {
+				case i:
+					r.Set(j, 6) // itself: due again
+					delete(fired, j)
+				case (i + 1) % 4:
+					r.Remove(j)
+				case (i + 2) % 4:
+					r.Set(j, r.Now()+4) // into the very slot being scanned
+				}
+			}
+			fired[99] = 0
+		}
+		return 0
+	})
+	delete(fired, 99)
+	if len(fired) != 3 || r.Len() != 0 {
+		t.Errorf("fired %v with %d left, want three tasks, one removed, none left", fired, r.Len())
+	}
+	if err := check(r); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRingTombstonesAreResumed: set and remove of one number again and again
+// leaves one tombstone, not one per removal.
+func TestRingTombstonesAreResumed(t *testing.T) {
+	r, _ := ringAt(300, 1, 7)
+	for k := range int64(100_000) {
+		r.Set(0, 8+k%250)
+		r.Remove(0)
+	}
+	if r.Tombstones() != 1 || r.Len() != 0 {
+		t.Errorf("%d tombstones and %d tasks, want 1 and 0", r.Tombstones(), r.Len())
+	}
+	r.Advance(1000, 1000, func(i uint32) int64 { t.Errorf("removed task %d fired", i); return 0 })
+	if r.Tombstones() != 0 {
+		t.Errorf("%d tombstones after a revolution", r.Tombstones())
+	}
+}
+
+// TestRingTombstonesGoInARevolution: also that of a task set for far away.
+func TestRingTombstonesGoInARevolution(t *testing.T) {
+	r, _ := ringAt(8, 1, 5)
+	r.Set(0, 1000)
+	r.Remove(0)
+	r.Advance(5+8, math.MaxInt, nil)
+	if r.Tombstones() != 0 {
+		t.Error("a tombstone is left after a revolution")
+	}
+}
+
+// TestRingMoveStaysInItsSlot: no move to the next visit or later touches a list.
+func TestRingMoveStaysInItsSlot(t *testing.T) {
+	for cursor := range int64(16) {
+		for first := int64(1); first <= 20; first++ {
+			r, _ := ringAt(8, 1, cursor)
+			r.Set(0, cursor+first)
+			at := r.tasks[0].at
+			d := r.dist(&r.tasks[0])
+			for wait := d; wait <= d+20; wait++ {
+				r.Set(0, cursor+wait)
+				if r.tasks[0].at != at {
+					t.Fatalf("cursor %d: a move from %d to %d changed the slot", cursor, first, wait)
+				}
+			}
+		}
+	}
+}
+
+// TestRingRefreshIsLazy counts visits: a keep-alive of 30 ticks refreshed at
+// every tick is visited once per timeout, not once per refresh.
+func TestRingRefreshIsLazy(t *testing.T) {
+	r, _ := ringAt(60, 1, 0)
+	visits := 0
+	r.Set(0, 30)
+	for tick := int64(1); tick <= 600; tick++ {
+		for !r.Advance(tick, 0, func(uint32) int64 { t.Fatal("fired"); return 0 }) {
+			visits++
+			if r.Advance(tick, 1, nil) {
+				break
+			}
+		}
+		r.Set(0, tick+30)
+	}
+	if visits > 21 {
+		t.Errorf("%d visits in 600 ticks, want 20", visits)
+	}
+}
+
+// TestRingCatchesUp: a stall of 10¹² ticks costs a visit per task.
+func TestRingCatchesUp(t *testing.T) {
+	r, _ := ringAt(512, 100, 0)
+	for i := range uint32(100) {
+		r.Set(i, int64(i)+1)
+	}
+	var order []uint32
+	r.Advance(1e12, math.MaxInt, func(i uint32) int64 { order = append(order, i); return 0 })
+	if len(order) != 100 || !slices.IsSorted(order) {
+		t.Errorf("fired %v, want 0 to 99 in order", order)
+	}
+	if r.Now() != 1e12 {
+		t.Errorf("Now is %d", r.Now())
+	}
+}
+
+func TestRingDoesNotAllocate(t *testing.T) {
+	r, _ := ringAt(512, 1000, 0)
+	k := int64(0)
+	visit := func(uint32) int64 { return 7 }
+	if allocs := testing.AllocsPerRun(1000, func() {
+		k++
+		r.Set(uint32(k%1000), r.Now()+k%900)
+		r.Remove(uint32(k * 7 % 1000))
+		r.Advance(r.Now()+1, 10, visit)
+	}); allocs != 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
