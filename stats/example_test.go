@@ -1,0 +1,109 @@
+package stats_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+func ExampleHandler() {
+	_, unregister := stats.Register("users", func() (stats.Snapshot, bool) {
+		return stats.Snapshot{Hits: 90, Misses: 10}, true
+	})
+	defer unregister()
+
+	mux := http.NewServeMux()
+	mux.Handle("/cache/", stats.Handler())
+
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/cache/metrics", nil))
+	for line := range strings.Lines(answer.Body.String()) {
+		if strings.Contains(line, "cache_gets_total") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// # HELP cache_gets_total Lookups, by whether they found a live entry.
+	// # TYPE cache_gets_total counter
+	// cache_gets_total{cache="users",result="hit"} 90
+	// cache_gets_total{cache="users",result="miss"} 10
+}
+
+func ExampleRegister() {
+	type cache struct{ hits uint64 }
+	c := &cache{hits: 7}
+
+	// The registry must not keep the cache alive, so the function it holds has a
+	// weak pointer only.
+	held := weak.Make(c)
+	source := func() (stats.Snapshot, bool) {
+		c := held.Value()
+		if c == nil {
+			return stats.Snapshot{}, false
+		}
+		return stats.Snapshot{Hits: c.hits}, true
+	}
+	first, unregister := stats.Register("users", source)
+	defer unregister()
+	second, unregister := stats.Register("users", source)
+	defer unregister()
+	fmt.Println(first, second)
+
+	for _, named := range stats.All() {
+		fmt.Println(named.Name, "has", named.Snapshot.Hits, "hits")
+	}
+	// The caller still needs the cache.
+	c.hits++
+	// Output:
+	// users users-2
+	// users has 7 hits
+	// users-2 has 7 hits
+}
+
+func ExampleSnapshot_Minus() {
+	aMinuteAgo := stats.Snapshot{Hits: 1000, Misses: 1000, Entries: 500}
+	now := stats.Snapshot{Hits: 1090, Misses: 1010, Entries: 510}
+
+	lastMinute := now.Minus(aMinuteAgo)
+	fmt.Println(lastMinute.Gets(), "gets in the last minute")
+	fmt.Printf("%.1f %% of them hits, %.1f %% since the beginning\n",
+		100*lastMinute.HitRatio(), 100*now.HitRatio())
+	fmt.Println(lastMinute.Entries, "entries now")
+	// Output:
+	// 100 gets in the last minute
+	// 90.0 % of them hits, 51.9 % since the beginning
+	// 510 entries now
+}
+
+func ExampleSnapshot_HitRatio() {
+	var s stats.Snapshot
+	fmt.Println(s.HitRatio())
+	s.Hits, s.Misses = 3, 1
+	fmt.Println(s.HitRatio())
+	// Output:
+	// 0
+	// 0.75
+}
+
+func ExampleHistogram_Quantile() {
+	var took stats.Durations
+	for range 90 {
+		took.Observe(100 * time.Microsecond)
+	}
+	for range 10 {
+		took.Observe(20 * time.Millisecond)
+	}
+	h := took.Histogram()
+	fmt.Println("mean:", h.Mean())
+	fmt.Println("median:", h.Quantile(0.5))
+	fmt.Println("p99:", h.Quantile(0.99))
+	// Output:
+	// mean: 2.09ms
+	// median: 101.944µs
+	// p99: 31.87671ms
+}

@@ -1,0 +1,232 @@
+package stats_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// files are what a handler serves below its prefix, with the type of each.
+var files = map[string]string{
+	"":           "text/html; charset=utf-8",
+	"stats.json": "application/json",
+	"metrics":    "text/plain; version=0.0.4; charset=utf-8",
+	"style.css":  "text/css; charset=utf-8",
+}
+
+func serve(h http.Handler, method, target string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(method, target, nil))
+	return w
+}
+
+// body returns what h answers to a GET of target, which must succeed.
+func body(t *testing.T, h http.Handler, target string) string {
+	t.Helper()
+	w := serve(h, http.MethodGet, target)
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET %s: status %d, want 200", target, w.Code)
+	}
+	return w.Body.String()
+}
+
+func TestHandlerServesBelowAnyPrefix(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(distinct(0)))
+	h := r.Handler()
+	mounts := []struct {
+		name, prefix string
+		handler      http.Handler
+	}{
+		{"root", "/", h},
+		{"prefix", "/cache/", h},
+		{"long prefix", "/debug/a.b/%2F/metrics/", h},
+		{"StripPrefix without slash", "/cache/", http.StripPrefix("/cache", h)},
+		{"StripPrefix with slash", "/cache/", http.StripPrefix("/cache/", h)},
+	}
+	for _, mount := range mounts {
+		t.Run(mount.name, func(t *testing.T) {
+			for file, contentType := range files {
+				w := serve(mount.handler, http.MethodGet, mount.prefix+file)
+				if w.Code != http.StatusOK {
+					t.Errorf("%q: status %d, want 200", file, w.Code)
+				}
+				if got := w.Header().Get("Content-Type"); got != contentType {
+					t.Errorf("%q: Content-Type %q, want %q", file, got, contentType)
+				}
+			}
+		})
+	}
+}
+
+var links = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+
+// Whatever the mount and whatever a proxy puts in front, the links of the page
+// lead to the files as a browser resolves them.
+func TestLinksOfThePageLeadToFiles(t *testing.T) {
+	var r stats.Registry
+	h := r.Handler()
+	stripAll := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path, r.URL.RawPath = "", ""
+		h.ServeHTTP(w, r)
+	})
+	tests := []struct {
+		name    string
+		page    string // as sent to the handler
+		dir     string // where the files are
+		handler http.Handler
+	}{
+		{"root", "/", "/", h},
+		{"prefix", "/cache/", "/cache/", h},
+		{"query", "/cache/?x=a/b", "/cache/", h},
+		{"StripPrefix", "/cache/", "/cache/", http.StripPrefix("/cache", h)},
+		{"StripPrefix with slash", "/cache/", "/cache/", http.StripPrefix("/cache/", h)},
+		{"no slash at the end", "/debug/cache", "/debug/cache/", http.StripPrefix("/debug/cache", h)},
+		{"no slash, odd name", "/a%20b:c%2F%22", "/a%20b:c%2F%22/", stripAll},
+	}
+	for _, test := range tests {
+		for _, proxy := range []string{"", "/behind/a/proxy"} {
+			t.Run(test.name+proxy, func(t *testing.T) {
+				base, err := url.Parse("http://example.com" + proxy + test.page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, link := range links.FindAllStringSubmatch(body(t, test.handler, test.page), -1) {
+					to, err := base.Parse(link[1])
+					if err != nil {
+						t.Fatalf("link %q: %v", link[1], err)
+					}
+					got = append(got, to.EscapedPath())
+				}
+				dir := proxy + test.dir
+				want := []string{dir + "style.css", dir + "stats.json", dir + "metrics"}
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("links lead to %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+func TestHandlerKnowsNoOtherPath(t *testing.T) {
+	var r stats.Registry
+	for _, target := range []string{"/x", "/cache", "/metrics/x", "/page.html", "/stats.json.gz", "/Metrics"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			w := serve(r.Handler(), method, target)
+			if w.Code != http.StatusNotFound {
+				t.Errorf("%s %s: status %d, want 404", method, target, w.Code)
+			}
+			checkSafe(t, target, w.Header())
+		}
+	}
+}
+
+func TestHandlerOnlyReads(t *testing.T) {
+	var r stats.Registry
+	for file := range files {
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, "BREW"} {
+			w := serve(r.Handler(), method, "/cache/"+file)
+			if w.Code != http.StatusMethodNotAllowed {
+				t.Errorf("%s %q: status %d, want 405", method, file, w.Code)
+			}
+			if got := w.Header().Get("Allow"); got != "GET, HEAD" {
+				t.Errorf("%s %q: Allow %q, want GET, HEAD", method, file, got)
+			}
+			checkSafe(t, file, w.Header())
+		}
+	}
+}
+
+func TestHeadIsGetWithoutABody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the same time in both answers
+		var r stats.Registry
+		r.Register("users", always(distinct(0)))
+		for file := range files {
+			get := serve(r.Handler(), http.MethodGet, "/cache/"+file)
+			head := serve(r.Handler(), http.MethodHead, "/cache/"+file)
+			if head.Code != http.StatusOK || head.Body.Len() != 0 {
+				t.Errorf("HEAD %q: status %d with %d bytes, want 200 with none", file, head.Code, head.Body.Len())
+			}
+			if !reflect.DeepEqual(head.Header(), get.Header()) {
+				t.Errorf("HEAD %q: header %v, want that of GET, %v", file, head.Header(), get.Header())
+			}
+			if got, want := get.Header().Get("Content-Length"), strconv.Itoa(get.Body.Len()); got != want {
+				t.Errorf("GET %q: Content-Length %s, want %s", file, got, want)
+			}
+		}
+	})
+}
+
+// checkSafe looks for the headers that every answer has.
+func checkSafe(t *testing.T, what string, header http.Header) {
+	t.Helper()
+	want := map[string]string{
+		"Cache-Control":          "no-store",
+		"X-Content-Type-Options": "nosniff",
+		"Referrer-Policy":        "no-referrer",
+	}
+	for name, value := range want {
+		if got := header.Get(name); got != value {
+			t.Errorf("%q: %s is %q, want %q", what, name, got, value)
+		}
+	}
+	policy := strings.Split(header.Get("Content-Security-Policy"), "; ")
+	for i, directive := range policy {
+		name, value, _ := strings.Cut(directive, " ")
+		switch {
+		case i == 0 && directive != "default-src 'none'":
+			t.Errorf("%q: the policy begins with %q", what, directive)
+		case name == "style-src" && value == "'self'":
+		case value != "'none'":
+			t.Errorf("%q: the policy allows %q", what, directive)
+		}
+	}
+}
+
+func TestAnswersAreSafe(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(distinct(0)))
+	for file := range files {
+		w := serve(r.Handler(), http.MethodGet, "/cache/"+file)
+		checkSafe(t, file, w.Header())
+	}
+	// The policy forbids both, so a browser would leave them out.
+	page := body(t, r.Handler(), "/")
+	for _, forbidden := range []string{"<script", "<style", "style=", "http://", "https://"} {
+		if strings.Contains(page, forbidden) {
+			t.Errorf("the page has %q", forbidden)
+		}
+	}
+}
+
+func TestHandlerOverTheNetwork(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(stats.Snapshot{Hits: 7}))
+	mux := http.NewServeMux()
+	mux.Handle("/cache/", r.Handler())
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	// The mux redirects to /cache/.
+	response, err := server.Client().Get(server.URL + "/cache")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || !strings.Contains(string(page), "users") {
+		t.Errorf("status %d and %q, want 200 and a page with users", response.StatusCode, page)
+	}
+}

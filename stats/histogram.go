@@ -1,0 +1,163 @@
+package stats
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// Buckets is the number of buckets of a [Histogram].
+const Buckets = 23
+
+// firstBits makes the first bound 2^14 ns, which is 16.4 µs: a cache has no use
+// for telling faster loads apart. With [Buckets], which must change with it, the
+// last finite bound is 2^35 ns, which is 34.4 s.
+const firstBits = 14
+
+// lastBound is the greatest finite bound.
+const lastBound = time.Duration(1) << (firstBits + Buckets - 2)
+
+// Bound returns the upper bound of bucket i: bucket i counts the durations d
+// with Bound(i-1) < d <= Bound(i), and bucket 0 those up to Bound(0). Each bound
+// is twice the one before. The last bucket has no upper bound, and for it Bound
+// returns the greatest Duration there is. Bound panics unless 0 <= i < [Buckets].
+func Bound(i int) time.Duration {
+	switch {
+	case i < 0 || i >= Buckets:
+		panic("stats: Bound of a bucket that does not exist")
+	case i == Buckets-1:
+		return math.MaxInt64
+	}
+	return 1 << (firstBits + i)
+}
+
+// bucket returns the number of the bucket that counts d.
+func bucket(d time.Duration) int {
+	if d <= 1<<firstBits {
+		return 0
+	}
+	// d-1, because a bound belongs to the bucket below it.
+	return min(bits.Len64(uint64(d-1))-firstBits, Buckets-1)
+}
+
+// A Histogram tells how long something took, as the number of durations in each
+// of [Buckets] ranges. The zero Histogram is empty.
+//
+// A Histogram is a value without pointers: it may be copied, compared with ==
+// and read from several goroutines.
+type Histogram struct {
+	Counts [Buckets]uint64 // durations in each bucket; see [Bound]
+	Sum    time.Duration   // of all durations counted
+}
+
+// Count returns the number of durations.
+func (h Histogram) Count() uint64 {
+	var n uint64
+	for _, c := range h.Counts {
+		n += c
+	}
+	return n
+}
+
+// Mean returns the mean of the durations, and 0 for an empty Histogram.
+func (h Histogram) Mean() time.Duration {
+	n := h.Count()
+	if n == 0 {
+		return 0
+	}
+	return time.Duration(uint64(h.Sum) / n)
+}
+
+// Quantile returns an estimate of the duration that a part q of all durations
+// does not exceed: 0.5 asks for the median. It finds the bucket and interpolates
+// between its bounds, as if the durations in it were spread evenly. So it is at
+// most one bucket off, which is a factor of two, and in the last bucket, which
+// has no upper bound, it returns the greatest finite one, about 34 s.
+//
+// Quantile returns 0 for an empty Histogram. A q below 0 or not a number counts as
+// 0, one above 1 as 1.
+func (h Histogram) Quantile(q float64) time.Duration {
+	if math.IsNaN(q) {
+		q = 0
+	}
+	rank := min(max(q, 0), 1) * float64(h.Count())
+	var below uint64 // durations in the buckets before i
+	for i, n := range h.Counts {
+		upTo := below + n
+		if n > 0 && rank <= float64(upTo) {
+			// Numbers beyond 2^53 are rounded, which may put part above 1.
+			part := (rank - float64(below)) / float64(n)
+			return interpolate(i, min(part, 1))
+		}
+		below = upTo
+	}
+	return 0 // it is empty, or else rank is at most the last upTo
+}
+
+// interpolate returns the duration that a part of those in bucket i does not
+// exceed.
+func interpolate(i int, part float64) time.Duration {
+	if i == Buckets-1 {
+		return lastBound
+	}
+	var lower time.Duration
+	if i > 0 {
+		lower = Bound(i - 1)
+	}
+	return lower + time.Duration(part*float64(Bound(i)-lower))
+}
+
+// Minus returns the durations that were counted after earlier was taken. A
+// bucket that counts fewer than earlier gives 0.
+func (h Histogram) Minus(earlier Histogram) Histogram {
+	for i, n := range earlier.Counts {
+		h.Counts[i] = less(h.Counts[i], n)
+	}
+	h.Sum = max(h.Sum-earlier.Sum, 0)
+	return h
+}
+
+// Plus returns the durations of both Histograms together. Its Sum stops at the
+// greatest Duration, 292 years.
+func (h Histogram) Plus(other Histogram) Histogram {
+	for i, n := range other.Counts {
+		h.Counts[i] += n
+	}
+	h.Sum = duration(uint64(h.Sum) + uint64(other.Sum))
+	return h
+}
+
+// Durations records durations for a [Histogram]. The zero Durations is empty
+// and ready to use. It is safe for concurrent use, and must not be copied after
+// first use.
+type Durations struct {
+	counts [Buckets]atomic.Uint64
+	sum    atomic.Uint64 // of nanoseconds
+}
+
+// Observe records d. A negative d counts as 0. Observe makes two atomic
+// additions: it never waits, and never allocates.
+func (d *Durations) Observe(took time.Duration) {
+	took = max(took, 0)
+	// The count before the sum, and Histogram reads them the other way round.
+	d.counts[bucket(took)].Add(1)
+	d.sum.Add(uint64(took))
+}
+
+// Histogram returns what was recorded so far. Of an Observe that runs at the
+// same time the Histogram may hold the count without the duration in Sum, but
+// never the duration without the count, so a mean is never above what was
+// measured.
+func (d *Durations) Histogram() Histogram {
+	h := Histogram{Sum: duration(d.sum.Load())}
+	for i := range d.counts {
+		h.Counts[i] = d.counts[i].Load()
+	}
+	return h
+}
+
+// duration converts a sum of nanoseconds, and stops at the greatest Duration.
+func duration(nanoseconds uint64) time.Duration {
+	return time.Duration(min(nanoseconds, math.MaxInt64))
+}

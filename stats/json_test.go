@@ -1,0 +1,135 @@
+package stats_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// document is the JSON as somebody else would read it.
+type document struct {
+	Version int
+	Time    time.Time
+	Caches  []map[string]any
+}
+
+func readJSON(t *testing.T, h http.Handler) document {
+	t.Helper()
+	var d document
+	text := body(t, h, "/cache/stats.json")
+	if !utf8.ValidString(text) {
+		t.Fatalf("not valid UTF-8: %q", text)
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return d
+}
+
+// flat returns the numbers and strings in v by path.
+func flat(v map[string]any, path string, into map[string]any) map[string]any {
+	for key, value := range v {
+		if object, ok := value.(map[string]any); ok {
+			flat(object, path+key+".", into)
+		} else {
+			into[path+key] = value
+		}
+	}
+	return into
+}
+
+func TestJSONShowsEveryNumber(t *testing.T) {
+	var r stats.Registry
+	want := map[string]stats.Snapshot{}
+	for i, name := range nastyNames {
+		s := distinct(uint64(1000 * i))
+		unique, _ := r.Register(name, always(s))
+		want[unique] = s
+	}
+	r.Register("unused", always(stats.Snapshot{})) // has every field too
+	want["unused"] = stats.Snapshot{}
+	d := readJSON(t, r.Handler())
+	if len(d.Caches) != len(want) {
+		t.Fatalf("%d caches, want %d", len(d.Caches), len(want))
+	}
+	for _, c := range d.Caches {
+		name := fmt.Sprint(c["name"])
+		s, ok := want[name]
+		if !ok {
+			t.Errorf("cache %q, which nobody registered", name)
+			continue
+		}
+		loads := s.Loads.OK.Plus(s.Loads.Failed)
+		number := func(v uint64) any { return float64(v) }
+		want := map[string]any{
+			"name":                        name,
+			"hits":                        number(s.Hits),
+			"misses":                      number(s.Misses),
+			"hit_ratio":                   s.HitRatio(),
+			"misses_expired":              number(s.MissesExpired),
+			"sets":                        number(s.Sets),
+			"entries":                     number(uint64(s.Entries)),
+			"limit":                       number(uint64(s.Limit)),
+			"weight":                      number(s.Weight),
+			"max_weight":                  number(s.MaxWeight),
+			"removals.expired":            number(s.Removals.Expired),
+			"removals.evicted":            number(s.Removals.Evicted),
+			"removals.deleted":            number(s.Removals.Deleted),
+			"removals.replaced":           number(s.Removals.Replaced),
+			"removals.cleared":            number(s.Removals.Cleared),
+			"loads.ok":                    number(s.Loads.OK.Count()),
+			"loads.failed":                number(s.Loads.Failed.Count()),
+			"loads.waiters":               number(s.Loads.Waiters),
+			"loads.mean_seconds":          loads.Mean().Seconds(),
+			"loads.p50_seconds":           loads.Quantile(0.5).Seconds(),
+			"loads.p99_seconds":           loads.Quantile(0.99).Seconds(),
+			"callbacks.queued":            number(uint64(s.Callbacks.Queued)),
+			"callbacks.panics":            number(s.Callbacks.Panics),
+			"expiry.pending":              number(uint64(s.Expiry.Pending)),
+			"expiry.tombstones":           number(uint64(s.Expiry.Tombstones)),
+			"expiry.lateness_p50_seconds": s.Expiry.Lateness.Quantile(0.5).Seconds(),
+			"expiry.lateness_p99_seconds": s.Expiry.Lateness.Quantile(0.99).Seconds(),
+		}
+		if got := flat(c, "", map[string]any{}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q\n got %v\nwant %v", name, got, want)
+		}
+	}
+}
+
+func TestJSONOfNoCacheIsAnEmptyArray(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // in a bubble, time begins with this century
+		var r stats.Registry
+		want := `{"version":1,"time":"2000-01-01T00:00:00Z","caches":[]}` + "\n"
+		if got := body(t, r.Handler(), "/stats.json"); got != want {
+			t.Errorf("got %s want %s", got, want)
+		}
+	})
+}
+
+func TestEveryLookIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		hits := uint64(0)
+		r.Register("users", func() (stats.Snapshot, bool) {
+			hits++
+			return stats.Snapshot{Hits: hits}, true
+		})
+		h := r.Handler()
+		first := readJSON(t, h)
+		time.Sleep(time.Minute)
+		second := readJSON(t, h)
+		if got := second.Time.Sub(first.Time); got != time.Minute {
+			t.Errorf("%v between the answers, want a minute", got)
+		}
+		if first.Caches[0]["hits"] != 1.0 || second.Caches[0]["hits"] != 2.0 {
+			t.Errorf("hits %v and %v, want 1 and 2", first.Caches[0]["hits"], second.Caches[0]["hits"])
+		}
+	})
+}

@@ -1,0 +1,190 @@
+package stats
+
+import (
+	"strconv"
+)
+
+// A family is one metric of the exposition. write appends the samples that one
+// cache has of it, which may be none.
+type family struct {
+	name, kind, help string
+	write            func(*exposition, Snapshot)
+}
+
+// families lists the metrics in the order they are written. doc.go lists their
+// names too.
+var families = [...]family{
+	{"cache_gets_total", "counter", "Lookups, by whether they found a live entry.",
+		func(e *exposition, s Snapshot) {
+			e.value(`result="hit"`, s.Hits)
+			e.value(`result="miss"`, s.Misses)
+		}},
+	{"cache_misses_total", "counter", "Lookups that found no entry, or one past its deadline.",
+		func(e *exposition, s Snapshot) {
+			e.value(`reason="absent"`, s.missesAbsent())
+			e.value(`reason="expired"`, s.MissesExpired)
+		}},
+	{"cache_puts_total", "counter", "Values stored.",
+		func(e *exposition, s Snapshot) { e.value("", s.Sets) }},
+	{"cache_evictions_total", "counter", "Values the cache removed, because it was full or their deadline had passed.",
+		func(e *exposition, s Snapshot) {
+			e.value(`cause="size"`, s.Removals.Evicted)
+			e.value(`cause="expired"`, s.Removals.Expired)
+		}},
+	{"cache_removals_total", "counter", "Values the program removed.",
+		func(e *exposition, s Snapshot) {
+			e.value(`cause="explicit"`, s.Removals.Deleted)
+			e.value(`cause="replaced"`, s.Removals.Replaced)
+			e.value(`cause="cleared"`, s.Removals.Cleared)
+		}},
+	{"cache_size", "gauge", "Entries now.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Entries) }},
+	{"cache_capacity", "gauge", "Most entries.",
+		func(e *exposition, s Snapshot) {
+			if s.Limit > 0 {
+				e.gauge(s.Limit)
+			}
+		}},
+	{"cache_weight", "gauge", "Weight of all entries now.",
+		func(e *exposition, s Snapshot) {
+			if s.MaxWeight > 0 {
+				e.value("", s.Weight)
+			}
+		}},
+	{"cache_weight_capacity", "gauge", "Most weight.",
+		func(e *exposition, s Snapshot) {
+			if s.MaxWeight > 0 {
+				e.value("", s.MaxWeight)
+			}
+		}},
+	{"cache_loads_seconds", "histogram", "How long loads took, by how they ended.",
+		func(e *exposition, s Snapshot) {
+			e.histogram(`result="success"`, s.Loads.OK)
+			e.histogram(`result="failure"`, s.Loads.Failed)
+		}},
+	{"cache_load_waiters_total", "counter", "Callers that joined the load of another caller.",
+		func(e *exposition, s Snapshot) { e.value("", s.Loads.Waiters) }},
+	{"cache_callbacks_queued", "gauge", "Removal callbacks that have not begun yet.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Callbacks.Queued) }},
+	{"cache_callback_panics_total", "counter", "Removal callbacks that panicked.",
+		func(e *exposition, s Snapshot) { e.value("", s.Callbacks.Panics) }},
+	{"cache_expiry_pending", "gauge", "Entries with a deadline.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Pending) }},
+	{"cache_expiry_tombstones", "gauge", "Removed tasks the timing wheel has not come by yet.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Tombstones) }},
+	{"cache_expiry_lateness_seconds", "histogram", "How long after its deadline an expired entry was removed.",
+		func(e *exposition, s Snapshot) { e.histogram("", s.Expiry.Lateness) }},
+}
+
+// appendMetrics appends the statistics of caches in Prometheus text format 0.0.4.
+// The format wants all samples of a family together, so families are outside and
+// caches inside.
+func appendMetrics(buf []byte, caches []Named) []byte {
+	e := exposition{buf: buf}
+	for _, f := range families {
+		before := len(e.buf)
+		e.begin(f)
+		headed := len(e.buf)
+		for _, c := range caches {
+			e.cache = c.Name
+			f.write(&e, c.Snapshot)
+		}
+		if len(e.buf) == headed {
+			e.buf = e.buf[:before] // a header without samples tells nobody anything
+		}
+	}
+	return e.buf
+}
+
+// An exposition is a text under construction.
+type exposition struct {
+	buf    []byte
+	family string // name of the family being written
+	cache  string // name of the cache being written
+}
+
+func (e *exposition) begin(f family) {
+	e.family = f.name
+	e.buf = append(e.buf, "# HELP "+f.name+" "+f.help+"\n# TYPE "+f.name+" "+f.kind+"\n"...)
+}
+
+// value writes a sample. label is one more label beside that of the cache, as in
+// the text, or "".
+func (e *exposition) value(label string, v uint64) {
+	e.name("", label)
+	e.uint(v)
+}
+
+// gauge writes a sample that may be negative.
+func (e *exposition) gauge(v int) {
+	e.name("", "")
+	e.buf = strconv.AppendInt(e.buf, int64(v), 10)
+	e.buf = append(e.buf, '\n')
+}
+
+// histogram writes the samples of h. Each bucket of the format also counts what
+// is in the buckets below it.
+func (e *exposition) histogram(label string, h Histogram) {
+	separator := ""
+	if label != "" {
+		separator = ","
+	}
+	var below uint64
+	for i, n := range h.Counts {
+		below += n
+		e.name("_bucket", label+separator+`le="`+boundLabel(i)+`"`)
+		e.uint(below)
+	}
+	e.name("_sum", label)
+	e.float(h.Sum.Seconds())
+	e.name("_count", label)
+	e.uint(below)
+}
+
+// boundLabel returns the upper bound of bucket i in seconds.
+func boundLabel(i int) string {
+	if i == Buckets-1 {
+		return "+Inf"
+	}
+	return strconv.FormatFloat(Bound(i).Seconds(), 'g', -1, 64)
+}
+
+// name writes the name of a sample and its labels.
+func (e *exposition) name(suffix, label string) {
+	e.buf = append(e.buf, e.family...)
+	e.buf = append(e.buf, suffix...)
+	e.buf = append(e.buf, `{cache="`...)
+	e.buf = appendLabelValue(e.buf, e.cache)
+	e.buf = append(e.buf, '"')
+	if label != "" {
+		e.buf = append(e.buf, ',')
+		e.buf = append(e.buf, label...)
+	}
+	e.buf = append(e.buf, "} "...)
+}
+
+func (e *exposition) uint(v uint64) {
+	e.buf = strconv.AppendUint(e.buf, v, 10)
+	e.buf = append(e.buf, '\n')
+}
+
+func (e *exposition) float(v float64) {
+	e.buf = strconv.AppendFloat(e.buf, v, 'g', -1, 64)
+	e.buf = append(e.buf, '\n')
+}
+
+// appendLabelValue appends value, which must be valid UTF-8, escaped as the format
+// wants it.
+func appendLabelValue(buf []byte, value string) []byte {
+	for i := range len(value) {
+		switch c := value[i]; c {
+		case '\\', '"':
+			buf = append(buf, '\\', c)
+		case '\n':
+			buf = append(buf, '\\', 'n')
+		default:
+			buf = append(buf, c)
+		}
+	}
+	return buf
+}

@@ -1,0 +1,237 @@
+package stats_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+var nastyNames = []string{
+	"users",
+	`back\slash`, `quote"quote`, "new\nline", `\n`, `\"`, `\\`, "\\\n\"", "\r\n", "tab\t",
+	`a",result="hit`, "{}", "#", " ", "ü 世界 🎡", "<script>alert(1)</script>", "&amp;", "{{.}}",
+	"bad\xff\xfeutf8", "\xff", "\x00", "\u2028", "{cache=\"x\"} 1\n# HELP",
+}
+
+// parse reads an exposition with the parser of the Prometheus project.
+func parse(t rapid.TB, exposition string) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(exposition))
+	if err != nil {
+		t.Fatalf("the parser says %v about\n%s", err, exposition)
+	}
+	return families
+}
+
+// series returns every series of one cache as "name label=value ... part".
+func series(families map[string]*dto.MetricFamily, cache string) map[string]float64 {
+	all := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.Metric {
+			id, own := name, false
+			for _, label := range m.Label {
+				if label.GetName() == "cache" {
+					own = label.GetValue() == cache
+				} else {
+					id += " " + label.GetName() + "=" + label.GetValue()
+				}
+			}
+			if !own {
+				continue
+			}
+			switch family.GetType() {
+			case dto.MetricType_COUNTER:
+				all[id] = m.Counter.GetValue()
+			case dto.MetricType_GAUGE:
+				all[id] = m.Gauge.GetValue()
+			case dto.MetricType_HISTOGRAM:
+				all[id+" sum"] = m.Histogram.GetSampleSum()
+				all[id+" count"] = float64(m.Histogram.GetSampleCount())
+				for _, b := range m.Histogram.Bucket {
+					all[fmt.Sprint(id, " le ", b.GetUpperBound())] = float64(b.GetCumulativeCount())
+				}
+			}
+		}
+	}
+	return all
+}
+
+// wantSeries returns the series that the exposition must have for s, no more and
+// no less.
+func wantSeries(s stats.Snapshot) map[string]float64 {
+	want := map[string]float64{
+		"cache_gets_total result=hit":         float64(s.Hits),
+		"cache_gets_total result=miss":        float64(s.Misses),
+		"cache_misses_total reason=absent":    float64(s.Misses - s.MissesExpired),
+		"cache_misses_total reason=expired":   float64(s.MissesExpired),
+		"cache_puts_total":                    float64(s.Sets),
+		"cache_evictions_total cause=size":    float64(s.Removals.Evicted),
+		"cache_evictions_total cause=expired": float64(s.Removals.Expired),
+		"cache_removals_total cause=explicit": float64(s.Removals.Deleted),
+		"cache_removals_total cause=replaced": float64(s.Removals.Replaced),
+		"cache_removals_total cause=cleared":  float64(s.Removals.Cleared),
+		"cache_size":                          float64(s.Entries),
+		"cache_load_waiters_total":            float64(s.Loads.Waiters),
+		"cache_callbacks_queued":              float64(s.Callbacks.Queued),
+		"cache_callback_panics_total":         float64(s.Callbacks.Panics),
+		"cache_expiry_pending":                float64(s.Expiry.Pending),
+		"cache_expiry_tombstones":             float64(s.Expiry.Tombstones),
+	}
+	if s.Limit > 0 {
+		want["cache_capacity"] = float64(s.Limit)
+	}
+	if s.MaxWeight > 0 {
+		want["cache_weight"] = float64(s.Weight)
+		want["cache_weight_capacity"] = float64(s.MaxWeight)
+	}
+	histograms := map[string]stats.Histogram{
+		"cache_loads_seconds result=success": s.Loads.OK,
+		"cache_loads_seconds result=failure": s.Loads.Failed,
+		"cache_expiry_lateness_seconds":      s.Expiry.Lateness,
+	}
+	for id, h := range histograms {
+		want[id+" sum"] = h.Sum.Seconds()
+		want[id+" count"] = float64(h.Count())
+		var below uint64
+		for i, n := range h.Counts {
+			below += n
+			bound := stats.Bound(i).Seconds()
+			if i == stats.Buckets-1 {
+				bound = math.Inf(1)
+			}
+			want[fmt.Sprint(id, " le ", bound)] = float64(below)
+		}
+	}
+	return want
+}
+
+func checkSeries(t *testing.T, got, want map[string]float64) {
+	t.Helper()
+	for _, id := range slices.Sorted(maps.Keys(want)) {
+		if v, ok := got[id]; !ok {
+			t.Errorf("no series %s", id)
+		} else if v != want[id] {
+			t.Errorf("%s = %v, want %v", id, v, want[id])
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[id]; !ok {
+			t.Errorf("series %s, which nobody asked for", id)
+		}
+	}
+}
+
+func TestMetricsShowEveryNumber(t *testing.T) {
+	var r stats.Registry
+	want := map[string]stats.Snapshot{}
+	for i, name := range nastyNames {
+		s := distinct(uint64(1000 * i))
+		switch i % 3 { // as a real cache is limited in one way or in none
+		case 0:
+			s.Weight, s.MaxWeight = 0, 0
+		case 1:
+			s.Limit = 0
+		case 2:
+			s.Limit, s.Weight, s.MaxWeight = 0, 0, 0
+		}
+		unique, _ := r.Register(name, always(s))
+		want[unique] = s
+	}
+	families := parse(t, string(stats.AppendMetrics(nil, r.All())))
+	for name, s := range want {
+		t.Run(name, func(t *testing.T) {
+			checkSeries(t, series(families, name), wantSeries(s))
+		})
+	}
+}
+
+func TestMetricsOfAnUnusedCache(t *testing.T) {
+	text := string(stats.AppendMetrics(nil, []stats.Named{{Name: "users"}}))
+	checkSeries(t, series(parse(t, text), "users"), wantSeries(stats.Snapshot{}))
+	for _, name := range []string{"cache_capacity", "cache_weight"} {
+		if strings.Contains(text, name) {
+			t.Errorf("%s is there, but the cache has no such limit", name)
+		}
+	}
+}
+
+func TestMetricsOfNoCacheAreEmpty(t *testing.T) {
+	if got := stats.AppendMetrics(nil, nil); len(got) != 0 {
+		t.Errorf("got %q, want nothing", got)
+	}
+}
+
+// The parser forgives a family in two pieces; Prometheus does not promise to.
+func TestMetricsKeepAFamilyTogether(t *testing.T) {
+	caches := []stats.Named{
+		{Name: "a", Snapshot: distinct(0)},
+		{Name: "b", Snapshot: distinct(500)},
+	}
+	text := string(stats.AppendMetrics(nil, caches))
+	if !strings.HasSuffix(text, "\n") {
+		t.Error("the last line does not end")
+	}
+	seen := map[string]bool{}
+	var family, previous string
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "# HELP "):
+			family = strings.Fields(line)[2]
+			if seen[family] {
+				t.Errorf("%s begins twice", family)
+			}
+			seen[family] = true
+		case strings.HasPrefix(line, "# TYPE "):
+			if !strings.HasPrefix(previous, "# HELP "+family+" ") || strings.Fields(line)[2] != family {
+				t.Errorf("%q does not follow its HELP", line)
+			}
+		case !strings.HasPrefix(line, family):
+			t.Errorf("%q is within %s", line, family)
+		}
+		previous = line
+	}
+	for _, f := range parse(t, text) {
+		if f.GetHelp() == "" || f.GetType() == dto.MetricType_UNTYPED {
+			t.Errorf("%s has no help or no type", f.GetName())
+		}
+	}
+}
+
+func TestMetricsSurviveAnyName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r stats.Registry
+		var want []string
+		n := rapid.IntRange(1, 4).Draw(t, "caches")
+		for range n {
+			name := rapid.OneOf(
+				rapid.String(),
+				rapid.StringOf(rapid.SampledFrom([]rune("\\\"\n{},= #a"))),
+				rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+			).Draw(t, "name")
+			unique, _ := r.Register(name, always(stats.Snapshot{Sets: 1, Loads: stats.Loads{OK: observed(time.Second)}}))
+			want = append(want, unique)
+		}
+		slices.Sort(want)
+		for _, family := range parse(t, string(stats.AppendMetrics(nil, r.All()))) {
+			got := map[string]bool{}
+			for _, m := range family.Metric {
+				got[m.Label[0].GetValue()] = true
+			}
+			if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want) {
+				t.Fatalf("%s has caches %q, want %q", family.GetName(), names, want)
+			}
+		}
+	})
+}

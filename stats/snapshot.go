@@ -1,0 +1,129 @@
+package stats
+
+// A Snapshot is what one cache has done, taken at one moment. Counters are
+// cumulative since the cache was made; gauges, marked as such, are the state at
+// that moment. The zero Snapshot is that of a cache nobody has used.
+//
+// A Snapshot is a value without pointers: it may be copied, compared with ==
+// and read from several goroutines.
+type Snapshot struct {
+	Hits   uint64 // gets that found a live entry
+	Misses uint64 // gets that did not
+
+	// MissesExpired counts those of Misses that found an entry past its
+	// deadline. The others found nothing.
+	MissesExpired uint64
+
+	Sets     uint64 // values stored, by whatever method
+	Removals Removals
+	Loads    Loads
+
+	Entries   int    // gauge
+	Limit     int    // gauge: most entries; 0 = no limit
+	Weight    uint64 // gauge; 0 if not weighted
+	MaxWeight uint64 // gauge: most weight; 0 = not weighted
+
+	Callbacks Callbacks
+	Expiry    Expiry
+}
+
+// Removals counts the values that left a cache, by cause.
+type Removals struct {
+	Expired  uint64 // their deadline had passed
+	Evicted  uint64 // the cache was full
+	Deleted  uint64 // the program removed the key
+	Replaced uint64 // the program stored another value for the key
+	Cleared  uint64 // the program removed all keys
+}
+
+// Loads counts the values a cache had fetched for its callers.
+type Loads struct {
+	OK      Histogram // durations of the loads that returned a value
+	Failed  Histogram // durations of the loads that did not
+	Waiters uint64    // callers that joined the load of another caller
+}
+
+// Callbacks is about the functions that a cache calls when it removes a value.
+type Callbacks struct {
+	Queued int    // gauge: calls that have not begun yet
+	Panics uint64 // calls that ended in a panic
+}
+
+// Expiry is about the timing wheel that removes expired entries.
+type Expiry struct {
+	Pending    int       // gauge: entries with a deadline
+	Tombstones int       // gauge: removed tasks the wheel has not come by yet
+	Lateness   Histogram // from an entry's deadline to its removal
+}
+
+// Gets returns the number of gets, which is hits plus misses.
+func (s Snapshot) Gets() uint64 {
+	return s.Hits + s.Misses
+}
+
+// HitRatio returns the part of the gets that were hits, from 0 to 1. It is 0
+// when there were no gets.
+func (s Snapshot) HitRatio() float64 {
+	gets := s.Gets()
+	if gets == 0 {
+		return 0
+	}
+	return float64(s.Hits) / float64(gets)
+}
+
+// Minus returns what happened after earlier was taken: each counter less that
+// of earlier, and the gauges of s. Both must be of the same cache. A counter
+// that is below its earlier value gives 0, so that a cache made anew in between
+// shows small numbers and never huge ones.
+func (s Snapshot) Minus(earlier Snapshot) Snapshot {
+	s.Hits = less(s.Hits, earlier.Hits)
+	s.Misses = less(s.Misses, earlier.Misses)
+	s.MissesExpired = less(s.MissesExpired, earlier.MissesExpired)
+	s.Sets = less(s.Sets, earlier.Sets)
+	s.Removals = s.Removals.minus(earlier.Removals)
+	s.Loads = s.Loads.minus(earlier.Loads)
+	s.Callbacks.Panics = less(s.Callbacks.Panics, earlier.Callbacks.Panics)
+	s.Expiry.Lateness = s.Expiry.Lateness.Minus(earlier.Expiry.Lateness)
+	return s
+}
+
+// missesAbsent returns the misses that found nothing.
+func (s Snapshot) missesAbsent() uint64 {
+	return less(s.Misses, s.MissesExpired)
+}
+
+// Total returns the number of values that left the cache, for any cause.
+func (r Removals) Total() uint64 {
+	return r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared
+}
+
+func (r Removals) minus(earlier Removals) Removals {
+	return Removals{
+		Expired:  less(r.Expired, earlier.Expired),
+		Evicted:  less(r.Evicted, earlier.Evicted),
+		Deleted:  less(r.Deleted, earlier.Deleted),
+		Replaced: less(r.Replaced, earlier.Replaced),
+		Cleared:  less(r.Cleared, earlier.Cleared),
+	}
+}
+
+func (l Loads) minus(earlier Loads) Loads {
+	return Loads{
+		OK:      l.OK.Minus(earlier.OK),
+		Failed:  l.Failed.Minus(earlier.Failed),
+		Waiters: less(l.Waiters, earlier.Waiters),
+	}
+}
+
+// all returns the durations of all loads, however they ended.
+func (l Loads) all() Histogram {
+	return l.OK.Plus(l.Failed)
+}
+
+// less returns a−b, or 0 if b is greater.
+func less(a, b uint64) uint64 {
+	if b > a {
+		return 0
+	}
+	return a - b
+}
