@@ -1,0 +1,188 @@
+package biased
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func newLock(procs int) *Lock {
+	l := new(Lock)
+	l.Init(procs)
+	return l
+}
+
+// TestExclusion lets readers and writers at two plain variables that only a
+// writer may change, always both: under -race any overlap is a data race, and
+// without it a reader that gets in beside a writer sees them differ.
+func TestExclusion(t *testing.T) {
+	for _, readsPerWrite := range []int{0, 1, 20, 1000} {
+		l := newLock(2)
+		var a, b int
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for k := range 20_000 {
+					if readsPerWrite == 0 || k%(readsPerWrite+1) == 0 {
+						l.Lock()
+						a++
+						b++
+						l.Unlock()
+						continue
+					}
+					r := l.RLock()
+					if a != b {
+						t.Errorf("a reader saw %d and %d", a, b)
+					}
+					l.RUnlock(r, 1)
+				}
+			})
+		}
+		wg.Wait()
+		if a != b || a == 0 {
+			t.Errorf("%d reads per write: a is %d, b is %d", readsPerWrite, a, b)
+		}
+	}
+}
+
+// TestTally counts every read once, biased or not.
+func TestTally(t *testing.T) {
+	l := newLock(2)
+	const readers, reads = 8, 10_000
+	var wg sync.WaitGroup
+	for range readers {
+		wg.Go(func() {
+			for k := range reads {
+				l.RUnlock(l.RLock(), uint64(k%2))
+				if k%100 == 0 {
+					l.Lock()
+					l.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := l.Tally(); got != readers*reads/2 {
+		t.Errorf("the tally is %d, want %d", got, readers*reads/2)
+	}
+	for i := range l.stripes {
+		if n := l.stripes[i].word.Load() & inside; n != 0 {
+			t.Errorf("%d readers left in stripe %d", n, i)
+		}
+	}
+}
+
+// TestWriterWaitsForReaders: a writer is not in before the last reader is out,
+// whichever way that came in, and readers that come later wait for the writer.
+func TestWriterWaitsForReaders(t *testing.T) {
+	for _, biased := range []bool{true, false} {
+		l := newLock(2)
+		if !biased {
+			l.Lock()
+			l.Unlock()
+		}
+		r := l.RLock()
+		if r.biased != biased {
+			t.Fatalf("biased is %v, want %v", r.biased, biased)
+		}
+		var in atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			l.Lock()
+			in.Store(true)
+			l.Unlock()
+			close(done)
+		}()
+		for range 1000 {
+			runtime.Gosched()
+		}
+		if in.Load() {
+			t.Fatal("a writer is in beside a reader")
+		}
+		l.RUnlock(r, 0)
+		<-done
+	}
+}
+
+// TestBiasLearns: reads alone bring the bias back, one write in twenty does not.
+func TestBiasLearns(t *testing.T) {
+	l := newLock(2)
+	read := func(n int) {
+		for range n {
+			l.RUnlock(l.RLock(), 1)
+		}
+	}
+	write := func() { l.Lock(); l.Unlock() }
+	write()
+	if l.bias.Load() {
+		t.Fatal("biased after a write")
+	}
+	read(2 * window)
+	if !l.bias.Load() {
+		t.Error("not biased after reads alone")
+	}
+	for range 1000 {
+		write()
+		read(19)
+		if l.bias.Load() {
+			t.Fatal("biased at 5 % writes")
+		}
+	}
+	read(2 * window)
+	if !l.bias.Load() {
+		t.Error("not biased after reads alone")
+	}
+}
+
+func TestDoesNotAllocate(t *testing.T) {
+	l := newLock(2)
+	if n := testing.AllocsPerRun(1000, func() {
+		l.RUnlock(l.RLock(), 1)
+		l.Lock()
+		l.Unlock()
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	l := newLock(runtime.GOMAXPROCS(0))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			l.RUnlock(l.RLock(), 1)
+		}
+	})
+}
+
+func BenchmarkReadRWMutex(b *testing.B) {
+	var mu sync.RWMutex
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			mu.RLock()
+			mu.RUnlock()
+		}
+	})
+}
+
+func BenchmarkWrite(b *testing.B) {
+	l := newLock(runtime.GOMAXPROCS(0))
+	for b.Loop() {
+		l.Lock()
+		l.Unlock()
+	}
+}
+
+func BenchmarkMixed5(b *testing.B) {
+	l := newLock(runtime.GOMAXPROCS(0))
+	b.RunParallel(func(pb *testing.PB) {
+		for k := 0; pb.Next(); k++ {
+			if k%20 == 0 {
+				l.Lock()
+				l.Unlock()
+				continue
+			}
+			l.RUnlock(l.RLock(), 1)
+		}
+	})
+}
