@@ -1,0 +1,341 @@
+package cache
+
+import (
+	"context"
+	"hash/maphash"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/runner"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A Cache holds the values of keys, up to a limit and up to a time. Make one
+// with [New]. All its methods are safe for concurrent use, and none of them
+// holds a lock while it calls a function of the program.
+type Cache[K comparable, V any] struct {
+	// What a Get needs comes first, and is never changed.
+	hash   func(K) uint64
+	shards []shard[K, V] // a power of two of them
+	mask   uint64
+	idle   time.Duration
+	clock  clock
+
+	expireAfter time.Duration
+	tick        time.Duration
+	jitter      float64
+	weigh       func(K, V) uint32           // nil if entries are counted
+	budget      budget                      // if they are weighed
+	runner      *runner.Runner[Event[K, V]] // nil without OnRemove
+
+	limit    atomic.Int64
+	resizing sync.Mutex // one Resize at a time, so that the shards agree
+	driver   driver
+	gate     gate
+
+	loadsOK, loadsFailed, lateness stats.Durations
+	waiters                        atomic.Uint64
+	unregister                     func()
+}
+
+// New returns an empty cache. The error says everything that is wrong with the
+// options.
+//
+// A cache has no goroutine until the first call of OnRemove, and none while
+// nothing expires and no call runs. One that nobody holds any more is collected,
+// with all that belongs to it, whether or not it was closed.
+func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	seed := maphash.MakeSeed()
+	c := &Cache[K, V]{
+		hash:        func(key K) uint64 { return maphash.Comparable(seed, key) },
+		idle:        o.Idle,
+		expireAfter: o.Expire,
+		tick:        tickFor(o.Expire, o.Idle),
+		jitter:      o.Jitter,
+		weigh:       o.Weigh,
+	}
+	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
+	c.limit.Store(int64(o.Limit))
+	c.clock.init()
+	c.gate.init()
+	c.initShards(shardCount(c.budget.max.Load(), runtime.GOMAXPROCS(0)))
+	if o.OnRemove != nil {
+		c.runner = newRunner(o)
+	}
+	c.register(o.Name)
+	return c, nil
+}
+
+// Must is [New] for options known to be right: it panics where New returns an
+// error.
+func Must[K comparable, V any](o Options[K, V]) *Cache[K, V] {
+	c, err := New(o)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+const (
+	// entriesPerShard is how many entries of the limit make a further shard
+	// worth while. A cache of fewer has one shard, and so one exact order.
+	entriesPerShard = 4096
+
+	// shardsPerProc is enough for two writers seldom to meet, and for arrays
+	// that are copied in a fraction of a millisecond when a shard of a cache of
+	// a million entries grows.
+	shardsPerProc = 16
+)
+
+// shardCount returns the number of shards, a power of two, for a limit of
+// entries or of weight.
+func shardCount(limit uint64, procs int) int {
+	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
+	for n > 1 && limit > 0 && uint64(n)*entriesPerShard > limit {
+		n /= 2
+	}
+	return n
+}
+
+func (c *Cache[K, V]) initShards(n int) {
+	c.shards = make([]shard[K, V], n)
+	c.mask = uint64(n - 1)
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.lock.Init(runtime.GOMAXPROCS(0))
+		s.cache = c
+		s.setLimited(c.budget.max.Load() > 0)
+	}
+}
+
+// newRunner returns the runner that calls OnRemove.
+func newRunner[K comparable, V any](o Options[K, V]) *runner.Runner[Event[K, V]] {
+	workers := o.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	onPanic := o.OnPanic
+	if onPanic == nil {
+		onPanic = logPanic
+	}
+	return runner.New(workers, backlog, o.OnRemove, onPanic)
+}
+
+// shardOf returns the shard of a key with hash h. It takes bits of the hash that
+// the index of the shard does not.
+func (c *Cache[K, V]) shardOf(h uint64) *shard[K, V] {
+	return &c.shards[h>>8&c.mask]
+}
+
+// Get returns the value of a key and true, or false if the cache does not have
+// one or its deadline has passed.
+func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
+	h := c.hash(key)
+	s := c.shardOf(h)
+	r := s.lock.RLock()
+	i, found := s.find(h, key)
+	if !found {
+		s.lock.RUnlock(r, 0)
+		s.misses.Add(1)
+		return value, false
+	}
+	e := &s.entries[i]
+	if c.clock.passed(e.deadline.Load()) {
+		s.lock.RUnlock(r, 0)
+		s.misses.Add(1)
+		s.missesExpired.Add(1)
+		return value, false
+	}
+	value = e.value
+	if s.order != nil {
+		s.order.Mark(i)
+	}
+	if c.idle > 0 {
+		s.slide(i)
+	}
+	s.lock.RUnlock(r, 1)
+	return value, true
+}
+
+// Peek is [Cache.Get] without a trace: it is not counted, and it neither keeps
+// the entry from eviction nor from expiring as idle.
+func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
+	h := c.hash(key)
+	s := c.shardOf(h)
+	r := s.lock.RLock()
+	i, ok := s.findLive(h, key)
+	if ok {
+		value = s.entries[i].value
+	}
+	s.lock.RUnlock(r, 0)
+	return value, ok
+}
+
+// Set stores a value for a key, in place of the one it has, with the TTL of the
+// options. The next Get finds it, unless other entries have driven it out.
+func (c *Cache[K, V]) Set(key K, value V) {
+	c.set(key, value, c.expireAfter)
+}
+
+// SetWithExpire is [Cache.Set] with a TTL of its own, of any length. With 0 the
+// entry never expires. With a negative TTL it has expired already: the key is
+// removed, as by Del, and value not stored.
+func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
+	if expire < 0 {
+		c.Del(key)
+		return
+	}
+	c.set(key, value, expire)
+}
+
+func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
+	h := c.hash(key)
+	s := c.shardOf(h)
+	weight := c.weightOf(key, value)
+	l := c.lifeOf(ttl)
+	for {
+		s.lock.Lock()
+		missing := s.put(h, key, value, weight, l)
+		reported := s.unlock()
+		c.drive(l)
+		c.settle(reported)
+		if missing == 0 {
+			return
+		}
+		c.makeRoom(h, missing)
+	}
+}
+
+// weightOf calls Weigh, if there is one.
+func (c *Cache[K, V]) weightOf(key K, value V) uint32 {
+	if c.weigh == nil {
+		return 1
+	}
+	return c.weigh(key, value)
+}
+
+// settle waits, if events were queued for OnRemove, while there are too many of
+// them. No lock may be held.
+func (c *Cache[K, V]) settle(reported bool) {
+	if reported {
+		_ = c.runner.Wait(context.Background()) // fails only when its context ends
+	}
+}
+
+// Touch gives the entry of a key a new TTL that begins now, and keeps its value:
+// 0 makes it stay for ever, and a negative TTL removes it, as by Del. It reports
+// whether there was an entry. To touch an entry is to use it, but it counts as
+// neither a hit nor a miss.
+//
+// Making the deadline later, as a keep-alive does, costs no more than a Get.
+func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
+	if expire < 0 {
+		return c.Del(key)
+	}
+	h := c.hash(key)
+	s := c.shardOf(h)
+	l := c.lifeOf(expire)
+	found, done := s.touch(h, key, l)
+	if !done {
+		found = s.touchTask(h, key, l)
+		c.drive(l)
+	}
+	return found
+}
+
+// touch is Touch as far as a reader can do it. It returns done if that was all.
+func (s *shard[K, V]) touch(h uint64, key K, l life) (found, done bool) {
+	r := s.lock.RLock()
+	defer s.lock.RUnlock(r, 0)
+	i, found := s.findLive(h, key)
+	if !found {
+		return false, true
+	}
+	if s.caps != nil || !s.extend(i, l.deadline) {
+		return true, false
+	}
+	if s.order != nil {
+		s.order.Mark(i)
+	}
+	return true, true
+}
+
+// touchTask is the rest of Touch: it also moves the task of the entry.
+func (s *shard[K, V]) touchTask(h uint64, key K, l life) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	i, found := s.findLive(h, key)
+	if !found {
+		return false
+	}
+	s.setLife(i, l)
+	if s.order != nil {
+		s.order.Mark(i)
+	}
+	return true
+}
+
+// GetOrSet returns the value of a key and true if it has one, and otherwise
+// stores value, as Set does, and returns it and false. It counts as a hit or a
+// miss.
+func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
+	if actual, loaded = c.Get(key); loaded {
+		return actual, true
+	}
+	h := c.hash(key)
+	s := c.shardOf(h)
+	weight := c.weightOf(key, value)
+	l := c.lifeOf(c.expireAfter)
+	for {
+		s.lock.Lock()
+		if i, found := s.findLive(h, key); found {
+			actual = s.entries[i].value
+			s.lock.Unlock()
+			return actual, true
+		}
+		missing := s.put(h, key, value, weight, l)
+		reported := s.unlock()
+		c.drive(l)
+		c.settle(reported)
+		if missing == 0 {
+			return value, false
+		}
+		c.makeRoom(h, missing)
+	}
+}
+
+// Del removes a key and reports whether it had a value whose deadline has not
+// passed. A load of the key that is under way will not be stored.
+func (c *Cache[K, V]) Del(key K) bool {
+	h := c.hash(key)
+	s := c.shardOf(h)
+	s.lock.Lock()
+	s.breakFences(key)
+	i, found := s.find(h, key)
+	live := found && !s.expired(i)
+	if found {
+		s.remove(i, h, s.causeOr(Deleted, i))
+		s.maybeShrink()
+	}
+	c.settle(s.unlock())
+	return live
+}
+
+// Len returns the number of entries, which is never more than the limit. It may
+// count some that expired within the last tick.
+func (c *Cache[K, V]) Len() int {
+	n := 0
+	for i := range c.shards {
+		s := &c.shards[i]
+		r := s.lock.RLock()
+		n += s.len
+		s.lock.RUnlock(r, 0)
+	}
+	return n
+}

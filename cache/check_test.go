@@ -1,0 +1,159 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+)
+
+// check verifies the invariants that hold between any two operations, over all
+// that a shard keeps of its entries. No operation may be under way.
+func (c *Cache[K, V]) check() error {
+	used := uint64(0)
+	for i := range c.shards {
+		s := &c.shards[i]
+		if err := s.check(); err != nil {
+			return fmt.Errorf("shard %d: %w", i, err)
+		}
+		if s.limited {
+			for j := range s.entries {
+				if s.entries[j].live() {
+					used += uint64(s.weight(uint32(j)))
+				}
+			}
+		}
+	}
+	if got := c.budget.used.Load(); got != used {
+		return fmt.Errorf("the budget has %d in use, want %d", got, used)
+	}
+	if limit := c.budget.max.Load(); limit > 0 && used > limit {
+		return fmt.Errorf("%d of %d in use", used, limit)
+	}
+	return nil
+}
+
+func (s *shard[K, V]) check() error {
+	for _, check := range []func() error{s.checkSlots, s.checkIndex, s.checkOrder, s.checkRing, s.checkFences} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSlots: every slot is live, or zero and in the list of free ones.
+func (s *shard[K, V]) checkSlots() error {
+	n := len(s.entries)
+	free := make([]bool, n)
+	for k, i := s.len, s.free; k < n; k++ {
+		if int(i) >= n || free[i] || s.entries[i].live() {
+			return fmt.Errorf("the list of free slots has slot %d of %d twice, or live", i, n)
+		}
+		free[i] = true
+		i = uint32(-1 - s.entries[i].deadline.Load())
+	}
+	var none entry[K, V]
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.live() == free[i] {
+			return fmt.Errorf("slot %d: live is %v, free is %v", i, e.live(), free[i])
+		}
+		if free[i] && (e.key != none.key || any(e.value) != any(none.value)) {
+			return fmt.Errorf("free slot %d holds on to %v", i, e.key)
+		}
+	}
+	if stored := s.removals.Total() + uint64(s.len); s.sets != stored {
+		return fmt.Errorf("%d values stored, but %d removed or there", s.sets, stored)
+	}
+	return nil
+}
+
+// checkIndex: it has exactly the live slots, each where a search for its hash
+// comes by, and the counts of keys that passed over the groups are right.
+func (s *shard[K, V]) checkIndex() error {
+	spills := make([]uint64, len(s.index.groups))
+	seen := map[uint32]bool{}
+	for g := range s.index.groups {
+		grp := &s.index.groups[g]
+		for c := range cells {
+			t := grp.tags[c/8] >> (c % 8 * 8) & 0xff
+			if t == 0 {
+				continue
+			}
+			i := grp.slots[c]
+			if int(i) >= len(s.entries) || !s.entries[i].live() || seen[i] {
+				return fmt.Errorf("the index has slot %d, which is not live or twice there", i)
+			}
+			seen[i] = true
+			h := s.cache.hash(s.entries[i].key)
+			if t != tag(h) {
+				return fmt.Errorf("slot %d has tag %d, want %d", i, t, tag(h))
+			}
+			for p := s.index.home(h); p != g; p = s.index.next(p) {
+				spills[p]++
+			}
+		}
+	}
+	if len(seen) != s.len {
+		return fmt.Errorf("the index has %d entries of %d", len(seen), s.len)
+	}
+	for g, want := range spills {
+		if got := s.index.groups[g].tags[1] / spill; got != want {
+			return fmt.Errorf("group %d was passed over %d times, counted %d", g, want, got)
+		}
+	}
+	return nil
+}
+
+// checkOrder: it has exactly the live slots, if the entries are limited.
+func (s *shard[K, V]) checkOrder() error {
+	if s.order == nil {
+		if s.limited {
+			return fmt.Errorf("limited, and no order")
+		}
+		return nil
+	}
+	slots := slices.Collect(s.order.All())
+	if len(slots) != s.len || s.order.Len() != s.len {
+		return fmt.Errorf("the order has %d entries, or %d, of %d", len(slots), s.order.Len(), s.len)
+	}
+	slices.Sort(slots)
+	if len(slices.Compact(slots)) != s.len {
+		return fmt.Errorf("the order has an entry twice")
+	}
+	for _, i := range slots {
+		if !s.entries[i].live() {
+			return fmt.Errorf("the order has free slot %d", i)
+		}
+	}
+	return nil
+}
+
+// checkRing: an entry with a deadline has a task that is due no later, and a
+// slot without an entry has none.
+func (s *shard[K, V]) checkRing() error {
+	for i := range s.entries {
+		e := &s.entries[i]
+		deadline := e.deadline.Load()
+		due, waits := int64(0), false
+		if s.ring != nil {
+			due, waits = s.ring.Due(uint32(i))
+		}
+		switch {
+		case deadline <= 0 && waits:
+			return fmt.Errorf("slot %d has a task and deadline %d", i, deadline)
+		case deadline > 0 && !waits:
+			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
+		case deadline > 0 && due > max(s.cache.tickAt(deadline), s.ring.Now()+1):
+			return fmt.Errorf("slot %d expires at %d, tick %d, and is due at %d", i, deadline, s.cache.tickAt(deadline), due)
+		}
+	}
+	return nil
+}
+
+// checkFences: fences and flights go when what they stand for has ended.
+func (s *shard[K, V]) checkFences() error {
+	if len(s.fences) != 0 || len(s.flights) != 0 {
+		return fmt.Errorf("%d fences and %d flights left over", len(s.fences), len(s.flights))
+	}
+	return nil
+}

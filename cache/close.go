@@ -1,0 +1,45 @@
+package cache
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pinwheel-cache/pinwheel/internal/runner"
+)
+
+// errCallback is what Close returns to OnRemove.
+var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")
+
+// Close empties the cache, with Cleared for OnRemove, and waits until all loads
+// and all calls of OnRemove have ended. If ctx ends before, Close returns its
+// cause; it can be called again then, to go on waiting, and whenever else.
+//
+// A closed cache stays empty and can be used: Get finds nothing, Set stores
+// nothing, and Take calls fetch for each of its callers. So a service that is
+// shutting down needs no special case.
+//
+// Close must not be called by a fetch, for whose end it waits.
+func (c *Cache[K, V]) Close(ctx context.Context) error {
+	c.gate.close()
+	c.stopDriver()
+	c.unregister()
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.lock.Lock()
+		s.closed = true
+		s.lock.Unlock()
+		// This does not wait for OnRemove, since Close is to return when ctx
+		// ends; what is queued takes no more memory there than it did here.
+		s.clear(func(bool) {})
+	}
+	if c.runner == nil {
+		return c.gate.wait(ctx)
+	}
+	if runner.InCallback() {
+		return errCallback
+	}
+	if err := c.gate.wait(ctx); err != nil {
+		return err
+	}
+	return c.runner.Drain(ctx)
+}

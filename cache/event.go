@@ -1,0 +1,43 @@
+package cache
+
+import (
+	"fmt"
+	"log/slog"
+)
+
+// An Event tells of a value that left the cache.
+type Event[K comparable, V any] struct {
+	Key   K
+	Value V
+	Cause Cause
+}
+
+// A Cause says why a value left the cache.
+type Cause uint8
+
+const (
+	Expired  Cause = iota + 1 // its deadline passed, or it was idle for too long
+	Evicted                   // the cache was full
+	Deleted                   // Del, Compute or a negative TTL removed the key
+	Replaced                  // another value was stored for the key
+	Cleared                   // Clear or Close emptied the cache
+)
+
+var causes = [...]string{Expired: "expired", Evicted: "evicted", Deleted: "deleted", Replaced: "replaced", Cleared: "cleared"}
+
+// String returns the cause in lower case, such as "expired".
+func (c Cause) String() string {
+	if c == 0 || int(c) >= len(causes) {
+		return fmt.Sprintf("Cause(%d)", uint8(c))
+	}
+	return causes[c]
+}
+
+// backlog is how many events may wait for OnRemove before removers wait.
+const backlog = 4096
+
+// logPanic is what the cache does with a panic of OnRemove if there is no
+// OnPanic.
+func logPanic(recovered any, stack []byte) {
+	slog.Error("cache: OnRemove panicked", "panic", recovered, "stack", string(stack))
+}

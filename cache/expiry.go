@@ -1,0 +1,181 @@
+package cache
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
+)
+
+const (
+	minTick, defaultTick, maxTick = 10 * time.Millisecond, 100 * time.Millisecond, time.Second
+
+	// ticksPerTTL is how finely the shortest TTL of the options is cut.
+	ticksPerTTL = 100
+
+	// slots is the size of a shard's ring: 4 KiB, and a revolution of 100 s at
+	// the default tick.
+	slots = 1024
+
+	// batch is how many tasks or entries one hold of a shard's lock deals with,
+	// some 20 µs of work, when there are many.
+	batch = 256
+)
+
+// tickFor returns the tick for entries that live for expire, and idle, both 0
+// if they do not expire.
+func tickFor(expire, idle time.Duration) time.Duration {
+	shortest := expire
+	if idle > 0 && (expire == 0 || idle < expire) {
+		shortest = idle
+	}
+	if shortest == 0 {
+		return defaultTick
+	}
+	return min(max(shortest/ticksPerTTL, minTick), maxTick)
+}
+
+// lifeOf returns the life of an entry with the given TTL that begins now. A TTL
+// of 0 means for ever.
+func (c *Cache[K, V]) lifeOf(ttl time.Duration) life {
+	if ttl == 0 && c.idle == 0 {
+		return life{}
+	}
+	now := c.clock.now()
+	var l life
+	if ttl > 0 {
+		l.cap = after(now, c.jittered(ttl))
+	}
+	l.deadline = l.cap
+	if c.idle > 0 {
+		l.deadline = sooner(after(now, c.idle), l.cap)
+	}
+	return l
+}
+
+// jittered spreads a TTL by the jitter of the options.
+func (c *Cache[K, V]) jittered(ttl time.Duration) time.Duration {
+	if c.jitter == 0 {
+		return ttl
+	}
+	spread := float64(ttl) * (1 + c.jitter*(2*rand.Float64()-1))
+	if spread >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return max(time.Duration(spread), 1)
+}
+
+// sooner returns the earlier of a deadline and one that may be never.
+func sooner(deadline, maybe int64) int64 {
+	if maybe != never && maybe < deadline {
+		return maybe
+	}
+	return deadline
+}
+
+// setLife gives entry i a life and its task in the ring.
+func (s *shard[K, V]) setLife(i uint32, l life) {
+	s.entries[i].deadline.Store(l.deadline)
+	if s.caps != nil {
+		s.caps[i] = l.cap
+	}
+	switch {
+	case l.deadline != never:
+		s.schedule(i, s.cache.tickAt(l.deadline))
+	case s.ring != nil:
+		s.ring.Remove(i)
+	}
+}
+
+// schedule makes entry i due at a tick.
+func (s *shard[K, V]) schedule(i uint32, due int64) {
+	if s.ring == nil {
+		s.ring = timingwheel.NewRing(slots)
+		s.ring.Resize(len(s.entries))
+	}
+	if s.ring.Len()+s.ring.Tombstones() == 0 {
+		// An empty ring is not advanced by the driver. Here it catches up, or
+		// else it would go through the revolutions it missed with this task.
+		s.ring.Advance(s.cache.clock.coarse.Load()/int64(s.cache.tick), 0, nil)
+	}
+	s.ring.Set(i, due)
+}
+
+// tickAt returns the first tick at or after a deadline: the wheel is never
+// early, and at most one tick late.
+func (c *Cache[K, V]) tickAt(deadline int64) int64 {
+	tick := int64(c.tick)
+	return (deadline-1)/tick + 1
+}
+
+// extend makes the deadline of entry i later. It is for readers, and so leaves
+// the ring alone: the task stays due when it was, and expire puts it off then.
+// It returns false, and has done nothing, if the task has to be set, moved to an
+// earlier tick or removed, which takes the lock for writing.
+func (s *shard[K, V]) extend(i uint32, deadline int64) bool {
+	e := &s.entries[i]
+	if old := e.deadline.Load(); old == never || deadline < old {
+		return false
+	}
+	e.deadline.Store(deadline)
+	return true
+}
+
+// slide puts off the end of idleness of entry i, which is being read now.
+func (s *shard[K, V]) slide(i uint32) {
+	deadline := sooner(after(s.cache.clock.now(), s.cache.idle), s.caps[i])
+	if deadline > s.entries[i].deadline.Load() {
+		s.extend(i, deadline)
+	}
+}
+
+// expire works through the ticks up to now, at most a batch of tasks. It
+// returns done when there are none left.
+func (s *shard[K, V]) expire(now int64) (done, reported bool) {
+	s.lock.Lock()
+	done = s.ring.Advance(now/int64(s.cache.tick), batch, func(i uint32) (again int64) {
+		e := &s.entries[i]
+		deadline := e.deadline.Load()
+		if deadline > now { // extended meanwhile
+			return s.cache.tickAt(deadline) - s.ring.Now()
+		}
+		s.cache.lateness.Observe(time.Duration(now - deadline))
+		s.remove(i, s.cache.hash(e.key), Expired)
+		return 0
+	})
+	if done {
+		s.maybeShrink()
+	}
+	return done, s.unlock()
+}
+
+// visitBy reports whether the ring has anything to visit up to a tick.
+func (s *shard[K, V]) visitBy(tick int64) bool {
+	r := s.lock.RLock()
+	defer s.lock.RUnlock(r, 0)
+	if s.ring == nil {
+		return false
+	}
+	next, ok := s.ring.NextVisit()
+	return ok && next <= tick
+}
+
+// expire removes what has expired by now. It takes the shards in turn, a batch
+// of each, so that no shard has the driver in its lock for long.
+func (c *Cache[K, V]) expire(now int64) {
+	for busy := true; busy; {
+		busy = false
+		for i := range c.shards {
+			s := &c.shards[i]
+			if !s.visitBy(now / int64(c.tick)) {
+				continue
+			}
+			done, reported := s.expire(now)
+			busy = busy || !done
+			c.settle(reported)
+		}
+		runtime.Gosched()
+	}
+}

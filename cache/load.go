@@ -1,0 +1,276 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// ErrGoexit is what callers of Take get when the fetch that they waited for
+// called [runtime.Goexit].
+var ErrGoexit = errors.New("cache: fetch called runtime.Goexit")
+
+// A PanicError is what callers of Take get when the fetch that they waited for
+// panicked. The caller that ran the fetch gets the panic itself.
+type PanicError struct {
+	Value any    // what fetch panicked with
+	Stack []byte // where, as by [debug.Stack]
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("cache: fetch panicked: %v", e.Value) }
+
+// Unwrap returns the error that fetch panicked with, or nil if that was none.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// Take returns the value of a key, as Get does, or calls fetch for it and stores
+// the result. It counts as one hit or one miss.
+//
+// There is one fetch per key at a time: callers that come while it runs get its
+// result. But a fetch never undoes what happened since it began: after a Set,
+// Del, Clear or Compute of the key its result goes to the callers it has, and
+// is not stored, and a caller that comes later waits until it has ended and then
+// fetches anew.
+//
+// Take returns the error of fetch as it is and stores nothing. A panic or
+// [runtime.Goexit] of fetch goes through to the caller that ran it; the others
+// get a [PanicError] or [ErrGoexit].
+//
+// fetch runs in the goroutine of the caller and holds no lock. It may use the
+// cache, but not Take the same key, which would wait for itself, or close the
+// cache.
+func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: Take with a nil fetch")
+	}
+	if value, ok := c.Get(key); ok {
+		return value, nil
+	}
+	return c.load(context.Background(), key, func(context.Context) (V, error) { return fetch() })
+}
+
+// TakeCtx is [Cache.Take] with a context. Every caller leaves, with the cause of
+// its context, when that ends: also the one that began the fetch, unless its
+// context cannot end. The fetch goes on in a goroutine of its own; the context
+// that it gets has the values of the first caller's and ends when all callers
+// have left. What it returns then is stored all the same.
+//
+// A fetch that panics after its caller left has nobody to panic to: the other
+// callers get the error, and the load counts as failed.
+func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: TakeCtx with a nil fetch")
+	}
+	if value, ok := c.Get(key); ok {
+		return value, nil
+	}
+	return c.load(ctx, key, fetch)
+}
+
+// A flight is a load under way. Its fields but the last group are guarded by the
+// lock of the shard.
+type flight[K comparable, V any] struct {
+	fence
+	key     K
+	hash    uint64
+	callers int  // that wait for the result
+	left    bool // all callers have left, and the context has ended
+
+	ctx  context.Context
+	end  context.CancelFunc // of ctx
+	done chan struct{}      // closed when what follows is set
+
+	value V
+	err   error
+	how   outcome
+}
+
+// An outcome is how a fetch ended.
+type outcome uint8
+
+const (
+	exited outcome = iota // by Goexit: it neither returned nor panicked
+	returned
+	panicked
+)
+
+// load fetches a value that the cache did not have a moment ago.
+func (c *Cache[K, V]) load(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
+	h := c.hash(key)
+	if err := context.Cause(ctx); err != nil {
+		var none V
+		return none, err
+	}
+	if isNaN(key) || !c.gate.enter() {
+		return fetch(ctx) // cannot be stored
+	}
+	s := c.shardOf(h)
+	for {
+		value, f, role := s.board(ctx, h, key)
+		switch role {
+		case arrived:
+			c.gate.leave()
+			return value, nil
+		case pilot:
+			return c.pilot(ctx, s, f, fetch)
+		case passenger:
+			c.gate.leave()
+			c.waiters.Add(1)
+			if err := s.await(ctx, f); err != nil {
+				return value, err
+			}
+			return f.value, f.err
+		}
+		// The flight took off before the key was changed: a new one has to wait
+		// for it to land.
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			c.gate.leave()
+			return value, context.Cause(ctx)
+		}
+	}
+}
+
+// A role is what a caller of load is to do.
+type role uint8
+
+const (
+	arrived   role = iota // return the value, which is there by now
+	pilot                 // fetch it
+	passenger             // wait for the one who does
+	standby               // wait, and then ask again
+)
+
+// board finds out what the caller of a load is to do, and with which flight.
+func (s *shard[K, V]) board(ctx context.Context, h uint64, key K) (value V, f *flight[K, V], r role) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if i, ok := s.findLive(h, key); ok {
+		return s.entries[i].value, nil, arrived
+	}
+	f = s.flights[key]
+	switch {
+	case f == nil:
+		f = &flight[K, V]{key: key, hash: h, callers: 1, done: make(chan struct{})}
+		f.ctx, f.end = context.WithCancel(context.WithoutCancel(ctx))
+		if s.flights == nil {
+			s.flights = make(map[K]*flight[K, V])
+		}
+		s.flights[key] = f
+		s.addFence(key, &f.fence)
+		return value, f, pilot
+	case f.broken || f.left:
+		return value, f, standby
+	default:
+		f.callers++
+		return value, f, passenger
+	}
+}
+
+// pilot runs the fetch of a flight: here if the caller cannot leave, else in
+// another goroutine.
+func (c *Cache[K, V]) pilot(ctx context.Context, s *shard[K, V], f *flight[K, V], fetch func(context.Context) (V, error)) (V, error) {
+	if ctx.Done() == nil {
+		c.fly(s, f, fetch, true)
+		return f.value, f.err
+	}
+	go c.fly(s, f, fetch, false)
+	if err := s.await(ctx, f); err != nil {
+		var none V
+		return none, err
+	}
+	switch f.how {
+	case panicked:
+		panic(f.err.(*PanicError).Value)
+	case exited:
+		runtime.Goexit()
+	}
+	return f.value, f.err
+}
+
+// fly calls fetch and lands the flight, however fetch ends.
+func (c *Cache[K, V]) fly(s *shard[K, V], f *flight[K, V], fetch func(context.Context) (V, error), passOn bool) {
+	defer c.gate.leave()
+	began := time.Now()
+	var weight uint32
+	f.err = ErrGoexit // if neither of the two below comes to pass
+	defer func() {
+		if f.how != returned {
+			if p := recover(); p != nil {
+				f.how, f.err = panicked, &PanicError{p, debug.Stack()}
+			}
+		}
+		c.observeLoad(time.Since(began), f.err)
+		c.land(s, f, weight)
+		if f.how == panicked && passOn {
+			panic(f.err.(*PanicError).Value)
+		}
+	}()
+	value, err := fetch(f.ctx)
+	if err == nil {
+		weight = c.weightOf(f.key, value)
+	}
+	f.value, f.err, f.how = value, err, returned
+}
+
+func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
+	if err == nil {
+		c.loadsOK.Observe(took)
+	} else {
+		c.loadsFailed.Observe(took)
+	}
+}
+
+// land stores the result of a flight, unless it failed or the key was changed
+// meanwhile, and lets its callers have it.
+func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
+	l := c.lifeOf(c.expireAfter)
+	missing, reported := s.tryLand(f, weight, l)
+	for missing > 0 {
+		c.settle(reported)
+		c.makeRoom(f.hash, missing)
+		missing, reported = s.tryLand(f, weight, l)
+	}
+	c.drive(l)
+	close(f.done)
+	f.end()
+	c.settle(reported)
+}
+
+// tryLand is the part of land under the lock. If there is too little room in the
+// shard it returns how much is missing, and the fence of the flight stands on.
+func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life) (missing uint64, reported bool) {
+	s.lock.Lock()
+	if s.removeFence(f.key, &f.fence) && f.err == nil {
+		missing = s.put(f.hash, f.key, f.value, weight, l)
+	}
+	if missing > 0 {
+		s.addFence(f.key, &f.fence)
+	} else {
+		delete(s.flights, f.key)
+	}
+	return missing, s.unlock()
+}
+
+// await waits until a flight has landed. If ctx ends before, it returns the
+// cause, and the caller has left the flight.
+func (s *shard[K, V]) await(ctx context.Context, f *flight[K, V]) error {
+	select {
+	case <-f.done:
+		return nil
+	case <-ctx.Done():
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if f.callers--; f.callers == 0 {
+		f.left = true
+		f.end()
+	}
+	return context.Cause(ctx)
+}

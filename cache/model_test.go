@@ -1,0 +1,338 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// hashes are what the model is tested with: the cache's own hash, one that
+// sends all keys to one cell, and one with two shards, tags and homes.
+var hashes = map[string]func(func(int) uint64) func(int) uint64{
+	"good":     func(good func(int) uint64) func(int) uint64 { return good },
+	"constant": func(func(int) uint64) func(int) uint64 { return func(int) uint64 { return 0 } },
+	"truncated": func(good func(int) uint64) func(int) uint64 {
+		return func(k int) uint64 { return good(k) & (1<<63 | 1<<8 | 1) }
+	},
+}
+
+// TestModel compares a cache with a map of values and deadlines, on a stream of
+// random operations, and checks the invariants after each.
+func TestModel(t *testing.T) {
+	for name, hash := range hashes {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { runModel(t, hash) })
+		})
+	}
+}
+
+func FuzzModel(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(hashes))).Draw(t, "hash")
+		runModel(t, hashes[name])
+	}))
+}
+
+type modelEntry struct {
+	value    int
+	deadline time.Time // by TTL; zero: never
+	used     time.Time // from when on it is idle
+}
+
+// A modelCache is the naive cache, the real one, and what has left that.
+type modelCache struct {
+	*Cache[int, int]
+	options Options[int, int]
+	entries map[int]modelEntry
+	events  []Event[int, int]
+	next    int // value
+}
+
+const modelKeys = 60
+
+func runModel(t *rapid.T, hash func(func(int) uint64) func(int) uint64) {
+	o := Options[int, int]{
+		Limit:   rapid.SampledFrom([]int{0, 1, 2, 7, 50}).Draw(t, "limit"),
+		Expire:  rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Second}).Draw(t, "expire"),
+		Idle:    rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond}).Draw(t, "idle"),
+		Workers: 1,
+	}
+	if o.Limit > 0 && rapid.Bool().Draw(t, "weighted") {
+		o.MaxWeight, o.Limit = uint64(o.Limit), 0
+		o.Weigh = func(_, value int) uint32 { return uint32(value % 4) }
+	}
+	rapid.SyncTest(t, func(t *rapid.T) {
+		m := &modelCache{options: o, entries: map[int]modelEntry{}}
+		o.OnRemove = func(e Event[int, int]) { m.events = append(m.events, e) }
+		m.Cache = Must(o)
+		m.hash = hash(m.hash)
+		t.Repeat(m.actions())
+		if err := m.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		m.settleEvents(t, -1, Cleared)
+		if m.Len() != 0 || len(m.entries) != 0 {
+			t.Fatalf("%d entries after Close, and %d in the model", m.Len(), len(m.entries))
+		}
+	})
+}
+
+func (m *modelCache) actions() map[string]func(*rapid.T) {
+	key := rapid.IntRange(0, modelKeys-1)
+	ttl := rapid.SampledFrom([]time.Duration{0, 1, time.Millisecond, 15 * time.Millisecond, time.Second, 20 * time.Second, time.Hour})
+	return map[string]func(*rapid.T){
+		"Set": func(t *rapid.T) { m.set(t, key.Draw(t, "key"), m.options.Expire, m.Set) },
+		"SetWithExpire": func(t *rapid.T) {
+			d := ttl.Draw(t, "ttl")
+			m.set(t, key.Draw(t, "key"), d, func(k, v int) { m.SetWithExpire(k, v, d) })
+		},
+		"Get": func(t *rapid.T) {
+			k := key.Draw(t, "key")
+			v, ok := m.Get(k)
+			m.wantValue(t, "Get", k, v, ok)
+			m.use(k)
+		},
+		"Get all": func(t *rapid.T) {
+			for k := range modelKeys {
+				v, ok := m.Get(k)
+				m.wantValue(t, "Get", k, v, ok)
+				m.use(k)
+			}
+		},
+		"Peek": func(t *rapid.T) {
+			k := key.Draw(t, "key")
+			v, ok := m.Peek(k)
+			m.wantValue(t, "Peek", k, v, ok)
+		},
+		"Touch": func(t *rapid.T) { m.touch(t, key.Draw(t, "key"), ttl.Draw(t, "ttl")) },
+		"Del": func(t *rapid.T) {
+			k := key.Draw(t, "key")
+			if got, want := m.Del(k), m.live(k); got != want {
+				t.Fatalf("Del(%d) is %v, want %v", k, got, want)
+			}
+			m.settleEvents(t, k, Deleted)
+		},
+		"GetOrSet": func(t *rapid.T) {
+			k := key.Draw(t, "key")
+			if m.live(k) {
+				v, loaded := m.GetOrSet(k, -1)
+				m.wantValue(t, "GetOrSet", k, v, loaded)
+				m.use(k)
+				return
+			}
+			m.set(t, k, m.options.Expire, func(k, v int) {
+				if got, loaded := m.GetOrSet(k, v); got != v || loaded {
+					t.Fatalf("GetOrSet(%d, %d) = %d, %v", k, v, got, loaded)
+				}
+			})
+		},
+		"fill": func(t *rapid.T) {
+			from := key.Draw(t, "from")
+			for k := from; k < min(from+40, modelKeys); k++ {
+				m.set(t, k, m.options.Expire, m.Set)
+			}
+		},
+		"drain": func(t *rapid.T) {
+			for k := key.Draw(t, "from"); k < modelKeys; k++ {
+				m.Del(k)
+				m.settleEvents(t, k, Deleted)
+			}
+		},
+		"Take":    func(t *rapid.T) { m.take(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
+		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op"))) },
+		"Clear":   func(t *rapid.T) { m.Clear(); m.settleEvents(t, -1, Cleared) },
+		"Resize":  func(t *rapid.T) { m.resize(t, rapid.SampledFrom([]int{0, 1, 3, 10, 100}).Draw(t, "limit")) },
+		"sleep": func(t *rapid.T) {
+			time.Sleep(rapid.SampledFrom([]time.Duration{1, time.Millisecond, 99 * time.Millisecond, 200 * time.Millisecond, time.Second, time.Minute}).Draw(t, "d"))
+			m.settleEvents(t, -1, Expired)
+		},
+		"": m.checkAll,
+	}
+}
+
+// live reports whether the model has a value for the key now.
+func (m *modelCache) live(key int) bool {
+	e, ok := m.entries[key]
+	return ok && !m.expired(e)
+}
+
+func (m *modelCache) expired(e modelEntry) bool {
+	end, ok := m.end(e)
+	return ok && !time.Now().Before(end)
+}
+
+// end returns the deadline of an entry, and false if it has none.
+func (m *modelCache) end(e modelEntry) (end time.Time, ok bool) {
+	end, ok = e.deadline, !e.deadline.IsZero()
+	if m.options.Idle > 0 {
+		if idle := e.used.Add(m.options.Idle); !ok || idle.Before(end) {
+			end, ok = idle, true
+		}
+	}
+	return end, ok
+}
+
+func (m *modelCache) wantValue(t *rapid.T, op string, key, value int, ok bool) {
+	want, live := m.entries[key].value, m.live(key)
+	if ok != live || ok && value != want {
+		t.Fatalf("%s(%d) = %d, %v; want %d, %v", op, key, value, ok, want, live)
+	}
+}
+
+// use notes that a live entry was read.
+func (m *modelCache) use(key int) {
+	if m.live(key) {
+		e := m.entries[key]
+		e.used = time.Now()
+		m.entries[key] = e
+	}
+}
+
+// set stores a new value by store, in the model too.
+func (m *modelCache) set(t *rapid.T, key int, ttl time.Duration, store func(key, value int)) {
+	m.next++
+	store(key, m.next)
+	m.settleEvents(t, key, Replaced)
+	e := modelEntry{value: m.next, used: time.Now()}
+	if ttl > 0 {
+		e.deadline = time.Now().Add(ttl)
+	}
+	m.entries[key] = e
+	if m.options.Weigh != nil && uint64(m.options.Weigh(key, e.value)) > m.options.MaxWeight {
+		delete(m.entries, key)
+	}
+}
+
+func (m *modelCache) touch(t *rapid.T, key int, ttl time.Duration) {
+	live := m.live(key)
+	if got := m.Touch(key, ttl); got != live {
+		t.Fatalf("Touch(%d, %v) is %v, want %v", key, ttl, got, live)
+	}
+	if !live {
+		return
+	}
+	e := m.entries[key]
+	e.used, e.deadline = time.Now(), time.Time{}
+	if ttl > 0 {
+		e.deadline = time.Now().Add(ttl)
+	}
+	m.entries[key] = e
+}
+
+func (m *modelCache) take(t *rapid.T, key int, fails bool) {
+	failed := errors.New("failed")
+	if m.live(key) {
+		v, err := m.Take(key, func() (int, error) { t.Fatal("fetched"); return 0, nil })
+		m.wantValue(t, "Take", key, v, err == nil)
+		m.use(key)
+		return
+	}
+	if fails {
+		if v, err := m.Take(key, func() (int, error) { return 7, failed }); err != failed || v != 7 {
+			t.Fatalf("Take(%d) = %d, %v", key, v, err)
+		}
+		return
+	}
+	m.set(t, key, m.options.Expire, func(key, value int) {
+		if v, err := m.Take(key, func() (int, error) { return value, nil }); v != value || err != nil {
+			t.Fatalf("Take(%d) = %d, %v", key, v, err)
+		}
+	})
+}
+
+func (m *modelCache) compute(t *rapid.T, key int, op Op) {
+	run := func(value int) (int, bool) {
+		return m.Compute(key, func(old int, found bool) (int, Op) {
+			m.wantValue(t, "Compute", key, old, found)
+			return value, op
+		})
+	}
+	switch op {
+	case OpKeep:
+		v, ok := run(-1)
+		m.wantValue(t, "Compute", key, v, ok)
+	case OpDelete:
+		if v, ok := run(-1); ok || v != 0 {
+			t.Fatalf("Compute(%d) = %d, %v after OpDelete", key, v, ok)
+		}
+		m.settleEvents(t, key, Deleted)
+	case OpSet:
+		m.set(t, key, m.options.Expire, func(_, value int) {
+			kept := m.options.Weigh == nil || uint64(m.options.Weigh(key, value)) <= m.options.MaxWeight
+			if v, ok := run(value); ok != kept || ok && v != value {
+				t.Fatalf("Compute(%d) = %d, %v; want %d, %v", key, v, ok, value, kept)
+			}
+		})
+	}
+}
+
+func (m *modelCache) resize(t *rapid.T, limit int) {
+	if m.options.Weigh != nil {
+		return
+	}
+	if err := m.Resize(limit); err != nil {
+		t.Fatal(err)
+	}
+	m.options.Limit = limit
+	m.settleEvents(t, -1, Evicted)
+}
+
+// settleEvents takes what OnRemove was told out of the model. An operation on a
+// key may remove that for the given cause, and one with key -1 any; besides,
+// what has expired may be removed as such, and any entry evicted if there is a
+// limit.
+func (m *modelCache) settleEvents(t *rapid.T, key int, cause Cause) {
+	synctest.Wait()
+	for _, e := range m.events {
+		had, ok := m.entries[e.Key]
+		if e.Value == m.next && e.Cause == Evicted && m.options.Weigh != nil {
+			continue // too heavy to be kept
+		}
+		if !ok || had.value != e.Value {
+			t.Fatalf("%+v was removed, which is not in the model: %+v", e, had)
+		}
+		switch {
+		case m.expired(had) != (e.Cause == Expired):
+			t.Fatalf("%+v: expired is %v", e, m.expired(had))
+		case e.Cause == Expired:
+		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil):
+		case e.Cause == cause && (key == -1 || key == e.Key):
+		default:
+			t.Fatalf("%+v, want %v of %d", e, cause, key)
+		}
+		delete(m.entries, e.Key)
+	}
+	m.events = m.events[:0]
+}
+
+// checkAll compares the whole contents.
+func (m *modelCache) checkAll(t *rapid.T) {
+	m.settleEvents(t, -1, Expired)
+	if err := m.check(); err != nil {
+		t.Fatal(err)
+	}
+	got := maps.Collect(m.All())
+	want := map[int]int{}
+	for k, e := range m.entries {
+		if !m.expired(e) {
+			want[k] = e.value
+		} else if end, _ := m.end(e); time.Since(end) >= m.tick {
+			t.Fatalf("%d expired at %v and is still there, at %v", k, end, time.Now())
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Fatalf("the cache has %v, want %v", got, want)
+	}
+	if m.Len() != len(m.entries) {
+		t.Fatalf("Len is %d, want %d", m.Len(), len(m.entries))
+	}
+	if m.options.Limit > 0 && m.Len() > m.options.Limit {
+		t.Fatalf("Len is %d, the limit %d", m.Len(), m.options.Limit)
+	}
+}

@@ -1,0 +1,129 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Options says what a cache does. The zero Options are those of a cache
+// without a limit whose entries stay until they are removed.
+type Options[K comparable, V any] struct {
+	// Name is what statistics call the cache; "cache" if empty. A name that is
+	// in use gets a number behind it.
+	Name string
+
+	// Limit is the most entries; 0 means no limit. When a new key would exceed
+	// it, the cache evicts another one.
+	Limit int
+
+	// Expire is how long a value stored by Set, Take, GetOrSet or Compute lives;
+	// 0 means for ever. A positive time under a millisecond is refused: it is
+	// a number without its unit.
+	Expire time.Duration
+
+	// Idle also ends the life of an entry that was not read for this long,
+	// whatever its TTL; 0 means never. It costs every hit a look at the clock.
+	// A positive time under a millisecond is refused.
+	Idle time.Duration
+
+	// Jitter spreads every TTL evenly over ± this fraction of it, so that
+	// entries stored together do not expire together: 0 <= Jitter < 1. It does
+	// not apply to Idle.
+	Jitter float64
+
+	// MaxWeight is the most that the entries may weigh together; it goes with
+	// Weigh and takes the place of Limit. A value that is heavier than all of
+	// it is not kept: it is removed at once, as Evicted.
+	MaxWeight uint64
+
+	// Weigh returns the weight of an entry. It is called once for each value
+	// stored, outside all locks, and may be called by several goroutines at
+	// once. An entry of weight 0 counts for nothing, but can be evicted like
+	// any other.
+	Weigh func(key K, value V) uint32
+
+	// Policy chooses what to evict: LRU, the zero value.
+	Policy Policy
+
+	// OnRemove is called once for every value that leaves the cache, with the
+	// cause, by one of up to Workers goroutines of the cache: after it left,
+	// outside all locks, and in order for each key. It may call the cache.
+	//
+	// When 4096 events wait, whoever removes a value waits until OnRemove has
+	// caught up. A call of OnRemove itself never waits; it must not wait for
+	// another goroutine that uses the cache.
+	OnRemove func(Event[K, V])
+
+	// Workers is the most calls of OnRemove at once; 0 means
+	// runtime.GOMAXPROCS.
+	Workers int
+
+	// OnPanic is told what a call of OnRemove panicked with and where; the
+	// panic ends there, and the other calls go on. An error that says so stands
+	// for runtime.Goexit. If OnPanic is nil, package log/slog logs it.
+	OnPanic func(recovered any, stack []byte)
+}
+
+// A Policy is a way to choose the entry to evict.
+type Policy uint8
+
+const (
+	// LRU evicts the entry that was not used for longest, in the way of package
+	// lru: used entries are moved on when eviction comes by.
+	LRU Policy = iota
+
+	// Adaptive is the name of a scan-resistant policy to come. New refuses it
+	// until then.
+	Adaptive
+)
+
+// minTTL is the least TTL that options accept: NewCache(60*60) in go-zero is
+// 3.6 µs and was meant to be an hour.
+const minTTL = time.Millisecond
+
+// check returns what is wrong with the options, all of it.
+func (o *Options[K, V]) check() error {
+	var wrong []error
+	refuse := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("cache: "+format, args...))
+	}
+	if o.Limit < 0 {
+		refuse("Limit is %d: want the most entries, or 0 for no limit", o.Limit)
+	}
+	if o.Limit > math.MaxInt32 {
+		refuse("Limit is %d: want at most %d", o.Limit, math.MaxInt32)
+	}
+	checkTTL := func(field string, d time.Duration) {
+		if d < 0 {
+			refuse("%s is %v: want a positive time, or 0 for never", field, d)
+		}
+		if d > 0 && d < minTTL {
+			refuse("%s is %v: want at least %v; was a unit forgotten, as in %d*time.Second?", field, d, minTTL, d)
+		}
+	}
+	checkTTL("Expire", o.Expire)
+	checkTTL("Idle", o.Idle)
+	if !(o.Jitter >= 0 && o.Jitter < 1) {
+		refuse("Jitter is %v: want a fraction from 0 up to, not including, 1", o.Jitter)
+	}
+	if o.MaxWeight > 0 && o.Weigh == nil {
+		refuse("MaxWeight is %d without Weigh: set Weigh, or Limit to count entries", o.MaxWeight)
+	}
+	if o.MaxWeight == 0 && o.Weigh != nil {
+		refuse("Weigh is set without MaxWeight: want the most weight")
+	}
+	if o.MaxWeight > 0 && o.Limit > 0 {
+		refuse("both Limit (%d) and MaxWeight (%d) are set: want one of them", o.Limit, o.MaxWeight)
+	}
+	if o.Policy == Adaptive {
+		refuse("Policy Adaptive is not available yet: use LRU")
+	} else if o.Policy > Adaptive {
+		refuse("Policy is %d: want LRU", o.Policy)
+	}
+	if o.Workers < 0 {
+		refuse("Workers is %d: want the most calls of OnRemove at once, or 0 for GOMAXPROCS", o.Workers)
+	}
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,200 @@
+package cache
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pinwheel-cache/pinwheel/lru"
+)
+
+const (
+	// minSlots is what a shard begins with, unless its limit is lower.
+	minSlots = 8
+
+	// A shard that uses less than a quarter of its slots shrinks to twice what
+	// it uses. So it must double or halve before its arrays are copied again.
+	sparse = 4
+)
+
+// grow doubles the slots of the shard, but not beyond what it can be expected
+// to need.
+func (s *shard[K, V]) grow() {
+	n := max(minSlots, 2*len(s.entries))
+	if most := s.cache.expectedSlots(); most > 0 && n > most {
+		n = max(most, len(s.entries)+len(s.entries)/16+1)
+	}
+	s.setSlots(n)
+}
+
+// expectedSlots returns the entries that a shard of a cache with a limit has at
+// most: its part, and four standard deviations of what hashing makes of that.
+// It returns 0 if the number of entries has no limit.
+func (c *Cache[K, V]) expectedSlots() int {
+	limit := int(c.limit.Load())
+	if len(c.shards) == 1 {
+		return limit
+	}
+	mean := float64(limit) / float64(len(c.shards))
+	return int(mean + 4*math.Sqrt(mean))
+}
+
+// maybeShrink gives memory back if many entries were removed.
+func (s *shard[K, V]) maybeShrink() {
+	if len(s.entries) <= minSlots || s.len > len(s.entries)/sparse || s.pins.Load() != 0 {
+		return
+	}
+	s.setSlots(max(minSlots, 2*s.len))
+}
+
+// setSlots gives all arrays n slots, of which there must be as many as entries.
+func (s *shard[K, V]) setSlots(n int) {
+	used := len(s.entries)
+	if n < used {
+		s.compact(n)
+		used = n
+	}
+	s.entries = resized(s.entries, n)
+	if s.cache.weigh != nil {
+		s.weights = resized(s.weights, n)
+	}
+	if s.cache.idle > 0 {
+		s.caps = resized(s.caps, n)
+	}
+	if s.order != nil {
+		s.order.Resize(n)
+	}
+	if s.ring != nil {
+		s.ring.Resize(n)
+	}
+	for i := n - 1; i >= 0; i-- {
+		if i >= used || !s.entries[i].live() {
+			s.release(uint32(i))
+		}
+	}
+	s.rebuildIndex(n)
+}
+
+// compact moves the entries of slots n and above to free slots below, so that
+// the arrays can be cut off there.
+func (s *shard[K, V]) compact(n int) {
+	to := uint32(0)
+	for i := n; i < len(s.entries); i++ {
+		from := uint32(i)
+		if !s.entries[from].live() {
+			if s.ring != nil {
+				s.ring.Forget(from)
+			}
+			continue
+		}
+		for s.entries[to].live() {
+			to++
+		}
+		s.rename(from, to)
+	}
+}
+
+// rename moves an entry to a free slot. The index is left as it is.
+func (s *shard[K, V]) rename(from, to uint32) {
+	a, b := &s.entries[from], &s.entries[to]
+	b.key, b.value = a.key, a.value
+	b.deadline.Store(a.deadline.Load())
+	a.deadline.Store(-1)
+	if s.weights != nil {
+		s.weights[to] = s.weights[from]
+	}
+	if s.caps != nil {
+		s.caps[to] = s.caps[from]
+	}
+	if s.order != nil {
+		s.order.Rename(from, to)
+	}
+	if s.ring != nil {
+		s.ring.Rename(from, to)
+	}
+}
+
+// rebuildIndex makes a new index with room for n entries.
+func (s *shard[K, V]) rebuildIndex(n int) {
+	s.index.groups = make([]group, groupsFor(n))
+	for i := range s.entries {
+		if e := &s.entries[i]; e.live() {
+			s.index.insert(s.cache.hash(e.key), uint32(i))
+		}
+	}
+}
+
+func resized[T any](old []T, n int) []T {
+	a := make([]T, n)
+	copy(a, old)
+	return a
+}
+
+// Resize changes the limit of the cache to limit entries, or to none if limit
+// is 0. If there are more entries than that, it evicts the surplus before it
+// returns. It returns an error for a negative limit and for a cache that has a
+// MaxWeight.
+func (c *Cache[K, V]) Resize(limit int) error {
+	if c.weigh != nil {
+		return fmt.Errorf("cache: Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
+	}
+	if limit < 0 || limit > math.MaxInt32 {
+		return fmt.Errorf("cache: Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
+	}
+	c.resizing.Lock()
+	defer c.resizing.Unlock()
+	c.limit.Store(int64(limit))
+	if limit > 0 {
+		c.budget.max.Store(uint64(limit))
+	}
+	for i := range c.shards {
+		c.shards[i].setLimited(limit > 0)
+	}
+	for surplus := c.surplus(); surplus > 0; surplus = c.surplus() {
+		each := int(min(surplus/uint64(len(c.shards))+1, batch))
+		for i := range c.shards {
+			c.shards[i].evictSurplus(each)
+		}
+	}
+	return nil
+}
+
+// surplus returns what the budget is overdrawn by.
+func (c *Cache[K, V]) surplus() uint64 {
+	used, limit := c.budget.used.Load(), c.budget.max.Load()
+	return used - min(used, limit)
+}
+
+// evictSurplus evicts up to n entries while there is a surplus.
+func (s *shard[K, V]) evictSurplus(n int) {
+	s.lock.Lock()
+	for ; n > 0 && s.len > 0 && s.cache.surplus() > 0; n-- {
+		s.cache.budget.release(s.evict())
+	}
+	s.maybeShrink()
+	s.cache.settle(s.unlock())
+}
+
+// setLimited has the entries of the shard count against the budget, or not.
+func (s *shard[K, V]) setLimited(limited bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.limited == limited {
+		return
+	}
+	s.limited = limited
+	if !limited {
+		s.cache.budget.release(uint64(s.len))
+		return
+	}
+	s.cache.budget.used.Add(uint64(s.len))
+	if s.order != nil {
+		return
+	}
+	s.order = new(lru.Order) // with the entries there are in no particular order
+	s.order.Resize(len(s.entries))
+	for i := range s.entries {
+		if s.entries[i].live() {
+			s.order.Insert(uint32(i))
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package cache
+
+import (
+	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/internal/biased"
+	"github.com/pinwheel-cache/pinwheel/lru"
+	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
+)
+
+// A shard is a part of the cache under a lock of its own. It is made of parallel
+// arrays: number i of each belongs to the same entry, and i is all that the
+// index, the eviction order and the timing wheel know of it.
+//
+// Readers hold lock for reading; they may set marks, store deadlines and count
+// misses, all of them atomically. Everything else is guarded by lock held for
+// writing.
+//
+// Invariants, checked by the tests after every operation:
+//
+//   - A slot is live or in the list of free ones; the index has exactly the
+//     live ones, each under the hash of its key.
+//   - The order, if there is one, has exactly the live ones.
+//   - The ring has a task for exactly the entries with a deadline. It is due at
+//     the first tick after the deadline, or before that if the deadline was
+//     extended.
+type shard[K comparable, V any] struct {
+	lock    biased.Lock
+	index   index
+	entries []entry[K, V]
+	order   *lru.Order        // nil while there is no limit of any kind
+	ring    *timingwheel.Ring // nil before the first TTL
+	cache   *Cache[K, V]
+
+	misses        atomic.Uint64
+	missesExpired atomic.Uint64 // counted in misses before here
+
+	weights []uint32 // if the cache weighs
+	caps    []int64  // deadlines by TTL, if Idle makes those of entries differ
+	free    uint32   // the first free slot; the others follow from it
+	len     int
+	limited bool // entries take their weight, or 1, from the budget
+	closed  bool
+
+	flights map[K]*flight[K, V] // loads under way; nil before the first
+	fences  map[K]*fence        // who must know of a change of their key
+	pins    atomic.Int32        // walks under way that need slot numbers to stay
+
+	sets     uint64
+	removals stats.Removals
+	reported bool // an event was queued under the present hold of lock
+
+	_ [64]byte // so that no two shards meet in a cache line
+}
+
+// An entry of a shard. In a free slot key and value are zero, and deadline is
+// negative: -1 minus the next free slot.
+type entry[K comparable, V any] struct {
+	deadline atomic.Int64 // on the cache's clock, or never
+	key      K
+	value    V
+}
+
+// A life is how long an entry is to live.
+type life struct {
+	deadline int64 // the sooner of cap and the end of idleness
+	cap      int64 // by TTL
+}
+
+func (e *entry[K, V]) live() bool { return e.deadline.Load() >= 0 }
+
+// find returns the slot of a key.
+func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
+	if len(s.index.groups) == 0 {
+		return 0, false
+	}
+	t := tag(h)
+	for g := s.index.home(h); ; g = s.index.next(g) {
+		grp := &s.index.groups[g]
+		for m := match(grp.tags[0], t); m != 0; m &= m - 1 {
+			if i := grp.slots[cell(m)]; s.entries[i].key == key {
+				return i, true
+			}
+		}
+		for m := match(grp.tags[1], t) & others; m != 0; m &= m - 1 {
+			if i := grp.slots[8+cell(m)]; s.entries[i].key == key {
+				return i, true
+			}
+		}
+		if !grp.spilled() {
+			return 0, false
+		}
+	}
+}
+
+// findLive is find for entries that have not expired.
+func (s *shard[K, V]) findLive(h uint64, key K) (i uint32, ok bool) {
+	i, ok = s.find(h, key)
+	return i, ok && !s.expired(i)
+}
+
+// put stores a value for a key and ends the loads of it that are under way. If
+// there is too little room in the cache, and nothing left to evict in this
+// shard, it stores nothing and returns how much is missing.
+func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (missing uint64) {
+	s.breakFences(key)
+	if s.closed || isNaN(key) {
+		return 0
+	}
+	i, found := s.find(h, key)
+	if found && s.expired(i) {
+		s.remove(i, h, Expired)
+		found = false
+	}
+	if s.limited {
+		if uint64(weight) > s.cache.budget.max.Load() {
+			s.refuse(i, found, h, key, value)
+			return 0
+		}
+		if missing := s.reserve(i, found, weight); missing > 0 {
+			return missing
+		}
+	}
+	s.sets++
+	if found {
+		s.replace(i, h, value)
+	} else {
+		i = s.insert(h, key, value)
+	}
+	if s.weights != nil {
+		s.weights[i] = weight
+	}
+	s.setLife(i, l)
+	return 0
+}
+
+// refuse is put of a value that is heavier than the whole cache may be: it
+// replaces the old value, which is entry i if found, and is evicted itself.
+func (s *shard[K, V]) refuse(i uint32, found bool, h uint64, key K, value V) {
+	if found {
+		s.remove(i, h, Replaced)
+	}
+	s.sets++
+	s.leave(h, Event[K, V]{key, value, Evicted})
+}
+
+// insert gives a key that has no entry one, without a deadline. Its weight is
+// reserved.
+func (s *shard[K, V]) insert(h uint64, key K, value V) uint32 {
+	if s.len == len(s.entries) {
+		s.grow()
+	}
+	i := s.free
+	e := &s.entries[i]
+	s.free = uint32(-1 - e.deadline.Load())
+	e.deadline.Store(never)
+	e.key, e.value = key, value
+	s.index.insert(h, i)
+	if s.order != nil {
+		s.order.Insert(i)
+	}
+	s.len++
+	return i
+}
+
+// replace changes the value of an entry, which has not expired.
+func (s *shard[K, V]) replace(i uint32, h uint64, value V) {
+	e := &s.entries[i]
+	s.leave(h, Event[K, V]{e.key, e.value, Replaced})
+	e.value = value
+	if s.order != nil {
+		s.order.Mark(i)
+	}
+}
+
+// expired reports whether the deadline of entry i has passed.
+func (s *shard[K, V]) expired(i uint32) bool {
+	return s.cache.clock.passed(s.entries[i].deadline.Load())
+}
+
+// causeOr returns the cause for which entry i is removed: the one given, unless
+// it has expired already and only waits for the wheel.
+func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
+	if s.expired(i) {
+		return Expired
+	}
+	return cause
+}
+
+// evict removes the entry that is next by the order, of which there must be
+// one, and returns its weight, which stays reserved.
+func (s *shard[K, V]) evict() (weight uint64) {
+	i, _ := s.order.Victim()
+	return s.detach(i, s.cache.hash(s.entries[i].key), s.causeOr(Evicted, i))
+}
+
+// remove takes entry i, whose key has hash h, out of the cache.
+func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
+	weight := s.detach(i, h, cause)
+	if s.limited {
+		s.cache.budget.release(weight)
+	}
+}
+
+// detach is remove, except that the weight of the entry, which it returns,
+// stays reserved.
+func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
+	e := &s.entries[i]
+	s.breakFences(e.key)
+	s.leave(h, Event[K, V]{e.key, e.value, cause})
+	weight = uint64(s.weight(i))
+	s.index.remove(h, i)
+	if s.order != nil {
+		s.order.Remove(i)
+	}
+	if s.ring != nil {
+		s.ring.Remove(i)
+	}
+	var none entry[K, V]
+	e.key, e.value = none.key, none.value // not to be kept alive from here
+	s.release(i)
+	s.len--
+	return weight
+}
+
+// weight returns the weight of entry i.
+func (s *shard[K, V]) weight(i uint32) uint32 {
+	if s.weights == nil {
+		return 1
+	}
+	return s.weights[i]
+}
+
+// release puts a slot at the head of the free ones.
+func (s *shard[K, V]) release(i uint32) {
+	s.entries[i].deadline.Store(-1 - int64(s.free))
+	s.free = i
+}
+
+// leave counts a value that leaves the cache and queues the event for OnRemove.
+// The lock that is held here gives the events of a key their order.
+func (s *shard[K, V]) leave(h uint64, e Event[K, V]) {
+	switch e.Cause {
+	case Expired:
+		s.removals.Expired++
+	case Evicted:
+		s.removals.Evicted++
+	case Deleted:
+		s.removals.Deleted++
+	case Replaced:
+		s.removals.Replaced++
+	case Cleared:
+		s.removals.Cleared++
+	}
+	if s.cache.runner != nil {
+		s.cache.runner.Push(h, e)
+		s.reported = true
+	}
+}
+
+// unlock gives the lock for writing back. It reports whether an event was
+// queued under it: then settle must follow.
+func (s *shard[K, V]) unlock() (reported bool) {
+	reported, s.reported = s.reported, false
+	s.lock.Unlock()
+	return reported
+}
+
+// isNaN reports whether a key is not equal to itself, as NaN and what contains
+// it. Such a key could be stored, but never found again.
+func isNaN[K comparable](key K) bool {
+	return key != key //lint:ignore SA4000 that is the question
+}

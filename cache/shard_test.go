@@ -1,0 +1,98 @@
+package cache
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestArraysGrowAndShrink: memory follows the number of entries both ways.
+func TestArraysGrowAndShrink(t *testing.T) {
+	c := Must(Options[int, int]{Expire: time.Hour})
+	slots := func() (n int) {
+		for i := range c.shards {
+			n += len(c.shards[i].entries)
+		}
+		return n
+	}
+	const n = 100_000
+	for k := range n {
+		c.Set(k, k)
+	}
+	if got := slots(); got < n || got > 4*n {
+		t.Errorf("%d slots for %d entries", got, n)
+	}
+	for k := range n {
+		if k%100 != 0 {
+			c.Del(k)
+		}
+	}
+	if got := slots(); got > n/100*sparse*2 {
+		t.Errorf("%d slots for %d entries", got, n/100)
+	}
+	for k := 0; k < n; k += 100 {
+		if v, ok := c.Get(k); v != k || !ok {
+			t.Fatalf("Get(%d) = %d, %v", k, v, ok)
+		}
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+	c.Clear()
+	if got := slots(); got > minSlots*len(c.shards) {
+		t.Errorf("%d slots for nothing", got)
+	}
+}
+
+// TestNothingForWhatIsUnused: arrays that no option needs do not exist.
+func TestNothingForWhatIsUnused(t *testing.T) {
+	c := Must(Options[int, int]{})
+	for k := range 1000 {
+		c.Set(k, k)
+	}
+	s := &c.shards[0]
+	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.flights != nil || s.fences != nil {
+		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, flights %v, fences %v",
+			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.flights != nil, s.fences != nil)
+	}
+	if c.runner != nil || c.driver.timer != nil {
+		t.Errorf("a plain cache has runner %v, driver %v", c.runner != nil, c.driver.timer != nil)
+	}
+}
+
+// TestIdleRingCatchesUp: after a time without TTLs the first one does not send
+// its task through the revolutions that were missed.
+func TestIdleRingCatchesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 10})
+		c.SetWithExpire(1, 1, time.Second)
+		time.Sleep(10 * time.Hour)
+		c.SetWithExpire(1, 1, time.Second)
+		if now, want := c.shards[0].ring.Now(), int64(10*time.Hour/c.tick); now < want-1 {
+			t.Errorf("the ring is at tick %d, want %d", now, want)
+		}
+	})
+}
+
+// TestReserveGivesBack: what a shard evicted in vain, because the rest of the
+// room is in other shards, goes back to the budget.
+func TestReserveGivesBack(t *testing.T) {
+	const most = 1 << 20
+	c := Must(Options[int, int]{MaxWeight: most, Weigh: func(_, weight int) uint32 { return uint32(weight) }})
+	if len(c.shards) == 1 {
+		t.Fatal("one shard: this test needs several")
+	}
+	for k := range 64 {
+		c.Set(k, most/64)
+	}
+	c.Set(-1, most-1)
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+	if v, ok := c.Get(-1); v != most-1 || !ok {
+		t.Errorf("Get = %d, %v", v, ok)
+	}
+	if got := c.Stats().Weight; got != most-1 {
+		t.Errorf("the weight is %d, want %d", got, most-1)
+	}
+}

@@ -1,0 +1,66 @@
+package cache
+
+import (
+	"runtime"
+	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// Stats returns what the cache has done since it was made. It takes the shards
+// one after another: in each of them, and so in their sum, the values stored are
+// those removed and those still there.
+func (c *Cache[K, V]) Stats() stats.Snapshot {
+	total := stats.Snapshot{
+		Limit: int(c.limit.Load()),
+		Loads: stats.Loads{
+			OK:      c.loadsOK.Histogram(),
+			Failed:  c.loadsFailed.Histogram(),
+			Waiters: c.waiters.Load(),
+		},
+	}
+	if c.weigh != nil {
+		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
+	}
+	total.Expiry.Lateness = c.lateness.Histogram()
+	if c.runner != nil {
+		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
+	}
+	for i := range c.shards {
+		c.shards[i].addTo(&total)
+	}
+	return total
+}
+
+// addTo adds what the shard has done to total.
+func (s *shard[K, V]) addTo(total *stats.Snapshot) {
+	r := s.lock.RLock()
+	defer s.lock.RUnlock(r, 0)
+	total.Hits += s.lock.Tally()
+	total.MissesExpired += s.missesExpired.Load()
+	total.Misses += s.misses.Load() // after missesExpired, which is part of it
+	total.Sets += s.sets
+	total.Entries += s.len
+	total.Removals.Expired += s.removals.Expired
+	total.Removals.Evicted += s.removals.Evicted
+	total.Removals.Deleted += s.removals.Deleted
+	total.Removals.Replaced += s.removals.Replaced
+	total.Removals.Cleared += s.removals.Cleared
+	if s.ring != nil {
+		total.Expiry.Pending += s.ring.Len()
+		total.Expiry.Tombstones += s.ring.Tombstones()
+	}
+}
+
+// register makes the statistics of the cache known to the process, without
+// keeping the cache alive.
+func (c *Cache[K, V]) register(name string) {
+	w := weak.Make(c)
+	_, c.unregister = stats.Register(name, func() (s stats.Snapshot, alive bool) {
+		if c := w.Value(); c != nil {
+			return c.Stats(), true
+		}
+		return s, false
+	})
+	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
+}

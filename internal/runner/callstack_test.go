@@ -1,0 +1,81 @@
+package runner
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+//go:noinline
+func atDepth(n int, f func()) {
+	if n == 0 {
+		f()
+		return
+	}
+	atDepth(n-1, f)
+}
+
+// inCallbackAt reports what InCallback says n frames further down.
+func inCallbackAt(n int) (in bool) {
+	atDepth(n, func() { in = InCallback() })
+	return in
+}
+
+func TestInCallback(t *testing.T) {
+	depths := []int{1_000, 4_096, 10_000, 100_000}
+	for n := range 1200 { // across the sizes of the first two buffers
+		depths = append(depths, n)
+	}
+	for _, n := range depths {
+		if inCallbackAt(n) {
+			t.Fatalf("not in a callback, %d frames deep: got true", n)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := New(1, 0, func(n int) {
+			if !inCallbackAt(n) {
+				t.Errorf("in a callback, %d frames deep: got false", n)
+			}
+		}, never(t))
+		for _, n := range depths {
+			r.Push(0, n)
+		}
+	})
+}
+
+// A worker that took over after a Goexit is a worker like the others, and so
+// are those of runners for other types.
+func TestInCallbackOfHeir(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		type other struct{ exit bool }
+		r := New(1, 0, func(o other) {
+			n++
+			if !InCallback() {
+				t.Errorf("callback %d: got false", n)
+			}
+			if o.exit {
+				panicOrExit(false)
+			}
+		}, nil)
+		r.Push(0, other{exit: true})
+		r.Push(0, other{})
+		synctest.Wait()
+		if n != 2 {
+			t.Errorf("%d calls, want 2", n)
+		}
+	})
+}
+
+// It is documented that a goroutine which a callback starts is a producer as
+// any other.
+func TestInGoroutineOfCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		New(1, 0, call, never(t)).Push(0, func() {
+			<-started(func() {
+				if InCallback() {
+					t.Error("got true")
+				}
+			})
+		})
+	})
+}

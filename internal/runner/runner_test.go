@@ -1,0 +1,503 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"weak"
+)
+
+// never fails the test when a runner reports a panic.
+func never(t *testing.T) func(any, []byte) {
+	return func(recovered any, stack []byte) { t.Errorf("panic: %v\n%s", recovered, stack) }
+}
+
+// settled waits until every goroutine of the bubble is blocked or gone, and
+// reports whether done is closed.
+func settled(done <-chan struct{}) bool {
+	synctest.Wait()
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// started runs f in a goroutine and returns a channel that is closed when f
+// has returned.
+func started(f func()) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	return done
+}
+
+// A gate is an item whose callback says that it was entered and waits until it
+// is opened.
+type gate struct{ entered, opened chan struct{} }
+
+func newGate() *gate { return &gate{make(chan struct{}), make(chan struct{})} }
+
+func (g *gate) call() {
+	close(g.entered)
+	<-g.opened
+}
+
+func (g *gate) open() { close(g.opened) }
+
+func call(f func()) { f() }
+
+func TestNewPanics(t *testing.T) {
+	for _, c := range []struct {
+		workers, backlog int
+		call             func(int)
+		want             string
+	}{
+		{0, 1, func(int) {}, "runner: the number of workers must be positive"},
+		{-1, 1, func(int) {}, "runner: the number of workers must be positive"},
+		{1, -1, func(int) {}, "runner: the backlog must not be negative"},
+		{1, 0, nil, "runner: nothing to call"},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != c.want {
+					t.Errorf("New(%d, %d): got panic %v, want %q", c.workers, c.backlog, got, c.want)
+				}
+			}()
+			New(c.workers, c.backlog, c.call, nil)
+		}()
+	}
+}
+
+func TestPushRunsElsewhereInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []int
+		r := New(4, 0, func(i int) { got = append(got, i) }, never(t))
+		want := make([]int, 100)
+		for i := range want {
+			want[i] = i
+			r.Push(7, i)
+		}
+		if err := r.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("calls: got %v, want %v", got, want)
+		}
+	})
+}
+
+// A pusher may hold a lock that the callback takes.
+func TestPushUnderLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lock := make(chan struct{}, 1)
+		r := New(1, 0, call, never(t))
+		lock <- struct{}{}
+		for range 3 {
+			r.Push(0, func() { lock <- struct{}{}; <-lock })
+		}
+		synctest.Wait()
+		<-lock
+		if err := r.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Many items of a blocked key are in front; another key still runs at once.
+func TestBlockedKeyDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 10*sweep + 1
+		var ran int
+		r := New(2, 0, call, never(t))
+		a := newGate()
+		r.Push('a', a.call)
+		for range many {
+			r.Push('a', func() { ran++ })
+		}
+		for range 3 {
+			b := make(chan struct{})
+			r.Push('b', func() { close(b) })
+			if !settled(b) {
+				t.Fatal("another key waits for the blocked one while a worker is free")
+			}
+		}
+		if ran != 0 || r.Queued() != many {
+			t.Errorf("while the key is blocked: %d ran, %d queued, want 0 and %d", ran, r.Queued(), many)
+		}
+		a.open()
+		if err := r.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if ran != many || r.Queued() != 0 {
+			t.Errorf("at the end: %d ran, %d queued, want %d and 0", ran, r.Queued(), many)
+		}
+	})
+}
+
+// An item that is pushed while the only worker is about to leave is called all
+// the same.
+func TestNothingIsLeftBehind(t *testing.T) {
+	rounds := 50_000
+	if testing.Short() {
+		rounds = 5_000
+	}
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan struct{}, 1)
+		r := New(1, 0, func(int) { done <- struct{}{} }, never(t))
+		for i := range rounds {
+			r.Push(uint64(i), i)
+			<-done // a deadlock of the bubble if the item is left behind
+		}
+	})
+}
+
+func TestConcurrencyLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const workers = 3
+		r := New(workers, 0, call, never(t))
+		gates := make([]*gate, 10)
+		entered := func() (n int) {
+			synctest.Wait()
+			for _, g := range gates {
+				if g != nil && settled(g.entered) {
+					n++
+				}
+			}
+			return n
+		}
+		for i := range gates {
+			gates[i] = newGate()
+			r.Push(uint64(i), gates[i].call)
+			if got, want := entered(), min(i+1, workers); got != want {
+				t.Fatalf("%d pushed: %d callbacks run, want %d", i+1, got, want)
+			}
+		}
+		for i, g := range gates {
+			g.open()
+			if got, want := entered(), min(i+1+workers, len(gates)); got != want {
+				t.Fatalf("%d returned: %d callbacks began, want %d", i+1, got, want)
+			}
+		}
+	})
+}
+
+func TestWaitIsBackPressure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, backlog := range []int{0, 1, 5} {
+			r := New(1, backlog, call, never(t))
+			gates := make([]*gate, backlog+3) // one runs, two too many are queued
+			for i := range gates {
+				gates[i] = newGate()
+				r.Push(uint64(i), gates[i].call)
+			}
+			synctest.Wait()
+			var waiters []<-chan struct{}
+			for range 3 {
+				waiters = append(waiters, started(func() {
+					if err := r.Wait(t.Context()); err != nil {
+						t.Errorf("Wait: %v", err)
+					}
+				}))
+			}
+			for i, g := range gates {
+				for _, w := range waiters {
+					if got, want := settled(w), i >= 2; got != want {
+						t.Fatalf("backlog %d, %d queued: Wait returned is %v, want %v", backlog, r.Queued(), got, want)
+					}
+				}
+				g.open()
+			}
+		}
+	})
+}
+
+// Items that wait on a chain are queued no less than those in the fifo.
+func TestWaitCountsDeferredItems(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(2, 1, call, never(t))
+		g := newGate()
+		r.Push(1, g.call)
+		r.Push(1, func() {})
+		r.Push(1, func() {})
+		synctest.Wait()
+		waiter := started(func() { _ = r.Wait(t.Context()) })
+		if settled(waiter) {
+			t.Error("Wait returned over the bound")
+		}
+		g.open()
+		if !settled(waiter) {
+			t.Error("Wait did not return")
+		}
+	})
+}
+
+func TestWaitEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(1, 0, call, never(t))
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		g := newGate()
+		r.Push(0, g.call)
+		r.Push(0, func() {})
+		synctest.Wait()
+		var got error
+		waiter := started(func() { got = r.Wait(ctx) })
+		if settled(waiter) {
+			t.Fatal("Wait returned over the bound")
+		}
+		cancel(cause)
+		if !settled(waiter) || got != cause {
+			t.Errorf("Wait: got %v, want %v", got, cause)
+		}
+		if err := r.Wait(ctx); err != cause {
+			t.Errorf("Wait with a context that ended: got %v, want %v", err, cause)
+		}
+		g.open()
+		synctest.Wait()
+		if err := r.Wait(ctx); err != nil {
+			t.Errorf("Wait without need: got %v, want nil", err)
+		}
+	})
+}
+
+// With producers that wait, the queue exceeds the backlog by at most one batch
+// of each.
+func TestWaitBoundsQueue(t *testing.T) {
+	const producers, batch, backlog = 8, 5, 10
+	r := New(2, backlog, func(int) { runtime.Gosched() }, never(t))
+	most := make(chan int, producers)
+	for p := range producers {
+		go func() {
+			n := 0
+			for i := range 500 {
+				for range i%batch + 1 {
+					r.Push(uint64(p+i), i)
+				}
+				n = max(n, r.Queued())
+				if err := r.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			most <- n
+		}()
+	}
+	for range producers {
+		if n := <-most; n > backlog+producers*batch {
+			t.Errorf("%d items queued, want at most %d", n, backlog+producers*batch)
+		}
+	}
+	if err := r.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCallbackNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := New(1, 0, call, never(t)) // over its bound
+		g := newGate()
+		full.Push(0, g.call)
+		full.Push(0, func() {})
+
+		own := New(1, 0, call, never(t))
+		var ran []string
+		own.Push(0, func() {
+			own.Push(0, func() { ran = append(ran, "pushed") })
+			own.Push(0, func() { ran = append(ran, "pushed") })
+			if err := own.Wait(t.Context()); err != nil {
+				t.Errorf("Wait for the own runner: %v", err)
+			}
+			if err := full.Wait(t.Context()); err != nil {
+				t.Errorf("Wait for another runner: %v", err)
+			}
+			ran = append(ran, "waited")
+		})
+		synctest.Wait()
+		if want := []string{"waited", "pushed", "pushed"}; !slices.Equal(ran, want) {
+			t.Errorf("ran: got %v, want %v", ran, want)
+		}
+		g.open()
+	})
+}
+
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(2, 0, call, never(t))
+		if err := r.Drain(t.Context()); err != nil {
+			t.Errorf("Drain of a new runner: %v", err)
+		}
+
+		// The callbacks push others, which the drain waits for as well.
+		g, deep := newGate(), newGate()
+		r.Push(1, func() {
+			g.call()
+			r.Push(2, func() { r.Push(3, deep.call) })
+		})
+		synctest.Wait()
+		var drains []<-chan struct{}
+		for range 3 {
+			drains = append(drains, started(func() {
+				if err := r.Drain(t.Context()); err != nil {
+					t.Errorf("Drain: %v", err)
+				}
+			}))
+		}
+		check := func(want bool) {
+			t.Helper()
+			for _, d := range drains {
+				if got := settled(d); got != want {
+					t.Fatalf("Drain returned is %v, want %v", got, want)
+				}
+			}
+		}
+		check(false)
+		g.open()
+		check(false)
+		if !settled(deep.entered) {
+			t.Fatal("what a callback pushed during Drain was not called")
+		}
+		deep.open()
+		check(true)
+
+		again := newGate()
+		again.open()
+		r.Push(1, again.call)
+		if !settled(again.entered) {
+			t.Error("what was pushed after Drain was not called")
+		}
+	})
+}
+
+// A Drain that waits must not take workers away: a callback that waits for one
+// that was pushed later would never end.
+func TestDrainKeepsWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(2, 0, call, never(t))
+		g := newGate()
+		r.Push(1, g.call)
+		drain := started(func() {
+			if err := r.Drain(t.Context()); err != nil {
+				t.Errorf("Drain: %v", err)
+			}
+		})
+		synctest.Wait()
+		r.Push(2, g.open)
+		if !settled(drain) {
+			t.Error("no second worker during a Drain")
+			g.open()
+		}
+	})
+}
+
+func TestDrainEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(1, 0, call, never(t))
+		cause := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		g, last := newGate(), newGate()
+		r.Push(0, g.call)
+		r.Push(0, last.call)
+		last.open()
+		var got error
+		drain := started(func() { got = r.Drain(ctx) })
+		if settled(drain) {
+			t.Fatal("Drain returned while a callback runs")
+		}
+		cancel(cause)
+		if !settled(drain) || got != cause {
+			t.Errorf("Drain: got %v, want %v", got, cause)
+		}
+		g.open()
+		if !settled(last.entered) {
+			t.Error("an item was lost with the Drain that was given up")
+		}
+		if err := r.Drain(ctx); err != nil {
+			t.Errorf("Drain of an idle runner: %v", err)
+		}
+	})
+}
+
+func TestDrainInCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy, idle := New(1, 0, call, never(t)), New(1, 0, call, never(t))
+		g := newGate()
+		busy.Push(0, g.call)
+		own := New(1, 0, call, never(t))
+		own.Push(0, func() {
+			for _, c := range []struct {
+				name string
+				r    *Runner[func()]
+				want error
+			}{{"its own runner", own, ErrCallback}, {"a busy runner", busy, ErrCallback}, {"an idle runner", idle, nil}} {
+				if err := c.r.Drain(t.Context()); err != c.want {
+					t.Errorf("Drain of %s in a callback: got %v, want %v", c.name, err, c.want)
+				}
+			}
+		})
+		synctest.Wait()
+		g.open()
+	})
+}
+
+// workers counts the workers of all runners by their stacks.
+func workers() int {
+	buf := make([]byte, 1<<20)
+	return bytes.Count(buf[:runtime.Stack(buf, true)], []byte("internal/runner.work("))
+}
+
+func TestIdleRunnerHasNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(8, 0, call, nil)
+		if got := workers(); got != 0 {
+			t.Errorf("after New: %d workers, want 0", got)
+		}
+		g := newGate()
+		r.Push(0, g.call)
+		synctest.Wait()
+		if got := workers(); got != 1 {
+			t.Errorf("one callback runs: %d workers, want 1", got)
+		}
+		for i := range 100 {
+			r.Push(uint64(i%10), func() {
+				switch i % 7 {
+				case 0:
+					panic(i)
+				case 1:
+					runtime.Goexit()
+				}
+			})
+		}
+		synctest.Wait()
+		if got := workers(); got != 1 {
+			t.Errorf("only a blocked callback is left: %d workers, want 1", got)
+		}
+		g.open()
+		synctest.Wait()
+		if got := workers(); got != 0 {
+			t.Errorf("idle: %d workers, want 0", got)
+		}
+	})
+}
+
+func TestIdleRunnerIsCollected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(2, 0, func(int) {}, nil)
+		for i := range 100 {
+			r.Push(uint64(i), i)
+		}
+		synctest.Wait()
+		w := weak.Make(r)
+		r = nil
+		runtime.GC()
+		if w.Value() != nil {
+			t.Error("a runner that nobody holds is still there")
+		}
+	})
+}

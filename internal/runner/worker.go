@@ -1,0 +1,153 @@
+package runner
+
+import "runtime/debug"
+
+// sweep is the most items that are deferred in one critical section. A pusher
+// waits for the section, so a million items of one key must not be deferred in
+// a single one; at about 25 ns each this is some 6 µs.
+const sweep = 256
+
+// run is the life of a worker that a push started.
+func (r *Runner[T]) run() {
+	r.mu.Lock()
+	if e, ok := r.take(); ok {
+		r.serve(e)
+	}
+}
+
+// An heir goes on in a new goroutine where a worker was ended by Goexit.
+type heir[T any] struct {
+	r *Runner[T]
+	e entry[T]
+}
+
+func (h *heir[T]) run() { h.r.serve(h.e) }
+
+// serve calls e, whose key is marked as running, and then all that it can get.
+// When it returns, or its goroutine is ended by Goexit, the worker has left or
+// handed over to an heir.
+func (r *Runner[T]) serve(e entry[T]) {
+	left := false
+	defer func() {
+		if left {
+			return
+		}
+		if e, ok := r.next(e.order); ok {
+			go work(&heir[T]{r, e})
+		}
+	}()
+	for ok := true; ok; {
+		r.invoke(e.item)
+		e, ok = r.next(e.order)
+	}
+	left = true
+}
+
+// next ends the call of an item with the given key and takes the next item:
+// from the chain of the key, as long as there is one, else from fifo. It
+// reports false if there is none; the worker has left then.
+func (r *Runner[T]) next(order uint64) (entry[T], bool) {
+	r.mu.Lock()
+	if chain := r.running[order]; chain != nil {
+		if item, ok := chain.pop(); ok {
+			r.dequeued()
+			r.mu.Unlock()
+			return entry[T]{order, item}, true
+		}
+		r.unused = append(r.unused, chain)
+	}
+	delete(r.running, order)
+	return r.take()
+}
+
+// take removes the oldest item from fifo whose key is not running, marks the
+// key and returns the item. Items before it go to the chains of their keys.
+// It reports false if there is none; the worker has left then.
+//
+// It must be called with r.mu held, and releases it.
+func (r *Runner[T]) take() (entry[T], bool) {
+	for n := 1; ; n++ {
+		e, ok := r.fifo.pop()
+		if !ok {
+			r.leave()
+			r.mu.Unlock()
+			return e, false
+		}
+		chain, busy := r.running[e.order]
+		if !busy {
+			r.running[e.order] = nil
+			r.dequeued()
+			r.mu.Unlock()
+			return e, true
+		}
+		if chain == nil {
+			chain = r.newChain()
+			r.running[e.order] = chain
+		}
+		chain.push(e.item)
+		if n%sweep == 0 {
+			r.mu.Unlock()
+			r.mu.Lock()
+		}
+	}
+}
+
+// dequeued counts an item that is about to be called, and lets the producers
+// go on if there is room now. It must be called with r.mu held.
+func (r *Runner[T]) dequeued() {
+	if r.queued.Add(-1) <= r.backlog && r.room != nil {
+		close(r.room)
+		r.room = nil
+	}
+}
+
+// leave counts a worker that found fifo empty. It must be called with r.mu
+// held, in the same critical section.
+func (r *Runner[T]) leave() {
+	r.workers--
+	if r.workers == 0 && r.idle != nil {
+		close(r.idle)
+		r.idle = nil
+	}
+}
+
+// newChain must be called with r.mu held.
+func (r *Runner[T]) newChain() *queue[T] {
+	last := len(r.unused) - 1
+	if last < 0 {
+		return new(queue[T])
+	}
+	chain := r.unused[last]
+	r.unused[last] = nil
+	r.unused = r.unused[:last]
+	return chain
+}
+
+// invoke calls the callback and returns also if it panics. A Goexit cannot be
+// stopped: it is counted, and goes on to the deferred function of serve.
+func (r *Runner[T]) invoke(item T) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		cause := recover()
+		if cause == nil {
+			cause = ErrGoexit
+		}
+		r.failed(cause)
+	}()
+	r.call(item)
+	returned = true
+}
+
+// failed counts and reports a callback that did not return. It must be called
+// while the stack of the callback is still there.
+func (r *Runner[T]) failed(cause any) {
+	r.panics.Add(1)
+	if r.report == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	r.report(cause, debug.Stack())
+}

@@ -1,0 +1,310 @@
+package runner
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"weak"
+)
+
+// A callback that fails, in each way, at each place, harms no other.
+func TestFailureIsIsolated(t *testing.T) {
+	fails := map[string]func(){
+		"panic":                func() { panic("oops") },
+		"panic nil":            func() { panic(error(nil)) },
+		"Goexit":               runtime.Goexit,
+		"Goexit after a panic": func() { defer runtime.Goexit(); panic("oops") },
+		"panic after Goexit": func() {
+			defer func() { panic("oops") }()
+			runtime.Goexit()
+		},
+	}
+	for name, fail := range fails {
+		t.Run(name, func(t *testing.T) {
+			for _, workers := range []int{1, 2, 5} {
+				for bad := range 5 {
+					synctest.Test(t, func(t *testing.T) {
+						var mu sync.Mutex
+						var got []int
+						r := New(workers, 0, func(i int) {
+							mu.Lock()
+							got = append(got, i)
+							mu.Unlock()
+							if i == bad {
+								fail()
+							}
+						}, nil)
+						for i := range 5 {
+							r.Push(uint64(i), i)
+						}
+						synctest.Wait()
+						slices.Sort(got)
+						if want := []int{0, 1, 2, 3, 4}; !slices.Equal(got, want) {
+							t.Errorf("%d workers, %d fails: called %v, want %v", workers, bad, got, want)
+						}
+						if got := r.Panics(); got != 1 {
+							t.Errorf("%d workers, %d fails: Panics = %d, want 1", workers, bad, got)
+						}
+						if err := r.Drain(t.Context()); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// The key of a callback that fails is given free, and its chain goes on.
+func TestFailureKeepsChain(t *testing.T) {
+	for name, fail := range map[string]func(){
+		"panic":  func() { panic("oops") },
+		"Goexit": runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []int
+				r := New(2, 0, call, nil)
+				g := newGate()
+				r.Push(1, func() { g.call(); fail() })
+				for i := range 4 {
+					r.Push(1, func() {
+						got = append(got, i)
+						fail()
+					})
+				}
+				synctest.Wait()
+				g.open()
+				synctest.Wait()
+				r.Push(1, func() { got = append(got, 4) })
+				synctest.Wait()
+				if want := []int{0, 1, 2, 3, 4}; !slices.Equal(got, want) {
+					t.Errorf("calls: got %v, want %v", got, want)
+				}
+				if got := r.Panics(); got != 5 {
+					t.Errorf("Panics = %d, want 5", got)
+				}
+			})
+		})
+	}
+}
+
+func failsByName() { panic("oops") }
+
+func TestReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type call struct {
+			recovered any
+			stack     []byte
+		}
+		var reports []call
+		r := New(1, 0, func(f func()) { f() }, func(recovered any, stack []byte) {
+			reports = append(reports, call{recovered, stack})
+		})
+		r.Push(0, failsByName)
+		r.Push(0, runtime.Goexit)
+		r.Push(0, func() { panic(error(nil)) })
+		r.Push(0, func() {})
+		synctest.Wait()
+		if len(reports) != 3 {
+			t.Fatalf("%d reports, want 3: %v", len(reports), reports)
+		}
+		if got := reports[0].recovered; got != "oops" {
+			t.Errorf("recovered: got %v, want oops", got)
+		}
+		if !bytes.Contains(reports[0].stack, []byte("failsByName")) {
+			t.Errorf("the stack does not show the callback:\n%s", reports[0].stack)
+		}
+		if got := reports[1].recovered; got != ErrGoexit {
+			t.Errorf("recovered: got %v, want %v", got, ErrGoexit)
+		}
+		var nilError *runtime.PanicNilError
+		if err, _ := reports[2].recovered.(error); !errors.As(err, &nilError) {
+			t.Errorf("recovered: got %v, want a PanicNilError", err)
+		}
+	})
+}
+
+func TestReportThatFails(t *testing.T) {
+	for name, fail := range map[string]func(){
+		"panic":  func() { panic("report") },
+		"Goexit": runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := 0
+				r := New(1, 0, call, func(any, []byte) { fail() })
+				for range 3 {
+					r.Push(0, func() { panic("oops") })
+					r.Push(0, runtime.Goexit)
+					r.Push(0, func() { ran++ })
+				}
+				synctest.Wait()
+				if ran != 3 || r.Panics() != 6 {
+					t.Errorf("%d callbacks ran and %d failed, want 3 and 6", ran, r.Panics())
+				}
+			})
+		})
+	}
+}
+
+// After a burst the runner keeps a few blocks, whether the items went through
+// the fifo only or through a chain.
+func TestBurstGivesMemoryBack(t *testing.T) {
+	const burst = 1_000_000
+	if testing.Short() {
+		t.Skip("a million items")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := New(2, 0, call, never(t))
+		before := heap()
+		for _, keys := range []uint64{1, 1000} {
+			g := newGate()
+			r.Push(0, g.call)
+			item := func() {}
+			for i := range uint64(burst) {
+				r.Push(i%keys, item)
+			}
+			synctest.Wait()
+			if got := r.Queued(); keys == 1 && got != burst {
+				t.Errorf("%d items queued, want %d", got, burst)
+			}
+			g.open()
+			synctest.Wait()
+			checkIdle(t, r)
+			if grown := heap() - before; grown > 1<<20 {
+				t.Errorf("burst on %d keys: the heap has grown by %d bytes", keys, grown)
+			}
+		}
+		runtime.KeepAlive(r)
+	})
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// checkIdle fails if r, which must be idle, holds on to more than it should.
+func checkIdle[T any](t interface{ Fatalf(string, ...any) }, r *Runner[T]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.workers != 0 || len(r.running) != 0 || r.queued.Load() != 0 || length(&r.fifo) != 0 {
+		t.Fatalf("idle: %d workers, %d keys running, %d queued, %d in fifo", r.workers, len(r.running), r.queued.Load(), length(&r.fifo))
+	}
+	if r.room != nil || r.idle != nil {
+		t.Fatalf("idle, and yet somebody waits")
+	}
+	if len(r.unused) > r.limit {
+		t.Fatalf("%d unused chains, want at most %d", len(r.unused), r.limit)
+	}
+	for _, q := range r.unused {
+		if length(q) != 0 {
+			t.Fatalf("an unused chain has %d items", length(q))
+		}
+		if n := held(q); n > 2 {
+			t.Fatalf("an unused chain has %d blocks", n)
+		}
+	}
+	if n := held(&r.fifo); n > 2 {
+		t.Fatalf("fifo has %d blocks", n)
+	}
+}
+
+// held counts the blocks of q.
+func held[E any](q *queue[E]) int {
+	n := 0
+	for b := q.head; b != nil; b = b.next {
+		n++
+	}
+	if q.spare != nil {
+		n++
+	}
+	return n
+}
+
+// The item of an ended callback must not be kept by its worker, nor by the heir
+// of a worker that was ended.
+func TestItemsAreNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type item struct {
+			n int
+			_ [1 << 16]byte // so that it shares its memory with nothing
+		}
+		g := newGate()
+		r := New(1, 0, func(i *item) {
+			switch i.n {
+			case 0:
+				runtime.Goexit() // the next one begins in an heir
+			case 3:
+				g.call()
+			}
+		}, nil)
+		var items [4]weak.Pointer[item]
+		for n := range items {
+			i := &item{n: n}
+			items[n] = weak.Make(i)
+			r.Push(uint64(n), i)
+		}
+		<-g.entered
+		runtime.GC()
+		for n, w := range items[:3] {
+			if w.Value() != nil {
+				t.Errorf("item %d is kept after its callback", n)
+			}
+		}
+		g.open()
+	})
+}
+
+func TestAllocs(t *testing.T) {
+	t.Run("push and run", func(t *testing.T) {
+		done := make(chan struct{}, 1)
+		r := New(2, 0, func(int) { done <- struct{}{} }, nil)
+		i := uint64(0)
+		if got := testing.AllocsPerRun(1000, func() {
+			r.Push(i, 0)
+			<-done
+			i++
+		}); got != 0 {
+			t.Errorf("%v allocations, want 0", got)
+		}
+		_ = r.Drain(t.Context())
+	})
+	t.Run("through a chain", func(t *testing.T) {
+		blocked, done := make(chan struct{}), make(chan struct{}, 1)
+		r := New(2, 0, func(i int) {
+			switch i {
+			case 0:
+				<-blocked
+			case 2:
+				done <- struct{}{}
+			}
+		}, nil)
+		if got := testing.AllocsPerRun(1000, func() {
+			r.Push(7, 0)
+			r.Push(7, 1)
+			r.Push(8, 2) // once it runs, the one before has been deferred
+			<-done
+			r.Push(7, 2)
+			blocked <- struct{}{}
+			<-done
+		}); got != 0 {
+			t.Errorf("%v allocations, want 0", got)
+		}
+		_ = r.Drain(t.Context())
+	})
+	t.Run("Wait", func(t *testing.T) {
+		r := New(2, 0, func(int) {}, nil)
+		ctx := t.Context()
+		if got := testing.AllocsPerRun(1000, func() { _ = r.Wait(ctx) }); got != 0 {
+			t.Errorf("%v allocations, want 0", got)
+		}
+	})
+}
