@@ -96,3 +96,13 @@ func TestReserveGivesBack(t *testing.T) {
 		t.Errorf("the weight is %d, want %d", got, most-1)
 	}
 }
+
+// TestTickAt: the first tick that is not before the deadline.
+func TestTickAt(t *testing.T) {
+	c := &Cache[int, int]{tick: 100}
+	for deadline, want := range map[int64]int64{1: 1, 99: 1, 100: 1, 101: 2, 200: 2, 201: 3} {
+		if got := c.tickAt(deadline); got != want {
+			t.Errorf("tickAt(%d) is %d, want %d", deadline, got, want)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package cache
+
+import (
+	"testing"
+	"time"
+)
+
+// TestHotPathsDoNotAllocate: also with a TTL, at the limit, with 20-byte keys.
+func TestHotPathsDoNotAllocate(t *testing.T) {
+	const limit = 1000
+	c := Must(Options[string, *int]{Limit: limit, Expire: time.Hour, Jitter: 0.1})
+	keys := make([]string, 4*limit)
+	for i := range keys {
+		keys[i] = "a key of twenty byte" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676))
+		c.Set(keys[i], nil)
+	}
+	next := 0
+	key := func() string { next++; return keys[next%len(keys)] }
+	value := new(int)
+	for name, f := range map[string]func(){
+		"Get":           func() { c.Get(key()) },
+		"Peek":          func() { c.Peek(key()) },
+		"Set, evicting": func() { c.Set(key(), value) },
+		"Set again":     func() { c.Set(keys[0], value) },
+		"SetWithExpire": func() { c.SetWithExpire(key(), value, time.Minute) },
+		"Touch later":   func() { c.Set(keys[0], nil); c.Touch(keys[0], 2*time.Hour) },
+		"Touch sooner":  func() { c.Set(keys[0], nil); c.Touch(keys[0], time.Minute) },
+		"Del and Set":   func() { c.Del(keys[0]); c.Set(keys[0], value) },
+		"GetOrSet":      func() { c.GetOrSet(key(), value) },
+		"Len":           func() { c.Len() },
+	} {
+		if n := testing.AllocsPerRun(2*limit, f); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	c.Set("hit", value)
+	if n := testing.AllocsPerRun(100, func() {
+		if v, err := c.Take("hit", func() (*int, error) { panic("a hit") }); v != value || err != nil {
+			t.Fatal(v, err)
+		}
+	}); n != 0 {
+		t.Errorf("Take of a hit: %v allocations", n)
+	}
+}

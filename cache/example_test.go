@@ -1,0 +1,249 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+func Example() {
+	users, err := cache.New(cache.Options[int, string]{
+		Name:   "users",
+		Limit:  10_000,
+		Expire: time.Hour,
+		Jitter: 0.05,
+	})
+	if err != nil {
+		panic(err)
+	}
+	load := func() (string, error) { fmt.Println("loading"); return "ann", nil }
+	for range 2 {
+		name, err := users.Take(1, load)
+		fmt.Println(name, err)
+	}
+	fmt.Printf("hit ratio %.0f %%\n", 100*users.Stats().HitRatio())
+	// Output:
+	// loading
+	// ann <nil>
+	// ann <nil>
+	// hit ratio 50 %
+}
+
+func ExampleNew_badOptions() {
+	_, err := cache.New(cache.Options[string, int]{Limit: -1, Expire: 60 * 60})
+	fmt.Println(err)
+	// Output:
+	// cache: Limit is -1: want the most entries, or 0 for no limit
+	// cache: Expire is 3.6µs: want at least 1ms; was a unit forgotten, as in 3600*time.Second?
+}
+
+func ExampleMust() {
+	c := cache.Must(cache.Options[string, int]{Limit: 2})
+	c.Set("a", 1)
+	fmt.Println(c.Get("a"))
+	// Output: 1 true
+}
+
+func ExampleCache_Get() {
+	c := cache.Must(cache.Options[string, int]{})
+	c.Set("a", 1)
+	fmt.Println(c.Get("a"))
+	fmt.Println(c.Get("b"))
+	// Output:
+	// 1 true
+	// 0 false
+}
+
+func ExampleCache_Peek() {
+	c := cache.Must(cache.Options[string, int]{})
+	c.Set("a", 1)
+	fmt.Println(c.Peek("a"))
+	fmt.Println(c.Stats().Gets(), "gets")
+	// Output:
+	// 1 true
+	// 0 gets
+}
+
+func ExampleCache_Set() {
+	c := cache.Must(cache.Options[string, int]{Limit: 2})
+	for i, key := range []string{"a", "b", "c"} {
+		c.Set(key, i)
+	}
+	_, ok := c.Get("a")
+	fmt.Println(c.Len(), "entries, a is there:", ok)
+	// Output: 2 entries, a is there: false
+}
+
+func ExampleCache_SetWithExpire() {
+	c := cache.Must(cache.Options[string, int]{Expire: time.Hour})
+	c.SetWithExpire("soon", 1, time.Millisecond)
+	c.SetWithExpire("never", 2, 0)
+	time.Sleep(2 * time.Millisecond)
+	fmt.Println(c.Get("soon"))
+	fmt.Println(c.Get("never"))
+	// Output:
+	// 0 false
+	// 2 true
+}
+
+// A keep-alive: a session that is not touched in time is reported.
+func ExampleCache_Touch() {
+	var silent sync.WaitGroup
+	silent.Add(1)
+	sessions := cache.Must(cache.Options[string, int]{
+		Expire: 50 * time.Millisecond,
+		OnRemove: func(e cache.Event[string, int]) {
+			if e.Cause == cache.Expired {
+				fmt.Println(e.Key, "went silent")
+				silent.Done()
+			}
+		},
+	})
+	sessions.Set("ann", 1)
+	fmt.Println("beat:", sessions.Touch("ann", 50*time.Millisecond))
+	silent.Wait()
+	fmt.Println("beat:", sessions.Touch("ann", 50*time.Millisecond))
+	// Output:
+	// beat: true
+	// ann went silent
+	// beat: false
+}
+
+func ExampleCache_Take() {
+	c := cache.Must(cache.Options[string, int]{})
+	_, err := c.Take("a", func() (int, error) { return 0, errors.New("no database") })
+	fmt.Println(err)
+	fmt.Println(c.Take("a", func() (int, error) { return 1, nil }))
+	fmt.Println(c.Take("a", func() (int, error) { panic("not called") }))
+	// Output:
+	// no database
+	// 1 <nil>
+	// 1 <nil>
+}
+
+func ExampleCache_TakeCtx() {
+	c := cache.Must(cache.Options[string, int]{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	_, err := c.TakeCtx(ctx, "slow", func(ctx context.Context) (int, error) {
+		<-ctx.Done() // ends when nobody waits any more
+		return 0, ctx.Err()
+	})
+	fmt.Println(err)
+	// Output: context deadline exceeded
+}
+
+func ExampleCache_GetOrSet() {
+	c := cache.Must(cache.Options[string, int]{})
+	fmt.Println(c.GetOrSet("a", 1))
+	fmt.Println(c.GetOrSet("a", 2))
+	// Output:
+	// 1 false
+	// 1 true
+}
+
+func ExampleCache_Compute() {
+	c := cache.Must(cache.Options[string, int]{})
+	count := func(old int, found bool) (int, cache.Op) { return old + 1, cache.OpSet }
+	c.Compute("visits", count)
+	fmt.Println(c.Compute("visits", count))
+
+	reset := func(old int, found bool) (int, cache.Op) { return 0, cache.OpDelete }
+	fmt.Println(c.Compute("visits", reset))
+	// Output:
+	// 2 true
+	// 0 false
+}
+
+func ExampleCache_Del() {
+	c := cache.Must(cache.Options[string, int]{})
+	c.Set("a", 1)
+	fmt.Println(c.Del("a"), c.Del("a"))
+	// Output: true false
+}
+
+func ExampleCache_Len() {
+	c := cache.Must(cache.Options[string, int]{})
+	c.Set("a", 1)
+	c.Set("b", 2)
+	fmt.Println(c.Len())
+	// Output: 2
+}
+
+func ExampleCache_Clear() {
+	c := cache.Must(cache.Options[string, int]{})
+	c.Set("a", 1)
+	c.Clear()
+	fmt.Println(c.Len())
+	// Output: 0
+}
+
+func ExampleCache_All() {
+	c := cache.Must(cache.Options[string, int]{})
+	c.Set("a", 1)
+	c.Set("b", 2)
+	for key, value := range c.All() {
+		if value > 1 {
+			c.Del(key)
+		}
+	}
+	fmt.Println(slices.Collect(maps.Keys(maps.Collect(c.All()))))
+	// Output: [a]
+}
+
+func ExampleCache_Resize() {
+	c := cache.Must(cache.Options[int, int]{Limit: 10})
+	for i := range 10 {
+		c.Set(i, i)
+	}
+	fmt.Println(c.Resize(3), c.Len())
+	fmt.Println(c.Resize(-3))
+	// Output:
+	// <nil> 3
+	// cache: Resize(-3): want a limit from 1 to 2147483647, or 0 for none
+}
+
+func ExampleCache_Stats() {
+	c := cache.Must(cache.Options[string, int]{Limit: 1})
+	before := c.Stats()
+	c.Set("a", 1)
+	c.Set("b", 2)
+	c.Get("a")
+	c.Get("b")
+	s := c.Stats().Minus(before)
+	fmt.Println(s.Hits, "hit,", s.Misses, "miss,", s.Removals.Evicted, "evicted,", s.Entries, "of", s.Limit)
+	// Output: 1 hit, 1 miss, 1 evicted, 1 of 1
+}
+
+func ExampleCache_Close() {
+	c := cache.Must(cache.Options[string, int]{
+		OnRemove: func(e cache.Event[string, int]) { fmt.Println(e.Key, e.Value, e.Cause) },
+	})
+	c.Set("a", 1)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	fmt.Println(c.Close(ctx))
+	// Output:
+	// a 1 cleared
+	// <nil>
+}
+
+// Entries can be limited by what they weigh, here the length of the value.
+func ExampleOptions_weight() {
+	c := cache.Must(cache.Options[string, string]{
+		MaxWeight: 10,
+		Weigh:     func(_, value string) uint32 { return uint32(len(value)) },
+	})
+	c.Set("a", "1234")
+	c.Set("b", "123456")
+	c.Set("c", "12") // one of the others has to go
+	s := c.Stats()
+	fmt.Println(s.Weight, "of", s.MaxWeight, "in", s.Entries, "entries")
+	// Output: 8 of 10 in 2 entries
+}

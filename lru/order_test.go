@@ -1,0 +1,185 @@
+package lru
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// model is the order as a slice, oldest first, with the marks beside it.
+type model struct {
+	order []uint32
+	marks map[uint32]int
+}
+
+// victim is the second-chance rule in its plainest form.
+func (m *model) victim() uint32 {
+	for range patience {
+		i := m.order[0]
+		if m.marks[i] == 0 {
+			break
+		}
+		m.marks[i]--
+		m.order = append(m.order[1:], i)
+	}
+	return m.order[0]
+}
+
+// check verifies that the list is whole in both directions and is the model's.
+func check(o *Order, m *model) error {
+	if got := slices.Collect(o.All()); !slices.Equal(got, m.order) || o.Len() != len(m.order) {
+		return fmt.Errorf("the order is %v, %d entries; want %v", got, o.Len(), m.order)
+	}
+	if len(o.links) > 0 {
+		var back []uint32
+		for p := o.links[0].prev; p != 0; p = o.links[p].prev {
+			back = append(back, p-1)
+		}
+		if slices.Reverse(back); !slices.Equal(back, m.order) {
+			return fmt.Errorf("backwards the order is %v, want %v", back, m.order)
+		}
+	}
+	for _, i := range m.order {
+		word, shift := o.marks.at(i)
+		if got := int(word.Load() >> shift & maxMark); got != m.marks[i] {
+			return fmt.Errorf("entry %d has mark %d, want %d", i, got, m.marks[i])
+		}
+	}
+	return nil
+}
+
+func TestOrderModel(t *testing.T) { rapid.Check(t, orderModel) }
+
+func FuzzOrder(f *testing.F) { f.Fuzz(rapid.MakeFuzz(orderModel)) }
+
+func orderModel(t *rapid.T) {
+	o, m := new(Order), &model{marks: map[uint32]int{}}
+	room := uint32(0)
+	in := func(t *rapid.T) uint32 {
+		if len(m.order) == 0 {
+			t.Skip("empty")
+		}
+		return rapid.SampledFrom(m.order).Draw(t, "entry")
+	}
+	out := func(t *rapid.T) uint32 {
+		for i := range room {
+			if !slices.Contains(m.order, i) {
+				return i
+			}
+		}
+		t.Skip("full")
+		return 0
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"insert": func(t *rapid.T) {
+			i := out(t)
+			o.Insert(i)
+			m.order, m.marks[i] = append(m.order, i), 0
+		},
+		"mark": func(t *rapid.T) {
+			i := in(t)
+			o.Mark(i)
+			m.marks[i] = min(m.marks[i]+1, maxMark)
+		},
+		"remove": func(t *rapid.T) {
+			i := in(t)
+			o.Remove(i)
+			m.order = slices.DeleteFunc(m.order, func(j uint32) bool { return i == j })
+		},
+		"victim": func(t *rapid.T) {
+			in(t)
+			if got, ok := o.Victim(); !ok || got != m.victim() {
+				t.Fatalf("the victim is %d, %v; want %d", got, ok, m.order[0])
+			}
+		},
+		"rename": func(t *rapid.T) {
+			from, to := in(t), out(t)
+			o.Rename(from, to)
+			m.order[slices.Index(m.order, from)] = to
+			m.marks[to] = m.marks[from]
+		},
+		"resize": func(t *rapid.T) {
+			least := uint32(0)
+			if len(m.order) > 0 {
+				least = slices.Max(m.order) + 1
+			}
+			room = rapid.Uint32Range(least, least+20).Draw(t, "room")
+			o.Resize(int(room))
+		},
+		"": func(t *rapid.T) {
+			if err := check(o, m); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}
+
+func TestEmptyOrderHasNoVictim(t *testing.T) {
+	if i, ok := new(Order).Victim(); ok {
+		t.Errorf("the victim is %d", i)
+	}
+}
+
+// TestVictimIsBounded: an eviction after reads alone does not sweep everything.
+func TestVictimIsBounded(t *testing.T) {
+	const n = 10_000
+	o := new(Order)
+	o.Resize(n)
+	for i := range uint32(n) {
+		o.Insert(i)
+		for range maxMark {
+			o.Mark(i)
+		}
+	}
+	if i, _ := o.Victim(); i != patience {
+		t.Errorf("the victim is %d, want %d after that many were moved on", i, patience)
+	}
+}
+
+// TestMarksBesideEachOther: marks of entries that share a word do not touch each
+// other, however many goroutines set them.
+func TestMarksBesideEachOther(t *testing.T) {
+	o := new(Order)
+	o.Resize(marksPerWord)
+	for i := range uint32(marksPerWord) {
+		o.Insert(i)
+	}
+	var wg sync.WaitGroup
+	for g := range uint32(4) {
+		wg.Go(func() {
+			for k := range uint32(1000) {
+				o.Mark((k*4 + g) % marksPerWord &^ 1) // even ones only
+			}
+		})
+	}
+	wg.Wait()
+	for i := range uint32(marksPerWord) {
+		word, shift := o.marks.at(i)
+		got, want := word.Load()>>shift&maxMark, uint32(maxMark)
+		if i%2 == 1 {
+			want = 0
+		}
+		if got != want {
+			t.Errorf("entry %d has mark %d, want %d", i, got, want)
+		}
+	}
+}
+
+func TestOrderDoesNotAllocate(t *testing.T) {
+	o := new(Order)
+	o.Resize(100)
+	for i := range uint32(100) {
+		o.Insert(i)
+	}
+	if n := testing.AllocsPerRun(1000, func() {
+		i, _ := o.Victim()
+		o.Remove(i)
+		o.Insert(i)
+		o.Mark((i + 7) % 100)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
