@@ -73,13 +73,13 @@ func (s *shard[K, V]) reserve(i uint32, found bool, weight uint32) (missing uint
 }
 
 // makeRoom evicts from other shards than that of h until the budget has n left,
-// or they are empty.
-func (c *Cache[K, V]) makeRoom(h uint64, n uint64) {
+// or they are empty. It reports whether settle must follow.
+func (c *Cache[K, V]) makeRoom(h uint64, n uint64) (reported bool) {
 	for evicted := true; evicted; {
 		evicted = false
 		for k := uint64(1); k <= c.mask; k++ {
 			if !c.budget.lacks(n, c.budget.used.Load()) {
-				return
+				return reported
 			}
 			s := c.shardOf(h + k<<8)
 			s.lock.Lock()
@@ -87,7 +87,8 @@ func (c *Cache[K, V]) makeRoom(h uint64, n uint64) {
 				c.budget.release(s.evict())
 				evicted = true
 			}
-			c.settle(s.unlock())
+			reported = s.unlock() || reported
 		}
 	}
+	return reported
 }

@@ -199,17 +199,17 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	s := c.shardOf(h)
 	weight := c.weightOf(key, value)
 	l := c.lifeOf(ttl)
-	for {
+	s.lock.Lock()
+	missing := s.put(h, key, value, weight, l)
+	reported := s.unlock()
+	for missing > 0 {
+		reported = c.makeRoom(h, missing) || reported
 		s.lock.Lock()
-		missing := s.put(h, key, value, weight, l)
-		reported := s.unlock()
-		c.drive(l)
-		c.settle(reported)
-		if missing == 0 {
-			return
-		}
-		c.makeRoom(h, missing)
+		missing = s.put(h, key, value, weight, l)
+		reported = s.unlock() || reported
 	}
+	c.drive(l)
+	c.settle(reported)
 }
 
 // weightOf calls Weigh, if there is one.
@@ -292,22 +292,23 @@ func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
 	s := c.shardOf(h)
 	weight := c.weightOf(key, value)
 	l := c.lifeOf(c.expireAfter)
-	for {
+	reported := false
+	for missing := uint64(1); missing > 0; {
 		s.lock.Lock()
-		if i, found := s.findLive(h, key); found {
-			actual = s.entries[i].value
-			s.lock.Unlock()
-			return actual, true
+		var i uint32
+		if i, loaded = s.findLive(h, key); loaded {
+			actual, missing = s.entries[i].value, 0
+		} else {
+			actual, missing = value, s.put(h, key, value, weight, l)
 		}
-		missing := s.put(h, key, value, weight, l)
-		reported := s.unlock()
-		c.drive(l)
-		c.settle(reported)
-		if missing == 0 {
-			return value, false
+		reported = s.unlock() || reported
+		if missing > 0 {
+			reported = c.makeRoom(h, missing) || reported
 		}
-		c.makeRoom(h, missing)
 	}
+	c.drive(l)
+	c.settle(reported)
+	return actual, loaded
 }
 
 // Del removes a key and reports whether it had a value whose deadline has not
@@ -330,6 +331,9 @@ func (c *Cache[K, V]) Del(key K) bool {
 // Len returns the number of entries, which is never more than the limit. It may
 // count some that expired within the last tick.
 func (c *Cache[K, V]) Len() int {
+	if c.limit.Load() > 0 {
+		return int(c.budget.used.Load()) // one number; a sum over shards that change could exceed the limit
+	}
 	n := 0
 	for i := range c.shards {
 		s := &c.shards[i]

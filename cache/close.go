@@ -18,7 +18,9 @@ var errCallback = errors.New("cache: Close called by OnRemove: the cache is clos
 // nothing, and Take calls fetch for each of its callers. So a service that is
 // shutting down needs no special case.
 //
-// Close must not be called by a fetch, for whose end it waits.
+// Called by OnRemove, of this cache or another, Close closes the cache, but
+// returns an error instead of waiting, for two caches could wait for each other.
+// It must not be called by a fetch, for whose end it waits.
 func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.gate.close()
 	c.stopDriver()

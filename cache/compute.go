@@ -92,13 +92,12 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 		}
 	}
 	reported := s.unlock()
+	if missing > 0 {
+		reported = c.makeRoom(h, missing) || reported
+	}
 	c.drive(l)
 	c.settle(reported)
-	if missing > 0 {
-		c.makeRoom(h, missing)
-		return value, false, false
-	}
-	return value, ok, true
+	return value, ok, missing == 0
 }
 
 // lookAt returns the value of a key and puts a fence on it.

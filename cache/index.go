@@ -20,9 +20,10 @@ const (
 // caller compares it.
 //
 // A key lives in its home group or, if that is full, in the first one after it
-// that has room. Every group counts the keys that passed over it: a lookup goes
-// on to the next group only while that count is not zero, and a deletion counts
-// down again, so there are no tombstones and never a rehash to get rid of them.
+// that has room. Every group counts the keys that passed over it and live
+// farther on: a lookup goes on to the next group only while that count is not
+// zero, and a deletion counts down again, so there are no tombstones and never a
+// rehash to get rid of them.
 type index struct {
 	groups []group
 }
@@ -95,17 +96,6 @@ func (x *index) remove(h uint64, i uint32) {
 			return
 		}
 		grp.tags[1] -= spill
-	}
-}
-
-// rename makes the cell of slot from, which must be there under hash h, slot to.
-func (x *index) rename(h uint64, from, to uint32) {
-	for g := x.home(h); ; g = x.next(g) {
-		grp := &x.groups[g]
-		if word, c, ok := grp.find(h, from); ok {
-			grp.slots[8*word+c] = to
-			return
-		}
 	}
 }
 

@@ -231,21 +231,19 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 // meanwhile, and lets its callers have it.
 func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
 	l := c.lifeOf(c.expireAfter)
-	missing, reported := s.tryLand(f, weight, l)
-	for missing > 0 {
-		c.settle(reported)
-		c.makeRoom(f.hash, missing)
-		missing, reported = s.tryLand(f, weight, l)
+	reported := false
+	for missing := s.tryLand(f, weight, l, &reported); missing > 0; missing = s.tryLand(f, weight, l, &reported) {
+		reported = c.makeRoom(f.hash, missing) || reported
 	}
 	c.drive(l)
 	close(f.done)
 	f.end()
-	c.settle(reported)
+	c.settle(reported) // not before: a callback may be waiting for this flight
 }
 
 // tryLand is the part of land under the lock. If there is too little room in the
 // shard it returns how much is missing, and the fence of the flight stands on.
-func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life) (missing uint64, reported bool) {
+func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life, reported *bool) (missing uint64) {
 	s.lock.Lock()
 	if s.removeFence(f.key, &f.fence) && f.err == nil {
 		missing = s.put(f.hash, f.key, f.value, weight, l)
@@ -255,7 +253,8 @@ func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life) (missing u
 	} else {
 		delete(s.flights, f.key)
 	}
-	return missing, s.unlock()
+	*reported = s.unlock() || *reported
+	return missing
 }
 
 // await waits until a flight has landed. If ctx ends before, it returns the

@@ -58,7 +58,7 @@ const modelKeys = 60
 
 func runModel(t *rapid.T, hash func(func(int) uint64) func(int) uint64) {
 	o := Options[int, int]{
-		Limit:   rapid.SampledFrom([]int{0, 1, 2, 7, 50}).Draw(t, "limit"),
+		Limit:   rapid.SampledFrom([]int{0, 1, 2, 7, 16, 50}).Draw(t, "limit"),
 		Expire:  rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Second}).Draw(t, "expire"),
 		Idle:    rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond}).Draw(t, "idle"),
 		Workers: 1,

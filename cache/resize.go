@@ -140,22 +140,29 @@ func (c *Cache[K, V]) Resize(limit int) error {
 	if limit < 0 || limit > math.MaxInt32 {
 		return fmt.Errorf("cache: Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
 	}
-	c.resizing.Lock()
-	defer c.resizing.Unlock()
-	c.limit.Store(int64(limit))
-	if limit > 0 {
-		c.budget.max.Store(uint64(limit))
-	}
-	for i := range c.shards {
-		c.shards[i].setLimited(limit > 0)
-	}
-	for surplus := c.surplus(); surplus > 0; surplus = c.surplus() {
+	c.setLimit(limit)
+	for surplus := c.surplus(); limit > 0 && surplus > 0; surplus = c.surplus() {
 		each := int(min(surplus/uint64(len(c.shards))+1, batch))
 		for i := range c.shards {
 			c.shards[i].evictSurplus(each)
 		}
 	}
 	return nil
+}
+
+// setLimit sets the limit of the cache and of its shards, but evicts nothing.
+func (c *Cache[K, V]) setLimit(limit int) {
+	c.resizing.Lock()
+	defer c.resizing.Unlock()
+	if limit == 0 {
+		c.limit.Store(0) // first, for then the budget ceases to say how many entries there are
+	} else {
+		c.budget.max.Store(uint64(limit))
+	}
+	for i := range c.shards {
+		c.shards[i].setLimited(limit > 0)
+	}
+	c.limit.Store(int64(limit))
 }
 
 // surplus returns what the budget is overdrawn by.

@@ -72,11 +72,9 @@ func (e *entry[K, V]) live() bool { return e.deadline.Load() >= 0 }
 
 // find returns the slot of a key.
 func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
-	if len(s.index.groups) == 0 {
-		return 0, false
-	}
 	t := tag(h)
-	for g := s.index.home(h); ; g = s.index.next(g) {
+	g := s.index.home(h)
+	for range s.index.groups { // at most, as every one of them may have spilled
 		grp := &s.index.groups[g]
 		for m := match(grp.tags[0], t); m != 0; m &= m - 1 {
 			if i := grp.slots[cell(m)]; s.entries[i].key == key {
@@ -89,9 +87,11 @@ func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
 			}
 		}
 		if !grp.spilled() {
-			return 0, false
+			break
 		}
+		g = s.index.next(g)
 	}
+	return 0, false
 }
 
 // findLive is find for entries that have not expired.
@@ -207,7 +207,9 @@ func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
 // stays reserved.
 func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	e := &s.entries[i]
-	s.breakFences(e.key)
+	if cause != Expired { // it has had no value since its deadline, so nothing changes now
+		s.breakFences(e.key)
+	}
 	s.leave(h, Event[K, V]{e.key, e.value, cause})
 	weight = uint64(s.weight(i))
 	s.index.remove(h, i)
@@ -217,8 +219,9 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	if s.ring != nil {
 		s.ring.Remove(i)
 	}
-	var none entry[K, V]
-	e.key, e.value = none.key, none.value // not to be kept alive from here
+	var key K
+	var value V
+	e.key, e.value = key, value // they are not to be kept alive from here
 	s.release(i)
 	s.len--
 	return weight
@@ -270,5 +273,5 @@ func (s *shard[K, V]) unlock() (reported bool) {
 // isNaN reports whether a key is not equal to itself, as NaN and what contains
 // it. Such a key could be stored, but never found again.
 func isNaN[K comparable](key K) bool {
-	return key != key //lint:ignore SA4000 that is the question
+	return key != key
 }

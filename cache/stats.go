@@ -4,12 +4,13 @@ import (
 	"runtime"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// Stats returns what the cache has done since it was made. It takes the shards
-// one after another: in each of them, and so in their sum, the values stored are
-// those removed and those still there.
+// Stats returns what the cache has done since it was made, at one moment: the
+// values stored are those removed and those there are. For that moment, some
+// microseconds, it holds all shards for reading.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.limit.Load()),
@@ -19,23 +20,28 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 			Waiters: c.waiters.Load(),
 		},
 	}
-	if c.weigh != nil {
-		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
-	}
 	total.Expiry.Lateness = c.lateness.Histogram()
 	if c.runner != nil {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
 	}
+	held := make([]biased.Reader, len(c.shards))
+	for i := range c.shards {
+		held[i] = c.shards[i].lock.RLock()
+	}
+	if c.weigh != nil {
+		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
+	}
 	for i := range c.shards {
 		c.shards[i].addTo(&total)
+	}
+	for i := range c.shards {
+		c.shards[i].lock.RUnlock(held[i], 0)
 	}
 	return total
 }
 
-// addTo adds what the shard has done to total.
+// addTo adds what the shard has done to total. The lock must be held for reading.
 func (s *shard[K, V]) addTo(total *stats.Snapshot) {
-	r := s.lock.RLock()
-	defer s.lock.RUnlock(r, 0)
 	total.Hits += s.lock.Tally()
 	total.MissesExpired += s.missesExpired.Load()
 	total.Misses += s.misses.Load() // after missesExpired, which is part of it

@@ -1,0 +1,9 @@
+// Package bench holds the benchmarks behind the figures in the README: what a
+// refresh, an eviction and an entry cost, beside go-zero's collection.Cache, and
+// how long a Set waits while a million entries expire at once.
+//
+//	go test ./bench -run '^$' -bench . -count 6 | benchstat -
+//
+// All contenders of a benchmark run in one process, one after another and again
+// for every count: compare them within a run, not between machines.
+package bench

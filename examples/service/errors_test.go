@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Whatever is wrong with a request is said in JSON, and in words that help.
+func TestBadRequests(t *testing.T) {
+	r := start(t, nil)
+	long := strings.Repeat("x", 201)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"GET", "/users/abc", "", 400, `not "abc"`},
+		{"GET", "/users/0", "", 400, "positive"},
+		{"GET", "/users/-1", "", 400, "positive"},
+		{"GET", "/users/1.5", "", 400, "positive"},
+		{"GET", "/users/9223372036854775808", "", 400, "positive"},
+		{"DELETE", "/users/abc", "", 400, "positive"},
+		{"PUT", "/users/abc", `{"name":"Ada"}`, 400, "positive"},
+		{"GET", "/users/10001", "", 404, "no user 10001"},
+		{"DELETE", "/users/10001", "", 404, "no user 10001"},
+
+		{"PUT", "/users/1", ``, 400, "empty"},
+		{"PUT", "/users/1", `{"name":"Ada"`, 400, "bad JSON"},
+		{"PUT", "/users/1", `name=Ada`, 400, "bad JSON"},
+		{"PUT", "/users/1", `["Ada"]`, 400, "must be a JSON object"},
+		{"PUT", "/users/1", `{"name":"Ada"} {}`, 400, "more than one"},
+		{"PUT", "/users/1", `{"name":5}`, 400, "name has the wrong type"},
+		{"PUT", "/users/1", `{"name":"Ada","age":36}`, 400, `unknown field "age"`},
+		{"PUT", "/users/1", `null`, 400, "name is missing"},
+		{"PUT", "/users/1", `{}`, 400, "name is missing"},
+		{"PUT", "/users/1", `{"name":" "}`, 400, "name is missing"},
+		{"PUT", "/users/1", `{"name":"` + long + `"}`, 400, "name is longer than 200"},
+		{"PUT", "/users/1", `{"name":"Ada","city":"` + long + `"}`, 400, "city is longer than 200"},
+		{"PUT", "/users/1", `{"name":"Ada","email":"home"}`, 400, "no @"},
+		{"PUT", "/users/1", `{"name":"Ada","id":2}`, 400, "the path is user 1"},
+		{"PUT", "/users/1", `{"name":"` + strings.Repeat("x", 1<<21) + `"}`, 400, "longer than 16384 bytes"},
+
+		{"POST", "/sessions/%20/beat", "", 400, "empty"},
+		{"POST", "/sessions/" + long + "/beat", "", 400, "longer than 64"},
+		{"DELETE", "/sessions/nobody", "", 404, `no session "nobody"`},
+
+		{"GET", "/nothing", "", 404, "/nothing"},
+		{"GET", "/users", "", 404, "/users"},
+		{"GET", "/users/1/friends", "", 404, "/users/1/friends"},
+		{"GET", "/cache/nothing", "", 404, "/cache/nothing"},
+		{"POST", "/users/1", "", 405, "only GET, PUT, DELETE"},
+		{"GET", "/sessions/me/beat", "", 405, "only POST"},
+		{"PUT", "/sessions", "", 405, "only GET"},
+		{"DELETE", "/cache/", "", 405, "only GET"},
+	} {
+		code, body := r.do(c.method, c.path, c.body)
+		var answer map[string]string
+		err := json.Unmarshal([]byte(body), &answer)
+		if code != c.status || err != nil || len(answer) != 1 || !strings.Contains(answer["error"], c.says) {
+			t.Errorf("%s %s %.40s:\n got %d %s\nwant %d {\"error\":\"... %s ...\"}",
+				c.method, c.path, c.body, code, body, c.status, c.says)
+		}
+	}
+	if got := r.stats("users"); got.Entries != 0 {
+		t.Errorf("something of that was cached: %+v", got)
+	}
+}
+
+func TestMethodNotAllowedSaysWhatIs(t *testing.T) {
+	r := start(t, nil)
+	resp, err := http.Post(r.url+"/users/1", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if got := resp.Header.Get("Allow"); got != "GET, PUT, DELETE" {
+		t.Errorf("Allow: %q", got)
+	}
+	if got := resp.Header.Get("Content-Type"); !strings.HasPrefix(got, "application/json") {
+		t.Errorf("Content-Type: %q", got)
+	}
+}
+
+// A body of unknown length, called anything, is read like any other.
+func TestBodyOfAnyKind(t *testing.T) {
+	r := start(t, nil)
+	for _, contentType := range []string{"", "application/json", "application/x-www-form-urlencoded"} {
+		body := io.MultiReader(strings.NewReader(`{"name":`), strings.NewReader(`"Ada"}`)) // no length: chunked
+		req, err := http.NewRequest("PUT", r.url+"/users/1", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", contentType)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Errorf("Content-Type %q: %s", contentType, resp.Status)
+		}
+	}
+}
+
+// The service's own failures are logged; the client is told no details.
+func TestInternalError(t *testing.T) {
+	r := start(t, nil)
+	if err := r.svcCtx.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.want("GET", "/users/1", "", 500, `{"error":"internal error"}`)
+	if r.logs.lines("database not open") != 1 {
+		t.Errorf("the log has no line about the database")
+	}
+}

@@ -1,0 +1,55 @@
+// Package apierr turns errors into the one form that every failed request is
+// answered in: a status code and {"error": "..."}.
+package apierr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/zeromicro/go-zero/core/logx"
+)
+
+// statusClientClosedRequest is what nginx and go-zero log when the client left.
+const statusClientClosedRequest = 499
+
+// Error is a failure that is the caller's to mend, with the status that says so.
+type Error struct {
+	Code    int
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Body is the JSON of a failed request.
+type Body struct {
+	Error string `json:"error"`
+}
+
+// BadRequest returns an error that is answered with 400.
+func BadRequest(format string, args ...any) error {
+	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// NotFound returns an error that is answered with 404.
+func NotFound(format string, args ...any) error {
+	return &Error{http.StatusNotFound, fmt.Sprintf(format, args...)}
+}
+
+// Handle is for [httpx.SetErrorHandlerCtx]. What is not an [Error] is the
+// service's own fault: the log gets it, the caller only hears that it happened.
+func Handle(ctx context.Context, err error) (int, any) {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e.Code, Body{e.Message}
+	case errors.Is(err, context.Canceled):
+		return statusClientClosedRequest, Body{"the client closed the request"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable, Body{"the request took too long"}
+	default:
+		logx.WithContext(ctx).Errorf("request failed: %v", err)
+		return http.StatusInternalServerError, Body{"internal error"}
+	}
+}

@@ -1,0 +1,28 @@
+package handler
+
+import (
+	"net/http"
+
+	"github.com/zeromicro/go-zero/rest/httpx"
+
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/logic"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
+)
+
+// PutUserHandler serves PUT /users/:id.
+func PutUserHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var req types.PutUserReq
+		if err := parseBody(r, &req); err != nil {
+			httpx.ErrorCtx(r.Context(), w, err)
+			return
+		}
+		resp, err := logic.NewPutUserLogic(r.Context(), svcCtx).PutUser(&req)
+		if err != nil {
+			httpx.ErrorCtx(r.Context(), w, err)
+			return
+		}
+		httpx.OkJsonCtx(r.Context(), w, resp)
+	}
+}

@@ -1,0 +1,130 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+func TestRate(t *testing.T) {
+	for s, want := range map[string]Rate{"500/s": 500, "500": 500, "0": 0, "0/s": 0, "100000/s": 100000} {
+		var r Rate
+		if err := r.Set(s); err != nil || r != want {
+			t.Errorf("%q: %v, %v; want %v", s, r, err, want)
+		}
+	}
+	for _, s := range []string{"", "/s", "fast", "-1", "1.5/s", "500/m", "100001"} {
+		r := Rate(7)
+		if err := r.Set(s); err == nil || r != 7 {
+			t.Errorf("%q was taken for %v", s, r)
+		}
+	}
+}
+
+// config is for a load on a service that counts and does nothing.
+func config(t *testing.T, answer func(*http.Request) int) (Config, *bytes.Buffer) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(answer(r))
+	}))
+	t.Cleanup(web.Close)
+	var out bytes.Buffer
+	return Config{
+		Target: web.URL, Rate: 2000, Users: 100, Timeout: time.Minute, Stop: 500,
+		Out: &out, Stats: func() stats.Snapshot { return stats.Snapshot{} },
+	}, &out
+}
+
+func TestMostRequestsReadAndFewWrite(t *testing.T) {
+	var mu sync.Mutex
+	count := map[string]int{}
+	c, _ := config(t, func(r *http.Request) int {
+		mu.Lock()
+		defer mu.Unlock()
+		count[r.Method]++
+		return http.StatusOK
+	})
+	if requests, failed := Run(context.Background(), c); requests != 500 || failed != 0 {
+		t.Errorf("%d requests, %d failed", requests, failed)
+	}
+	if count["GET"] < 400 || count["PUT"] == 0 || count["POST"] == 0 || count["GET"]+count["PUT"]+count["POST"] != 500 {
+		t.Errorf("requests by method: %v", count)
+	}
+}
+
+// 500 requests at 2000 a second take a quarter of a second, never much less.
+func TestTheRateIsKept(t *testing.T) {
+	c, _ := config(t, func(*http.Request) int { return http.StatusOK })
+	begin := time.Now()
+	Run(context.Background(), c)
+	if took := time.Since(begin); took < 200*time.Millisecond {
+		t.Errorf("500 requests at 2000/s took %v", took)
+	}
+}
+
+func TestFailuresAreCountedAndReported(t *testing.T) {
+	c, out := config(t, func(*http.Request) int { return http.StatusInternalServerError })
+	c.Every = 10 * time.Millisecond
+	if requests, failed := Run(context.Background(), c); failed != requests {
+		t.Errorf("%d of %d failed", failed, requests)
+	}
+	if !strings.Contains(out.String(), "500 Internal Server Error") {
+		t.Errorf("the report does not say what failed:\n%s", out)
+	}
+}
+
+// However slow the service, the number of requests under way is bounded, and a
+// load that is told to stop waits for them.
+func TestSlowService(t *testing.T) {
+	var mu sync.Mutex
+	now, most := 0, 0
+	full, release := make(chan struct{}), make(chan struct{})
+	c, _ := config(t, func(*http.Request) int {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		if now == workers {
+			close(full)
+		}
+		mu.Unlock()
+		<-release
+		mu.Lock()
+		defer mu.Unlock()
+		now--
+		return http.StatusOK
+	})
+	c.Stop = 0
+	ctx, stop := context.WithCancel(context.Background())
+	var requests, failed int
+	var wg sync.WaitGroup
+	wg.Go(func() { requests, failed = Run(ctx, c) })
+	<-full
+	stop()
+	close(release)
+	wg.Wait()
+	if most != workers || requests < workers || failed != 0 {
+		t.Errorf("%d at once, %d requests, %d failed; want %d at once and no failure", most, requests, failed, workers)
+	}
+}
+
+// Every session gets several beats within the timeout, at any rate, and now and
+// then one of them gets none any more.
+func TestSessionsAreBeatenInTime(t *testing.T) {
+	for _, rate := range []Rate{1, 10, 500, maxRate} {
+		s := newSessions(Config{Rate: rate, Timeout: 30 * time.Second})
+		beats := float64(rate) * beatShare / 100 * 30
+		if n := len(s.names); n < 1 || n > maxSessions || n > 1 && beats/float64(n) < 3 {
+			t.Errorf("%d sessions at %v", n, rate)
+		}
+	}
+	s := newSessions(Config{Rate: 500, Timeout: time.Nanosecond})
+	if first, second := s.next(), s.next(); first == second {
+		t.Errorf("%s has a beat for ever", first)
+	}
+}

@@ -1,0 +1,2 @@
+// Package logic answers the requests, one file for each route.
+package logic

@@ -1,0 +1,28 @@
+package logic
+
+import (
+	"context"
+
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
+)
+
+// EndSessionLogic is the logic of DELETE /sessions/:id.
+type EndSessionLogic struct {
+	ctx    context.Context
+	svcCtx *svc.ServiceContext
+}
+
+// NewEndSessionLogic returns the logic for one request.
+func NewEndSessionLogic(ctx context.Context, svcCtx *svc.ServiceContext) *EndSessionLogic {
+	return &EndSessionLogic{ctx: ctx, svcCtx: svcCtx}
+}
+
+// EndSession logs a session out: it will not be reported as gone silent.
+func (l *EndSessionLogic) EndSession(req *types.SessionReq) error {
+	if !l.svcCtx.Sessions.Del(req.ID) {
+		return apierr.NotFound("there is no session %q", req.ID)
+	}
+	return nil
+}

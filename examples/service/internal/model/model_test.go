@@ -1,0 +1,103 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+func open(t *testing.T, path string, fill int) *Store {
+	t.Helper()
+	s, err := OpenStore(path, fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// A new file is filled; an old one is left as it is, whatever was deleted.
+func TestOnlyANewDatabaseIsFilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deep", "users.db")
+	s := open(t, path, 100)
+	for id := range int64(100) {
+		if u, err := s.Get(id + 1); err != nil || u != Sample(id+1, 0) {
+			t.Fatalf("user %d: %+v, %v", id+1, u, err)
+		}
+	}
+	if err := s.Delete(100); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := open(t, path, 100).Count(); n != 99 || err != nil {
+		t.Errorf("%d users, %v; want 99", n, err)
+	}
+}
+
+func TestMissingUser(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "users.db"), 0)
+	if _, err := s.Get(1); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Get: %v", err)
+	}
+	if err := s.Delete(1); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Delete: %v", err)
+	}
+}
+
+// The message for somebody who starts the service twice says what to do.
+func TestDatabaseInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.db")
+	open(t, path, 0)
+	_, err := OpenStore(path, 0)
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "-db") {
+		t.Errorf("opened twice: %v", err)
+	}
+}
+
+// Readers and writers of a few users, in a cache too small for them: at the end
+// the cache has nothing that the database does not have.
+func TestTheCacheAgreesWithTheDatabase(t *testing.T) {
+	const ids, workers, rounds = 8, 8, 60
+	store := open(t, filepath.Join(t.TempDir(), "users.db"), ids)
+	store.db.NoSync = true // it is about order, not about power cuts
+	users, err := NewUsers(store, cache.Options[int64, User]{Name: t.Name(), Limit: ids - 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			for round := range rounds {
+				id := rand.Int64N(ids) + 1
+				var err error
+				switch rand.IntN(5) {
+				case 0:
+					err = users.Delete(id)
+				case 1, 2:
+					err = users.Put(User{ID: id, Name: fmt.Sprint(worker, round)})
+				default:
+					_, err = users.Find(context.Background(), id)
+				}
+				if err != nil && !errors.Is(err, ErrNotFound) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for id := range int64(ids) {
+		agree(t, users, id+1)
+	}
+	if err := users.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,99 @@
+package model
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// soon is how long these tests give a mistake to show itself. Code that is right
+// passes however long it is.
+const soon = 50 * time.Millisecond
+
+// within reports whether ok becomes true soon.
+func within(ok func() bool) bool {
+	for deadline := time.Now().Add(soon); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if ok() {
+			return true
+		}
+	}
+	return false
+}
+
+// Two writers of one user, of whom the one who wrote the database first is held
+// up before the cache: the cache must not end up with what he wrote.
+func TestTheCacheSeesWritesInOrder(t *testing.T) {
+	store := open(t, filepath.Join(t.TempDir(), "users.db"), 1)
+	var users *Users
+	early := make(chan struct{})
+	// Weigh is called by Set, before it stores anything.
+	holdUp := func(_ int64, u User) uint32 {
+		if u.Name == "early" {
+			close(early)
+			within(func() bool {
+				got, _ := users.cache.Peek(1)
+				return got.Name == "late"
+			})
+		}
+		return 1
+	}
+	users, err := NewUsers(store, cache.Options[int64, User]{Name: t.Name(), MaxWeight: 10, Weigh: holdUp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	write := func(name string) {
+		if err := users.Put(User{ID: 1, Name: name}); err != nil {
+			t.Error(err)
+		}
+	}
+	writers.Go(func() { write("early") })
+	<-early
+	writers.Go(func() { write("late") })
+	writers.Wait()
+	agree(t, users, 1)
+}
+
+// A writer who is held up before the database: meanwhile the entry is evicted
+// and read again, and at the end the cache must not hold what was read.
+func TestTheDatabaseIsWrittenFirst(t *testing.T) {
+	store := open(t, filepath.Join(t.TempDir(), "users.db"), 1)
+	users, err := NewUsers(store, cache.Options[int64, User]{Name: t.Name(), Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := store.db.Begin(true) // there is one writer at a time
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		if err := users.Put(User{ID: 1, Name: "new"}); err != nil {
+			t.Error(err)
+		}
+	})
+	within(func() bool { _, ok := users.cache.Peek(1); return ok })
+	users.cache.Del(1) // as an eviction would
+	if _, err := users.Find(context.Background(), 1); err != nil {
+		t.Error(err)
+	}
+	if err := other.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	writer.Wait()
+	agree(t, users, 1)
+}
+
+// agree checks that a user is the same in the cache and in the database.
+func agree(t *testing.T, users *Users, id int64) {
+	t.Helper()
+	cached, err := users.Find(context.Background(), id)
+	stored, storeErr := users.store.Get(id)
+	if cached != stored || err != storeErr {
+		t.Errorf("user %d: the cache says %+v, %v; the database %+v, %v", id, cached, err, stored, storeErr)
+	}
+}

@@ -1,0 +1,54 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+var (
+	firstNames = []string{"Ada", "Barbara", "Chen", "Dennis", "Edsger", "Frances", "Grace", "Hedy",
+		"Ingrid", "John", "Katherine", "Leslie", "Margaret", "Niklaus", "Olga", "Peter", "Radia"}
+	lastNames = []string{"Adler", "Brook", "Castro", "Dahl", "Eriksen", "Fontaine", "Garcia", "Haddad",
+		"Ito", "Jensen", "Kim", "Lopez", "Moreau", "Nguyen", "Okafor", "Petrov", "Quist", "Rossi", "Silva"}
+	cities = []string{"Accra", "Bergen", "Chennai", "Dublin", "Evora", "Florence", "Ghent", "Hanoi",
+		"Izmir", "Jakarta", "Kyoto", "Lagos", "Montevideo"}
+)
+
+// Sample returns the made-up user with this id. The version makes another one
+// of it, for a writer that wants to change something. The lists' lengths have
+// no common factor, so that neighbours differ in everything.
+func Sample(id, version int64) User {
+	n := uint64(id)
+	first := firstNames[n%uint64(len(firstNames))]
+	last := lastNames[n%uint64(len(lastNames))]
+	return User{
+		ID:    id,
+		Name:  first + " " + last,
+		Email: fmt.Sprintf("%s.%s.%d@example.com", strings.ToLower(first), strings.ToLower(last), id),
+		City:  cities[(n+uint64(version))%uint64(len(cities))],
+	}
+}
+
+// seed fills a new database. The users and their bucket come in one
+// transaction: there is never a bucket that is filled in part, so its being
+// there is all that has to be asked, and deleted users stay deleted.
+func (s *Store) seed(users int) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		if tx.Bucket(bucket) != nil {
+			return nil
+		}
+		b, err := tx.CreateBucket(bucket)
+		if err != nil {
+			return err
+		}
+		b.FillPercent = 0.9 // the keys come in order: leave only a little room for changes
+		for id := int64(1); id <= int64(users); id++ {
+			if err := putRow(b, Sample(id, 0)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

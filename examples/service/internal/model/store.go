@@ -1,0 +1,115 @@
+// Package model keeps the users: in an embedded database, with a cache in front.
+package model
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// lockWait is how long Open waits for another process to let go of the file:
+// long enough for one that is just stopping.
+const lockWait = time.Second
+
+// ErrNotFound is returned for a user that the database does not have.
+var ErrNotFound = errors.New("no such user")
+
+var bucket = []byte("users")
+
+// User is a row of the database.
+type User struct {
+	ID    int64  `json:"id"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	City  string `json:"city"`
+}
+
+// Store is the database: a bbolt file that one process has open at a time.
+type Store struct {
+	db *bolt.DB
+}
+
+// OpenStore opens the database file, and creates it with fill made-up users if
+// it is new.
+func OpenStore(path string, fill int) (*Store, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("cannot make a directory for the database (-db chooses another file): %w", err)
+	}
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockWait})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, fmt.Errorf("the database %s is open in another process: stop that one, "+
+			"or give this one a file of its own with -db", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the database %s (-db chooses another file): %w", path, err)
+	}
+	s := &Store{db: db}
+	if err := s.seed(fill); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot fill the database %s: %w", path, err), db.Close())
+	}
+	return s, nil
+}
+
+// Path returns the name of the database file.
+func (s *Store) Path() string { return s.db.Path() }
+
+// Get returns a user, or ErrNotFound.
+func (s *Store) Get(id int64) (u User, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		// The bytes belong to the transaction: they are decoded inside it.
+		row := tx.Bucket(bucket).Get(rowKey(id))
+		if row == nil {
+			return ErrNotFound
+		}
+		return json.Unmarshal(row, &u)
+	})
+	return u, err
+}
+
+// Put writes a user, new or not.
+func (s *Store) Put(u User) error {
+	return s.db.Update(func(tx *bolt.Tx) error { return putRow(tx.Bucket(bucket), u) })
+}
+
+// Delete removes a user, or returns ErrNotFound.
+func (s *Store) Delete(id int64) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		b, key := tx.Bucket(bucket), rowKey(id)
+		if b.Get(key) == nil {
+			return ErrNotFound
+		}
+		return b.Delete(key)
+	})
+}
+
+// Count returns the number of users.
+func (s *Store) Count() (n int, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		n = tx.Bucket(bucket).Stats().KeyN
+		return nil
+	})
+	return n, err
+}
+
+// Close waits for the transactions under way and lets go of the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+func putRow(b *bolt.Bucket, u User) error {
+	row, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	return b.Put(rowKey(u.ID), row)
+}
+
+// rowKey is big-endian, so that the file is in the order of the ids.
+func rowKey(id int64) []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(id))
+}

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"context"
+	"sync"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// Users are the users of the database, with a cache in front.
+type Users struct {
+	store *Store
+	cache *cache.Cache[int64, User]
+
+	// writes makes the cache see writes in the order in which the database saw
+	// them. Without it two writers of one user could write A, B to the database
+	// and B, A to the cache, which would then serve A until it expires. It costs
+	// nothing here: bbolt has one writer at a time anyway. With a database that
+	// writes in parallel, Del after the write instead of Set: two Dels commute.
+	writes sync.Mutex
+}
+
+// NewUsers returns the users of store behind a cache with the given options.
+func NewUsers(store *Store, o cache.Options[int64, User]) (*Users, error) {
+	c, err := cache.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Users{store: store, cache: c}, nil
+}
+
+// Find returns a user, from the cache if it is there. However many ask for the
+// same user at once, one of them reads the database. An error is returned but
+// not cached, ErrNotFound included: the next request asks the database again.
+func (u *Users) Find(ctx context.Context, id int64) (User, error) {
+	return u.cache.TakeCtx(ctx, id, func(context.Context) (User, error) {
+		return u.store.Get(id)
+	})
+}
+
+// Put writes a user, to the database first and then to the cache.
+//
+// The order matters. With the cache first, a request that finds its entry
+// evicted could, before the database is written, read the old user there and
+// cache it for the whole TTL. With the database first, a load that read the old
+// user began before Set, and the cache stores no load that began before a Set or
+// Del of its key; a load that begins later reads the new user. And a write that
+// fails leaves the cache as it is, which is right.
+func (u *Users) Put(user User) error {
+	u.writes.Lock()
+	defer u.writes.Unlock()
+	if err := u.store.Put(user); err != nil {
+		return err
+	}
+	u.cache.Set(user.ID, user)
+	return nil
+}
+
+// Delete removes a user, from the database first and then from the cache, for
+// the same reason. It returns ErrNotFound if there is none.
+func (u *Users) Delete(id int64) error {
+	u.writes.Lock()
+	defer u.writes.Unlock()
+	if err := u.store.Delete(id); err != nil {
+		return err
+	}
+	u.cache.Del(id)
+	return nil
+}
+
+// Stats returns the statistics of the cache.
+func (u *Users) Stats() stats.Snapshot { return u.cache.Stats() }
+
+// Close waits for the loads under way. The database stays open.
+func (u *Users) Close(ctx context.Context) error { return u.cache.Close(ctx) }

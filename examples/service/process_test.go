@@ -1,0 +1,147 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
+)
+
+// TestProcess is about the program as a user has it: it starts with a load, a
+// second one says why it cannot, and a signal ends it at once, leaving all free
+// for the next.
+func TestProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	dir := t.TempDir()
+	program, db := filepath.Join(dir, "service"), filepath.Join(dir, "users.db")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		first := launch(t, program, "-port", "0", "-db", db, "-load", "200/s")
+		url := first.url()
+		address := strings.TrimPrefix(url, "http://")
+		_, port, _ := net.SplitHostPort(address)
+
+		refused(t, "-port", program, "-port", port, "-db", filepath.Join(dir, "other.db"))
+		refused(t, "-db", program, "-port", "0", "-db", db)
+
+		r := &running{t: t, url: url}
+		r.want("GET", "/users/9999", "", 200, `{"id":9999,"name":"Dennis Fontaine","email":"dennis.fontaine.9999@example.com","city":"Chennai"}`)
+		eventually(t, "the load makes requests", func() bool { return r.stats("users").Hits > 10 })
+
+		// Browsers open connections that they do not use. They hold up nothing.
+		unused, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.stop(sig)
+		_ = unused.Close()
+		http.DefaultClient.CloseIdleConnections()
+
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatalf("after %v the port is not free: %v", sig, err)
+		}
+		_ = l.Close()
+		store, err := model.OpenStore(db, 0)
+		if err != nil {
+			t.Fatalf("after %v the database is not free: %v", sig, err)
+		}
+		_ = store.Close()
+	}
+}
+
+// process is a started program.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	out    *output
+	exited chan error
+}
+
+func launch(t *testing.T, program string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(program, args...), out: &output{}, exited: make(chan error, 1)}
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	go func() { p.exited <- p.cmd.Wait() }()
+	return p
+}
+
+// url waits for the address that the program prints when it is ready.
+func (p *process) url() (url string) {
+	p.t.Helper()
+	eventually(p.t, "the program prints its address", func() bool {
+		url = regexp.MustCompile(`http://[\d.:]+`).FindString(p.out.String())
+		return url != ""
+	})
+	return url
+}
+
+// stop sends a signal, and expects the program to end well and without delay.
+func (p *process) stop(sig os.Signal) {
+	p.t.Helper()
+	begin := time.Now()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case err := <-p.exited:
+		if err != nil {
+			p.t.Fatalf("after %v: %v\n%s", sig, err, p.out)
+		}
+	case <-time.After(patience):
+		p.t.Fatalf("%v after %v it still runs\n%s", patience, sig, p.out)
+	}
+	// It takes drainTime and a little; from 5 s on go-zero would have killed it.
+	if took := time.Since(begin); took > 4*time.Second {
+		p.t.Errorf("it took %v to stop", took)
+	}
+}
+
+// refused starts the program, which must end with one line that says what to do.
+func refused(t *testing.T, hint, program string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(program, args...).CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err == nil || strings.Contains(text, "\n") || !strings.Contains(text, hint) {
+		t.Errorf("%s: %v, and it said\n%s\nwant one line with %s", fmt.Sprint(args), err, text, hint)
+	}
+}
+
+// output collects what a process writes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/proc"
+	"github.com/zeromicro/go-zero/rest"
+
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/load"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/quickstart"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
+)
+
+// drainTime bounds how long the server waits for connections at the end. A
+// browser opens some that it never uses, and Shutdown alone would wait 5 s for
+// each of them to become idle.
+const drainTime = time.Second
+
+// canListen finds out whether the port is free. Start would panic if it is not.
+func canListen(c config.Config) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)))
+	if err != nil {
+		return fmt.Errorf("%w (does it run already? stop that one, or choose another port with -port)", err)
+	}
+	return l.Close()
+}
+
+// serve runs the server, and the load if it is wanted, until a signal. go-zero
+// catches the signals itself when it is imported: it first calls the wrap-up
+// listeners, where the load stops, and after Shutdown.WrapUpTime the shutdown
+// listeners, where the server stops. Start returns when they are through.
+func serve(server *rest.Server, svcCtx *svc.ServiceContext, o options) {
+	var loads sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	defer loads.Wait()
+	defer stop()
+	proc.AddWrapUpListener(stop)
+
+	server.StartWithOpts(func(s *http.Server) {
+		// http.Server calls this once, when it has begun to listen.
+		s.BaseContext = func(l net.Listener) context.Context {
+			base := "http://" + localAddr(l.Addr())
+			welcome(base, svcCtx, o)
+			if o.load > 0 {
+				loads.Go(func() { load.Run(ctx, loadConfig(base, svcCtx, o)) })
+			}
+			return context.Background()
+		}
+		proc.AddShutdownListener(func() {
+			time.AfterFunc(drainTime, func() { _ = s.Close() }) // nothing is left to tell
+		})
+	})
+}
+
+func loadConfig(base string, svcCtx *svc.ServiceContext, o options) load.Config {
+	return load.Config{
+		Target:  base,
+		Rate:    o.load,
+		Users:   svc.SeedUsers,
+		Timeout: svcCtx.Config.Sessions.Timeout,
+		Out:     os.Stdout,
+		Stats:   svcCtx.Users.Stats,
+	}
+}
+
+// localAddr returns the address at which this machine reaches a listener, which
+// for one on all addresses is the loopback.
+func localAddr(a net.Addr) string {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return a.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+}
+
+// welcome says what runs where, and what can be tried.
+func welcome(base string, svcCtx *svc.ServiceContext, o options) {
+	c := svcCtx.Config
+	fmt.Printf("pinwheel example service at %s\n\n", base)
+	if users, err := svcCtx.Store.Count(); err == nil {
+		fmt.Printf("  %d users in %s\n", users, svcCtx.Store.Path())
+	}
+	fmt.Printf("  at most %d of them in the cache, for %v\n", c.Users.Limit, c.Users.Expire)
+	fmt.Printf("  a session without a beat for %v is logged as silent\n\n", c.Sessions.Timeout)
+	quickstart.Write(os.Stdout, base)
+	if o.load > 0 {
+		fmt.Printf("\n%v against itself; Ctrl-C stops all\n\n", &o.load)
+	} else {
+		fmt.Print("\nno load: start with -load 500/s to see the numbers move; Ctrl-C stops it\n\n")
+	}
+}
