@@ -142,7 +142,7 @@ func (s *shard[K, V]) refuse(i uint32, found bool, h uint64, key K, value V) {
 		s.remove(i, h, Replaced)
 	}
 	s.sets++
-	s.leave(h, Event[K, V]{key, value, Evicted})
+	s.leave(h, &key, &value, Evicted)
 }
 
 // insert gives a key that has no entry one, without a deadline. Its weight is
@@ -167,7 +167,7 @@ func (s *shard[K, V]) insert(h uint64, key K, value V) uint32 {
 // replace changes the value of an entry, which has not expired.
 func (s *shard[K, V]) replace(i uint32, h uint64, value V) {
 	e := &s.entries[i]
-	s.leave(h, Event[K, V]{e.key, e.value, Replaced})
+	s.leave(h, &e.key, &e.value, Replaced)
 	e.value = value
 	if s.order != nil {
 		s.order.Mark(i)
@@ -210,7 +210,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	if cause != Expired { // it has had no value since its deadline, so nothing changes now
 		s.breakFences(e.key)
 	}
-	s.leave(h, Event[K, V]{e.key, e.value, cause})
+	s.leave(h, &e.key, &e.value, cause)
 	weight = uint64(s.weight(i))
 	s.index.remove(h, i)
 	if s.order != nil {
@@ -243,8 +243,8 @@ func (s *shard[K, V]) release(i uint32) {
 
 // leave counts a value that leaves the cache and queues the event for OnRemove.
 // The lock that is held here gives the events of a key their order.
-func (s *shard[K, V]) leave(h uint64, e Event[K, V]) {
-	switch e.Cause {
+func (s *shard[K, V]) leave(h uint64, key *K, value *V, cause Cause) {
+	switch cause {
 	case Expired:
 		s.removals.Expired++
 	case Evicted:
@@ -257,7 +257,7 @@ func (s *shard[K, V]) leave(h uint64, e Event[K, V]) {
 		s.removals.Cleared++
 	}
 	if s.cache.runner != nil {
-		s.cache.runner.Push(h, e)
+		s.cache.runner.Push(h, Event[K, V]{*key, *value, cause})
 		s.reported = true
 	}
 }

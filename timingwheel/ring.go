@@ -26,6 +26,7 @@ type Ring struct {
 	tasks    []task
 	slots    []uint32 // the first task in each slot's list, or none
 	occupied []uint64 // a bit per slot: its list is not empty
+	shift    uint8    // log2 of the number of slots
 	scan     uint32   // what Advance has still to visit at tick now
 	now      int64    // T: the tick that is, or was last, processed
 	live     int      // tasks that wait for their tick
@@ -58,8 +59,10 @@ func NewRing(slots int) *Ring {
 	if slots < 1 || slots > MaxSlots {
 		panic(fmt.Sprintf("timingwheel: a ring of %d slots: want 1 to %d", slots, MaxSlots))
 	}
-	n := 1 << bits.Len(uint(slots-1))
+	shift := bits.Len(uint(slots - 1))
+	n := 1 << shift
 	r := &Ring{
+		shift:    uint8(shift),
 		slots:    make([]uint32, n),
 		occupied: make([]uint64, (n+63)/64),
 		scan:     none,
@@ -298,10 +301,10 @@ func (r *Ring) dist(t *task) int64 {
 // slot returns the slot that is visited at a tick.
 func (r *Ring) slot(tick int64) int { return int(tick & int64(len(r.slots)-1)) }
 
-// split divides a wait in ticks into whole revolutions and the rest.
+// split divides a wait in ticks, which is not negative, into whole revolutions
+// and the rest.
 func (r *Ring) split(wait int64) (circle uint32, diff uint16) {
-	n := int64(len(r.slots))
-	return uint32(min(wait/n, math.MaxUint32)), uint16(wait % n)
+	return uint32(min(wait>>r.shift, math.MaxUint32)), uint16(wait & int64(len(r.slots)-1))
 }
 
 // nextVisit returns the first tick after now whose slot is not empty, or
