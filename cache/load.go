@@ -231,9 +231,12 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 // meanwhile, and lets its callers have it.
 func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
 	l := c.lifeOf(c.expireAfter)
-	reported := false
-	for missing := s.tryLand(f, weight, l, &reported); missing > 0; missing = s.tryLand(f, weight, l, &reported) {
-		reported = c.makeRoom(f.hash, missing) || reported
+	missing, reported := s.tryLand(f, weight, l)
+	for missing > 0 {
+		made := c.makeRoom(f.hash, missing)
+		var landed bool
+		missing, landed = s.tryLand(f, weight, l)
+		reported = reported || made || landed
 	}
 	c.drive(l)
 	close(f.done)
@@ -243,7 +246,7 @@ func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
 
 // tryLand is the part of land under the lock. If there is too little room in the
 // shard it returns how much is missing, and the fence of the flight stands on.
-func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life, reported *bool) (missing uint64) {
+func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life) (missing uint64, reported bool) {
 	s.lock.Lock()
 	if s.removeFence(f.key, &f.fence) && f.err == nil {
 		missing = s.put(f.hash, f.key, f.value, weight, l)
@@ -253,8 +256,7 @@ func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life, reported *
 	} else {
 		delete(s.flights, f.key)
 	}
-	*reported = s.unlock() || *reported
-	return missing
+	return missing, s.unlock()
 }
 
 // await waits until a flight has landed. If ctx ends before, it returns the
