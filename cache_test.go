@@ -218,6 +218,29 @@ func TestAll(t *testing.T) {
 		})
 	}
 
+	// Catches: entries that are moved, when the arrays shrink, from where All has yet to come to where
+	// it has been.
+	bubble(t, "the body may remove most", func(t *testing.T) {
+		c := newCache(t, cache.Options[string, int]{Limit: 4000})
+		fill(c, 4000)
+		times := map[string]int{}
+		for k := range c.All() {
+			if times[k]++; len(times) > 1 {
+				continue
+			}
+			for i := range 4000 {
+				if i%100 != 0 {
+					c.Del(strconv.Itoa(i))
+				}
+			}
+		}
+		for i := 0; i < 4000; i += 100 {
+			if n := times[strconv.Itoa(i)]; n != 1 {
+				t.Errorf("%d: yielded %d times, want once", i, n)
+			}
+		}
+	})
+
 	// Catches: a body that removes everything and meets stale entries.
 	bubble(t, "Clear in the body", func(t *testing.T) {
 		c := newCache(t, cache.Options[string, int]{})

@@ -32,11 +32,12 @@ import (
 //     FIFO.
 //   - Without evictions (no more keys than the limit), the order does not matter.
 //   - With a burst of hits on a full cache, or of overwrites, which are marked like
-//     hits, if it uses the oldest keys once each, oldest first, and the next change of the cache is an insertion: go-zero has
-//     moved these keys behind the rest in the order of the reads, and the eviction
-//     passes the same keys in the same order and moves them behind the same rest,
-//     before the new key is appended. Any other change in between (a Del, a use
-//     out of order) sets the orders apart.
+//     hits, if it uses the oldest keys once each, oldest first, and the next change
+//     of the cache is an insertion: go-zero has moved these keys behind the rest in
+//     the order of their use, and the eviction passes the same keys in the same
+//     order and moves them behind the same rest, before the new key is appended.
+//     Any other change in between (a Del, a use out of order) sets the orders
+//     apart.
 //
 // TestPromise2SynchronousAndBounded compares all other orders with a model.
 func TestGoZeroAgrees(t *testing.T) {

@@ -2,6 +2,7 @@ package pinwheel_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -36,6 +37,7 @@ func TestPromise2SynchronousAndBounded(t *testing.T) {
 	})
 
 	bubbleCheck(t, "eviction order", evictionOrder)
+	t.Run("after any history", anyHistory)
 	t.Run("beside each other", readYourWrites)
 
 	for _, limit := range []int{1, 10, 1000, 5000, 10_000} {
@@ -207,6 +209,35 @@ func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *secondChance, n, kin
 		}
 	}
 	return want
+}
+
+// Catches: an index that wears out with the deletions and insertions it has seen, so that a lookup
+// misses what is there, or never ends.
+func anyHistory(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for limit := 1; limit <= 64; limit++ {
+			rng := rand.New(rand.NewPCG(1, uint64(limit)))
+			c := newCache(t, cache.Options[int, int]{Limit: limit})
+			for i := range scaled(20_000) {
+				key, set := rng.IntN(3*limit), rng.IntN(3) > 0
+				if set {
+					c.Set(key, i)
+				} else {
+					c.Del(key)
+				}
+				if v, ok := c.Peek(key); ok != set || ok && v != i {
+					t.Errorf("limit %d, operation %d: Peek(%d) = %d, %t; want %t", limit, i, key, v, ok, set)
+				}
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("an operation does not end")
+	}
 }
 
 // Catches: a write that another goroutine's write on another key undoes or delays.

@@ -40,7 +40,10 @@ func TestPromise6Lifecycle(t *testing.T) {
 
 	bubble(t, "Close empties", closeEmpties)
 	bubble(t, "Close again", closeAgain)
-	bubble(t, "Close waits for loads", closeWaitsForLoads)
+	bubble(t, "Close waits for loads", func(t *testing.T) {
+		closeWaitsForLoads(t, cache.Options[string, int]{})
+		closeWaitsForLoads(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) {}})
+	})
 	bubble(t, "Close waits for loads that nobody waits for", closeWaitsForAbandoned)
 	bubble(t, "after Close", afterClose)
 	t.Run("Close beside everything", closeBesideEverything)
@@ -232,9 +235,9 @@ func closeAgain(t *testing.T) {
 }
 
 // Catches: Close that abandons loads, stores their results, or fails their callers.
-func closeWaitsForLoads(t *testing.T) {
+func closeWaitsForLoads(t *testing.T, o cache.Options[string, int]) {
 	for _, take := range takers() {
-		c := newCache(t, cache.Options[string, int]{})
+		c := newCache(t, o)
 		gate := make(chan struct{})
 		loader := start(func() (int, error) { return take.take(c, "k", gated(gate, 1)) })
 		waiter := start(func() (int, error) { return take.take(c, "k", failFetch) })

@@ -59,7 +59,7 @@ const (
 )
 
 func newLedger(t *testing.T, o cache.Options[int, int], slow bool) *ledger {
-	l := &ledger{t: t, rounds: scaled(10_000), keys: 400}
+	l := &ledger{t: t, rounds: scaled(20_000), keys: 400}
 	l.values = make([]value, 8*l.rounds*4+1)
 	o.OnRemove = func(e cache.Event[int, int]) {
 		if n := l.values[e.Value].reported.Add(1); n > 1 {

@@ -108,6 +108,24 @@ func TestIdle(t *testing.T) {
 		})
 	}
 
+	// Catches: a read far from the deadline that takes the time from a clock which stands still between
+	// ticks.
+	bubble(t, "read at any time", func(t *testing.T) {
+		const idle = 5 * time.Minute
+		c := newCache(t, cache.Options[string, int]{Idle: idle})
+		c.Set("k", 1)
+		for i := range 50 {
+			time.Sleep(time.Duration(i) * 777_777_777)
+			wantHit(t, c, "k", 1)
+			time.Sleep(idle - time.Nanosecond)
+			wantHit(t, c, "k", 1)
+		}
+		time.Sleep(3*time.Second + 333_333_333)
+		wantHit(t, c, "k", 1)
+		time.Sleep(idle)
+		wantMiss(t, c, "k")
+	})
+
 	// Catches: Peek counting as a read.
 	bubble(t, "Peek does not keep alive", func(t *testing.T) {
 		c := idleCache(t, cache.Options[string, int]{})
