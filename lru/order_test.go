@@ -58,48 +58,55 @@ func FuzzOrder(f *testing.F) { f.Fuzz(rapid.MakeFuzz(orderModel)) }
 func orderModel(t *rapid.T) {
 	o, m := new(Order), &model{marks: map[uint32]int{}}
 	room := uint32(0)
-	in := func(t *rapid.T) uint32 {
+	// used draws an entry of the order, and free returns one that is not in it;
+	// where there is none, an action does nothing.
+	used := func(t *rapid.T) (uint32, bool) {
 		if len(m.order) == 0 {
-			t.Skip("empty")
+			return 0, false
 		}
-		return rapid.SampledFrom(m.order).Draw(t, "entry")
+		return rapid.SampledFrom(m.order).Draw(t, "entry"), true
 	}
-	out := func(t *rapid.T) uint32 {
+	free := func() (uint32, bool) {
 		for i := range room {
 			if !slices.Contains(m.order, i) {
-				return i
+				return i, true
 			}
 		}
-		t.Skip("full")
-		return 0
+		return 0, false
 	}
 	t.Repeat(map[string]func(*rapid.T){
 		"insert": func(t *rapid.T) {
-			i := out(t)
-			o.Insert(i)
-			m.order, m.marks[i] = append(m.order, i), 0
+			if i, ok := free(); ok {
+				o.Insert(i)
+				m.order, m.marks[i] = append(m.order, i), 0
+			}
 		},
 		"mark": func(t *rapid.T) {
-			i := in(t)
-			o.Mark(i)
-			m.marks[i] = min(m.marks[i]+1, maxMark)
+			if i, ok := used(t); ok {
+				o.Mark(i)
+				m.marks[i] = min(m.marks[i]+1, maxMark)
+			}
 		},
 		"remove": func(t *rapid.T) {
-			i := in(t)
-			o.Remove(i)
-			m.order = slices.DeleteFunc(m.order, func(j uint32) bool { return i == j })
+			if i, ok := used(t); ok {
+				o.Remove(i)
+				m.order = slices.DeleteFunc(m.order, func(j uint32) bool { return i == j })
+			}
 		},
 		"victim": func(t *rapid.T) {
-			in(t)
-			if got, ok := o.Victim(); !ok || got != m.victim() {
-				t.Fatalf("the victim is %d, %v; want %d", got, ok, m.order[0])
+			got, ok := o.Victim()
+			if ok != (len(m.order) > 0) || ok && got != m.victim() {
+				t.Fatalf("the victim is %d, %v; the order %v", got, ok, m.order)
 			}
 		},
 		"rename": func(t *rapid.T) {
-			from, to := in(t), out(t)
-			o.Rename(from, to)
-			m.order[slices.Index(m.order, from)] = to
-			m.marks[to] = m.marks[from]
+			from, ok := used(t)
+			to, room := free()
+			if ok && room {
+				o.Rename(from, to)
+				m.order[slices.Index(m.order, from)] = to
+				m.marks[to] = m.marks[from]
+			}
 		},
 		"resize": func(t *rapid.T) {
 			least := uint32(0)

@@ -247,7 +247,7 @@ func ringModel(t *rapid.T) {
 		"rename": func(t *rapid.T) {
 			from, to := number.Draw(t, "from"), number.Draw(t, "to")
 			if _, live := m.due[to]; live || from == to {
-				t.Skip("taken")
+				return
 			}
 			r.Rename(from, to)
 			if due, ok := m.due[from]; ok {
