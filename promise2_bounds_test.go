@@ -40,7 +40,7 @@ func TestPromise2SynchronousAndBounded(t *testing.T) {
 	t.Run("after any history", anyHistory)
 	t.Run("beside each other", readYourWrites)
 
-	for _, limit := range []int{1, 10, 1000, 5000, 10_000} {
+	for _, limit := range []int{1, 100, 10_000} {
 		// Catches: an entry linked before its victim is unlinked; a limit checked outside the lock.
 		t.Run(fmt.Sprintf("Len while 8 goroutines write, limit %d", limit), func(t *testing.T) {
 			c := newCache(t, cache.Options[int, int]{Limit: limit})
@@ -220,7 +220,7 @@ func anyHistory(t *testing.T) {
 		for limit := 1; limit <= 64; limit++ {
 			rng := rand.New(rand.NewPCG(1, uint64(limit)))
 			c := newCache(t, cache.Options[int, int]{Limit: limit})
-			for i := range scaled(20_000) {
+			for i := range scaled(6000) {
 				key, set := rng.IntN(3*limit), rng.IntN(3) > 0
 				if set {
 					c.Set(key, i)
@@ -284,7 +284,7 @@ func writeAndWatch(t *testing.T, c *cache.Cache[int, int], limit int) {
 			t.Errorf("Len = %d above the limit of %d", longest, limit)
 		}
 	})
-	rounds := scaled(20_000)
+	rounds := scaled(10_000)
 	together(8, func(g int) {
 		for i := range rounds {
 			key, value := (g*7919+i*31)%20_011, i

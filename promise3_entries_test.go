@@ -377,7 +377,7 @@ func neverStale(t *testing.T, write func(c *cache.Cache[string, int], key string
 		runtime.Gosched()
 		return int(v), nil
 	}
-	rounds := scaled(5000)
+	rounds := scaled(3000)
 	var stop atomic.Bool
 	together(5, func(g int) {
 		if g == 0 {

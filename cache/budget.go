@@ -38,11 +38,11 @@ func (b *budget) release(n uint64) {
 	}
 }
 
-// reserve takes weight from the budget for the value of a new entry or, if
+// reserveFor takes weight from the budget for the value of a new entry or, if
 // found, the new value of entry i. As long as there is too little it evicts
 // other entries of this shard. It returns what is missing when there are none,
 // and then has reserved nothing.
-func (s *shard[K, V]) reserve(i uint32, found bool, weight uint32) (missing uint64) {
+func (s *shard[K, V]) reserveFor(i uint32, found bool, weight uint32) (missing uint64) {
 	b := &s.cache.budget
 	need := uint64(weight)
 	if found {
@@ -64,7 +64,8 @@ func (s *shard[K, V]) reserve(i uint32, found bool, weight uint32) (missing uint
 			s.order.Mark(i) // to be passed over
 			continue
 		}
-		if freed += s.evict(); freed >= need {
+		freed += s.detach(victim, s.cache.hash(s.entries[victim].key), s.causeOr(Evicted, victim))
+		if freed >= need {
 			b.release(freed - need)
 			return 0
 		}
@@ -83,9 +84,9 @@ func (c *Cache[K, V]) makeRoom(h uint64, n uint64) (reported bool) {
 			}
 			s := c.shardOf(h + k<<8)
 			s.lock.Lock()
-			if s.len > 0 {
-				c.budget.release(s.evict())
+			if s.evict() {
 				evicted = true
+				s.maybeShrink()
 			}
 			reported = s.unlock() || reported
 		}

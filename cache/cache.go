@@ -62,7 +62,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	}
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
-	c.clock.init()
+	c.clock.init(c.tick)
 	c.gate.init()
 	c.initShards(shardCount(c.budget.max.Load(), runtime.GOMAXPROCS(0)))
 	if o.OnRemove != nil {
@@ -146,7 +146,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		return value, false
 	}
 	e := &s.entries[i]
-	if c.clock.passed(e.deadline.Load()) {
+	if c.clock.passed(e.deadline.Load()) && s.expired(i) || c.idle > 0 && !s.slide(i) {
 		s.lock.RUnlock(r, 0)
 		s.misses.Add(1)
 		s.missesExpired.Add(1)
@@ -155,9 +155,6 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	value = e.value
 	if s.order != nil {
 		s.order.Mark(i)
-	}
-	if c.idle > 0 {
-		s.slide(i)
 	}
 	s.lock.RUnlock(r, 1)
 	return value, true
@@ -178,14 +175,15 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 }
 
 // Set stores a value for a key, in place of the one it has, with the TTL of the
-// options. The next Get finds it, unless other entries have driven it out.
+// options. The next Get finds it, unless other entries have driven it out. To
+// store a value for a key that has one is to use the entry.
 func (c *Cache[K, V]) Set(key K, value V) {
 	c.set(key, value, c.expireAfter)
 }
 
-// SetWithExpire is [Cache.Set] with a TTL of its own, of any length. With 0 the
-// entry never expires. With a negative TTL it has expired already: the key is
-// removed, as by Del, and value not stored.
+// SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which
+// Jitter applies. With 0 the entry never expires. With a negative TTL it has
+// expired already: the key is removed, as by Del, and value not stored.
 func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 	if expire < 0 {
 		c.Del(key)
@@ -231,9 +229,10 @@ func (c *Cache[K, V]) settle(reported bool) {
 // Touch gives the entry of a key a new TTL that begins now, and keeps its value:
 // 0 makes it stay for ever, and a negative TTL removes it, as by Del. It reports
 // whether there was an entry. To touch an entry is to use it, but it counts as
-// neither a hit nor a miss.
+// neither a hit nor a miss. Jitter applies.
 //
-// Making the deadline later, as a keep-alive does, costs no more than a Get.
+// Making a deadline later, as a keep-alive does, takes no lock for writing,
+// unless the cache has an Idle time.
 func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	if expire < 0 {
 		return c.Del(key)
@@ -292,23 +291,24 @@ func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
 	s := c.shardOf(h)
 	weight := c.weightOf(key, value)
 	l := c.lifeOf(c.expireAfter)
-	reported := false
-	for missing := uint64(1); missing > 0; {
+	for {
 		s.lock.Lock()
-		var i uint32
-		if i, loaded = s.findLive(h, key); loaded {
-			actual, missing = s.entries[i].value, 0
-		} else {
-			actual, missing = value, s.put(h, key, value, weight, l)
+		if i, found := s.findLive(h, key); found {
+			actual = s.entries[i].value
+			s.lock.Unlock()
+			return actual, true
 		}
-		reported = s.unlock() || reported
+		missing := s.put(h, key, value, weight, l)
+		reported := s.unlock()
 		if missing > 0 {
 			reported = c.makeRoom(h, missing) || reported
 		}
+		c.drive(l)
+		c.settle(reported)
+		if missing == 0 {
+			return value, false
+		}
 	}
-	c.drive(l)
-	c.settle(reported)
-	return actual, loaded
 }
 
 // Del removes a key and reports whether it had a value whose deadline has not
@@ -329,10 +329,14 @@ func (c *Cache[K, V]) Del(key K) bool {
 }
 
 // Len returns the number of entries, which is never more than the limit. It may
-// count some that expired within the last tick.
+// count some that expired within the last tick, or before if OnRemove is behind.
 func (c *Cache[K, V]) Len() int {
 	if c.limit.Load() > 0 {
-		return int(c.budget.used.Load()) // one number; a sum over shards that change could exceed the limit
+		// One number: a sum over shards that change could exceed the limit. But it
+		// counts for nothing once a Resize to no limit has begun.
+		if n := c.budget.used.Load(); c.limit.Load() > 0 {
+			return int(n)
+		}
 	}
 	n := 0
 	for i := range c.shards {

@@ -143,7 +143,7 @@ func (s *shard[K, V]) checkRing() error {
 			return fmt.Errorf("slot %d has a task and deadline %d", i, deadline)
 		case deadline > 0 && !waits:
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
-		case deadline > 0 && due > max(s.cache.tickAt(deadline), s.ring.Now()+1):
+		case deadline > dead && due > max(s.cache.tickAt(deadline), s.ring.Now()+1):
 			return fmt.Errorf("slot %d expires at %d, tick %d, and is due at %d", i, deadline, s.cache.tickAt(deadline), due)
 		}
 	}

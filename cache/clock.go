@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A clock tells the time in nanoseconds since it was started. It is monotonic.
+// A clock tells the time in nanoseconds. It is monotonic and begins at one tick.
 // Reading the real clock takes longer than a whole lookup, so a coarse
 // time is kept beside it, which is never ahead and is brought up to date by the
 // expiry driver at every tick and by every exact reading.
@@ -21,10 +21,15 @@ type clock struct {
 // read past its deadline.
 const near = int64(10 * time.Second)
 
-// never is the deadline of an entry without one.
-const never = 0
+const (
+	never = 0 // the deadline of an entry without one
+	dead  = 1 // that of an entry that was found expired: it is not to come back
+)
 
-func (c *clock) init() { c.start = time.Now() }
+func (c *clock) init(tick time.Duration) {
+	c.start = time.Now().Add(-tick)
+	c.coarse.Store(int64(tick))
+}
 
 // now returns the exact time.
 func (c *clock) now() int64 {

@@ -15,8 +15,9 @@ var errCallback = errors.New("cache: Close called by OnRemove: the cache is clos
 // cause; it can be called again then, to go on waiting, and whenever else.
 //
 // A closed cache stays empty and can be used: Get finds nothing, Set stores
-// nothing, and Take calls fetch for each of its callers. So a service that is
-// shutting down needs no special case.
+// nothing and reports nothing, and Take calls fetch for each of its callers. So a
+// service that is shutting down needs no special case. The cache is gone from
+// the statistics of the process, and its name is free.
 //
 // Called by OnRemove, of this cache or another, Close closes the cache, but
 // returns an error instead of waiting, for two caches could wait for each other.
@@ -32,7 +33,7 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		s.lock.Unlock()
 		// This does not wait for OnRemove, since Close is to return when ctx
 		// ends; what is queued takes no more memory there than it did here.
-		s.clear(func(bool) {})
+		s.clear(false)
 	}
 	if c.runner == nil {
 		return c.gate.wait(ctx)

@@ -18,10 +18,10 @@ const (
 //
 // f runs without any lock, so it may use the cache, also this key, and may take
 // its time. If somebody else changes the key meanwhile, its result is dropped
-// and f is called again with the new value; likewise, in a cache with MaxWeight,
-// if room had to be made first. So f should have no other effects.
-// A panic of f goes through, and nothing is changed. Compute panics if f is nil
-// or returns another Op than those above.
+// and f is called again with the new value; likewise if room had to be made in
+// another shard first. So f should have no other effects. A panic of f goes
+// through, and nothing is changed. Compute panics if f is nil or returns another
+// Op than those above.
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {

@@ -79,18 +79,18 @@ func (c *Cache[K, V]) tickNow() {
 	defer c.gate.leave()
 	now := c.clock.now()
 	c.clock.coarse.Store(now)
-	if !c.nextTick(now) {
+	if !c.nextTick() {
 		return
 	}
 	if c.driver.working.TryLock() {
 		defer c.driver.working.Unlock()
-		c.expire(now)
+		c.expire()
 	}
 }
 
 // nextTick sets the timer for the next tick. It returns false if there is none
 // to come, because no entry has had a deadline for a while.
-func (c *Cache[K, V]) nextTick(now int64) bool {
+func (c *Cache[K, V]) nextTick() bool {
 	d := &c.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *Cache[K, V]) nextTick(now int64) bool {
 		}
 		d.running.Store(true)
 	}
-	d.timer.Reset(c.untilTick(now))
+	d.timer.Reset(c.untilTick(c.clock.now()))
 	return true
 }
 

@@ -116,30 +116,37 @@ func (c *Cache[K, V]) tickAt(deadline int64) int64 {
 // earlier tick or removed, which takes the lock for writing.
 func (s *shard[K, V]) extend(i uint32, deadline int64) bool {
 	e := &s.entries[i]
-	if old := e.deadline.Load(); old == never || deadline < old {
-		return false
+	for {
+		old := e.deadline.Load()
+		if old == never || old == dead || deadline < old {
+			return false
+		}
+		if e.deadline.CompareAndSwap(old, deadline) {
+			return true
+		}
 	}
-	e.deadline.Store(deadline)
-	return true
 }
 
-// slide puts off the end of idleness of entry i, which is being read now.
-func (s *shard[K, V]) slide(i uint32) {
+// slide puts off the end of idleness of entry i, which is being read now. It
+// returns false if somebody has found the entry expired meanwhile.
+func (s *shard[K, V]) slide(i uint32) bool {
 	deadline := sooner(after(s.cache.clock.now(), s.cache.idle), s.caps[i])
-	if deadline > s.entries[i].deadline.Load() {
-		s.extend(i, deadline)
-	}
+	return s.extend(i, deadline) || s.entries[i].deadline.Load() != dead
 }
 
-// expire works through the ticks up to now, at most a batch of tasks. It
+// expireBatch works through the ticks up to now, at most a batch of tasks. It
 // returns done when there are none left.
-func (s *shard[K, V]) expire(now int64) (done, reported bool) {
+func (s *shard[K, V]) expireBatch() (done, reported bool) {
+	now := s.cache.clock.now()
 	s.lock.Lock()
 	done = s.ring.Advance(now/int64(s.cache.tick), batch, func(i uint32) (again int64) {
 		e := &s.entries[i]
 		deadline := e.deadline.Load()
 		if deadline > now { // extended meanwhile
 			return s.cache.tickAt(deadline) - s.ring.Now()
+		}
+		if deadline == dead { // no longer known, but not before the last tick
+			deadline = (s.ring.Now() - 1) * int64(s.cache.tick)
 		}
 		s.cache.lateness.Observe(time.Duration(now - deadline))
 		s.remove(i, s.cache.hash(e.key), Expired)
@@ -162,17 +169,17 @@ func (s *shard[K, V]) visitBy(tick int64) bool {
 	return ok && next <= tick
 }
 
-// expire removes what has expired by now. It takes the shards in turn, a batch
-// of each, so that no shard has the driver in its lock for long.
-func (c *Cache[K, V]) expire(now int64) {
+// expire removes what has expired. It takes the shards in turn, a batch of each,
+// so that no shard has the driver in its lock for long.
+func (c *Cache[K, V]) expire() {
 	for busy := true; busy; {
 		busy = false
 		for i := range c.shards {
 			s := &c.shards[i]
-			if !s.visitBy(now / int64(c.tick)) {
+			if !s.visitBy(c.clock.now() / int64(c.tick)) {
 				continue
 			}
-			done, reported := s.expire(now)
+			done, reported := s.expireBatch()
 			busy = busy || !done
 			c.settle(reported)
 		}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
 // ErrGoexit is what callers of Take get when the fetch that they waited for
@@ -58,10 +60,12 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 // its context, when that ends: also the one that began the fetch, unless its
 // context cannot end. The fetch goes on in a goroutine of its own; the context
 // that it gets has the values of the first caller's and ends when all callers
-// have left. What it returns then is stored all the same.
+// have left. What it returns then is stored all the same. A context that has
+// ended already begins no fetch.
 //
-// A fetch that panics after its caller left has nobody to panic to: the other
-// callers get the error, and the load counts as failed.
+// A panic of a fetch that ran in a goroutine of its own goes on in the first
+// caller's, without the stack of the fetch. If that caller has left, it has nobody
+// to go to: the other callers get the error, and the load counts as failed.
 func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: TakeCtx with a nil fetch")
@@ -78,6 +82,7 @@ type flight[K comparable, V any] struct {
 	fence
 	key     K
 	hash    uint64
+	alone   bool // not known to the shard: the result is for one caller and not stored
 	callers int  // that wait for the result
 	left    bool // all callers have left, and the context has ended
 
@@ -88,6 +93,12 @@ type flight[K comparable, V any] struct {
 	value V
 	err   error
 	how   outcome
+}
+
+func newFlight[K comparable, V any](ctx context.Context, h uint64, key K) *flight[K, V] {
+	f := &flight[K, V]{key: key, hash: h, callers: 1, done: make(chan struct{})}
+	f.ctx, f.end = context.WithCancel(context.WithoutCancel(ctx))
+	return f
 }
 
 // An outcome is how a fetch ended.
@@ -106,10 +117,12 @@ func (c *Cache[K, V]) load(ctx context.Context, key K, fetch func(context.Contex
 		var none V
 		return none, err
 	}
-	if isNaN(key) || !c.gate.enter() {
-		return fetch(ctx) // cannot be stored
-	}
 	s := c.shardOf(h)
+	if isNaN(key) || !c.gate.enter() { // the cache is closed
+		f := newFlight[K, V](ctx, h, key)
+		f.alone = true
+		return c.pilot(ctx, s, f, fetch)
+	}
 	for {
 		value, f, role := s.board(ctx, h, key)
 		switch role {
@@ -157,8 +170,7 @@ func (s *shard[K, V]) board(ctx context.Context, h uint64, key K) (value V, f *f
 	f = s.flights[key]
 	switch {
 	case f == nil:
-		f = &flight[K, V]{key: key, hash: h, callers: 1, done: make(chan struct{})}
-		f.ctx, f.end = context.WithCancel(context.WithoutCancel(ctx))
+		f = newFlight[K, V](ctx, h, key)
 		if s.flights == nil {
 			s.flights = make(map[K]*flight[K, V])
 		}
@@ -180,7 +192,7 @@ func (c *Cache[K, V]) pilot(ctx context.Context, s *shard[K, V], f *flight[K, V]
 		c.fly(s, f, fetch, true)
 		return f.value, f.err
 	}
-	go c.fly(s, f, fetch, false)
+	c.goFly(func() { c.fly(s, f, fetch, false) })
 	if err := s.await(ctx, f); err != nil {
 		var none V
 		return none, err
@@ -194,9 +206,21 @@ func (c *Cache[K, V]) pilot(ctx context.Context, s *shard[K, V], f *flight[K, V]
 	return f.value, f.err
 }
 
+// goFly starts the goroutine of a flight. If the caller is a callback, which must
+// not wait for callbacks, then neither may the flight that it waits for.
+func (c *Cache[K, V]) goFly(fly func()) {
+	if c.runner != nil && runner.InCallback() {
+		runner.Go(fly)
+	} else {
+		go fly()
+	}
+}
+
 // fly calls fetch and lands the flight, however fetch ends.
 func (c *Cache[K, V]) fly(s *shard[K, V], f *flight[K, V], fetch func(context.Context) (V, error), passOn bool) {
-	defer c.gate.leave()
+	if !f.alone {
+		defer c.gate.leave()
+	}
 	began := time.Now()
 	var weight uint32
 	f.err = ErrGoexit // if neither of the two below comes to pass
@@ -230,6 +254,11 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 // land stores the result of a flight, unless it failed or the key was changed
 // meanwhile, and lets its callers have it.
 func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
+	if f.alone {
+		close(f.done)
+		f.end()
+		return
+	}
 	l := c.lifeOf(c.expireAfter)
 	missing, reported := s.tryLand(f, weight, l)
 	for missing > 0 {

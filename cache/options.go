@@ -36,6 +36,10 @@ type Options[K comparable, V any] struct {
 	// MaxWeight is the most that the entries may weigh together; it goes with
 	// Weigh and takes the place of Limit. A value that is heavier than all of
 	// it is not kept: it is removed at once, as Evicted.
+	//
+	// A cache with a MaxWeight above 8191 has several shards, as if its entries
+	// weighed 1 each; each of them keeps an order of its own, and a new entry
+	// drives out those of its shard first.
 	MaxWeight uint64
 
 	// Weigh returns the weight of an entry. It is called once for each value
@@ -52,8 +56,10 @@ type Options[K comparable, V any] struct {
 	// outside all locks, and in order for each key. It may call the cache.
 	//
 	// When 4096 events wait, whoever removes a value waits until OnRemove has
-	// caught up. A call of OnRemove itself never waits; it must not wait for
-	// another goroutine that uses the cache.
+	// caught up: also the driver, so that expired entries stay in memory, though
+	// not to be found. A call of OnRemove itself never waits. It must not wait for
+	// another goroutine that removes values: that would wait for OnRemove. A Take
+	// in OnRemove does so if it joins a fetch that stores values.
 	OnRemove func(Event[K, V])
 
 	// Workers is the most calls of OnRemove at once; 0 means

@@ -68,7 +68,7 @@ func (s *shard[K, V]) setSlots(n int) {
 	}
 	for i := n - 1; i >= 0; i-- {
 		if i >= used || !s.entries[i].live() {
-			s.release(uint32(i))
+			s.freeSlot(uint32(i))
 		}
 	}
 	s.rebuildIndex(n)
@@ -174,8 +174,7 @@ func (c *Cache[K, V]) surplus() uint64 {
 // evictSurplus evicts up to n entries while there is a surplus.
 func (s *shard[K, V]) evictSurplus(n int) {
 	s.lock.Lock()
-	for ; n > 0 && s.len > 0 && s.cache.surplus() > 0; n-- {
-		s.cache.budget.release(s.evict())
+	for ; n > 0 && s.cache.surplus() > 0 && s.evict(); n-- {
 	}
 	s.maybeShrink()
 	s.cache.settle(s.unlock())

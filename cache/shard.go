@@ -23,8 +23,8 @@ import (
 //     live ones, each under the hash of its key.
 //   - The order, if there is one, has exactly the live ones.
 //   - The ring has a task for exactly the entries with a deadline. It is due at
-//     the first tick after the deadline, or before that if the deadline was
-//     extended.
+//     the first tick that is not before the deadline, or earlier if the deadline
+//     was extended.
 type shard[K comparable, V any] struct {
 	lock    biased.Lock
 	index   index
@@ -118,7 +118,7 @@ func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (miss
 			s.refuse(i, found, h, key, value)
 			return 0
 		}
-		if missing := s.reserve(i, found, weight); missing > 0 {
+		if missing := s.reserveFor(i, found, weight); missing > 0 {
 			return missing
 		}
 	}
@@ -128,10 +128,11 @@ func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (miss
 	} else {
 		i = s.insert(h, key, value)
 	}
+	s.setLife(i, l)
 	if s.weights != nil {
 		s.weights[i] = weight
+		s.maybeShrink() // one heavy value can drive out many
 	}
-	s.setLife(i, l)
 	return 0
 }
 
@@ -174,9 +175,20 @@ func (s *shard[K, V]) replace(i uint32, h uint64, value V) {
 	}
 }
 
-// expired reports whether the deadline of entry i has passed.
+// expired reports whether the deadline of entry i has passed. If it has, the
+// entry is dead: a reader that saw it alive just before can extend it no more,
+// so that nobody finds again what somebody has missed.
 func (s *shard[K, V]) expired(i uint32) bool {
-	return s.cache.clock.passed(s.entries[i].deadline.Load())
+	e := &s.entries[i]
+	for {
+		deadline := e.deadline.Load()
+		if !s.cache.clock.passed(deadline) {
+			return false
+		}
+		if deadline == dead || e.deadline.CompareAndSwap(deadline, dead) {
+			return true
+		}
+	}
 }
 
 // causeOr returns the cause for which entry i is removed: the one given, unless
@@ -188,11 +200,15 @@ func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
 	return cause
 }
 
-// evict removes the entry that is next by the order, of which there must be
-// one, and returns its weight, which stays reserved.
-func (s *shard[K, V]) evict() (weight uint64) {
+// evict removes the entry that is next by the order. It returns false if there
+// is none, or if a Resize under way has the shard not limited.
+func (s *shard[K, V]) evict() bool {
+	if !s.limited || s.len == 0 {
+		return false
+	}
 	i, _ := s.order.Victim()
-	return s.detach(i, s.cache.hash(s.entries[i].key), s.causeOr(Evicted, i))
+	s.remove(i, s.cache.hash(s.entries[i].key), s.causeOr(Evicted, i))
+	return true
 }
 
 // remove takes entry i, whose key has hash h, out of the cache.
@@ -203,8 +219,8 @@ func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
 	}
 }
 
-// detach is remove, except that the weight of the entry, which it returns,
-// stays reserved.
+// detach takes entry i, whose key has hash h, out of all arrays and returns its
+// weight, which the budget still counts.
 func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	e := &s.entries[i]
 	if cause != Expired { // it has had no value since its deadline, so nothing changes now
@@ -222,7 +238,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	var key K
 	var value V
 	e.key, e.value = key, value // they are not to be kept alive from here
-	s.release(i)
+	s.freeSlot(i)
 	s.len--
 	return weight
 }
@@ -235,8 +251,8 @@ func (s *shard[K, V]) weight(i uint32) uint32 {
 	return s.weights[i]
 }
 
-// release puts a slot at the head of the free ones.
-func (s *shard[K, V]) release(i uint32) {
+// freeSlot puts a slot at the head of the free ones.
+func (s *shard[K, V]) freeSlot(i uint32) {
 	s.entries[i].deadline.Store(-1 - int64(s.free))
 	s.free = i
 }

@@ -48,7 +48,7 @@ func (s *shard[K, V]) copyLive(pairs []pair[K, V], from int) ([]pair[K, V], int,
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
 		e := &s.entries[i]
-		if d := e.deadline.Load(); e.live() && !s.cache.clock.passed(d) {
+		if e.live() && !s.expired(uint32(i)) {
 			pairs = append(pairs, pair[K, V]{e.key, e.value})
 		}
 	}
@@ -70,13 +70,13 @@ func (s *shard[K, V]) unpin() { s.pins.Add(-1) }
 // runs may stay.
 func (c *Cache[K, V]) Clear() {
 	for i := range c.shards {
-		c.shards[i].clear(c.settle)
+		c.shards[i].clear(true)
 	}
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock, and
-// calls settle after each.
-func (s *shard[K, V]) clear(settle func(reported bool)) {
+// clear removes the entries of the shard, a batch per hold of the lock. If
+// settle is set it waits after each while OnRemove is behind.
+func (s *shard[K, V]) clear(settle bool) {
 	s.pin()
 	for from, more := 0, true; more; {
 		s.lock.Lock()
@@ -90,7 +90,9 @@ func (s *shard[K, V]) clear(settle func(reported bool)) {
 			}
 		}
 		from, more = to, to < len(s.entries)
-		settle(s.unlock())
+		if reported := s.unlock(); settle {
+			s.cache.settle(reported)
+		}
 	}
 	s.unpin()
 	s.lock.Lock()

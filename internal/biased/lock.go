@@ -33,6 +33,9 @@ const (
 	readsPerWrite = 64
 
 	minStripes, maxStripes = 4, 16
+
+	// foldAt is a tally in a stripe that Tally moves out of it.
+	foldAt = 1 << 40
 )
 
 // A Lock is a reader-writer lock biased towards readers. It must be given its
@@ -41,6 +44,11 @@ type Lock struct {
 	bias    atomic.Bool
 	stripes []stripe // a power of two of them
 	shift   uint8    // stripes are picked by the top bits of a hash: 64 - log2(len)
+
+	tally struct {
+		sync.Mutex
+		folded uint64 // taken out of the stripes before it overflows there
+	}
 
 	mu     sync.RWMutex
 	reads  atomic.Uint32 // reads through mu in the present window
@@ -116,13 +124,23 @@ func (l *Lock) Lock() {
 // Unlock gives the write lock back.
 func (l *Lock) Unlock() { l.mu.Unlock() }
 
-// Tally returns the sum of what readers added so far.
+// Tally returns the sum of what readers added so far. A stripe has room for
+// 2⁴⁴ of it; Tally must be called before that to make room again.
 func (l *Lock) Tally() uint64 {
+	l.tally.Lock()
+	defer l.tally.Unlock()
 	sum := uint64(0)
 	for i := range l.stripes {
-		sum += l.stripes[i].word.Load() >> tallyShift
+		word := &l.stripes[i].word
+		n := word.Load() >> tallyShift
+		if n >= foldAt {
+			word.Add(-(n << tallyShift))
+			l.tally.folded += n
+			n = 0
+		}
+		sum += n
 	}
-	return sum
+	return sum + l.tally.folded
 }
 
 // withdraw ends the bias and waits for the readers that came in under it. Those

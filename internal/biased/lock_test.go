@@ -79,6 +79,26 @@ func TestTally(t *testing.T) {
 	}
 }
 
+// TestTallyFolds: a tally too large for a stripe goes on counting, also with a
+// reader inside.
+func TestTallyFolds(t *testing.T) {
+	l := newLock(2)
+	r := l.RLock()
+	want := uint64(0)
+	for range 40 { // more than 2⁴⁴ in all
+		l.RUnlock(l.RLock(), foldAt)
+		want += foldAt
+		if got := l.Tally(); got != want {
+			t.Fatalf("the tally is %d, want %d", got, want)
+		}
+	}
+	l.RUnlock(r, 1)
+	if got := l.Tally(); got != want+1 {
+		t.Errorf("the tally is %d, want %d", got, want+1)
+	}
+	l.writeOnce() // hangs if the fold lost count of the readers
+}
+
 // TestWriterWaitsForReaders: a writer is not in before the last reader is out,
 // whichever way that came in, and readers that come later wait for the writer.
 func TestWriterWaitsForReaders(t *testing.T) {

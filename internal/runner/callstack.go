@@ -14,10 +14,18 @@ type body interface{ run() }
 //go:noinline
 func work(b body) { b.run() }
 
+// Go runs f in a goroutine of its own that counts as a callback: it does not wait
+// in Wait. It is for what a callback starts and then waits for.
+func Go(f func()) { go work(function(f)) }
+
+type function func()
+
+func (f function) run() { f() }
+
 var workEntry = reflect.ValueOf(work).Pointer()
 
 // rootFrames is how many frames at the root of a stack are searched for work.
-// There it is followed by the closure Runner.start and by runtime.goexit.
+// There it is followed by the closure that starts it and by runtime.goexit.
 const rootFrames = 4
 
 // InCallback reports whether the calling goroutine is a worker of a runner,

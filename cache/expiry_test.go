@@ -1,0 +1,70 @@
+package cache
+
+import (
+	"context"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDeadStaysDead: an entry that one reader has found expired is not extended
+// by another that saw it alive before and was held up.
+func TestDeadStaysDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Idle: time.Minute})
+		time.Sleep(time.Millisecond) // so that the deadline is between ticks, and the entry stays for a while
+		c.Set(1, 1)
+		time.Sleep(time.Minute - 1)
+		s := c.shardOf(c.hash(1))
+		i, ok := s.findLive(c.hash(1), 1)
+		if !ok {
+			t.Fatal("expired too early")
+		}
+		time.Sleep(time.Nanosecond)
+		if _, ok := c.Peek(1); ok {
+			t.Fatal("expired too late")
+		}
+		if s.slide(i) || s.extend(i, math.MaxInt64) {
+			t.Error("a dead entry was extended")
+		}
+		if _, ok := c.Get(1); ok {
+			t.Error("a dead entry came back")
+		}
+	})
+}
+
+// TestExtendKeepsTheLatest: of two extensions the later deadline stays.
+func TestExtendKeepsTheLatest(t *testing.T) {
+	c := Must(Options[int, int]{Expire: time.Hour})
+	c.Set(1, 1)
+	s := c.shardOf(c.hash(1))
+	i, _ := s.find(c.hash(1), 1)
+	late := s.entries[i].deadline.Load() + 1000
+	if !s.extend(i, late) || s.extend(i, late-1) {
+		t.Error("an extension to before the present deadline was made")
+	}
+	if got := s.entries[i].deadline.Load(); got != late {
+		t.Errorf("the deadline is %d, want %d", got, late)
+	}
+}
+
+// TestLatenessOfABusyDriver: what callbacks hold up counts as late.
+func TestLatenessOfABusyDriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{
+			Expire: time.Second, Workers: 1,
+			OnRemove: func(Event[int, int]) { time.Sleep(time.Millisecond) },
+		})
+		for k := range 3 * backlog {
+			c.Set(k, k)
+		}
+		time.Sleep(time.Minute)
+		if max := c.Stats().Expiry.Lateness.Quantile(1); max < time.Second {
+			t.Errorf("the greatest lateness is %v, though callbacks took %v", max, 3*backlog*time.Millisecond)
+		}
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTakeCtxLeavesAlone: also where nothing can be stored a caller leaves when
+// its context ends.
+func TestTakeCtxLeavesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		closed := Must(Options[float64, int]{})
+		if err := closed.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range map[string]*Cache[float64, int]{"NaN": Must(Options[float64, int]{}), "closed": closed} {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			began := time.Now()
+			_, err := c.TakeCtx(ctx, math.NaN(), func(context.Context) (int, error) { time.Sleep(time.Hour); return 1, nil })
+			if took := time.Since(began); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: TakeCtx = %v after %v", name, err, took)
+			}
+			cancel()
+			if v, err := c.Take(math.NaN(), func() (int, error) { return 7, nil }); v != 7 || err != nil {
+				t.Errorf("%s: Take = %d, %v", name, v, err)
+			}
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+// TestCallbackFetchesInAGoroutine: a fetch that OnRemove waits for does not wait
+// for OnRemove, although it runs in another goroutine and removes values.
+func TestCallbackFetchesInAGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fetched := false
+		var c *Cache[int, int]
+		c = Must(Options[int, int]{Workers: 1, OnRemove: func(e Event[int, int]) {
+			if e.Key != 0 {
+				return
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			_, err := c.TakeCtx(ctx, -1, func(context.Context) (int, error) {
+				for i := range 2 * backlog {
+					c.Set(1, i)
+				}
+				return 1, nil
+			})
+			fetched = err == nil
+		}})
+		c.Set(0, 0)
+		c.Del(0)
+		synctest.Wait()
+		if !fetched {
+			t.Fatal("the callback waits for itself")
+		}
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package cache
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// fourShards returns a cache without a limit whose keys are in shard key mod 4.
+func fourShards() *Cache[int, int] {
+	c := Must(Options[int, int]{})
+	c.initShards(4)
+	c.hash = func(k int) uint64 { return uint64(k&3) << 8 }
+	return c
+}
+
+// TestSetDuringResize makes room while a Resize has come halfway: shards that are
+// not limited, any more or yet, have nothing to give.
+func TestSetDuringResize(t *testing.T) {
+	t.Run("to a limit", func(t *testing.T) {
+		c := fourShards()
+		c.Set(0, 0)
+		c.Set(2, 0)
+		c.budget.max.Store(1)
+		c.shards[0].setLimited(true)
+		c.shards[1].setLimited(true)
+		c.Set(1, 0)
+		if _, ok := c.Get(1); !ok {
+			t.Error("Set stored nothing")
+		}
+	})
+	t.Run("to none", func(t *testing.T) {
+		c := fourShards()
+		if err := c.Resize(1); err != nil {
+			t.Fatal(err)
+		}
+		c.Set(1, 0)
+		c.shards[0].setLimited(false)
+		c.Set(0, 0)
+		c.Set(3, 0)
+		for i := range c.shards {
+			c.shards[i].setLimited(false)
+		}
+		if used := c.budget.used.Load(); used != 0 {
+			t.Errorf("%d of the budget in use by nobody", used)
+		}
+	})
+}
+
+// TestResizeBesideSets changes the limit, also from and to none, while others
+// store.
+func TestResizeBesideSets(t *testing.T) {
+	c := Must(Options[int, int]{Expire: time.Hour})
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for g := range 3 {
+		wg.Go(func() {
+			for k := g; ; k += 3 {
+				select {
+				case <-done:
+					return
+				default:
+					c.Set(k%5000, k)
+				}
+			}
+		})
+	}
+	for k := range 3000 {
+		if err := c.Resize([]int{0, 1, 7, 1000}[k%4]); err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	wg.Wait()
+	if err := c.Resize(100); err != nil || c.Len() > 100 {
+		t.Errorf("Resize(100): %v, Len %d", err, c.Len())
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
