@@ -26,30 +26,32 @@ import (
 //     the first tick that is not before the deadline, or earlier if the deadline
 //     was extended.
 type shard[K comparable, V any] struct {
-	lock    biased.Lock
+	// What changes seldom comes first, and what every write changes last, with
+	// lock between: a write takes two cache lines of this from another processor.
 	index   index
 	entries []entry[K, V]
 	order   *lru.Order        // nil while there is no limit of any kind
 	ring    *timingwheel.Ring // nil before the first TTL
 	cache   *Cache[K, V]
-
-	misses        atomic.Uint64
-	missesExpired atomic.Uint64 // counted in misses before here
-
 	weights []uint32 // if the cache weighs
 	caps    []int64  // deadlines by TTL, if Idle makes those of entries differ
-	free    uint32   // the first free slot; the others follow from it
-	len     int
-	limited bool // entries take their weight, or 1, from the budget
+	limited bool     // entries take their weight, or 1, from the budget
 	closed  bool
 
 	flights map[K]*flight[K, V] // loads under way; nil before the first
 	fences  map[K]*fence        // who must know of a change of their key
 	pins    atomic.Int32        // walks under way that need slot numbers to stay
 
+	lock biased.Lock
+
+	reported bool   // an event was queued under the present hold of lock
+	free     uint32 // the first free slot; the others follow from it
+	len      int
 	sets     uint64
 	removals stats.Removals
-	reported bool // an event was queued under the present hold of lock
+
+	misses        atomic.Uint64
+	missesExpired atomic.Uint64 // counted in misses before here
 
 	_ [64]byte // so that no two shards meet in a cache line
 }
