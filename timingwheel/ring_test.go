@@ -393,18 +393,19 @@ func TestRingTombstonesGoInARevolution(t *testing.T) {
 	}
 }
 
-// TestRingMoveStaysInItsSlot: no move to the next visit or later touches a list.
-func TestRingMoveStaysInItsSlot(t *testing.T) {
+// TestRingMoveStaysInItsPlace: no move to the next visit or later touches a list.
+func TestRingMoveStaysInItsPlace(t *testing.T) {
 	for cursor := range int64(16) {
 		for first := int64(1); first <= 20; first++ {
-			r, _ := ringAt(8, 1, cursor)
+			r, _ := ringAt(8, 2, cursor)
 			r.Set(0, cursor+first)
-			at := r.tasks[0].at
-			d := r.dist(&r.tasks[0])
+			r.Set(1, cursor+first) // before task 0 in the same list
+			before := r.tasks[0]
+			d := r.dist(&before)
 			for wait := d; wait <= d+20; wait++ {
 				r.Set(0, cursor+wait)
-				if r.tasks[0].at != at {
-					t.Fatalf("cursor %d: a move from %d to %d changed the slot", cursor, first, wait)
+				if got := r.tasks[0]; got.at != before.at || got.prev != before.prev || got.next != before.next {
+					t.Fatalf("cursor %d: a move from %d to %d changed the list", cursor, first, wait)
 				}
 			}
 		}
