@@ -65,6 +65,35 @@ func ExampleRegister() {
 	// users-2 has 7 hits
 }
 
+func ExampleRegisterWheel() {
+	type wheel struct{ fired uint64 }
+	w := &wheel{fired: 7}
+
+	// As with a cache, the registry must not keep the wheel alive.
+	held := weak.Make(w)
+	name, unregister := stats.RegisterWheel("reminders", func() (stats.Wheel, bool) {
+		w := held.Value()
+		if w == nil {
+			return stats.Wheel{}, false
+		}
+		return stats.Wheel{Fired: w.fired}, true
+	})
+	fmt.Println(name)
+
+	for _, named := range stats.AllWheels() {
+		fmt.Println(named.Name, "has fired", named.Wheel.Fired, "timers")
+	}
+	// When the wheel stops it is no longer shown.
+	unregister()
+	fmt.Println(len(stats.AllWheels()), "wheels")
+	// The caller still needs the wheel.
+	w.fired++
+	// Output:
+	// reminders
+	// reminders has fired 7 timers
+	// 0 wheels
+}
+
 func ExampleSnapshot_Minus() {
 	aMinuteAgo := stats.Snapshot{Hits: 1000, Misses: 1000, Entries: 500}
 	now := stats.Snapshot{Hits: 1090, Misses: 1010, Entries: 510}

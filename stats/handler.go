@@ -15,17 +15,17 @@ import (
 //go:embed style.css
 var styleCSS string
 
-// Handler returns a handler that serves the statistics of all caches of the
-// process: a page, stats.json and metrics. The package documentation says where
-// it may be mounted and what it serves. It is safe for concurrent use, and every
-// call returns an equally good one.
+// Handler returns a handler that serves the statistics of all caches and
+// timing wheels of the process: a page, stats.json and metrics. The package
+// documentation says where it may be mounted and what it serves. It is safe for
+// concurrent use, and every call returns an equally good one.
 func Handler() http.Handler {
-	return newHandler(&caches)
+	return newHandler(&process)
 }
 
-// A handler serves the statistics of one registry.
+// A handler serves the statistics of one set of registries.
 type handler struct {
-	caches *registry
+	registered *registries
 
 	// page returns the parsed template. It is made with the handler and not in a
 	// package variable, which would link the template engine into every program:
@@ -33,8 +33,8 @@ type handler struct {
 	page func() *template.Template
 }
 
-func newHandler(caches *registry) *handler {
-	return &handler{caches: caches, page: sync.OnceValue(parsePage)}
+func newHandler(registered *registries) *handler {
+	return &handler{registered: registered, page: sync.OnceValue(parsePage)}
 }
 
 // policy lets the page load its style sheet and nothing else.
@@ -87,7 +87,8 @@ func (h *handler) resource(last string) (contentType string, render func(*bytes.
 }
 
 func (h *handler) renderPage(body *bytes.Buffer, r *http.Request) error {
-	return h.page().Execute(body, newPage(h.caches.all(), linkDir(r), time.Now()))
+	p := newPage(h.registered.caches.all(), h.registered.wheels.all(), linkDir(r), time.Now())
+	return h.page().Execute(body, p)
 }
 
 func renderStyle(body *bytes.Buffer, _ *http.Request) error {
@@ -96,11 +97,11 @@ func renderStyle(body *bytes.Buffer, _ *http.Request) error {
 }
 
 func (h *handler) renderJSON(body *bytes.Buffer, _ *http.Request) error {
-	return writeJSON(body, h.caches.all(), time.Now())
+	return writeJSON(body, h.registered.caches.all(), h.registered.wheels.all(), time.Now())
 }
 
 func (h *handler) renderMetrics(body *bytes.Buffer, _ *http.Request) error {
-	body.Write(appendMetrics(body.AvailableBuffer(), h.caches.all()))
+	body.Write(appendMetrics(body.AvailableBuffer(), h.registered.caches.all(), h.registered.wheels.all()))
 	return nil
 }
 

@@ -151,6 +151,7 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the same time in both answers
 		var r stats.Registry
 		r.Register("users", always(distinct(0)))
+		r.RegisterWheel("users", always(distinctWheel(0)))
 		for file := range files {
 			get := serve(r.Handler(), http.MethodGet, "/cache/"+file)
 			head := serve(r.Handler(), http.MethodHead, "/cache/"+file)
@@ -196,6 +197,7 @@ func checkSafe(t *testing.T, what string, header http.Header) {
 func TestAnswersAreSafe(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(distinct(0)))
+	r.RegisterWheel("users", always(distinctWheel(0)))
 	for file := range files {
 		w := serve(r.Handler(), http.MethodGet, "/cache/"+file)
 		checkSafe(t, file, w.Header())

@@ -14,6 +14,7 @@ type jsonStats struct {
 	Version int         `json:"version"`
 	Time    time.Time   `json:"time"`
 	Caches  []jsonCache `json:"caches"`
+	Wheels  []jsonWheel `json:"wheels"`
 }
 
 type jsonCache struct {
@@ -62,24 +63,41 @@ type jsonExpiry struct {
 	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
 }
 
-// writeJSON writes the statistics of caches, taken at now.
-func writeJSON(w io.Writer, caches []Named, now time.Time) error {
+type jsonWheel struct {
+	Name               string  `json:"name"`
+	Pending            int     `json:"pending"`
+	Backlog            int     `json:"backlog"`
+	Running            int     `json:"running"`
+	Tombstones         int     `json:"tombstones"`
+	Started            uint64  `json:"started"`
+	Removed            uint64  `json:"removed"`
+	Fired              uint64  `json:"fired"`
+	Panics             uint64  `json:"panics"`
+	LatenessP50Seconds float64 `json:"lateness_p50_seconds"`
+	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
+}
+
+// writeJSON writes the statistics of caches and wheels, taken at now.
+func writeJSON(w io.Writer, caches []look[Snapshot], wheels []look[Wheel], now time.Time) error {
 	all := jsonStats{
 		Version: schemaVersion,
 		Time:    now.UTC(),
 		Caches:  make([]jsonCache, 0, len(caches)), // never nil, which would be null
+		Wheels:  make([]jsonWheel, 0, len(wheels)),
 	}
-	for _, c := range caches {
-		all.Caches = append(all.Caches, newJSONCache(c))
+	for _, l := range caches {
+		all.Caches = append(all.Caches, newJSONCache(l.name, l.stats))
+	}
+	for _, l := range wheels {
+		all.Wheels = append(all.Wheels, newJSONWheel(l.name, l.stats))
 	}
 	return json.NewEncoder(w).Encode(all)
 }
 
-func newJSONCache(c Named) jsonCache {
-	s := c.Snapshot
+func newJSONCache(name string, s Snapshot) jsonCache {
 	loads := s.Loads.all()
 	return jsonCache{
-		Name:          c.Name,
+		Name:          name,
 		Hits:          s.Hits,
 		Misses:        s.Misses,
 		HitRatio:      s.HitRatio(),
@@ -105,5 +123,21 @@ func newJSONCache(c Named) jsonCache {
 			LatenessP50Seconds: s.Expiry.Lateness.Quantile(0.50).Seconds(),
 			LatenessP99Seconds: s.Expiry.Lateness.Quantile(0.99).Seconds(),
 		},
+	}
+}
+
+func newJSONWheel(name string, w Wheel) jsonWheel {
+	return jsonWheel{
+		Name:               name,
+		Pending:            w.Pending,
+		Backlog:            w.Backlog,
+		Running:            w.Running,
+		Tombstones:         w.Tombstones,
+		Started:            w.Started,
+		Removed:            w.Removed,
+		Fired:              w.Fired,
+		Panics:             w.Panics,
+		LatenessP50Seconds: w.Lateness.Quantile(0.50).Seconds(),
+		LatenessP99Seconds: w.Lateness.Quantile(0.99).Seconds(),
 	}
 }

@@ -18,6 +18,7 @@ type document struct {
 	Version int
 	Time    time.Time
 	Caches  []map[string]any
+	Wheels  []map[string]any
 }
 
 func readJSON(t *testing.T, h http.Handler) document {
@@ -103,10 +104,49 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 	}
 }
 
-func TestJSONOfNoCacheIsAnEmptyArray(t *testing.T) {
+func TestJSONShowsEveryNumberOfWheels(t *testing.T) {
+	var r stats.Registry
+	want := map[string]stats.Wheel{"unused": {}} // has every field too
+	r.RegisterWheel("unused", always(stats.Wheel{}))
+	for i, name := range nastyNames {
+		w := distinctWheel(uint64(1000 * i))
+		unique, _ := r.RegisterWheel(name, always(w))
+		want[unique] = w
+	}
+	d := readJSON(t, r.Handler())
+	if len(d.Wheels) != len(want) || len(d.Caches) != 0 {
+		t.Fatalf("%d wheels and %d caches, want %d and none", len(d.Wheels), len(d.Caches), len(want))
+	}
+	for _, got := range d.Wheels {
+		name := fmt.Sprint(got["name"])
+		w, ok := want[name]
+		if !ok {
+			t.Errorf("wheel %q, which nobody registered", name)
+			continue
+		}
+		want := map[string]any{
+			"name":                 name,
+			"pending":              float64(w.Pending),
+			"backlog":              float64(w.Backlog),
+			"running":              float64(w.Running),
+			"tombstones":           float64(w.Tombstones),
+			"started":              float64(w.Started),
+			"removed":              float64(w.Removed),
+			"fired":                float64(w.Fired),
+			"panics":               float64(w.Panics),
+			"lateness_p50_seconds": w.Lateness.Quantile(0.5).Seconds(),
+			"lateness_p99_seconds": w.Lateness.Quantile(0.99).Seconds(),
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q\n got %v\nwant %v", name, got, want)
+		}
+	}
+}
+
+func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, time begins with this century
 		var r stats.Registry
-		want := `{"version":1,"time":"2000-01-01T00:00:00Z","caches":[]}` + "\n"
+		want := `{"version":1,"time":"2000-01-01T00:00:00Z","caches":[],"wheels":[]}` + "\n"
 		if got := body(t, r.Handler(), "/stats.json"); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}

@@ -8,14 +8,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// gauges are the fields of a Snapshot that are not cumulative.
+// gauges are the fields of a Snapshot and of a Wheel that are not cumulative.
 var gauges = []string{
 	"Entries", "Limit", "Weight", "MaxWeight",
 	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
+
+	"Pending", "Backlog", "Running", "Tombstones",
 }
 
 // leaves calls visit for every number in the struct v, with its path. A field
-// added to Snapshot is so tested without a word about it here.
+// added to Snapshot or Wheel is so tested without a word about it here.
 func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -60,10 +62,7 @@ func leafValue(leaf reflect.Value) uint64 {
 // after n, so that a number shown in the wrong place is noticed.
 func distinct(n uint64) stats.Snapshot {
 	var s stats.Snapshot
-	leaves(reflect.ValueOf(&s).Elem(), "", func(_ string, leaf reflect.Value) {
-		n++
-		setLeaf(leaf, n)
-	})
+	n = number(reflect.ValueOf(&s).Elem(), n)
 	// More misses than expired ones, as in a real one.
 	s.Misses += 1000 * n
 	s.Loads.OK.Sum = 1500 * time.Millisecond
@@ -72,7 +71,25 @@ func distinct(n uint64) stats.Snapshot {
 	return s
 }
 
+// distinctWheel is distinct for a Wheel.
+func distinctWheel(n uint64) stats.Wheel {
+	var w stats.Wheel
+	number(reflect.ValueOf(&w).Elem(), n)
+	w.Lateness.Sum = 750 * time.Millisecond
+	return w
+}
+
+// number gives the numbers in the struct v the values after n, one each, and
+// returns the last.
+func number(v reflect.Value, n uint64) uint64 {
+	leaves(v, "", func(_ string, leaf reflect.Value) {
+		n++
+		setLeaf(leaf, n)
+	})
+	return n
+}
+
 // always returns a source that reports s.
-func always(s stats.Snapshot) func() (stats.Snapshot, bool) {
-	return func() (stats.Snapshot, bool) { return s, true }
+func always[S any](s S) func() (S, bool) {
+	return func() (S, bool) { return s, true }
 }

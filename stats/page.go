@@ -19,82 +19,126 @@ func parsePage() *template.Template {
 type page struct {
 	Dir    string // before each relative link; see linkDir
 	Time   string
-	Groups []group
-	Rows   []row
+	Tables []table // never empty; only the first may be without rows
 }
 
-// A group is a heading over neighbouring columns.
-type group struct {
+// A table shows all caches or all timing wheels.
+type table struct {
+	Title    string
+	Kind     string // what a row is
+	Headings []heading
+	Rows     []row
+}
+
+// A heading is over neighbouring columns.
+type heading struct {
 	Title   string
-	Columns []column
+	Columns []string // titles
 }
 
-// A column shows one number of each cache.
-type column struct {
-	Title string
-	text  func(Snapshot) string
-}
-
-// A row is one cache.
+// A row is one cache or timing wheel.
 type row struct {
 	Name  string
 	Cells []cell
 }
 
-// A cell is one number of one cache. On a narrow screen it stands below no
-// heading, so it carries the title of its column, and the first cell of a group
-// that of the group.
+// A cell is one number of a row. On a narrow screen it stands below no heading,
+// so it carries the title of its column, and the first cell of a group that of
+// the group.
 type cell struct {
 	Group, Title, Text string
 }
 
-func newPage(caches []Named, dir string, now time.Time) page {
-	p := page{
-		Dir:    dir,
-		Time:   now.UTC().Format("2006-01-02 15:04:05 UTC"),
-		Groups: groups(slices.ContainsFunc(caches, weighted)),
+// A group is some neighbouring columns of a table that shows an S, a [Snapshot]
+// or a [Wheel], in each row.
+type group[S any] struct {
+	title   string
+	columns []column[S]
+}
+
+// A column shows one number of each S.
+type column[S any] struct {
+	title string
+	text  func(S) string
+}
+
+// newPage returns a page with a table of caches and one of wheels. A table
+// without rows is left out, for many programs have only caches or only wheels,
+// unless it would be the only one: then it says that there is nothing.
+func newPage(caches []look[Snapshot], wheels []look[Wheel], dir string, now time.Time) page {
+	p := page{Dir: dir, Time: now.UTC().Format("2006-01-02 15:04:05 UTC")}
+	if len(caches) > 0 || len(wheels) == 0 {
+		groups := cacheGroups(slices.ContainsFunc(caches, weighted))
+		p.Tables = append(p.Tables, newTable("Caches", "cache", groups, caches))
 	}
-	for _, c := range caches {
-		p.Rows = append(p.Rows, row{Name: c.Name, Cells: cells(p.Groups, c.Snapshot)})
+	if len(wheels) > 0 {
+		p.Tables = append(p.Tables, newTable("Timing wheels", "timing wheel", wheelGroups(), wheels))
 	}
 	return p
 }
 
-func weighted(c Named) bool {
-	return c.Snapshot.MaxWeight > 0
+func newTable[S any](title, kind string, groups []group[S], looks []look[S]) table {
+	t := table{Title: title, Kind: kind}
+	for _, g := range groups {
+		h := heading{Title: g.title}
+		for _, c := range g.columns {
+			h.Columns = append(h.Columns, c.title)
+		}
+		t.Headings = append(t.Headings, h)
+	}
+	for _, l := range looks {
+		t.Rows = append(t.Rows, row{Name: l.name, Cells: cells(groups, l.stats)})
+	}
+	return t
 }
 
-// groups returns the columns of the page, with one for the weight if any cache is
-// weighted.
-func groups(weighted bool) []group {
-	size := []column{{"now", entries}}
-	if weighted {
-		size = append(size, column{"weight", weight})
+func cells[S any](groups []group[S], stats S) []cell {
+	var cells []cell
+	for _, g := range groups {
+		title := g.title
+		for _, c := range g.columns {
+			cells = append(cells, cell{Group: title, Title: c.title, Text: c.text(stats)})
+			title = ""
+		}
 	}
-	return []group{
-		{"gets", []column{
+	return cells
+}
+
+func weighted(c look[Snapshot]) bool {
+	return c.stats.MaxWeight > 0
+}
+
+// cacheGroups returns the columns for caches, with one for the weight if any
+// cache is weighted.
+func cacheGroups(weighted bool) []group[Snapshot] {
+	size := []column[Snapshot]{{"now", entries}}
+	if weighted {
+		size = append(size, column[Snapshot]{"weight", weight})
+	}
+	return []group[Snapshot]{
+		{"gets", []column[Snapshot]{
 			{"hit ratio", hitRatio},
 			{"total", func(s Snapshot) string { return count(s.Gets()) }},
 			{"hits", func(s Snapshot) string { return count(s.Hits) }},
 			{"misses (expired)", misses},
 		}},
 		{"entries", append(size,
-			column{"set", func(s Snapshot) string { return count(s.Sets) }},
-			column{"evicted", func(s Snapshot) string { return count(s.Removals.Evicted) }},
-			column{"expired", func(s Snapshot) string { return count(s.Removals.Expired) }},
+			column[Snapshot]{"set", func(s Snapshot) string { return count(s.Sets) }},
+			column[Snapshot]{"evicted", func(s Snapshot) string { return count(s.Removals.Evicted) }},
+			column[Snapshot]{"expired", func(s Snapshot) string { return count(s.Removals.Expired) }},
 		)},
-		{"loads", []column{
+		{"loads", []column[Snapshot]{
 			{"ok", func(s Snapshot) string { return count(s.Loads.OK.Count()) }},
 			{"failed", func(s Snapshot) string { return count(s.Loads.Failed.Count()) }},
 			{"joined", func(s Snapshot) string { return count(s.Loads.Waiters) }},
 			{"p50", func(s Snapshot) string { return quantile(s.Loads.all(), 0.50) }},
 			{"p99", func(s Snapshot) string { return quantile(s.Loads.all(), 0.99) }},
 		}},
-		{"callbacks", []column{
+		{"callbacks", []column[Snapshot]{
 			{"queued", func(s Snapshot) string { return integer(s.Callbacks.Queued) }},
 			{"panics", func(s Snapshot) string { return count(s.Callbacks.Panics) }},
 		}},
-		{"expiry", []column{
+		{"expiry", []column[Snapshot]{
 			{"pending", func(s Snapshot) string { return integer(s.Expiry.Pending) }},
 			{"tombstones", func(s Snapshot) string { return integer(s.Expiry.Tombstones) }},
 			{"late p99", func(s Snapshot) string { return quantile(s.Expiry.Lateness, 0.99) }},
@@ -102,16 +146,25 @@ func groups(weighted bool) []group {
 	}
 }
 
-func cells(groups []group, s Snapshot) []cell {
-	var cells []cell
-	for _, g := range groups {
-		title := g.Title
-		for _, c := range g.Columns {
-			cells = append(cells, cell{Group: title, Title: c.Title, Text: c.text(s)})
-			title = ""
-		}
+func wheelGroups() []group[Wheel] {
+	return []group[Wheel]{
+		{"timers", []column[Wheel]{
+			{"pending", func(w Wheel) string { return integer(w.Pending) }},
+			{"started", func(w Wheel) string { return count(w.Started) }},
+			{"removed", func(w Wheel) string { return count(w.Removed) }},
+			{"tombstones", func(w Wheel) string { return integer(w.Tombstones) }},
+		}},
+		{"callbacks", []column[Wheel]{
+			{"backlog", func(w Wheel) string { return integer(w.Backlog) }},
+			{"running", func(w Wheel) string { return integer(w.Running) }},
+			{"fired", func(w Wheel) string { return count(w.Fired) }},
+			{"panics", func(w Wheel) string { return count(w.Panics) }},
+		}},
+		{"lateness", []column[Wheel]{
+			{"p50", func(w Wheel) string { return quantile(w.Lateness, 0.50) }},
+			{"p99", func(w Wheel) string { return quantile(w.Lateness, 0.99) }},
+		}},
 	}
-	return cells
 }
 
 // none stands for a number that does not exist, such as the median of nothing.

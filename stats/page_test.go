@@ -1,6 +1,9 @@
 package stats_test
 
 import (
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,11 +48,101 @@ func TestPageShowsEveryCache(t *testing.T) {
 	}
 }
 
-func TestPageOfNoCacheSaysSo(t *testing.T) {
+func TestPageShowsEveryWheel(t *testing.T) {
 	var r stats.Registry
+	w := stats.Wheel{
+		Pending: 1234, Backlog: 2345, Running: 3456, Tombstones: 4567,
+		Started: 5678, Removed: 6789, Fired: 7_000_000, Panics: 8901,
+		Lateness: observed(time.Millisecond, time.Hour),
+	}
+	want := []string{
+		"pending 1,234", "started 5,678", "removed 6,789", "tombstones 4,567",
+		"backlog 2,345", "running 3,456", "fired 7.000 M", "panics 8,901",
+		"p50 " + stats.QuantileText(w.Lateness, 0.5), "p99 ≥ 34.4s",
+	}
+	r.RegisterWheel("timers", always(w))
 	page := body(t, r.Handler(), "/")
-	if !strings.Contains(page, "No cache is registered") || strings.Contains(page, "<table") {
-		t.Errorf("the empty page is\n%s", page)
+	var got []string
+	for _, cell := range regexp.MustCompile(`<td data-title="([^"]*)"[^>]*>([^<]*)<`).FindAllStringSubmatch(page, -1) {
+		got = append(got, cell[1]+" "+cell[2])
+	}
+	if !slices.Equal(got, want) || !strings.Contains(page, ">timers<") {
+		t.Errorf("the page has %q, want %q of timers", got, want)
+	}
+	r.RegisterWheel("unused", always(stats.Wheel{}))
+	if page := body(t, r.Handler(), "/"); strings.Count(page, ">–<") != 2 {
+		t.Errorf("the page has no – for the quantiles of an unused wheel:\n%s", page)
+	}
+}
+
+// A table that has nothing to show is left out, unless the page would be empty.
+func TestPageHasTheTablesItNeeds(t *testing.T) {
+	tests := []struct {
+		name           string
+		caches, wheels bool
+		want           []string // of tables, headings and messages, in this order
+		since          string
+	}{
+		{"nothing", false, false, []string{"<h1>Caches", "No cache is registered"}, "each cache was made"},
+		{"caches", true, false, []string{"<h1>Caches", "<table"}, "each cache was made"},
+		{"wheels", false, true, []string{"<h1>Timing wheels", "<table"}, "each timing wheel was made"},
+		{"both", true, true, []string{"<h1>Caches", "<table", "<h2>Timing wheels", "<table"},
+			"each cache and timing wheel was made"},
+	}
+	parts := regexp.MustCompile(`<h\d>[^<]*|<table|No [a-z ]* is registered`)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var r stats.Registry
+			if test.caches {
+				r.Register("users", always(stats.Snapshot{}))
+			}
+			if test.wheels {
+				r.RegisterWheel("users", always(stats.Wheel{}))
+			}
+			page := body(t, r.Handler(), "/")
+			if got := parts.FindAllString(page, -1); !slices.Equal(got, test.want) {
+				t.Errorf("the page has %q, want %q", got, test.want)
+			}
+			if !strings.Contains(page, "Totals since "+test.since) {
+				t.Errorf("the page does not say %q", test.since)
+			}
+		})
+	}
+}
+
+// The headings of each table are over as many columns as there are cells, which
+// carry the titles of their columns and groups for narrow screens.
+func TestHeadingsFitTheCells(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(stats.Snapshot{MaxWeight: 1}))
+	r.RegisterWheel("users", always(stats.Wheel{}))
+	all := func(in, expression string) (found []string) {
+		for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(in, -1) {
+			found = append(found, match[1])
+		}
+		return found
+	}
+	tables := strings.Split(body(t, r.Handler(), "/"), "<table>")[1:]
+	for i, kind := range []string{"cache", "timing wheel"} {
+		table := tables[i]
+		if got := all(table, `rowspan="2">([^<]*)<`); !slices.Equal(got, []string{kind}) {
+			t.Errorf("the rows are %q, want %q", got, kind)
+		}
+		groups, columns := all(table, `colspan="\d+">([^<]*)<`), all(table, `<th scope="col"(?: class="first")?>([^<]*)<`)
+		if got := all(table, `data-group="([^"]*)"`); !slices.Equal(got, groups) {
+			t.Errorf("%s: the cells are in the groups %q, want %q", kind, got, groups)
+		}
+		if got := all(table, `data-title="([^"]*)"`); !slices.Equal(got, columns) {
+			t.Errorf("%s: the cells are in the columns %q, want %q", kind, got, columns)
+		}
+		width := 0
+		for _, span := range all(table, `colspan="(\d+)"`) {
+			n, _ := strconv.Atoi(span)
+			width += n
+		}
+		if width != len(columns) {
+			t.Errorf("%s: the groups are over %d columns, want %d", kind, width, len(columns))
+		}
 	}
 }
 
@@ -57,6 +150,7 @@ func TestPageSurvivesAnyName(t *testing.T) {
 	var r stats.Registry
 	for _, name := range nastyNames {
 		r.Register(name, always(stats.Snapshot{}))
+		r.RegisterWheel(name, always(stats.Wheel{}))
 	}
 	page := body(t, r.Handler(), "/")
 	if !utf8.ValidString(page) {
@@ -65,7 +159,7 @@ func TestPageSurvivesAnyName(t *testing.T) {
 	if strings.Contains(page, "<script") {
 		t.Error("a name became a script")
 	}
-	if got, want := strings.Count(page, `<th scope="row">`), len(nastyNames); got != want {
+	if got, want := strings.Count(page, `<th scope="row">`), 2*len(nastyNames); got != want {
 		t.Errorf("the page has %d rows, want %d", got, want)
 	}
 }

@@ -5,15 +5,15 @@ import (
 )
 
 // A family is one metric of the exposition. write appends the samples that one
-// cache has of it, which may be none.
-type family struct {
+// S, a [Snapshot] or a [Wheel], has of it, which may be none.
+type family[S any] struct {
 	name, kind, help string
-	write            func(*exposition, Snapshot)
+	write            func(*exposition, S)
 }
 
-// families lists the metrics in the order they are written. doc.go lists their
-// names too.
-var families = [...]family{
+// cacheFamilies lists the metrics of caches in the order they are written.
+// doc.go lists their names too.
+var cacheFamilies = []family[Snapshot]{
 	{"cache_gets_total", "counter", "Lookups, by whether they found a live entry.",
 		func(e *exposition, s Snapshot) {
 			e.value(`result="hit"`, s.Hits)
@@ -76,18 +76,47 @@ var families = [...]family{
 		func(e *exposition, s Snapshot) { e.histogram("", s.Expiry.Lateness) }},
 }
 
-// appendMetrics appends the statistics of caches in Prometheus text format 0.0.4.
-// The format wants all samples of a family together, so families are outside and
-// caches inside.
-func appendMetrics(buf []byte, caches []Named) []byte {
-	e := exposition{buf: buf}
+// wheelFamilies lists the metrics of timing wheels as cacheFamilies does.
+var wheelFamilies = []family[Wheel]{
+	{"timingwheel_pending", "gauge", "Timers that wait for their time.",
+		func(e *exposition, w Wheel) { e.gauge(w.Pending) }},
+	{"timingwheel_backlog", "gauge", "Timers that are due and whose callbacks have not begun yet.",
+		func(e *exposition, w Wheel) { e.gauge(w.Backlog) }},
+	{"timingwheel_running", "gauge", "Callbacks running now.",
+		func(e *exposition, w Wheel) { e.gauge(w.Running) }},
+	{"timingwheel_tombstones", "gauge", "Removed tasks the timing wheel has not come by yet.",
+		func(e *exposition, w Wheel) { e.gauge(w.Tombstones) }},
+	{"timingwheel_started_total", "counter", "Timers set.",
+		func(e *exposition, w Wheel) { e.value("", w.Started) }},
+	{"timingwheel_removed_total", "counter", "Timers removed before they fired.",
+		func(e *exposition, w Wheel) { e.value("", w.Removed) }},
+	{"timingwheel_fired_total", "counter", "Callbacks begun.",
+		func(e *exposition, w Wheel) { e.value("", w.Fired) }},
+	{"timingwheel_panics_total", "counter", "Callbacks that panicked or ended their goroutine.",
+		func(e *exposition, w Wheel) { e.value("", w.Panics) }},
+	{"timingwheel_lateness_seconds", "histogram", "How long after its timer was due a callback began.",
+		func(e *exposition, w Wheel) { e.histogram("", w.Lateness) }},
+}
+
+// appendMetrics appends the statistics of caches and wheels in Prometheus text
+// format 0.0.4.
+func appendMetrics(buf []byte, caches []look[Snapshot], wheels []look[Wheel]) []byte {
+	buf = appendFamilies(buf, "cache", cacheFamilies, caches)
+	return appendFamilies(buf, "wheel", wheelFamilies, wheels)
+}
+
+// appendFamilies appends what the families have of every look, with the name of
+// each in the label by. The format wants all samples of a family together, so
+// families are outside and looks inside.
+func appendFamilies[S any](buf []byte, by string, families []family[S], looks []look[S]) []byte {
+	e := exposition{buf: buf, by: by}
 	for _, f := range families {
 		before := len(e.buf)
-		e.begin(f)
+		e.begin(f.name, f.kind, f.help)
 		headed := len(e.buf)
-		for _, c := range caches {
-			e.cache = c.Name
-			f.write(&e, c.Snapshot)
+		for _, l := range looks {
+			e.source = l.name
+			f.write(&e, l.stats)
 		}
 		if len(e.buf) == headed {
 			e.buf = e.buf[:before] // a header without samples tells nobody anything
@@ -100,16 +129,17 @@ func appendMetrics(buf []byte, caches []Named) []byte {
 type exposition struct {
 	buf    []byte
 	family string // name of the family being written
-	cache  string // name of the cache being written
+	by     string // label that has source in every sample: cache or wheel
+	source string // name of the cache or wheel being written
 }
 
-func (e *exposition) begin(f family) {
-	e.family = f.name
-	e.buf = append(e.buf, "# HELP "+f.name+" "+f.help+"\n# TYPE "+f.name+" "+f.kind+"\n"...)
+func (e *exposition) begin(name, kind, help string) {
+	e.family = name
+	e.buf = append(e.buf, "# HELP "+name+" "+help+"\n# TYPE "+name+" "+kind+"\n"...)
 }
 
-// value writes a sample. label is one more label beside that of the cache, as in
-// the text, or "".
+// value writes a sample. label is one more label beside that of the source, as
+// in the text, or "".
 func (e *exposition) value(label string, v uint64) {
 	e.name("", label)
 	e.uint(v)
@@ -153,8 +183,10 @@ func boundLabel(i int) string {
 func (e *exposition) name(suffix, label string) {
 	e.buf = append(e.buf, e.family...)
 	e.buf = append(e.buf, suffix...)
-	e.buf = append(e.buf, `{cache="`...)
-	e.buf = appendLabelValue(e.buf, e.cache)
+	e.buf = append(e.buf, '{')
+	e.buf = append(e.buf, e.by...)
+	e.buf = append(e.buf, `="`...)
+	e.buf = appendLabelValue(e.buf, e.source)
 	e.buf = append(e.buf, '"')
 	if label != "" {
 		e.buf = append(e.buf, ',')

@@ -35,15 +35,16 @@ func parse(t rapid.TB, exposition string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// series returns every series of one cache as "name label=value ... part".
-func series(families map[string]*dto.MetricFamily, cache string) map[string]float64 {
+// series returns every series whose label by, cache or wheel, is source, as
+// "name label=value ... part".
+func series(families map[string]*dto.MetricFamily, by, source string) map[string]float64 {
 	all := map[string]float64{}
 	for name, family := range families {
 		for _, m := range family.Metric {
 			id, own := name, false
 			for _, label := range m.Label {
-				if label.GetName() == "cache" {
-					own = label.GetValue() == cache
+				if label.GetName() == by {
+					own = label.GetValue() == source
 				} else {
 					id += " " + label.GetName() + "=" + label.GetValue()
 				}
@@ -96,25 +97,41 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		want["cache_weight"] = float64(s.Weight)
 		want["cache_weight_capacity"] = float64(s.MaxWeight)
 	}
-	histograms := map[string]stats.Histogram{
-		"cache_loads_seconds result=success": s.Loads.OK,
-		"cache_loads_seconds result=failure": s.Loads.Failed,
-		"cache_expiry_lateness_seconds":      s.Expiry.Lateness,
-	}
-	for id, h := range histograms {
-		want[id+" sum"] = h.Sum.Seconds()
-		want[id+" count"] = float64(h.Count())
-		var below uint64
-		for i, n := range h.Counts {
-			below += n
-			bound := stats.Bound(i).Seconds()
-			if i == stats.Buckets-1 {
-				bound = math.Inf(1)
-			}
-			want[fmt.Sprint(id, " le ", bound)] = float64(below)
-		}
-	}
+	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)
+	addHistogram(want, "cache_loads_seconds result=failure", s.Loads.Failed)
+	addHistogram(want, "cache_expiry_lateness_seconds", s.Expiry.Lateness)
 	return want
+}
+
+// wantWheelSeries is wantSeries for a Wheel.
+func wantWheelSeries(w stats.Wheel) map[string]float64 {
+	want := map[string]float64{
+		"timingwheel_pending":       float64(w.Pending),
+		"timingwheel_backlog":       float64(w.Backlog),
+		"timingwheel_running":       float64(w.Running),
+		"timingwheel_tombstones":    float64(w.Tombstones),
+		"timingwheel_started_total": float64(w.Started),
+		"timingwheel_removed_total": float64(w.Removed),
+		"timingwheel_fired_total":   float64(w.Fired),
+		"timingwheel_panics_total":  float64(w.Panics),
+	}
+	addHistogram(want, "timingwheel_lateness_seconds", w.Lateness)
+	return want
+}
+
+// addHistogram adds the series of h to want.
+func addHistogram(want map[string]float64, id string, h stats.Histogram) {
+	want[id+" sum"] = h.Sum.Seconds()
+	want[id+" count"] = float64(h.Count())
+	var below uint64
+	for i, n := range h.Counts {
+		below += n
+		bound := stats.Bound(i).Seconds()
+		if i == stats.Buckets-1 {
+			bound = math.Inf(1)
+		}
+		want[fmt.Sprint(id, " le ", bound)] = float64(below)
+	}
 }
 
 func checkSeries(t *testing.T, got, want map[string]float64) {
@@ -149,17 +166,19 @@ func TestMetricsShowEveryNumber(t *testing.T) {
 		unique, _ := r.Register(name, always(s))
 		want[unique] = s
 	}
-	families := parse(t, string(stats.AppendMetrics(nil, r.All())))
+	families := parse(t, r.Metrics())
 	for name, s := range want {
 		t.Run(name, func(t *testing.T) {
-			checkSeries(t, series(families, name), wantSeries(s))
+			checkSeries(t, series(families, "cache", name), wantSeries(s))
 		})
 	}
 }
 
 func TestMetricsOfAnUnusedCache(t *testing.T) {
-	text := string(stats.AppendMetrics(nil, []stats.Named{{Name: "users"}}))
-	checkSeries(t, series(parse(t, text), "users"), wantSeries(stats.Snapshot{}))
+	var r stats.Registry
+	r.Register("users", always(stats.Snapshot{}))
+	text := r.Metrics()
+	checkSeries(t, series(parse(t, text), "cache", "users"), wantSeries(stats.Snapshot{}))
 	for _, name := range []string{"cache_capacity", "cache_weight"} {
 		if strings.Contains(text, name) {
 			t.Errorf("%s is there, but the cache has no such limit", name)
@@ -167,19 +186,54 @@ func TestMetricsOfAnUnusedCache(t *testing.T) {
 	}
 }
 
-func TestMetricsOfNoCacheAreEmpty(t *testing.T) {
-	if got := stats.AppendMetrics(nil, nil); len(got) != 0 {
+func TestMetricsShowEveryNumberOfWheels(t *testing.T) {
+	var r stats.Registry
+	want := map[string]stats.Wheel{}
+	for i, name := range nastyNames {
+		w := distinctWheel(uint64(1000 * i))
+		unique, _ := r.RegisterWheel(name, always(w))
+		want[unique] = w
+	}
+	unused, _ := r.RegisterWheel("unused", always(stats.Wheel{})) // has every series too
+	want[unused] = stats.Wheel{}
+	families := parse(t, r.Metrics())
+	for name, w := range want {
+		t.Run(name, func(t *testing.T) {
+			checkSeries(t, series(families, "wheel", name), wantWheelSeries(w))
+		})
+	}
+}
+
+// Whoever reads the metrics of caches sees the same text with wheels or without.
+func TestMetricsOfWheelsComeAfterThoseOfCaches(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(distinct(0)))
+	caches := r.Metrics()
+	r.RegisterWheel("users", always(distinctWheel(500)))
+	wheels, found := strings.CutPrefix(r.Metrics(), caches)
+	if !found {
+		t.Fatalf("with a wheel the metrics are\n%s\nwhich does not begin with\n%s", r.Metrics(), caches)
+	}
+	if wheels == "" || strings.Contains(wheels, "cache") {
+		t.Errorf("the metrics of the wheel are\n%s", wheels)
+	}
+}
+
+func TestMetricsOfNothingAreEmpty(t *testing.T) {
+	var r stats.Registry
+	if got := r.Metrics(); got != "" {
 		t.Errorf("got %q, want nothing", got)
 	}
 }
 
 // The parser forgives a family in two pieces; Prometheus does not promise to.
 func TestMetricsKeepAFamilyTogether(t *testing.T) {
-	caches := []stats.Named{
-		{Name: "a", Snapshot: distinct(0)},
-		{Name: "b", Snapshot: distinct(500)},
-	}
-	text := string(stats.AppendMetrics(nil, caches))
+	var r stats.Registry
+	r.Register("a", always(distinct(0)))
+	r.Register("b", always(distinct(500)))
+	r.RegisterWheel("a", always(distinctWheel(1000)))
+	r.RegisterWheel("b", always(distinctWheel(1500)))
+	text := r.Metrics()
 	if !strings.HasSuffix(text, "\n") {
 		t.Error("the last line does not end")
 	}
@@ -212,7 +266,7 @@ func TestMetricsKeepAFamilyTogether(t *testing.T) {
 func TestMetricsSurviveAnyName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r stats.Registry
-		var want []string
+		want := map[string][]string{} // names by label
 		n := rapid.IntRange(1, 4).Draw(t, "caches")
 		for range n {
 			name := rapid.OneOf(
@@ -221,16 +275,20 @@ func TestMetricsSurviveAnyName(t *testing.T) {
 				rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 			).Draw(t, "name")
 			unique, _ := r.Register(name, always(stats.Snapshot{Sets: 1, Loads: stats.Loads{OK: observed(time.Second)}}))
-			want = append(want, unique)
+			want["cache"] = append(want["cache"], unique)
+			unique, _ = r.RegisterWheel(name, always(stats.Wheel{Fired: 1, Lateness: observed(time.Second)}))
+			want["wheel"] = append(want["wheel"], unique)
 		}
-		slices.Sort(want)
-		for _, family := range parse(t, string(stats.AppendMetrics(nil, r.All()))) {
+		slices.Sort(want["cache"])
+		slices.Sort(want["wheel"])
+		for _, family := range parse(t, r.Metrics()) {
 			got := map[string]bool{}
+			by := family.Metric[0].Label[0].GetName()
 			for _, m := range family.Metric {
 				got[m.Label[0].GetValue()] = true
 			}
-			if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want) {
-				t.Fatalf("%s has caches %q, want %q", family.GetName(), names, want)
+			if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want[by]) {
+				t.Fatalf("%s has the %ss %q, want %q", family.GetName(), by, names, want[by])
 			}
 		}
 	})

@@ -8,14 +8,22 @@ import (
 	"sync"
 )
 
-// caches is the registry of the process.
-var caches registry
+// process is what the process has registered.
+var process registries
 
 // Named is the [Snapshot] of one registered cache. Its Name is valid UTF-8, not
 // empty, and differs from that of every other cache registered at the time.
 type Named struct {
 	Name     string
 	Snapshot Snapshot
+}
+
+// NamedWheel is the [Wheel] of one registered timing wheel. Its Name is valid
+// UTF-8, not empty, and differs from that of every other timing wheel registered
+// at the time. A cache may have the same.
+type NamedWheel struct {
+	Name  string
+	Wheel Wheel
 }
 
 // Register makes a cache known to [All] and [Handler] until unregister is called
@@ -38,52 +46,110 @@ type Named struct {
 //
 // unregister may be called more than once, and from several goroutines.
 func Register(name string, source func() (Snapshot, bool)) (unique string, unregister func()) {
-	return caches.register(name, source)
+	if source == nil {
+		panic("stats: Register with a nil source")
+	}
+	return process.registerCache(name, source)
+}
+
+// RegisterWheel makes a timing wheel known to [AllWheels] and [Handler] until
+// unregister is called or source reports false. It is safe for concurrent use.
+//
+// All that [Register] says of sources, names and unregister holds here too. The
+// names of timing wheels are unique among themselves, whatever caches are called,
+// and an empty name becomes "wheel".
+func RegisterWheel(name string, source func() (Wheel, bool)) (unique string, unregister func()) {
+	if source == nil {
+		panic("stats: RegisterWheel with a nil source")
+	}
+	return process.registerWheel(name, source)
 }
 
 // All takes a [Snapshot] of every registered cache and returns them sorted by
 // name. It is safe for concurrent use. Each Snapshot is consistent in itself;
 // they are taken one after the other, not at the same moment.
 func All() []Named {
-	return caches.all()
+	return process.allCaches()
 }
 
-// A registry is a set of sources by unique name. The zero registry is empty and
+// AllWheels takes a [Wheel] of every registered timing wheel and returns them
+// sorted by name. It is safe for concurrent use. They are taken one after the
+// other, not at the same moment.
+func AllWheels() []NamedWheel {
+	return process.allWheels()
+}
+
+// registries are all that a handler serves. The zero registries are empty and
 // ready to use.
-type registry struct {
+type registries struct {
+	caches registry[Snapshot]
+	wheels registry[Wheel]
+}
+
+func (r *registries) registerCache(name string, source func() (Snapshot, bool)) (string, func()) {
+	return r.caches.register(cmp.Or(name, "cache"), source)
+}
+
+func (r *registries) registerWheel(name string, source func() (Wheel, bool)) (string, func()) {
+	return r.wheels.register(cmp.Or(name, "wheel"), source)
+}
+
+func (r *registries) allCaches() []Named {
+	looks := r.caches.all()
+	all := make([]Named, len(looks))
+	for i, l := range looks {
+		all[i] = Named{Name: l.name, Snapshot: l.stats}
+	}
+	return all
+}
+
+func (r *registries) allWheels() []NamedWheel {
+	looks := r.wheels.all()
+	all := make([]NamedWheel, len(looks))
+	for i, l := range looks {
+		all[i] = NamedWheel{Name: l.name, Wheel: l.stats}
+	}
+	return all
+}
+
+// A registry is a set of sources of S, a [Snapshot] or a [Wheel], by unique name.
+// The zero registry is empty and ready to use.
+type registry[S any] struct {
 	mu     sync.Mutex
-	byName map[string]*registration // guarded by mu; nil until the first register
+	byName map[string]*registration[S] // guarded by mu; nil until the first register
 }
 
 // A registration is one source in a registry. Its address tells it from a later
 // one of the same name.
-type registration struct {
+type registration[S any] struct {
 	name   string
-	source func() (Snapshot, bool)
+	source func() (S, bool)
 }
 
-func (r *registry) register(name string, source func() (Snapshot, bool)) (string, func()) {
-	if source == nil {
-		panic("stats: Register with a nil source")
-	}
+// A look is what one source reported.
+type look[S any] struct {
+	name  string
+	stats S
+}
+
+// register adds source, which must not be nil, under a name made of name, which
+// must not be empty.
+func (r *registry[S]) register(name string, source func() (S, bool)) (string, func()) {
 	// Before it is made unique: two names may differ in invalid bytes only.
 	name = strings.ToValidUTF8(name, "\uFFFD")
-	if name == "" {
-		name = "cache"
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byName == nil {
-		r.byName = make(map[string]*registration)
+		r.byName = make(map[string]*registration[S])
 	}
-	added := &registration{name: r.freeName(name), source: source}
+	added := &registration[S]{name: r.freeName(name), source: source}
 	r.byName[added.name] = added
 	return added.name, func() { r.remove(added) }
 }
 
 // freeName returns name, or name with the lowest suffix that makes it unique. It
 // must be called with r.mu held.
-func (r *registry) freeName(name string) string {
+func (r *registry[S]) freeName(name string) string {
 	unique := name
 	for n := 2; r.byName[unique] != nil; n++ {
 		unique = name + "-" + strconv.Itoa(n)
@@ -92,7 +158,7 @@ func (r *registry) freeName(name string) string {
 }
 
 // remove takes old out, unless it is out already.
-func (r *registry) remove(old *registration) {
+func (r *registry[S]) remove(old *registration[S]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byName[old.name] == old {
@@ -100,29 +166,30 @@ func (r *registry) remove(old *registration) {
 	}
 }
 
-func (r *registry) all() []Named {
+// all asks every source, and returns what they reported sorted by name.
+func (r *registry[S]) all() []look[S] {
 	registered := r.registered()
-	named := make([]Named, 0, len(registered))
+	looks := make([]look[S], 0, len(registered))
 	for _, reg := range registered {
-		// No lock is held here: a source takes the locks of its cache, and a
-		// cache may register or unregister while it holds them.
-		if snapshot, ok := reg.source(); ok {
-			named = append(named, Named{Name: reg.name, Snapshot: snapshot})
+		// No lock is held here: a source takes the locks of its cache or wheel,
+		// which may register or unregister while it holds them.
+		if stats, ok := reg.source(); ok {
+			looks = append(looks, look[S]{reg.name, stats})
 		} else {
 			r.remove(reg)
 		}
 	}
-	return named
+	return looks
 }
 
 // registered returns what is registered now, sorted by name.
-func (r *registry) registered() []*registration {
+func (r *registry[S]) registered() []*registration[S] {
 	r.mu.Lock()
-	regs := make([]*registration, 0, len(r.byName))
+	regs := make([]*registration[S], 0, len(r.byName))
 	for _, reg := range r.byName {
 		regs = append(regs, reg)
 	}
 	r.mu.Unlock()
-	slices.SortFunc(regs, func(a, b *registration) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(regs, func(a, b *registration[S]) int { return cmp.Compare(a.name, b.name) })
 	return regs
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,6 +56,73 @@ func TestNamesAreUnique(t *testing.T) {
 	}
 	slices.Sort(want)
 	checkNames(t, &r, want...)
+}
+
+func wheelNames(named []stats.NamedWheel) []string {
+	var names []string
+	for _, n := range named {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+func checkWheelNames(t *testing.T, r *stats.Registry, want ...string) {
+	t.Helper()
+	if got := wheelNames(r.AllWheels()); !slices.Equal(got, want) {
+		t.Fatalf("AllWheels has %q, want %q", got, want)
+	}
+}
+
+// The names of wheels are unique among wheels, and those of caches among caches.
+func TestWheelsHaveNamesOfTheirOwn(t *testing.T) {
+	var r stats.Registry
+	checkWheelNames(t, &r)
+	r.Register("users", always(stats.Snapshot{}))
+	r.Register("wheel", always(stats.Snapshot{}))
+	tests := []struct{ name, want string }{
+		{"users", "users"},
+		{"users", "users-2"},
+		{"cache", "cache"},
+		{"", "wheel"},
+		{"", "wheel-2"},
+		{"bad\xff", "bad\uFFFD"},
+		{"bad\xfe", "bad\uFFFD-2"},
+	}
+	var want []string
+	for _, test := range tests {
+		got, _ := r.RegisterWheel(test.name, always(stats.Wheel{}))
+		if got != test.want {
+			t.Errorf("RegisterWheel(%q) = %q, want %q", test.name, got, test.want)
+		}
+		want = append(want, test.want)
+	}
+	slices.Sort(want)
+	checkWheelNames(t, &r, want...)
+	if got, _ := r.Register("", always(stats.Snapshot{})); got != "cache" {
+		t.Errorf("Register(%q) = %q, want %q, which is the name of a wheel only", "", got, "cache")
+	}
+	checkNames(t, &r, "cache", "users", "wheel")
+}
+
+func TestAWheelLeaves(t *testing.T) {
+	var r stats.Registry
+	r.Register("a", always(stats.Snapshot{}))
+	gone := false
+	r.RegisterWheel("a", func() (stats.Wheel, bool) { return stats.Wheel{Fired: 7}, !gone })
+	_, removeSecond := r.RegisterWheel("a", always(stats.Wheel{Fired: 8}))
+	want := []stats.NamedWheel{{Name: "a", Wheel: stats.Wheel{Fired: 7}}, {Name: "a-2", Wheel: stats.Wheel{Fired: 8}}}
+	if all := r.AllWheels(); !slices.Equal(all, want) {
+		t.Fatalf("AllWheels = %v, want %v", all, want)
+	}
+	gone = true
+	checkWheelNames(t, &r, "a-2")
+	removeSecond()
+	checkWheelNames(t, &r)
+	r.RegisterWheel("a", always(stats.Wheel{}))
+	r.RegisterWheel("a", always(stats.Wheel{}))
+	removeSecond() // the name belongs to another wheel now
+	checkWheelNames(t, &r, "a", "a-2")
+	checkNames(t, &r, "a")
 }
 
 func TestAFreedNameIsUsedAgain(t *testing.T) {
@@ -131,12 +199,19 @@ func TestSourcesAreCalledWithoutALock(t *testing.T) {
 }
 
 func TestRegisterWithoutASourcePanics(t *testing.T) {
+	checkPanics(t, "stats: Register with a nil source", func() { stats.Register("users", nil) })
+	checkPanics(t, "stats: RegisterWheel with a nil source", func() { stats.RegisterWheel("users", nil) })
+}
+
+func checkPanics(t *testing.T, want string, f func()) {
+	t.Helper()
 	defer func() {
-		if recover() == nil {
-			t.Error("Register with a nil source did not panic")
+		t.Helper()
+		if got := recover(); got != want {
+			t.Errorf("the panic is %v, want %q", got, want)
 		}
 	}()
-	stats.Register("users", nil)
+	f()
 }
 
 func TestRegistryModel(t *testing.T) {
@@ -200,8 +275,19 @@ func TestRegistryModel(t *testing.T) {
 }
 
 func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
-	const workers, rounds = 8, 200
 	var r stats.Registry
+	var wg sync.WaitGroup
+	wg.Go(func() { churn(t, r.Register, func() []string { return names(r.All()) }) })
+	wg.Go(func() { churn(t, r.RegisterWheel, func() []string { return wheelNames(r.AllWheels()) }) })
+	wg.Wait()
+	checkNames(t, &r)
+	checkWheelNames(t, &r)
+}
+
+// churn registers and removes sources of one name from several goroutines, and
+// checks that each has a name of its own, which look, the names there are, shows.
+func churn[S any](t *testing.T, register func(string, func() (S, bool)) (string, func()), look func() []string) {
+	const workers, rounds = 8, 200
 	var taken sync.Map
 	var clashes atomic.Int32
 	var wg sync.WaitGroup
@@ -209,20 +295,21 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for i := range rounds {
 				gone := new(atomic.Bool)
-				name, remove := r.Register("users", func() (stats.Snapshot, bool) {
-					return stats.Snapshot{Hits: 1}, !gone.Load()
+				name, remove := register("users", func() (S, bool) {
+					var s S
+					return s, !gone.Load()
 				})
 				if _, loaded := taken.LoadOrStore(name, true); loaded {
 					clashes.Add(1)
 				}
-				all := names(r.All())
+				all := look()
 				if !slices.Contains(all, name) || !slices.IsSorted(all) {
 					clashes.Add(1)
 				}
 				taken.Delete(name)
 				if (w+i)%2 == 0 {
 					gone.Store(true)
-					r.All()
+					look()
 				}
 				remove()
 				remove()
@@ -233,7 +320,6 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 	if n := clashes.Load(); n != 0 {
 		t.Errorf("%d names were not unique or not there", n)
 	}
-	checkNames(t, &r)
 }
 
 func TestRegisterAndAllOfTheProcess(t *testing.T) {
@@ -245,6 +331,21 @@ func TestRegisterAndAllOfTheProcess(t *testing.T) {
 	remove()
 	if all := stats.All(); len(all) != 0 {
 		t.Errorf("All = %v, want none", all)
+	}
+}
+
+func TestRegisterWheelAndAllWheelsOfTheProcess(t *testing.T) {
+	name, remove := stats.RegisterWheel("of the process", always(stats.Wheel{Fired: 3}))
+	defer remove()
+	if all := stats.AllWheels(); len(all) != 1 || all[0].Name != name || all[0].Wheel.Fired != 3 {
+		t.Errorf("AllWheels = %v, want the one registered", all)
+	}
+	if page := body(t, stats.Handler(), "/"); !strings.Contains(page, ">"+name+"<") {
+		t.Errorf("the page of the process lacks the wheel:\n%s", page)
+	}
+	remove()
+	if all := stats.AllWheels(); len(all) != 0 {
+		t.Errorf("AllWheels = %v, want none", all)
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 // A counter far below the greatest uint64, so that sums of a few do not wrap.
 var counters = rapid.Uint64Range(0, 1<<40)
 
-func drawSnapshot(t *rapid.T, label string) stats.Snapshot {
-	var s stats.Snapshot
+// draw returns an S, a Snapshot or a Wheel, of any numbers.
+func draw[S any](t *rapid.T, label string) S {
+	var s S
 	leaves(reflect.ValueOf(&s).Elem(), "", func(path string, leaf reflect.Value) {
 		setLeaf(leaf, counters.Draw(t, label+" "+path))
 	})
@@ -21,7 +22,7 @@ func drawSnapshot(t *rapid.T, label string) stats.Snapshot {
 }
 
 // add returns a+b, field by field, except that gauges are those of b.
-func add(a, b stats.Snapshot) stats.Snapshot {
+func add[S any](a, b S) S {
 	var from []uint64
 	leaves(reflect.ValueOf(&a).Elem(), "", func(_ string, leaf reflect.Value) {
 		from = append(from, leafValue(leaf))
@@ -37,30 +38,42 @@ func add(a, b stats.Snapshot) stats.Snapshot {
 }
 
 func TestMinusTellsWhatHappenedSince(t *testing.T) {
+	t.Run("Snapshot", func(t *testing.T) { checkMinus(t, stats.Snapshot.Minus) })
+	t.Run("Wheel", func(t *testing.T) { checkMinus(t, stats.Wheel.Minus) })
+}
+
+func checkMinus[S comparable](t *testing.T, minus func(later, earlier S) S) {
 	rapid.Check(t, func(t *rapid.T) {
-		earlier, since := drawSnapshot(t, "earlier"), drawSnapshot(t, "since")
+		earlier, since := draw[S](t, "earlier"), draw[S](t, "since")
 		later := add(earlier, since)
-		if got := later.Minus(earlier); got != since {
+		if got := minus(later, earlier); got != since {
 			t.Fatalf("later.Minus(earlier)\n got %+v\nwant %+v", got, since)
 		}
-		if got := later.Minus(stats.Snapshot{}); got != later {
+		var zero S
+		if got := minus(later, zero); got != later {
 			t.Fatalf("later.Minus(zero)\n got %+v\nwant %+v", got, later)
 		}
 	})
 }
 
 func TestMinusStopsAtZero(t *testing.T) {
+	t.Run("Snapshot", func(t *testing.T) { checkMinusStops(t, stats.Snapshot.Minus) })
+	t.Run("Wheel", func(t *testing.T) { checkMinusStops(t, stats.Wheel.Minus) })
+}
+
+func checkMinusStops[S comparable](t *testing.T, minus func(later, earlier S) S) {
 	rapid.Check(t, func(t *rapid.T) {
-		earlier, since := drawSnapshot(t, "earlier"), drawSnapshot(t, "since")
+		earlier, since := draw[S](t, "earlier"), draw[S](t, "since")
 		later := add(earlier, since)
-		got := earlier.Minus(later)
-		leaves(reflect.ValueOf(&got).Elem(), "", func(path string, leaf reflect.Value) {
-			if !isGauge(path) && leafValue(leaf) != 0 {
-				t.Fatalf("earlier.Minus(later).%s = %d, want 0", path, leafValue(leaf))
+		// Nothing but the gauges is left, and they are its own.
+		want := earlier
+		leaves(reflect.ValueOf(&want).Elem(), "", func(path string, leaf reflect.Value) {
+			if !isGauge(path) {
+				setLeaf(leaf, 0)
 			}
 		})
-		if got.Entries != earlier.Entries {
-			t.Fatalf("earlier.Minus(later).Entries = %d, want its own %d", got.Entries, earlier.Entries)
+		if got := minus(earlier, later); got != want {
+			t.Fatalf("earlier.Minus(later)\n got %+v\nwant %+v", got, want)
 		}
 	})
 }

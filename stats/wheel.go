@@ -1,0 +1,41 @@
+package stats
+
+// A Wheel is what one timing wheel has done, taken at one moment. Counters are
+// cumulative since the wheel was made; gauges, marked as such, are the state at
+// that moment. The zero Wheel is that of a timing wheel nobody has used.
+//
+// A Wheel is a value without pointers: it may be copied, compared with == and
+// read from several goroutines.
+type Wheel struct {
+	Pending int // gauge: timers that wait for their time
+
+	// Backlog is a gauge: timers that are due and whose callbacks have not
+	// begun. They are not in Pending any more.
+	Backlog int
+
+	Running    int // gauge: callbacks running now
+	Tombstones int // gauge: removed tasks the wheel has not come by yet
+
+	Started uint64 // timers set; moving one does not count
+
+	// Removed counts the timers that were removed before they fired, by the
+	// program or because the wheel was drained. One that was replaced by another
+	// of its key was not removed.
+	Removed uint64
+
+	Fired    uint64    // callbacks begun
+	Panics   uint64    // callbacks that panicked or called runtime.Goexit
+	Lateness Histogram // from the tick at which a timer was due to the beginning of its callback
+}
+
+// Minus returns what happened after earlier was taken: each counter less that
+// of earlier, and the gauges of w. Both must be of the same timing wheel. A
+// counter that is below its earlier value gives 0, as in [Snapshot.Minus].
+func (w Wheel) Minus(earlier Wheel) Wheel {
+	w.Started = less(w.Started, earlier.Started)
+	w.Removed = less(w.Removed, earlier.Removed)
+	w.Fired = less(w.Fired, earlier.Fired)
+	w.Panics = less(w.Panics, earlier.Panics)
+	w.Lateness = w.Lateness.Minus(earlier.Lateness)
+	return w
+}
