@@ -7,71 +7,65 @@ import (
 )
 
 const (
-	// MaxSlots is the most slots a Ring can have: a task keeps its tick modulo
-	// twice that in fifteen bits.
-	MaxSlots = 1 << 14
+	// MaxSlots is the most slots a Ring can have: a task keeps its next visit
+	// modulo twice that in fourteen bits.
+	MaxSlots = 1 << 13
 
-	none      = math.MaxUint32 // the end of a list
-	linked    = 1 << 15        // set in task.at: the task is in a list
+	// Hold is what a visitor returns to have a task wait in the due list.
+	Hold = -1
+
 	tombstone = math.MaxUint16 // task.diff of a removed task; diff < MaxSlots
 )
 
-// A Ring is one timing wheel: it says which of a set of tasks are due at a
-// tick. Tasks are small numbers that the caller hands out, ticks are counted
-// by the caller too; a Ring has no lock and no clock. The package comment has
-// the algorithm.
+// A Ring is a timing wheel of two levels: it says which of a set of tasks are
+// due at a tick. Tasks are small numbers that the caller hands out, ticks are
+// counted by the caller too; a Ring has no lock and no clock. The package
+// comment has the algorithm.
 //
 // A Ring is not safe for concurrent use. Make one with [NewRing].
 type Ring struct {
-	tasks    []task
-	slots    []uint32 // the first task in each slot's list, or none
-	occupied []uint64 // a bit per slot: its list is not empty
-	shift    uint8    // log2 of the number of slots
-	scan     uint32   // what Advance has still to visit at tick now
-	now      int64    // T: the tick that is, or was last, processed
-	live     int      // tasks that wait for their tick
-	removed  int      // tombstones
+	tasks   []task
+	levels  [2]level // the circle and the overflow level
+	due     dueList
+	shift   uint8 // log2 of the number of slots of a level
+	now     int64 // T: the tick that is, or was last, processed
+	live    int   // tasks that wait for their tick, or in the due list
+	removed int   // tombstones
 }
 
 // A task is what the ring keeps for one number, 16 bytes. The zero task is in
 // no list.
 //
-// Invariant R, for a live task:
+// Invariant R, for a live task in a slot:
 //
-//	due = now + dist(at) + circle·n + diff,  0 <= diff < n
+//	due = now + dist + circle·n + diff,  0 <= diff < n
 //
 // where dist, the ticks until the list that the task is in is visited next, is
-// in 1..n, or 0 for a task that Advance has yet to visit at the present tick.
+// positive, or 0 for a task that Advance has yet to visit at the present tick.
 type task struct {
 	next, prev uint32 // neighbours in its list, or none
-	circle     uint32 // whole revolutions to wait after the next visit
+	circle     uint32 // revolutions to wait after the next visit; in the due list, the low half of the tick
 	diff       uint16 // ticks to wait after those; tombstone if it was removed
-	// at is the tick of the next visit modulo 2n, with the bit linked set.
-	// Modulo n it is the slot; the bit above tells a task that is due for its
-	// visit now from one linked into the same slot for a revolution later.
-	at uint16
+	at         uint16 // which list it is in: see place
 }
 
-// NewRing returns an empty ring of the given number of slots, rounded up to a
-// power of two, that stands at tick 0. It has room for no task; Resize makes
-// room. It panics if slots is not in 1..MaxSlots.
+// NewRing returns an empty ring that stands at tick 0, with the given number of
+// slots to a level, rounded up to a power of two. It has room for no task;
+// Resize makes room. It panics if slots is not in 1..MaxSlots.
 func NewRing(slots int) *Ring {
 	if slots < 1 || slots > MaxSlots {
 		panic(fmt.Sprintf("timingwheel: a ring of %d slots: want 1 to %d", slots, MaxSlots))
 	}
-	shift := bits.Len(uint(slots - 1))
-	n := 1 << shift
-	r := &Ring{
-		shift:    uint8(shift),
-		slots:    make([]uint32, n),
-		occupied: make([]uint64, (n+63)/64),
-		scan:     none,
+	r := &Ring{shift: uint8(bits.Len(uint(slots - 1))), due: dueList{none, none, 0}}
+	for l := range r.levels {
+		r.levels[l].scan = none
 	}
-	for p := range r.slots {
-		r.slots[p] = none
-	}
+	r.levels[0].init(1 << r.shift)
 	return r
 }
+
+// slots returns n, the number of slots of a level and of ticks in a revolution.
+func (r *Ring) slots() int64 { return 1 << r.shift }
 
 // Resize makes room for the task numbers below n. No task at or above n may be
 // in the ring, not even as a tombstone; Rename moves tasks and Forget frees
@@ -82,10 +76,13 @@ func (r *Ring) Resize(n int) {
 	r.tasks = tasks
 }
 
-// Len returns the number of tasks that wait for their tick.
+// Len returns the number of tasks that wait, for their tick or in the due list.
 func (r *Ring) Len() int { return r.live }
 
-// Tombstones returns the number of removed tasks that are still in a list.
+// Held returns the number of tasks in the due list.
+func (r *Ring) Held() int { return r.due.len }
+
+// Tombstones returns the number of removed tasks that are still in a slot.
 func (r *Ring) Tombstones() int { return r.removed }
 
 // Now returns the tick that Advance has reached.
@@ -95,57 +92,67 @@ func (r *Ring) Now() int64 { return r.now }
 // A tick that has been processed already means the next one; one more than
 // 2³² revolutions away is cut to that.
 //
-// A task that is in a list and is visited there before it is due stays where
-// it is: only its circle and diff change. The next visit moves it on.
+// A task that is in a slot and is visited there before it is due stays where it
+// is: only its circle and diff change. The next visit moves it on.
 func (r *Ring) Set(i uint32, due int64) {
-	wait := max(due-r.now, 1)
+	due = max(due, r.now+1)
 	t := &r.tasks[i]
 	switch {
 	case t.at == 0:
 		r.live++
-		r.link(i, wait)
+		r.link(i, due)
 	case t.diff == tombstone:
 		r.live++
 		r.removed--
-		r.moveTask(i, wait)
+		r.moveTask(i, due)
 	default:
-		r.moveTask(i, wait)
+		r.moveTask(i, due)
 	}
 }
 
-// moveTask makes a task that is in a list due wait ticks from now. It compares
+// moveTask makes a task that is in a list due at another tick. It compares
 // distances from the cursor, never slot numbers: those say nothing about which
-// of two slots comes first.
-func (r *Ring) moveTask(i uint32, wait int64) {
+// of two slots comes first. So it need not know the level of the slot either.
+func (r *Ring) moveTask(i uint32, due int64) {
 	t := &r.tasks[i]
-	if d := r.dist(t); wait >= d {
-		t.circle, t.diff = r.split(wait - d)
-		return
+	if t.list() != inDue {
+		if rest := due - r.now - r.dist(t); rest >= 0 {
+			t.circle, t.diff = r.split(rest)
+			return
+		}
 	}
 	r.unlink(i)
-	r.link(i, wait)
+	r.link(i, due)
 }
 
-// Remove takes the task off; it does nothing if the task does not wait. The
-// task stays in its list as a tombstone until its next visit, but its number is
-// free at once: a new task of that number takes the tombstone over.
+// Remove takes the task off; it does nothing if the task does not wait. In a
+// slot it stays as a tombstone until its next visit, but its number is free at
+// once: a new task of that number takes the tombstone over.
 func (r *Ring) Remove(i uint32) {
 	t := &r.tasks[i]
-	if t.at == 0 || t.diff == tombstone {
-		return
+	switch {
+	case t.at == 0 || t.diff == tombstone:
+	case t.list() == inDue:
+		r.live--
+		r.unlink(i)
+	default:
+		r.live--
+		r.removed++
+		t.diff = tombstone
 	}
-	t.diff = tombstone
-	r.live--
-	r.removed++
 }
 
-// Due returns the tick at which the task is due, and false if it does not wait.
+// Due returns the tick at which the task is due, or was if it is in the due
+// list, and false if it does not wait.
 func (r *Ring) Due(i uint32) (int64, bool) {
 	t := &r.tasks[i]
-	if t.at == 0 || t.diff == tombstone {
+	switch {
+	case t.at == 0 || t.diff == tombstone:
 		return 0, false
+	case t.list() == inDue:
+		return r.dueTick(t), true
 	}
-	return r.now + r.dist(t) + int64(t.circle)*int64(len(r.slots)) + int64(t.diff), true
+	return r.now + r.dist(t) + r.rest(t), true
 }
 
 // Forget takes the task out of the ring and leaves no tombstone.
@@ -173,150 +180,114 @@ func (r *Ring) Rename(from, to uint32) {
 	r.tasks[from] = task{}
 	r.tasks[to] = t
 	r.setNext(t.prev, &t, to)
-	if t.next != none {
-		r.tasks[t.next].prev = to
-	}
+	r.setPrev(t.next, &t, to)
 }
 
 // Advance moves the ring on to the given tick, tick by tick, and hands every
-// task that is due on the way to visit, which returns 0 if it has done with it
-// and k > 0 to have it again k ticks later. It returns true once the tick is
-// reached, and false if it stopped because it had visited budget tasks; the
-// next call goes on from there, and Set and Remove may be used in between.
-// Ticks without tasks cost next to nothing, so a ring that was not advanced
-// for a long time catches up quickly and skips nothing.
+// task that is due on the way to visit, which returns 0 if it has done with it,
+// k > 0 to have it again k ticks later, and [Hold] to have it wait in the due
+// list until Take, Set, Remove or Forget take it out there. It returns true once
+// the tick is reached, and false if it stopped because it had visited budget
+// tasks; the next call goes on from there, and Set and Remove may be used in
+// between. Ticks without tasks cost next to nothing, so a ring that was not
+// advanced for a long time catches up quickly and skips nothing.
 //
 // visit may call Set, Remove and Forget for the task it was given, and for any
-// other; it must not call Advance, Resize or Rename.
+// other; it must not call Advance, Take, Resize or Rename.
 func (r *Ring) Advance(to int64, budget int, visit func(i uint32) (again int64)) bool {
 	for {
-		for r.scan != none {
+		for i := r.scanned(); i != none; i = r.scanned() {
 			if budget == 0 {
 				return false
 			}
 			budget--
-			r.visit(r.scan, visit)
+			r.visit(i, visit)
 		}
 		if r.now >= to {
 			return true
 		}
-		r.now = min(to, r.nextVisit())
-		p := r.slot(r.now)
-		r.scan = r.slots[p]
-		r.slots[p] = none
-		r.occupied[p/64] &^= 1 << (p % 64)
+		r.step(min(to, r.nextVisit()))
+	}
+}
+
+// step moves the cursor to a tick and takes the lists of its slots out of them
+// to be scanned, so that a task linked meanwhile, which may be for the same slot
+// a revolution later, is not visited now.
+func (r *Ring) step(now int64) {
+	r.now = now
+	r.levels[0].detach(now)
+	if now&(r.slots()-1) == 0 {
+		r.levels[1].detach(now >> r.shift)
+	}
+}
+
+// scanned returns the first of the tasks that wait for their visit at the
+// present tick, or none.
+func (r *Ring) scanned() uint32 {
+	if i := r.levels[1].scan; i != none {
+		return i
+	}
+	return r.levels[0].scan
+}
+
+// visit deals with task i, the first of a list being scanned. All its branches
+// but the last are the repairs that moveTask and Remove left undone.
+func (r *Ring) visit(i uint32, due func(uint32) int64) {
+	t := r.tasks[i]
+	r.unlink(i)
+	switch {
+	case t.diff == tombstone:
+		r.removed--
+	case t.circle > 0 || t.diff > 0:
+		r.link(i, r.now+r.rest(&t))
+	default:
+		r.live--
+		switch again := due(i); {
+		case again > 0:
+			r.Set(i, r.now+again)
+		case again == Hold:
+			r.live++
+			r.hold(i)
+		}
 	}
 }
 
 // NextVisit returns the tick at which Advance will next find a task or a
-// tombstone in a slot, which is never after the next task is due. It reports
-// false if the ring is empty.
+// tombstone in a slot, which is never after the next task in a slot is due. It
+// reports false if there are none.
 func (r *Ring) NextVisit() (int64, bool) {
-	if r.scan != none {
+	if r.scanned() != none {
 		return r.now, true
 	}
 	at := r.nextVisit()
 	return at, at != math.MaxInt64
 }
 
-// visit deals with task i, the first of the list being scanned. All its
-// branches but the last are the repairs that moveTask and Remove left undone.
-func (r *Ring) visit(i uint32, due func(uint32) int64) {
-	t := &r.tasks[i]
-	circle, diff := t.circle, t.diff
-	r.unlink(i)
-	switch {
-	case diff == tombstone:
-		r.removed--
-	case circle > 0:
-		r.linkAt(i, int64(len(r.slots)), circle-1, diff)
-	case diff > 0:
-		r.linkAt(i, int64(diff), 0, 0)
-	default:
-		r.live--
-		if again := due(i); again > 0 {
-			r.Set(i, r.now+again)
-		}
+// nextVisit returns the first tick after now at which a slot is not empty, or
+// math.MaxInt64 if all are.
+func (r *Ring) nextVisit() int64 {
+	at := r.levels[0].nextVisit(r.now)
+	if over := r.levels[1].nextVisit(r.now >> r.shift); over != math.MaxInt64 {
+		at = min(at, over<<r.shift)
 	}
+	return at
 }
 
-// link puts a task that is in no list into the slot in which it is due, wait
-// ticks from now, counting whole revolutions in circle.
-func (r *Ring) link(i uint32, wait int64) {
-	circle, ticks := r.split(wait - 1)
-	r.linkAt(i, int64(ticks)+1, circle, 0)
-}
-
-// linkAt puts a task that is in no list into the slot visited dist ticks from
-// now, 1 <= dist <= n.
-func (r *Ring) linkAt(i uint32, dist int64, circle uint32, diff uint16) {
-	at := r.now + dist
-	p := r.slot(at)
-	next := r.slots[p]
-	r.tasks[i] = task{
-		next:   next,
-		prev:   none,
-		circle: circle,
-		diff:   diff,
-		at:     linked | uint16(at&int64(2*len(r.slots)-1)),
-	}
-	if next != none {
-		r.tasks[next].prev = i
-	}
-	r.slots[p] = i
-	r.occupied[p/64] |= 1 << (p % 64)
-}
-
-func (r *Ring) unlink(i uint32) {
-	t := &r.tasks[i]
-	r.setNext(t.prev, t, t.next)
-	if t.next != none {
-		r.tasks[t.next].prev = t.prev
-	}
-	*t = task{}
-}
-
-// setNext makes next follow prev in the list of t; prev none stands for the
-// head of that list.
-func (r *Ring) setNext(prev uint32, t *task, next uint32) {
-	switch {
-	case prev != none:
-		r.tasks[prev].next = next
-	case r.dist(t) == 0:
-		r.scan = next
-	default:
-		p := r.slot(int64(t.at))
-		r.slots[p] = next
-		if next == none {
-			r.occupied[p/64] &^= 1 << (p % 64)
-		}
-	}
-}
-
-// dist returns the ticks until the list that t is in is visited, 0..n.
+// dist returns the ticks until the slot that t is in is visited.
 func (r *Ring) dist(t *task) int64 {
-	return (int64(t.at) - r.now) & int64(2*len(r.slots)-1)
+	mask := 2*r.slots() - 1
+	if t.list() == inCircle {
+		return (int64(t.at) - r.now) & mask
+	}
+	revolutions := (int64(t.at) - r.now>>r.shift) & mask
+	return revolutions<<r.shift - r.now&(r.slots()-1)
 }
 
-// slot returns the slot that is visited at a tick.
-func (r *Ring) slot(tick int64) int { return int(tick & int64(len(r.slots)-1)) }
+// rest returns the ticks that t has to wait after its next visit.
+func (r *Ring) rest(t *task) int64 { return int64(t.circle)<<r.shift + int64(t.diff) }
 
 // split divides a wait in ticks, which is not negative, into whole revolutions
 // and the rest.
 func (r *Ring) split(wait int64) (circle uint32, diff uint16) {
-	return uint32(min(wait>>r.shift, math.MaxUint32)), uint16(wait & int64(len(r.slots)-1))
-}
-
-// nextVisit returns the first tick after now whose slot is not empty, or
-// math.MaxInt64 if all are.
-func (r *Ring) nextVisit() int64 {
-	n := int64(len(r.slots))
-	for d := int64(1); d <= n; {
-		p := r.slot(r.now + d)
-		if rest := r.occupied[p/64] >> (p % 64); rest != 0 {
-			return r.now + d + int64(bits.TrailingZeros64(rest))
-		}
-		d += min(64-int64(p%64), n-int64(p)) // to the next word, or round to slot 0
-	}
-	return math.MaxInt64
+	return uint32(min(wait>>r.shift, math.MaxUint32)), uint16(wait & (r.slots() - 1))
 }

@@ -27,13 +27,33 @@ import (
 //
 // Rounding up to ticks is the caller's: see the tests of the cache.
 
-// model is the naive wheel: every task with the tick at which it is due.
+// model is the naive wheel: every task with the tick at which it is due, and
+// those that are held, oldest first.
 type model struct {
-	now int64
-	due map[uint32]int64
+	now  int64
+	due  map[uint32]int64
+	held []held
 }
 
-func (m *model) set(i uint32, due int64) { m.due[i] = max(due, m.now+1) }
+type held struct {
+	task uint32
+	due  int64
+}
+
+// take takes a task out of those that are held.
+func (m *model) take(i uint32) {
+	m.held = slices.DeleteFunc(m.held, func(h held) bool { return h.task == i })
+}
+
+func (m *model) set(i uint32, due int64) {
+	m.take(i)
+	m.due[i] = max(due, m.now+1)
+}
+
+func (m *model) remove(i uint32) {
+	m.take(i)
+	delete(m.due, i)
+}
 
 // advance returns the tasks due up to a tick, in order of their ticks.
 func (m *model) advance(to int64) [][]uint32 {
@@ -71,74 +91,119 @@ func advance(r *Ring, to int64, budget int) [][]uint32 {
 
 // check verifies what must hold of a ring between any two calls.
 func check(r *Ring) error {
-	n := int64(len(r.slots))
-	seen := map[uint32]bool{}
-	live, removed := 0, 0
-	list := func(head uint32, dist int64) error {
-		prev := uint32(none)
-		for i := head; i != none; prev, i = i, r.tasks[i].next {
-			t := &r.tasks[i]
-			switch {
-			case seen[i]:
-				return fmt.Errorf("task %d is in two lists", i)
-			case t.prev != prev:
-				return fmt.Errorf("task %d: prev is %d, want %d", i, t.prev, prev)
-			case t.at&linked == 0:
-				return fmt.Errorf("task %d is in a list and not marked so", i)
-			case r.dist(t) != dist:
-				return fmt.Errorf("task %d: distance %d in a list at distance %d", i, r.dist(t), dist)
-			case t.diff != tombstone && int64(t.diff) >= n:
-				return fmt.Errorf("task %d: diff %d of %d", i, t.diff, n)
-			}
-			seen[i] = true
-			if t.diff == tombstone {
-				removed++
-			} else {
-				live++
-			}
-		}
-		return nil
-	}
-	if err := list(r.scan, 0); err != nil {
-		return err
-	}
-	for d := int64(1); d <= n; d++ {
-		p := r.slot(r.now + d)
-		if err := list(r.slots[p], d); err != nil {
+	c := checker{r: r, seen: map[uint32]bool{}}
+	for l := range r.levels {
+		if err := c.level(l); err != nil {
 			return err
 		}
-		if got, want := r.occupied[p/64]>>(p%64)&1 == 1, r.slots[p] != none; got != want {
-			return fmt.Errorf("slot %d: occupied %v, want %v", p, got, want)
-		}
+	}
+	if err := c.list(r.due.head, inDue, 0); err != nil {
+		return err
+	}
+	if c.last != r.due.tail || c.length != r.due.len {
+		return fmt.Errorf("the due list ends with task %d after %d, tail is %d and length %d", c.last, c.length, r.due.tail, r.due.len)
 	}
 	for i := range r.tasks {
-		if !seen[uint32(i)] && r.tasks[i] != (task{}) {
+		if !c.seen[uint32(i)] && r.tasks[i] != (task{}) {
 			return fmt.Errorf("task %d is in no list and not zero: %+v", i, r.tasks[i])
 		}
 	}
-	if live != r.live || removed != r.removed {
-		return fmt.Errorf("%d live and %d removed tasks, counted %d and %d", live, removed, r.live, r.removed)
+	if c.live != r.live || c.removed != r.removed {
+		return fmt.Errorf("%d live and %d removed tasks, counted %d and %d", c.live, c.removed, r.live, r.removed)
+	}
+	return nil
+}
+
+type checker struct {
+	r             *Ring
+	seen          map[uint32]bool
+	live, removed int
+	last          uint32 // of the list checked last
+	length        int
+}
+
+// level verifies the lists of a level, and that its bitmap is true.
+func (c *checker) level(l int) error {
+	r, lv := c.r, &c.r.levels[l]
+	kind, unit := uint16(inCircle), int64(1)
+	if l == 1 {
+		kind, unit = inOverflow, r.slots()
+	}
+	if err := c.list(lv.scan, kind, 0); err != nil {
+		return err
+	}
+	if lv.heads == nil {
+		return nil
+	}
+	now := r.now / unit
+	for tick := now + 1; tick <= now+r.slots(); tick++ {
+		p := lv.slot(tick)
+		if err := c.list(lv.heads[p], kind, tick*unit-r.now); err != nil {
+			return err
+		}
+		if got, want := lv.occupied[p/64]>>(p%64)&1 == 1, lv.heads[p] != none; got != want {
+			return fmt.Errorf("level %d, slot %d: occupied %v, want %v", l, p, got, want)
+		}
+	}
+	return nil
+}
+
+// list verifies one list, whose tasks are visited dist ticks from now.
+func (c *checker) list(head uint32, kind uint16, dist int64) error {
+	c.last, c.length = none, 0
+	for i := head; i != none; i = c.r.tasks[i].next {
+		t := &c.r.tasks[i]
+		switch {
+		case c.seen[i]:
+			return fmt.Errorf("task %d is in two lists", i)
+		case t.prev != c.last:
+			return fmt.Errorf("task %d: prev is %d, want %d", i, t.prev, c.last)
+		case t.list() != kind:
+			return fmt.Errorf("task %d is in a list of kind %x, marked %x", i, kind, t.list())
+		case kind != inDue && c.r.dist(t) != dist:
+			return fmt.Errorf("task %d: distance %d in a list at distance %d", i, c.r.dist(t), dist)
+		case t.diff != tombstone && int64(t.diff) >= c.r.slots():
+			return fmt.Errorf("task %d: diff %d of %d", i, t.diff, c.r.slots())
+		case t.diff == tombstone && kind == inDue:
+			return fmt.Errorf("task %d: a tombstone in the due list", i)
+		}
+		c.seen[i] = true
+		c.last = i
+		c.length++
+		if t.diff == tombstone {
+			c.removed++
+		} else {
+			c.live++
+		}
 	}
 	return nil
 }
 
 // checkAgainst verifies invariant R for every task of the model.
 func checkAgainst(r *Ring, m *model) error {
-	if r.Len() != len(m.due) {
-		return fmt.Errorf("Len is %d, want %d", r.Len(), len(m.due))
+	if got, want := r.Len(), len(m.due)+len(m.held); got != want {
+		return fmt.Errorf("Len is %d, want %d", got, want)
+	}
+	if got, want := r.Held(), len(m.held); got != want {
+		return fmt.Errorf("Held is %d, want %d", got, want)
 	}
 	next := int64(math.MaxInt64)
 	for i := range r.tasks {
 		due, ok := r.Due(uint32(i))
 		want, wantOK := m.due[uint32(i)]
+		for _, h := range m.held {
+			if h.task == uint32(i) {
+				want, wantOK = h.due, true
+			}
+		}
 		if ok != wantOK || ok && due != want {
 			return fmt.Errorf("task %d: due %d %v, want %d %v", i, due, ok, want, wantOK)
 		}
-		if ok {
+		if ok && due > m.now {
 			next = min(next, due)
 		}
 	}
-	if at, ok := r.NextVisit(); ok != (r.Len()+r.Tombstones() > 0) || ok && at > next {
+	if at, ok := r.NextVisit(); ok != (r.Len()-r.Held()+r.Tombstones() > 0) || ok && at > next {
 		return fmt.Errorf("NextVisit is %d %v, but a task is due at %d", at, ok, next)
 	}
 	return check(r)
@@ -154,7 +219,7 @@ func ringAt(slots, tasks int, now int64) (*Ring, *model) {
 
 func TestNewRingRoundsUpAndRefuses(t *testing.T) {
 	for slots, want := range map[int]int{1: 1, 2: 2, 3: 4, 300: 512, MaxSlots: MaxSlots} {
-		if got := len(NewRing(slots).slots); got != want {
+		if got := NewRing(slots).slots(); got != int64(want) {
 			t.Errorf("NewRing(%d) has %d slots, want %d", slots, got, want)
 		}
 	}
@@ -227,7 +292,8 @@ func ringModel(t *rapid.T) {
 	n := rapid.IntRange(1, 12).Draw(t, "slots")
 	r, m := ringAt(n, tasks, rapid.Int64Range(0, 100).Draw(t, "cursor"))
 	number := rapid.Uint32Range(0, tasks-1)
-	wait := rapid.Int64Range(-2, int64(4*n))
+	wait := rapid.OneOf(rapid.Int64Range(-2, int64(4*n)), rapid.Int64Range(0, int64(3*n*n)))
+	ticks := rapid.OneOf(rapid.Int64Range(0, int64(3*n)), rapid.Int64Range(0, int64(2*n*n)))
 	t.Repeat(map[string]func(*rapid.T){
 		"set": func(t *rapid.T) {
 			i, due := number.Draw(t, "task"), m.now+wait.Draw(t, "wait")
@@ -237,29 +303,64 @@ func ringModel(t *rapid.T) {
 		"remove": func(t *rapid.T) {
 			i := number.Draw(t, "task")
 			r.Remove(i)
-			delete(m.due, i)
+			m.remove(i)
 		},
 		"forget": func(t *rapid.T) {
 			i := number.Draw(t, "task")
 			r.Forget(i)
-			delete(m.due, i)
+			m.remove(i)
 		},
 		"rename": func(t *rapid.T) {
 			from, to := number.Draw(t, "from"), number.Draw(t, "to")
-			if _, live := m.due[to]; live || from == to {
+			if _, live := r.Due(to); live || from == to {
 				return
 			}
 			r.Rename(from, to)
+			for k := range m.held {
+				if m.held[k].task == from {
+					m.held[k].task = to
+				}
+			}
 			if due, ok := m.due[from]; ok {
 				delete(m.due, from)
 				m.due[to] = due
 			}
 		},
 		"advance": func(t *rapid.T) {
-			to := m.now + rapid.Int64Range(0, int64(3*n)).Draw(t, "ticks")
+			to := m.now + ticks.Draw(t, "ticks")
 			got := advance(r, to, rapid.IntRange(1, 3).Draw(t, "budget"))
 			if want := m.advance(to); !slices.EqualFunc(got, want, slices.Equal[[]uint32]) {
 				t.Fatalf("fired %v, want %v", got, want)
+			}
+		},
+		"advance and hold": func(t *rapid.T) {
+			to := m.now + ticks.Draw(t, "ticks")
+			start, before := m.now, len(m.held)
+			for !r.Advance(to, 2, func(i uint32) int64 {
+				m.held = append(m.held, held{i, r.Now()})
+				return Hold
+			}) {
+			}
+			fired := 0
+			for k, at := range m.advance(to) {
+				for _, i := range at {
+					if h := (held{i, start + int64(k) + 1}); !slices.Contains(m.held[before:], h) {
+						t.Fatalf("task %d, due at %d, is not held: %v", h.task, h.due, m.held)
+					}
+					fired++
+				}
+			}
+			if got := len(m.held) - before; got != fired {
+				t.Fatalf("%d tasks are held, want %d: %v", got, fired, m.held[before:])
+			}
+		},
+		"take": func(t *rapid.T) {
+			i, due, ok := r.Take()
+			if ok != (len(m.held) > 0) || ok && (held{i, due} != m.held[0]) {
+				t.Fatalf("Take returned %d, %d, %v, held are %v", i, due, ok, m.held)
+			}
+			if ok {
+				m.held = m.held[1:]
 			}
 		},
 		"advance in parts": func(t *rapid.T) { advanceInParts(t, r, m, number, wait) },
@@ -298,8 +399,10 @@ func advanceInParts(t *rapid.T, r *Ring, m *model, number *rapid.Generator[uint3
 			due := tick + wait.Draw(t, "wait")
 			r.Set(i, due)
 			pending[i] = max(due, tick+1)
+			m.take(i)
 		case 1:
 			r.Remove(i)
+			m.take(i)
 			delete(pending, i)
 		}
 	}
@@ -382,14 +485,48 @@ func TestRingTombstonesAreResumed(t *testing.T) {
 	}
 }
 
-// TestRingTombstonesGoInARevolution: also that of a task set for far away.
-func TestRingTombstonesGoInARevolution(t *testing.T) {
-	r, _ := ringAt(8, 1, 5)
-	r.Set(0, 1000)
-	r.Remove(0)
-	r.Advance(5+8, math.MaxInt, nil)
-	if r.Tombstones() != 0 {
-		t.Error("a tombstone is left after a revolution")
+// TestRingTombstonesGo: within a revolution of their level, also that of a task
+// set for far away.
+func TestRingTombstonesGo(t *testing.T) {
+	for due, revolution := range map[int64]int64{5 + 8: 8, 1000: 8 * 8} {
+		r, _ := ringAt(8, 1, 5)
+		r.Set(0, due)
+		r.Remove(0)
+		r.Advance(5+revolution, math.MaxInt, nil)
+		if r.Tombstones() != 0 {
+			t.Errorf("due at %d: a tombstone is left after a revolution", due)
+		}
+	}
+}
+
+// visitsTo advances the ring and counts the visits.
+func visitsTo(r *Ring, to int64, visit func(uint32) int64) (visits int64) {
+	for !r.Advance(to, 0, nil) {
+		visits++
+		r.Advance(r.Now(), 1, visit)
+	}
+	return visits
+}
+
+// TestRingVisits counts the visits of a task with a long delay: two as far as
+// the overflow level reaches, and one more for each of its revolutions.
+func TestRingVisits(t *testing.T) {
+	for _, c := range []struct{ slots, delay, most int64 }{
+		{512, 500, 1},
+		{512, 36_000, 2},
+		{512, 864_000, 5},
+		{256, 86_400, 3},
+		{256, 604_800, 11},
+		{1, 5, 5},
+	} {
+		for cursor := range int64(50) {
+			r, _ := ringAt(int(c.slots), 1, cursor*37)
+			r.Set(0, r.Now()+c.delay)
+			visits := visitsTo(r, r.Now()+c.delay, func(uint32) int64 { return 0 })
+			if visits > c.most || r.Len() != 0 {
+				t.Errorf("%d slots, delay %d: %d visits, want at most %d", c.slots, c.delay, visits, c.most)
+			}
+		}
 	}
 }
 
@@ -412,23 +549,26 @@ func TestRingMoveStaysInItsPlace(t *testing.T) {
 	}
 }
 
-// TestRingRefreshIsLazy counts visits: a keep-alive of 30 ticks refreshed at
-// every tick is visited once per timeout, not once per refresh.
+// TestRingRefreshIsLazy counts visits of a keep-alive that is refreshed at every
+// beat: it is visited once per timeout, not once per refresh, also if it is in
+// the overflow level.
 func TestRingRefreshIsLazy(t *testing.T) {
-	r, _ := ringAt(60, 1, 0)
-	visits := 0
-	r.Set(0, 30)
-	for tick := int64(1); tick <= 600; tick++ {
-		for !r.Advance(tick, 0, func(uint32) int64 { t.Fatal("fired"); return 0 }) {
-			visits++
-			if r.Advance(tick, 1, nil) {
-				break
+	for _, c := range []struct{ slots, timeout, beat, ticks, most int64 }{
+		{60, 30, 1, 600, 20},
+		{60, 3600, 60, 40_000, 24},
+	} {
+		r, _ := ringAt(int(c.slots), 1, 0)
+		visits := int64(0)
+		r.Set(0, c.timeout)
+		for tick := int64(1); tick <= c.ticks; tick++ {
+			visits += visitsTo(r, tick, func(uint32) int64 { t.Fatal("fired"); return 0 })
+			if tick%c.beat == 0 {
+				r.Set(0, tick+c.timeout)
 			}
 		}
-		r.Set(0, tick+30)
-	}
-	if visits > 21 {
-		t.Errorf("%d visits in 600 ticks, want 20", visits)
+		if visits > c.most {
+			t.Errorf("%d slots, timeout %d, beat %d: %d visits in %d ticks, want %d", c.slots, c.timeout, c.beat, visits, c.ticks, c.most)
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unsafe"
+
+	"github.com/pinwheel-cache/pinwheel/internal/affinity"
 )
 
 const (
@@ -158,10 +159,8 @@ func (l *Lock) withdraw() {
 	}
 }
 
-// stripe picks a stripe by the address of the goroutine's stack: the same for
-// one goroutine from call to call, and spread over the stripes for many.
+// stripe picks a stripe: the same for one goroutine from call to call, and spread
+// over the stripes for many.
 func (l *Lock) stripe() *stripe {
-	var here byte
-	h := uint64(uintptr(unsafe.Pointer(&here))>>11) * 0x9E3779B97F4A7C15
-	return &l.stripes[h>>l.shift]
+	return &l.stripes[affinity.Hint()>>l.shift]
 }

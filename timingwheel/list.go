@@ -1,0 +1,187 @@
+package timingwheel
+
+import (
+	"math"
+	"math/bits"
+)
+
+const (
+	none = math.MaxUint32 // the end of a list
+
+	// The upper two bits of task.at say which kind of list the task is in; 0 is
+	// no list. The others are, for a slot, the tick of its next visit, counted
+	// in slots of its level and modulo 2n. Modulo n that is the slot; the bit
+	// above tells a task that waits for its visit at the present tick from one
+	// linked into the same slot for a revolution later.
+	inCircle   = 1 << 14
+	inOverflow = 2 << 14
+	inDue      = 3 << 14
+	lists      = 3 << 14
+)
+
+func (t *task) list() uint16 { return t.at & lists }
+
+// A level is a circle of slots, each with a list of tasks.
+type level struct {
+	heads    []uint32 // the first task of each slot, or none; nil before first use
+	occupied []uint64 // a bit per slot: its list is not empty
+	scan     uint32   // what has still to be visited at the present tick
+}
+
+func (l *level) init(slots int64) {
+	l.heads = make([]uint32, slots)
+	l.occupied = make([]uint64, (slots+63)/64)
+	for p := range l.heads {
+		l.heads[p] = none
+	}
+}
+
+// slot returns the slot that is visited at a tick of the level.
+func (l *level) slot(tick int64) int { return int(tick & int64(len(l.heads)-1)) }
+
+// setHead makes task i, or none, the first of a slot.
+func (l *level) setHead(p int, i uint32) {
+	l.heads[p] = i
+	if i == none {
+		l.occupied[p/64] &^= 1 << (p % 64)
+	} else {
+		l.occupied[p/64] |= 1 << (p % 64)
+	}
+}
+
+// detach moves the list of the slot of a tick to scan.
+func (l *level) detach(tick int64) {
+	if l.heads == nil {
+		return
+	}
+	p := l.slot(tick)
+	l.scan = l.heads[p]
+	l.setHead(p, none)
+}
+
+// nextVisit returns the first tick of the level after now whose slot is not
+// empty, or math.MaxInt64 if all are.
+func (l *level) nextVisit(now int64) int64 {
+	n := int64(len(l.heads))
+	for d := int64(1); d <= n; {
+		p := l.slot(now + d)
+		if rest := l.occupied[p/64] >> (p % 64); rest != 0 {
+			return now + d + int64(bits.TrailingZeros64(rest))
+		}
+		d += min(64-int64(p%64), n-int64(p)) // to the next word, or round to slot 0
+	}
+	return math.MaxInt64
+}
+
+// link puts a task that is in no list into the slot of the tick at which it is
+// due, if that is within a revolution. Otherwise it goes to the overflow level:
+// to the revolution in which it is due, or the last there is, with what then
+// remains in circle and diff.
+func (r *Ring) link(i uint32, due int64) {
+	if due-r.now <= r.slots() {
+		r.linkAt(i, 0, due, 0, 0)
+		return
+	}
+	if r.levels[1].heads == nil {
+		r.levels[1].init(r.slots())
+	}
+	at := min(due>>r.shift, r.now>>r.shift+r.slots())
+	circle, diff := r.split(due - at<<r.shift)
+	r.linkAt(i, 1, at, circle, diff)
+}
+
+// linkAt puts a task that is in no list into the slot of a tick of a level.
+func (r *Ring) linkAt(i uint32, l int, at int64, circle uint32, diff uint16) {
+	lv := &r.levels[l]
+	p := lv.slot(at)
+	next := lv.heads[p]
+	r.tasks[i] = task{
+		next:   next,
+		prev:   none,
+		circle: circle,
+		diff:   diff,
+		at:     uint16(l+1)*inCircle | uint16(at&(2*r.slots()-1)),
+	}
+	if next != none {
+		r.tasks[next].prev = i
+	}
+	lv.setHead(p, i)
+}
+
+// unlink takes task i out of the list that it is in.
+func (r *Ring) unlink(i uint32) {
+	t := r.tasks[i]
+	r.setNext(t.prev, &t, t.next)
+	r.setPrev(t.next, &t, t.prev)
+	r.tasks[i] = task{}
+	if t.list() == inDue {
+		r.due.len--
+	}
+}
+
+// setNext makes next follow prev in the list of t; prev none stands for the
+// head of that list.
+func (r *Ring) setNext(prev uint32, t *task, next uint32) {
+	if prev != none {
+		r.tasks[prev].next = next
+		return
+	}
+	if t.list() == inDue {
+		r.due.head = next
+		return
+	}
+	l := &r.levels[t.list()/inCircle-1]
+	if r.dist(t) == 0 {
+		l.scan = next
+		return
+	}
+	l.setHead(l.slot(int64(t.at)), next)
+}
+
+// setPrev makes prev precede next in the list of t; next none stands for the
+// end of that list, which only the due list keeps.
+func (r *Ring) setPrev(next uint32, t *task, prev uint32) {
+	if next != none {
+		r.tasks[next].prev = prev
+		return
+	}
+	if t.list() == inDue {
+		r.due.tail = prev
+	}
+}
+
+// The due list holds the tasks that are due and that nobody has taken yet, the
+// oldest first. As a list in the ring, it needs no memory of its own, and a task
+// that is removed or moved leaves it at once.
+type dueList struct {
+	head, tail uint32
+	len        int
+}
+
+// hold appends a task that is in no list to the due list.
+func (r *Ring) hold(i uint32) {
+	r.tasks[i] = task{next: none, prev: r.due.tail, circle: uint32(r.now), at: inDue}
+	if r.due.tail == none {
+		r.due.head = i
+	} else {
+		r.tasks[r.due.tail].next = i
+	}
+	r.due.tail = i
+	r.due.len++
+}
+
+// dueTick returns the tick at which a task in the due list was due, at most 2³²
+// ticks ago.
+func (r *Ring) dueTick(t *task) int64 { return r.now - int64(uint32(r.now)-t.circle) }
+
+// Take takes the task that has been in the due list for longest out of the ring
+// and returns the tick at which it was due. It reports false if there is none.
+func (r *Ring) Take() (i uint32, due int64, ok bool) {
+	i = r.due.head
+	if i == none {
+		return 0, 0, false
+	}
+	due = r.dueTick(&r.tasks[i])
+	r.Forget(i)
+	return i, due, true
+}
