@@ -79,3 +79,56 @@ func BenchmarkInCallback(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPoolList works through a list of trivial callbacks: with a Wake for
+// each, as it is added, and with one for all.
+func BenchmarkPoolList(b *testing.B) {
+	const items = 10_000
+	for _, workers := range []int{1, 2, 64} {
+		for name, put := range map[string]func(*list, func()){"each": (*list).add, "one": (*list).put} {
+			b.Run(fmt.Sprintf("workers=%d/wake=%s", workers, name), func(b *testing.B) {
+				l := newList(workers, nil)
+				f := func() {}
+				b.ReportAllocs()
+				for b.Loop() {
+					for range items {
+						put(l, f)
+					}
+					l.Wake()
+					_ = l.Drain(context.Background())
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/items, "ns/item")
+			})
+		}
+	}
+}
+
+// BenchmarkWake is what a tick pays while all workers run, and without work.
+func BenchmarkWake(b *testing.B) {
+	for _, busy := range []bool{true, false} {
+		b.Run(fmt.Sprintf("busy=%v", busy), func(b *testing.B) {
+			l := newList(1, nil)
+			g := newGate()
+			if busy {
+				l.add(g.call)
+				<-g.entered
+			}
+			for b.Loop() {
+				l.Wake()
+			}
+			g.open()
+			_ = l.Drain(context.Background())
+		})
+	}
+}
+
+// BenchmarkDo has guests that find work.
+func BenchmarkDo(b *testing.B) {
+	p := NewPool(1, func() bool { return true }, func() bool { return false }, nil)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			p.Do()
+		}
+	})
+}

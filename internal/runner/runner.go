@@ -1,19 +1,19 @@
-// Package runner implements a runner for callbacks: it calls one function for
-// each item that is pushed to it, on goroutines of its own and a limited
-// number at a time.
+// Package runner calls callbacks, on goroutines of its own and a limited number
+// at a time. A [Runner] has a queue, and calls one function for each item that
+// is pushed to it. A [Pool] has none: its workers fetch what its owner keeps.
 //
-// Items carry an order key. Those with the same key are called one after
-// another, in the order in which they were pushed; those with different keys
-// may be called at the same time. A callback that blocks holds up the items of
-// its own key and nobody else's, as long as a worker is free. A callback that
-// panics or calls [runtime.Goexit] holds up nothing.
+// The items of a runner carry an order key. Those with the same key are called
+// one after another, in the order in which they were pushed; those with
+// different keys may be called at the same time. A callback that blocks holds up
+// the items of its own key and nobody else's, as long as a worker is free. A
+// callback that panics or calls [runtime.Goexit] holds up nothing.
 //
 // Push never blocks. Back-pressure is a call of its own, [Runner.Wait], so
 // that a producer can push under its lock, where the order is decided, and wait
 // after it has released it.
 //
-// A runner without work has no goroutine. There is nothing to close: a runner
-// that nobody holds is collected once its work is done.
+// A runner or a pool without work has no goroutine. There is nothing to close:
+// one that nobody holds is collected once its work is done.
 package runner
 
 import (
@@ -64,10 +64,10 @@ import (
 // pushed would hang, and a push at the moment in which Drain has all the
 // weight would be left behind. Besides, a second lock would buy nothing.
 
-// ErrCallback is returned by [Runner.Drain] to a callback.
+// ErrCallback is returned by [Runner.Drain] and [Pool.Drain] to a callback.
 var ErrCallback = errors.New("runner: a callback cannot wait for callbacks to end")
 
-// ErrGoexit is what a runner reports for a callback that called
+// ErrGoexit is what a runner or a pool reports for a callback that called
 // [runtime.Goexit].
 var ErrGoexit = errors.New("runner: callback called runtime.Goexit")
 
@@ -79,13 +79,12 @@ var ErrGoexit = errors.New("runner: callback called runtime.Goexit")
 // before the return of the [Runner.Drain] that waited for them.
 type Runner[T any] struct {
 	call    func(T)
-	report  func(recovered any, stack []byte) // may be nil
-	limit   int                               // most workers
+	limit   int // most workers
 	backlog int64
 	start   func() // body of a worker's goroutine; kept so that starting one does not allocate
+	guard   guard  // around call
 
 	queued atomic.Int64 // items in fifo and on chains; written with mu held
-	panics atomic.Uint64
 
 	mu      sync.Mutex
 	fifo    queue[entry[T]]
@@ -126,12 +125,12 @@ func New[T any](workers, backlog int, call func(T), report func(recovered any, s
 	}
 	r := &Runner[T]{
 		call:    call,
-		report:  report,
 		limit:   workers,
 		backlog: int64(backlog),
+		guard:   guard{report: report},
 		running: make(map[uint64]*queue[T]),
 	}
-	r.start = func() { work(r) }
+	r.start = func() { work(r.run) }
 	return r
 }
 
@@ -166,8 +165,8 @@ func (r *Runner[T]) Push(order uint64, item T) {
 // by what each producer pushes between two calls of Wait.
 //
 // A callback never waits, neither for its own runner nor for another: it would
-// wait for itself, or two runners for each other. To a goroutine that is a
-// worker of any runner Wait returns nil at once. A goroutine that a callback
+// wait for itself, or two runners for each other. To a goroutine that is in a
+// callback of any runner or pool Wait returns nil at once. A goroutine that a callback
 // starts, and an iterator that it runs by [iter.Pull], is not recognised; a
 // callback must not wait for one that calls Wait.
 func (r *Runner[T]) Wait(ctx context.Context) error {
@@ -206,26 +205,32 @@ func (r *Runner[T]) waitForRoom(ctx context.Context) error {
 // [ErrCallback] at once. This holds for callbacks of other runners too, unless
 // r is idle.
 func (r *Runner[T]) Drain(ctx context.Context) error {
-	r.mu.Lock()
-	idle := r.workers == 0
-	r.mu.Unlock()
-	if idle {
+	return drain(ctx, &r.mu, func() bool { return r.workers == 0 }, &r.idle)
+}
+
+// drain waits until isIdle. Both isIdle and *idle are guarded by mu; a worker
+// that finds *idle set when it makes isIdle true closes it.
+func drain(ctx context.Context, mu *sync.Mutex, isIdle func() bool, idle *chan struct{}) error {
+	mu.Lock()
+	done := isIdle()
+	mu.Unlock()
+	if done {
 		return nil
 	}
 	if InCallback() {
 		return ErrCallback
 	}
 
-	r.mu.Lock()
-	if r.workers == 0 {
-		r.mu.Unlock()
+	mu.Lock()
+	if isIdle() {
+		mu.Unlock()
 		return nil
 	}
-	if r.idle == nil {
-		r.idle = make(chan struct{})
+	if *idle == nil {
+		*idle = make(chan struct{})
 	}
-	drained := r.idle
-	r.mu.Unlock()
+	drained := *idle
+	mu.Unlock()
 	return wait(ctx, drained)
 }
 
@@ -243,4 +248,4 @@ func (r *Runner[T]) Queued() int { return int(r.queued.Load()) }
 
 // Panics returns the number of callbacks that panicked or called
 // [runtime.Goexit].
-func (r *Runner[T]) Panics() uint64 { return r.panics.Load() }
+func (r *Runner[T]) Panics() uint64 { return r.guard.failed.Load() }

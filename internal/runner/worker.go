@@ -1,7 +1,5 @@
 package runner
 
-import "runtime/debug"
-
 // sweep is the most items that are deferred in one critical section. A pusher
 // waits for the section, so a million items of one key must not be deferred in
 // a single one; at about 25 ns each this is some 6 µs.
@@ -15,17 +13,9 @@ func (r *Runner[T]) run() {
 	}
 }
 
-// An heir goes on in a new goroutine where a worker was ended by Goexit.
-type heir[T any] struct {
-	r *Runner[T]
-	e entry[T]
-}
-
-func (h *heir[T]) run() { h.r.serve(h.e) }
-
 // serve calls e, whose key is marked as running, and then all that it can get.
 // When it returns, or its goroutine is ended by Goexit, the worker has left or
-// handed over to an heir.
+// handed over to an heir, which goes on in a new goroutine.
 func (r *Runner[T]) serve(e entry[T]) {
 	left := false
 	defer func() {
@@ -33,7 +23,7 @@ func (r *Runner[T]) serve(e entry[T]) {
 			return
 		}
 		if e, ok := r.next(e.order); ok {
-			go work(&heir[T]{r, e})
+			go work(func() { r.serve(e) })
 		}
 	}()
 	for ok := true; ok; {
@@ -123,31 +113,11 @@ func (r *Runner[T]) newChain() *queue[T] {
 	return chain
 }
 
-// invoke calls the callback and returns also if it panics. A Goexit cannot be
-// stopped: it is counted, and goes on to the deferred function of serve.
+// invoke calls the callback and returns also if it panics. A Goexit goes on to
+// the deferred function of serve.
 func (r *Runner[T]) invoke(item T) {
 	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		cause := recover()
-		if cause == nil {
-			cause = ErrGoexit
-		}
-		r.failed(cause)
-	}()
+	defer r.guard.end(&returned)
 	r.call(item)
 	returned = true
-}
-
-// failed counts and reports a callback that did not return. It must be called
-// while the stack of the callback is still there.
-func (r *Runner[T]) failed(cause any) {
-	r.panics.Add(1)
-	if r.report == nil {
-		return
-	}
-	defer func() { _ = recover() }()
-	r.report(cause, debug.Stack())
 }

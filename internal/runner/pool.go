@@ -1,0 +1,228 @@
+package runner
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// The design.
+//
+//	owner                           worker
+//
+//	makes ready() true              next() finds nothing
+//	Wake: looks at workers          workers--
+//	                                looks at ready()
+//
+// A pool has no queue. Its owner keeps the work, and a worker calls next until
+// there is none. What can go wrong is a wake-up that is lost: Wake starts nobody,
+// because all workers are there, and the worker on which it relied leaves with
+// the work unclaimed. It cannot, because each of the two writes before it looks,
+// and atomics are in one order: either Wake sees that the worker has left, and
+// starts one, or the worker sees that there is work, and stays. Hence
+//
+//	invariant: once Wake has returned, work that nobody has claimed has a
+//	worker that will call next before it leaves; and a worker that is in a
+//	callback calls next after it
+//
+// A worker that stays takes itself back under the lock under which it was
+// counted out. So the limit holds, and a Drain never sees the moment between.
+//
+// Guests, that is goroutines in Run and Do, have no part in this. They are
+// counted apart, may leave at any time, and nobody relies on them.
+
+// A Pool runs callbacks that its owner keeps, in whatever order and under
+// whatever lock the owner likes: the pool only provides the goroutines that
+// fetch them. It is made by [NewPool] and safe for concurrent use.
+//
+// What happened before a [Pool.Wake] does not in general happen before the next
+// that finds the work: the owner's own lock sees to this. The end of a callback
+// happens before the return of the [Pool.Drain] that waited for it.
+type Pool struct {
+	next  func() bool
+	ready func() bool
+	limit int64  // most workers
+	start func() // body of a worker's goroutine; kept so that starting one does not allocate
+	guard guard  // around next, and around what Run is given
+
+	// workers is the number of goroutines that work, or are started and will. It
+	// is written with mu held, and read by Wake without.
+	workers atomic.Int64
+
+	mu     sync.Mutex
+	guests int           // goroutines in Run or Do
+	idle   chan struct{} // closed and forgotten when the last worker or guest leaves; nil: nobody waits
+}
+
+// NewPool returns a pool of at most workers workers, which call next again and
+// again as long as it finds work.
+//
+// next claims the oldest piece of work, calls its callback and reports true, or
+// reports false if there is none. It is called without locks, by all workers and
+// guests at once. When more work is left after its claim, it calls [Pool.Wake]
+// before the callback: the pool cannot see the moment between the two, and the
+// callback may block. The claim itself must not fail.
+//
+// ready reports whether next would find something. It is called at every Wake
+// that finds a worker missing, possibly with locks of the pool and of Wake's
+// caller held, so it must be cheap and lock nothing: it loads atomics. It must
+// report true from before the Wake until the work has been claimed. It may
+// report true a moment longer, say until the one who claimed has counted down;
+// during that moment workers that find nothing ask again and again. Work which
+// cannot be claimed yet is therefore not ready.
+//
+// A panic in next or in Run is recovered and handed to report with the stack on
+// which it happened, and so is [ErrGoexit] when a callback ends its goroutine.
+// For next this counts as having found work. What [New] says about report holds
+// here too.
+//
+// NewPool panics if workers is not positive, or next or ready is nil.
+func NewPool(workers int, next, ready func() bool, report func(recovered any, stack []byte)) *Pool {
+	switch {
+	case workers <= 0:
+		panic("runner: the number of workers must be positive")
+	case next == nil || ready == nil:
+		panic("runner: nothing to call")
+	}
+	p := &Pool{
+		next:  next,
+		ready: ready,
+		limit: int64(workers),
+		guard: guard{report: report},
+	}
+	p.start = func() { work(p.run) }
+	return p
+}
+
+// Wake says that there may be work, and starts a worker if there is and fewer
+// than the limit run. Work that was ready before is run as soon as a worker is
+// free.
+//
+// Wake starts at most one worker, however much work there is: that one claims a
+// piece and wakes the next. It never blocks and calls nothing but ready, so it
+// may be called with locks held, also those that next takes. While all workers
+// run it takes no lock and costs an atomic load.
+func (p *Pool) Wake() {
+	if p.workers.Load() < p.limit && p.ready() && p.enter() {
+		go p.start()
+	}
+}
+
+// enter counts one more worker, and reports false if the limit is reached.
+func (p *Pool) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.workers.Load() == p.limit {
+		return false
+	}
+	p.workers.Add(1)
+	return true
+}
+
+// run is the life of a worker, which has been counted. When it returns, or its
+// goroutine is ended by Goexit, the worker has left or handed over to an heir,
+// which goes on in a new goroutine.
+func (p *Pool) run() {
+	left := false
+	defer func() {
+		if !left {
+			go p.start()
+		}
+	}()
+	for p.step() || !p.leave() {
+	}
+	left = true
+}
+
+// step calls next, and reports whether it found work.
+func (p *Pool) step() (found bool) {
+	found = true // also if the callback panics
+	returned := false
+	defer p.guard.end(&returned)
+	found = p.next()
+	returned = true
+	return found
+}
+
+// leave counts out a worker that found nothing, and reports whether it has left:
+// it stays if there is work again.
+//
+// ready must be asked after the count, as Wake counts after ready was made true,
+// and in the same critical section.
+func (p *Pool) leave() bool {
+	p.mu.Lock()
+	p.workers.Add(-1)
+	if p.ready() {
+		p.workers.Add(1)
+		p.mu.Unlock()
+		runtime.Gosched() // whoever has claimed it may not have said so yet
+		return false
+	}
+	p.left()
+	p.mu.Unlock()
+	return true
+}
+
+// left tells those that wait if the last worker or guest has been counted out.
+// It must be called with mu held, in the same critical section.
+func (p *Pool) left() {
+	if p.isIdle() && p.idle != nil {
+		close(p.idle)
+		p.idle = nil
+	}
+}
+
+// isIdle must be called with mu held.
+func (p *Pool) isIdle() bool { return p.guests == 0 && p.workers.Load() == 0 }
+
+// Run calls f on the calling goroutine as a callback of the pool: a panic is
+// recovered, counted and reported; a Goexit is counted and reported, and ends
+// the goroutine; Drain waits for it, and [InCallback] is true in it. It does not
+// count towards the limit.
+func (p *Pool) Run(f func()) {
+	p.mu.Lock()
+	p.guests++
+	p.mu.Unlock()
+	defer func() { // also after a Goexit
+		p.mu.Lock()
+		p.guests--
+		p.left()
+		p.mu.Unlock()
+	}()
+	work(func() {
+		returned := false
+		defer p.guard.end(&returned)
+		f()
+		returned = true
+	})
+}
+
+// Do calls next once, as [Pool.Run] would, and reports whether it found work. It
+// is for goroutines of the user's, to which the owner hands callbacks.
+func (p *Pool) Do() (found bool) {
+	found = true // also if the callback panics
+	p.Run(func() { found = p.next() })
+	return found
+}
+
+// Drain waits until the pool is idle: no worker is left, and no call of Run or
+// Do. All work for which Wake was called has been run then. It returns the cause
+// of ctx if ctx ends before; the callbacks go on all the same.
+//
+// Drain refuses nothing and stops nobody, and to a callback it returns
+// [ErrCallback], as [Runner.Drain] does.
+func (p *Pool) Drain(ctx context.Context) error {
+	return drain(ctx, &p.mu, p.isIdle, &p.idle)
+}
+
+// Running returns the number of workers and of calls of Run and Do.
+func (p *Pool) Running() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int(p.workers.Load()) + p.guests
+}
+
+// Panics returns the number of callbacks that panicked or called
+// [runtime.Goexit].
+func (p *Pool) Panics() uint64 { return p.guard.failed.Load() }
