@@ -2,13 +2,13 @@ package cache
 
 import (
 	"context"
-	"hash/maphash"
 	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -51,9 +51,8 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	seed := maphash.MakeSeed()
 	c := &Cache[K, V]{
-		hash:        func(key K) uint64 { return maphash.Comparable(seed, key) },
+		hash:        hash.New[K]().Hash,
 		idle:        o.Idle,
 		expireAfter: o.Expire,
 		tick:        tickFor(o.Expire, o.Idle),

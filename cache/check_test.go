@@ -67,41 +67,18 @@ func (s *shard[K, V]) checkSlots() error {
 	return nil
 }
 
-// checkIndex: it has exactly the live slots, each where a search for its hash
-// comes by, and the counts of keys that passed over the groups are right.
+// checkIndex: it has exactly the live slots.
 func (s *shard[K, V]) checkIndex() error {
-	spills := make([]uint64, len(s.index.groups))
-	seen := map[uint32]bool{}
-	for g := range s.index.groups {
-		grp := &s.index.groups[g]
-		for c := range cells {
-			t := grp.tags[c/8] >> (c % 8 * 8) & 0xff
-			if t == 0 {
-				continue
-			}
-			i := grp.slots[c]
-			if int(i) >= len(s.entries) || !s.entries[i].live() || seen[i] {
-				return fmt.Errorf("the index has slot %d, which is not live or twice there", i)
-			}
-			seen[i] = true
-			h := s.cache.hash(s.entries[i].key)
-			if t != tag(h) {
-				return fmt.Errorf("slot %d has tag %d, want %d", i, t, tag(h))
-			}
-			for p := s.index.home(h); p != g; p = s.index.next(p) {
-				spills[p]++
-			}
+	hashes := map[uint32]uint64{}
+	for i := range s.entries {
+		if e := &s.entries[i]; e.live() {
+			hashes[uint32(i)] = s.cache.hash(e.key)
 		}
 	}
-	if len(seen) != s.len {
-		return fmt.Errorf("the index has %d entries of %d", len(seen), s.len)
+	if len(hashes) != s.len {
+		return fmt.Errorf("%d entries are live, want %d", len(hashes), s.len)
 	}
-	for g, want := range spills {
-		if got := s.index.groups[g].tags[1] / spill; got != want {
-			return fmt.Errorf("group %d was passed over %d times, counted %d", g, want, got)
-		}
-	}
-	return nil
+	return s.index.Check(hashes)
 }
 
 // checkOrder: it has exactly the live slots, if the entries are limited.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/pinwheel-cache/pinwheel/internal/index"
 	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
@@ -115,10 +116,10 @@ func (s *shard[K, V]) rename(from, to uint32) {
 
 // rebuildIndex makes a new index with room for n entries.
 func (s *shard[K, V]) rebuildIndex(n int) {
-	s.index.groups = make([]group, groupsFor(n))
+	s.index = index.New(n)
 	for i := range s.entries {
 		if e := &s.entries[i]; e.live() {
-			s.index.insert(s.cache.hash(e.key), uint32(i))
+			s.index.Insert(s.cache.hash(e.key), uint32(i))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
+	"github.com/pinwheel-cache/pinwheel/internal/index"
 	"github.com/pinwheel-cache/pinwheel/lru"
 	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
@@ -28,7 +29,7 @@ import (
 type shard[K comparable, V any] struct {
 	// What changes seldom comes first, and what every write changes last, with
 	// lock between: a write takes two cache lines of this from another processor.
-	index   index
+	index   index.Index
 	entries []entry[K, V]
 	order   *lru.Order        // nil while there is no limit of any kind
 	ring    *timingwheel.Ring // nil before the first TTL
@@ -74,26 +75,7 @@ func (e *entry[K, V]) live() bool { return e.deadline.Load() >= 0 }
 
 // find returns the slot of a key.
 func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
-	t := tag(h)
-	g := s.index.home(h)
-	for range s.index.groups { // at most, as every one of them may have spilled
-		grp := &s.index.groups[g]
-		for m := match(grp.tags[0], t); m != 0; m &= m - 1 {
-			if i := grp.slots[cell(m)]; s.entries[i].key == key {
-				return i, true
-			}
-		}
-		for m := match(grp.tags[1], t) & others; m != 0; m &= m - 1 {
-			if i := grp.slots[8+cell(m)]; s.entries[i].key == key {
-				return i, true
-			}
-		}
-		if !grp.spilled() {
-			break
-		}
-		g = s.index.next(g)
-	}
-	return 0, false
+	return s.index.Find(h, func(i uint32) bool { return s.entries[i].key == key })
 }
 
 // findLive is find for entries that have not expired.
@@ -159,7 +141,7 @@ func (s *shard[K, V]) insert(h uint64, key K, value V) uint32 {
 	s.free = uint32(-1 - e.deadline.Load())
 	e.deadline.Store(never)
 	e.key, e.value = key, value
-	s.index.insert(h, i)
+	s.index.Insert(h, i)
 	if s.order != nil {
 		s.order.Insert(i)
 	}
@@ -230,7 +212,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	}
 	s.leave(h, &e.key, &e.value, cause)
 	weight = uint64(s.weight(i))
-	s.index.remove(h, i)
+	s.index.Remove(h, i)
 	if s.order != nil {
 		s.order.Remove(i)
 	}

@@ -1,0 +1,135 @@
+// Package index finds the entries of an array by the hashes of their keys.
+package index
+
+import "math/bits"
+
+const (
+	cells  = 12                 // in a group
+	low    = 0x0101010101010101 // the lowest bit of every byte
+	lanes  = 0x7f7f7f7f7f7f7f7f // all bits of every byte but the highest
+	others = 1<<32 - 1          // the tags in group.tags[1]
+	spill  = 1 << 32            // one in the count above them
+
+	// There are so many groups that no more than maxLoad in maxLoadOf cells are
+	// in use. At four fifths about one group in eight is full and spills.
+	maxLoad, maxLoadOf = 4, 5
+)
+
+// An Index finds slot numbers by hash. It is an open-addressing table of groups
+// of twelve cells, a group to a cache line. A cell is one byte of the hash, the
+// tag, and the slot number; the key itself is only in the entry, where the
+// caller compares it. The zero Index is empty and has no room.
+//
+// A key lives in its home group or, if that is full, in the first one after it
+// that has room. Every group counts the keys that passed over it and live
+// farther on: a lookup goes on to the next group only while that count is not
+// zero, and a deletion counts down again, so there are no tombstones and never a
+// rehash to get rid of them.
+//
+// The index takes bits 0 to 7 and 32 to 63 of a hash. Those between are free for
+// a choice among several indexes.
+type Index struct {
+	groups []group
+}
+
+type group struct {
+	// tags[0] holds the tags of cells 0..7. The low half of tags[1] holds those
+	// of cells 8..11, the high half the count of keys that passed over. Tag 0
+	// is an empty cell.
+	tags  [2]uint64
+	slots [cells]uint32
+}
+
+// New returns an empty index with room for n slots. To give one more room, or
+// less, make a new one and insert all slots again.
+func New(n int) Index {
+	return Index{make([]group, (n*maxLoadOf+maxLoad*cells-1)/(maxLoad*cells))}
+}
+
+// Find returns the slot under hash h for which is returns true. It calls is for
+// every slot with that hash until then, and for a few with another one.
+//
+// That it calls a function cannot be seen in the time of a Get of the cache: the
+// same loop written out there was no faster. A sequence to range over was slower
+// by far, as in a generic function the compiler did not inline it.
+func (x *Index) Find(h uint64, is func(i uint32) bool) (i uint32, ok bool) {
+	t := tag(h)
+	g := x.home(h)
+	for range x.groups { // at most, as every one of them may have spilled
+		grp := &x.groups[g]
+		for m := grp.match(t); m != 0; m &= m - 1 {
+			if i := grp.slots[cell(m)]; is(i) {
+				return i, true
+			}
+		}
+		if !grp.spilled() {
+			break
+		}
+		g = x.next(g)
+	}
+	return 0, false
+}
+
+// Insert adds slot i under hash h. There must be room.
+func (x *Index) Insert(h uint64, i uint32) {
+	for g := x.home(h); ; g = x.next(g) {
+		grp := &x.groups[g]
+		if m := grp.match(0); m != 0 {
+			c := cell(m)
+			grp.tags[c/8] |= tag(h) << (c % 8 * 8)
+			grp.slots[c] = i
+			return
+		}
+		grp.tags[1] += spill
+	}
+}
+
+// Remove takes slot i, which must be there under hash h, out.
+func (x *Index) Remove(h uint64, i uint32) {
+	for g := x.home(h); ; g = x.next(g) {
+		grp := &x.groups[g]
+		for m := grp.match(tag(h)); m != 0; m &= m - 1 {
+			if c := cell(m); grp.slots[c] == i {
+				grp.tags[c/8] &^= 0xff << (c % 8 * 8)
+				return
+			}
+		}
+		grp.tags[1] -= spill
+	}
+}
+
+// tag returns the byte of the hash that goes into the table, never 0.
+func tag(h uint64) uint64 { return max(h&0xff, 1) }
+
+// home returns the group at which the search for h begins. It takes the upper
+// half of the hash, and tag the lowest byte.
+func (x *Index) home(h uint64) int {
+	return int((h >> 32) * uint64(len(x.groups)) >> 32)
+}
+
+func (x *Index) next(g int) int {
+	if g++; g < len(x.groups) {
+		return g
+	}
+	return 0
+}
+
+// match returns the cells of the group that have a tag, one bit for each: bit
+// 8c+7 for cell c of the first word, and 8c+3 for cell 8+c.
+func (g *group) match(tag uint64) uint64 {
+	return equal(g.tags[0], tag) | equal(g.tags[1], tag)&others>>4
+}
+
+// equal returns the highest bit of every byte of tags that equals tag.
+func equal(tags, tag uint64) uint64 {
+	diff := tags ^ tag*low
+	return ^((diff&lanes + lanes) | diff | lanes)
+}
+
+// cell returns the number of the cell of the lowest bit of a match.
+func cell(m uint64) int {
+	b := bits.TrailingZeros64(m)
+	return b>>3 + ^b&4<<1
+}
+
+func (g *group) spilled() bool { return g.tags[1] >= spill }
