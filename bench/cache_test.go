@@ -97,18 +97,18 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkMemory(b *testing.B) {
 	const million = 1_000_000
 	for range b.N {
-		before := heap()
+		before := heapBytes()
 		c := cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour})
 		for i := range uint64(2 * million) {
 			c.Set(i, i)
 		}
-		b.ReportMetric(float64(heap()-before)/float64(c.Len()), "B/entry")
+		b.ReportMetric(float64(heapBytes()-before)/float64(c.Len()), "B/entry")
 		runtime.KeepAlive(c)
 	}
 	b.ReportMetric(0, "ns/op")
 }
 
-func heap() uint64 {
+func heapBytes() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)

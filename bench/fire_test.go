@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/zeromicro/go-zero/core/collection"
+)
+
+// A firing is a million timers spread over one second, and what their callbacks
+// saw.
+type firing struct {
+	due   []time.Duration // after start
+	start time.Time
+	fired atomic.Int64
+	worst atomic.Int64 // lateness
+}
+
+func newFiring(n int) *firing {
+	f := &firing{due: make([]time.Duration, n)}
+	for i := range f.due {
+		f.due[i] = 4*time.Second + rand.N(time.Second)
+	}
+	return f
+}
+
+// call is the callback of timer i.
+func (f *firing) call(i int) {
+	late := int64(time.Since(f.start) - f.due[i])
+	for worst := f.worst.Load(); late > worst && !f.worst.CompareAndSwap(worst, late); worst = f.worst.Load() {
+	}
+	f.fired.Add(1)
+}
+
+// BenchmarkFire sets a million timers due over one second and reports the
+// processor time per timer while they fire, and the greatest lateness.
+func BenchmarkFire(b *testing.B) {
+	const million = 1_000_000
+	for _, c := range []struct {
+		name string
+		set  func(f *firing) (stop func())
+	}{
+		{"time", func(f *firing) func() {
+			for i, due := range f.due {
+				time.AfterFunc(due-time.Since(f.start), func() { f.call(i) })
+			}
+			return func() {}
+		}},
+		{"pinwheel-handle", func(f *firing) func() {
+			w, err := timingwheel.NewTimers(timerTick, timerSlots)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i, due := range f.due {
+				w.AfterFunc(due-time.Since(f.start), func() { f.call(i) })
+			}
+			return w.Stop
+		}},
+		{"pinwheel-keyed", func(f *firing) func() {
+			w, err := timingwheel.New(timerTick, timerSlots, func(i, _ int) { f.call(i) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i, due := range f.due {
+				_ = w.SetTimer(i, i, due-time.Since(f.start))
+			}
+			return w.Stop
+		}},
+		{"go-zero", func(f *firing) func() {
+			w, err := collection.NewTimingWheel(timerTick, timerSlots, func(k, _ any) { f.call(k.(int)) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i, due := range f.due {
+				_ = w.SetTimer(i, i, due-time.Since(f.start))
+			}
+			return w.Stop
+		}},
+		{"heap", func(f *firing) func() {
+			h := newHeapTimers()
+			for i, due := range f.due {
+				h.start(due-time.Since(f.start), func() { f.call(i) })
+			}
+			return h.stop
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				f := newFiring(million)
+				f.start = time.Now()
+				stop := c.set(f)
+				runtime.GC()
+				if late := time.Since(f.start); late > 4*time.Second {
+					b.Fatalf("setting took %v, too long", late)
+				}
+				time.Sleep(time.Until(f.start.Add(4 * time.Second)))
+				before := processorTime()
+				for f.fired.Load() < million {
+					time.Sleep(10 * time.Millisecond)
+				}
+				b.ReportMetric(float64(processorTime()-before)/million, "cpu-ns/timer")
+				b.ReportMetric(float64(f.worst.Load())/1e6, "worst-late-ms")
+				stop()
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// processorTime returns what this process has used so far, in nanoseconds.
+func processorTime() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}

@@ -1,0 +1,52 @@
+package timingwheel
+
+import (
+	"math"
+	"time"
+)
+
+// A clock tells the time in nanoseconds and in ticks. It is monotonic, whatever
+// happens to the wall clock, and begins at one tick, so that no time is 0.
+type clock struct {
+	start time.Time // when the clock stood at 0
+	tick  int64     // its length in nanoseconds
+}
+
+func newClock(tick time.Duration) clock {
+	return clock{time.Now().Add(-tick), int64(tick)}
+}
+
+// now returns the time.
+func (c *clock) now() int64 { return int64(time.Since(c.start)) }
+
+// in returns the time d from now, or the last there is. A d that is not positive
+// means now.
+func (c *clock) in(d time.Duration) int64 {
+	now := c.now()
+	if t := now + max(int64(d), 0); t > 0 {
+		return t
+	}
+	return math.MaxInt64
+}
+
+// at returns the time of a moment, or now if that has passed. Of two readings of
+// the wall clock the difference counts, as in package time.
+func (c *clock) at(when time.Time) int64 { return c.in(time.Until(when)) }
+
+// moment returns the moment of a time.
+func (c *clock) moment(t int64) time.Time { return c.start.Add(time.Duration(t)) }
+
+// ticks returns the number of ticks up to a time.
+func (c *clock) ticks(t int64) int64 { return t / c.tick }
+
+// dueTick returns the first tick at or after a deadline: never early, and less
+// than a tick late.
+func (c *clock) dueTick(deadline int64) int64 { return (deadline-1)/c.tick + 1 }
+
+// of returns the time of a tick, or the last there is.
+func (c *clock) of(tick int64) int64 {
+	if tick > math.MaxInt64/c.tick {
+		return math.MaxInt64
+	}
+	return tick * c.tick
+}

@@ -1,0 +1,187 @@
+package timingwheel
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// WithTimeout is [context.WithTimeout] with a timer of the wheel: the context ends
+// with [context.DeadlineExceeded] at most a tick after d has passed. See
+// [Timers.WithDeadlineCause].
+func (t *Timers) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return t.WithDeadlineCause(parent, time.Now().Add(d), nil)
+}
+
+// WithTimeoutCause is [context.WithTimeoutCause] with a timer of the wheel. See
+// [Timers.WithDeadlineCause].
+func (t *Timers) WithTimeoutCause(parent context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+	return t.WithDeadlineCause(parent, time.Now().Add(d), cause)
+}
+
+// WithDeadline is [context.WithDeadline] with a timer of the wheel. See
+// [Timers.WithDeadlineCause].
+func (t *Timers) WithDeadline(parent context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+	return t.WithDeadlineCause(parent, deadline, nil)
+}
+
+// WithDeadlineCause is [context.WithDeadlineCause] with a timer of the wheel. All
+// of package context works with what it returns as with its own contexts: causes,
+// children, [context.AfterFunc]. No context needs a goroutine while it waits.
+//
+// The one difference is that the end of parent reaches a channel already got from
+// Done, and children, by way of a goroutine, and so a moment after the cancel
+// function of parent has returned. Err and Done themselves know at once.
+//
+// Contexts made after Stop, and those that wait then, end in time all the same.
+func (t *Timers) WithDeadlineCause(parent context.Context, deadline time.Time, cause error) (context.Context, context.CancelFunc) {
+	if parent == nil {
+		panic("timingwheel: a context needs a parent, as context.Background()")
+	}
+	if sooner, ok := parent.Deadline(); ok && sooner.Before(deadline) {
+		return context.WithCancel(parent)
+	}
+	c := &deadlineContext{deadline: deadline, source: source{Context: parent, cause: cause}}
+	var cancel context.CancelFunc
+	c.Context, cancel = context.WithCancel(&c.source)
+	c.source.watch(t, deadline)
+	return c, cancel
+}
+
+// A deadlineContext is a context of package context, so that all of that package
+// treats it as its own. Its parent there is not the real one but source, which
+// ends it with the error that is right.
+type deadlineContext struct {
+	context.Context
+	source   source
+	deadline time.Time
+}
+
+func (c *deadlineContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+func (c *deadlineContext) Done() <-chan struct{} {
+	c.source.follow()
+	return c.Context.Done()
+}
+
+func (c *deadlineContext) Err() error {
+	c.source.follow()
+	return c.Context.Err()
+}
+
+// A source is the parent of a deadlineContext: it ends when the real parent ends
+// or the time is up. It is seen by package context alone, and by nobody once it
+// has a child.
+type source struct {
+	context.Context       // the real parent
+	cause           error // of the end in time, or nil
+
+	end  func()                // by package context: the child is to take over Err and Cause
+	err  atomic.Pointer[error] // Err, once it has ended
+	once sync.Once
+
+	mu      sync.Mutex      // guards what follows
+	ended   context.Context // has the cause
+	timer   *Timer
+	forsake func() bool // no longer look at the real parent
+}
+
+// never is a channel that nobody closes: the child is ended by AfterFunc.
+var never = make(chan struct{})
+
+func (s *source) Done() <-chan struct{} { return never }
+
+func (s *source) Err() error {
+	if err := s.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Value returns, to context.Cause, a context that ended with the cause: that is
+// how it asks for one.
+func (s *source) Value(key any) any {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if ended != nil {
+		if v := ended.Value(key); v != nil {
+			return v
+		}
+	}
+	return s.Context.Value(key)
+}
+
+// AfterFunc is how package context has a parent of another make tell its child.
+// It calls it once, when the child is made.
+func (s *source) AfterFunc(end func()) (stop func() bool) {
+	s.end = end
+	return func() bool {
+		s.release()
+		return true
+	}
+}
+
+// watch has the source end with the real parent, and at the deadline.
+func (s *source) watch(t *Timers, deadline time.Time) {
+	if s.Context.Err() != nil {
+		s.follow()
+		return
+	}
+	if time.Until(deadline) <= 0 {
+		s.expire()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = t.start(&Timer{f: s.expire, kind: byDriver}, t.at(deadline))
+	if s.Context.Done() != nil {
+		s.forsake = context.AfterFunc(s.Context, s.follow)
+	}
+}
+
+// follow ends the source if the real parent has ended.
+func (s *source) follow() {
+	if err := s.Context.Err(); err != nil {
+		s.finish(err, context.Cause(s.Context))
+	}
+}
+
+// expire ends the source because its time is up.
+func (s *source) expire() {
+	cause := s.cause
+	if cause == nil {
+		cause = context.DeadlineExceeded
+	}
+	s.finish(context.DeadlineExceeded, cause)
+}
+
+// finish ends the source, the first time, and its child. When it returns that has
+// happened, whoever was first.
+func (s *source) finish(err, cause error) {
+	s.once.Do(func() {
+		ended, end := context.WithCancelCause(context.Background())
+		end(cause)
+		s.mu.Lock()
+		s.ended = ended
+		s.mu.Unlock()
+		s.err.Store(&err)
+		s.release()
+		s.end()
+	})
+}
+
+// release gives back what watch has taken.
+func (s *source) release() {
+	s.mu.Lock()
+	timer, forsake := s.timer, s.forsake
+	s.timer, s.forsake = nil, nil
+	s.mu.Unlock()
+	if timer != nil {
+		timer.Stop()
+	}
+	if forsake != nil {
+		forsake()
+	}
+}

@@ -1,0 +1,201 @@
+package timingwheel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
+)
+
+func ExampleNewTimers() {
+	timers, err := timingwheel.NewTimers(time.Millisecond, 512)
+	if err != nil {
+		panic(err)
+	}
+	defer timers.Stop()
+
+	done := make(chan bool)
+	timers.AfterFunc(10*time.Millisecond, func() { done <- true })
+	fmt.Println(<-done)
+	// Output: true
+}
+
+func ExampleTimers_AfterFunc() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	start, done := time.Now(), make(chan time.Duration)
+	timers.AfterFunc(20*time.Millisecond, func() { done <- time.Since(start) })
+	fmt.Println("never early:", <-done >= 20*time.Millisecond)
+	// Output: never early: true
+}
+
+func ExampleTimers_At() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	done := make(chan string, 2)
+	timers.At(time.Now().Add(30*time.Millisecond), func() { done <- "later" })
+	timers.At(time.Now().Add(-time.Hour), func() { done <- "overdue" })
+	fmt.Println(<-done, <-done)
+	// Output: overdue later
+}
+
+func ExampleTimers_Every() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	beats, n := make(chan int), 0
+	beat := timers.Every(5*time.Millisecond, func() { n++; beats <- n })
+	fmt.Println(<-beats, <-beats, <-beats)
+	fmt.Println("stopped:", beat.Stop())
+	// Output:
+	// 1 2 3
+	// stopped: true
+}
+
+func ExampleTimers_Repeat() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	tries := make(chan bool)
+	timers.Repeat(3, 5*time.Millisecond, func() { tries <- true })
+	for range 3 {
+		<-tries
+	}
+	time.Sleep(20 * time.Millisecond)
+	fmt.Println(timers.Stats().Fired, "calls,", timers.Len(), "timers left")
+	// Output: 3 calls, 0 timers left
+}
+
+// backOff is a Scheduler: each moment is twice as far away as the one before.
+type backOff struct{ wait time.Duration }
+
+func (b *backOff) Next(after time.Time) time.Time {
+	if b.wait > 8*time.Millisecond {
+		return time.Time{} // the end
+	}
+	next := after.Add(b.wait)
+	b.wait *= 2
+	return next
+}
+
+func ExampleTimers_Schedule() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	tries := make(chan bool, 10)
+	timers.Schedule(&backOff{2 * time.Millisecond}, func() { tries <- true })
+	time.Sleep(200 * time.Millisecond)
+	fmt.Println(len(tries), "tries") // after 2, 4 and 8 ms
+	// Output: 3 tries
+}
+
+func ExampleTimers_NewTimer() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	answers := make(chan string)
+	timeout := timers.NewTimer(10 * time.Millisecond)
+	defer timeout.Stop()
+	select {
+	case answer := <-answers:
+		fmt.Println(answer)
+	case <-timeout.C:
+		fmt.Println("no answer")
+	}
+	// Output: no answer
+}
+
+func ExampleTimers_After() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	<-timers.After(10 * time.Millisecond)
+	fmt.Println("10 ms have passed")
+	// Output: 10 ms have passed
+}
+
+func ExampleTimers_Sleep() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	fmt.Println(timers.Sleep(ctx, 5*time.Millisecond))
+	cancel(errors.New("called off"))
+	fmt.Println(timers.Sleep(ctx, time.Hour))
+	// Output:
+	// <nil>
+	// called off
+}
+
+func ExampleTimers_WithTimeout() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	ctx, cancel := timers.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	<-ctx.Done()
+	fmt.Println(ctx.Err())
+	// Output: context deadline exceeded
+}
+
+func ExampleTimers_WithTimeoutCause() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	ctx, cancel := timers.WithTimeoutCause(context.Background(), 10*time.Millisecond, errors.New("the shop is slow"))
+	defer cancel()
+	query, cancelQuery := context.WithCancel(ctx)
+	defer cancelQuery()
+	<-query.Done()
+	fmt.Println(query.Err(), "-", context.Cause(query))
+	// Output: context deadline exceeded - the shop is slow
+}
+
+func ExampleTimers_WithDeadline() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	deadline := time.Now().Add(time.Hour)
+	ctx, cancel := timers.WithDeadline(context.Background(), deadline)
+	got, ok := ctx.Deadline()
+	fmt.Println(got.Equal(deadline), ok)
+	cancel()
+	fmt.Println(ctx.Err())
+	// Output:
+	// true true
+	// context canceled
+}
+
+func ExampleTimer_Stop() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	t := timers.AfterFunc(time.Hour, func() {})
+	fmt.Println(t.Stop(), t.Stop())
+	// Output: true false
+}
+
+func ExampleTimer_Reset() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	done := make(chan bool)
+	t := timers.AfterFunc(time.Hour, func() { done <- true })
+	fmt.Println("was waiting:", t.Reset(time.Millisecond))
+	<-done
+	fmt.Println("was waiting:", t.Reset(time.Hour))
+	// Output:
+	// was waiting: true
+	// was waiting: false
+}
+
+func ExampleTimers_Shutdown() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	timers.AfterFunc(time.Hour, func() {})
+	fmt.Println(timers.Shutdown(context.Background()), timers.Len())
+	// Output: <nil> 0
+}

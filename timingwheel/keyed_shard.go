@@ -1,0 +1,205 @@
+package timingwheel
+
+import (
+	"github.com/pinwheel-cache/pinwheel/internal/index"
+)
+
+// A keyedShard is a shard whose timers are found by key. mu also guards the index,
+// which has exactly the live timers, each under the hash of its key.
+type keyedShard[K comparable, V any] struct {
+	index index.Index
+	shard[keyed[K, V]]
+	wheel *TimingWheel[K, V]
+	slots int
+}
+
+type keyed[K comparable, V any] struct {
+	key   K
+	value V
+}
+
+func (s *keyedShard[K, V]) init(w *TimingWheel[K, V], slots int) {
+	s.shard.init(&w.clock, slots)
+	s.wheel = w
+	s.slots = slots
+}
+
+// find returns the task number of a key.
+func (s *keyedShard[K, V]) find(h uint64, key K) (uint32, bool) {
+	return s.index.Find(h, func(i uint32) bool { return s.entries[i].key == key })
+}
+
+// put sets the timer of a key and returns the tick at which it is due.
+func (s *keyedShard[K, V]) put(h uint64, key K, value V, deadline int64) (tick int64, err error) {
+	if s.closed {
+		return 0, ErrClosed
+	}
+	if i, found := s.find(h, key); found {
+		s.entries[i].value = value
+		return s.set(i, deadline), nil
+	}
+	if !s.wheel.quota.take() {
+		return 0, ErrFull
+	}
+	if s.full() {
+		s.setPlaces(max(minPlaces, 2*len(s.entries)))
+	}
+	i := s.add(keyed[K, V]{key, value})
+	s.index.Insert(h, i)
+	s.counts.started++
+	return s.set(i, deadline), nil
+}
+
+// move changes when the timer of a key is due, if there is one.
+func (s *keyedShard[K, V]) move(h uint64, key K, deadline int64) (tick int64, found bool, err error) {
+	if s.closed {
+		return 0, false, ErrClosed
+	}
+	i, found := s.find(h, key)
+	if !found {
+		return 0, false, nil
+	}
+	return s.set(i, deadline), true, nil
+}
+
+// take takes the timer of a key off, if there is one.
+func (s *keyedShard[K, V]) take(h uint64, key K) (found bool, err error) {
+	if s.closed {
+		return false, ErrClosed
+	}
+	i, found := s.find(h, key)
+	if found {
+		s.remove(h, i)
+		s.counts.removed++
+		s.maybeShrink()
+	}
+	return found, nil
+}
+
+// remove takes timer i, whose key has hash h, out of the shard.
+func (s *keyedShard[K, V]) remove(h uint64, i uint32) {
+	s.index.Remove(h, i)
+	s.drop(i)
+	s.wheel.quota.give(1)
+}
+
+// visit is the driver's visit.
+func (s *keyedShard[K, V]) visit(tick int64) (done bool) {
+	s.mu.Lock()
+	defer s.unlock()
+	done = s.advance(tick, func(uint32) int64 { return Hold })
+	if done {
+		s.maybeShrink()
+	}
+	return done
+}
+
+// callNext claims the timer that has been due for longest and calls its callback.
+// It reports whether there was one. Until the claim the timer can be removed.
+func (s *keyedShard[K, V]) callNext() bool {
+	s.mu.Lock()
+	i, due, ok := s.ring.Take()
+	if !ok {
+		s.mu.Unlock()
+		return false
+	}
+	t := s.entries[i]
+	s.remove(s.wheel.hasher.Hash(t.key), i)
+	s.counts.fired++
+	s.maybeShrink()
+	more := s.ring.Held() > 0
+	s.unlock()
+	if more {
+		s.wheel.more()
+	}
+	s.late(due)
+	s.wheel.execute(t.key, t.value)
+	return true
+}
+
+// steal takes all timers off and returns them.
+func (s *keyedShard[K, V]) steal() (places[keyed[K, V]], error) {
+	s.mu.Lock()
+	defer s.unlock()
+	if s.closed {
+		return places[keyed[K, V]]{}, ErrClosed
+	}
+	return s.clear(), nil
+}
+
+// close takes all timers off for good.
+func (s *keyedShard[K, V]) close() {
+	s.mu.Lock()
+	defer s.unlock()
+	s.closed = true
+	s.clear()
+}
+
+func (s *keyedShard[K, V]) clear() places[keyed[K, V]] {
+	old := s.places
+	s.places = newPlaces[keyed[K, V]](s.slots)
+	s.index = index.New(0)
+	s.next.Store(idle)
+	s.counts.removed += uint64(old.ring.Len())
+	s.wheel.quota.give(old.ring.Len())
+	return old
+}
+
+// maybeShrink gives memory back if many timers have gone.
+func (s *keyedShard[K, V]) maybeShrink() {
+	if s.walks == 0 && s.sparse() {
+		s.setPlaces(max(minPlaces, 2*s.ring.Len()))
+	}
+}
+
+// setPlaces makes room for n timers, of which there must not be more.
+func (s *keyedShard[K, V]) setPlaces(n int) {
+	s.resize(n, func(keyed[K, V], uint32) {})
+	s.index = index.New(n)
+	for i := range s.entries {
+		if s.live(uint32(i)) {
+			s.index.Insert(s.wheel.hasher.Hash(s.entries[i].key), uint32(i))
+		}
+	}
+}
+
+// each calls yield for the timers of the shard until it returns false, which each
+// then returns too.
+func (s *keyedShard[K, V]) each(yield func(Pending[K, V]) bool) bool {
+	s.walk(1)
+	defer s.walk(-1)
+	var timers []Pending[K, V]
+	for from, more := 0, true; more; {
+		timers, from, more = s.copyLive(timers[:0], from)
+		for _, t := range timers {
+			if !yield(t) {
+				return false
+			}
+		}
+		clear(timers) // hold nothing while yield runs again
+	}
+	return true
+}
+
+// walk counts the iterations under way. While there is one the shard may grow,
+// but no timer changes its number.
+func (s *keyedShard[K, V]) walk(n int) {
+	s.mu.Lock()
+	s.walks += n
+	s.mu.Unlock()
+}
+
+// copyLive appends a batch of timers, from a number on, to timers. It returns the
+// number to go on with, and whether there is one.
+func (s *keyedShard[K, V]) copyLive(timers []Pending[K, V], from int) ([]Pending[K, V], int, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to := min(from+batch, s.used)
+	for i := from; i < to; i++ {
+		if tick, live := s.ring.Due(uint32(i)); live {
+			e := &s.entries[i]
+			timers = append(timers, Pending[K, V]{e.key, e.value, s.clock.moment(s.clock.of(tick))})
+		}
+	}
+	return timers, max(to, from), to < s.used
+}

@@ -1,0 +1,204 @@
+package timingwheel
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+const (
+	minPlaces = 8
+
+	// A shard that uses less than a quarter of its places shrinks to twice what
+	// it uses. So it must double or halve before its arrays are copied again.
+	sparse = 4
+
+	// batch is how many tasks one hold of a shard's lock deals with, some 20 µs
+	// of work, when there are many.
+	batch = 256
+
+	// idle is the next visit of a shard in which nobody waits for a tick.
+	idle = math.MaxInt64
+)
+
+// A shard is a part of a wheel under a lock of its own: timers by task number. E
+// is what a timer is to the owner. mu guards all of it but what is atomic; that
+// is written with mu held, and may be read without.
+//
+// Invariants, between any two holds of mu:
+//
+//   - A task number below used is live in the ring, or it is in free.
+//   - next is at most the tick of the next visit to a live task, or idle if no
+//     live task is in a slot.
+//   - held is the length of the ring's due list.
+type shard[E any] struct {
+	clock *clock
+	mu    sync.Mutex
+	places[E]
+	closed bool
+	walks  int // iterations under way, which need the numbers to stay
+	counts counts
+
+	next     atomic.Int64
+	held     atomic.Int64
+	lateness stats.Durations
+	_        [64]byte // so that no two shards meet in a cache line
+}
+
+// places are the arrays of a shard.
+type places[E any] struct {
+	ring    *Ring
+	entries []E      // by task number
+	free    []uint32 // task numbers given back
+	used    int      // task numbers handed out so far, if more than given back
+}
+
+type counts struct{ started, removed, fired uint64 }
+
+func newPlaces[E any](slots int) places[E] { return places[E]{ring: NewRing(slots)} }
+
+func (s *shard[E]) init(c *clock, slots int) {
+	s.clock = c
+	s.places = newPlaces[E](slots)
+	s.next.Store(idle)
+}
+
+// live reports whether a task number is that of a timer.
+func (p *places[E]) live(i uint32) bool {
+	_, ok := p.ring.Due(i)
+	return ok
+}
+
+// full reports whether add needs more places.
+func (p *places[E]) full() bool { return len(p.free) == 0 && p.used == len(p.entries) }
+
+// add gives an entry a task number. There must be a place.
+func (p *places[E]) add(e E) uint32 {
+	i := uint32(p.used)
+	if last := len(p.free) - 1; last >= 0 {
+		i = p.free[last]
+		p.free = p.free[:last]
+	} else {
+		p.used++
+	}
+	p.entries[i] = e
+	return i
+}
+
+// drop takes a timer off and gives its number back.
+func (p *places[E]) drop(i uint32) {
+	var none E
+	p.ring.Remove(i)
+	p.entries[i] = none // not to be kept alive from here
+	p.free = append(p.free, i)
+}
+
+// sparse reports whether the arrays are to shrink.
+func (p *places[E]) sparse() bool {
+	return len(p.entries) > minPlaces && p.ring.Len() <= len(p.entries)/sparse
+}
+
+// resize gives the arrays n places, of which there must be as many as timers. It
+// tells moved of every entry that got another number.
+func (p *places[E]) resize(n int, moved func(e E, to uint32)) {
+	if n < p.used {
+		p.compact(n, moved)
+	}
+	entries := make([]E, n)
+	copy(entries, p.entries[:p.used])
+	p.entries = entries
+	p.ring.Resize(n)
+}
+
+// compact gives the timers the lowest numbers.
+func (p *places[E]) compact(n int, moved func(e E, to uint32)) {
+	to := uint32(0)
+	for i := range uint32(p.used) {
+		switch {
+		case !p.live(i):
+			p.ring.Forget(i)
+		case i == to:
+			to++
+		default:
+			p.ring.Rename(i, to)
+			p.entries[to] = p.entries[i]
+			moved(p.entries[to], to)
+			to++
+		}
+	}
+	p.used = int(to)
+	p.free = nil
+}
+
+// set makes task i due at a deadline. It returns the tick, by which the driver
+// has to be awake.
+func (s *shard[E]) set(i uint32, deadline int64) (tick int64) {
+	if s.ring.Len()+s.ring.Tombstones() == 0 {
+		// A shard without timers is not advanced. Here it catches up, or else
+		// the ring would count the revolutions it missed.
+		s.ring.Advance(s.clock.ticks(s.clock.now()), 0, nil)
+	}
+	tick = s.clock.dueTick(deadline)
+	s.ring.Set(i, tick)
+	if tick < s.next.Load() {
+		s.next.Store(tick)
+	}
+	return tick
+}
+
+// unlock publishes held and gives the lock back.
+func (s *shard[E]) unlock() {
+	if n := int64(s.ring.Held()); n != s.held.Load() {
+		s.held.Store(n)
+	}
+	s.mu.Unlock()
+}
+
+// advance moves the ring on to a tick, a batch of tasks at most. It returns done
+// once the tick is reached.
+func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
+	done = s.ring.Advance(tick, batch, visit)
+	next := int64(idle)
+	if s.ring.Len() > s.ring.Held() {
+		next, _ = s.ring.NextVisit()
+	}
+	s.next.Store(next)
+	return done
+}
+
+// late counts a timer that was due at a tick and is called now.
+func (s *shard[E]) late(tick int64) {
+	s.lateness.Observe(time.Duration(s.clock.now() - s.clock.of(tick)))
+}
+
+// nextVisit returns the tick by which the driver has to visit the shard, or idle.
+func (s *shard[E]) nextVisit() int64 { return s.next.Load() }
+
+// due returns the number of timers that are due and not called yet.
+func (s *shard[E]) due() int64 { return s.held.Load() }
+
+// ready reports whether there are any.
+func (s *shard[E]) ready() bool { return s.held.Load() > 0 }
+
+// addTo adds what the shard has done to total.
+func (s *shard[E]) addTo(total *stats.Wheel) {
+	s.mu.Lock()
+	total.Pending += s.ring.Len() - s.ring.Held()
+	total.Backlog += s.ring.Held()
+	total.Tombstones += s.ring.Tombstones()
+	total.Started += s.counts.started
+	total.Removed += s.counts.removed
+	total.Fired += s.counts.fired
+	s.mu.Unlock()
+	total.Lateness = total.Lateness.Plus(s.lateness.Histogram())
+}
+
+// len returns the number of timers that wait.
+func (s *shard[E]) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ring.Len()
+}

@@ -1,0 +1,103 @@
+package timingwheel
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Timer is one timer of [Timers], made by their methods. Stop and Reset mean
+// what they mean in package time (Go 1.23 and later) and are safe for concurrent
+// use.
+type Timer struct {
+	// C is where the time is sent; nil unless the timer was made by NewTimer.
+	C <-chan time.Time
+
+	f     func() // what to call
+	shard *timerShard
+
+	// state is the deadline, if it is positive, or one of the states below. It is
+	// changed with shard.mu held, but for one case: Reset makes a deadline later
+	// without it, by a compare-and-swap. So it has to be changed by a swap also
+	// with the lock held.
+	//
+	// Invariant: the task of a timer with a deadline is due no later than the
+	// first tick after that. It may be due before; the visit puts it off then.
+	state atomic.Int64
+
+	repeat *repeat // nil if there is one call only; guarded by shard.mu
+	slot   uint32  // the task number, while there is a task; guarded by shard.mu
+	kind   kind
+}
+
+// A kind says who calls f.
+type kind uint8
+
+const (
+	byWorker kind = iota // as it is the user's, and may block
+	byDriver             // it does not block, but takes locks
+	inPlace              // with shard.mu held: it sends on C
+)
+
+const (
+	stopped = 0  // it has no task: it has fired, was stopped, or never started
+	claimed = -1 // it is due, and has a task in the due list
+	running = -2 // it repeats, and has no task: the call that runs will set the next
+)
+
+// Stop keeps the timer from firing, and one that repeats from firing again. It
+// returns true if it did, and false if the timer had fired or was stopped already.
+// A callback that has begun is not waited for. After Stop nothing more is received
+// from C.
+//
+// A timer that repeats is always stopped for good, also during a call and by the
+// callback itself.
+func (t *Timer) Stop() bool {
+	s := t.mustShard()
+	s.mu.Lock()
+	defer s.unlock()
+	was := t.state.Swap(stopped)
+	if was > 0 || was == claimed {
+		s.drop(t.slot)
+		s.counts.removed++
+		s.maybeShrink()
+	}
+	return t.unsend() || was != stopped
+}
+
+// Reset makes the timer fire after d from now, as if it had been started now: one
+// that repeats begins anew, with its first call then. It returns true if the timer
+// was waiting, or repeating, and false if it had fired or was stopped. After Reset
+// nothing is received from C that was sent before. If a callback is running, Reset
+// does not wait for it; only a timer that repeats does, so its calls never overlap.
+//
+// To make a timer fire later than before takes no lock.
+func (t *Timer) Reset(d time.Duration) bool {
+	deadline := t.mustShard().clock.in(d)
+	if was := t.state.Load(); was > 0 && deadline >= was && t.repeat == nil && t.state.CompareAndSwap(was, deadline) {
+		return true
+	}
+	return t.shard.reset(t, deadline)
+}
+
+// mustShard returns the shard of the timer. A Timer that was not made by Timers has
+// none.
+func (t *Timer) mustShard() *timerShard {
+	if t.shard == nil {
+		panic("timingwheel: Stop or Reset of a Timer that was not made by Timers")
+	}
+	return t.shard
+}
+
+// unsend takes back what was sent on C and not received. It reports whether there
+// was something. shard.mu must be held, which keeps the driver from sending.
+func (t *Timer) unsend() bool {
+	if t.C == nil {
+		return false
+	}
+	select {
+	case <-t.C:
+		return true
+	default:
+		return false
+	}
+}

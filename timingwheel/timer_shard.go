@@ -1,0 +1,220 @@
+package timingwheel
+
+import "time"
+
+// A timerShard is a shard of timers by handle. An entry is the handle, which has
+// its task number.
+type timerShard struct {
+	shard[*Timer]
+	timers *Timers
+	slots  int
+	fired  []*Timer // by visit, to be called by the driver after the lock is released
+}
+
+func (s *timerShard) init(t *Timers, slots int) {
+	s.shard.init(&t.clock, slots)
+	s.timers = t
+	s.slots = slots
+}
+
+// start gives a timer that has none a deadline.
+func (s *timerShard) start(t *Timer, deadline int64) {
+	s.mu.Lock()
+	if s.closed {
+		s.unlock()
+		s.leave(t, deadline)
+		return
+	}
+	t.state.Store(deadline)
+	tick := s.enter(t, deadline)
+	s.unlock()
+	s.timers.wakeBy(tick)
+}
+
+// enter gives a timer a task. It returns the tick at which that is due.
+func (s *timerShard) enter(t *Timer, deadline int64) (tick int64) {
+	if s.full() {
+		s.resize(max(minPlaces, 2*len(s.entries)), renumber)
+	}
+	t.slot = s.add(t)
+	s.counts.started++
+	return s.set(t.slot, deadline)
+}
+
+func renumber(t *Timer, slot uint32) { t.slot = slot }
+
+// reset is Reset of what cannot be done without the lock.
+func (s *timerShard) reset(t *Timer, deadline int64) (was bool) {
+	s.mu.Lock()
+	if s.closed {
+		defer s.unlock()
+		return t.unsend()
+	}
+	if t.repeat != nil {
+		if t.repeat.times == 0 {
+			s.unlock()
+			return false
+		}
+		t.repeat.restart(deadline, s.clock.moment(deadline))
+	}
+	tick := int64(idle)
+	before := t.state.Swap(deadline)
+	switch {
+	case before > 0 || before == claimed:
+		tick = s.set(t.slot, deadline)
+	case t.repeat != nil && t.repeat.calling:
+		t.state.Store(running) // the call will set the deadline when it ends
+	default:
+		tick = s.enter(t, deadline)
+	}
+	was = t.unsend() || before != stopped
+	s.unlock()
+	s.timers.wakeBy(tick)
+	return was
+}
+
+// visit is the driver's visit. What needs no worker is called here, after the
+// lock was released.
+func (s *timerShard) visit(tick int64) (done bool) {
+	s.mu.Lock()
+	done = s.advance(tick, s.visited)
+	fired := s.fired
+	s.fired = nil
+	if done {
+		s.maybeShrink()
+	}
+	s.unlock()
+	for _, t := range fired {
+		s.timers.pool.Run(t.f)
+	}
+	return done
+}
+
+// visited is told of a timer whose task is due.
+func (s *timerShard) visited(i uint32) (again int64) {
+	t := s.entries[i]
+	for {
+		deadline := t.state.Load() // positive, as there is a task in a slot
+		tick := s.clock.dueTick(deadline)
+		if tick > s.ring.Now() {
+			return tick - s.ring.Now() // it was reset
+		}
+		if t.kind == byWorker {
+			if t.state.CompareAndSwap(deadline, claimed) {
+				return Hold
+			}
+		} else if t.state.CompareAndSwap(deadline, stopped) {
+			s.fire(t, tick)
+			return 0
+		}
+	}
+}
+
+// fire is the end of a timer that needs no worker.
+func (s *timerShard) fire(t *Timer, tick int64) {
+	s.drop(t.slot)
+	s.counts.fired++
+	s.late(tick)
+	if t.kind == byDriver {
+		s.fired = append(s.fired, t)
+		return
+	}
+	t.f()
+}
+
+// callNext claims the timer that has been due for longest and calls its callback.
+// It reports whether there was one. Until the claim the timer can be stopped.
+func (s *timerShard) callNext() bool {
+	s.mu.Lock()
+	i, due, ok := s.ring.Take()
+	if !ok {
+		s.mu.Unlock()
+		return false
+	}
+	t := s.entries[i]
+	s.drop(i)
+	s.counts.fired++
+	s.maybeShrink()
+	state := int64(stopped)
+	if t.repeat != nil && t.repeat.claim() {
+		state = running
+	}
+	t.state.Store(state)
+	more := s.ring.Held() > 0
+	s.unlock()
+	if more {
+		s.timers.more()
+	}
+	s.late(due)
+	if t.repeat != nil {
+		defer s.again(t)
+	}
+	t.f()
+	return true
+}
+
+// again plans the next call of a timer that repeats, when one has ended in
+// whatever way.
+func (s *timerShard) again(t *Timer) {
+	s.mu.Lock()
+	r := *t.repeat
+	s.mu.Unlock()
+	var (
+		deadline int64
+		moment   time.Time
+		ok       bool
+	)
+	defer func() { s.called(t, deadline, moment, ok) }() // also if the Scheduler panics
+	deadline, moment, ok = r.next(s.clock)
+}
+
+// called ends a call of a timer that repeats. The next is to begin at deadline, if
+// there is one and nothing has happened to the timer meanwhile.
+func (s *timerShard) called(t *Timer, deadline int64, moment time.Time, ok bool) {
+	s.mu.Lock()
+	r := t.repeat
+	r.calling = false
+	if r.restarted {
+		deadline, moment, ok = r.planned, r.moment, true
+	}
+	tick := int64(idle)
+	if ok && t.state.Load() == running && !s.closed {
+		r.plan(deadline, moment)
+		t.state.Store(deadline)
+		tick = s.enter(t, deadline)
+	} else {
+		t.state.Store(stopped)
+	}
+	s.unlock()
+	s.timers.wakeBy(tick)
+}
+
+// close stops all timers for good.
+func (s *timerShard) close() {
+	s.mu.Lock()
+	defer s.unlock()
+	s.closed = true
+	for i, t := range s.entries[:s.used] {
+		if s.live(uint32(i)) {
+			s.leave(t, t.state.Swap(stopped))
+			s.counts.removed++
+		}
+	}
+	s.places = newPlaces[*Timer](s.slots)
+	s.next.Store(idle)
+}
+
+// leave has the timer of a context, which somebody may wait for without another
+// way out, go on in package time. Other timers end with the wheel.
+func (s *timerShard) leave(t *Timer, deadline int64) {
+	if t.kind == byDriver {
+		time.AfterFunc(time.Duration(deadline-s.clock.now()), t.f)
+	}
+}
+
+// maybeShrink gives memory back if many timers have gone.
+func (s *timerShard) maybeShrink() {
+	if s.sparse() {
+		s.resize(max(minPlaces, 2*s.ring.Len()), renumber)
+	}
+}

@@ -1,0 +1,200 @@
+package timingwheel
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/affinity"
+)
+
+// Timers are timers by handle, as those of package time, on a wheel: cheaper to
+// start, stop and reset when there are many, and due within a tick instead of at
+// once. They are made by [NewTimers], and the methods are safe for concurrent
+// use, also by callbacks.
+//
+// A timer fires never before its time, and at most one tick after it, if a worker
+// is free. Channels, sleepers and contexts need no worker.
+//
+// While timers wait the wheel stays in memory, whoever else holds it.
+type Timers struct {
+	wheel
+	shards []timerShard
+	shift  uint8 // a shard is chosen by the top bits of a hash: 64 - log2(len)
+}
+
+// NewTimers returns timers with a tick of the given interval, on a wheel with a
+// number of slots; [New] says what they mean. An error wraps [ErrArgument] and
+// says what was wrong.
+func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, error) {
+	o, err := newOptions(interval, slots, opts)
+	if err != nil {
+		return nil, err
+	}
+	if o.limitSet {
+		return nil, fmt.Errorf("%w: Timers have no error to return at a limit, use a TimingWheel", ErrArgument)
+	}
+	slots = min(slots, MaxSlots)
+	t := &Timers{shards: make([]timerShard, shardCount(slots, runtime.GOMAXPROCS(0)))}
+	t.shift = uint8(64 - bits.TrailingZeros(uint(len(t.shards))))
+	t.wheel.init(interval, o)
+	for i := range t.shards {
+		t.shards[i].init(t, slots)
+		t.parts = append(t.parts, &t.shards[i])
+	}
+	t.unregister = register(o.name, t, (*Timers).Stats)
+	return t, nil
+}
+
+// AfterFunc calls f after d has passed, in a goroutine of the wheel. A d that is
+// not positive means the next tick. After Stop it returns a timer that does not
+// fire.
+func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
+	return t.start(&Timer{f: mustBeSet(f)}, t.in(d))
+}
+
+// At calls f at a moment, or at the next tick if it has passed. If the wall clock
+// is changed later, f is still called after the time that the moment was away
+// when At was called.
+func (t *Timers) At(when time.Time, f func()) *Timer {
+	return t.start(&Timer{f: mustBeSet(f)}, t.at(when))
+}
+
+// Every calls f again and again, first after one interval. It panics if the
+// interval is not positive, as [time.NewTicker] does.
+//
+// The rate is fixed: the calls are planned for whole multiples of the interval
+// since the start, so that they do not drift. But a call that is still running
+// when the next is due swallows it, and so does a stall of the machine: the calls
+// for one timer never overlap, and what was missed is not made up for in a burst,
+// which would hit the program just when it is behind. An interval shorter than a
+// tick comes down to one call in a tick.
+//
+// A panic in f is no end of it. Stop, also during a call and by f itself, is.
+func (t *Timers) Every(interval time.Duration, f func()) *Timer {
+	return t.startRepeat(&repeat{interval: mustBePositive(interval), times: forever}, f)
+}
+
+// Repeat is [Timers.Every] for exactly the given number of calls; what is
+// swallowed does not count. With 0 times it returns a timer that does not fire,
+// and it panics if times is negative.
+func (t *Timers) Repeat(times int, interval time.Duration, f func()) *Timer {
+	if times < 0 {
+		panic(fmt.Sprintf("timingwheel: Repeat %d times, want 0 or more", times))
+	}
+	return t.startRepeat(&repeat{interval: mustBePositive(interval), times: times}, f)
+}
+
+// A Scheduler says when something is to happen, as the expressions of cron do.
+type Scheduler interface {
+	// Next returns the next moment after the given one, or the zero Time if
+	// there is none.
+	Next(after time.Time) time.Time
+}
+
+// Schedule calls f at the moments that a Scheduler says. After each call it asks
+// for the next moment after the planned one, or after the present one if that is
+// later: as with [Timers.Every], calls neither overlap nor burst. Next is called
+// by the goroutine that calls Schedule or Reset first, and then by workers, not
+// by two at once. Should it panic, that was the last call.
+func (t *Timers) Schedule(s Scheduler, f func()) *Timer {
+	if s == nil {
+		panic("timingwheel: Schedule without a Scheduler")
+	}
+	return t.startRepeat(&repeat{scheduler: s, times: forever}, f)
+}
+
+// NewTimer returns a timer that sends the time on its channel after d has passed.
+// As with those of package time, after Stop or Reset has returned nothing is
+// received that was sent before; but while it waits it is not collected, and the
+// channel has a capacity of 1.
+func (t *Timers) NewTimer(d time.Duration) *Timer {
+	c := make(chan time.Time, 1)
+	send := func() { c <- time.Now() } // it is empty: Stop and Reset see to it
+	return t.start(&Timer{C: c, f: send, kind: inPlace}, t.in(d))
+}
+
+// After returns the channel of a new timer: see [Timers.NewTimer]. After Stop
+// nothing is ever sent on it.
+func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
+
+// Sleep waits until d has passed and returns nil. If ctx ends before that, it
+// returns the cause, and [ErrClosed] if the wheel is stopped. A d that is not
+// positive means no wait.
+func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if d <= 0 {
+		return nil
+	}
+	timer := t.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.done:
+		return ErrClosed
+	}
+}
+
+// Len returns the number of timers, those counted that are due and whose
+// callbacks have not begun. A timer of Every, Repeat or Schedule does not count
+// during its call.
+func (t *Timers) Len() int {
+	n := 0
+	for i := range t.shards {
+		n += t.shards[i].len()
+	}
+	return n
+}
+
+// Stop stops all timers and lets no callback begin any more; those that run go
+// on. Sleepers return, and the timers that methods return from then on do not
+// fire. Contexts still end in time: they are left to package time. Stop may be
+// called again, and by callbacks.
+func (t *Timers) Stop() { t.stop() }
+
+// Shutdown is [Timers.Stop], and waits until the callbacks that run have ended.
+// If ctx ends before that it returns the cause; it may be called again, to go on
+// waiting. Called by a callback, of this wheel or another, it stops the wheel and
+// returns an error instead of waiting for itself.
+func (t *Timers) Shutdown(ctx context.Context) error {
+	t.stop()
+	return t.drained(ctx)
+}
+
+// start gives a new timer its place and its deadline.
+func (t *Timers) start(timer *Timer, deadline int64) *Timer {
+	timer.shard = &t.shards[affinity.Hint()>>t.shift]
+	timer.shard.start(timer, deadline)
+	return timer
+}
+
+// startRepeat starts a timer that repeats.
+func (t *Timers) startRepeat(r *repeat, f func()) *Timer {
+	timer := &Timer{f: mustBeSet(f), repeat: r}
+	if first, ok := r.begin(&t.clock); ok {
+		return t.start(timer, first)
+	}
+	timer.shard = &t.shards[0]
+	return timer
+}
+
+func mustBeSet(f func()) func() {
+	if f == nil {
+		panic("timingwheel: a timer without a function")
+	}
+	return f
+}
+
+func mustBePositive(interval time.Duration) int64 {
+	if interval <= 0 {
+		panic(fmt.Sprintf("timingwheel: an interval of %v, want a positive one", interval))
+	}
+	return int64(interval)
+}

@@ -1,0 +1,130 @@
+package timingwheel
+
+import (
+	"math/bits"
+	"runtime"
+	"time"
+	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A wheel is what [TimingWheel] and [Timers] have in common: a clock, a driver
+// that advances the shards, and workers that call what is due. It knows shards
+// only as parts.
+type wheel struct {
+	clock
+	driver
+	dispatcher
+	parts      []part
+	done       chan struct{} // closed by Stop
+	unregister func()
+}
+
+// A part is a shard as the driver and the workers see it.
+type part interface {
+	nextVisit() int64
+	visit(tick int64) (done bool)
+	ready() bool
+	due() int64
+	callNext() bool
+	addTo(*stats.Wheel)
+	close()
+}
+
+const (
+	// shardsPerProc is enough for two goroutines seldom to meet.
+	shardsPerProc = 16
+	maxShards     = 256
+
+	// maxSlots is the most slots that all shards together have in a level: a
+	// megabyte of list heads.
+	maxSlots = 1 << 18
+)
+
+// shardCount returns the number of shards, a power of two, whose rings have a
+// number of slots.
+func shardCount(slots, procs int) int {
+	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
+	for n > maxShards || n > 1 && n*slots > maxSlots {
+		n /= 2
+	}
+	return n
+}
+
+func (w *wheel) init(interval time.Duration, o options) {
+	w.clock = newClock(interval)
+	w.done = make(chan struct{})
+	w.initDriver()
+	w.initDispatcher(o)
+}
+
+// advance visits what there is to visit up to now. It takes the shards in turn, a
+// batch of each, so that no shard has the driver in its lock for long.
+func (w *wheel) advance() {
+	for busy := true; busy; {
+		busy = false
+		tick := w.ticks(w.now())
+		for _, p := range w.parts {
+			if p.nextVisit() <= tick {
+				busy = !p.visit(tick) || busy
+			}
+			if p.ready() {
+				w.dispatch()
+			}
+		}
+		if busy {
+			runtime.Gosched()
+		}
+	}
+}
+
+// nextVisit returns the tick by which the driver has to be awake, or idle.
+func (w *wheel) nextVisit() int64 {
+	next := int64(idle)
+	for _, p := range w.parts {
+		next = min(next, p.nextVisit())
+	}
+	if w.refused.Load() {
+		next = min(next, w.ticks(w.now())+1)
+	}
+	return next
+}
+
+// stop takes all timers off and lets nothing more begin.
+func (w *wheel) stop() {
+	w.stopDriver()
+	for _, p := range w.parts {
+		p.close()
+	}
+	w.unregister()
+}
+
+// Stats returns what the wheel has done since it was made. It is safe for
+// concurrent use; what others change meanwhile it may or may not see.
+func (w *wheel) Stats() stats.Wheel {
+	var total stats.Wheel
+	for _, p := range w.parts {
+		p.addTo(&total)
+	}
+	total.Running = w.pool.Running()
+	total.Panics = w.pool.Panics()
+	if w.offers != nil {
+		total.Panics += w.offers.Panics()
+	}
+	return total
+}
+
+// register makes the statistics of a wheel known to the process, without keeping
+// it alive.
+func register[W any](name string, wheel *W, take func(*W) stats.Wheel) (unregister func()) {
+	weakly := weak.Make(wheel)
+	_, unregister = stats.RegisterWheel(name, func() (s stats.Wheel, alive bool) {
+		if w := weakly.Value(); w != nil {
+			return take(w), true
+		}
+		return s, false
+	})
+	runtime.AddCleanup(wheel, func(unregister func()) { unregister() }, unregister)
+	return unregister
+}
