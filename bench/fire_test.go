@@ -3,6 +3,7 @@ package bench
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -119,4 +120,63 @@ func processorTime() int64 {
 		panic(err)
 	}
 	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// BenchmarkTimerBurst reports how long setting a timer takes, at the 99.9th
+// percentile and at most, while a million timers fire that are due in one tick.
+func BenchmarkTimerBurst(b *testing.B) {
+	const million = 1_000_000
+	for _, c := range []struct {
+		name string
+		make func(fired *atomic.Int64) (set func(key int, d time.Duration), stop func())
+	}{
+		{"pinwheel-keyed", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
+			w, err := timingwheel.New(timerTick, timerSlots, func(int, int) { fired.Add(1) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			return func(key int, d time.Duration) { _ = w.SetTimer(key, key, d) }, w.Stop
+		}},
+		{"pinwheel-handle", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
+			w, err := timingwheel.NewTimers(timerTick, timerSlots)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return func(_ int, d time.Duration) { w.AfterFunc(d, func() { fired.Add(1) }) }, w.Stop
+		}},
+		{"time", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
+			return func(_ int, d time.Duration) { time.AfterFunc(d, func() { fired.Add(1) }) }, func() {}
+		}},
+		{"go-zero", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
+			w, err := collection.NewTimingWheel(timerTick, timerSlots, func(any, any) { fired.Add(1) })
+			if err != nil {
+				b.Fatal(err)
+			}
+			return func(key int, d time.Duration) { _ = w.SetTimer(key, key, d) }, w.Stop
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				var fired atomic.Int64
+				set, stop := c.make(&fired)
+				due := time.Now().Add(4 * time.Second)
+				for key := range million {
+					set(key, time.Until(due))
+				}
+				time.Sleep(time.Until(due))
+				var took []time.Duration
+				for key := million; fired.Load() < million && time.Since(due) < 20*time.Second; key++ {
+					began := time.Now()
+					set(million+key%1000, time.Hour)
+					took = append(took, time.Since(began))
+				}
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)*999/1000].Nanoseconds()), "p99.9-ns")
+				b.ReportMetric(float64(took[len(took)-1].Nanoseconds()), "max-ns")
+				b.ReportMetric(float64(len(took)), "sets")
+				stop()
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }

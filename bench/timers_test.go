@@ -155,3 +155,61 @@ func BenchmarkTimers(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTimerMemory reports the bytes that a pending timer takes: by key
+// without the 16 of key and value, by handle with the handle. Of the numbers of
+// timers, 1,100,000 is a bad one: the arrays have just been doubled.
+func BenchmarkTimerMemory(b *testing.B) {
+	f := func() {}
+	for _, n := range []int{100_000, 1_000_000, 1_100_000} {
+		for _, c := range []struct {
+			name string
+			fill func() (keep any, stop func())
+			less float64
+		}{
+			{"pinwheel-keyed", func() (any, func()) {
+				w, err := timingwheel.New(timerTick, timerSlots, func(uint64, uint64) {})
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range n {
+					_ = w.SetTimer(uint64(i), uint64(i), delay(i))
+				}
+				return w, w.Stop
+			}, 16},
+			{"pinwheel-handle", func() (any, func()) {
+				w, err := timingwheel.NewTimers(timerTick, timerSlots)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range n {
+					w.AfterFunc(delay(i), f)
+				}
+				return w, w.Stop
+			}, 0},
+			{"time", func() (any, func()) {
+				timers := make([]*time.Timer, n)
+				for i := range timers {
+					timers[i] = time.AfterFunc(delay(i), f)
+				}
+				return timers, func() {
+					for _, t := range timers {
+						t.Stop()
+					}
+				}
+			}, 8},
+		} {
+			b.Run(fmt.Sprintf("pending=%d/%s", n, c.name), func(b *testing.B) {
+				for range b.N {
+					runtime.GC() // what an earlier one left
+					before := heapBytes()
+					keep, stop := c.fill()
+					b.ReportMetric(float64(int64(heapBytes())-int64(before))/float64(n)-c.less, "B/timer")
+					stop()
+					runtime.KeepAlive(keep)
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}

@@ -2,6 +2,7 @@ package timingwheel
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,11 +29,12 @@ func (t *Timers) WithDeadline(parent context.Context, deadline time.Time) (conte
 
 // WithDeadlineCause is [context.WithDeadlineCause] with a timer of the wheel. All
 // of package context works with what it returns as with its own contexts: causes,
-// children, [context.AfterFunc]. No context needs a goroutine while it waits.
+// children, [context.AfterFunc]. No context needs a goroutine while it waits,
+// unless parent is of a make that needs one for each of its children.
 //
 // The one difference is that the end of parent reaches a channel already got from
 // Done, and children, by way of a goroutine, and so a moment after the cancel
-// function of parent has returned. Err and Done themselves know at once.
+// function of parent has returned. Err, Done and [context.Cause] know at once.
 //
 // Contexts made after Stop, and those that wait then, end in time all the same.
 func (t *Timers) WithDeadlineCause(parent context.Context, deadline time.Time, cause error) (context.Context, context.CancelFunc) {
@@ -46,7 +48,10 @@ func (t *Timers) WithDeadlineCause(parent context.Context, deadline time.Time, c
 	var cancel context.CancelFunc
 	c.Context, cancel = context.WithCancel(&c.source)
 	c.source.watch(t, deadline)
-	return c, cancel
+	return c, func() {
+		c.source.follow() // if the parent has ended, that was first
+		cancel()
+	}
 }
 
 // A deadlineContext is a context of package context, so that all of that package
@@ -60,9 +65,26 @@ type deadlineContext struct {
 
 func (c *deadlineContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
+// String says what the context is, without looking into it.
+func (c *deadlineContext) String() string {
+	return fmt.Sprintf("%s.WithDeadline(%s [%s])", nameOf(c.source.Context), c.deadline, time.Until(c.deadline))
+}
+
+func nameOf(ctx context.Context) string {
+	if s, ok := ctx.(fmt.Stringer); ok {
+		return s.String()
+	}
+	return fmt.Sprintf("%T", ctx)
+}
+
 func (c *deadlineContext) Done() <-chan struct{} {
 	c.source.follow()
 	return c.Context.Done()
+}
+
+func (c *deadlineContext) Value(key any) any {
+	c.source.follow() // context.Cause looks for a value
+	return c.Context.Value(key)
 }
 
 func (c *deadlineContext) Err() error {
@@ -77,14 +99,20 @@ type source struct {
 	context.Context       // the real parent
 	cause           error // of the end in time, or nil
 
-	end  func()                // by package context: the child is to take over Err and Cause
-	err  atomic.Pointer[error] // Err, once it has ended
-	once sync.Once
+	end   func() // by package context: the child is to take over Err and Cause
+	once  sync.Once
+	ended atomic.Pointer[ending] // nil before that
 
-	mu      sync.Mutex      // guards what follows
-	ended   context.Context // has the cause
-	timer   *Timer
-	forsake func() bool // no longer look at the real parent
+	mu       sync.Mutex // guards what follows; never held while the parent is called
+	released bool
+	timer    *Timer
+	forsake  func() bool // no longer look at the real parent
+}
+
+// An ending is how a source has ended.
+type ending struct {
+	err   error
+	cause context.Context // one that ended with the cause
 }
 
 // never is a channel that nobody closes: the child is ended by AfterFunc.
@@ -93,8 +121,8 @@ var never = make(chan struct{})
 func (s *source) Done() <-chan struct{} { return never }
 
 func (s *source) Err() error {
-	if err := s.err.Load(); err != nil {
-		return *err
+	if e := s.ended.Load(); e != nil {
+		return e.err
 	}
 	return nil
 }
@@ -102,11 +130,8 @@ func (s *source) Err() error {
 // Value returns, to context.Cause, a context that ended with the cause: that is
 // how it asks for one.
 func (s *source) Value(key any) any {
-	s.mu.Lock()
-	ended := s.ended
-	s.mu.Unlock()
-	if ended != nil {
-		if v := ended.Value(key); v != nil {
+	if e := s.ended.Load(); e != nil {
+		if v := e.cause.Value(key); v != nil {
 			return v
 		}
 	}
@@ -118,7 +143,9 @@ func (s *source) Value(key any) any {
 func (s *source) AfterFunc(end func()) (stop func() bool) {
 	s.end = end
 	return func() bool {
-		s.release()
+		if forsake := s.release(); forsake != nil {
+			forsake()
+		}
 		return true
 	}
 }
@@ -133,11 +160,23 @@ func (s *source) watch(t *Timers, deadline time.Time) {
 		s.expire()
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.timer = t.start(&Timer{f: s.expire, kind: byDriver}, t.at(deadline))
+	timer := t.start(&Timer{f: s.expire, kind: byDriver}, t.at(deadline))
+	var forsake func() bool
 	if s.Context.Done() != nil {
-		s.forsake = context.AfterFunc(s.Context, s.follow)
+		forsake = context.AfterFunc(s.Context, s.follow)
+	}
+	s.mu.Lock()
+	released := s.released
+	if !released {
+		s.timer, s.forsake = timer, forsake
+	}
+	s.mu.Unlock()
+	if !released {
+		return
+	}
+	timer.Stop() // it has ended already
+	if forsake != nil {
+		forsake()
 	}
 }
 
@@ -163,25 +202,24 @@ func (s *source) finish(err, cause error) {
 	s.once.Do(func() {
 		ended, end := context.WithCancelCause(context.Background())
 		end(cause)
-		s.mu.Lock()
-		s.ended = ended
-		s.mu.Unlock()
-		s.err.Store(&err)
-		s.release()
+		s.ended.Store(&ending{err, ended})
 		s.end()
+		if forsake := s.release(); forsake != nil {
+			go forsake() // the parent may be of any make, and this goroutine the driver's
+		}
 	})
 }
 
-// release gives back what watch has taken.
-func (s *source) release() {
+// release stops the timer. It returns the function by which watch is to be taken
+// off the parent, or nil if that has been done or is not known yet.
+func (s *source) release() (forsake func() bool) {
 	s.mu.Lock()
 	timer, forsake := s.timer, s.forsake
 	s.timer, s.forsake = nil, nil
+	s.released = true
 	s.mu.Unlock()
 	if timer != nil {
 		timer.Stop()
 	}
-	if forsake != nil {
-		forsake()
-	}
+	return forsake
 }

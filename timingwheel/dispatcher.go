@@ -32,7 +32,7 @@ func (w *wheel) initDispatcher(o options) {
 	w.submit = o.submit
 	w.offers = runner.NewPool(1, w.offer, w.mayOffer, o.onPanic)
 	w.call = func() {
-		w.offered.Add(-1)
+		w.takeBack()
 		w.pool.Do()
 	}
 }
@@ -57,7 +57,7 @@ func (w *wheel) more() {
 // callNext calls the callback of a timer that is due, and reports whether there
 // was one. It takes the shards in turn, so that none is neglected.
 func (w *wheel) callNext() bool {
-	turn := int(w.turn.Add(1))
+	turn := int(w.turn.Add(1) % uint32(len(w.parts)))
 	for i := range w.parts {
 		if p := w.parts[(turn+i)%len(w.parts)]; p.ready() && p.callNext() {
 			return true
@@ -98,13 +98,20 @@ func (w *wheel) offer() bool {
 	taken := false
 	defer func() {
 		if !taken { // or submit panicked
-			w.offered.Add(-1)
+			w.takeBack()
 			w.refused.Store(true)
 			w.wakeBy(w.ticks(w.now()) + 1)
 		}
 	}()
 	taken = w.submit(w.call) == nil
 	return true
+}
+
+// takeBack counts an offer that has been taken up, or refused. A pool that calls a
+// function twice, or refuses it after it has called it, does not make it negative.
+func (w *wheel) takeBack() {
+	for n := w.offered.Load(); n > 0 && !w.offered.CompareAndSwap(n, n-1); n = w.offered.Load() {
+	}
 }
 
 // errCallback is what Shutdown returns to a callback.

@@ -71,10 +71,11 @@
 // # Around the ring
 //
 // TimingWheel and Timers are divided into shards, each a ring and an array of
-// timers under a mutex. A timer of the runtime is set for the next visit of any
-// of them: while nothing is due there is neither a goroutine nor a wake-up. It
-// advances the rings to the tick of the clock, however late it is, a bounded
-// number of tasks under a lock. What is due goes to a list in the ring, from
+// timers under a mutex. A timer of the runtime is set for the next visit in any of
+// them: between visits there is neither a goroutine nor a wake-up, nor while no
+// timer waits, but for one that was set for a timer since removed. It advances the
+// rings to the tick of the clock, however late it is, a bounded number of tasks
+// under a lock. What is due goes to a list in the ring, from
 // which workers take it one by one. Only when a worker takes it, immediately
 // before the call, is a timer gone; until then it can be removed and moved.
 // Callbacks that block hold up what is due after them, but never the ticks.

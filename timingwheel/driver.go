@@ -10,7 +10,8 @@ import (
 // A driver wakes up for the next visit of a shard, and not at all while there is
 // none to come. It is a timer of the runtime, not a goroutine: between visits
 // there is none. The timer holds the wheel, so that timers fire though nobody
-// else holds it; once nothing waits in it a wheel that nobody holds is collected.
+// else holds it. After its last timer has fired a wheel that nobody holds is
+// collected; if that was removed, when the alarm that was set for it has gone off.
 type driver struct {
 	// alarm is the tick for which the timer is set, or awake, or idle.
 	//
@@ -49,12 +50,25 @@ func (w *wheel) wake() {
 	w.driver.mu.Lock()
 	w.alarm.Store(awake)
 	w.driver.mu.Unlock()
-
+	defer w.sleep() // whatever happens
 	w.advance()
+}
 
+// sleep is the end of wake.
+func (w *wheel) sleep() {
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
 	if !w.driver.closed {
+		w.setAlarm()
+	}
+}
+
+// rest sets the alarm anew after many timers have gone, so that it is not for one
+// of those.
+func (w *wheel) rest() {
+	w.driver.mu.Lock()
+	defer w.driver.mu.Unlock()
+	if w.alarm.Load() != awake {
 		w.setAlarm()
 	}
 }
@@ -72,6 +86,9 @@ func (w *wheel) setAlarm() {
 		next = again
 	}
 	if next == idle {
+		if w.driver.timer != nil {
+			w.driver.timer.Stop()
+		}
 		return
 	}
 	wait := time.Duration(w.of(next) - w.now())

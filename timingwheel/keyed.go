@@ -48,8 +48,11 @@ type Pending[K comparable, V any] struct {
 // usual, and under 100 µs is refused.
 //
 // slots is how many ticks a revolution of the wheel has, rounded up to a power of
-// two and cut at [MaxSlots]. A longer delay is no worse, but a shorter one saves
-// a second visit: so slots·interval is best about the usual delay.
+// two and cut at [MaxSlots]. A timer with a delay of up to a revolution is visited
+// once, one of up to slots revolutions twice, and a longer one once more for each
+// slots revolutions, which also wakes the wheel: so slots·interval is best about
+// the usual delay. If the product is very small, there are more slots, so that a
+// delay can be ten years; one of more than that may be cut.
 //
 // An error wraps [ErrArgument] and says what was wrong.
 func New[K comparable, V any](interval time.Duration, slots int, execute func(key K, value V), opts ...Option) (*TimingWheel[K, V], error) {
@@ -60,7 +63,7 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 	if execute == nil {
 		return nil, fmt.Errorf("%w: no function to execute", ErrArgument)
 	}
-	slots = min(slots, MaxSlots)
+	slots = ringSlots(slots, interval)
 	w := &TimingWheel[K, V]{
 		shards:  make([]keyedShard[K, V], shardCount(slots, runtime.GOMAXPROCS(0))),
 		hasher:  hash.New[K](),
@@ -152,35 +155,52 @@ func (w *TimingWheel[K, V]) RemoveTimer(key K) (bool, error) {
 	return s.take(h, key)
 }
 
-// Drain takes all timers off and calls fn for each, as many at once as the wheel
-// has workers, and returns when all calls have ended. Each timer is given either
-// to fn or to the wheel's own function, never to both. fn may use the wheel; the
-// timers that it sets stay. A panic in fn is treated as one of a callback. The
+// Drain takes all timers off and calls fn for each, and returns when all calls
+// have ended, also those that begin after a Stop meanwhile. Each timer is given
+// either to fn or to the wheel's own function, never to both. The calls are made
+// by as many goroutines more as the wheel may have workers. fn may use the wheel;
+// the timers that it sets stay. A panic in fn is treated as one of a callback. The
 // error is [ErrClosed] after Stop, and wraps [ErrArgument] if fn is nil.
 func (w *TimingWheel[K, V]) Drain(fn func(key K, value V)) error {
 	if fn == nil {
 		return fmt.Errorf("%w: Drain without a function", ErrArgument)
 	}
-	var calls errgroup.Group
-	calls.SetLimit(w.workers)
-	defer func() { _ = calls.Wait() }() // its functions return no errors
+	var err error
+	w.pool.Run(func() { err = w.drain(fn) }) // for Shutdown, which waits for all of it
+	return err
+}
+
+func (w *TimingWheel[K, V]) drain(fn func(K, V)) error {
+	var taken []places[keyed[K, V]]
 	for i := range w.shards {
 		timers, err := w.shards[i].steal()
 		if err != nil {
 			return err
 		}
-		for k := range timers.entries {
-			if !timers.live(uint32(k)) {
+		taken = append(taken, timers)
+	}
+	w.rest()
+	w.callAll(taken, fn)
+	return nil
+}
+
+// callAll calls fn for the timers that were taken, and waits for the calls.
+func (w *TimingWheel[K, V]) callAll(taken []places[keyed[K, V]], fn func(K, V)) {
+	var calls errgroup.Group
+	calls.SetLimit(w.workers)
+	for _, timers := range taken {
+		for i := range timers.entries {
+			if !timers.live(uint32(i)) {
 				continue
 			}
 			calls.Go(func() error {
-				t := &timers.entries[k]
+				t := &timers.entries[i]
 				w.pool.Run(func() { fn(t.key, t.value) })
 				return nil
 			})
 		}
 	}
-	return nil
+	_ = calls.Wait() // the functions return no errors
 }
 
 // All returns an iterator over the timers that wait, in no particular order. It
@@ -213,13 +233,14 @@ func (w *TimingWheel[K, V]) Len() int {
 	return n
 }
 
-// Stop takes all timers off and lets no callback begin any more; those that run
-// go on. All other methods return [ErrClosed] from then on, those that have no
-// error to return find nothing. It may be called again, and by callbacks.
+// Stop takes all timers off, so that no callback begins any more but one that was
+// just being called; [TimingWheel.Shutdown] waits for that too. All other methods
+// return [ErrClosed] from then on, those that have no error to return find
+// nothing. It may be called again, and by callbacks.
 func (w *TimingWheel[K, V]) Stop() { w.stop() }
 
-// Shutdown is [TimingWheel.Stop], and waits until the callbacks that run have
-// ended, those of Drain too. If ctx ends before that it returns the cause;
+// Shutdown is [TimingWheel.Stop], and waits until all callbacks have ended, and
+// all Drains. If ctx ends before that it returns the cause;
 // it may be called again, to go on waiting. Called by a callback, of this wheel or
 // another, it stops the wheel and returns an error instead of waiting for itself.
 func (w *TimingWheel[K, V]) Shutdown(ctx context.Context) error {

@@ -186,6 +186,7 @@ func (s *keyedShard[K, V]) each(yield func(Pending[K, V]) bool) bool {
 func (s *keyedShard[K, V]) walk(n int) {
 	s.mu.Lock()
 	s.walks += n
+	s.maybeShrink()
 	s.mu.Unlock()
 }
 

@@ -22,6 +22,7 @@ const (
 	// minInterval is the least tick: one that is shorter is a number without its
 	// unit, and no operating system wakes anybody that precisely.
 	minInterval = 100 * time.Microsecond
+	maxInterval = 365 * 24 * time.Hour
 
 	// defaultWorkers is generous because callbacks of timers tend to wait for
 	// something, and a worker costs nothing while there is nothing to call.
@@ -36,6 +37,7 @@ type options struct {
 	workers    int
 	workersSet bool
 	submit     func(run func()) error
+	submitSet  bool
 	limit      int
 	limitSet   bool
 	onPanic    func(recovered any, stack []byte)
@@ -56,20 +58,22 @@ func WithWorkers(n int) Option {
 
 // WithPool has callbacks called by a pool of the caller's own instead of by
 // goroutines of the wheel. For every timer that is due, submit gets a function to
-// call once, at any time and on any goroutine: it picks the oldest timer that is
-// due then, if there still is one, and calls its callback. A panic in the
-// callback does not come out of it.
+// call once, on any goroutine: it picks a timer that is due then, if there still is
+// one, and calls its callback. A panic in the callback does not come out of it.
 //
 // submit is called by one goroutine of the wheel at a time. It may wait until the
-// pool has room; the ticks go on. If it returns an error, the function must not
-// be called any more, and the timer is offered again at the next tick: a timer is
-// late then, never lost.
+// pool has room; the ticks go on. If it returns an error, the timer is offered
+// again at the next tick: it is late then, not lost. If it returns nil, the pool
+// must call the function sooner or later: for one that it drops, a timer waits
+// until the pool is called for another.
+//
+// Drain does not use the pool.
 //
 // [ants.Pool.Submit], for one, has the form of submit.
 //
 // [ants.Pool.Submit]: https://pkg.go.dev/github.com/panjf2000/ants/v2#Pool.Submit
 func WithPool(submit func(run func()) error) Option {
-	return func(o *options) { o.submit = submit }
+	return func(o *options) { o.submit, o.submitSet = submit, true }
 }
 
 // WithLimit sets the most timers that a [TimingWheel] has at once, those counted
@@ -105,8 +109,11 @@ func newOptions(interval time.Duration, slots int, opts []Option) (options, erro
 	refuse := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrArgument}, args...)...))
 	}
-	if interval < minInterval {
+	switch {
+	case interval > 0 && interval < time.Microsecond:
 		refuse("the interval is %v, want at least %v; was a unit forgotten, as in %d*time.Millisecond?", interval, minInterval, interval)
+	case interval < minInterval || interval > maxInterval:
+		refuse("the interval is %v, want from %v to %v", interval, minInterval, maxInterval)
 	}
 	if slots < 1 {
 		refuse("the number of slots is %d, want at least 1", slots)
@@ -114,7 +121,10 @@ func newOptions(interval time.Duration, slots int, opts []Option) (options, erro
 	if o.workersSet && o.workers < 1 {
 		refuse("WithWorkers(%d), want at least 1", o.workers)
 	}
-	if o.workersSet && o.submit != nil {
+	if o.submitSet && o.submit == nil {
+		refuse("WithPool(nil), want a function")
+	}
+	if o.workersSet && o.submitSet {
 		refuse("both WithWorkers and WithPool: the pool decides how many callbacks run at once")
 	}
 	if o.limitSet && o.limit < 1 {

@@ -155,6 +155,16 @@ func (r *Ring) Due(i uint32) (int64, bool) {
 	return r.now + r.dist(t) + r.rest(t), true
 }
 
+// Visit returns the tick at which Advance will next come by the task, which is not
+// after it is due, and false if it does not wait for a tick.
+func (r *Ring) Visit(i uint32) (int64, bool) {
+	t := &r.tasks[i]
+	if t.at == 0 || t.diff == tombstone || t.list() == inDue {
+		return 0, false
+	}
+	return r.now + r.dist(t), true
+}
+
 // Forget takes the task out of the ring and leaves no tombstone.
 func (r *Ring) Forget(i uint32) {
 	t := &r.tasks[i]
@@ -246,6 +256,7 @@ func (r *Ring) visit(i uint32, due func(uint32) int64) {
 		case again > 0:
 			r.Set(i, r.now+again)
 		case again == Hold:
+			r.Forget(i) // if the visitor has set it again
 			r.live++
 			r.hold(i)
 		}

@@ -601,3 +601,19 @@ func TestRingDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", allocs)
 	}
 }
+
+// TestRingHoldAfterSet: a visitor that sets its task and then holds it has it held.
+func TestRingHoldAfterSet(t *testing.T) {
+	r, _ := ringAt(8, 2, 0)
+	r.Set(0, 3)
+	r.Advance(3, 10, func(i uint32) int64 {
+		r.Set(i, 5)
+		return Hold
+	})
+	if err := check(r); err != nil {
+		t.Error(err)
+	}
+	if i, due, ok := r.Take(); !ok || i != 0 || due != 3 || r.Len() != 0 {
+		t.Errorf("Take returned %d, %d, %v; %d left", i, due, ok, r.Len())
+	}
+}

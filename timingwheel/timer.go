@@ -24,7 +24,7 @@ type Timer struct {
 	// first tick after that. It may be due before; the visit puts it off then.
 	state atomic.Int64
 
-	repeat *repeat // nil if there is one call only; guarded by shard.mu
+	repeat *repeat // nil if there is one call only; what it points to is guarded by shard.mu
 	slot   uint32  // the task number, while there is a task; guarded by shard.mu
 	kind   kind
 }
@@ -55,6 +55,10 @@ func (t *Timer) Stop() bool {
 	s := t.mustShard()
 	s.mu.Lock()
 	defer s.unlock()
+	if s.closed {
+		s.forget(t)
+		return t.unsend()
+	}
 	was := t.state.Swap(stopped)
 	if was > 0 || was == claimed {
 		s.drop(t.slot)
@@ -64,13 +68,15 @@ func (t *Timer) Stop() bool {
 	return t.unsend() || was != stopped
 }
 
-// Reset makes the timer fire after d from now, as if it had been started now: one
-// that repeats begins anew, with its first call then. It returns true if the timer
-// was waiting, or repeating, and false if it had fired or was stopped. After Reset
-// nothing is received from C that was sent before. If a callback is running, Reset
-// does not wait for it; only a timer that repeats does, so its calls never overlap.
+// Reset makes the timer fire after d from now, at the next tick if d is not
+// positive, as if it had been started now: one that repeats begins anew, with its
+// first call then. It returns true if the timer was waiting, or repeating, and
+// false if it had fired or was stopped. After Reset nothing is received from C that
+// was sent before. Reset never waits for a callback. One that runs may overlap with
+// the next, as in package time, but not if the timer repeats: then the next begins
+// when it is due and the one that runs has ended.
 //
-// To make a timer fire later than before takes no lock.
+// To make a timer that fires once do so later than before takes no lock.
 func (t *Timer) Reset(d time.Duration) bool {
 	deadline := t.mustShard().clock.in(d)
 	if was := t.state.Load(); was > 0 && deadline >= was && t.repeat == nil && t.state.CompareAndSwap(was, deadline) {

@@ -8,7 +8,8 @@ type timerShard struct {
 	shard[*Timer]
 	timers *Timers
 	slots  int
-	fired  []*Timer // by visit, to be called by the driver after the lock is released
+	fired  []*Timer               // by visit, to be called by the driver after the lock is released
+	left   map[*Timer]*time.Timer // timers of contexts that go on after close
 }
 
 func (s *timerShard) init(t *Timers, slots int) {
@@ -21,8 +22,8 @@ func (s *timerShard) init(t *Timers, slots int) {
 func (s *timerShard) start(t *Timer, deadline int64) {
 	s.mu.Lock()
 	if s.closed {
-		s.unlock()
 		s.leave(t, deadline)
+		s.unlock()
 		return
 	}
 	t.state.Store(deadline)
@@ -44,33 +45,36 @@ func (s *timerShard) enter(t *Timer, deadline int64) (tick int64) {
 func renumber(t *Timer, slot uint32) { t.slot = slot }
 
 // reset is Reset of what cannot be done without the lock.
-func (s *timerShard) reset(t *Timer, deadline int64) (was bool) {
+func (s *timerShard) reset(t *Timer, deadline int64) bool {
 	s.mu.Lock()
-	if s.closed {
-		defer s.unlock()
-		return t.unsend()
-	}
-	if t.repeat != nil {
-		if t.repeat.times == 0 {
-			s.unlock()
-			return false
-		}
-		t.repeat.restart(deadline, s.clock.moment(deadline))
-	}
-	tick := int64(idle)
-	before := t.state.Swap(deadline)
-	switch {
-	case before > 0 || before == claimed:
-		tick = s.set(t.slot, deadline)
-	case t.repeat != nil && t.repeat.calling:
-		t.state.Store(running) // the call will set the deadline when it ends
-	default:
-		tick = s.enter(t, deadline)
-	}
-	was = t.unsend() || before != stopped
+	tick, was := s.restart(t, deadline)
+	was = t.unsend() || was
 	s.unlock()
 	s.timers.wakeBy(tick)
 	return was
+}
+
+// restart gives a timer another deadline, whatever it is doing. It returns the tick
+// by which the driver has to be awake, and whether the timer was to fire before.
+func (s *timerShard) restart(t *Timer, deadline int64) (tick int64, was bool) {
+	if s.closed || t.repeat != nil && t.repeat.times == 0 {
+		return idle, false
+	}
+	calling := false
+	if t.repeat != nil {
+		t.repeat.restart(deadline, s.clock.moment(deadline))
+		calling = t.repeat.calling
+	}
+	before := t.state.Swap(deadline)
+	switch {
+	case before > 0 || before == claimed:
+		return s.set(t.slot, deadline), true
+	case calling:
+		t.state.Store(running) // the call will set the deadline when it ends
+		return idle, before != stopped
+	default:
+		return s.enter(t, deadline), before != stopped
+	}
 }
 
 // visit is the driver's visit. What needs no worker is called here, after the
@@ -207,8 +211,20 @@ func (s *timerShard) close() {
 // leave has the timer of a context, which somebody may wait for without another
 // way out, go on in package time. Other timers end with the wheel.
 func (s *timerShard) leave(t *Timer, deadline int64) {
-	if t.kind == byDriver {
-		time.AfterFunc(time.Duration(deadline-s.clock.now()), t.f)
+	if t.kind != byDriver {
+		return
+	}
+	if s.left == nil {
+		s.left = make(map[*Timer]*time.Timer)
+	}
+	s.left[t] = time.AfterFunc(time.Duration(deadline-s.clock.now()), t.f)
+}
+
+// forget stops a timer that goes on after close.
+func (s *timerShard) forget(t *Timer) {
+	if left := s.left[t]; left != nil {
+		left.Stop()
+		delete(s.left, t)
 	}
 }
 

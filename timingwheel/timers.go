@@ -36,7 +36,7 @@ func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, erro
 	if o.limitSet {
 		return nil, fmt.Errorf("%w: Timers have no error to return at a limit, use a TimingWheel", ErrArgument)
 	}
-	slots = min(slots, MaxSlots)
+	slots = ringSlots(slots, interval)
 	t := &Timers{shards: make([]timerShard, shardCount(slots, runtime.GOMAXPROCS(0)))}
 	t.shift = uint8(64 - bits.TrailingZeros(uint(len(t.shards))))
 	t.wheel.init(interval, o)
@@ -97,8 +97,8 @@ type Scheduler interface {
 // Schedule calls f at the moments that a Scheduler says. After each call it asks
 // for the next moment after the planned one, or after the present one if that is
 // later: as with [Timers.Every], calls neither overlap nor burst. Next is called
-// by the goroutine that calls Schedule or Reset first, and then by workers, not
-// by two at once. Should it panic, that was the last call.
+// by the goroutine that calls Schedule first, and then by workers, not by two at
+// once. Should it panic, that was the last call.
 func (t *Timers) Schedule(s Scheduler, f func()) *Timer {
 	if s == nil {
 		panic("timingwheel: Schedule without a Scheduler")
@@ -106,13 +106,18 @@ func (t *Timers) Schedule(s Scheduler, f func()) *Timer {
 	return t.startRepeat(&repeat{scheduler: s, times: forever}, f)
 }
 
-// NewTimer returns a timer that sends the time on its channel after d has passed.
-// As with those of package time, after Stop or Reset has returned nothing is
+// NewTimer returns a timer that sends the time on its channel after d has passed,
+// at the next tick if d is not positive. As with those of package time, after Stop or Reset has returned nothing is
 // received that was sent before; but while it waits it is not collected, and the
 // channel has a capacity of 1.
 func (t *Timers) NewTimer(d time.Duration) *Timer {
 	c := make(chan time.Time, 1)
-	send := func() { c <- time.Now() } // it is empty: Stop and Reset see to it
+	send := func() {
+		select {
+		case c <- time.Now():
+		default: // not empty, though Stop and Reset see to it: somebody has put another into C
+		}
+	}
 	return t.start(&Timer{C: c, f: send, kind: inPlace}, t.in(d))
 }
 
@@ -153,13 +158,13 @@ func (t *Timers) Len() int {
 	return n
 }
 
-// Stop stops all timers and lets no callback begin any more; those that run go
-// on. Sleepers return, and the timers that methods return from then on do not
+// Stop stops all timers, so that no callback begins any more but one that was just
+// being called; [Timers.Shutdown] waits for that too. Sleepers return, and the timers that methods return from then on do not
 // fire. Contexts still end in time: they are left to package time. Stop may be
 // called again, and by callbacks.
 func (t *Timers) Stop() { t.stop() }
 
-// Shutdown is [Timers.Stop], and waits until the callbacks that run have ended.
+// Shutdown is [Timers.Stop], and waits until all callbacks have ended.
 // If ctx ends before that it returns the cause; it may be called again, to go on
 // waiting. Called by a callback, of this wheel or another, it stops the wheel and
 // returns an error instead of waiting for itself.

@@ -42,6 +42,19 @@ const (
 	maxSlots = 1 << 18
 )
 
+// reach is how far away a timer can be at least. A ring counts 2³² revolutions.
+const reach = 10 * 365 * 24 * time.Hour
+
+// ringSlots returns the number of slots of a wheel's rings, for the number that was
+// asked for.
+func ringSlots(slots int, interval time.Duration) int {
+	slots = 1 << bits.Len(uint(min(slots, MaxSlots)-1))
+	for interval < (reach>>32)/time.Duration(slots) {
+		slots *= 2
+	}
+	return slots
+}
+
 // shardCount returns the number of shards, a power of two, whose rings have a
 // number of slots.
 func shardCount(slots, procs int) int {
@@ -85,7 +98,7 @@ func (w *wheel) nextVisit() int64 {
 	for _, p := range w.parts {
 		next = min(next, p.nextVisit())
 	}
-	if w.refused.Load() {
+	if w.refused.Load() && w.anyReady() {
 		next = min(next, w.ticks(w.now())+1)
 	}
 	return next

@@ -1,0 +1,270 @@
+package timingwheel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestNewKeyedRefuses(t *testing.T) {
+	ok := func(int, int) {}
+	for name, c := range map[string]struct {
+		interval time.Duration
+		slots    int
+		execute  func(int, int)
+		opts     []Option
+		says     string
+	}{
+		"no function":       {time.Second, 60, nil, nil, "function"},
+		"interval 0":        {0, 60, ok, nil, "interval"},
+		"interval negative": {-time.Second, 60, ok, nil, "interval"},
+		"interval 10 ns":    {10, 60, ok, nil, "10*time.Millisecond"},
+		"interval short":    {minInterval - 1, 60, ok, nil, "interval"},
+		"interval least":    {math.MinInt64, 60, ok, nil, "interval"},
+		"slots 0":           {time.Second, 0, ok, nil, "slots"},
+		"slots negative":    {time.Second, math.MinInt, ok, nil, "slots"},
+		"workers 0":         {time.Second, 60, ok, []Option{WithWorkers(0)}, "WithWorkers(0)"},
+		"workers negative":  {time.Second, 60, ok, []Option{WithWorkers(-1)}, "WithWorkers(-1)"},
+		"limit 0":           {time.Second, 60, ok, []Option{WithLimit(0)}, "WithLimit(0)"},
+		"limit negative":    {time.Second, 60, ok, []Option{WithLimit(-1)}, "WithLimit(-1)"},
+		"no onPanic":        {time.Second, 60, ok, []Option{WithOnPanic(nil)}, "WithOnPanic"},
+		"pool and workers":  {time.Second, 60, ok, []Option{WithPool(func(func()) error { return nil }), WithWorkers(1)}, "WithPool"},
+	} {
+		w, err := New(c.interval, c.slots, c.execute, c.opts...)
+		if w != nil || !errors.Is(err, ErrArgument) || !strings.Contains(fmt.Sprint(err), c.says) {
+			t.Errorf("%s: %v, error %v", name, w, err)
+		}
+	}
+	_, err := New(10, 0, ok, WithWorkers(-1)) // all that is wrong is said
+	for _, says := range []string{"interval", "slots", "WithWorkers"} {
+		if !strings.Contains(fmt.Sprint(err), says) {
+			t.Errorf("the error does not name %s: %v", says, err)
+		}
+	}
+}
+
+func TestNewKeyedAccepts(t *testing.T) {
+	for _, c := range []struct {
+		interval time.Duration
+		slots    int
+		opts     []Option
+	}{
+		{minInterval, 1, nil},
+		{time.Hour, math.MaxInt, []Option{nil, WithName("")}},
+		{1000 * time.Hour, MaxSlots, nil}, // the product is no time.Duration
+		{365 * 24 * time.Hour, MaxSlots, nil},
+		{time.Second, MaxSlots + 1, []Option{WithLimit(math.MaxInt), WithWorkers(math.MaxInt)}},
+	} {
+		w, err := New(c.interval, c.slots, func(int, int) {}, c.opts...)
+		if err != nil {
+			t.Errorf("%v, %d slots: %v", c.interval, c.slots, err)
+			continue
+		}
+		mustSetKeyed(t, w, 1, 1, time.Hour)
+		w.Stop()
+	}
+}
+
+func TestKeyedRefusesDelays(t *testing.T) {
+	w := newKeyed(t, time.Hour, 4, func(int, int) {})
+	mustSetKeyed(t, w, 1, 1, time.Hour)
+	before := w.Stats()
+	for _, delay := range []time.Duration{0, -1, -time.Hour, math.MinInt64} {
+		for key := 1; key <= 2; key++ {
+			wantKeyedErr(t, "SetTimer", w.SetTimer(key, 2, delay), ErrArgument)
+			found, err := w.MoveTimer(key, delay)
+			wantKeyedErr(t, "MoveTimer", err, ErrArgument)
+			if found {
+				t.Errorf("MoveTimer by %v found key %d", delay, key)
+			}
+		}
+	}
+	wantKeyedErr(t, "Drain", w.Drain(nil), ErrArgument)
+	for p := range w.All() {
+		if p.Key != 1 || p.Value != 1 {
+			t.Errorf("All yields %v", p)
+		}
+	}
+	if w.Stats() != before || w.Len() != 1 {
+		t.Errorf("stats %+v, %d timers, want %+v", w.Stats(), w.Len(), before)
+	}
+}
+
+type keyedStruct struct {
+	name string
+	part any
+}
+
+// A key that cannot be found again is refused by every method, and changes nothing.
+func TestKeyedRefusesKeys(t *testing.T) {
+	refuseKeys(t, 1.5, map[string]float64{"NaN": math.NaN(), "another NaN": math.Float64frombits(0x7ff0000000000001)})
+	refuseKeys(t, complex(1, 2), map[string]complex128{"NaN": complex(0, math.NaN())})
+	refuseKeys(t, [2]any{1, 2}, map[string][2]any{"slice": {1, []int{2}}, "NaN": {math.NaN(), nil}})
+	refuseKeys(t, keyedStruct{"a", 1}, map[string]keyedStruct{
+		"slice": {"a", []int{1}}, "map": {"a", map[int]int{}}, "func": {"a", func() {}}, "NaN": {"a", float32(math.NaN())},
+		"nested": {"a", keyedStruct{"b", []int{1}}},
+	})
+	refuseKeys[any](t, "a", map[string]any{
+		"slice": []int{1}, "empty slice": []int{}, "nil slice": []int(nil), "map": map[int]int{}, "func": func() {},
+		"NaN": math.NaN(), "struct": keyedStruct{"a", []int{1}}, "array": [1]any{[]int{1}}, "struct with NaN": keyedStruct{"a", math.NaN()},
+	})
+}
+
+func refuseKeys[K comparable](t *testing.T, good K, bad map[string]K) {
+	t.Helper()
+	w := newKeyed(t, time.Hour, 4, func(K, int) {}, WithLimit(2))
+	mustSetKeyed(t, w, good, 1, time.Hour)
+	before := w.Stats()
+	for name, key := range bad {
+		name = fmt.Sprintf("%T, %s", key, name)
+		wantKeyedErr(t, name+": SetTimer", w.SetTimer(key, 2, time.Hour), ErrArgument)
+		wantKeyedErr(t, name+": SetTimerAt", w.SetTimerAt(key, 2, time.Now()), ErrArgument)
+		moved, err := w.MoveTimer(key, time.Hour)
+		wantKeyedErr(t, name+": MoveTimer", err, ErrArgument)
+		removed, err := w.RemoveTimer(key)
+		wantKeyedErr(t, name+": RemoveTimer", err, ErrArgument)
+		if moved || removed || w.Len() != 1 || w.Stats() != before {
+			t.Errorf("%s: moved %v, removed %v, %d timers", name, moved, removed, w.Len())
+		}
+	}
+	wantKeyed(t, "RemoveTimer of a good key", true)(w.RemoveTimer(good))
+	if err := checkKeyed(w); err != nil {
+		t.Error(err)
+	}
+}
+
+// Keys that look odd and are good: they fire and are found again.
+func TestKeyedOddKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var called keyedCalls[any, int]
+		w := newKeyed(t, keyedTick, 4, called.add)
+		x := 1
+		keys := []any{nil, 0, int8(0), "", struct{}{}, [0]any{}, error(nil), &x, (*int)(nil), math.Inf(1), keyedStruct{}, make(chan int)}
+		distinct := map[any]bool{}
+		for i, key := range keys {
+			mustSetKeyed(t, w, key, i, keyedTick)
+			distinct[key] = true
+		}
+		if w.Len() != len(distinct) {
+			t.Errorf("Len is %d, want %d", w.Len(), len(distinct))
+		}
+		for key := range distinct {
+			wantKeyed(t, fmt.Sprintf("MoveTimer(%v)", key), true)(w.MoveTimer(key, 2*keyedTick))
+		}
+		time.Sleep(3 * keyedTick)
+		synctest.Wait()
+		for _, c := range called.take() {
+			if !distinct[c.key] {
+				t.Errorf("called for %v, again or for nothing", c.key)
+			}
+			delete(distinct, c.key)
+		}
+		if len(distinct) > 0 {
+			t.Errorf("not called for %v", distinct)
+		}
+	})
+	w := newKeyed(t, time.Hour, 4, func(float64, int) {})
+	mustSetKeyed(t, w, 0, 1, time.Hour)
+	mustSetKeyed(t, w, math.Copysign(0, -1), 2, time.Hour)
+	if w.Len() != 1 {
+		t.Errorf("0 and -0 are equal, and Len is %d", w.Len())
+	}
+	wantKeyed(t, "RemoveTimer(-0)", true)(w.RemoveTimer(math.Copysign(0, -1)))
+
+	empty := newKeyed(t, time.Hour, 4, func(struct{}, int) {}) // a single key
+	mustSetKeyed(t, empty, struct{}{}, 1, time.Hour)
+	mustSetKeyed(t, empty, struct{}{}, 2, time.Hour)
+	wantKeyed(t, "RemoveTimer", true)(empty.RemoveTimer(struct{}{}))
+	wantKeyed(t, "RemoveTimer", false)(empty.RemoveTimer(struct{}{}))
+}
+
+// The longest delays there are neither overflow nor fire.
+func TestKeyedHugeDelays(t *testing.T) {
+	for _, c := range []struct {
+		interval time.Duration
+		slots    int
+	}{{time.Minute, 1}, {10 * time.Millisecond, 512}, {time.Millisecond, MaxSlots}, {1000 * time.Hour, 3}} {
+		synctest.Test(t, func(t *testing.T) {
+			var called keyedCalls[int, int]
+			w := newKeyed(t, c.interval, c.slots, called.add)
+			time.Sleep(c.interval / 3)
+			far := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+			mustSetKeyed(t, w, 1, 0, math.MaxInt64)
+			mustSetKeyed(t, w, 2, 0, math.MaxInt64-time.Hour)
+			if err := w.SetTimerAt(3, 0, far); err != nil {
+				t.Error(err)
+			}
+			mustSetKeyed(t, w, 4, 0, time.Hour)
+			wantKeyed(t, "MoveTimer", true)(w.MoveTimer(4, math.MaxInt64))
+			const year = 365 * 24 * time.Hour
+			for p := range w.All() {
+				if p.Due.Before(time.Now().Add(250 * year)) {
+					t.Errorf("interval %v, %d slots: key %d is due at %v", c.interval, c.slots, p.Key, p.Due)
+				}
+			}
+			if err := checkKeyed(w); err != nil {
+				t.Error(err)
+			}
+			for range 10 {
+				time.Sleep(24 * time.Hour)
+				mustSetKeyed(t, w, 5, 0, time.Hour) // and others are not disturbed
+				time.Sleep(time.Hour + c.interval)
+			}
+			synctest.Wait()
+			if n := called.len(); n != 10 || w.Len() != 4 {
+				t.Errorf("interval %v, %d slots: %d called, %d left, want 10 and 4", c.interval, c.slots, n, w.Len())
+			}
+			wantKeyed(t, "MoveTimer", true)(w.MoveTimer(1, 1))
+			time.Sleep(c.interval)
+			synctest.Wait()
+			if n := called.len(); n != 11 {
+				t.Errorf("moved back to now, %d called, want 11", n)
+			}
+		})
+	}
+}
+
+// A delay of years is not cut short, however short the revolution.
+func TestKeyedLongDelayIsNotEarly(t *testing.T) {
+	for _, slots := range []int{1, 2, 3, 64, 733, MaxSlots} {
+		w := newKeyed(t, minInterval, slots, func(int, int) {})
+		for i, delay := range []time.Duration{10 * 24 * time.Hour, 365 * 24 * time.Hour, reach} {
+			due := time.Now().Add(delay)
+			mustSetKeyed(t, w, i, 0, delay)
+			for p := range w.All() {
+				if p.Key == i && p.Due.Before(due) {
+					t.Errorf("%d slots of %v: a delay of %v is cut to %v", slots, minInterval, delay, delay-due.Sub(p.Due))
+				}
+			}
+		}
+	}
+}
+
+// SetTimerAt with a moment that has passed, however long ago, means the next tick.
+func TestKeyedSetTimerAtPast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var called keyedCalls[int, int]
+		w := newKeyed(t, keyedTick, 4, called.add)
+		for i, when := range []time.Time{
+			{}, time.Unix(0, 0), time.Now(), time.Now().Add(-1), time.Now().Add(-time.Hour),
+			time.Unix(math.MinInt64, 0), time.Date(-9999, 1, 1, 0, 0, 0, 0, time.UTC),
+			time.Now().Round(0).Add(-time.Minute).In(time.FixedZone("", 3600)),
+		} {
+			time.Sleep(2*keyedTick + keyedTick/4 - time.Since(time.Now().Truncate(keyedTick)))
+			now := time.Now()
+			if err := w.SetTimerAt(i, i, when); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(keyedTick)
+			synctest.Wait()
+			c := called.take()
+			if len(c) != 1 || c[0].value != i || c[0].at.Before(now) || c[0].at.Sub(now) > keyedTick {
+				t.Errorf("%v: called %v, it was %v", when, c, now)
+			}
+		}
+	})
+}

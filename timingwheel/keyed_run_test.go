@@ -1,0 +1,712 @@
+package timingwheel
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const keyedTick = 10 * time.Millisecond
+
+// A keyedGate is a callback that blocks until it is opened.
+type keyedGate struct {
+	keyedCalls[string, int]
+	open chan struct{}
+}
+
+func newKeyedGate() *keyedGate { return &keyedGate{open: make(chan struct{})} }
+
+func (g *keyedGate) call(key string, value int) {
+	g.add(key, value)
+	<-g.open
+}
+
+// Timers that are due and have to wait for a worker can still be removed, moved and
+// replaced, count in Len and Backlog, and the ticks go on.
+func TestKeyedDueTimersWait(t *testing.T) {
+	for workers := 1; workers <= 3; workers++ {
+		synctest.Test(t, func(t *testing.T) {
+			g := newKeyedGate()
+			w := newKeyed(t, keyedTick, 8, g.call, WithWorkers(workers))
+			for i := range workers {
+				mustSetKeyed(t, w, fmt.Sprint("blocks", i), 0, keyedTick)
+			}
+			time.Sleep(keyedTick)
+			for i, key := range []string{"removed", "moved", "replaced", "replaced now", "stays"} {
+				mustSetKeyed(t, w, key, i, keyedTick)
+			}
+			time.Sleep(20 * keyedTick)
+			mustSetKeyed(t, w, "later", 9, 3*keyedTick)
+			time.Sleep(5 * keyedTick)
+
+			if s := w.Stats(); w.Len() != 6 || s.Backlog != 6 || s.Pending != 0 || s.Running != workers {
+				t.Errorf("Len %d, stats %+v, want 6 in the backlog", w.Len(), s)
+			}
+			for p := range w.All() {
+				if !p.Due.Before(time.Now()) {
+					t.Errorf("%v, which is in the backlog, is due at %v, it is %v", p.Key, p.Due, time.Now())
+				}
+			}
+			wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer("removed"))
+			wantKeyed(t, "RemoveTimer again", false)(w.RemoveTimer("removed"))
+			wantKeyed(t, "MoveTimer", true)(w.MoveTimer("moved", 10*keyedTick))
+			mustSetKeyed(t, w, "replaced", 20, 5*keyedTick)
+			mustSetKeyed(t, w, "replaced now", 30, keyedTick)
+			if s := w.Stats(); w.Len() != 5 || s.Backlog != 2 || s.Pending != 3 || s.Removed != 1 {
+				t.Errorf("Len %d, stats %+v, want 2 in the backlog and 3 pending", w.Len(), s)
+			}
+			if err := checkKeyed(w); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(keyedTick)
+
+			start := time.Now()
+			g.take()
+			close(g.open)
+			time.Sleep(time.Hour)
+			want := map[string]keyedCall[string, int]{
+				"stays": {"stays", 4, start}, "later": {"later", 9, start}, "replaced now": {"replaced now", 30, start},
+				"replaced": {"replaced", 20, start.Add(4 * keyedTick)}, "moved": {"moved", 1, start.Add(9 * keyedTick)},
+			}
+			called := g.take()
+			for _, c := range called {
+				if c != want[c.key] {
+					t.Errorf("called %v, want %v", c, want[c.key])
+				}
+			}
+			if len(called) != len(want) {
+				t.Errorf("called %v, want each of %v", called, want)
+			}
+		})
+	}
+}
+
+// Callbacks that panic, exit or block delay no other beyond the limit.
+func TestKeyedFailingCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			called  keyedCalls[int, string]
+			mu      sync.Mutex
+			reports []any
+		)
+		forever := make(chan struct{})
+		failing := func(key int, how string) {
+			called.add(key, how)
+			switch how {
+			case "panic":
+				panic(key)
+			case "panic nil":
+				panic(nil) //nolint:govet
+			case "exit":
+				runtime.Goexit()
+			case "block":
+				<-forever
+			}
+		}
+		w := newKeyed(t, keyedTick, 8, failing, WithWorkers(2), WithOnPanic(func(r any, stack []byte) {
+			if !strings.Contains(string(stack), "TestKeyedFailingCallbacks") {
+				t.Errorf("the stack does not have the callback: %s", stack)
+			}
+			mu.Lock()
+			reports = append(reports, r)
+			mu.Unlock()
+			panic("in the report")
+		}))
+		mustSetKeyed(t, w, 0, "block", keyedTick)
+		for i, how := range []string{"panic", "exit", "", "panic", "panic nil", "exit", ""} {
+			mustSetKeyed(t, w, i+1, how, time.Duration(i/2+1)*keyedTick)
+		}
+		time.Sleep(4 * keyedTick)
+		synctest.Wait()
+		if called.len() != 8 || w.Len() != 0 {
+			t.Errorf("called %v, want all 8; %d left", called.take(), w.Len())
+		}
+		if s := w.Stats(); s.Panics != 5 || s.Fired != 8 || s.Running != 1 {
+			t.Errorf("stats %+v, want 5 panics, 8 fired, 1 running", s)
+		}
+		slices.SortFunc(reports, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		exits := 0
+		for _, r := range reports {
+			if err, ok := r.(error); ok && strings.Contains(err.Error(), "Goexit") {
+				exits++
+			}
+		}
+		if len(reports) != 5 || exits != 2 || !slices.Contains(reports, any(1)) || !slices.Contains(reports, any(4)) {
+			t.Errorf("reported %v, want 1, 4, a panic with nil and two exits", reports)
+		}
+		close(forever)
+	})
+}
+
+// A callback may call every method, also if it is the only one that may run.
+func TestKeyedCallbackUsesWheel(t *testing.T) {
+	methods := map[string]func(w *TimingWheel[int, string]) error{
+		"SetTimer itself":  func(w *TimingWheel[int, string]) error { return w.SetTimer(1, "again", keyedTick) },
+		"SetTimer another": func(w *TimingWheel[int, string]) error { return w.SetTimer(9, "again", keyedTick) },
+		"SetTimerAt":       func(w *TimingWheel[int, string]) error { return w.SetTimerAt(9, "again", time.Now()) },
+		"MoveTimer itself": func(w *TimingWheel[int, string]) error { return keyedIs(false)(w.MoveTimer(1, keyedTick)) },
+		"MoveTimer other":  func(w *TimingWheel[int, string]) error { return keyedIs(true)(w.MoveTimer(2, keyedTick)) },
+		"RemoveTimer":      func(w *TimingWheel[int, string]) error { return keyedIs(false)(w.RemoveTimer(1)) },
+		"Remove the other": func(w *TimingWheel[int, string]) error { return keyedIs(true)(w.RemoveTimer(2)) },
+		"Len": func(w *TimingWheel[int, string]) error {
+			if n := w.Len(); n != 1 {
+				return fmt.Errorf("Len is %d, want 1", n)
+			}
+			return nil
+		},
+		"All": func(w *TimingWheel[int, string]) error {
+			for p := range w.All() {
+				if p.Key != 2 {
+					return fmt.Errorf("All yields %v", p)
+				}
+			}
+			return nil
+		},
+		"Stats": func(w *TimingWheel[int, string]) error {
+			if s := w.Stats(); s.Fired != 1 || s.Running != 1 {
+				return fmt.Errorf("stats %+v, want one fired and running", s)
+			}
+			return nil
+		},
+		"Drain": func(w *TimingWheel[int, string]) error { return w.Drain(func(int, string) {}) },
+		"Stop":  func(w *TimingWheel[int, string]) error { w.Stop(); return nil },
+		"Shutdown": func(w *TimingWheel[int, string]) error {
+			if err := w.Shutdown(t.Context()); err == nil {
+				return errors.New("Shutdown in a callback returned nil")
+			}
+			return nil
+		},
+	}
+	for name, call := range methods {
+		synctest.Test(t, func(t *testing.T) {
+			var w *TimingWheel[int, string]
+			var called []string
+			w = newKeyed(t, keyedTick, 4, func(key int, value string) {
+				called = append(called, value) // by one worker
+				if value == "first" {
+					if err := call(w); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+			}, WithWorkers(1))
+			mustSetKeyed(t, w, 1, "first", keyedTick)
+			mustSetKeyed(t, w, 2, "other", 5*keyedTick)
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			want := []string{"first", "other"}
+			switch {
+			case strings.HasPrefix(name, "SetTimer"):
+				want = []string{"first", "again", "other"}
+			case slices.Contains([]string{"Stop", "Shutdown", "Remove the other", "Drain"}, name):
+				want = []string{"first"}
+			}
+			if !slices.Equal(called, want) {
+				t.Errorf("%s: called %v, want %v", name, called, want)
+			}
+		})
+	}
+}
+
+func keyedIs(want bool) func(bool, error) error {
+	return func(got bool, err error) error {
+		if got != want || err != nil {
+			return fmt.Errorf("%v, %v, want %v", got, err, want)
+		}
+		return nil
+	}
+}
+
+// A keyedMeter counts the callbacks that run at once.
+type keyedMeter struct{ now, most, all atomic.Int64 }
+
+func (m *keyedMeter) enter() {
+	n := m.now.Add(1)
+	for most := m.most.Load(); n > most && !m.most.CompareAndSwap(most, n); most = m.most.Load() {
+	}
+	m.all.Add(1)
+}
+
+func (m *keyedMeter) leave() { m.now.Add(-1) }
+
+// As many callbacks run at once as there are workers, if there is enough to do, and
+// never more.
+func TestKeyedWorkers(t *testing.T) {
+	for _, workers := range []int{1, 2, 5, defaultWorkers} {
+		synctest.Test(t, func(t *testing.T) {
+			var m keyedMeter
+			opts := []Option{WithWorkers(workers)}
+			if workers == defaultWorkers {
+				opts = nil
+			}
+			w := newKeyed(t, keyedTick, 16, func(key, _ int) {
+				m.enter()
+				time.Sleep(time.Duration(key%7) * keyedTick / 3)
+				m.leave()
+				if key%5 == 0 {
+					panicOrExitKeyed(key%2 == 0)
+				}
+			}, append(opts, WithOnPanic(func(any, []byte) {}))...)
+			const n = 500
+			for key := range n {
+				mustSetKeyed(t, w, key, 0, time.Duration(1+key%3)*keyedTick)
+			}
+			time.Sleep(time.Hour)
+			if m.all.Load() != n || m.most.Load() != int64(workers) {
+				t.Errorf("%d called, %d at once, want %d, %d", m.all.Load(), m.most.Load(), n, workers)
+			}
+		})
+	}
+}
+
+func panicOrExitKeyed(panics bool) {
+	if panics {
+		panic("oops")
+	}
+	runtime.Goexit()
+}
+
+// More timers due in one tick than a shard deals with in one go.
+func TestKeyedBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var called keyedCalls[int, int]
+		w := newKeyed(t, keyedTick, 4, called.add)
+		const n = 20 * batch
+		for key := range n {
+			mustSetKeyed(t, w, key, key, keyedTick)
+		}
+		if err := checkKeyed(w); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		time.Sleep(keyedTick)
+		synctest.Wait()
+		seen := map[int]bool{}
+		for _, c := range called.take() {
+			if seen[c.key] || c.value != c.key || !c.at.Equal(start.Add(keyedTick)) {
+				t.Fatalf("called %v, seen before is %v", c, seen[c.key])
+			}
+			seen[c.key] = true
+		}
+		if len(seen) != n {
+			t.Errorf("%d called, want %d", len(seen), n)
+		}
+		if err := checkKeyed(w); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Callbacks are claimed whatever the number of those before, on small machines too.
+func TestKeyedTurnWraps(t *testing.T) {
+	for _, turn := range []uint32{1<<31 - 8, 1<<32 - 8} {
+		synctest.Test(t, func(t *testing.T) {
+			var called keyedCalls[int, int]
+			w := newKeyed(t, keyedTick, 4, called.add, WithWorkers(1), WithOnPanic(func(any, []byte) {}))
+			w.turn.Store(turn)
+			for key := range 30 {
+				mustSetKeyed(t, w, key, 0, time.Duration(1+key)*keyedTick)
+			}
+			for range 30 {
+				time.Sleep(keyedTick)
+				synctest.Wait()
+			}
+			if n := called.len(); n != 30 || w.Stats().Panics > 0 {
+				t.Errorf("turn %d: %d called, %d panics", turn, n, w.Stats().Panics)
+			}
+		})
+	}
+}
+
+// A keyedPool is the pool of a user, which can be told to fail.
+type keyedPool struct {
+	mu      sync.Mutex
+	queue   []func()
+	refuse  bool
+	panics  bool
+	exits   bool
+	blocked chan struct{} // submit waits for it
+	calls   atomic.Int64
+	inside  atomic.Int64 // calls of submit now
+}
+
+func (p *keyedPool) submit(run func()) error {
+	p.calls.Add(1)
+	if p.inside.Add(1) > 1 {
+		panic("submit is called twice at once")
+	}
+	defer p.inside.Add(-1)
+	p.mu.Lock()
+	refuse, panics, exits, blocked := p.refuse, p.panics, p.exits, p.blocked
+	p.mu.Unlock()
+	if blocked != nil {
+		<-blocked
+	}
+	switch {
+	case refuse:
+		return errors.New("no room")
+	case panics:
+		panic("no room")
+	case exits:
+		runtime.Goexit()
+	}
+	p.mu.Lock()
+	p.queue = append(p.queue, run)
+	p.mu.Unlock()
+	return nil
+}
+
+func (p *keyedPool) set(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+// run runs what was submitted, in goroutines, and waits.
+func (p *keyedPool) run() {
+	p.mu.Lock()
+	queue := p.queue
+	p.queue = nil
+	p.mu.Unlock()
+	for _, f := range queue {
+		go f()
+	}
+	synctest.Wait()
+}
+
+// With a pool that takes what it gets, timers fire on time, one by one or at once.
+func TestKeyedPoolRuns(t *testing.T) {
+	pools := map[string]func(run func()) error{
+		"goroutines":  func(run func()) error { go run(); return nil },
+		"synchronous": func(run func()) error { run(); return nil },
+		"synchronous in a goroutine": func(run func()) error {
+			done := make(chan struct{})
+			go func() { defer close(done); run() }()
+			<-done
+			return nil
+		},
+	}
+	for name, submit := range pools {
+		synctest.Test(t, func(t *testing.T) {
+			var called keyedCalls[int, time.Time]
+			w := newKeyed(t, keyedTick, 4, func(key int, due time.Time) {
+				called.add(key, due)
+				if key%3 == 0 {
+					panic("oops") // must not come out of run
+				}
+			}, WithPool(submit), WithOnPanic(func(any, []byte) {}))
+			const n = 60
+			for key := range n {
+				mustSetKeyed(t, w, key, time.Now().Add(time.Duration(1+key%10)*keyedTick), time.Duration(1+key%10)*keyedTick)
+			}
+			time.Sleep(20 * keyedTick)
+			got := called.take()
+			for _, c := range got {
+				if !c.at.Equal(c.value) {
+					t.Errorf("%s: key %d called at %v, want %v", name, c.key, c.at, c.value)
+				}
+			}
+			if s := w.Stats(); len(got) != n || s.Fired != n || s.Panics != n/3 || s.Running != 0 {
+				t.Errorf("%s: %d calls, stats %+v", name, len(got), s)
+			}
+			wantKeyedSleep(t, w)
+		})
+	}
+}
+
+// wantKeyedSleep fails unless nothing is armed, as must be if nothing waits.
+func wantKeyedSleep[K comparable, V any](t *testing.T, w *TimingWheel[K, V]) {
+	t.Helper()
+	w.driver.mu.Lock()
+	defer w.driver.mu.Unlock()
+	if alarm := w.alarm.Load(); alarm != idle {
+		t.Errorf("the alarm is set for %d, want none", alarm)
+	}
+	if w.driver.timer != nil && w.driver.timer.Stop() {
+		t.Error("the timer of the driver is armed")
+	}
+}
+
+// A pool that fails, in whatever way, is offered the timer again at the next tick.
+// What is due can be removed meanwhile.
+func TestKeyedPoolRefuses(t *testing.T) {
+	ways := map[string]func(p *keyedPool, fails bool){
+		"refuse": func(p *keyedPool, fails bool) { p.refuse = fails },
+		"panic":  func(p *keyedPool, fails bool) { p.panics = fails },
+		"exit":   func(p *keyedPool, fails bool) { p.exits = fails },
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var called keyedCalls[int, int]
+				p := new(keyedPool)
+				w := newKeyed(t, keyedTick, 4, called.add, WithPool(p.submit), WithOnPanic(func(any, []byte) {}))
+				p.set(func() { way(p, true) })
+				for key := range 10 {
+					mustSetKeyed(t, w, key, key, keyedTick)
+				}
+				time.Sleep(5*keyedTick + keyedTick/2)
+				if n := p.calls.Load(); n < 5 || n > 10 {
+					t.Errorf("%d offers in 5 ticks, want about one a tick", n)
+				}
+				wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(7))
+				wantKeyed(t, "MoveTimer", true)(w.MoveTimer(8, 10*keyedTick))
+				p.set(func() { way(p, false) })
+				time.Sleep(keyedTick)
+				synctest.Wait()
+				p.run()
+				if n := called.len(); n != 8 {
+					t.Errorf("called %v, want 8", called.take())
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				p.run()
+				if n := called.len(); n != 9 || w.Len() != 0 {
+					t.Errorf("called %v, want 9; %d left", called.take(), w.Len())
+				}
+				time.Sleep(time.Minute)
+				wantKeyedSleep(t, w)
+			})
+		})
+	}
+}
+
+// When what the pool refused has been removed, there is nothing to wake up for.
+func TestKeyedPoolRefusedThenRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &keyedPool{refuse: true}
+		w := newKeyed(t, keyedTick, 4, func(int, int) { t.Error("called") }, WithPool(p.submit))
+		mustSetKeyed(t, w, 1, 1, keyedTick)
+		time.Sleep(3*keyedTick + keyedTick/2)
+		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(1))
+		time.Sleep(time.Minute)
+		wantKeyedSleep(t, w)
+	})
+}
+
+// A submit that waits for room delays no tick. Calls that come late find what is due
+// then, and those for timers that have gone find nothing.
+func TestKeyedPoolBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var called keyedCalls[int, int]
+		p := &keyedPool{blocked: make(chan struct{})}
+		w := newKeyed(t, keyedTick, 4, called.add, WithPool(p.submit))
+		for key := range 8 {
+			mustSetKeyed(t, w, key, 0, time.Duration(key+1)*keyedTick)
+		}
+		time.Sleep(8 * keyedTick)
+		synctest.Wait()
+		if s := w.Stats(); s.Backlog != 8 || p.calls.Load() != 1 {
+			t.Errorf("backlog %d, %d offers, want 8 and 1", s.Backlog, p.calls.Load())
+		}
+		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(0))
+		mustSetKeyed(t, w, 1, 1, 5*keyedTick)
+		close(p.blocked)
+		synctest.Wait() // 6 or 7 calls are handed out
+		for _, key := range []int{2, 3} {
+			wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(key))
+		}
+		time.Sleep(5 * keyedTick) // 1 is due, and there is a call for it already
+		synctest.Wait()
+		p.run()
+		if n := called.len(); n != 5 || w.Len() != 0 {
+			t.Errorf("called %v, want 1 and 4 to 7; %d left", called.take(), w.Len())
+		}
+		called.take()
+		mustSetKeyed(t, w, 9, 9, keyedTick)
+		time.Sleep(keyedTick)
+		synctest.Wait()
+		p.run()
+		if n := called.len(); n != 1 {
+			t.Errorf("after all that, %d calls, want 1", n)
+		}
+		if n := w.offered.Load(); n != 0 {
+			t.Errorf("%d offers are counted, want 0", n)
+		}
+		time.Sleep(keyedTick)
+		wantKeyedSleep(t, w)
+	})
+}
+
+// A callback that exits its goroutine, which is the pool's, counts as failed and
+// takes nothing else with it.
+func TestKeyedPoolCallbackExits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int64
+		w := newKeyed(t, keyedTick, 4, func(int, int) {
+			n.Add(1)
+			runtime.Goexit()
+		}, WithPool(func(run func()) error { go run(); return nil }), WithOnPanic(func(any, []byte) {}))
+		for key := range 5 {
+			mustSetKeyed(t, w, key, 0, keyedTick)
+		}
+		time.Sleep(keyedTick)
+		synctest.Wait()
+		if s := w.Stats(); n.Load() != 5 || s.Panics != 5 || s.Running != 0 {
+			t.Errorf("%d called, stats %+v, want 5 that failed", n.Load(), s)
+		}
+	})
+}
+
+// However many set at once, a wheel with a limit has never more, and one fewer is
+// never taken for full.
+func TestKeyedLimit(t *testing.T) {
+	const limit, goroutines = 100, 8
+	w := newKeyed(t, time.Hour, 4, func(int, int) {}, WithLimit(limit))
+	for round := range 20 {
+		var accepted atomic.Int64
+		var all sync.WaitGroup
+		for g := range goroutines {
+			all.Go(func() {
+				for i := range limit {
+					switch err := w.SetTimer(g*limit+i, round, time.Hour); {
+					case err == nil:
+						accepted.Add(1)
+					case !errors.Is(err, ErrFull):
+						t.Error(err)
+					}
+					if n := w.Len(); n > limit {
+						t.Errorf("Len is %d, limit %d", n, limit)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if accepted.Load() != limit || w.Len() != limit {
+			t.Fatalf("accepted %d, Len %d, want %d", accepted.Load(), w.Len(), limit)
+		}
+		for p := range w.All() {
+			mustSetKeyed(t, w, p.Key, -1, time.Hour) // one that is there is no more
+			wantKeyed(t, "MoveTimer", true)(w.MoveTimer(p.Key, time.Hour))
+		}
+		wantKeyedErr(t, "one more", w.SetTimer(-1, 0, time.Hour), ErrFull)
+		for p := range w.All() {
+			wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(p.Key))
+			if round%2 == 0 {
+				continue
+			}
+			if err := w.Drain(func(int, int) {}); err != nil {
+				t.Error(err)
+			}
+			break
+		}
+		if w.Len() != 0 {
+			t.Fatalf("Len is %d, want 0", w.Len())
+		}
+	}
+	// one in, one out: there is always room for the one
+	for g := range goroutines - 1 {
+		for i := range limit / goroutines {
+			mustSetKeyed(t, w, g*limit+i, 0, time.Hour)
+		}
+	}
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			for range 1000 {
+				if err := w.SetTimer(-g-1, 0, time.Hour); err != nil {
+					t.Errorf("with room, SetTimer returned %v", err)
+					return
+				}
+				wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(-g - 1))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Timers that wait for a worker count against the limit, those being called do not.
+func TestKeyedLimitCountsBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newKeyedGate()
+		w := newKeyed(t, keyedTick, 4, g.call, WithLimit(2), WithWorkers(1))
+		mustSetKeyed(t, w, "a", 0, keyedTick)
+		mustSetKeyed(t, w, "b", 0, keyedTick)
+		time.Sleep(2 * keyedTick)
+		mustSetKeyed(t, w, "c", 0, keyedTick) // one is called, one waits
+		wantKeyedErr(t, "one more", w.SetTimer("d", 0, keyedTick), ErrFull)
+		time.Sleep(2 * keyedTick)
+		wantKeyedErr(t, "one more", w.SetTimer("d", 0, keyedTick), ErrFull)
+		close(g.open)
+		synctest.Wait()
+		mustSetKeyed(t, w, "d", 0, keyedTick)
+		time.Sleep(2 * keyedTick)
+		if g.len() != 4 || w.Len() != 0 {
+			t.Errorf("called %v, want all four; %d left", g.take(), w.Len())
+		}
+	})
+}
+
+// Of two that set at the same moment, with a limit of one, one is refused.
+func TestKeyedLimitOfOne(t *testing.T) {
+	const rounds = 20_000
+	w := newKeyed(t, time.Hour, 4, func(int, int) {}, WithLimit(1))
+	keys := [2]int{0, 1}
+	for shard := func(key int) any { h, _ := w.hashOf(key); return w.shardOf(h) }; shard(keys[0]) == shard(keys[1]); {
+		keys[1]++ // until they have not a lock in common
+	}
+	var arrived, set [2]atomic.Int64
+	meet := func(me int, at int64) {
+		arrived[me].Store(at)
+		for arrived[1-me].Load() < at {
+			runtime.Gosched()
+		}
+	}
+	var all sync.WaitGroup
+	for me := range 2 {
+		all.Go(func() {
+			for round := int64(1); round <= rounds; round++ {
+				meet(me, 3*round+1)
+				err := w.SetTimer(keys[me], 0, time.Hour)
+				if err == nil {
+					set[me].Add(1)
+				}
+				meet(me, 3*round+2)
+				if n := w.Len(); n != 1 {
+					t.Errorf("%d timers, limit 1", n)
+				}
+				meet(me, 3*round+3)
+				if err == nil {
+					wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(keys[me]))
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := set[0].Load() + set[1].Load(); n != rounds {
+		t.Errorf("%d timers were set in %d rounds, want one in each", n, rounds)
+	}
+}
+
+// A pool that calls a function twice, or calls it and then refuses it, breaks the
+// rules, but is not asked for ever.
+func TestKeyedPoolCallsTwice(t *testing.T) {
+	for name, after := range map[string]func(call func()) error{
+		"twice":              func(call func()) error { call(); return nil },
+		"called and refused": func(func()) error { return errors.New("busy") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var submits, called atomic.Int64
+			w := newKeyed(t, keyedTick, 4, func(int, int) { called.Add(1) }, WithPool(func(call func()) error {
+				if submits.Add(1) > 100 {
+					return nil // enough is seen
+				}
+				call()
+				return after(call)
+			}))
+			for key := range 5 {
+				mustSetKeyed(t, w, key, 0, keyedTick*time.Duration(1+key))
+			}
+			time.Sleep(time.Minute)
+			if n := submits.Load(); n > 10 || called.Load() != 5 {
+				t.Errorf("%s: %d calls, want 5; %d offers", name, called.Load(), n)
+			}
+		})
+	}
+}

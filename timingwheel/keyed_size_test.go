@@ -1,0 +1,83 @@
+package timingwheel
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// In the steady state nothing allocates.
+func TestKeyedDoesNotAllocate(t *testing.T) {
+	w := newKeyed(t, time.Hour, 64, func(uint64, uint64) {})
+	const n = 1000
+	for key := range uint64(n) {
+		mustSetKeyed(t, w, key, key, time.Hour)
+	}
+	k := uint64(0)
+	for name, f := range map[string]func() error{
+		"SetTimer of a key that is there": func() error { return w.SetTimer(k%n, k, time.Duration(1+k%200)*time.Hour) },
+		"SetTimer and RemoveTimer": func() error {
+			if err := w.SetTimer(n+k, k, time.Duration(1+k%200)*time.Hour); err != nil {
+				return err
+			}
+			_, err := w.RemoveTimer(n + k)
+			return err
+		},
+		"MoveTimer": func() error {
+			_, err := w.MoveTimer(k%n, time.Duration(1+k%200)*time.Hour)
+			return err
+		},
+		"SetTimerAt": func() error { return w.SetTimerAt(k%n, k, keyedEpoch.Add(time.Duration(1+k%200)*time.Hour)) },
+		"Len":        func() error { _ = w.Len(); return nil },
+	} {
+		if allocs := testing.AllocsPerRun(2000, func() {
+			k++
+			if err := f(); err != nil {
+				t.Error(err)
+			}
+		}); allocs != 0 {
+			t.Errorf("%s: %v allocations", name, allocs)
+		}
+	}
+}
+
+// TestKeyedMemory: what a pending timer costs beyond its key and value, for wheels
+// of which the arrays are as full as it happens.
+func TestKeyedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million timers")
+	}
+	const most = 64
+	for _, n := range []uint64{100_000, 1_000_000} {
+		before := keyedHeap()
+		w := newKeyed(t, time.Hour, 512, func(uint64, uint64) {})
+		for key := range n {
+			mustSetKeyed(t, w, key, key, time.Duration(1+key%5000)*time.Hour)
+		}
+		each := float64(keyedHeap()-before)/float64(n) - float64(2*unsafe.Sizeof(n))
+		t.Logf("%d timers: %.1f bytes each beside key and value", n, each)
+		if each > most {
+			t.Errorf("%d timers: %.1f bytes each beside key and value, want at most %d", n, each, most)
+		}
+		for key := range n {
+			if key%1000 > 0 {
+				wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(key))
+			}
+		}
+		if left := float64(keyedHeap()-before) / float64(n); left > 2 {
+			t.Errorf("%d timers, all but one in a thousand removed: still %.1f bytes each", n, left)
+		}
+		runtime.KeepAlive(w)
+		w.Stop()
+	}
+}
+
+// keyedHeap returns the bytes in use.
+func keyedHeap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

@@ -1,0 +1,226 @@
+package timingwheel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tmWantNothing checks that nothing can be received.
+func tmWantNothing(t *testing.T, what string, c <-chan time.Time) {
+	t.Helper()
+	synctest.Wait()
+	select {
+	case at := <-c:
+		t.Errorf("%s: received %v", what, at)
+	default:
+	}
+}
+
+// TestChannelTimer compares a timer with a channel with that of package time,
+// also when what was sent was not received.
+func TestChannelTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		ours, theirs := timers.NewTimer(20*ms), time.NewTimer(20*ms)
+		same := func(what string, ours, theirs, want bool) {
+			t.Helper()
+			if theirs != want {
+				t.Fatalf("%s: package time says %v", what, theirs)
+			}
+			wantTimers(t, what, ours, want)
+		}
+		nothing := func(what string) {
+			t.Helper()
+			tmWantNothing(t, what, ours.C)
+			tmWantNothing(t, what+", package time", theirs.C)
+		}
+		receive := func() {
+			t.Helper()
+			a, b := <-ours.C, <-theirs.C
+			if !a.Equal(b) {
+				t.Errorf("received %v, want %v", a, b)
+			}
+		}
+		nothing("before it fires")
+		time.Sleep(35 * ms)
+		receive()
+		nothing("after it was received")
+		same("Stop after that", ours.Stop(), theirs.Stop(), false)
+		same("Reset after that", ours.Reset(25*ms), theirs.Reset(25*ms), false) // 60
+		same("Reset of one that waits", ours.Reset(15*ms), theirs.Reset(15*ms), true)
+		time.Sleep(35 * ms)
+		same("Reset of one that was not received", ours.Reset(50*ms), theirs.Reset(50*ms), true)
+		nothing("after Reset")
+		time.Sleep(60 * ms)
+		same("Stop of one that was not received", ours.Stop(), theirs.Stop(), true)
+		nothing("after Stop")
+		same("Stop again", ours.Stop(), theirs.Stop(), false)
+		nothing("after Stop")
+		time.Sleep(time.Second)
+		nothing("a second after Stop")
+		same("Reset of one that was stopped", ours.Reset(70*ms), theirs.Reset(70*ms), false)
+		same("Stop of one that waits", ours.Stop(), theirs.Stop(), true)
+		time.Sleep(time.Second)
+		nothing("after that")
+		same("Reset", ours.Reset(time.Hour), theirs.Reset(time.Hour), false)
+		same("Stop", ours.Stop(), theirs.Stop(), true)
+	})
+}
+
+// TestChannelTimerRaces resets and stops timers as they fire: what is received
+// is never from before.
+func TestChannelTimerRaces(t *testing.T) {
+	timers := mustTimers(t, minInterval, 4)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			timer := timers.NewTimer(0)
+			for i := range 300 {
+				d := time.Duration((i*7+g)%4) * minInterval
+				before := time.Now()
+				timer.Reset(d)
+				if i%3 == 0 {
+					time.Sleep(time.Duration(i%5) * minInterval / 2)
+					timer.Stop()
+					select {
+					case <-timer.C:
+						t.Error("received after Stop")
+					default:
+					}
+					continue
+				}
+				if at := <-timer.C; at.Before(before.Add(d)) || time.Now().Before(at) {
+					t.Errorf("received %v, %v after Reset(%v), at %v", at, at.Sub(before), d, time.Since(before))
+				}
+			}
+			timer.Stop()
+		})
+	}
+	wg.Wait()
+	if n := timers.Len(); n != 0 {
+		t.Errorf("Len: %d", n)
+	}
+}
+
+// TestChannelTimersNeedNoWorker has all workers blocked.
+func TestChannelTimersNeedNoWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
+		timers.AfterFunc(0, func() { time.Sleep(time.Second) })
+		start := time.Now()
+		time.Sleep(15 * ms)
+		at := <-timers.NewTimer(20 * ms).C // 35
+		if got := at.Sub(start); got != 40*ms || time.Since(start) != 40*ms {
+			t.Errorf("sent at %v, received at %v, want 40ms", got, time.Since(start))
+		}
+		<-timers.After(20 * ms)
+		if got := time.Since(start); got != 60*ms {
+			t.Errorf("After: received at %v, want 60ms", got)
+		}
+		if err := timers.Sleep(t.Context(), 20*ms); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := timers.WithTimeout(t.Context(), 20*ms)
+		defer cancel()
+		<-ctx.Done()
+		if got := time.Since(start); got != 100*ms {
+			t.Errorf("WithTimeout: ended at %v, want 100ms", got)
+		}
+		synctest.Wait()
+		if s := timers.Stats(); s.Running != 1 || s.Fired != 5 {
+			t.Errorf("Stats: %+v", s)
+		}
+	})
+}
+
+func TestSleep(t *testing.T) {
+	var (
+		stop  = errors.New("stop")
+		ended = func(cause error) context.Context {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			cancel(cause)
+			return ctx
+		}
+	)
+	for _, test := range []struct {
+		name string
+		ctx  func(*Timers) (context.Context, context.CancelFunc)
+		d    time.Duration
+		want error
+		took time.Duration
+	}{
+		{"in full", nil, 25 * ms, nil, 30 * ms},
+		{"0", nil, 0, nil, 0},
+		{"negative", nil, -1, nil, 0},
+		{"ctx has ended", func(*Timers) (context.Context, context.CancelFunc) { return ended(stop), func() {} }, time.Hour, stop, 0},
+		{"ctx has ended, without a cause", func(*Timers) (context.Context, context.CancelFunc) { return ended(nil), func() {} }, time.Hour, context.Canceled, 0},
+		{"ctx has ended, 0", func(*Timers) (context.Context, context.CancelFunc) { return ended(stop), func() {} }, 0, stop, 0},
+		{"ctx ends", func(*Timers) (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(context.Background(), 12*ms, stop)
+		}, time.Hour, stop, 12 * ms},
+		{"ctx of the wheel ends", func(t *Timers) (context.Context, context.CancelFunc) {
+			return t.WithTimeout(context.Background(), 12*ms)
+		}, time.Hour, context.DeadlineExceeded, 20 * ms},
+		{"Stop", func(t *Timers) (context.Context, context.CancelFunc) {
+			return context.Background(), func() { time.AfterFunc(13*ms, t.Stop) }
+		}, time.Hour, ErrClosed, 13 * ms},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				timers := mustTimers(t, 10*ms, 8)
+				ctx := context.Background()
+				if test.ctx != nil {
+					var cancel context.CancelFunc
+					ctx, cancel = test.ctx(timers)
+					if test.want == ErrClosed {
+						cancel()
+					} else {
+						defer cancel()
+					}
+				}
+				start := time.Now()
+				if err := timers.Sleep(ctx, test.d); err != test.want {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+				if took := time.Since(start); took != test.took {
+					t.Errorf("took %v, want %v", took, test.took)
+				}
+				synctest.Wait()
+				if n := timers.Len(); n != 0 {
+					t.Errorf("Len after it: %d", n)
+				}
+			})
+		})
+	}
+}
+
+func TestSleepAfterStop(t *testing.T) {
+	timers := mustTimers(t, 10*ms, 8)
+	timers.Stop()
+	if err := timers.Sleep(t.Context(), time.Hour); err != ErrClosed {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+}
+
+func TestAtAPastMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		time.Sleep(3 * ms)
+		l := newTimes() // ticks at 7, 17, ...
+		timers.At(time.Time{}, l.note)
+		timers.At(time.Now(), l.note)
+		timers.At(time.Now().Add(-time.Hour), l.note)
+		timers.AfterFunc(-1<<63, l.note)
+		timers.AfterFunc(0, l.note)
+		timers.AfterFunc(1<<63-1, func() { t.Error("the last timer fired") })
+		timers.At(time.Now().Add(1<<63-1), func() { t.Error("the last timer fired") })
+		timers.At(time.Now().AddDate(5000, 0, 0), func() { t.Error("the last timer fired") })
+		timers.At(time.Now().Round(0).Add(20*ms), l.note)
+		time.Sleep(time.Hour)
+		l.want(t, 7, 7, 7, 7, 7, 27)
+	})
+}

@@ -1,0 +1,390 @@
+package timingwheel
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+)
+
+// tmAll starts a timer of each kind and returns them.
+func tmAll(t *Timers, d time.Duration, f func()) map[string]*Timer {
+	return map[string]*Timer{
+		"AfterFunc": t.AfterFunc(d, f),
+		"At":        t.At(time.Now().Add(d), f),
+		"Every":     t.Every(d, f),
+		"Repeat":    t.Repeat(3, d, f),
+		"Schedule":  t.Schedule(periodic{time.Now(), d}, f),
+		"NewTimer":  t.NewTimer(d),
+	}
+}
+
+func TestTimersStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		waiting := tmAll(timers, 20*ms, l.note)
+		timers.Stop()
+		timers.Stop()
+		if n := timers.Len(); n != 0 {
+			t.Errorf("Len: %d", n)
+		}
+		after := tmAll(timers, 20*ms, l.note)
+		for _, all := range []map[string]*Timer{waiting, after} {
+			for kind, timer := range all {
+				wantTimers(t, kind+": Stop", timer.Stop(), false)
+				wantTimers(t, kind+": Reset", timer.Reset(0), false)
+				wantTimers(t, kind+": Reset to later", timer.Reset(time.Hour), false)
+			}
+		}
+		after["C"] = &Timer{C: timers.After(20 * ms)}
+		time.Sleep(time.Minute)
+		l.want(t)
+		for kind, timer := range after {
+			tmWantNothing(t, kind, timer.C)
+		}
+		tmWantNothing(t, "NewTimer", waiting["NewTimer"].C)
+		if n := timers.Len(); n != 0 {
+			t.Errorf("Len: %d", n)
+		}
+		if s := timers.Stats(); s.Started != 6 || s.Removed != 6 || s.Fired != 0 {
+			t.Errorf("Stats: %+v", s)
+		}
+		if err := timers.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTimersStopKeepsWhatWasSent leaves in a channel what was sent before.
+func TestTimersStopKeepsWhatWasSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		received, stopped, reset := timers.NewTimer(ms), timers.NewTimer(ms), timers.NewTimer(ms)
+		time.Sleep(10 * ms)
+		synctest.Wait()
+		timers.Stop()
+		<-received.C
+		wantTimers(t, "Stop", stopped.Stop(), true)
+		tmWantNothing(t, "Stop", stopped.C)
+		wantTimers(t, "Reset", reset.Reset(ms), true)
+		tmWantNothing(t, "Reset", reset.C)
+		time.Sleep(time.Second)
+		tmWantNothing(t, "Reset", reset.C)
+	})
+}
+
+func TestTimersStopDuringCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(3))
+		l := newTimes()
+		var ended atomic.Int32
+		var every, repeat *Timer
+		long := func() {
+			l.note()
+			time.Sleep(100 * ms)
+			ended.Add(1)
+		}
+		every = timers.Every(20*ms, long)
+		repeat = timers.Repeat(5, 20*ms, long)
+		timers.AfterFunc(20*ms, long)
+		backlog := timers.AfterFunc(30*ms, l.note)
+		time.Sleep(45 * ms)
+		timers.Stop() // at 45
+		wantTimers(t, "Stop of one that was due", backlog.Stop(), false)
+
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 15*ms, errors.New("too long"))
+		defer cancel()
+		if err := timers.Shutdown(ctx); err == nil || err.Error() != "too long" {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if got := time.Since(l.start); got != 60*ms {
+			t.Errorf("Shutdown returned at %v", got)
+		}
+		if err := timers.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if got := time.Since(l.start); got != 120*ms || ended.Load() != 3 {
+			t.Errorf("Shutdown returned at %v, with %d calls ended", got, ended.Load())
+		}
+		wantTimers(t, "Stop of Every", every.Stop(), false)
+		wantTimers(t, "Reset of Repeat", repeat.Reset(0), false)
+		time.Sleep(time.Minute)
+		l.want(t, 20, 20, 20)
+	})
+}
+
+// TestStopOfTimersDuringCall looks at the handle of a timer that repeats, after
+// Timers.Stop and while its last call still runs: nothing is left to stop.
+func TestStopOfTimersDuringCall(t *testing.T) {
+	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
+		synctest.Test(t, func(t *testing.T) {
+			timers := mustTimers(t, 10*ms, 8)
+			timer := startKind(timers, kind, 20*ms, func() { time.Sleep(100 * ms) })
+			time.Sleep(45 * ms)
+			timers.Stop()
+			wantTimers(t, kind+": Reset", timer.Reset(ms), false)
+			wantTimers(t, kind+": Stop", timer.Stop(), false)
+			time.Sleep(time.Second)
+			wantTimers(t, kind+": Stop after the call", timer.Stop(), false)
+		})
+	}
+}
+
+func TestTimersStopByCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		var err error
+		timers.Every(20*ms, func() {
+			l.note()
+			timers.Stop()
+			err = timers.Shutdown(context.Background())
+		})
+		timers.AfterFunc(30*ms, l.note)
+		time.Sleep(time.Minute)
+		l.want(t, 20)
+		if err == nil {
+			t.Error("Shutdown in a callback: no error")
+		}
+		if err := timers.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNewTimersArguments refuses what cannot be.
+func TestNewTimersArguments(t *testing.T) {
+	for name, make := range map[string]func() (*Timers, error){
+		"no interval":         func() (*Timers, error) { return NewTimers(0, 8) },
+		"an interval too low": func() (*Timers, error) { return NewTimers(10, 8) },
+		"no slots":            func() (*Timers, error) { return NewTimers(ms, 0) },
+		"negative slots":      func() (*Timers, error) { return NewTimers(ms, -1) },
+		"no workers":          func() (*Timers, error) { return NewTimers(ms, 8, WithWorkers(0)) },
+		"a limit":             func() (*Timers, error) { return NewTimers(ms, 8, WithLimit(5)) },
+		"WithOnPanic(nil)":    func() (*Timers, error) { return NewTimers(ms, 8, WithOnPanic(nil)) },
+		"pool and workers": func() (*Timers, error) {
+			return NewTimers(ms, 8, WithWorkers(1), WithPool(func(func()) error { return nil }))
+		},
+	} {
+		if timers, err := make(); !errors.Is(err, ErrArgument) || timers != nil {
+			t.Errorf("%s: got %v, %v", name, timers, err)
+		}
+	}
+	for _, slots := range []int{1, MaxSlots, MaxSlots + 1, math.MaxInt} {
+		timers, err := NewTimers(time.Hour, slots)
+		if err != nil {
+			t.Errorf("%d slots: %v", slots, err)
+			continue
+		}
+		timers.Stop()
+	}
+}
+
+// tmAlarms counts the goroutines that the alarm starts, by whether it is set.
+func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != idle }
+
+// TestNoWakeUpsWithoutTimers looks at the alarm, which is the only thing that
+// wakes up.
+func TestNoWakeUpsWithoutTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := runtime.NumGoroutine()
+		timers := mustTimers(t, 10*ms, 8)
+		if tmAlarm(timers) {
+			t.Error("the alarm is set in a new wheel")
+		}
+		l := newTimes()
+		timers.AfterFunc(20*ms, l.note)
+		timers.Repeat(2, 20*ms, l.note)
+		far := timers.AfterFunc(time.Hour, l.note)
+		if n := runtime.NumGoroutine(); n != before {
+			t.Errorf("%d goroutines, %d before", n, before)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := runtime.NumGoroutine(); n != before {
+			t.Errorf("%d goroutines, %d before", n, before)
+		}
+		wantTimers(t, "Stop", far.Stop(), true)
+		time.Sleep(time.Minute) // the alarm may go off once more, within the slots
+		synctest.Wait()
+		if tmAlarm(timers) {
+			t.Error("the alarm is set with no timer in the wheel")
+		}
+	})
+}
+
+// TestTimersAfterIdling starts timers after a long time without any, also after
+// one was stopped and left a tombstone behind.
+func TestTimersAfterIdling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 4)
+		for _, pause := range []time.Duration{ms, 35 * ms, time.Second, time.Hour, 1000 * time.Hour} {
+			for _, wait := range []int{0, 3, 40, 700, 5000} {
+				// Two for each shard, more or less: this goroutine has one shard.
+				timers.AfterFunc(time.Duration(wait+10)*ms, func() { t.Error("called after Stop") }).Stop()
+				time.Sleep((pause + 9*ms) / (10 * ms) * 10 * ms)
+				l := newTimes()
+				timers.AfterFunc(time.Duration(wait+10)*ms, l.note)
+				moved := timers.AfterFunc(time.Hour, l.note)
+				time.Sleep(5 * ms)
+				wantTimers(t, "Reset", moved.Reset(time.Duration(wait+5)*ms), true)
+				time.Sleep(time.Duration(wait+15) * ms)
+				at := (wait + 19) / 10 * 10
+				l.want(t, at, at)
+				time.Sleep(10*ms - time.Duration(wait%10)*ms)
+				if d := time.Since(timers.clock.start) % (10 * ms); d != 0 {
+					time.Sleep(10*ms - d)
+				}
+			}
+		}
+	})
+}
+
+// TestIdleShardCatchesUp looks at where the ring stands when a timer is started
+// after a long time: what was missed is not worked through when that is due.
+func TestIdleShardCatchesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 4)
+		for range 3 {
+			timers.AfterFunc(time.Hour, func() {}).Stop()
+			time.Sleep(100 * time.Hour)
+			timer := timers.AfterFunc(time.Hour, func() {})
+			timer.shard.mu.Lock()
+			got, want := timer.shard.ring.Now(), timers.ticks(timers.now())
+			timer.shard.mu.Unlock()
+			if got != want {
+				t.Errorf("the ring stands at tick %d, want %d", got, want)
+			}
+			timer.Stop()
+		}
+	})
+}
+
+// TestUnreferencedTimersFire lets go of a wheel while timers wait. After they
+// have fired the wheel is collected.
+func TestUnreferencedTimersFire(t *testing.T) {
+	done := make(chan struct{})
+	var ref weak.Pointer[Timers]
+	func() {
+		timers, err := NewTimers(ms, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref = weak.Make(timers)
+		timers.Repeat(3, 15*ms, func() {})
+		timers.AfterFunc(50*ms, func() { close(done) })
+	}()
+	for range 5 {
+		runtime.GC()
+	}
+	if ref.Value() == nil {
+		t.Error("collected with timers in it")
+	}
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("did not fire")
+	}
+	for deadline := time.Now().Add(10 * time.Second); ref.Value() != nil; time.Sleep(ms) {
+		runtime.GC()
+		if time.Now().After(deadline) {
+			t.Fatal("not collected after its timers have fired")
+		}
+	}
+}
+
+// TestTimerLetsGo has what a callback refers to be collected, after the timer was
+// stopped and while it is not held.
+func TestTimerLetsGo(t *testing.T) {
+	timers := mustTimers(t, time.Hour, 8)
+	var refs []weak.Pointer[[64]int]
+	start := func(n int) {
+		for i := range n {
+			p := new([64]int)
+			refs = append(refs, weak.Make(p))
+			timer := timers.AfterFunc(time.Duration(i)*time.Hour, func() { p[0]++ })
+			timer.Stop()
+		}
+	}
+	start(100)
+	keep := timers.AfterFunc(time.Hour, func() {})
+	for range 3 {
+		runtime.GC()
+	}
+	for i, ref := range refs {
+		if ref.Value() != nil {
+			t.Errorf("%d is still there", i)
+		}
+	}
+	keep.Stop()
+}
+
+// TestTimerAllocations does not count the growth of the arrays.
+func TestTimerAllocations(t *testing.T) {
+	if tmRaceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	timers := mustTimers(t, time.Hour, 8)
+	f := func() {}
+	for range 1000 {
+		timers.AfterFunc(time.Hour, f)
+	}
+	timer := timers.AfterFunc(time.Hour, f)
+	every := timers.Every(time.Hour, f)
+	channel := timers.NewTimer(time.Hour)
+	d := time.Hour
+	for _, test := range []struct {
+		name string
+		most float64
+		f    func()
+	}{
+		{"Reset to later", 0, func() { d += time.Hour; timer.Reset(d) }},
+		{"Reset to earlier", 0, func() { d -= time.Hour; timer.Reset(d) }},
+		{"Stop and Reset", 0, func() { timer.Stop(); timer.Reset(time.Hour) }},
+		{"Every: Reset", 0, func() { every.Reset(time.Hour) }},
+		{"Every: Stop and Reset", 0, func() { every.Stop(); every.Reset(time.Hour) }},
+		{"NewTimer: Reset", 0, func() { channel.Reset(time.Hour); channel.Reset(time.Minute) }},
+		{"NewTimer: Stop and Reset", 0, func() { channel.Stop(); channel.Reset(time.Hour) }},
+		{"AfterFunc and Stop", 1, func() { timers.AfterFunc(time.Hour, f).Stop() }},
+		{"At and Stop", 1, func() { timers.At(time.Time{}, f).Stop() }},
+	} {
+		if n := testing.AllocsPerRun(1000, test.f); n > test.most {
+			t.Errorf("%s: %v allocations, want at most %v", test.name, n, test.most)
+		}
+	}
+}
+
+// TestFiringDoesNotAllocate resets a timer from its own callback.
+func TestFiringDoesNotAllocate(t *testing.T) {
+	if tmRaceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	timers := mustTimers(t, minInterval, 8)
+	const calls = 500
+	done := make(chan struct{})
+	var n atomic.Int64
+	var timer tmSelf
+	ready := make(chan struct{})
+	timer.Store(timers.AfterFunc(0, func() {
+		<-ready
+		if n.Add(1) == calls {
+			close(done)
+			return
+		}
+		timer.Reset(0)
+	}))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	close(ready)
+	<-done
+	runtime.ReadMemStats(&after)
+	if got := after.Mallocs - before.Mallocs; got > 2*calls+200 {
+		t.Errorf("%d allocations for %d calls", got, calls)
+	}
+}

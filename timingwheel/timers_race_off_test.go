@@ -1,0 +1,5 @@
+//go:build !race
+
+package timingwheel
+
+const tmRaceEnabled = false

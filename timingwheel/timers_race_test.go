@@ -1,0 +1,417 @@
+package timingwheel
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A tmLedger counts what happened to one timer. Every start that took, that is
+// AfterFunc and a Reset that returned false, ends in a call or in a Stop that
+// returned true; a Reset that returned true moves one, and neither begins nor
+// ends it.
+type tmLedger struct {
+	timer                 *Timer
+	starts, stopped, done atomic.Int64
+	dueBy                 atomic.Int64 // a lower bound for the next call, in ns since start
+	early                 atomic.Int64
+}
+
+// TestTimersLedger has goroutines stop and reset the same timers, and some of
+// their own, as they fire, in real time.
+func TestTimersLedger(t *testing.T) {
+	timers := mustTimers(t, minInterval, 4)
+	const (
+		workers = 8
+		shared  = 4
+		rounds  = 4000
+	)
+	newLedger := func() *tmLedger {
+		l := &tmLedger{}
+		l.starts.Add(1)
+		l.timer = timers.AfterFunc(time.Duration(rand.IntN(10))*minInterval, func() { l.done.Add(1) })
+		return l
+	}
+	all := make([]*tmLedger, shared+workers)
+	for i := range all {
+		all[i] = newLedger()
+	}
+	var wg sync.WaitGroup
+	for g := range workers {
+		wg.Go(func() {
+			for i := range rounds {
+				l := all[rand.IntN(shared)]
+				if i%3 == 0 {
+					l = all[shared+g]
+				}
+				switch rand.IntN(8) {
+				case 0:
+					if l.timer.Stop() {
+						l.stopped.Add(1)
+					}
+				case 1:
+					time.Sleep(time.Duration(rand.IntN(3)) * minInterval)
+				default:
+					if !l.timer.Reset(time.Duration(rand.IntN(5)-1) * minInterval / 2) {
+						l.starts.Add(1)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for deadline := time.Now().Add(10 * time.Second); timers.Len() > 0 && time.Now().Before(deadline); {
+		time.Sleep(ms)
+	}
+	if err := timers.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for i, l := range all {
+		starts, stopped, done := l.starts.Load(), l.stopped.Load(), l.done.Load()
+		if starts != stopped+done {
+			t.Errorf("timer %d: %d starts, %d stopped and %d called", i, starts, stopped, done)
+		}
+		total += done
+	}
+	if total == 0 {
+		t.Error("nothing was called")
+	}
+	if s := timers.Stats(); s.Fired != uint64(total) {
+		t.Errorf("Fired: got %d, want %d", s.Fired, total)
+	}
+}
+
+// TestTimersNeverEarly has each goroutine reset timers of its own, mostly later,
+// under load: none fires before the last deadline, and none after Stop has
+// returned true.
+func TestTimersNeverEarly(t *testing.T) {
+	timers := mustTimers(t, minInterval, 4)
+	start := time.Now()
+	since := func() int64 { return int64(time.Since(start)) }
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 60 {
+				// dueBy is written before a deadline is made later, and before one
+				// made earlier is waited for.
+				var l tmLedger
+				l.dueBy.Store(since() + int64(5*minInterval))
+				// It may be due at the moment it is reset: then the call was right.
+				var resetting atomic.Bool
+				l.timer = timers.AfterFunc(5*minInterval, func() {
+					if !resetting.Load() && since() < l.dueBy.Load() {
+						l.early.Add(1)
+					}
+					l.done.Add(1)
+				})
+				stopped := false
+				for range 30 {
+					d := time.Duration(rand.Int64N(int64(10 * minInterval)))
+					resetting.Store(true)
+					before := since()
+					was := l.timer.Reset(d)
+					if !was && l.done.Load() == 0 {
+						// A call has been claimed and may see the new deadline.
+						for l.done.Load() == 0 {
+							runtime.Gosched()
+						}
+					}
+					l.dueBy.Store(before + int64(d))
+					l.done.Store(0)
+					resetting.Store(false)
+					if rand.IntN(4) == 0 {
+						time.Sleep(time.Duration(rand.Int64N(int64(d + 1))))
+					}
+					if rand.IntN(10) == 0 && l.timer.Stop() {
+						stopped = true
+						break
+					}
+				}
+				if stopped {
+					n := l.done.Load()
+					time.Sleep(5 * minInterval)
+					if l.done.Load() != n {
+						t.Error("called after Stop had returned true")
+					}
+				}
+				l.timer.Stop()
+				if n := l.early.Load(); n != 0 {
+					t.Errorf("%d calls were early", n)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestTimersMoments compares when callbacks begin with when they were to, in
+// real time and with many at once.
+func TestTimersMoments(t *testing.T) {
+	timers := mustTimers(t, ms, 16)
+	var early atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 2000 {
+				d := time.Duration(rand.Int64N(int64(60 * ms)))
+				due := time.Now().Add(d)
+				wg.Add(1)
+				timers.AfterFunc(d, func() {
+					defer wg.Done()
+					if time.Now().Before(due) {
+						early.Add(1)
+					}
+				})
+			}
+		})
+	}
+	wg.Wait()
+	if n := early.Load(); n != 0 {
+		t.Errorf("%d calls were early", n)
+	}
+}
+
+// TestTimerDueAndUnclaimed has the only worker busy while other timers are due:
+// until their callbacks begin they can be stopped and moved.
+func TestTimerDueAndUnclaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
+		l := newTimes()
+		timers.AfterFunc(10*ms, func() { time.Sleep(95 * ms) }) // to 105
+		stop := timers.AfterFunc(20*ms, l.note)
+		later := timers.AfterFunc(30*ms, l.note)
+		sooner := timers.AfterFunc(40*ms, l.note)
+		every := timers.Every(50*ms, l.note)
+		once := timers.Repeat(1, 50*ms, l.note)
+		stays := timers.AfterFunc(60*ms, l.note)
+		time.Sleep(75 * ms)
+		synctest.Wait()
+		if s := timers.Stats(); s.Backlog != 6 || s.Running != 1 || s.Pending != 0 || timers.Len() != 6 {
+			t.Errorf("Stats: %+v", s)
+		}
+		if err := checkTimers(timers); err != nil {
+			t.Error(err)
+		}
+		wantTimers(t, "Stop", stop.Stop(), true)
+		wantTimers(t, "Stop again", stop.Stop(), false)
+		wantTimers(t, "Reset to later", later.Reset(100*ms), true)   // 175, at 180
+		wantTimers(t, "Reset to sooner", sooner.Reset(5*ms), true)   // 80: the worker is not free yet
+		wantTimers(t, "Reset of Every", every.Reset(60*ms), true)    // 135, at 140, then 185, at 190
+		wantTimers(t, "Stop of a Repeat", once.Stop(), true)         //
+		wantTimers(t, "Reset of a Repeat", once.Reset(70*ms), false) // 145, at 150
+		if n := timers.Len(); n != 5 {
+			t.Errorf("Len: %d", n)
+		}
+		if err := checkTimers(timers); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(120 * ms)
+		l.want(t, 105, 105, 140, 150, 180, 190)
+		wantTimers(t, "Stop", stays.Stop(), false)
+		wantTimers(t, "Stop", every.Stop(), true)
+	})
+}
+
+// TestTimersOrderOfTheBacklog calls what has been due for longest first, if it
+// is of one shard.
+func TestTimersOrderOfTheBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
+		timers.AfterFunc(10*ms, func() { time.Sleep(time.Second) })
+		const n = 100
+		var called []int
+		for i := range n {
+			timers.AfterFunc(time.Duration(1+i%7)*10*ms, func() { called = append(called, i%7) })
+		}
+		shards := make(map[*timerShard]bool)
+		for i := range timers.shards {
+			if s := &timers.shards[i]; s.len() > 0 {
+				shards[s] = true
+			}
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if len(called) != n {
+			t.Fatalf("%d called", len(called))
+		}
+		if len(shards) > 1 {
+			t.Skip("timers of one goroutine are in several shards")
+		}
+		first := called[0]
+		for _, c := range called[1:] {
+			if c < first {
+				t.Fatalf("called out of order: %v", called)
+			}
+			first = c
+		}
+	})
+}
+
+// TestWorkersLimitTimers runs no more callbacks at once than WithWorkers says,
+// and as many.
+func TestWorkersLimitTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(3))
+		l := newTimes()
+		for range 9 {
+			timers.AfterFunc(10*ms, func() {
+				l.note()
+				time.Sleep(100 * ms)
+			})
+		}
+		time.Sleep(time.Second)
+		l.want(t, 10, 10, 10, 110, 110, 110, 210, 210, 210)
+	})
+}
+
+// TestTimersWithPool runs callbacks in a pool that is full now and then.
+func TestTimersWithPool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("full")
+		var refuse atomic.Bool
+		timers := mustTimers(t, 10*ms, 8, WithPool(func(run func()) error {
+			if refuse.Load() {
+				return full
+			}
+			go run()
+			return nil
+		}))
+		l := newTimes()
+		refuse.Store(true)
+		timers.AfterFunc(10*ms, l.note)
+		stop := timers.AfterFunc(10*ms, l.note)
+		timers.Repeat(2, 20*ms, l.note)
+		time.Sleep(45 * ms)
+		l.want(t)
+		wantTimers(t, "Stop", stop.Stop(), true)
+		refuse.Store(false)
+		time.Sleep(time.Second)
+		l.want(t, 50, 50, 60)
+	})
+}
+
+// TestTimersShrink starts many timers and takes most off: their numbers change,
+// and they must still be found.
+func TestTimersShrink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		var all []*Timer
+		for i := range 5000 {
+			all = append(all, timers.AfterFunc(time.Duration(1+i%900)*10*ms, l.note))
+		}
+		places := func() (n int) {
+			for i := range timers.shards {
+				n += len(timers.shards[i].entries)
+			}
+			return n
+		}
+		before := places()
+		rest := 0
+		for i, timer := range all {
+			if i%50 == 49 {
+				rest++
+				continue
+			}
+			wantTimers(t, "Stop", timer.Stop(), true)
+			if i%500 == 0 {
+				if err := checkTimers(timers); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if after := places(); before < 5000 || after > 5000/10 {
+			t.Errorf("%d places before, %d after", before, after)
+		}
+		for i := 49; i < len(all); i += 50 {
+			wantTimers(t, "Reset", all[i].Reset(time.Duration(i%700)*10*ms+5*ms), true)
+		}
+		if err := checkTimers(timers); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if l.len() != rest {
+			t.Errorf("%d called, want %d", l.len(), rest)
+		}
+		if err := checkTimers(timers); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestTimersStopRaces stops a wheel while goroutines start, stop and reset its
+// timers. After Shutdown nothing runs, nothing waits, and contexts end.
+func TestTimersStopRaces(t *testing.T) {
+	for round := range 60 {
+		timers := mustTimers(t, minInterval, 4, WithWorkers(4))
+		var (
+			over  atomic.Bool
+			stop  = make(chan struct{})
+			wg    sync.WaitGroup
+			tasks [8]*Timer
+		)
+		f := func() {
+			if over.Load() {
+				t.Error("called after Shutdown")
+			}
+		}
+		for i := range tasks {
+			tasks[i] = timers.AfterFunc(minInterval, f)
+		}
+		for range 4 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					d := time.Duration(rand.IntN(4)) * minInterval
+					switch i := rand.IntN(len(tasks)); rand.IntN(7) {
+					case 0:
+						tasks[i].Stop()
+					case 1:
+						timers.AfterFunc(d, f)
+					case 2:
+						timers.Repeat(2, minInterval, f)
+					case 3:
+						_ = timers.Sleep(context.Background(), d)
+					case 4:
+						ctx, cancel := timers.WithTimeout(context.Background(), d)
+						if rand.IntN(2) == 0 {
+							<-ctx.Done()
+						}
+						cancel()
+					default:
+						tasks[i].Reset(d)
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(round%10) * minInterval / 2)
+		timers.Stop()
+		if err := timers.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		over.Store(true)
+		time.Sleep(minInterval)
+		close(stop)
+		wg.Wait()
+		if n := timers.Len(); n != 0 {
+			t.Fatalf("Len: %d", n)
+		}
+		for i := range timers.shards {
+			if s := &timers.shards[i]; s.nextVisit() != idle || s.ready() || len(s.entries) > 0 {
+				t.Fatalf("shard %d: next %d, held %d, %d places", i, s.nextVisit(), s.due(), len(s.entries))
+			}
+		}
+	}
+}

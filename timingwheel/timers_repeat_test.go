@@ -1,0 +1,686 @@
+package timingwheel
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func mustTimers(t testing.TB, interval time.Duration, slots int, opts ...Option) *Timers {
+	t.Helper()
+	timers, err := NewTimers(interval, slots, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // also wait for the callbacks
+		if err := timers.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return timers
+}
+
+// tmTimes has the times since it was made at which something happened.
+type tmTimes struct {
+	start time.Time
+	mu    sync.Mutex
+	all   []time.Duration
+}
+
+func newTimes() *tmTimes { return &tmTimes{start: time.Now()} }
+
+func (l *tmTimes) note() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, time.Since(l.start))
+}
+
+func (l *tmTimes) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
+}
+
+// want checks the times, in milliseconds, when nothing moves.
+func (l *tmTimes) want(t *testing.T, ms ...int) {
+	t.Helper()
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	want := make([]time.Duration, len(ms))
+	for i, n := range ms {
+		want[i] = time.Duration(n) * time.Millisecond
+	}
+	if !slices.Equal(l.all, want) {
+		t.Fatalf("called at %v, want %v", l.all, want)
+	}
+}
+
+func wantTimers(t *testing.T, what string, got, want bool) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// A tmSelf is a timer that its own callback uses.
+type tmSelf struct{ atomic.Pointer[Timer] }
+
+func (s *tmSelf) Stop() bool                 { return s.Load().Stop() }
+func (s *tmSelf) Reset(d time.Duration) bool { return s.Load().Reset(d) }
+
+func wantPanic(t *testing.T, what string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if recover() == nil {
+			t.Errorf("%s: no panic", what)
+		}
+	}()
+	f()
+}
+
+const ms = time.Millisecond
+
+func TestEveryDoesNotDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		time.Sleep(3 * ms)
+		l := newTimes()
+		every := timers.Every(25*ms, l.note) // planned at 28, 53, 78, 103, ... of the wheel
+		time.Sleep(130 * ms)
+		l.want(t, 27, 57, 77, 107, 127)
+		l.mu.Lock()
+		l.all = nil
+		l.mu.Unlock()
+		time.Sleep(1_000_000 * 25 * ms / 50)
+		synctest.Wait()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for i, at := range l.all {
+			planned := time.Duration(i+6) * 25 * ms
+			if late := at - planned; late < 0 || late >= 10*ms {
+				t.Fatalf("call %d at %v, planned for %v", i, at, planned)
+			}
+		}
+		if len(l.all) != 20_000 {
+			t.Errorf("%d calls", len(l.all))
+		}
+		wantTimers(t, "Stop", every.Stop(), true)
+		wantTimers(t, "Stop again", every.Stop(), false)
+	})
+}
+
+func TestEverySlowCallSwallows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		slow := true
+		var now, most atomic.Int32
+		timers.Every(20*ms, func() {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			l.note()
+			if slow {
+				time.Sleep(75 * ms) // 20 to 95: those of 40, 60 and 80 are swallowed
+				slow = false
+			}
+		})
+		time.Sleep(145 * ms)
+		l.want(t, 20, 100, 120, 140)
+		if most.Load() != 1 {
+			t.Errorf("%d calls at once", most.Load())
+		}
+	})
+}
+
+// TestEveryStallIsOneCall has the only worker busy for several intervals.
+func TestEveryStallIsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
+		l := newTimes()
+		timers.Every(20*ms, l.note)
+		timers.AfterFunc(10*ms, func() { time.Sleep(95 * ms) }) // to 105
+		time.Sleep(165 * ms)
+		l.want(t, 105, 120, 140, 160)
+	})
+}
+
+func TestEveryShorterThanATick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		timers.Every(time.Nanosecond, l.note)
+		time.Sleep(45 * ms)
+		l.want(t, 10, 20, 30, 40)
+	})
+}
+
+func TestEveryHugeInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		every := timers.Every(1<<63-1, l.note)
+		time.Sleep(time.Hour)
+		l.want(t)
+		wantTimers(t, "Reset", every.Reset(0), true)
+		time.Sleep(time.Hour)
+		if l.len() != 1 {
+			t.Errorf("%d calls, want one", l.len())
+		}
+		wantTimers(t, "Stop", every.Stop(), true)
+	})
+}
+
+func TestRepeatingArguments(t *testing.T) {
+	timers := mustTimers(t, 10*ms, 8)
+	f := func() {}
+	wantPanic(t, "Every 0", func() { timers.Every(0, f) })
+	wantPanic(t, "Every -1", func() { timers.Every(-1, f) })
+	wantPanic(t, "Every without a function", func() { timers.Every(1, nil) })
+	wantPanic(t, "Repeat -1 times", func() { timers.Repeat(-1, 1, f) })
+	wantPanic(t, "Repeat at an interval of 0", func() { timers.Repeat(1, 0, f) })
+	wantPanic(t, "Repeat 0 times at an interval of 0", func() { timers.Repeat(0, 0, f) })
+	wantPanic(t, "Repeat without a function", func() { timers.Repeat(1, 1, nil) })
+	wantPanic(t, "Schedule without a scheduler", func() { timers.Schedule(nil, f) })
+	wantPanic(t, "Schedule without a function", func() { timers.Schedule(tmNexts{}, nil) })
+	wantPanic(t, "AfterFunc without a function", func() { timers.AfterFunc(1, nil) })
+	wantPanic(t, "At without a function", func() { timers.At(time.Now(), nil) })
+	if n := timers.Len(); n != 0 {
+		t.Errorf("%d timers were started", n)
+	}
+}
+
+// TestStopDuringCall stops a timer that repeats while its callback runs, by the
+// callback and by another goroutine.
+func TestStopDuringCall(t *testing.T) {
+	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
+		for _, self := range []bool{true, false} {
+			t.Run(fmt.Sprint(kind, " by itself ", self), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					timers := mustTimers(t, 10*ms, 8)
+					l := newTimes()
+					var timer tmSelf
+					f := func() {
+						l.note()
+						if self {
+							wantTimers(t, "Stop", timer.Stop(), true)
+							wantTimers(t, "Stop again", timer.Stop(), false)
+						}
+						time.Sleep(35 * ms)
+					}
+					timer.Store(startKind(timers, kind, 20*ms, f))
+					time.Sleep(25 * ms)
+					if n := timers.Len(); n != 0 {
+						t.Errorf("Len during a call: %d", n)
+					}
+					if !self {
+						wantTimers(t, "Stop", timer.Stop(), true)
+						wantTimers(t, "Stop again", timer.Stop(), false)
+					}
+					time.Sleep(time.Second)
+					l.want(t, 20)
+					wantTimers(t, "Stop after the call", timer.Stop(), false)
+					wantTimers(t, "Reset", timer.Reset(5*ms), false)
+					time.Sleep(15 * ms)
+					if l.len() != 2 {
+						t.Errorf("%d calls, want 2", l.len())
+					}
+				})
+			})
+		}
+	}
+}
+
+// startKind starts a timer with whole multiples of an interval.
+func startKind(t *Timers, kind string, interval time.Duration, f func()) *Timer {
+	switch kind {
+	case "Every":
+		return t.Every(interval, f)
+	case "Repeat":
+		return t.Repeat(1000, interval, f)
+	}
+	return t.Schedule(periodic{time.Now(), interval}, f)
+}
+
+// periodic says the multiples of a period since a start.
+type periodic struct {
+	start  time.Time
+	period time.Duration
+}
+
+func (p periodic) Next(after time.Time) time.Time {
+	n := after.Sub(p.start)/p.period + 1
+	return p.start.Add(n * p.period)
+}
+
+func TestResetDuringCall(t *testing.T) {
+	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				timers := mustTimers(t, 10*ms, 8)
+				l := newTimes()
+				var timer tmSelf
+				call := 0
+				timer.Store(startKind(timers, kind, 20*ms, func() {
+					l.note()
+					switch call++; call {
+					case 1: // at 20: again at 20+50, then 20 later
+						wantTimers(t, "Reset by itself", timer.Reset(50*ms), true)
+						time.Sleep(25 * ms)
+					case 2: // at 70 to 125, reset at 85 to 90: waits for the call
+						time.Sleep(55 * ms)
+					case 4:
+						timer.Reset(time.Minute)
+						timer.Stop()
+					}
+				}))
+				time.Sleep(85 * ms)
+				wantTimers(t, "Reset by another", timer.Reset(5*ms), true)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				third := l.all[2]
+				if third < 125*ms || third > 130*ms {
+					t.Errorf("the call that waited was at %v, want 125ms to 130ms", third)
+				}
+				// That call was planned for 90 ms.
+				fourth := 130 * ms
+				if kind == "Schedule" {
+					fourth = 140 * ms
+				}
+				if third == 130*ms && kind != "Schedule" {
+					fourth = 150 * ms
+				}
+				if want := []time.Duration{20 * ms, 70 * ms, third, fourth}; !slices.Equal(l.all, want) {
+					t.Errorf("called at %v, want %v", l.all, want)
+				}
+				wantTimers(t, "Stop at the end", timer.Stop(), false)
+			})
+		})
+	}
+}
+
+// TestResetAfterStopDuringCall starts a timer anew whose call still runs.
+func TestResetAfterStopDuringCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		every := timers.Every(20*ms, func() {
+			l.note()
+			if l.len() == 1 {
+				time.Sleep(100 * ms)
+			}
+		})
+		time.Sleep(30 * ms)
+		wantTimers(t, "Stop", every.Stop(), true)
+		wantTimers(t, "Reset", every.Reset(200*ms), false)
+		wantTimers(t, "Reset again", every.Reset(150*ms), true)
+		time.Sleep(100 * ms)
+		wantTimers(t, "Stop of what was reset", every.Stop(), true)
+		wantTimers(t, "Reset", every.Reset(50*ms), false) // at 130
+		time.Sleep(75 * ms)
+		l.want(t, 20, 180, 200)
+	})
+}
+
+// TestBadEndIsNoEnd has calls that panic and call Goexit.
+func TestBadEndIsNoEnd(t *testing.T) {
+	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var reported atomic.Int32
+				timers := mustTimers(t, 10*ms, 8, WithWorkers(1), WithOnPanic(func(any, []byte) { reported.Add(1) }))
+				l := newTimes()
+				call := 0
+				timer := startKind(timers, kind, 20*ms, func() {
+					l.note()
+					switch call++; call {
+					case 1:
+						panic("oops")
+					case 2:
+						runtime.Goexit()
+					case 3:
+						defer time.Sleep(25 * ms)
+						panic("oops")
+					}
+				})
+				time.Sleep(125 * ms)
+				l.want(t, 20, 40, 60, 100, 120)
+				wantTimers(t, "Stop", timer.Stop(), true)
+				if s := timers.Stats(); reported.Load() != 3 || s.Panics != 3 {
+					t.Errorf("%d panics reported, %d counted", reported.Load(), s.Panics)
+				}
+				time.Sleep(time.Second)
+				l.want(t, 20, 40, 60, 100, 120)
+			})
+		})
+	}
+}
+
+func TestRepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		var timer tmSelf
+		calls := 0
+		timer.Store(timers.Repeat(3, 20*ms, func() {
+			l.note()
+			switch calls++; calls {
+			case 2:
+				time.Sleep(50 * ms) // 40 to 90: two are swallowed, and do not count
+			case 3:
+				wantTimers(t, "Stop in the last call", timer.Stop(), false)
+			}
+		}))
+		time.Sleep(time.Second)
+		l.want(t, 20, 40, 100)
+		wantTimers(t, "Stop at the end", timer.Stop(), false)
+
+		l = newTimes() // another three
+		wantTimers(t, "Reset at the end", timer.Reset(70*ms), false)
+		time.Sleep(30 * ms)
+		wantTimers(t, "Reset", timer.Reset(70*ms), true)
+		time.Sleep(75 * ms)
+		l.want(t, 100)
+		wantTimers(t, "Reset midway", timer.Reset(40*ms), true) // at 105: another three
+		time.Sleep(85 * ms)
+		l.want(t, 100, 150, 170, 190)
+		wantTimers(t, "Stop at the end", timer.Stop(), false)
+
+		l = newTimes() // at 190
+		wantTimers(t, "Reset at the end", timer.Reset(0), false)
+		time.Sleep(15 * ms)
+		wantTimers(t, "Stop midway", timer.Stop(), true)
+		time.Sleep(time.Second)
+		if l.len() != 1 {
+			t.Errorf("called %d times, want once", l.len())
+		}
+	})
+}
+
+// TestRepeatResetInLastCall starts a timer anew in its last call: that call had
+// ended it, so Reset returns false.
+func TestRepeatResetInLastCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		var timer tmSelf
+		timer.Store(timers.Repeat(2, 20*ms, func() {
+			l.note()
+			if l.len() == 2 {
+				wantTimers(t, "Reset in the last call", timer.Reset(30*ms), false)
+				wantTimers(t, "Reset again", timer.Reset(50*ms), true)
+			}
+		}))
+		time.Sleep(time.Second)
+		l.want(t, 20, 40, 90, 110)
+	})
+}
+
+func TestRepeatZeroTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		timer := timers.Repeat(0, 10*ms, l.note)
+		if n := timers.Len(); n != 0 {
+			t.Errorf("Len: %d", n)
+		}
+		wantTimers(t, "Stop", timer.Stop(), false)
+		wantTimers(t, "Reset", timer.Reset(ms), false)
+		wantTimers(t, "Reset again", timer.Reset(ms), false)
+		time.Sleep(time.Second)
+		l.want(t)
+	})
+}
+
+// tmNexts is a function as a Scheduler, or says nothing.
+type tmNexts struct {
+	next func(after time.Time) time.Time
+}
+
+func (s tmNexts) Next(after time.Time) time.Time {
+	if s.next == nil {
+		return time.Time{}
+	}
+	return s.next(after)
+}
+
+func TestSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		var asked []time.Duration
+		first := time.Now()
+		moments := []int{15, 30, 42, 200, 210, 220}
+		timer := timers.Schedule(tmNexts{func(after time.Time) time.Time {
+			if after.Before(first) {
+				t.Errorf("asked for what comes after %v", after)
+			}
+			asked = append(asked, after.Sub(first))
+			for _, m := range moments {
+				if at := first.Add(time.Duration(m) * ms); at.After(after) {
+					return at
+				}
+			}
+			return time.Time{}
+		}}, func() {
+			l.note()
+			if l.len() == 4 {
+				time.Sleep(15 * ms) // 200 to 215: 210 is swallowed
+			}
+		})
+		time.Sleep(25 * ms)
+		l.want(t, 20)
+		wantTimers(t, "Reset", timer.Reset(5*ms), true) // first at 30, in place of the planned one
+		time.Sleep(time.Second)
+		l.want(t, 20, 30, 50, 200, 220)
+		// Always the planned moment, or the present one if that is later.
+		if want := []time.Duration{0, 20 * ms, 30 * ms, 50 * ms, 215 * ms, 220 * ms}; !slices.Equal(asked, want) {
+			t.Errorf("asked for what is after %v, want %v", asked, want)
+		}
+		wantTimers(t, "Stop at the end", timer.Stop(), false)
+		if n := timers.Len(); n != 0 {
+			t.Errorf("Len: %d", n)
+		}
+		l = newTimes()
+		wantTimers(t, "Reset at the end", timer.Reset(10*ms), false)
+		time.Sleep(25 * ms)
+		l.want(t, 15)
+		wantTimers(t, "Stop after that", timer.Stop(), false)
+	})
+}
+
+func TestScheduleOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		timer := timers.Schedule(tmNexts{}, l.note)
+		wantTimers(t, "Stop", timer.Stop(), false)
+		if n := timers.Len(); n != 0 {
+			t.Errorf("Len: %d", n)
+		}
+		time.Sleep(time.Second)
+		l.want(t)
+	})
+}
+
+// TestScheduleOfThePast has a scheduler that does not know better: a call in a
+// tick, and no more.
+func TestScheduleOfThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		past := time.Now().Add(-time.Hour)
+		timer := timers.Schedule(tmNexts{func(time.Time) time.Time { return past }}, l.note)
+		time.Sleep(45 * ms)
+		synctest.Wait()
+		if n := l.len(); n < 4 || n > 5 {
+			t.Errorf("%d calls in 4 ticks: %v", n, l.all)
+		}
+		wantTimers(t, "Stop", timer.Stop(), true)
+	})
+}
+
+// TestScheduleByTheWallClock has a scheduler that says moments without a
+// monotonic clock, in another time zone.
+func TestScheduleByTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		zone := time.FixedZone("elsewhere", 5*60*60)
+		timers.Schedule(tmNexts{func(after time.Time) time.Time {
+			return after.Round(0).In(zone).Truncate(time.Minute).Add(time.Minute)
+		}}, l.note)
+		time.Sleep(3*time.Minute + 5*ms)
+		l.want(t, 60_000, 120_000, 180_000)
+	})
+}
+
+func TestSchedulerPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reported []any
+		var mu sync.Mutex
+		timers := mustTimers(t, 10*ms, 8, WithOnPanic(func(r any, _ []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			reported = append(reported, r)
+		}))
+		l := newTimes()
+		asked := 0
+		s := tmNexts{func(after time.Time) time.Time {
+			if asked++; asked == 3 {
+				panic("oops")
+			}
+			return after.Add(20 * ms)
+		}}
+		timer := timers.Schedule(s, l.note)
+		time.Sleep(time.Second)
+		l.want(t, 20, 40)
+		wantTimers(t, "Stop", timer.Stop(), false)
+		mu.Lock()
+		if len(reported) != 1 || reported[0] != "oops" {
+			t.Errorf("reported %v", reported)
+		}
+		mu.Unlock()
+		wantTimers(t, "Reset", timer.Reset(10*ms), false)
+		time.Sleep(15 * ms)
+		if l.len() != 3 {
+			t.Errorf("%d calls, want 3", l.len())
+		}
+		wantTimers(t, "Stop", timer.Stop(), true)
+
+		wantPanic(t, "Schedule, when Next panics", func() {
+			timers.Schedule(tmNexts{func(time.Time) time.Time { panic("oops") }}, l.note)
+		})
+		if n := timers.Len(); n != 0 {
+			t.Errorf("Len: %d", n)
+		}
+	})
+}
+
+// TestSchedulerGoexit ends the timer too.
+func TestSchedulerGoexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(1), WithOnPanic(func(any, []byte) {}))
+		l := newTimes()
+		asked := 0
+		timer := timers.Schedule(tmNexts{func(after time.Time) time.Time {
+			if asked++; asked == 2 {
+				runtime.Goexit()
+			}
+			return after.Add(20 * ms)
+		}}, l.note)
+		timers.AfterFunc(50*ms, l.note) // the worker is still there
+		time.Sleep(time.Second)
+		l.want(t, 20, 50)
+		wantTimers(t, "Stop", timer.Stop(), false)
+	})
+}
+
+// TestSchedulerUsesTheTimer has Next call the timer itself: no lock is held.
+func TestSchedulerUsesTheTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		var timer tmSelf
+		asked := 0
+		timer.Store(timers.Schedule(tmNexts{func(after time.Time) time.Time {
+			switch asked++; asked {
+			case 2:
+				wantTimers(t, "Reset", timer.Reset(100*ms), true)
+			case 3:
+				wantTimers(t, "Stop", timer.Stop(), true)
+			}
+			timers.AfterFunc(time.Hour, func() {})
+			return after.Add(20 * ms)
+		}}, l.note))
+		time.Sleep(time.Second)
+		l.want(t, 20, 120)
+		wantTimers(t, "Stop", timer.Stop(), false)
+	})
+}
+
+// TestEveryStopIsNeverLost stops timers that repeat at random moments, in real
+// time: no call begins after the one that was running, if any.
+func TestEveryStopIsNeverLost(t *testing.T) {
+	timers := mustTimers(t, minInterval, 8)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 40 {
+				var calls, running atomic.Int32
+				f := func() {
+					if running.Add(1) != 1 {
+						t.Error("calls overlap")
+					}
+					calls.Add(1)
+					time.Sleep(time.Duration(i%3) * 50 * time.Microsecond)
+					running.Add(-1)
+				}
+				timer := startKind(timers, []string{"Every", "Repeat", "Schedule"}[g%3], minInterval, f)
+				time.Sleep(time.Duration(g*i%30) * 37 * time.Microsecond)
+				if !timer.Stop() {
+					t.Error("Stop: got false")
+				}
+				// A call that was claimed may just begin, so wait a moment.
+				time.Sleep(2 * ms)
+				n := calls.Load()
+				time.Sleep(2 * ms)
+				if calls.Load() != n {
+					t.Error("called after Stop")
+				}
+				if timer.Stop() {
+					t.Error("Stop again: got true")
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestScheduleAfterTheWallClockWasSetBack plans the next call after the planned
+// one, although that is still to come by the wall clock.
+func TestScheduleAfterTheWallClockWasSetBack(t *testing.T) {
+	c := newClock(10 * ms)
+	planned := time.Now().Add(time.Hour)
+	var asked time.Time
+	r := repeat{moment: planned, times: forever, left: forever, scheduler: tmNexts{func(after time.Time) time.Time {
+		asked = after
+		return after.Add(time.Minute)
+	}}}
+	deadline, moment, ok := r.next(&c)
+	if !asked.Equal(planned) || !moment.Equal(planned.Add(time.Minute)) || !ok {
+		t.Errorf("asked for what is after %v, planned is %v", asked, planned)
+	}
+	if d := c.moment(deadline).Sub(moment); d < -time.Second || d > time.Second {
+		t.Errorf("deadline %v, moment %v", c.moment(deadline), moment)
+	}
+}
