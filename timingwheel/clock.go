@@ -19,19 +19,22 @@ func newClock(tick time.Duration) clock {
 // now returns the time.
 func (c *clock) now() int64 { return int64(time.Since(c.start)) }
 
-// in returns the time d from now, or the last there is. A d that is not positive
-// means now.
-func (c *clock) in(d time.Duration) int64 {
+// A span is from now to a deadline.
+type span struct{ now, deadline int64 }
+
+// in returns the span of d from now, or the longest there is. A d that is not
+// positive counts as none.
+func (c *clock) in(d time.Duration) span {
 	now := c.now()
 	if t := now + max(int64(d), 0); t > 0 {
-		return t
+		return span{now, t}
 	}
-	return math.MaxInt64
+	return span{now, math.MaxInt64}
 }
 
-// at returns the time of a moment, or now if that has passed. Of two readings of
-// the wall clock the difference counts, as in package time.
-func (c *clock) at(when time.Time) int64 { return c.in(time.Until(when)) }
+// at returns the span up to a moment, or none if that has passed. Of two readings
+// of the wall clock the difference counts, as in package time.
+func (c *clock) at(when time.Time) span { return c.in(time.Until(when)) }
 
 // moment returns the moment of a time.
 func (c *clock) moment(t int64) time.Time { return c.start.Add(time.Duration(t)) }

@@ -25,7 +25,7 @@ type dispatcher struct {
 }
 
 func (w *wheel) initDispatcher(o options) {
-	w.pool = runner.NewPool(o.workers, w.callNext, w.anyReady, o.onPanic)
+	w.pool = runner.NewPool(o.workers, w.callSome, w.anyReady, o.onPanic)
 	if o.submit == nil {
 		return
 	}
@@ -33,7 +33,7 @@ func (w *wheel) initDispatcher(o options) {
 	w.offers = runner.NewPool(1, w.offer, w.mayOffer, o.onPanic)
 	w.call = func() {
 		w.takeBack()
-		w.pool.Do()
+		w.pool.Run(func() { w.callUpTo(1) })
 	}
 }
 
@@ -54,12 +54,26 @@ func (w *wheel) more() {
 	}
 }
 
-// callNext calls the callback of a timer that is due, and reports whether there
-// was one. It takes the shards in turn, so that none is neglected.
-func (w *wheel) callNext() bool {
-	turn := int(w.turn.Add(1) % uint32(len(w.parts)))
-	for i := range w.parts {
-		if p := w.parts[(turn+i)%len(w.parts)]; p.ready() && p.callNext() {
+// inTurn is how many callbacks a worker calls from one shard before it goes on to
+// the next: two workers that changed places at every callback would have to hand
+// each other all that they touch.
+const inTurn = 32
+
+// callSome calls some callbacks of timers that are due, and reports whether there
+// were any.
+func (w *wheel) callSome() bool { return w.callUpTo(inTurn) }
+
+// callUpTo calls up to n callbacks of timers that are due in one shard. It takes the
+// shards in turn, so that none is neglected.
+func (w *wheel) callUpTo(n int) (found bool) {
+	turn := w.turn.Add(1)
+	shards := uint32(len(w.parts))
+	for i := range shards {
+		p := w.parts[(turn+i)%shards]
+		for ; n > 0 && p.ready() && p.callNext(); n-- {
+			found = true
+		}
+		if found {
 			return true
 		}
 	}

@@ -102,14 +102,14 @@ func (w *TimingWheel[K, V]) SetTimerAt(key K, value V, when time.Time) error {
 	return w.set(key, value, w.at(when))
 }
 
-func (w *TimingWheel[K, V]) set(key K, value V, deadline int64) error {
+func (w *TimingWheel[K, V]) set(key K, value V, wait span) error {
 	h, err := w.hashOf(key)
 	if err != nil {
 		return err
 	}
 	s := w.shardOf(h)
 	s.mu.Lock()
-	tick, err := s.put(h, key, value, deadline)
+	tick, err := s.put(h, key, value, wait)
 	s.unlock()
 	if err != nil {
 		return err
@@ -130,10 +130,10 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	deadline := w.in(delay)
+	wait := w.in(delay)
 	s := w.shardOf(h)
 	s.mu.Lock()
-	tick, found, err := s.move(h, key, deadline)
+	tick, found, err := s.move(h, key, wait)
 	s.unlock()
 	if found {
 		w.wakeBy(tick)

@@ -815,6 +815,7 @@ func (h *keyedHook) nextVisit() int64 {
 }
 func (h *keyedHook) due() int64  { return 0 }
 func (h *keyedHook) ready() bool { return false }
+func (h *keyedHook) tidy() bool  { return false }
 func (h *keyedHook) close()      {}
 
 // A timer that is set at any moment while the driver sets its alarm fires in time:

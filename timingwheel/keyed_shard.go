@@ -30,13 +30,13 @@ func (s *keyedShard[K, V]) find(h uint64, key K) (uint32, bool) {
 }
 
 // put sets the timer of a key and returns the tick at which it is due.
-func (s *keyedShard[K, V]) put(h uint64, key K, value V, deadline int64) (tick int64, err error) {
+func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64, err error) {
 	if s.closed {
 		return 0, ErrClosed
 	}
 	if i, found := s.find(h, key); found {
 		s.entries[i].value = value
-		return s.set(i, deadline), nil
+		return s.set(i, wait), nil
 	}
 	if !s.wheel.quota.take() {
 		return 0, ErrFull
@@ -47,11 +47,11 @@ func (s *keyedShard[K, V]) put(h uint64, key K, value V, deadline int64) (tick i
 	i := s.add(keyed[K, V]{key, value})
 	s.index.Insert(h, i)
 	s.counts.started++
-	return s.set(i, deadline), nil
+	return s.set(i, wait), nil
 }
 
 // move changes when the timer of a key is due, if there is one.
-func (s *keyedShard[K, V]) move(h uint64, key K, deadline int64) (tick int64, found bool, err error) {
+func (s *keyedShard[K, V]) move(h uint64, key K, wait span) (tick int64, found bool, err error) {
 	if s.closed {
 		return 0, false, ErrClosed
 	}
@@ -59,7 +59,7 @@ func (s *keyedShard[K, V]) move(h uint64, key K, deadline int64) (tick int64, fo
 	if !found {
 		return 0, false, nil
 	}
-	return s.set(i, deadline), true, nil
+	return s.set(i, wait), true, nil
 }
 
 // take takes the timer of a key off, if there is one.
@@ -87,11 +87,14 @@ func (s *keyedShard[K, V]) remove(h uint64, i uint32) {
 func (s *keyedShard[K, V]) visit(tick int64) (done bool) {
 	s.mu.Lock()
 	defer s.unlock()
-	done = s.advance(tick, func(uint32) int64 { return Hold })
-	if done {
-		s.maybeShrink()
-	}
-	return done
+	return s.advance(tick, func(uint32) int64 { return Hold })
+}
+
+// tidy gives memory back if many timers have gone, and reports whether it did.
+func (s *keyedShard[K, V]) tidy() bool {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.maybeShrink()
 }
 
 // callNext claims the timer that has been due for longest and calls its callback.
@@ -106,7 +109,9 @@ func (s *keyedShard[K, V]) callNext() bool {
 	t := s.entries[i]
 	s.remove(s.wheel.hasher.Hash(t.key), i)
 	s.counts.fired++
-	s.maybeShrink()
+	if s.ring.Len() == 0 { // or else it is left to tidy
+		s.maybeShrink()
+	}
 	more := s.ring.Held() > 0
 	s.unlock()
 	if more {
@@ -145,11 +150,13 @@ func (s *keyedShard[K, V]) clear() places[keyed[K, V]] {
 	return old
 }
 
-// maybeShrink gives memory back if many timers have gone.
-func (s *keyedShard[K, V]) maybeShrink() {
-	if s.walks == 0 && s.sparse() {
-		s.setPlaces(max(minPlaces, 2*s.ring.Len()))
+// maybeShrink is tidy for those who have the lock.
+func (s *keyedShard[K, V]) maybeShrink() bool {
+	if s.walks != 0 || !s.sparse() {
+		return false
 	}
+	s.setPlaces(max(minPlaces, 2*s.ring.Len()))
+	return true
 }
 
 // setPlaces makes room for n timers, of which there must not be more.

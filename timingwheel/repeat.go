@@ -20,20 +20,20 @@ type repeat struct {
 	restarted bool      // by Reset, since that call began
 }
 
-// begin returns when the first call is to begin, and false if there is none.
-func (r *repeat) begin(c *clock) (deadline int64, ok bool) {
+// begin returns the span until the first call, and false if there is none.
+func (r *repeat) begin(c *clock) (wait span, ok bool) {
 	r.left = r.times
-	deadline, moment, ok := r.next(c)
-	r.plan(deadline, moment)
-	return deadline, ok
+	wait, moment, ok := r.next(c)
+	r.plan(wait.deadline, moment)
+	return wait, ok
 }
 
-// next returns when the call after the planned one is to begin, in the future,
-// and false if there is none. It calls the user's scheduler, so no lock may be
+// next returns the span until the call after the planned one, and false if there is
+// none. It calls the user's scheduler, so no lock may be
 // held; r may be a copy.
-func (r *repeat) next(c *clock) (deadline int64, moment time.Time, ok bool) {
+func (r *repeat) next(c *clock) (wait span, moment time.Time, ok bool) {
 	if r.left == 0 {
-		return 0, moment, false
+		return span{}, moment, false
 	}
 	if r.scheduler != nil {
 		// By the wall clock, which may have been set back since.
@@ -49,11 +49,11 @@ func (r *repeat) next(c *clock) (deadline int64, moment time.Time, ok bool) {
 		r.planned = now
 	}
 	missed := (now - r.planned) / r.interval
-	deadline = r.planned + (missed+1)*r.interval
+	deadline := r.planned + (missed+1)*r.interval
 	if deadline < r.planned {
 		deadline = math.MaxInt64
 	}
-	return deadline, moment, true
+	return span{now, deadline}, moment, true
 }
 
 // plan notes when the next call is to begin.

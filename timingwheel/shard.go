@@ -133,17 +133,17 @@ func (p *places[E]) compact(n int, moved func(e E, to uint32)) {
 	p.free = nil
 }
 
-// set makes task i due at a deadline. It returns the tick by which the driver has
+// set makes task i due at the end of a span. It returns the tick by which the driver has
 // to be awake. If the task is far away, that is not when it is due: its visits in
 // the overflow level would have to be made up for then, all at once.
-func (s *shard[E]) set(i uint32, deadline int64) (tick int64) {
+func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 	if s.ring.Len() == s.ring.Held() {
 		// A ring in which nobody waits for a tick is not advanced. Here it
 		// catches up, and visits the tombstones there are, or else this task
 		// would be visited in every revolution that was missed.
-		s.ring.Advance(s.clock.ticks(s.clock.now()), math.MaxInt, nil)
+		s.ring.Advance(s.clock.ticks(wait.now), math.MaxInt, nil)
 	}
-	s.ring.Set(i, s.clock.dueTick(deadline))
+	s.ring.Set(i, s.clock.dueTick(wait.deadline))
 	tick, _ = s.ring.Visit(i)
 	if tick < s.next.Load() {
 		s.next.Store(tick)

@@ -78,11 +78,11 @@ func (t *Timer) Stop() bool {
 //
 // To make a timer that fires once do so later than before takes no lock.
 func (t *Timer) Reset(d time.Duration) bool {
-	deadline := t.mustShard().clock.in(d)
-	if was := t.state.Load(); was > 0 && deadline >= was && t.repeat == nil && t.state.CompareAndSwap(was, deadline) {
+	wait := t.mustShard().clock.in(d)
+	if was := t.state.Load(); was > 0 && wait.deadline >= was && t.repeat == nil && t.state.CompareAndSwap(was, wait.deadline) {
 		return true
 	}
-	return t.shard.reset(t, deadline)
+	return t.shard.reset(t, wait)
 }
 
 // mustShard returns the shard of the timer. A Timer that was not made by Timers has

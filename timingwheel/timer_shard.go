@@ -19,35 +19,35 @@ func (s *timerShard) init(t *Timers, slots int) {
 }
 
 // start gives a timer that has none a deadline.
-func (s *timerShard) start(t *Timer, deadline int64) {
+func (s *timerShard) start(t *Timer, wait span) {
 	s.mu.Lock()
 	if s.closed {
-		s.leave(t, deadline)
+		s.leave(t, wait.deadline)
 		s.unlock()
 		return
 	}
-	t.state.Store(deadline)
-	tick := s.enter(t, deadline)
+	t.state.Store(wait.deadline)
+	tick := s.enter(t, wait)
 	s.unlock()
 	s.timers.wakeBy(tick)
 }
 
 // enter gives a timer a task. It returns the tick at which that is due.
-func (s *timerShard) enter(t *Timer, deadline int64) (tick int64) {
+func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
 	if s.full() {
 		s.resize(max(minPlaces, 2*len(s.entries)), renumber)
 	}
 	t.slot = s.add(t)
 	s.counts.started++
-	return s.set(t.slot, deadline)
+	return s.set(t.slot, wait)
 }
 
 func renumber(t *Timer, slot uint32) { t.slot = slot }
 
 // reset is Reset of what cannot be done without the lock.
-func (s *timerShard) reset(t *Timer, deadline int64) bool {
+func (s *timerShard) reset(t *Timer, wait span) bool {
 	s.mu.Lock()
-	tick, was := s.restart(t, deadline)
+	tick, was := s.restart(t, wait)
 	was = t.unsend() || was
 	s.unlock()
 	s.timers.wakeBy(tick)
@@ -56,24 +56,24 @@ func (s *timerShard) reset(t *Timer, deadline int64) bool {
 
 // restart gives a timer another deadline, whatever it is doing. It returns the tick
 // by which the driver has to be awake, and whether the timer was to fire before.
-func (s *timerShard) restart(t *Timer, deadline int64) (tick int64, was bool) {
+func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 	if s.closed || t.repeat != nil && t.repeat.times == 0 {
 		return idle, false
 	}
 	calling := false
 	if t.repeat != nil {
-		t.repeat.restart(deadline, s.clock.moment(deadline))
+		t.repeat.restart(wait.deadline, s.clock.moment(wait.deadline))
 		calling = t.repeat.calling
 	}
-	before := t.state.Swap(deadline)
+	before := t.state.Swap(wait.deadline)
 	switch {
 	case before > 0 || before == claimed:
-		return s.set(t.slot, deadline), true
+		return s.set(t.slot, wait), true
 	case calling:
 		t.state.Store(running) // the call will set the deadline when it ends
 		return idle, before != stopped
 	default:
-		return s.enter(t, deadline), before != stopped
+		return s.enter(t, wait), before != stopped
 	}
 }
 
@@ -84,9 +84,6 @@ func (s *timerShard) visit(tick int64) (done bool) {
 	done = s.advance(tick, s.visited)
 	fired := s.fired
 	s.fired = nil
-	if done {
-		s.maybeShrink()
-	}
 	s.unlock()
 	for _, t := range fired {
 		s.timers.pool.Run(t.f)
@@ -138,7 +135,9 @@ func (s *timerShard) callNext() bool {
 	t := s.entries[i]
 	s.drop(i)
 	s.counts.fired++
-	s.maybeShrink()
+	if s.ring.Len() == 0 { // or else it is left to tidy
+		s.maybeShrink()
+	}
 	state := int64(stopped)
 	if t.repeat != nil && t.repeat.claim() {
 		state = running
@@ -164,28 +163,29 @@ func (s *timerShard) again(t *Timer) {
 	r := *t.repeat
 	s.mu.Unlock()
 	var (
-		deadline int64
-		moment   time.Time
-		ok       bool
+		wait   span
+		moment time.Time
+		ok     bool
 	)
-	defer func() { s.called(t, deadline, moment, ok) }() // also if the Scheduler panics
-	deadline, moment, ok = r.next(s.clock)
+	defer func() { s.called(t, wait, moment, ok) }() // also if the Scheduler panics
+	wait, moment, ok = r.next(s.clock)
 }
 
-// called ends a call of a timer that repeats. The next is to begin at deadline, if
-// there is one and nothing has happened to the timer meanwhile.
-func (s *timerShard) called(t *Timer, deadline int64, moment time.Time, ok bool) {
+// called ends a call of a timer that repeats. The next is to begin at the end of a
+// span, if there is one and nothing has happened to the timer meanwhile.
+func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 	s.mu.Lock()
 	r := t.repeat
 	r.calling = false
 	if r.restarted {
-		deadline, moment, ok = r.planned, r.moment, true
+		wait.now, wait.deadline = s.clock.now(), r.planned
+		moment, ok = r.moment, true
 	}
 	tick := int64(idle)
 	if ok && t.state.Load() == running && !s.closed {
-		r.plan(deadline, moment)
-		t.state.Store(deadline)
-		tick = s.enter(t, deadline)
+		r.plan(wait.deadline, moment)
+		t.state.Store(wait.deadline)
+		tick = s.enter(t, wait)
 	} else {
 		t.state.Store(stopped)
 	}
@@ -228,9 +228,18 @@ func (s *timerShard) forget(t *Timer) {
 	}
 }
 
-// maybeShrink gives memory back if many timers have gone.
-func (s *timerShard) maybeShrink() {
-	if s.sparse() {
-		s.resize(max(minPlaces, 2*s.ring.Len()), renumber)
+// tidy gives memory back if many timers have gone, and reports whether it did.
+func (s *timerShard) tidy() bool {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.maybeShrink()
+}
+
+// maybeShrink is tidy for those who have the lock.
+func (s *timerShard) maybeShrink() bool {
+	if !s.sparse() {
+		return false
 	}
+	s.resize(max(minPlaces, 2*s.ring.Len()), renumber)
+	return true
 }

@@ -676,11 +676,11 @@ func TestScheduleAfterTheWallClockWasSetBack(t *testing.T) {
 		asked = after
 		return after.Add(time.Minute)
 	}}}
-	deadline, moment, ok := r.next(&c)
+	wait, moment, ok := r.next(&c)
 	if !asked.Equal(planned) || !moment.Equal(planned.Add(time.Minute)) || !ok {
 		t.Errorf("asked for what is after %v, planned is %v", asked, planned)
 	}
-	if d := c.moment(deadline).Sub(moment); d < -time.Second || d > time.Second {
-		t.Errorf("deadline %v, moment %v", c.moment(deadline), moment)
+	if d := c.moment(wait.deadline).Sub(moment); d < -time.Second || d > time.Second {
+		t.Errorf("deadline %v, moment %v", c.moment(wait.deadline), moment)
 	}
 }

@@ -25,6 +25,7 @@ type wheel struct {
 type part interface {
 	nextVisit() int64
 	visit(tick int64) (done bool)
+	tidy() (done bool)
 	ready() bool
 	due() int64
 	callNext() bool
@@ -88,6 +89,18 @@ func (w *wheel) advance() {
 		}
 		if busy {
 			runtime.Gosched()
+		}
+	}
+	w.tidy()
+}
+
+// tidy has one shard give memory back, if there is one whose timers have gone.
+// When timers fire evenly, all shards come to that at the same time, and together
+// they would be late for the next tick.
+func (w *wheel) tidy() {
+	for _, p := range w.parts {
+		if p.tidy() {
+			return
 		}
 	}
 }
