@@ -16,7 +16,9 @@ type Wheel struct {
 	Running    int // gauge: callbacks running now
 	Tombstones int // gauge: removed tasks the wheel has not come by yet
 
-	Started uint64 // timers set; moving one does not count
+	// Started counts the timers set. Moving one does not count, and one that
+	// repeats counts for each of its calls.
+	Started uint64
 
 	// Removed counts the timers that were removed before they fired, by the
 	// program or because the wheel was drained. One that was replaced by another

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A TimingWheel calls one function for keys, each at its time. A key has at most
@@ -232,6 +233,10 @@ func (w *TimingWheel[K, V]) Len() int {
 	}
 	return n
 }
+
+// Stats returns what the wheel has done since it was made, as it is shown by
+// [stats.Handler]. What others change meanwhile it may or may not see.
+func (w *TimingWheel[K, V]) Stats() stats.Wheel { return w.stats() }
 
 // Stop takes all timers off, so that no callback begins any more but one that was
 // just being called; [TimingWheel.Shutdown] waits for that too. All other methods

@@ -126,9 +126,8 @@ func (w *wheel) stop() {
 	w.unregister()
 }
 
-// Stats returns what the wheel has done since it was made. It is safe for
-// concurrent use; what others change meanwhile it may or may not see.
-func (w *wheel) Stats() stats.Wheel {
+// stats returns what the wheel has done since it was made.
+func (w *wheel) stats() stats.Wheel {
 	var total stats.Wheel
 	for _, p := range w.parts {
 		p.addTo(&total)

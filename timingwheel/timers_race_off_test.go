@@ -1,5 +1,0 @@
-//go:build !race
-
-package timingwheel
-
-const tmRaceEnabled = false
