@@ -122,13 +122,13 @@ func BenchmarkWake(b *testing.B) {
 	}
 }
 
-// BenchmarkDo has guests that find work.
-func BenchmarkDo(b *testing.B) {
+// BenchmarkGuest has guests that find work.
+func BenchmarkGuest(b *testing.B) {
 	p := NewPool(1, func() bool { return true }, func() bool { return false }, nil)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			p.Do()
+			p.Run(func() { p.next() })
 		}
 	})
 }

@@ -29,7 +29,7 @@ import (
 // A worker that stays takes itself back under the lock under which it was
 // counted out. So the limit holds, and a Drain never sees the moment between.
 //
-// Guests, that is goroutines in Run and Do, have no part in this. They are
+// Guests, that is goroutines in Run, have no part in this. They are
 // counted apart, may leave at any time, and nobody relies on them.
 
 // A Pool runs callbacks that its owner keeps, in whatever order and under
@@ -51,7 +51,7 @@ type Pool struct {
 	workers atomic.Int64
 
 	mu     sync.Mutex
-	guests int           // goroutines in Run or Do
+	guests int           // goroutines in Run
 	idle   chan struct{} // closed and forgotten when the last worker or guest leaves; nil: nobody waits
 }
 
@@ -198,17 +198,9 @@ func (p *Pool) Run(f func()) {
 	})
 }
 
-// Do calls next once, as [Pool.Run] would, and reports whether it found work. It
-// is for goroutines of the user's, to which the owner hands callbacks.
-func (p *Pool) Do() (found bool) {
-	found = true // also if the callback panics
-	p.Run(func() { found = p.next() })
-	return found
-}
-
-// Drain waits until the pool is idle: no worker is left, and no call of Run or
-// Do. All work for which Wake was called has been run then. It returns the cause
-// of ctx if ctx ends before; the callbacks go on all the same.
+// Drain waits until the pool is idle: no worker is left, and no call of Run. All
+// work for which Wake was called has been run then. It returns the cause of ctx if
+// ctx ends before; the callbacks go on all the same.
 //
 // Drain refuses nothing and stops nobody, and to a callback it returns
 // [ErrCallback], as [Runner.Drain] does.
@@ -216,7 +208,7 @@ func (p *Pool) Drain(ctx context.Context) error {
 	return drain(ctx, &p.mu, p.isIdle, &p.idle)
 }
 
-// Running returns the number of workers and of calls of Run and Do.
+// Running returns the number of workers and of calls of Run.
 func (p *Pool) Running() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -57,7 +57,7 @@ func stressPool(t *testing.T, workers, guests int) {
 				case <-stop:
 					return
 				default:
-					<-started(func() { l.Do() }) // which may end the goroutine
+					<-started(func() { l.guest() }) // which may end the goroutine
 				}
 			}
 		})

@@ -24,6 +24,14 @@ type list struct {
 	ready atomic.Int64
 }
 
+// guest claims and calls one item on the calling goroutine, as an owner has done by
+// goroutines that are not the pool's. It reports whether there was one.
+func (l *list) guest() (found bool) {
+	found = true // also if the callback panics
+	l.Run(func() { found = l.Pool.next() })
+	return found
+}
+
 func newList(workers int, report func(any, []byte)) *list {
 	l := new(list)
 	l.Pool = NewPool(workers, l.next, func() bool { return l.ready.Load() > 0 }, report)
@@ -356,7 +364,7 @@ func TestFailureInPoolIsIsolated(t *testing.T) {
 								l.ready.Store(0) // so that next wakes nobody
 								ended := true
 								<-started(func() {
-									if !l.Do() {
+									if !l.guest() {
 										t.Errorf("Do %d found nothing", i)
 									}
 									ended = false
@@ -398,7 +406,7 @@ func TestPoolReport(t *testing.T) {
 		<-started(func() { l.Run(runtime.Goexit) })
 		l.put(failsByName)
 		l.ready.Store(0)
-		l.Do()
+		l.guest()
 		if want := []any{"oops", ErrGoexit, "oops", ErrGoexit, "oops"}; !slices.Equal(causes, want) {
 			t.Errorf("reports: got %v, want %v", causes, want)
 		}
@@ -411,7 +419,7 @@ func TestPoolReport(t *testing.T) {
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newList(1, never(t))
-		if l.Do() {
+		if l.guest() {
 			t.Error("Do without work: got true")
 		}
 		g := newGate()
@@ -421,7 +429,7 @@ func TestDo(t *testing.T) {
 			h := newGate()
 			l.put(h.call)
 			done := started(func() {
-				if !l.Do() {
+				if !l.guest() {
 					t.Error("Do: got false")
 				}
 				if InCallback() {
@@ -462,7 +470,7 @@ func TestInCallbackOfPool(t *testing.T) {
 				atDepth(m, func() {
 					l.Run(check)
 					l.fifo.push(check)
-					l.Do()
+					l.guest()
 					if InCallback() {
 						t.Errorf("%d frames deep, not in a callback: got true", m)
 					}
@@ -492,7 +500,7 @@ func TestPoolDrain(t *testing.T) {
 		synctest.Wait()
 		go l.Run(func() { run.call(); runtime.Goexit() })
 		l.put(do.call)
-		go l.Do()
+		go l.guest()
 		synctest.Wait()
 		if n := l.Running(); n != 3 {
 			t.Errorf("Running = %d, want 3", n)
@@ -574,7 +582,7 @@ func TestPoolDrainInCallback(t *testing.T) {
 		synctest.Wait()
 		own.Run(check)
 		own.put(check)
-		own.Do()
+		own.guest()
 		if checks != 3 {
 			t.Errorf("%d callbacks ran, want 3", checks)
 		}
@@ -622,7 +630,7 @@ func TestPoolAllocs(t *testing.T) {
 	f := func() { done <- struct{}{} }
 	for name, once := range map[string]func(){
 		"Wake, with a worker started": func() { l.add(f); <-done },
-		"Do":                          func() { l.fifo.push(f); l.Do(); <-done },
+		"guest":                       func() { l.fifo.push(f); l.guest(); <-done },
 		"Run":                         func() { l.Run(f); <-done },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -706,7 +714,7 @@ func TestPoolAgainstModel(t *testing.T) {
 						running = append(running, gates[began])
 						began++
 					}
-					go l.Do()
+					go l.guest()
 				}
 				if !check(i) {
 					return
