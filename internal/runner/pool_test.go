@@ -365,12 +365,12 @@ func TestFailureInPoolIsIsolated(t *testing.T) {
 								ended := true
 								<-started(func() {
 									if !l.guest() {
-										t.Errorf("Do %d found nothing", i)
+										t.Errorf("guest %d found nothing", i)
 									}
 									ended = false
 								})
 								if want := name == exit && i == bad; ended != want {
-									t.Errorf("Do %d: the goroutine was ended is %v, want %v", i, ended, want)
+									t.Errorf("guest %d: the goroutine was ended is %v, want %v", i, ended, want)
 								}
 							}
 						}
@@ -420,7 +420,7 @@ func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newList(1, never(t))
 		if l.guest() {
-			t.Error("Do without work: got true")
+			t.Error("a guest without work: got true")
 		}
 		g := newGate()
 		l.add(g.call)
@@ -430,18 +430,18 @@ func TestDo(t *testing.T) {
 			l.put(h.call)
 			done := started(func() {
 				if !l.guest() {
-					t.Error("Do: got false")
+					t.Error("guest: got false")
 				}
 				if InCallback() {
-					t.Error("in a callback after Do: got true")
+					t.Error("in a callback after it: got true")
 				}
 			})
 			if !settled(h.entered) || l.Running() != 2 {
-				t.Errorf("Do %d: Running = %d, want 2", n, l.Running())
+				t.Errorf("guest %d: Running = %d, want 2", n, l.Running())
 			}
 			h.open()
 			if !settled(done) || l.Running() != 1 {
-				t.Errorf("after Do %d: Running = %d, want 1", n, l.Running())
+				t.Errorf("after guest %d: Running = %d, want 1", n, l.Running())
 			}
 		}
 		g.open()
@@ -638,7 +638,7 @@ func TestPoolAllocs(t *testing.T) {
 				t.Errorf("%v allocations, want 0", got)
 			}
 			_ = l.Drain(t.Context())
-			l.ready.Store(0) // Do above counted down without a put
+			l.ready.Store(0) // the guest above counted down without a put
 		})
 	}
 }
