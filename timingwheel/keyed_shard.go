@@ -10,7 +10,6 @@ type keyedShard[K comparable, V any] struct {
 	index index.Index
 	shard[keyed[K, V]]
 	wheel *TimingWheel[K, V]
-	slots int
 }
 
 type keyed[K comparable, V any] struct {
@@ -21,7 +20,6 @@ type keyed[K comparable, V any] struct {
 func (s *keyedShard[K, V]) init(w *TimingWheel[K, V], slots int) {
 	s.shard.init(&w.clock, slots)
 	s.wheel = w
-	s.slots = slots
 }
 
 // find returns the task number of a key.
@@ -29,7 +27,8 @@ func (s *keyedShard[K, V]) find(h uint64, key K) (uint32, bool) {
 	return s.index.Find(h, func(i uint32) bool { return s.entries[i].key == key })
 }
 
-// put sets the timer of a key and returns the tick at which it is due.
+// put sets the timer of a key. It returns the tick by which the driver has to be
+// awake.
 func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64, err error) {
 	if s.closed {
 		return 0, ErrClosed
@@ -50,7 +49,8 @@ func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64,
 	return s.set(i, wait), nil
 }
 
-// move changes when the timer of a key is due, if there is one.
+// move changes when the timer of a key is due, if there is one. It returns the tick
+// by which the driver has to be awake.
 func (s *keyedShard[K, V]) move(h uint64, key K, wait span) (tick int64, found bool, err error) {
 	if s.closed {
 		return 0, false, ErrClosed
@@ -122,7 +122,7 @@ func (s *keyedShard[K, V]) callNext() bool {
 	return true
 }
 
-// steal takes all timers off and returns them.
+// steal is clear for Drain.
 func (s *keyedShard[K, V]) steal() (places[keyed[K, V]], error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -140,11 +140,10 @@ func (s *keyedShard[K, V]) close() {
 	s.clear()
 }
 
+// clear takes all timers off and returns them.
 func (s *keyedShard[K, V]) clear() places[keyed[K, V]] {
-	old := s.places
-	s.places = newPlaces[keyed[K, V]](s.slots)
+	old := s.renew()
 	s.index = index.New(0)
-	s.next.Store(idle)
 	s.counts.removed += uint64(old.ring.Len())
 	s.wheel.quota.give(old.ring.Len())
 	return old

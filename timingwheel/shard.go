@@ -53,12 +53,20 @@ type places[E any] struct {
 	ring    *Ring
 	entries []E      // by task number
 	free    []uint32 // task numbers given back
-	used    int      // task numbers handed out so far, if more than given back
+	used    int      // the task numbers below it have been handed out at least once
 }
 
 type counts struct{ started, removed, fired uint64 }
 
 func newPlaces[E any](slots int) places[E] { return places[E]{ring: NewRing(slots)} }
+
+// renew leaves the shard without timers and returns the places they had.
+func (s *shard[E]) renew() (old places[E]) {
+	old = s.places
+	s.places = newPlaces[E](int(old.ring.slots()))
+	s.next.Store(idle)
+	return old
+}
 
 func (s *shard[E]) init(c *clock, slots int) {
 	s.clock = c
@@ -101,11 +109,11 @@ func (p *places[E]) sparse() bool {
 	return len(p.entries) > minPlaces && p.ring.Len() <= len(p.entries)/sparse
 }
 
-// resize gives the arrays n places, of which there must be as many as timers. It
-// tells moved of every entry that got another number.
+// resize gives the arrays n places, at least as many as there are timers. It tells
+// moved of every entry that got another number.
 func (p *places[E]) resize(n int, moved func(e E, to uint32)) {
 	if n < p.used {
-		p.compact(n, moved)
+		p.compact(moved)
 	}
 	entries := make([]E, n)
 	copy(entries, p.entries[:p.used])
@@ -114,7 +122,7 @@ func (p *places[E]) resize(n int, moved func(e E, to uint32)) {
 }
 
 // compact gives the timers the lowest numbers.
-func (p *places[E]) compact(n int, moved func(e E, to uint32)) {
+func (p *places[E]) compact(moved func(e E, to uint32)) {
 	to := uint32(0)
 	for i := range uint32(p.used) {
 		switch {
@@ -133,9 +141,9 @@ func (p *places[E]) compact(n int, moved func(e E, to uint32)) {
 	p.free = nil
 }
 
-// set makes task i due at the end of a span. It returns the tick by which the driver has
-// to be awake. If the task is far away, that is not when it is due: its visits in
-// the overflow level would have to be made up for then, all at once.
+// set makes task i due at the end of a span. It returns the tick by which the
+// driver has to be awake. If the task is far away, that is not when it is due: its
+// visits in the overflow level would have to be made up for then, all at once.
 func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 	if s.ring.Len() == s.ring.Held() {
 		// A ring in which nobody waits for a tick is not advanced. Here it

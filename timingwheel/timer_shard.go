@@ -7,7 +7,6 @@ import "time"
 type timerShard struct {
 	shard[*Timer]
 	timers *Timers
-	slots  int
 	fired  []*Timer               // by visit, to be called by the driver after the lock is released
 	left   map[*Timer]*time.Timer // timers of contexts that go on after close
 }
@@ -15,7 +14,6 @@ type timerShard struct {
 func (s *timerShard) init(t *Timers, slots int) {
 	s.shard.init(&t.clock, slots)
 	s.timers = t
-	s.slots = slots
 }
 
 // start gives a timer that has none a deadline.
@@ -32,7 +30,8 @@ func (s *timerShard) start(t *Timer, wait span) {
 	s.timers.wakeBy(tick)
 }
 
-// enter gives a timer a task. It returns the tick at which that is due.
+// enter gives a timer a task. It returns the tick by which the driver has to be
+// awake.
 func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
 	if s.full() {
 		s.resize(max(minPlaces, 2*len(s.entries)), renumber)
@@ -204,8 +203,7 @@ func (s *timerShard) close() {
 			s.counts.removed++
 		}
 	}
-	s.places = newPlaces[*Timer](s.slots)
-	s.next.Store(idle)
+	s.renew()
 }
 
 // leave has the timer of a context, which somebody may wait for without another

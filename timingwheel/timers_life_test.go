@@ -324,3 +324,24 @@ func TestTimerLetsGo(t *testing.T) {
 	}
 	keep.Stop()
 }
+
+// TestTimersSpread: one goroutine that starts all timers, as one that accepts
+// connections, does not put them into one shard.
+func TestTimersSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		for range 10 * len(timers.shards) {
+			timers.AfterFunc(time.Hour, func() {})
+			time.Sleep(ms)
+		}
+		used := 0
+		for i := range timers.shards {
+			if timers.shards[i].len() > 0 {
+				used++
+			}
+		}
+		if used < len(timers.shards)/2 {
+			t.Errorf("%d of %d shards are used", used, len(timers.shards))
+		}
+	})
+}
