@@ -64,13 +64,45 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, weight uint32) (missing u
 			s.order.Mark(i) // to be passed over
 			continue
 		}
-		freed += s.detach(victim, s.cache.hash(s.entries[victim].key), s.causeOr(Evicted, victim))
+		freed += s.detach(victim, s.cache.hasher.Hash(s.entries[victim].key), s.causeOr(Evicted, victim))
 		if freed >= need {
 			b.release(freed - need)
 			return 0
 		}
 	}
 	return 0
+}
+
+// putWeighed is put in a cache that weighs its values, where i is the entry of the
+// key if found.
+func (s *shard[K, V]) putWeighed(i uint32, found bool, h uint64, key K, value V, weight uint32, l life) (missing uint64) {
+	if uint64(weight) > s.cache.budget.max.Load() {
+		s.refuse(i, found, h, key, value)
+		return 0
+	}
+	if missing := s.reserveFor(i, found, weight); missing > 0 {
+		return missing
+	}
+	if found {
+		s.replace(i, h, value)
+	} else {
+		i = s.insert(h, key, value)
+	}
+	s.sets++
+	s.setLife(i, l)
+	s.weights[i] = weight
+	s.maybeShrink() // one heavy value can drive out many
+	return 0
+}
+
+// refuse is put of a value that is heavier than the whole cache may be: it
+// replaces the old value, which is entry i if found, and is evicted itself.
+func (s *shard[K, V]) refuse(i uint32, found bool, h uint64, key K, value V) {
+	if found {
+		s.remove(i, h, Replaced)
+	}
+	s.sets++
+	s.leave(h, &key, &value, Evicted)
 }
 
 // makeRoom evicts from other shards than that of h until the budget has n left,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/internal/index"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -18,7 +19,7 @@ import (
 // holds a lock while it calls a function of the program.
 type Cache[K comparable, V any] struct {
 	// What a Get needs comes first, and is never changed.
-	hash   func(K) uint64
+	hasher hash.Hasher[K]
 	shards []shard[K, V] // a power of two of them
 	mask   uint64
 	idle   time.Duration
@@ -52,7 +53,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 		return nil, err
 	}
 	c := &Cache[K, V]{
-		hash:        hash.New[K]().Hash,
+		hasher:      hash.New[K](),
 		idle:        o.Idle,
 		expireAfter: o.Expire,
 		tick:        tickFor(o.Expire, o.Idle),
@@ -109,6 +110,7 @@ func (c *Cache[K, V]) initShards(n int) {
 		s := &c.shards[i]
 		s.lock.Init(runtime.GOMAXPROCS(0))
 		s.cache = c
+		s.index = index.New(0)
 		s.setLimited(c.budget.max.Load() > 0)
 	}
 }
@@ -135,41 +137,39 @@ func (c *Cache[K, V]) shardOf(h uint64) *shard[K, V] {
 // Get returns the value of a key and true, or false if the cache does not have
 // one or its deadline has passed.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	r := s.lock.RLock()
 	i, found := s.find(h, key)
 	if !found {
-		s.lock.RUnlock(r, 0)
-		s.misses.Add(1)
+		s.lock.RUnlock(r, 0, 1)
 		return value, false
 	}
 	e := &s.entries[i]
-	if c.clock.passed(e.deadline.Load()) && s.expired(i) || c.idle > 0 && !s.slide(i) {
-		s.lock.RUnlock(r, 0)
-		s.misses.Add(1)
+	if c.clock.passed(e.deadline.load()) && s.expired(i) || c.idle > 0 && !s.slide(i, h) {
 		s.missesExpired.Add(1)
+		s.lock.RUnlock(r, 0, 1)
 		return value, false
 	}
 	value = e.value
 	if s.order != nil {
 		s.order.Mark(i)
 	}
-	s.lock.RUnlock(r, 1)
+	s.lock.RUnlock(r, 1, 0)
 	return value, true
 }
 
 // Peek is [Cache.Get] without a trace: it is not counted, and it neither keeps
 // the entry from eviction nor from expiring as idle.
 func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	r := s.lock.RLock()
 	i, ok := s.findLive(h, key)
 	if ok {
 		value = s.entries[i].value
 	}
-	s.lock.RUnlock(r, 0)
+	s.lock.RUnlock(r, 0, 0)
 	return value, ok
 }
 
@@ -192,10 +192,10 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 }
 
 func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	weight := c.weightOf(key, value)
-	l := c.lifeOf(ttl)
+	l := c.lifeOf(h, ttl)
 	s.lock.Lock()
 	missing := s.put(h, key, value, weight, l)
 	reported := s.unlock()
@@ -230,15 +230,14 @@ func (c *Cache[K, V]) settle(reported bool) {
 // whether there was an entry. To touch an entry is to use it, but it counts as
 // neither a hit nor a miss. Jitter applies.
 //
-// Making a deadline later, as a keep-alive does, takes no lock for writing,
-// unless the cache has an Idle time.
+// Touch takes no lock for writing, as a rule, unless the cache has an Idle time.
 func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	if expire < 0 {
 		return c.Del(key)
 	}
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
-	l := c.lifeOf(expire)
+	l := c.lifeOf(h, expire)
 	found, done := s.touch(h, key, l)
 	if !done {
 		found = s.touchTask(h, key, l)
@@ -250,18 +249,13 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 // touch is Touch as far as a reader can do it. It returns done if that was all.
 func (s *shard[K, V]) touch(h uint64, key K, l life) (found, done bool) {
 	r := s.lock.RLock()
-	defer s.lock.RUnlock(r, 0)
 	i, found := s.findLive(h, key)
-	if !found {
-		return false, true
-	}
-	if s.caps != nil || !s.extend(i, l.deadline) {
-		return true, false
-	}
-	if s.order != nil {
+	done = !found || s.caps == nil && l.deadline != never && s.retime(i, l.deadline)
+	if found && done && s.order != nil {
 		s.order.Mark(i)
 	}
-	return true, true
+	s.lock.RUnlock(r, 0, 0)
+	return found, done
 }
 
 // touchTask is the rest of Touch: it also moves the task of the entry.
@@ -286,10 +280,10 @@ func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
 	if actual, loaded = c.Get(key); loaded {
 		return actual, true
 	}
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	weight := c.weightOf(key, value)
-	l := c.lifeOf(c.expireAfter)
+	l := c.lifeOf(h, c.expireAfter)
 	for {
 		s.lock.Lock()
 		if i, found := s.findLive(h, key); found {
@@ -313,7 +307,7 @@ func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
 // Del removes a key and reports whether it had a value whose deadline has not
 // passed. A load of the key that is under way will not be stored.
 func (c *Cache[K, V]) Del(key K) bool {
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	s.lock.Lock()
 	s.breakFences(key)
@@ -342,7 +336,7 @@ func (c *Cache[K, V]) Len() int {
 		s := &c.shards[i]
 		r := s.lock.RLock()
 		n += s.len
-		s.lock.RUnlock(r, 0)
+		s.lock.RUnlock(r, 0, 0)
 	}
 	return n
 }

@@ -49,7 +49,7 @@ func (s *shard[K, V]) checkSlots() error {
 			return fmt.Errorf("the list of free slots has slot %d of %d twice, or live", i, n)
 		}
 		free[i] = true
-		i = uint32(-1 - s.entries[i].deadline.Load())
+		i = uint32(-1 - s.entries[i].deadline.load())
 	}
 	var none entry[K, V]
 	for i := range s.entries {
@@ -61,7 +61,11 @@ func (s *shard[K, V]) checkSlots() error {
 			return fmt.Errorf("free slot %d holds on to %v", i, e.key)
 		}
 	}
-	if stored := s.removals.Total() + uint64(s.len); s.sets != stored {
+	stored := uint64(s.len)
+	for _, n := range s.removals {
+		stored += n
+	}
+	if s.sets != stored {
 		return fmt.Errorf("%d values stored, but %d removed or there", s.sets, stored)
 	}
 	return nil
@@ -72,7 +76,7 @@ func (s *shard[K, V]) checkIndex() error {
 	hashes := map[uint32]uint64{}
 	for i := range s.entries {
 		if e := &s.entries[i]; e.live() {
-			hashes[uint32(i)] = s.cache.hash(e.key)
+			hashes[uint32(i)] = s.cache.hasher.Hash(e.key)
 		}
 	}
 	if len(hashes) != s.len {
@@ -105,15 +109,15 @@ func (s *shard[K, V]) checkOrder() error {
 	return nil
 }
 
-// checkRing: an entry with a deadline has a task that is due no later, and a
-// slot without an entry has none.
+// checkRing: the ring comes by an entry with a deadline no later than that, and has
+// no task for a slot without one.
 func (s *shard[K, V]) checkRing() error {
 	for i := range s.entries {
 		e := &s.entries[i]
-		deadline := e.deadline.Load()
+		deadline := e.deadline.load()
 		due, waits := int64(0), false
 		if s.ring != nil {
-			due, waits = s.ring.Due(uint32(i))
+			due, waits = s.ring.Visit(uint32(i))
 		}
 		switch {
 		case deadline <= 0 && waits:
@@ -121,7 +125,7 @@ func (s *shard[K, V]) checkRing() error {
 		case deadline > 0 && !waits:
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
 		case deadline > dead && due > max(s.cache.tickAt(deadline), s.ring.Now()+1):
-			return fmt.Errorf("slot %d expires at %d, tick %d, and is due at %d", i, deadline, s.cache.tickAt(deadline), due)
+			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.cache.tickAt(deadline), due)
 		}
 	}
 	return nil

@@ -7,49 +7,91 @@ import (
 )
 
 // A clock tells the time in nanoseconds. It is monotonic and begins at one tick.
-// Reading the real clock takes longer than a whole lookup, so a coarse
-// time is kept beside it, which is never ahead and is brought up to date by the
-// expiry driver at every tick and by every exact reading.
+// Reading the real clock takes longer than a whole lookup, so a coarse time is
+// kept beside it, which is never ahead and is brought up to date by the expiry
+// driver at every tick and by every exact reading.
 type clock struct {
 	start  time.Time
 	coarse atomic.Int64
+
+	// spare is how many more times the real clock is read for a new deadline
+	// before the next tick. It does not run out while the driver stands still.
+	spare atomic.Int32
 }
 
-// near is how close a deadline must be to the coarse time for passed to ask the
-// real clock. The coarse time may stand still for that long, which takes a
-// machine that does not run a due timer for ten seconds, before a value is
-// read past its deadline.
-const near = int64(10 * time.Second)
-
 const (
-	never = 0 // the deadline of an entry without one
-	dead  = 1 // that of an entry that was found expired: it is not to come back
+	// near is how close a deadline must be to the coarse time for passed to ask
+	// the real clock. The coarse time may stand still for that long, which takes a
+	// machine that does not run a due timer for ten seconds, before a value is
+	// read past its deadline.
+	near = int64(10 * time.Second)
+
+	// readingsPerTick is how many deadlines are exact in a tick. After that the
+	// program is busy: the real clock is read for one in readEvery, or it would be
+	// a third of what a Set costs.
+	readingsPerTick = 256
+	readEvery       = 32
+
+	// step is what the coarse time must lag behind to be written, which all
+	// processors then have to fetch, by a reading in a busy tick.
+	step = int64(50 * time.Microsecond)
 )
 
 func (c *clock) init(tick time.Duration) {
 	c.start = time.Now().Add(-tick)
 	c.coarse.Store(int64(tick))
+	c.pause()
 }
 
 // now returns the exact time.
 func (c *clock) now() int64 {
 	now := int64(time.Since(c.start))
-	if now-c.coarse.Load() > int64(time.Millisecond) {
-		c.coarse.Store(now)
-	}
+	c.advance(now, step)
 	return now
 }
 
+// recent returns a time for a new deadline that may be early, but not by more
+// than a tick: it is exact as long as not much is done in a tick. luck decides
+// whether it reads the real clock when more is done: the hash of a key will do.
+func (c *clock) recent(luck uint64) int64 {
+	if c.spare.Load() > 0 {
+		c.spare.Add(-1)
+		now := int64(time.Since(c.start))
+		c.advance(now, 0)
+		return now
+	}
+	if (luck>>20^uint64(c.coarse.Load()))%readEvery == 0 {
+		c.advance(int64(time.Since(c.start)), step)
+	}
+	// Always this one, so that time does not go back from call to call.
+	return c.coarse.Load()
+}
+
+// advance brings the coarse time up to date if it lags behind by more than a
+// step.
+func (c *clock) advance(now, step int64) {
+	if now-c.coarse.Load() > step {
+		c.coarse.Store(now)
+	}
+}
+
+// tick is a tick of the driver.
+func (c *clock) tick() {
+	c.coarse.Store(int64(time.Since(c.start)))
+	c.spare.Store(readingsPerTick)
+}
+
+// pause says that there are no ticks to come for a while.
+func (c *clock) pause() { c.spare.Store(math.MaxInt32) }
+
 // passed reports whether the time has come that a deadline names.
 func (c *clock) passed(deadline int64) bool {
-	if deadline == never {
-		return false
-	}
-	coarse := c.coarse.Load()
-	if deadline-coarse > near {
-		return false
-	}
-	return deadline <= coarse || deadline <= c.now()
+	return deadline != never && deadline-c.coarse.Load() <= near && c.reached(deadline)
+}
+
+// reached is passed for a deadline that is near.
+func (c *clock) reached(deadline int64) bool {
+	return deadline <= c.coarse.Load() || deadline <= c.now()
 }
 
 // after returns the time d after now, or the last there is.

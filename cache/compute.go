@@ -28,7 +28,7 @@ func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool
 	if f == nil {
 		panic("cache: Compute with a nil function")
 	}
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	if isNaN(key) {
 		var none V
 		f(none, false)
@@ -63,7 +63,7 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 	var weight uint32
 	var l life
 	if op == OpSet {
-		weight, l = c.weightOf(key, value), c.lifeOf(c.expireAfter)
+		weight, l = c.weightOf(key, value), c.lifeOf(h, c.expireAfter)
 	}
 	fenced = false
 

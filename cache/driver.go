@@ -49,6 +49,7 @@ func (c *Cache[K, V]) startDriver() {
 	}
 	d.running.Store(true)
 	d.idle = 0
+	c.clock.tick()
 	wait := c.untilTick(c.clock.now())
 	if d.timer == nil {
 		d.timer = time.AfterFunc(wait, ticker(weak.Make(c)))
@@ -77,8 +78,7 @@ func (c *Cache[K, V]) tickNow() {
 		return // closed
 	}
 	defer c.gate.leave()
-	now := c.clock.now()
-	c.clock.coarse.Store(now)
+	c.clock.tick()
 	if !c.nextTick() {
 		return
 	}
@@ -103,10 +103,12 @@ func (c *Cache[K, V]) nextTick() bool {
 	}
 	if d.idle >= patience {
 		d.running.Store(false)
+		c.clock.pause()
 		if !c.expiring() {
 			return false
 		}
 		d.running.Store(true)
+		c.clock.tick()
 	}
 	d.timer.Reset(c.untilTick(c.clock.now()))
 	return true
@@ -121,7 +123,7 @@ func (c *Cache[K, V]) expiring() bool {
 		if s.ring != nil {
 			n = s.ring.Len()
 		}
-		s.lock.RUnlock(r, 0)
+		s.lock.RUnlock(r, 0, 0)
 		if n > 0 {
 			return true
 		}
@@ -136,6 +138,7 @@ func (c *Cache[K, V]) stopDriver() {
 	defer d.mu.Unlock()
 	d.closed = true
 	d.running.Store(false)
+	c.clock.pause()
 	if d.timer != nil {
 		d.timer.Stop()
 	}

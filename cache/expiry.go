@@ -39,11 +39,11 @@ func tickFor(expire, idle time.Duration) time.Duration {
 
 // lifeOf returns the life of an entry with the given TTL that begins now. A TTL
 // of 0 means for ever.
-func (c *Cache[K, V]) lifeOf(ttl time.Duration) life {
+func (c *Cache[K, V]) lifeOf(h uint64, ttl time.Duration) life {
 	if ttl == 0 && c.idle == 0 {
 		return life{}
 	}
-	now := c.clock.now()
+	now := c.timeFor(h, ttl)
 	var l life
 	if ttl > 0 {
 		l.cap = after(now, c.jittered(ttl))
@@ -53,6 +53,16 @@ func (c *Cache[K, V]) lifeOf(ttl time.Duration) life {
 		l.deadline = sooner(after(now, c.idle), l.cap)
 	}
 	return l
+}
+
+// timeFor returns the time at which a life with the given TTL, or idleness,
+// begins: the exact one if either is short, and else one that is early by no more
+// than a hundredth of it.
+func (c *Cache[K, V]) timeFor(h uint64, ttl time.Duration) int64 {
+	if ttl > 0 && ttl < c.tick*ticksPerTTL || c.idle > 0 && c.idle < c.tick*ticksPerTTL {
+		return c.clock.now()
+	}
+	return c.clock.recent(h)
 }
 
 // jittered spreads a TTL by the jitter of the options.
@@ -75,18 +85,31 @@ func sooner(deadline, maybe int64) int64 {
 	return deadline
 }
 
-// setLife gives entry i a life and its task in the ring.
+// setLife gives entry i a life, and a task in the ring. A task that it has, its own
+// or that of the entry it takes over, is left alone if it comes up soon enough:
+// expire puts it off then.
 func (s *shard[K, V]) setLife(i uint32, l life) {
-	s.entries[i].deadline.Store(l.deadline)
+	e := &s.entries[i]
+	old := e.deadline.load()
+	e.deadline.set(l.deadline)
 	if s.caps != nil {
 		s.caps[i] = l.cap
 	}
 	switch {
-	case l.deadline != never:
+	case l.deadline == never:
+		if old != never {
+			s.ring.Remove(i)
+		}
+	case old == never || old == dead || l.deadline < old && !s.comesBy(i, l.deadline):
 		s.schedule(i, s.cache.tickAt(l.deadline))
-	case s.ring != nil:
-		s.ring.Remove(i)
 	}
+}
+
+// comesBy reports whether the ring comes by the task of entry i in time for a
+// deadline.
+func (s *shard[K, V]) comesBy(i uint32, deadline int64) bool {
+	tick, ok := s.ring.Visit(i)
+	return ok && tick <= s.cache.tickAt(deadline)
 }
 
 // schedule makes entry i due at a tick.
@@ -110,28 +133,40 @@ func (c *Cache[K, V]) tickAt(deadline int64) int64 {
 	return (deadline-1)/tick + 1
 }
 
-// extend makes the deadline of entry i later. It is for readers, and so leaves
-// the ring alone: the task stays due when it was, and expire puts it off then.
-// It returns false, and has done nothing, if the task has to be set, moved to an
-// earlier tick or removed, which takes the lock for writing.
-func (s *shard[K, V]) extend(i uint32, deadline int64) bool {
-	e := &s.entries[i]
+// retime gives entry i, which a reader found alive, another deadline. It leaves the
+// ring alone: the task comes up when it was to, and expire puts it off then. It
+// returns false, and has done nothing, if that is too late, or the task has to be
+// set or removed, which takes the lock for writing.
+func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
+	d := &s.entries[i].deadline
 	for {
-		old := e.deadline.Load()
-		if old == never || old == dead || deadline < old {
+		old := d.load()
+		if old == never || old == dead || deadline < old && !s.comesBy(i, deadline) {
 			return false
 		}
-		if e.deadline.CompareAndSwap(old, deadline) {
+		if deadline == old || d.swap(old, deadline) {
 			return true
 		}
 	}
 }
 
-// slide puts off the end of idleness of entry i, which is being read now. It
-// returns false if somebody has found the entry expired meanwhile.
-func (s *shard[K, V]) slide(i uint32) bool {
-	deadline := sooner(after(s.cache.clock.now(), s.cache.idle), s.caps[i])
-	return s.extend(i, deadline) || s.entries[i].deadline.Load() != dead
+// slide puts off the end of idleness of entry i, which is being read now with hash
+// h. It returns false if somebody has found the entry expired meanwhile.
+func (s *shard[K, V]) slide(i uint32, h uint64) bool {
+	return s.slideTo(i, sooner(after(s.cache.timeFor(h, 0), s.cache.idle), s.caps[i]))
+}
+
+// slideTo is slide to a deadline, unless somebody got further meanwhile.
+func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
+	d := &s.entries[i].deadline
+	for {
+		switch old := d.load(); {
+		case old == dead:
+			return false
+		case deadline <= old || d.swap(old, deadline):
+			return true
+		}
+	}
 }
 
 // expireBatch works through the ticks up to now, at most a batch of tasks. It
@@ -139,17 +174,17 @@ func (s *shard[K, V]) slide(i uint32) bool {
 func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	now := s.cache.clock.now()
 	s.lock.Lock()
-	done = s.ring.Advance(now/int64(s.cache.tick), batch, func(i uint32) (again int64) {
+	done = s.ring.AdvanceAll(now/int64(s.cache.tick), batch, func(i uint32) (again int64) {
 		e := &s.entries[i]
-		deadline := e.deadline.Load()
-		if deadline > now { // extended meanwhile
+		deadline := e.deadline.load()
+		if deadline > now { // not due, or put off
 			return s.cache.tickAt(deadline) - s.ring.Now()
 		}
 		if deadline == dead { // no longer known, but not before the last tick
 			deadline = (s.ring.Now() - 1) * int64(s.cache.tick)
 		}
 		s.cache.lateness.Observe(time.Duration(now - deadline))
-		s.remove(i, s.cache.hash(e.key), Expired)
+		s.remove(i, s.cache.hasher.Hash(e.key), Expired)
 		return 0
 	})
 	if done {
@@ -161,7 +196,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 // visitBy reports whether the ring has anything to visit up to a tick.
 func (s *shard[K, V]) visitBy(tick int64) bool {
 	r := s.lock.RLock()
-	defer s.lock.RUnlock(r, 0)
+	defer s.lock.RUnlock(r, 0, 0)
 	if s.ring == nil {
 		return false
 	}

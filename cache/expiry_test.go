@@ -16,8 +16,8 @@ func TestDeadStaysDead(t *testing.T) {
 		time.Sleep(time.Millisecond) // so that the deadline is between ticks, and the entry stays for a while
 		c.Set(1, 1)
 		time.Sleep(time.Minute - 1)
-		s := c.shardOf(c.hash(1))
-		i, ok := s.findLive(c.hash(1), 1)
+		s := c.shardOf(c.hasher.Hash(1))
+		i, ok := s.findLive(c.hasher.Hash(1), 1)
 		if !ok {
 			t.Fatal("expired too early")
 		}
@@ -25,7 +25,7 @@ func TestDeadStaysDead(t *testing.T) {
 		if _, ok := c.Peek(1); ok {
 			t.Fatal("expired too late")
 		}
-		if s.slide(i) || s.extend(i, math.MaxInt64) {
+		if s.slideTo(i, math.MaxInt64) || s.retime(i, math.MaxInt64) {
 			t.Error("a dead entry was extended")
 		}
 		if _, ok := c.Get(1); ok {
@@ -34,17 +34,18 @@ func TestDeadStaysDead(t *testing.T) {
 	})
 }
 
-// TestExtendKeepsTheLatest: of two extensions the later deadline stays.
-func TestExtendKeepsTheLatest(t *testing.T) {
+// TestSlideKeepsTheLatest: of two reads that put off the end of idleness the later
+// one counts, also if it comes first.
+func TestSlideKeepsTheLatest(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
 	c.Set(1, 1)
-	s := c.shardOf(c.hash(1))
-	i, _ := s.find(c.hash(1), 1)
-	late := s.entries[i].deadline.Load() + 1000
-	if !s.extend(i, late) || s.extend(i, late-1) {
-		t.Error("an extension to before the present deadline was made")
+	s := c.shardOf(c.hasher.Hash(1))
+	i, _ := s.find(c.hasher.Hash(1), 1)
+	late := s.entries[i].deadline.load() + 1000
+	if !s.slideTo(i, late) || !s.slideTo(i, late-1) {
+		t.Error("an entry that is alive was found dead")
 	}
-	if got := s.entries[i].deadline.Load(); got != late {
+	if got := s.entries[i].deadline.load(); got != late {
 		t.Errorf("the deadline is %d, want %d", got, late)
 	}
 }

@@ -38,9 +38,14 @@ func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 
 // breakFences breaks the fences on a key, which is about to change.
 func (s *shard[K, V]) breakFences(key K) {
-	if len(s.fences) == 0 {
-		return
+	if len(s.fences) != 0 {
+		s.breakFencesOn(key)
 	}
+}
+
+// breakFencesOn is breakFences where there are any: the rare case, apart, so that
+// the other is inlined.
+func (s *shard[K, V]) breakFencesOn(key K) {
 	f, ok := s.fences[key]
 	if !ok {
 		return

@@ -112,7 +112,7 @@ const (
 
 // load fetches a value that the cache did not have a moment ago.
 func (c *Cache[K, V]) load(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
-	h := c.hash(key)
+	h := c.hasher.Hash(key)
 	if err := context.Cause(ctx); err != nil {
 		var none V
 		return none, err
@@ -259,7 +259,7 @@ func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
 		f.end()
 		return
 	}
-	l := c.lifeOf(c.expireAfter)
+	l := c.lifeOf(f.hash, c.expireAfter)
 	missing, reported := s.tryLand(f, weight, l)
 	for missing > 0 {
 		made := c.makeRoom(f.hash, missing)

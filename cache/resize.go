@@ -98,8 +98,8 @@ func (s *shard[K, V]) compact(n int) {
 func (s *shard[K, V]) rename(from, to uint32) {
 	a, b := &s.entries[from], &s.entries[to]
 	b.key, b.value = a.key, a.value
-	b.deadline.Store(a.deadline.Load())
-	a.deadline.Store(-1)
+	b.deadline.set(a.deadline.load())
+	a.deadline.set(-1)
 	if s.weights != nil {
 		s.weights[to] = s.weights[from]
 	}
@@ -119,7 +119,7 @@ func (s *shard[K, V]) rebuildIndex(n int) {
 	s.index = index.New(n)
 	for i := range s.entries {
 		if e := &s.entries[i]; e.live() {
-			s.index.Insert(s.cache.hash(e.key), uint32(i))
+			s.index.Insert(s.cache.hasher.Hash(e.key), uint32(i))
 		}
 	}
 }

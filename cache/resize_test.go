@@ -4,13 +4,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/hash"
 )
 
 // fourShards returns a cache without a limit whose keys are in shard key mod 4.
 func fourShards() *Cache[int, int] {
 	c := Must(Options[int, int]{})
 	c.initShards(4)
-	c.hash = func(k int) uint64 { return uint64(k&3) << 8 }
+	c.hasher = hash.By(func(k int) uint64 { return uint64(k&3) << 8 })
 	return c
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 	"github.com/pinwheel-cache/pinwheel/lru"
-	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
@@ -23,9 +22,8 @@ import (
 //   - A slot is live or in the list of free ones; the index has exactly the
 //     live ones, each under the hash of its key.
 //   - The order, if there is one, has exactly the live ones.
-//   - The ring has a task for exactly the entries with a deadline. It is due at
-//     the first tick that is not before the deadline, or earlier if the deadline
-//     was extended.
+//   - The ring has a task for exactly the entries with a deadline. It comes by the
+//     task no later than at the first tick that is not before the deadline.
 type shard[K comparable, V any] struct {
 	// What changes seldom comes first, and what every write changes last, with
 	// lock between: a write takes two cache lines of this from another processor.
@@ -49,10 +47,9 @@ type shard[K comparable, V any] struct {
 	free     uint32 // the first free slot; the others follow from it
 	len      int
 	sets     uint64
-	removals stats.Removals
+	removals [Cleared + 1]uint64 // by cause
 
-	misses        atomic.Uint64
-	missesExpired atomic.Uint64 // counted in misses before here
+	missesExpired atomic.Uint64 // of those that lock counts
 
 	_ [64]byte // so that no two shards meet in a cache line
 }
@@ -60,7 +57,7 @@ type shard[K comparable, V any] struct {
 // An entry of a shard. In a free slot key and value are zero, and deadline is
 // negative: -1 minus the next free slot.
 type entry[K comparable, V any] struct {
-	deadline atomic.Int64 // on the cache's clock, or never
+	deadline deadline // or never
 	key      K
 	value    V
 }
@@ -71,11 +68,20 @@ type life struct {
 	cap      int64 // by TTL
 }
 
-func (e *entry[K, V]) live() bool { return e.deadline.Load() >= 0 }
+func (e *entry[K, V]) live() bool { return e.deadline.load() >= 0 }
 
 // find returns the slot of a key.
 func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
-	return s.index.Find(h, func(i uint32) bool { return s.entries[i].key == key })
+	home := s.index.Home(h)
+	for m := home.Match(h); m != 0; m = m.Next() {
+		if i := home.Slot(m); s.entries[i].key == key {
+			return i, true
+		}
+	}
+	if home.Spilled() {
+		return s.index.FindSpilled(h, func(i uint32) bool { return s.entries[i].key == key })
+	}
+	return 0, false
 }
 
 // findLive is find for entries that have not expired.
@@ -97,37 +103,37 @@ func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (miss
 		s.remove(i, h, Expired)
 		found = false
 	}
-	if s.limited {
-		if uint64(weight) > s.cache.budget.max.Load() {
-			s.refuse(i, found, h, key, value)
-			return 0
-		}
-		if missing := s.reserveFor(i, found, weight); missing > 0 {
-			return missing
-		}
+	if s.cache.weigh != nil {
+		return s.putWeighed(i, found, h, key, value, weight, l)
 	}
-	s.sets++
-	if found {
+	switch {
+	case found:
 		s.replace(i, h, value)
-	} else {
+	case s.limited && !s.cache.budget.reserve(1):
+		if s.len == 0 {
+			return 1
+		}
+		i = s.takeOver(h, key, value)
+	default:
 		i = s.insert(h, key, value)
 	}
+	s.sets++
 	s.setLife(i, l)
-	if s.weights != nil {
-		s.weights[i] = weight
-		s.maybeShrink() // one heavy value can drive out many
-	}
 	return 0
 }
 
-// refuse is put of a value that is heavier than the whole cache may be: it
-// replaces the old value, which is entry i if found, and is evicted itself.
-func (s *shard[K, V]) refuse(i uint32, found bool, h uint64, key K, value V) {
-	if found {
-		s.remove(i, h, Replaced)
-	}
-	s.sets++
-	s.leave(h, &key, &value, Evicted)
+// takeOver evicts the entry that is next by the order and gives its slot to a key
+// that has no entry. The deadline is still that of the old one, as its task is.
+func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
+	i, _ := s.order.Victim()
+	e := &s.entries[i]
+	old := s.cache.hasher.Hash(e.key)
+	s.depart(i, old, s.causeOr(Evicted, i))
+	s.index.Remove(old, i)
+	s.index.Insert(h, i)
+	s.order.Renew(i)
+	e.key, e.value = key, value
+	return i
 }
 
 // insert gives a key that has no entry one, without a deadline. Its weight is
@@ -138,8 +144,8 @@ func (s *shard[K, V]) insert(h uint64, key K, value V) uint32 {
 	}
 	i := s.free
 	e := &s.entries[i]
-	s.free = uint32(-1 - e.deadline.Load())
-	e.deadline.Store(never)
+	s.free = uint32(-1 - e.deadline.load())
+	e.deadline.set(never)
 	e.key, e.value = key, value
 	s.index.Insert(h, i)
 	if s.order != nil {
@@ -163,13 +169,18 @@ func (s *shard[K, V]) replace(i uint32, h uint64, value V) {
 // entry is dead: a reader that saw it alive just before can extend it no more,
 // so that nobody finds again what somebody has missed.
 func (s *shard[K, V]) expired(i uint32) bool {
+	return s.cache.clock.passed(s.entries[i].deadline.load()) && s.die(i)
+}
+
+// die is expired for a deadline that has passed a moment ago.
+func (s *shard[K, V]) die(i uint32) bool {
 	e := &s.entries[i]
 	for {
-		deadline := e.deadline.Load()
+		deadline := e.deadline.load()
 		if !s.cache.clock.passed(deadline) {
 			return false
 		}
-		if deadline == dead || e.deadline.CompareAndSwap(deadline, dead) {
+		if deadline == dead || e.deadline.swap(deadline, dead) {
 			return true
 		}
 	}
@@ -191,7 +202,7 @@ func (s *shard[K, V]) evict() bool {
 		return false
 	}
 	i, _ := s.order.Victim()
-	s.remove(i, s.cache.hash(s.entries[i].key), s.causeOr(Evicted, i))
+	s.remove(i, s.cache.hasher.Hash(s.entries[i].key), s.causeOr(Evicted, i))
 	return true
 }
 
@@ -206,11 +217,7 @@ func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
 // detach takes entry i, whose key has hash h, out of all arrays and returns its
 // weight, which the budget still counts.
 func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
-	e := &s.entries[i]
-	if cause != Expired { // it has had no value since its deadline, so nothing changes now
-		s.breakFences(e.key)
-	}
-	s.leave(h, &e.key, &e.value, cause)
+	s.depart(i, h, cause)
 	weight = uint64(s.weight(i))
 	s.index.Remove(h, i)
 	if s.order != nil {
@@ -221,6 +228,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	}
 	var key K
 	var value V
+	e := &s.entries[i]
 	e.key, e.value = key, value // they are not to be kept alive from here
 	s.freeSlot(i)
 	s.len--
@@ -237,29 +245,32 @@ func (s *shard[K, V]) weight(i uint32) uint32 {
 
 // freeSlot puts a slot at the head of the free ones.
 func (s *shard[K, V]) freeSlot(i uint32) {
-	s.entries[i].deadline.Store(-1 - int64(s.free))
+	s.entries[i].deadline.set(-1 - int64(s.free))
 	s.free = i
 }
 
+// depart tells whom it concerns that entry i, whose key has hash h, ceases to be.
+func (s *shard[K, V]) depart(i uint32, h uint64, cause Cause) {
+	e := &s.entries[i]
+	if cause != Expired { // it has had no value since its deadline, so nothing changes now
+		s.breakFences(e.key)
+	}
+	s.leave(h, &e.key, &e.value, cause)
+}
+
 // leave counts a value that leaves the cache and queues the event for OnRemove.
-// The lock that is held here gives the events of a key their order.
 func (s *shard[K, V]) leave(h uint64, key *K, value *V, cause Cause) {
-	switch cause {
-	case Expired:
-		s.removals.Expired++
-	case Evicted:
-		s.removals.Evicted++
-	case Deleted:
-		s.removals.Deleted++
-	case Replaced:
-		s.removals.Replaced++
-	case Cleared:
-		s.removals.Cleared++
-	}
+	s.removals[cause]++
 	if s.cache.runner != nil {
-		s.cache.runner.Push(h, Event[K, V]{*key, *value, cause})
-		s.reported = true
+		s.report(h, Event[K, V]{*key, *value, cause})
 	}
+}
+
+// report queues an event. The lock that is held here gives the events of a key
+// their order.
+func (s *shard[K, V]) report(h uint64, e Event[K, V]) {
+	s.cache.runner.Push(h, e)
+	s.reported = true
 }
 
 // unlock gives the lock for writing back. It reports whether an event was

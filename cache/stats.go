@@ -4,13 +4,12 @@ import (
 	"runtime"
 	"weak"
 
-	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // Stats returns what the cache has done since it was made, at one moment: the
 // values stored are those removed and those there are. For that moment, some
-// microseconds, it holds all shards for reading.
+// microseconds, it holds all shards.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.limit.Load()),
@@ -24,9 +23,8 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	if c.runner != nil {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
 	}
-	held := make([]biased.Reader, len(c.shards))
 	for i := range c.shards {
-		held[i] = c.shards[i].lock.RLock()
+		c.shards[i].lock.Lock()
 	}
 	if c.weigh != nil {
 		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
@@ -35,23 +33,24 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 		c.shards[i].addTo(&total)
 	}
 	for i := range c.shards {
-		c.shards[i].lock.RUnlock(held[i], 0)
+		c.shards[i].lock.Unlock()
 	}
 	return total
 }
 
-// addTo adds what the shard has done to total. The lock must be held for reading.
+// addTo adds what the shard has done to total. The lock must be held for writing.
 func (s *shard[K, V]) addTo(total *stats.Snapshot) {
-	total.Hits += s.lock.Tally()
+	hits, misses := s.lock.Counts()
+	total.Hits += hits
+	total.Misses += misses
 	total.MissesExpired += s.missesExpired.Load()
-	total.Misses += s.misses.Load() // after missesExpired, which is part of it
 	total.Sets += s.sets
 	total.Entries += s.len
-	total.Removals.Expired += s.removals.Expired
-	total.Removals.Evicted += s.removals.Evicted
-	total.Removals.Deleted += s.removals.Deleted
-	total.Removals.Replaced += s.removals.Replaced
-	total.Removals.Cleared += s.removals.Cleared
+	total.Removals.Expired += s.removals[Expired]
+	total.Removals.Evicted += s.removals[Evicted]
+	total.Removals.Deleted += s.removals[Deleted]
+	total.Removals.Replaced += s.removals[Replaced]
+	total.Removals.Cleared += s.removals[Cleared]
 	if s.ring != nil {
 		total.Expiry.Pending += s.ring.Len()
 		total.Expiry.Tombstones += s.ring.Tombstones()

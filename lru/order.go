@@ -91,6 +91,13 @@ func (o *Order) Victim() (i uint32, ok bool) {
 	return o.links[0].next - 1, true
 }
 
+// Renew makes entry i, which must be in the order, the newest one, without a mark.
+func (o *Order) Renew(i uint32) {
+	o.unlink(i + 1)
+	o.linkNewest(i + 1)
+	o.marks.clear(i)
+}
+
 // Rename gives entry from, which must be in the order, the slot number to,
 // which must not. Its place and its mark stay.
 func (o *Order) Rename(from, to uint32) {
@@ -132,12 +139,13 @@ func (o *Order) unlink(p uint32) {
 
 // marks holds a two-bit counter per entry, sixteen in a word: dense, so that
 // the marks of a whole shard stay in the processor's cache while its entries
-// do not.
-type marks []atomic.Uint32
+// do not. Only add, which may run beside itself, is atomic; the others have the
+// marks for themselves.
+type marks []uint32
 
 const marksPerWord = 16
 
-func (m marks) at(i uint32) (word *atomic.Uint32, shift uint32) {
+func (m marks) at(i uint32) (word *uint32, shift uint32) {
 	return &m[i/marksPerWord], i % marksPerWord * 2
 }
 
@@ -145,20 +153,19 @@ func (m marks) at(i uint32) (word *atomic.Uint32, shift uint32) {
 // than retry when another goroutine changes the word: the mark is a hint.
 func (m marks) add(i uint32) {
 	word, shift := m.at(i)
-	old := word.Load()
+	old := atomic.LoadUint32(word)
 	if old>>shift&maxMark < maxMark {
-		word.CompareAndSwap(old, old+1<<shift)
+		atomic.CompareAndSwapUint32(word, old, old+1<<shift)
 	}
 }
 
 // take lowers mark i by one and reports whether it was above zero.
 func (m marks) take(i uint32) bool {
 	word, shift := m.at(i)
-	old := word.Load()
-	if old>>shift&maxMark == 0 {
+	if *word>>shift&maxMark == 0 {
 		return false
 	}
-	word.Store(old - 1<<shift)
+	*word -= 1 << shift
 	return true
 }
 
@@ -166,18 +173,16 @@ func (m marks) clear(i uint32) { m.set(i, 0) }
 
 func (m marks) copy(from, to uint32) {
 	word, shift := m.at(from)
-	m.set(to, word.Load()>>shift&maxMark)
+	m.set(to, *word>>shift&maxMark)
 }
 
 func (m marks) set(i, mark uint32) {
 	word, shift := m.at(i)
-	word.Store(word.Load()&^(maxMark<<shift) | mark<<shift)
+	*word = *word&^(maxMark<<shift) | mark<<shift
 }
 
 func (m marks) resized(n int) marks {
 	words := make(marks, (n+marksPerWord-1)/marksPerWord)
-	for w := range min(len(words), len(m)) {
-		words[w].Store(m[w].Load())
-	}
+	copy(words, m)
 	return words
 }

@@ -44,7 +44,7 @@ func check(o *Order, m *model) error {
 	}
 	for _, i := range m.order {
 		word, shift := o.marks.at(i)
-		if got := int(word.Load() >> shift & maxMark); got != m.marks[i] {
+		if got := int(*word >> shift & maxMark); got != m.marks[i] {
 			return fmt.Errorf("entry %d has mark %d, want %d", i, got, m.marks[i])
 		}
 	}
@@ -165,7 +165,7 @@ func TestMarksBesideEachOther(t *testing.T) {
 	wg.Wait()
 	for i := range uint32(marksPerWord) {
 		word, shift := o.marks.at(i)
-		got, want := word.Load()>>shift&maxMark, uint32(maxMark)
+		got, want := *word>>shift&maxMark, uint32(maxMark)
 		if i%2 == 1 {
 			want = 0
 		}

@@ -20,11 +20,21 @@ type keyed[K comparable, V any] struct {
 func (s *keyedShard[K, V]) init(w *TimingWheel[K, V], slots int) {
 	s.shard.init(&w.clock, slots)
 	s.wheel = w
+	s.index = index.New(0)
 }
 
 // find returns the task number of a key.
 func (s *keyedShard[K, V]) find(h uint64, key K) (uint32, bool) {
-	return s.index.Find(h, func(i uint32) bool { return s.entries[i].key == key })
+	home := s.index.Home(h)
+	for m := home.Match(h); m != 0; m = m.Next() {
+		if i := home.Slot(m); s.entries[i].key == key {
+			return i, true
+		}
+	}
+	if home.Spilled() {
+		return s.index.FindSpilled(h, func(i uint32) bool { return s.entries[i].key == key })
+	}
+	return 0, false
 }
 
 // put sets the timer of a key. It returns the tick by which the driver has to be

@@ -205,13 +205,24 @@ func (r *Ring) Rename(from, to uint32) {
 // visit may call Set, Remove and Forget for the task it was given, and for any
 // other; it must not call Advance, Take, Resize or Rename.
 func (r *Ring) Advance(to int64, budget int, visit func(i uint32) (again int64)) bool {
+	return r.advance(to, budget, visit, false)
+}
+
+// AdvanceAll is Advance for a caller that keeps by itself when tasks are due, and
+// may have changed that without telling the ring: it hands every task that it comes
+// by to visit, also one that is due later. [Ring.Visit] says when it comes by.
+func (r *Ring) AdvanceAll(to int64, budget int, visit func(i uint32) (again int64)) bool {
+	return r.advance(to, budget, visit, true)
+}
+
+func (r *Ring) advance(to int64, budget int, visit func(i uint32) (again int64), all bool) bool {
 	for {
 		for i := r.scanned(); i != none; i = r.scanned() {
 			if budget == 0 {
 				return false
 			}
 			budget--
-			r.visit(i, visit)
+			r.visit(i, visit, all)
 		}
 		if r.now >= to {
 			return true
@@ -241,14 +252,15 @@ func (r *Ring) scanned() uint32 {
 }
 
 // visit deals with task i, the first of a list being scanned. All its branches
-// but the last are the repairs that moveTask and Remove left undone.
-func (r *Ring) visit(i uint32, due func(uint32) int64) {
+// but the last are the repairs that moveTask and Remove left undone. With all, the
+// caller says how long a task that is not due has to wait.
+func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 	t := r.tasks[i]
 	r.unlink(i)
 	switch {
 	case t.diff == tombstone:
 		r.removed--
-	case t.circle > 0 || t.diff > 0:
+	case !all && (t.circle > 0 || t.diff > 0):
 		r.link(i, r.now+r.rest(&t))
 	default:
 		r.live--

@@ -1,21 +1,26 @@
-// Package biased provides a reader-biased lock: as long as nobody writes,
-// readers on different processors do not touch a common cache line.
+// Package biased provides a reader-biased lock: as long as there are few writers,
+// readers on different processors do not write to a common cache line.
 //
 // The idea is BRAVO (Dice and Kogan, "BRAVO: Biased Locking for Reader-Writer
 // Locks", 2019). While the lock is biased, a reader only registers in one of a
 // few stripes, checks that the bias still stands, and is in. A writer takes the
-// lock underneath, withdraws the bias and waits until the stripes are empty.
-// From then on readers use the lock underneath, until there are so many of them
-// to a writer that a bias pays again.
+// mutex underneath, withdraws the bias and waits until the stripes are empty. A
+// reader that finds the bias gone takes the mutex too.
 //
-// A stripe's word holds the readers inside and, above them, a tally that a
-// reader adds to as it leaves: a count of cache hits that costs nothing, since
-// the word is written anyway.
+// BRAVO gives the bias back after a time in proportion to what withdrawing it
+// took. Here the lock counts, and keeps to one of two ways of working. If there are
+// at least readsPerWrite reads to a write, the writer itself gives the bias back as
+// it leaves, so that nearly all reads are biased; that costs it a look at every
+// stripe, and two atomic stores. If there are fewer, the bias stays off, and
+// readers and writers meet in the mutex, which is cheaper then: a read through it
+// is no dearer than a biased one, but for the cache line that it shares.
+//
+// A stripe's word holds the readers inside and, above them, the hits so far: to
+// count a hit costs nothing, since the word is written anyway.
 package biased
 
 import (
 	"math/bits"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -23,51 +28,62 @@ import (
 )
 
 const (
-	tallyShift = 20
-	inside     = 1<<tallyShift - 1 // the readers inside a stripe
+	hitShift = 20
+	waiting  = 1 << (hitShift - 1) // a writer sleeps until the stripe is empty
+	inside   = waiting - 1         // the readers inside a stripe
 
-	// Withdrawing the bias costs a writer about as much as the bias saves
-	// readsPerWrite readers. Whether they come is looked at once per window of
-	// unbiased reads, which is long enough that a run of luck at 5 % writes
-	// does not bring the bias back.
-	window        = 256
-	readsPerWrite = 64
+	// A window ends with so many writes or so many reads, whichever come first,
+	// and so says whether the bias is to outlast a write. It is long enough that
+	// luck does not decide: at 5 % writes it does once in some hundred windows,
+	// at 25 % never.
+	windowWrites  = 16
+	readsPerWrite = 8
+	windowReads   = windowWrites * readsPerWrite
 
 	minStripes, maxStripes = 4, 16
 
-	// foldAt is a tally in a stripe that Tally moves out of it.
+	// spins is how often a writer looks at a stripe before it sleeps. A reader is
+	// inside for some ten nanoseconds, or, with a few cache misses, some hundred.
+	spins = 200
+
+	// foldAt is a count of hits in a stripe that Counts moves out of it.
 	foldAt = 1 << 40
 )
 
-// A Lock is a reader-writer lock biased towards readers. It must be given its
-// stripes by Init before use and must not be copied.
+// A Lock is a lock for many readers or one writer, biased towards readers. It
+// must be given its stripes by Init before use and must not be copied. A
+// goroutine that has it must not lock it again, not even for reading.
 type Lock struct {
+	// What all biased readers read, and only a change of the bias writes.
 	bias    atomic.Bool
-	stripes []stripe // a power of two of them
 	shift   uint8    // stripes are picked by the top bits of a hash: 64 - log2(len)
+	stripes []stripe // a power of two of them
 
-	tally struct {
-		sync.Mutex
-		folded uint64 // taken out of the stripes before it overflows there
-	}
+	_ [64]byte // so that the mutex is in another cache line
 
-	mu     sync.RWMutex
-	reads  atomic.Uint32 // reads through mu in the present window
-	writes uint32        // writers so far; guarded by mu
-	seen   atomic.Uint32 // what writes was when the window began
+	mu sync.Mutex
+
+	// All that follows is guarded by mu. While a writer is inside, bias is false.
+	keep          bool   // the bias outlasts a write
+	reads, writes uint32 // in the present window
+	striped       uint64 // the reads in the stripes that are in a window already
+	hits, misses  uint64 // of readers that took mu, and hits folded
+
+	// drained is closed when the stripe with the waiting mark is empty. It is
+	// made before the mark is set, and read by who takes the mark off.
+	drained chan struct{}
 }
 
 // A stripe fills a cache line, so that readers in two stripes never meet.
 type stripe struct {
-	word atomic.Uint64 // readers inside, and the tally above tallyShift
-	_    [56]byte
+	word   atomic.Uint64 // readers inside, the waiting mark, and the hits from hitShift on
+	misses atomic.Uint64
+	_      [48]byte
 }
 
-// A Reader is the proof of a read lock held, to be given back to RUnlock by the
-// same goroutine.
+// A Reader is the proof of a read lock held, to be given back to RUnlock.
 type Reader struct {
-	stripe *stripe
-	biased bool
+	stripe *stripe // nil: it holds mu
 }
 
 // Init makes l an unlocked lock for as many processors as procs.
@@ -76,91 +92,133 @@ func (l *Lock) Init(procs int) {
 	n := min(max(1<<bits.Len(uint(4*procs-1)), minStripes), maxStripes)
 	l.stripes = make([]stripe, n)
 	l.shift = uint8(64 - bits.TrailingZeros(uint(n)))
+	l.keep = true
 	l.bias.Store(true)
 }
 
 // RLock locks for reading. Until RUnlock no writer is inside.
 func (l *Lock) RLock() Reader {
-	s := l.stripe()
 	if l.bias.Load() {
+		s := &l.stripes[affinity.Hint()>>l.shift]
 		s.word.Add(1)
 		// A writer clears the bias before it looks at the stripes. So either
 		// it sees this reader, or this reader sees that the bias is gone.
 		if l.bias.Load() {
-			return Reader{s, true}
+			return Reader{s}
 		}
-		s.word.Add(^uint64(0))
+		l.leave(s, 0)
 	}
-	l.mu.RLock()
-	return Reader{s, false}
+	l.mu.Lock()
+	return Reader{}
 }
 
-// RUnlock gives a read lock back and adds n to the tally.
-func (l *Lock) RUnlock(r Reader, n uint64) {
-	if r.biased {
-		r.stripe.word.Add(n<<tallyShift - 1)
+// RUnlock gives a read lock back, and counts hits and misses. A read that counts
+// neither is not seen by what decides on the bias, unless the bias is off.
+func (l *Lock) RUnlock(r Reader, hits, misses uint64) {
+	if r.stripe != nil {
+		if misses != 0 {
+			r.stripe.misses.Add(misses)
+		}
+		l.leave(r.stripe, hits)
 		return
 	}
-	if n != 0 {
-		r.stripe.word.Add(n << tallyShift)
+	l.hits += hits
+	l.misses += misses
+	if l.reads++; l.reads >= windowReads {
+		l.endWindow(true)
+		l.bias.Store(true) // no writer is inside
 	}
-	if reads := l.reads.Add(1); reads >= window && l.reads.CompareAndSwap(reads, 0) {
-		// No writer is inside: writes can be read and the bias be set.
-		if l.writes-l.seen.Swap(l.writes) <= window/readsPerWrite {
-			l.bias.Store(true)
-		}
+	l.mu.Unlock()
+}
+
+// leave takes a reader out of a stripe, and wakes the writer that waits for the
+// last one.
+func (l *Lock) leave(s *stripe, hits uint64) {
+	if s.word.Add(hits<<hitShift-1)&(waiting|inside) == waiting {
+		l.wake(s)
 	}
-	l.mu.RUnlock()
+}
+
+// wake takes the mark off a stripe. Several readers may come here, if others came
+// in vain and left since: the one who takes it off wakes the writer.
+func (l *Lock) wake(s *stripe) {
+	if s.word.And(^uint64(waiting))&waiting != 0 {
+		close(l.drained)
+	}
 }
 
 // Lock locks for writing. Until Unlock nobody else is inside.
 func (l *Lock) Lock() {
 	l.mu.Lock()
-	l.writes++
 	if l.bias.Load() {
 		l.withdraw()
+	}
+	if l.writes++; l.writes == windowWrites {
+		l.endWindow(false)
 	}
 }
 
 // Unlock gives the write lock back.
-func (l *Lock) Unlock() { l.mu.Unlock() }
-
-// Tally returns the sum of what readers added so far. A stripe has room for
-// 2⁴⁴ of it; Tally must be called before that to make room again.
-func (l *Lock) Tally() uint64 {
-	l.tally.Lock()
-	defer l.tally.Unlock()
-	sum := uint64(0)
-	for i := range l.stripes {
-		word := &l.stripes[i].word
-		n := word.Load() >> tallyShift
-		if n >= foldAt {
-			word.Add(-(n << tallyShift))
-			l.tally.folded += n
-			n = 0
-		}
-		sum += n
+func (l *Lock) Unlock() {
+	if l.keep {
+		l.bias.Store(true)
 	}
-	return sum + l.tally.folded
+	l.mu.Unlock()
 }
 
-// withdraw ends the bias and waits for the readers that came in under it. Those
-// are inside for some ten nanoseconds, unless the scheduler took their processor
-// away: so it yields its own rather than spin for a time slice.
+func (l *Lock) endWindow(keep bool) {
+	l.keep = keep
+	l.reads, l.writes = 0, 0
+}
+
+// withdraw ends the bias, waits for the readers that came in under it, and counts
+// them.
 func (l *Lock) withdraw() {
 	l.bias.Store(false)
-	l.reads.Store(0)
+	striped := uint64(0)
 	for i := range l.stripes {
-		for spins := 0; l.stripes[i].word.Load()&inside != 0; spins++ {
-			if spins > 30 {
-				runtime.Gosched()
-			}
-		}
+		s := &l.stripes[i]
+		striped += l.drain(s)>>hitShift + s.misses.Load()
+	}
+	reads := uint64(l.reads) + striped - l.striped
+	l.striped = striped
+	if reads >= windowReads {
+		l.endWindow(true)
+	} else {
+		l.reads = uint32(reads)
 	}
 }
 
-// stripe picks a stripe: the same for one goroutine from call to call, and spread
-// over the stripes for many.
-func (l *Lock) stripe() *stripe {
-	return &l.stripes[affinity.Hint()>>l.shift]
+// drain waits until a stripe is empty, and returns its word. The bias is gone, so
+// who comes in now leaves without having read.
+func (l *Lock) drain(s *stripe) uint64 {
+	for range spins {
+		if word := s.word.Load(); word&inside == 0 {
+			return word
+		}
+	}
+	// A reader may have lost its processor. The one who leaves last wakes us.
+	l.drained = make(chan struct{})
+	empty := s.word.Or(waiting)&inside == 0
+	if !empty || s.word.And(^uint64(waiting))&waiting == 0 {
+		<-l.drained
+	}
+	return s.word.Load()
+}
+
+// Counts returns the hits and the misses so far. The lock must be held for
+// writing. A stripe has room for 2⁴⁴ hits; Counts must be called before that to
+// make room again.
+func (l *Lock) Counts() (hits, misses uint64) {
+	for i := range l.stripes {
+		s := &l.stripes[i]
+		if n := s.word.Load() >> hitShift; n >= foldAt {
+			s.word.Add(-(n << hitShift))
+			l.striped -= n
+			l.hits += n
+		}
+		hits += s.word.Load() >> hitShift
+		misses += s.misses.Load()
+	}
+	return hits + l.hits, misses + l.misses
 }

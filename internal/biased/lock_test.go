@@ -14,6 +14,13 @@ func (l *Lock) writeOnce() {
 	l.Unlock()
 }
 
+// counts is Counts with the lock.
+func (l *Lock) counts() (hits, misses uint64) {
+	l.Lock()
+	defer l.Unlock()
+	return l.Counts()
+}
+
 func newLock(procs int) *Lock {
 	l := new(Lock)
 	l.Init(procs)
@@ -42,7 +49,7 @@ func TestExclusion(t *testing.T) {
 					if a != b {
 						t.Errorf("a reader saw %d and %d", a, b)
 					}
-					l.RUnlock(r, 1)
+					l.RUnlock(r, 1, 0)
 				}
 			})
 		}
@@ -53,15 +60,15 @@ func TestExclusion(t *testing.T) {
 	}
 }
 
-// TestTally counts every read once, biased or not.
-func TestTally(t *testing.T) {
+// TestCounts counts every read once, biased or not.
+func TestCounts(t *testing.T) {
 	l := newLock(2)
 	const readers, reads = 8, 10_000
 	var wg sync.WaitGroup
 	for range readers {
 		wg.Go(func() {
 			for k := range reads {
-				l.RUnlock(l.RLock(), uint64(k%2))
+				l.RUnlock(l.RLock(), uint64(k%2), uint64(1-k%2))
 				if k%100 == 0 {
 					l.writeOnce()
 				}
@@ -69,8 +76,8 @@ func TestTally(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := l.Tally(); got != readers*reads/2 {
-		t.Errorf("the tally is %d, want %d", got, readers*reads/2)
+	if hits, misses := l.counts(); hits != readers*reads/2 || misses != hits {
+		t.Errorf("%d hits and %d misses, want %d of each", hits, misses, readers*reads/2)
 	}
 	for i := range l.stripes {
 		if n := l.stripes[i].word.Load() & inside; n != 0 {
@@ -79,24 +86,22 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestTallyFolds: a tally too large for a stripe goes on counting, also with a
-// reader inside.
-func TestTallyFolds(t *testing.T) {
+// TestCountsFold: hits too many for a stripe go on counting.
+func TestCountsFold(t *testing.T) {
 	l := newLock(2)
-	r := l.RLock()
 	want := uint64(0)
 	for range 40 { // more than 2⁴⁴ in all
-		l.RUnlock(l.RLock(), foldAt)
+		l.RUnlock(l.RLock(), foldAt, 0)
 		want += foldAt
-		if got := l.Tally(); got != want {
-			t.Fatalf("the tally is %d, want %d", got, want)
+		if got, _ := l.counts(); got != want {
+			t.Fatalf("%d hits, want %d", got, want)
 		}
 	}
-	l.RUnlock(r, 1)
-	if got := l.Tally(); got != want+1 {
-		t.Errorf("the tally is %d, want %d", got, want+1)
-	}
 	l.writeOnce() // hangs if the fold lost count of the readers
+	l.RUnlock(l.RLock(), 1, 0)
+	if got, _ := l.counts(); got != want+1 {
+		t.Errorf("%d hits, want %d", got, want+1)
+	}
 }
 
 // TestWriterWaitsForReaders: a writer is not in before the last reader is out,
@@ -104,12 +109,14 @@ func TestTallyFolds(t *testing.T) {
 func TestWriterWaitsForReaders(t *testing.T) {
 	for _, biased := range []bool{true, false} {
 		l := newLock(2)
-		if !biased {
-			l.writeOnce()
+		for range windowWrites {
+			if !biased {
+				l.writeOnce()
+			}
 		}
 		r := l.RLock()
-		if r.biased != biased {
-			t.Fatalf("biased is %v, want %v", r.biased, biased)
+		if (r.stripe != nil) != biased {
+			t.Fatalf("biased is %v, want %v", !biased, biased)
 		}
 		var in atomic.Bool
 		done := make(chan struct{})
@@ -125,44 +132,52 @@ func TestWriterWaitsForReaders(t *testing.T) {
 		if in.Load() {
 			t.Fatal("a writer is in beside a reader")
 		}
-		l.RUnlock(r, 0)
+		l.RUnlock(r, 0, 0)
 		<-done
 	}
 }
 
-// TestBiasLearns: reads alone bring the bias back, one write in twenty does not.
+// TestBiasLearns: the bias outlasts a write in twenty, and does not one in four. It
+// goes with the first window of writes and comes back with the first of reads.
 func TestBiasLearns(t *testing.T) {
 	l := newLock(2)
 	read := func(n int) {
 		for range n {
-			l.RUnlock(l.RLock(), 1)
+			l.RUnlock(l.RLock(), 1, 0)
 		}
 	}
-	l.writeOnce()
-	if l.bias.Load() {
-		t.Fatal("biased after a write")
+	mix := func(reads int) (biased int) {
+		for range 1000 {
+			read(reads)
+			if l.bias.Load() {
+				biased++
+			}
+			l.writeOnce()
+		}
+		return biased
 	}
-	read(2 * window)
+	if got := mix(19); got < 990 {
+		t.Errorf("biased before %d of 1000 writes, each after 19 reads", got)
+	}
+	if got := mix(3); got > 2*windowWrites {
+		t.Errorf("biased before %d of 1000 writes, each after 3 reads", got)
+	}
+	read(windowReads)
 	if !l.bias.Load() {
-		t.Error("not biased after reads alone")
+		t.Error("not biased after a window of reads")
 	}
-	for range 1000 {
+	for range windowWrites {
 		l.writeOnce()
-		read(19)
-		if l.bias.Load() {
-			t.Fatal("biased at 5 % writes")
-		}
 	}
-	read(2 * window)
-	if !l.bias.Load() {
-		t.Error("not biased after reads alone")
+	if l.bias.Load() {
+		t.Error("biased after a window of writes")
 	}
 }
 
 func TestDoesNotAllocate(t *testing.T) {
 	l := newLock(2)
 	if n := testing.AllocsPerRun(1000, func() {
-		l.RUnlock(l.RLock(), 1)
+		l.RUnlock(l.RLock(), 1, 0)
 		l.writeOnce()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -173,7 +188,7 @@ func BenchmarkRead(b *testing.B) {
 	l := newLock(runtime.GOMAXPROCS(0))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			l.RUnlock(l.RLock(), 1)
+			l.RUnlock(l.RLock(), 1, 0)
 		}
 	})
 }
@@ -204,7 +219,7 @@ func BenchmarkMixed5(b *testing.B) {
 				l.writeOnce()
 				continue
 			}
-			l.RUnlock(l.RLock(), 1)
+			l.RUnlock(l.RLock(), 1, 0)
 		}
 	})
 }

@@ -75,7 +75,8 @@ func TestTryUnequal(t *testing.T) {
 
 func unequal[K comparable](t *testing.T, key K) {
 	t.Helper()
-	if h, err := New[K]().Try(key); h != 0 || err == nil || !strings.Contains(err.Error(), "NaN") {
+	hasher := New[K]()
+	if h, err := hasher.Try(key); h != 0 || err == nil || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("Try(%v) = %d, %v; want an error that shows the key", key, h, err)
 	}
 }
