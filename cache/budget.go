@@ -102,7 +102,7 @@ func (s *shard[K, V]) refuse(i uint32, found bool, h uint64, key K, value V) {
 		s.remove(i, h, Replaced)
 	}
 	s.sets++
-	s.leave(h, &key, &value, Evicted)
+	s.leave(h, &entry[K, V]{key: key, value: value}, Evicted)
 }
 
 // makeRoom evicts from other shards than that of h until the budget has n left,

@@ -27,6 +27,7 @@ type Cache[K comparable, V any] struct {
 
 	expireAfter time.Duration
 	tick        time.Duration
+	short       time.Duration // a hundred ticks: what is shorter is counted from the exact time
 	jitter      float64
 	weigh       func(K, V) uint32           // nil if entries are counted
 	budget      budget                      // if they are weighed
@@ -62,6 +63,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	}
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
+	c.short = c.tick * ticksPerTTL
 	c.clock.init(c.tick)
 	c.gate.init()
 	c.initShards(shardCount(c.budget.max.Load(), runtime.GOMAXPROCS(0)))
@@ -142,20 +144,20 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	r := s.lock.RLock()
 	i, found := s.find(h, key)
 	if !found {
-		s.lock.RUnlock(r, 0, 1)
+		s.lock.RUnlockMiss(r)
 		return value, false
 	}
 	e := &s.entries[i]
-	if c.clock.passed(e.deadline.load()) && s.expired(i) || c.idle > 0 && !s.slide(i, h) {
+	if !c.clock.far(e.deadline.load()) && s.die(i) || c.idle > 0 && !s.slide(i, h) {
 		s.missesExpired.Add(1)
-		s.lock.RUnlock(r, 0, 1)
+		s.lock.RUnlockMiss(r)
 		return value, false
 	}
 	value = e.value
 	if s.order != nil {
 		s.order.Mark(i)
 	}
-	s.lock.RUnlock(r, 1, 0)
+	s.lock.RUnlockHit(r)
 	return value, true
 }
 
@@ -169,7 +171,7 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	if ok {
 		value = s.entries[i].value
 	}
-	s.lock.RUnlock(r, 0, 0)
+	s.lock.RUnlock(r)
 	return value, ok
 }
 
@@ -205,7 +207,7 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 		missing = s.put(h, key, value, weight, l)
 		reported = s.unlock() || reported
 	}
-	c.drive(l)
+	c.drive(l.deadline)
 	c.settle(reported)
 }
 
@@ -221,8 +223,12 @@ func (c *Cache[K, V]) weightOf(key K, value V) uint32 {
 // them. No lock may be held.
 func (c *Cache[K, V]) settle(reported bool) {
 	if reported {
-		_ = c.runner.Wait(context.Background()) // fails only when its context ends
+		c.waitForRunner()
 	}
+}
+
+func (c *Cache[K, V]) waitForRunner() {
+	_ = c.runner.Wait(context.Background()) // fails only when its context ends
 }
 
 // Touch gives the entry of a key a new TTL that begins now, and keeps its value:
@@ -238,23 +244,23 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	l := c.lifeOf(h, expire)
-	found, done := s.touch(h, key, l)
+	found, done := s.touch(h, key, l, c.slack(expire))
 	if !done {
 		found = s.touchTask(h, key, l)
-		c.drive(l)
+		c.drive(l.deadline)
 	}
 	return found
 }
 
 // touch is Touch as far as a reader can do it. It returns done if that was all.
-func (s *shard[K, V]) touch(h uint64, key K, l life) (found, done bool) {
+func (s *shard[K, V]) touch(h uint64, key K, l life, slack int64) (found, done bool) {
 	r := s.lock.RLock()
 	i, found := s.findLive(h, key)
-	done = !found || s.caps == nil && l.deadline != never && s.retime(i, l.deadline)
+	done = !found || s.caps == nil && l.deadline != never && s.retime(i, l.deadline, slack)
 	if found && done && s.order != nil {
 		s.order.Mark(i)
 	}
-	s.lock.RUnlock(r, 0, 0)
+	s.lock.RUnlock(r)
 	return found, done
 }
 
@@ -296,7 +302,7 @@ func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
 		if missing > 0 {
 			reported = c.makeRoom(h, missing) || reported
 		}
-		c.drive(l)
+		c.drive(l.deadline)
 		c.settle(reported)
 		if missing == 0 {
 			return value, false
@@ -336,7 +342,7 @@ func (c *Cache[K, V]) Len() int {
 		s := &c.shards[i]
 		r := s.lock.RLock()
 		n += s.len
-		s.lock.RUnlock(r, 0, 0)
+		s.lock.RUnlock(r)
 	}
 	return n
 }

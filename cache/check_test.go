@@ -120,11 +120,11 @@ func (s *shard[K, V]) checkRing() error {
 			due, waits = s.ring.Visit(uint32(i))
 		}
 		switch {
-		case deadline <= 0 && waits:
+		case (deadline < 0 || deadline == never) && waits:
 			return fmt.Errorf("slot %d has a task and deadline %d", i, deadline)
-		case deadline > 0 && !waits:
+		case deadline >= 0 && deadline != never && !waits:
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
-		case deadline > dead && due > max(s.cache.tickAt(deadline), s.ring.Now()+1):
+		case deadline > dead && waits && due > max(s.cache.tickAt(deadline), s.ring.Now()+1):
 			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.cache.tickAt(deadline), due)
 		}
 	}

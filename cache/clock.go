@@ -52,9 +52,13 @@ func (c *clock) now() int64 {
 
 // recent returns a time for a new deadline that may be early, but not by more
 // than a tick: it is exact as long as not much is done in a tick. luck decides
-// whether it reads the real clock when more is done: the hash of a key will do.
-func (c *clock) recent(luck uint64) int64 {
-	if c.spare.Load() > 0 {
+// whether it reads the real clock when more is done: the hash of a key will do. If
+// exact is set the time is exact all the same.
+func (c *clock) recent(luck uint64, exact bool) int64 {
+	if exact {
+		return c.now()
+	}
+	if !c.busy() {
 		c.spare.Add(-1)
 		now := int64(time.Since(c.start))
 		c.advance(now, 0)
@@ -66,6 +70,9 @@ func (c *clock) recent(luck uint64) int64 {
 	// Always this one, so that time does not go back from call to call.
 	return c.coarse.Load()
 }
+
+// busy reports whether the exact readings of the tick are used up.
+func (c *clock) busy() bool { return c.spare.Load() <= 0 }
 
 // advance brings the coarse time up to date if it lags behind by more than a
 // step.
@@ -84,20 +91,19 @@ func (c *clock) tick() {
 // pause says that there are no ticks to come for a while.
 func (c *clock) pause() { c.spare.Store(math.MaxInt32) }
 
+// far reports whether a deadline, or never, is so far that it has not passed: what
+// there is to say of nearly all, and so it is inlined.
+func (c *clock) far(deadline int64) bool { return deadline-c.coarse.Load() > near }
+
 // passed reports whether the time has come that a deadline names.
 func (c *clock) passed(deadline int64) bool {
-	return deadline != never && deadline-c.coarse.Load() <= near && c.reached(deadline)
+	return !c.far(deadline) && (deadline <= c.coarse.Load() || deadline <= c.now())
 }
 
-// reached is passed for a deadline that is near.
-func (c *clock) reached(deadline int64) bool {
-	return deadline <= c.coarse.Load() || deadline <= c.now()
-}
-
-// after returns the time d after now, or the last there is.
+// after returns the time d after now, or never if there is none.
 func after(now int64, d time.Duration) int64 {
 	if t := now + int64(d); t > 0 {
 		return t
 	}
-	return math.MaxInt64
+	return never
 }

@@ -61,7 +61,7 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 		panic(fmt.Sprintf("cache: the function of Compute returned Op %d", op))
 	}
 	var weight uint32
-	var l life
+	l := forever
 	if op == OpSet {
 		weight, l = c.weightOf(key, value), c.lifeOf(h, c.expireAfter)
 	}
@@ -95,7 +95,7 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 	if missing > 0 {
 		reported = c.makeRoom(h, missing) || reported
 	}
-	c.drive(l)
+	c.drive(l.deadline)
 	c.settle(reported)
 	return value, ok, missing == 0
 }

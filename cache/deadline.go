@@ -1,10 +1,13 @@
 package cache
 
-import "sync/atomic"
+import (
+	"math"
+	"sync/atomic"
+)
 
 const (
-	never = 0 // the deadline of an entry without one
-	dead  = 1 // that of an entry that was found expired: it is not to come back
+	never = math.MaxInt64 // the deadline of an entry without one
+	dead  = 1             // that of an entry that was found expired: it is not to come back
 )
 
 // A deadline is a time on the cache's clock. Readers load and swap it atomically; set

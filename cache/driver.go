@@ -32,10 +32,10 @@ type driver struct {
 	closed bool
 }
 
-// drive makes sure that the driver runs, after an entry was given a life and
-// the lock released.
-func (c *Cache[K, V]) drive(l life) {
-	if l.deadline != never && !c.driver.running.Load() {
+// drive makes sure that the driver runs, after an entry was given a deadline, or
+// never, and the lock released.
+func (c *Cache[K, V]) drive(deadline int64) {
+	if deadline != never && !c.driver.running.Load() {
 		c.startDriver()
 	}
 }
@@ -123,7 +123,7 @@ func (c *Cache[K, V]) expiring() bool {
 		if s.ring != nil {
 			n = s.ring.Len()
 		}
-		s.lock.RUnlock(r, 0, 0)
+		s.lock.RUnlock(r)
 		if n > 0 {
 			return true
 		}

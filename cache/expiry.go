@@ -41,16 +41,19 @@ func tickFor(expire, idle time.Duration) time.Duration {
 // of 0 means for ever.
 func (c *Cache[K, V]) lifeOf(h uint64, ttl time.Duration) life {
 	if ttl == 0 && c.idle == 0 {
-		return life{}
+		return forever
 	}
 	now := c.timeFor(h, ttl)
-	var l life
+	l := forever
 	if ttl > 0 {
-		l.cap = after(now, c.jittered(ttl))
+		if c.jitter != 0 {
+			ttl = c.jittered(ttl)
+		}
+		l.cap = after(now, ttl)
+		l.deadline = l.cap
 	}
-	l.deadline = l.cap
 	if c.idle > 0 {
-		l.deadline = sooner(after(now, c.idle), l.cap)
+		l.deadline = min(after(now, c.idle), l.cap)
 	}
 	return l
 }
@@ -59,30 +62,16 @@ func (c *Cache[K, V]) lifeOf(h uint64, ttl time.Duration) life {
 // begins: the exact one if either is short, and else one that is early by no more
 // than a hundredth of it.
 func (c *Cache[K, V]) timeFor(h uint64, ttl time.Duration) int64 {
-	if ttl > 0 && ttl < c.tick*ticksPerTTL || c.idle > 0 && c.idle < c.tick*ticksPerTTL {
-		return c.clock.now()
-	}
-	return c.clock.recent(h)
+	return c.clock.recent(h, c.idle > 0 && c.idle < c.short || ttl > 0 && ttl < c.short)
 }
 
 // jittered spreads a TTL by the jitter of the options.
 func (c *Cache[K, V]) jittered(ttl time.Duration) time.Duration {
-	if c.jitter == 0 {
-		return ttl
-	}
 	spread := float64(ttl) * (1 + c.jitter*(2*rand.Float64()-1))
 	if spread >= math.MaxInt64 {
 		return math.MaxInt64
 	}
 	return max(time.Duration(spread), 1)
-}
-
-// sooner returns the earlier of a deadline and one that may be never.
-func sooner(deadline, maybe int64) int64 {
-	if maybe != never && maybe < deadline {
-		return maybe
-	}
-	return deadline
 }
 
 // setLife gives entry i a life, and a task in the ring. A task that it has, its own
@@ -109,7 +98,7 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 // deadline.
 func (s *shard[K, V]) comesBy(i uint32, deadline int64) bool {
 	tick, ok := s.ring.Visit(i)
-	return ok && tick <= s.cache.tickAt(deadline)
+	return ok && (tick-1)*int64(s.cache.tick) < deadline // as tick <= tickAt(deadline), but faster
 }
 
 // schedule makes entry i due at a tick.
@@ -133,27 +122,38 @@ func (c *Cache[K, V]) tickAt(deadline int64) int64 {
 	return (deadline-1)/tick + 1
 }
 
-// retime gives entry i, which a reader found alive, another deadline. It leaves the
-// ring alone: the task comes up when it was to, and expire puts it off then. It
-// returns false, and has done nothing, if that is too late, or the task has to be
-// set or removed, which takes the lock for writing.
-func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
+// retime gives entry i, which a reader found alive, another deadline, or leaves the
+// one it has if that is earlier by no more than slack. It leaves the ring alone: the
+// task comes up when it was to, and expire puts it off then. It returns false, and
+// has done nothing, if that is too late, or the task has to be set or removed, which
+// takes the lock for writing.
+func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
 	d := &s.entries[i].deadline
 	for {
 		old := d.load()
 		if old == never || old == dead || deadline < old && !s.comesBy(i, deadline) {
 			return false
 		}
-		if deadline == old || d.swap(old, deadline) {
+		if 0 <= deadline-old && deadline-old <= slack || d.swap(old, deadline) {
 			return true
 		}
 	}
 }
 
+// slack is what retime may forgo for a new TTL: nothing, unless the program is busy.
+// Then one keep-alive after another puts off the same deadline by next to nothing,
+// and the processors had better share the entry than take it from each other.
+func (c *Cache[K, V]) slack(ttl time.Duration) int64 {
+	if ttl < c.short || !c.clock.busy() {
+		return 0
+	}
+	return int64(c.tick / 4)
+}
+
 // slide puts off the end of idleness of entry i, which is being read now with hash
 // h. It returns false if somebody has found the entry expired meanwhile.
 func (s *shard[K, V]) slide(i uint32, h uint64) bool {
-	return s.slideTo(i, sooner(after(s.cache.timeFor(h, 0), s.cache.idle), s.caps[i]))
+	return s.slideTo(i, min(after(s.cache.timeFor(h, 0), s.cache.idle), s.caps[i]))
 }
 
 // slideTo is slide to a deadline, unless somebody got further meanwhile.
@@ -196,7 +196,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 // visitBy reports whether the ring has anything to visit up to a tick.
 func (s *shard[K, V]) visitBy(tick int64) bool {
 	r := s.lock.RLock()
-	defer s.lock.RUnlock(r, 0, 0)
+	defer s.lock.RUnlock(r)
 	if s.ring == nil {
 		return false
 	}

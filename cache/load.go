@@ -267,7 +267,7 @@ func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
 		missing, landed = s.tryLand(f, weight, l)
 		reported = reported || made || landed
 	}
-	c.drive(l)
+	c.drive(l.deadline)
 	close(f.done)
 	f.end()
 	c.settle(reported) // not before: a callback may be waiting for this flight

@@ -68,6 +68,8 @@ type life struct {
 	cap      int64 // by TTL
 }
 
+var forever = life{never, never}
+
 func (e *entry[K, V]) live() bool { return e.deadline.load() >= 0 }
 
 // find returns the slot of a key.
@@ -99,7 +101,7 @@ func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (miss
 		return 0
 	}
 	i, found := s.find(h, key)
-	if found && s.expired(i) {
+	if found && !s.cache.clock.far(s.entries[i].deadline.load()) && s.die(i) {
 		s.remove(i, h, Expired)
 		found = false
 	}
@@ -158,7 +160,7 @@ func (s *shard[K, V]) insert(h uint64, key K, value V) uint32 {
 // replace changes the value of an entry, which has not expired.
 func (s *shard[K, V]) replace(i uint32, h uint64, value V) {
 	e := &s.entries[i]
-	s.leave(h, &e.key, &e.value, Replaced)
+	s.leave(h, e, Replaced)
 	e.value = value
 	if s.order != nil {
 		s.order.Mark(i)
@@ -169,10 +171,10 @@ func (s *shard[K, V]) replace(i uint32, h uint64, value V) {
 // entry is dead: a reader that saw it alive just before can extend it no more,
 // so that nobody finds again what somebody has missed.
 func (s *shard[K, V]) expired(i uint32) bool {
-	return s.cache.clock.passed(s.entries[i].deadline.load()) && s.die(i)
+	return !s.cache.clock.far(s.entries[i].deadline.load()) && s.die(i)
 }
 
-// die is expired for a deadline that has passed a moment ago.
+// die is expired for a deadline that is not far.
 func (s *shard[K, V]) die(i uint32) bool {
 	e := &s.entries[i]
 	for {
@@ -255,21 +257,21 @@ func (s *shard[K, V]) depart(i uint32, h uint64, cause Cause) {
 	if cause != Expired { // it has had no value since its deadline, so nothing changes now
 		s.breakFences(e.key)
 	}
-	s.leave(h, &e.key, &e.value, cause)
+	s.leave(h, e, cause)
 }
 
 // leave counts a value that leaves the cache and queues the event for OnRemove.
-func (s *shard[K, V]) leave(h uint64, key *K, value *V, cause Cause) {
+func (s *shard[K, V]) leave(h uint64, e *entry[K, V], cause Cause) {
 	s.removals[cause]++
 	if s.cache.runner != nil {
-		s.report(h, Event[K, V]{*key, *value, cause})
+		s.report(h, e, cause)
 	}
 }
 
 // report queues an event. The lock that is held here gives the events of a key
 // their order.
-func (s *shard[K, V]) report(h uint64, e Event[K, V]) {
-	s.cache.runner.Push(h, e)
+func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
+	s.cache.runner.Push(h, Event[K, V]{e.key, e.value, cause})
 	s.reported = true
 }
 

@@ -44,7 +44,7 @@ func (s *shard[K, V]) each(yield func(K, V) bool) bool {
 // slot to go on with, and whether there is one.
 func (s *shard[K, V]) copyLive(pairs []pair[K, V], from int) ([]pair[K, V], int, bool) {
 	r := s.lock.RLock()
-	defer s.lock.RUnlock(r, 0, 0)
+	defer s.lock.RUnlock(r)
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
 		e := &s.entries[i]
@@ -60,7 +60,7 @@ func (s *shard[K, V]) copyLive(pairs []pair[K, V], from int) ([]pair[K, V], int,
 func (s *shard[K, V]) pin() {
 	r := s.lock.RLock()
 	s.pins.Add(1)
-	s.lock.RUnlock(r, 0, 0)
+	s.lock.RUnlock(r)
 }
 
 func (s *shard[K, V]) unpin() { s.pins.Add(-1) }

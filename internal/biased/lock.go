@@ -81,10 +81,9 @@ type stripe struct {
 	_      [48]byte
 }
 
-// A Reader is the proof of a read lock held, to be given back to RUnlock.
-type Reader struct {
-	stripe *stripe // nil: it holds mu
-}
+// A Reader is the proof of a read lock held, to be given back to RUnlock: the stripe
+// that it is registered in. It is nil if the mutex is held.
+type Reader *stripe
 
 // Init makes l an unlocked lock for as many processors as procs.
 func (l *Lock) Init(procs int) {
@@ -104,39 +103,53 @@ func (l *Lock) RLock() Reader {
 		// A writer clears the bias before it looks at the stripes. So either
 		// it sees this reader, or this reader sees that the bias is gone.
 		if l.bias.Load() {
-			return Reader{s}
+			return s
 		}
-		l.leave(s, 0)
+		l.RUnlock(s)
 	}
 	l.mu.Lock()
-	return Reader{}
+	return nil
 }
 
-// RUnlock gives a read lock back, and counts hits and misses. A read that counts
-// neither is not seen by what decides on the bias, unless the bias is off.
-func (l *Lock) RUnlock(r Reader, hits, misses uint64) {
-	if r.stripe != nil {
-		if misses != 0 {
-			r.stripe.misses.Add(misses)
-		}
-		l.leave(r.stripe, hits)
+// RUnlock gives a read lock back. While the bias is on, what decides on it does not
+// see a read that is neither a hit nor a miss.
+func (l *Lock) RUnlock(r Reader) {
+	if r == nil || r.word.Add(^uint64(0))&(waiting|inside) == waiting {
+		l.runlock(r, 0)
+	}
+}
+
+// RUnlockHit is RUnlock after a hit. It is inlined, which makes two of the twenty
+// nanoseconds of a Get.
+func (l *Lock) RUnlockHit(r Reader) {
+	if r == nil || r.word.Add(1<<hitShift-1)&(waiting|inside) == waiting {
+		l.runlock(r, 1)
+	}
+}
+
+// RUnlockMiss is RUnlock after a miss.
+func (l *Lock) RUnlockMiss(r Reader) {
+	if r == nil {
+		l.misses++
+	} else {
+		r.misses.Add(1)
+	}
+	l.RUnlock(r)
+}
+
+// runlock is the rarer part of RUnlock: of a reader that has the mutex, or that was
+// the last one in a stripe for which a writer waits.
+func (l *Lock) runlock(r Reader, hits uint64) {
+	if r != nil {
+		l.wake(r)
 		return
 	}
 	l.hits += hits
-	l.misses += misses
 	if l.reads++; l.reads >= windowReads {
 		l.endWindow(true)
 		l.bias.Store(true) // no writer is inside
 	}
 	l.mu.Unlock()
-}
-
-// leave takes a reader out of a stripe, and wakes the writer that waits for the
-// last one.
-func (l *Lock) leave(s *stripe, hits uint64) {
-	if s.word.Add(hits<<hitShift-1)&(waiting|inside) == waiting {
-		l.wake(s)
-	}
 }
 
 // wake takes the mark off a stripe. Several readers may come here, if others came

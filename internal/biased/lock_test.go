@@ -49,7 +49,7 @@ func TestExclusion(t *testing.T) {
 					if a != b {
 						t.Errorf("a reader saw %d and %d", a, b)
 					}
-					l.RUnlock(r, 1, 0)
+					l.RUnlockHit(r)
 				}
 			})
 		}
@@ -68,7 +68,11 @@ func TestCounts(t *testing.T) {
 	for range readers {
 		wg.Go(func() {
 			for k := range reads {
-				l.RUnlock(l.RLock(), uint64(k%2), uint64(1-k%2))
+				if r := l.RLock(); k%2 == 0 {
+					l.RUnlockHit(r)
+				} else {
+					l.RUnlockMiss(r)
+				}
 				if k%100 == 0 {
 					l.writeOnce()
 				}
@@ -91,14 +95,14 @@ func TestCountsFold(t *testing.T) {
 	l := newLock(2)
 	want := uint64(0)
 	for range 40 { // more than 2⁴⁴ in all
-		l.RUnlock(l.RLock(), foldAt, 0)
+		l.stripes[0].word.Add(foldAt << hitShift)
 		want += foldAt
 		if got, _ := l.counts(); got != want {
 			t.Fatalf("%d hits, want %d", got, want)
 		}
 	}
 	l.writeOnce() // hangs if the fold lost count of the readers
-	l.RUnlock(l.RLock(), 1, 0)
+	l.RUnlockHit(l.RLock())
 	if got, _ := l.counts(); got != want+1 {
 		t.Errorf("%d hits, want %d", got, want+1)
 	}
@@ -115,7 +119,7 @@ func TestWriterWaitsForReaders(t *testing.T) {
 			}
 		}
 		r := l.RLock()
-		if (r.stripe != nil) != biased {
+		if (r != nil) != biased {
 			t.Fatalf("biased is %v, want %v", !biased, biased)
 		}
 		var in atomic.Bool
@@ -132,7 +136,7 @@ func TestWriterWaitsForReaders(t *testing.T) {
 		if in.Load() {
 			t.Fatal("a writer is in beside a reader")
 		}
-		l.RUnlock(r, 0, 0)
+		l.RUnlock(r)
 		<-done
 	}
 }
@@ -143,7 +147,7 @@ func TestBiasLearns(t *testing.T) {
 	l := newLock(2)
 	read := func(n int) {
 		for range n {
-			l.RUnlock(l.RLock(), 1, 0)
+			l.RUnlockHit(l.RLock())
 		}
 	}
 	mix := func(reads int) (biased int) {
@@ -177,7 +181,7 @@ func TestBiasLearns(t *testing.T) {
 func TestDoesNotAllocate(t *testing.T) {
 	l := newLock(2)
 	if n := testing.AllocsPerRun(1000, func() {
-		l.RUnlock(l.RLock(), 1, 0)
+		l.RUnlockHit(l.RLock())
 		l.writeOnce()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -188,7 +192,7 @@ func BenchmarkRead(b *testing.B) {
 	l := newLock(runtime.GOMAXPROCS(0))
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			l.RUnlock(l.RLock(), 1, 0)
+			l.RUnlockHit(l.RLock())
 		}
 	})
 }
@@ -219,7 +223,7 @@ func BenchmarkMixed5(b *testing.B) {
 				l.writeOnce()
 				continue
 			}
-			l.RUnlock(l.RLock(), 1, 0)
+			l.RUnlockHit(l.RLock())
 		}
 	})
 }

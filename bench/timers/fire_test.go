@@ -1,4 +1,4 @@
-package bench
+package timers
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package bench
+package timers
 
 import (
 	"container/heap"

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/bench/libs"
+	"github.com/pinwheel-cache/pinwheel/bench/load"
+)
+
+// runBurst lets a million entries expire at one moment, and says how long a Get
+// and a Set take in the two seconds from then on. Reading the clock before and
+// after is part of it: see null.
+func runBurst[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
+	n, window := million(short), 2*time.Second
+	if short {
+		window /= 20
+	}
+	const used = 1000
+	entries := k.entries(0, n+used)
+	config := libs.Config[K, V]{Capacity: 2 * n, TTL: time.Hour}
+	cache := k.new(l)(config)
+	setter, ok := cache.(libs.TTLSetter[K, V])
+	if !ok {
+		return nil, nil
+	}
+	due := time.Now().Add(patience(k.new(l)(config), entries, n))
+	for i, key := range entries.Keys[:n] {
+		setter.SetTTL(key, entries.Values[i], time.Until(due))
+	}
+	keys, values := entries.Keys[n:], entries.Values[n:]
+	for i, key := range keys {
+		cache.Set(key, values[i])
+	}
+	libs.Settle(cache)
+	runtime.GC()
+	if late := time.Since(due); late > 0 {
+		return nil, fmt.Errorf("storing %d entries took %v too long", n, late)
+	}
+	time.Sleep(time.Until(due))
+	gets, sets := new(latencies), new(latencies)
+	end := due.Add(window)
+	for i, now := 0, time.Now(); now.Before(end); i++ {
+		cache.Get(keys[i%used])
+		now = gets.add(now)
+		cache.Set(keys[i%used], values[i%used])
+		now = sets.add(now)
+	}
+	return append(append(gets.figures("Get"), sets.figures("Set")...), leftOf(cache, used)...), nil
+}
+
+// patience returns for how long n entries should live so that all of them are
+// stored before. It stores some in a cache that is of no further use.
+func patience[K libs.Key, V any](cache libs.Cache[K, V], entries load.Entries[K, V], n int) time.Duration {
+	defer libs.Close(cache)
+	setter, ok := cache.(libs.TTLSetter[K, V])
+	if !ok {
+		return 0
+	}
+	began := time.Now()
+	for i, key := range entries.Keys[:n/20] {
+		setter.SetTTL(key, entries.Values[i], time.Hour)
+	}
+	return 40*time.Since(began) + time.Duration(n)*2*time.Microsecond // twice as long, and for the rest
+}
+
+// leftOf says how many entries a cache still holds that should have expired, if
+// it can tell.
+func leftOf(cache any, live int) []figure {
+	if c, ok := cache.(libs.Lener); ok {
+		return []figure{{"left", float64(max(c.Len()-live, 0))}}
+	}
+	return nil
+}

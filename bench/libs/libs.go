@@ -1,0 +1,100 @@
+// Package libs holds the contenders: an adaptor of a few lines for each library,
+// in a file of its own, and the table of them all.
+package libs
+
+import (
+	"time"
+)
+
+// A Key is a type of key that the cases use.
+type Key interface{ uint64 | string }
+
+// A Cache is what every case needs of a library.
+type Cache[K Key, V any] interface {
+	Get(key K) (V, bool)
+	Set(key K, value V) // with the TTL of the Config
+}
+
+// A Config says what cache a case needs.
+type Config[K Key, V any] struct {
+	Capacity int                // in entries
+	TTL      time.Duration      // of every Set; 0 for none
+	Load     func(K) (V, error) // what a Taker calls for a key it does not have; nil if the case takes nothing
+}
+
+// A New makes a cache, or returns nil if the library has none such.
+type New[K Key, V any] func(Config[K, V]) Cache[K, V]
+
+// A TTLSetter can give an entry a TTL of its own.
+type TTLSetter[K Key, V any] interface {
+	SetTTL(key K, value V, ttl time.Duration)
+}
+
+// A Toucher can let the TTL of an entry begin anew without storing its value
+// again. The ttl is that of the Config.
+type Toucher[K Key] interface {
+	Touch(key K, ttl time.Duration)
+}
+
+// A Taker can load what it does not have, once for all who ask meanwhile.
+type Taker[K Key, V any] interface {
+	Take(key K) (V, error)
+}
+
+// A Lener can count the entries that it holds, expired ones included.
+type Lener interface {
+	Len() int
+}
+
+// Settle waits until a cache has done what it left for later.
+func Settle(cache any) {
+	if c, ok := cache.(interface{ Settle() }); ok {
+		c.Settle()
+	}
+}
+
+// Close ends what a cache runs in the background, as far as it can be ended.
+func Close(cache any) {
+	if c, ok := cache.(interface{ Close() }); ok {
+		c.Close()
+	}
+}
+
+// A Library is a contender.
+type Library struct {
+	Name   string
+	Module string // whose version is reported; empty for the standard library
+
+	// Unbounded says that the capacity is ignored: a floor rather than a rival.
+	Unbounded bool
+
+	// Deferred says that a Set may be applied after it returned, or dropped.
+	Deferred bool
+
+	Uint64 New[uint64, uint64]
+	String New[string, *uint64]
+}
+
+// All are the contenders, in the order in which they are printed.
+var All = []Library{
+	{Name: "pinwheel", Module: "github.com/pinwheel-cache/pinwheel", Uint64: newPinwheel[uint64, uint64], String: newPinwheel[string, *uint64]},
+	{Name: "otter", Module: "github.com/maypok86/otter/v2", Uint64: newOtter[uint64, uint64], String: newOtter[string, *uint64]},
+	{Name: "otter-coarse", Module: "github.com/maypok86/otter/v2", Uint64: newOtterCoarse[uint64, uint64], String: newOtterCoarse[string, *uint64]},
+	{Name: "phuslu", Module: "github.com/phuslu/lru", Uint64: newPhuslu[uint64, uint64], String: newPhuslu[string, *uint64]},
+	{Name: "freelru", Module: "github.com/elastic/go-freelru", Uint64: newFreeLRU[uint64, uint64], String: newFreeLRU[string, *uint64]},
+	{Name: "freecache", Module: "github.com/coocood/freecache", Uint64: newFreecacheUint64, String: newFreecacheString},
+	{Name: "theine", Module: "github.com/Yiling-J/theine-go", Deferred: true, Uint64: newTheine[uint64, uint64], String: newTheine[string, *uint64]},
+	{Name: "ristretto", Module: "github.com/dgraph-io/ristretto/v2", Deferred: true, Uint64: newRistretto[uint64, uint64], String: newRistretto[string, *uint64]},
+	{Name: "ttlcache", Module: "github.com/jellydator/ttlcache/v3", Uint64: newTTLCache[uint64, uint64], String: newTTLCache[string, *uint64]},
+	{Name: "hashicorp-lru", Module: "github.com/hashicorp/golang-lru/v2", Uint64: newHashicorp[uint64, uint64], String: newHashicorp[string, *uint64]},
+	{Name: "hashicorp-expirable", Module: "github.com/hashicorp/golang-lru/v2", Uint64: newExpirable[uint64, uint64], String: newExpirable[string, *uint64]},
+	{Name: "sturdyc", Module: "github.com/viccon/sturdyc", Uint64: none[uint64, uint64], String: newSturdyc},
+	{Name: "go-zero", Module: "github.com/zeromicro/go-zero", Uint64: none[uint64, uint64], String: newGoZero},
+	{Name: "go-cache", Module: "github.com/patrickmn/go-cache", Unbounded: true, Uint64: none[uint64, uint64], String: newGoCache},
+	{Name: "map+rwmutex", Unbounded: true, Uint64: newMap[uint64, uint64], String: newMapString},
+	{Name: "xsync", Module: "github.com/puzpuzpuz/xsync/v4", Unbounded: true, Uint64: newXsync[uint64, uint64], String: newXsync[string, *uint64]},
+	{Name: "null", Unbounded: true, Deferred: true, Uint64: newNull[uint64, uint64], String: newNull[string, *uint64]},
+}
+
+// none is the New of a library that cannot have such keys.
+func none[K Key, V any](Config[K, V]) Cache[K, V] { return nil }

@@ -1,0 +1,105 @@
+// Command bench measures pinwheel's cache beside other libraries: see README.md.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/bench/libs"
+	"github.com/pinwheel-cache/pinwheel/bench/results"
+)
+
+// settings are what the flags say.
+type settings struct {
+	short       bool
+	libs, cases *regexp.Regexp
+	rounds      int
+	time        time.Duration // of a sample
+	out         string
+	args        []string // the flags, for the processes that do the work
+}
+
+func main() {
+	args := os.Args[1:]
+	var err error
+	if len(args) >= 3 && args[0] == childArg {
+		err = child(args[1], args[2], parse(args[3:]))
+	} else {
+		err = run(parse(args))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// parse ends the program if the flags are wrong.
+func parse(args []string) settings {
+	s := settings{args: args, libs: regexp.MustCompile(""), cases: regexp.MustCompile("")}
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	flags.BoolVar(&s.short, "short", false, "only see whether everything works, with small sizes and one round")
+	pattern := func(name, usage string, into **regexp.Regexp) {
+		flags.Func(name, usage, func(expr string) (err error) {
+			*into, err = regexp.Compile(expr)
+			return err
+		})
+	}
+	pattern("lib", "measure libraries whose name matches `regexp`", &s.libs)
+	pattern("case", "measure cases whose name matches `regexp`", &s.cases)
+	flags.IntVar(&s.rounds, "rounds", 6, "samples of each library in each case")
+	flags.DurationVar(&s.time, "time", 120*time.Millisecond, "length of a sample")
+	flags.StringVar(&s.out, "o", "results.json", "write all samples to `file`")
+	_ = flags.Parse(args) // it exits if there is an error
+	if flags.NArg() > 0 || s.rounds < 1 || s.time <= 0 {
+		flags.Usage()
+		os.Exit(2)
+	}
+	if s.short {
+		s.rounds, s.time = 1, 2*time.Millisecond
+	}
+	return s
+}
+
+// command returns what to type to run the program with arguments.
+func command(args []string) string {
+	c := "go run ."
+	for _, arg := range args {
+		if strings.ContainsAny(arg, " |$()[]*?^\\") {
+			arg = "'" + arg + "'"
+		}
+		c += " " + arg
+	}
+	return c
+}
+
+// run checks the libraries, measures them, and writes down what came out.
+func run(s settings) error {
+	var names, floors, modules []string
+	for _, l := range s.libraries() {
+		names = append(names, l.Name)
+		if l.Unbounded {
+			floors = append(floors, l.Name)
+		}
+		modules = append(modules, l.Module)
+		if err := libs.Check(l); err != nil {
+			return err
+		}
+	}
+	r := &results.Results{
+		Machine:   results.ThisMachine(),
+		Commit:    results.Commit(),
+		Date:      time.Now().Format(time.DateOnly),
+		Command:   command(s.args),
+		Short:     s.short,
+		Libraries: names,
+		Floors:    floors,
+		Versions:  results.Versions(modules),
+	}
+	failed := measureAll(s, r)
+	return errors.Join(failed, r.Tables(os.Stdout))
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/bench/libs"
+	"github.com/pinwheel-cache/pinwheel/bench/load"
+)
+
+// runMemory fills a cache with a million entries and says what they take: memory,
+// garbage collection, and what the cache does while nobody uses it. Keys and
+// values are made before, and belong to the caller. A library that knows no TTL
+// does without.
+func runMemory[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
+	n := million(short)
+	entries := k.entries(0, 2*n+n/10)
+	bytes, gc, goroutines := heapBytes(), collection(), runtime.NumGoroutine()
+	cache := k.new(l)(libs.Config[K, V]{Capacity: n, TTL: time.Hour})
+	if cache == nil {
+		cache = k.new(l)(libs.Config[K, V]{Capacity: n})
+	}
+	if cache == nil {
+		return nil, nil
+	}
+	held := fillUp(l, cache, entries, n)
+	figures := []figure{
+		{"B/entry", (heapBytes() - bytes) / float64(held)},
+		{"GC ms", collection() - gc},
+		{"idle CPU ms/s", idle(short)},
+		{"goroutines", float64(runtime.NumGoroutine() - goroutines)},
+	}
+	figures = append(figures, allocations(cache, entries, n)...)
+	runtime.KeepAlive(entries)
+	runtime.KeepAlive(cache)
+	return figures, nil
+}
+
+// fillUp stores n entries, and as many again in place of these if the library
+// evicts, and returns how many there are then.
+func fillUp[K libs.Key, V any](l libs.Library, cache libs.Cache[K, V], entries load.Entries[K, V], n int) int {
+	sets := 2 * n
+	if l.Unbounded {
+		sets = n
+	}
+	for i, key := range entries.Keys[:sets] {
+		cache.Set(key, entries.Values[i])
+	}
+	libs.Settle(cache)
+	if c, ok := cache.(libs.Lener); ok {
+		return c.Len()
+	}
+	return n
+}
+
+// heapBytes returns how many bytes are in use.
+func heapBytes() float64 {
+	runtime.GC()
+	runtime.GC() // the first may have left to finalizers what the second frees
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// collection returns how many milliseconds a garbage collection takes.
+func collection() float64 {
+	took := make([]time.Duration, 7)
+	for i := range took {
+		began := time.Now()
+		runtime.GC()
+		took[i] = time.Since(began)
+	}
+	slices.Sort(took)
+	return float64(took[len(took)/2].Nanoseconds()) / 1e6
+}
+
+// idle returns how many milliseconds of processor time a second takes in which
+// nobody does anything.
+func idle(short bool) float64 {
+	wait := 3 * time.Second
+	if short {
+		wait /= 50
+	}
+	debug.FreeOSMemory() // or the runtime does it meanwhile
+	time.Sleep(wait / 10)
+	before := processorTime()
+	time.Sleep(wait)
+	return float64((processorTime() - before).Nanoseconds()) / 1e6 / wait.Seconds()
+}
+
+// allocations returns the allocations of operations on a full cache, for which
+// the entries from 2n on are new.
+func allocations[K libs.Key, V any](cache libs.Cache[K, V], entries load.Entries[K, V], n int) []figure {
+	keys, values := entries.Keys, entries.Values
+	recent := func(i int) int { return 2*n + i%1000 } // stored by the evicting Sets
+	figures := []figure{
+		{"allocs/evicting Set", mallocs(n/10, func(i int) { cache.Set(keys[2*n+i], values[i]) })},
+		{"allocs/Set", mallocs(n/10, func(i int) { cache.Set(keys[recent(i)], values[i]) })},
+		{"allocs/Get", mallocs(n/10, func(i int) { cache.Get(keys[recent(i)]) })},
+	}
+	if toucher, ok := cache.(libs.Toucher[K]); ok {
+		figures = append(figures, figure{"allocs/Touch", mallocs(n/10, func(i int) { toucher.Touch(keys[recent(i)], time.Hour) })})
+	}
+	return figures
+}
+
+// mallocs returns the allocations of one of n operations, to a hundredth.
+func mallocs(n int, op func(i int)) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range n {
+		op(i)
+	}
+	runtime.ReadMemStats(&after)
+	return float64((after.Mallocs-before.Mallocs)*100/uint64(n)) / 100
+}

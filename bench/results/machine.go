@@ -1,0 +1,67 @@
+package results
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// A Machine is where something was measured.
+type Machine struct {
+	CPU      string `json:"cpu"`
+	Cores    int    `json:"cores"`
+	Platform string `json:"platform"`
+	Go       string `json:"go"`
+}
+
+// String returns all of it in one line.
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores, %s, %s", m.CPU, m.Cores, m.Platform, m.Go)
+}
+
+var modelName = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
+
+// ThisMachine describes the one that the program runs on.
+func ThisMachine() Machine {
+	m := Machine{CPU: "unknown CPU", Cores: runtime.NumCPU(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
+	info, _ := os.ReadFile("/proc/cpuinfo") // there is none but on Linux
+	if found := modelName.FindSubmatch(info); found != nil {
+		m.CPU = string(found[1])
+	}
+	return m
+}
+
+// Commit returns the commit that is checked out, with "+dirty" if files differ
+// from it.
+func Commit() string {
+	hash, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return "unknown"
+	}
+	commit := strings.TrimSpace(string(hash))
+	if status, err := exec.Command("git", "status", "--porcelain").Output(); err != nil || len(status) > 0 {
+		commit += "+dirty"
+	}
+	return commit
+}
+
+// Versions returns the versions of modules that the program was built with.
+func Versions(modules []string) map[string]string {
+	versions := make(map[string]string)
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return versions
+	}
+	for _, dep := range info.Deps {
+		for _, m := range modules {
+			if dep.Path == m && dep.Replace == nil {
+				versions[m] = dep.Version
+			}
+		}
+	}
+	return versions
+}

@@ -1,0 +1,10 @@
+// Package timers holds the benchmarks of package timingwheel: what starting,
+// stopping, resetting and moving costs, beside package time, go-zero's wheel and a
+// heap under a mutex, what a pending timer takes, and the processor time and
+// lateness of a million that fire in a second.
+//
+//	cd bench && go test ./timers -run '^$' -bench . -count 6 | benchstat -
+//
+// All contenders of a benchmark run in one process, one after another and again
+// for every count: compare them within a run, not between machines.
+package timers

@@ -1,0 +1,208 @@
+package biased
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// A guarded is a lock with what it guards: plain variables, so that the race
+// detector sees any overlap, and without it a reader that is in beside a writer sees
+// that a and b differ.
+type guarded struct {
+	Lock
+	t *testing.T
+
+	a, b    int
+	counted uint64        // hits and misses, when a writer counted last
+	sleeps  int           // how often a writer has slept until a stripe was empty
+	drained chan struct{} // the channel of the last such sleep
+}
+
+func newGuarded(t *testing.T) *guarded {
+	g := &guarded{t: t}
+	g.Init(runtime.GOMAXPROCS(0))
+	return g
+}
+
+// The ways to give a read lock back.
+var (
+	noCount = (*Lock).RUnlock
+	hit     = (*Lock).RUnlockHit
+	miss    = (*Lock).RUnlockMiss
+)
+
+// read takes the lock for reading and gives it back by unlock. With yield, other
+// goroutines run while this one is inside.
+func (g *guarded) read(unlock func(*Lock, Reader), yield bool) {
+	r := g.RLock()
+	a := g.a
+	if yield {
+		runtime.Gosched()
+	}
+	if a != g.a || g.a != g.b {
+		g.t.Errorf("a reader saw %d, and then %d and %d", a, g.a, g.b)
+	}
+	unlock(&g.Lock, r)
+}
+
+// write changes what is guarded. With yield, other goroutines run while it is half
+// done.
+func (g *guarded) write(yield bool) {
+	g.Lock.Lock()
+	defer g.Unlock()
+	g.a++
+	if yield {
+		runtime.Gosched()
+	}
+	g.b++
+	if g.Lock.drained != g.drained {
+		g.drained = g.Lock.drained
+		g.sleeps++
+	}
+	hits, misses := g.Counts()
+	if hits+misses < g.counted {
+		g.t.Errorf("%d reads are counted after %d", hits+misses, g.counted)
+	}
+	g.counted = hits + misses
+}
+
+// check looks at what is left when all goroutines have ended.
+func (g *guarded) check(writes int, hits, misses uint64) {
+	g.t.Helper()
+	if g.a != writes || g.b != writes {
+		g.t.Errorf("%d and %d writes, want %d", g.a, g.b, writes)
+	}
+	if h, m := g.counts(); h != hits || m != misses {
+		g.t.Errorf("%d hits and %d misses, want %d and %d", h, m, hits, misses)
+	}
+	for i := range g.stripes {
+		if n := g.stripes[i].word.Load() & (inside | waiting); n != 0 {
+			g.t.Errorf("stripe %d is left with %d readers, and a mark: %v", i, n&inside, n&waiting != 0)
+		}
+	}
+}
+
+// crowd is more goroutines than can run at once.
+func crowd() int { return 4*runtime.GOMAXPROCS(0) + 3 }
+
+// TestStressSleepingWriters has readers lose their processor while they are inside.
+// So writers have to wait for longer than they spin, sleep, and are woken: by the
+// last reader to leave a stripe, or by one that was there in vain.
+func TestStressSleepingWriters(t *testing.T) {
+	g := newGuarded(t)
+	const rounds, reads = 3000, 9 // enough reads for the bias to outlast a write
+	var wg sync.WaitGroup
+	for range crowd() {
+		wg.Go(func() {
+			for k := range rounds {
+				for range reads {
+					g.read(hit, true)
+					g.read(miss, true)
+				}
+				g.read(noCount, true)
+				g.write(k%2 == 0)
+			}
+		})
+	}
+	wg.Wait()
+	n := crowd() * rounds
+	g.check(n, uint64(n*reads), uint64(n*reads))
+	if g.sleeps == 0 {
+		t.Errorf("no writer had to sleep, in %d writes", n)
+	}
+}
+
+// TestStressBiasComesAndGoes has the same goroutines read mostly, and then write
+// mostly, so that readers find the bias on, off and gone a moment ago.
+func TestStressBiasComesAndGoes(t *testing.T) {
+	g := newGuarded(t)
+	const phases, rounds = 200, 200
+	var wg sync.WaitGroup
+	for id := range crowd() {
+		wg.Go(func() {
+			for phase := range phases {
+				for k := range rounds {
+					if phase%2 == 0 && k%25 != 0 || phase%2 == 1 && k%2 == 0 {
+						g.read(hit, (id+k)%16 == 0)
+					} else {
+						g.write(false)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	reads, writes := phases/2*(rounds-rounds/25+rounds/2), phases/2*(rounds/25+rounds/2)
+	g.check(crowd()*writes, uint64(crowd()*reads), 0)
+}
+
+// TestWritersAreNotStarved: writers get in and finish although readers never cease.
+func TestWritersAreNotStarved(t *testing.T) {
+	for _, yield := range []bool{true, false} {
+		g := newGuarded(t)
+		const writers, writes = 3, 1000
+		var stop atomic.Bool
+		var reads atomic.Uint64
+		var readers, wg sync.WaitGroup
+		for range crowd() {
+			readers.Go(func() {
+				n := uint64(0)
+				for ; !stop.Load(); n++ {
+					g.read(hit, yield)
+					if n%100 == 0 {
+						runtime.Gosched() // or, on one processor, all go on until they are preempted
+					}
+				}
+				reads.Add(n)
+			})
+		}
+		for range writers {
+			wg.Go(func() {
+				for range writes {
+					g.write(yield)
+					runtime.Gosched() // for the readers, or they might never have begun
+				}
+			})
+		}
+		wg.Wait() // for ever, if a writer starves
+		stop.Store(true)
+		readers.Wait()
+		g.check(writers*writes, reads.Load(), 0)
+	}
+}
+
+// TestReadersAreNotStarved: readers get in and finish although writers never cease.
+func TestReadersAreNotStarved(t *testing.T) {
+	for _, yield := range []bool{true, false} {
+		g := newGuarded(t)
+		const reads = 1000
+		var stop atomic.Bool
+		var writes atomic.Int64
+		var writers, wg sync.WaitGroup
+		for range 3 {
+			writers.Go(func() {
+				n := 0
+				for ; !stop.Load(); n++ {
+					g.write(yield)
+					if n%100 == 0 {
+						runtime.Gosched()
+					}
+				}
+				writes.Add(int64(n))
+			})
+		}
+		for range crowd() {
+			wg.Go(func() {
+				for range reads {
+					g.read(miss, yield)
+				}
+			})
+		}
+		wg.Wait() // for ever, if a reader starves
+		stop.Store(true)
+		writers.Wait()
+		g.check(int(writes.Load()), 0, uint64(crowd()*reads))
+	}
+}
