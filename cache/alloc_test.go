@@ -35,7 +35,7 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	}
 	c.Set("hit", value)
 	if n := testing.AllocsPerRun(100, func() {
-		if v, err := c.Take("hit", func() (*int, error) { panic("a hit") }); v != value || err != nil {
+		if v, err := c.Take("hit", func() (*int, error) { panic(t) }); v != value || err != nil {
 			t.Fatal(v, err)
 		}
 	}); n != 0 {

@@ -15,9 +15,9 @@ const (
 	// ticksPerTTL is how finely the shortest TTL of the options is cut.
 	ticksPerTTL = 100
 
-	// slots is the size of a shard's ring: 4 KiB, and a revolution of 100 s at
-	// the default tick.
-	slots = 1024
+	// slots is the size of a shard's ring: 4 KiB with both levels, and a revolution
+	// of five times the shortest TTL of the options.
+	slots = 512
 
 	// batch is how many tasks or entries one hold of a shard's lock deals with,
 	// some 20 µs of work, when there are many.

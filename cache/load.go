@@ -53,7 +53,15 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	return c.load(context.Background(), key, func(context.Context) (V, error) { return fetch() })
+	value, err, f := c.board(context.Background(), key)
+	if f != nil {
+		// Not by pilot: fetch does not outlive this call, and so a function that
+		// captures the key need not be allocated, which is most of what a hit
+		// would cost.
+		c.fly(f, func(context.Context) (V, error) { return fetch() }, true)
+		return f.value, f.err
+	}
+	return value, err
 }
 
 // TakeCtx is [Cache.Take] with a context. Every caller leaves, with the cause of
@@ -73,13 +81,18 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	return c.load(ctx, key, fetch)
+	value, err, f := c.board(ctx, key)
+	if f != nil {
+		return c.pilot(ctx, f, fetch)
+	}
+	return value, err
 }
 
 // A flight is a load under way. Its fields but the last group are guarded by the
 // lock of the shard.
 type flight[K comparable, V any] struct {
 	fence
+	shard   *shard[K, V]
 	key     K
 	hash    uint64
 	alone   bool // not known to the shard: the result is for one caller and not stored
@@ -95,8 +108,8 @@ type flight[K comparable, V any] struct {
 	how   outcome
 }
 
-func newFlight[K comparable, V any](ctx context.Context, h uint64, key K) *flight[K, V] {
-	f := &flight[K, V]{key: key, hash: h, callers: 1, done: make(chan struct{})}
+func (s *shard[K, V]) newFlight(ctx context.Context, h uint64, key K) *flight[K, V] {
+	f := &flight[K, V]{shard: s, key: key, hash: h, callers: 1, done: make(chan struct{})}
 	f.ctx, f.end = context.WithCancel(context.WithoutCancel(ctx))
 	return f
 }
@@ -110,34 +123,34 @@ const (
 	panicked
 )
 
-// load fetches a value that the cache did not have a moment ago.
-func (c *Cache[K, V]) load(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
+// board returns a value that the cache did not have a moment ago, with the flight
+// of another caller, or a flight for this caller to fly.
+func (c *Cache[K, V]) board(ctx context.Context, key K) (value V, err error, mine *flight[K, V]) {
 	h := c.hasher.Hash(key)
 	if err := context.Cause(ctx); err != nil {
-		var none V
-		return none, err
+		return value, err, nil
 	}
 	s := c.shardOf(h)
 	if isNaN(key) || !c.gate.enter() { // the cache is closed
-		f := newFlight[K, V](ctx, h, key)
+		f := s.newFlight(ctx, h, key)
 		f.alone = true
-		return c.pilot(ctx, s, f, fetch)
+		return value, nil, f
 	}
 	for {
-		value, f, role := s.board(ctx, h, key)
+		value, f, role := s.assign(ctx, h, key)
 		switch role {
 		case arrived:
 			c.gate.leave()
-			return value, nil
+			return value, nil, nil
 		case pilot:
-			return c.pilot(ctx, s, f, fetch)
+			return value, nil, f
 		case passenger:
 			c.gate.leave()
 			c.waiters.Add(1)
-			if err := s.await(ctx, f); err != nil {
-				return value, err
+			if err := f.await(ctx); err != nil {
+				return value, err, nil
 			}
-			return f.value, f.err
+			return f.value, f.err, nil
 		}
 		// The flight took off before the key was changed: a new one has to wait
 		// for it to land.
@@ -145,12 +158,12 @@ func (c *Cache[K, V]) load(ctx context.Context, key K, fetch func(context.Contex
 		case <-f.done:
 		case <-ctx.Done():
 			c.gate.leave()
-			return value, context.Cause(ctx)
+			return value, context.Cause(ctx), nil
 		}
 	}
 }
 
-// A role is what a caller of load is to do.
+// A role is what a caller without a value is to do.
 type role uint8
 
 const (
@@ -160,8 +173,8 @@ const (
 	standby               // wait, and then ask again
 )
 
-// board finds out what the caller of a load is to do, and with which flight.
-func (s *shard[K, V]) board(ctx context.Context, h uint64, key K) (value V, f *flight[K, V], r role) {
+// assign finds out what a caller without a value is to do, and with which flight.
+func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, f *flight[K, V], r role) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if i, ok := s.findLive(h, key); ok {
@@ -170,7 +183,7 @@ func (s *shard[K, V]) board(ctx context.Context, h uint64, key K) (value V, f *f
 	f = s.flights[key]
 	switch {
 	case f == nil:
-		f = newFlight[K, V](ctx, h, key)
+		f = s.newFlight(ctx, h, key)
 		if s.flights == nil {
 			s.flights = make(map[K]*flight[K, V])
 		}
@@ -187,13 +200,13 @@ func (s *shard[K, V]) board(ctx context.Context, h uint64, key K) (value V, f *f
 
 // pilot runs the fetch of a flight: here if the caller cannot leave, else in
 // another goroutine.
-func (c *Cache[K, V]) pilot(ctx context.Context, s *shard[K, V], f *flight[K, V], fetch func(context.Context) (V, error)) (V, error) {
+func (c *Cache[K, V]) pilot(ctx context.Context, f *flight[K, V], fetch func(context.Context) (V, error)) (V, error) {
 	if ctx.Done() == nil {
-		c.fly(s, f, fetch, true)
+		c.fly(f, fetch, true)
 		return f.value, f.err
 	}
-	c.goFly(func() { c.fly(s, f, fetch, false) })
-	if err := s.await(ctx, f); err != nil {
+	c.goFly(func() { c.fly(f, fetch, false) })
+	if err := f.await(ctx); err != nil {
 		var none V
 		return none, err
 	}
@@ -217,7 +230,7 @@ func (c *Cache[K, V]) goFly(fly func()) {
 }
 
 // fly calls fetch and lands the flight, however fetch ends.
-func (c *Cache[K, V]) fly(s *shard[K, V], f *flight[K, V], fetch func(context.Context) (V, error), passOn bool) {
+func (c *Cache[K, V]) fly(f *flight[K, V], fetch func(context.Context) (V, error), passOn bool) {
 	if !f.alone {
 		defer c.gate.leave()
 	}
@@ -231,7 +244,7 @@ func (c *Cache[K, V]) fly(s *shard[K, V], f *flight[K, V], fetch func(context.Co
 			}
 		}
 		c.observeLoad(time.Since(began), f.err)
-		c.land(s, f, weight)
+		c.land(f, weight)
 		if f.how == panicked && passOn {
 			panic(f.err.(*PanicError).Value)
 		}
@@ -253,18 +266,18 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 
 // land stores the result of a flight, unless it failed or the key was changed
 // meanwhile, and lets its callers have it.
-func (c *Cache[K, V]) land(s *shard[K, V], f *flight[K, V], weight uint32) {
+func (c *Cache[K, V]) land(f *flight[K, V], weight uint32) {
 	if f.alone {
 		close(f.done)
 		f.end()
 		return
 	}
 	l := c.lifeOf(f.hash, c.expireAfter)
-	missing, reported := s.tryLand(f, weight, l)
+	missing, reported := f.shard.tryLand(f, weight, l)
 	for missing > 0 {
 		made := c.makeRoom(f.hash, missing)
 		var landed bool
-		missing, landed = s.tryLand(f, weight, l)
+		missing, landed = f.shard.tryLand(f, weight, l)
 		reported = reported || made || landed
 	}
 	c.drive(l.deadline)
@@ -290,14 +303,14 @@ func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life) (missing u
 
 // await waits until a flight has landed. If ctx ends before, it returns the
 // cause, and the caller has left the flight.
-func (s *shard[K, V]) await(ctx context.Context, f *flight[K, V]) error {
+func (f *flight[K, V]) await(ctx context.Context) error {
 	select {
 	case <-f.done:
 		return nil
 	case <-ctx.Done():
 	}
-	s.lock.Lock()
-	defer s.lock.Unlock()
+	f.shard.lock.Lock()
+	defer f.shard.lock.Unlock()
 	if f.callers--; f.callers == 0 {
 		f.left = true
 		f.end()

@@ -22,21 +22,22 @@ const (
 func (s *shard[K, V]) grow() {
 	n := max(minSlots, 2*len(s.entries))
 	if most := s.cache.expectedSlots(); most > 0 && n > most {
-		n = max(most, len(s.entries)+len(s.entries)/16+1)
+		n = max(most, len(s.entries)+len(s.entries)/64+1)
 	}
 	s.setSlots(n)
 }
 
-// expectedSlots returns the entries that a shard of a cache with a limit has at
-// most: its part, and four standard deviations of what hashing makes of that.
-// It returns 0 if the number of entries has no limit.
+// expectedSlots returns the entries that a shard of a cache with a limit can be
+// expected to have: its part, and a standard deviation of what hashing makes of
+// that. A shard that gets more grows a little. It returns 0 if the number of entries
+// has no limit.
 func (c *Cache[K, V]) expectedSlots() int {
 	limit := int(c.limit.Load())
 	if len(c.shards) == 1 {
 		return limit
 	}
 	mean := float64(limit) / float64(len(c.shards))
-	return int(mean + 4*math.Sqrt(mean))
+	return int(mean + math.Sqrt(mean))
 }
 
 // maybeShrink gives memory back if many entries were removed.

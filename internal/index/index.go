@@ -11,8 +11,8 @@ const (
 	spill  = 1 << 32            // one in the count above them
 
 	// There are so many groups that no more than maxLoad in maxLoadOf cells are
-	// in use. At four fifths about one group in eight is full and spills.
-	maxLoad, maxLoadOf = 4, 5
+	// in use. Then 7 keys in a hundred live outside their home.
+	maxLoad, maxLoadOf = 17, 20
 )
 
 // An Index finds slot numbers by hash. It is an open-addressing table of groups
