@@ -29,7 +29,7 @@ func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool
 		panic("cache: Compute with a nil function")
 	}
 	h := c.hasher.Hash(key)
-	if isNaN(key) {
+	if c.hasher.Lost(key) {
 		var none V
 		f(none, false)
 		return none, false // cannot be stored

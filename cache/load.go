@@ -131,7 +131,7 @@ func (c *Cache[K, V]) board(ctx context.Context, key K) (value V, err error, min
 		return value, err, nil
 	}
 	s := c.shardOf(h)
-	if isNaN(key) || !c.gate.enter() { // the cache is closed
+	if c.hasher.Lost(key) || !c.gate.enter() { // the cache is closed
 		f := s.newFlight(ctx, h, key)
 		f.alone = true
 		return value, nil, f

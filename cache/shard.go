@@ -97,7 +97,7 @@ func (s *shard[K, V]) findLive(h uint64, key K) (i uint32, ok bool) {
 // shard, it stores nothing and returns how much is missing.
 func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (missing uint64) {
 	s.breakFences(key)
-	if s.closed || isNaN(key) {
+	if s.closed || s.cache.hasher.Lost(key) {
 		return 0
 	}
 	i, found := s.find(h, key)
@@ -281,10 +281,4 @@ func (s *shard[K, V]) unlock() (reported bool) {
 	reported, s.reported = s.reported, false
 	s.lock.Unlock()
 	return reported
-}
-
-// isNaN reports whether a key is not equal to itself, as NaN and what contains
-// it. Such a key could be stored, but never found again.
-func isNaN[K comparable](key K) bool {
-	return key != key
 }

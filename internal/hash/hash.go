@@ -78,6 +78,10 @@ func (h *Hasher[K]) Try(key K) (uint64, error) {
 	return h.Hash(key), nil
 }
 
+// Lost reports whether a key does not equal itself, as NaN and what contains it:
+// it could be stored, but never found again.
+func (h *Hasher[K]) Lost(key K) bool { return h.fallible && key != key }
+
 func (h *Hasher[K]) try(key K) (hash uint64, err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -89,7 +93,7 @@ func (h *Hasher[K]) try(key K) (hash uint64, err error) {
 		}
 	}()
 	hash = h.Hash(key)
-	if key != key {
+	if h.Lost(key) {
 		return 0, fmt.Errorf("the key %v does not equal itself", key)
 	}
 	return hash, nil
