@@ -88,7 +88,6 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, h uint64, key K, value V,
 	} else {
 		i = s.insert(h, key, value)
 	}
-	s.sets++
 	s.setLife(i, l)
 	s.weights[i] = weight
 	s.maybeShrink() // one heavy value can drive out many
@@ -101,7 +100,6 @@ func (s *shard[K, V]) refuse(i uint32, found bool, h uint64, key K, value V) {
 	if found {
 		s.remove(i, h, Replaced)
 	}
-	s.sets++
 	s.leave(h, &entry[K, V]{key: key, value: value}, Evicted)
 }
 

@@ -25,33 +25,33 @@ import (
 //   - The ring has a task for exactly the entries with a deadline. It comes by the
 //     task no later than at the first tick that is not before the deadline.
 type shard[K comparable, V any] struct {
-	// What changes seldom comes first, and what every write changes last, with
-	// lock between: a write takes two cache lines of this from another processor.
+	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index
 	entries []entry[K, V]
-	order   *lru.Order        // nil while there is no limit of any kind
-	ring    *timingwheel.Ring // nil before the first TTL
+	order   *lru.Order // nil while there is no limit of any kind
 	cache   *Cache[K, V]
-	weights []uint32 // if the cache weighs
-	caps    []int64  // deadlines by TTL, if Idle makes those of entries differ
-	limited bool     // entries take their weight, or 1, from the budget
-	closed  bool
 
-	flights map[K]*flight[K, V] // loads under way; nil before the first
-	fences  map[K]*fence        // who must know of a change of their key
-	pins    atomic.Int32        // walks under way that need slot numbers to stay
+	ring     *timingwheel.Ring // nil before the first TTL
+	weights  []uint32          // if the cache weighs
+	caps     []int64           // deadlines by TTL, if Idle makes those of entries differ
+	limited  bool              // entries take their weight, or 1, from the budget
+	closed   bool
+	reported bool                // an event was queued under the present hold of lock
+	pins     atomic.Int32        // walks under way that need slot numbers to stay
+	flights  map[K]*flight[K, V] // loads under way; nil before the first
+	fences   map[K]*fence        // who must know of a change of their key
 
-	lock biased.Lock
+	// The end of lock, which every write changes, and the beginning of removals,
+	// of which an overwrite or an eviction changes one, are a cache line together:
+	// the only one of the shard that it takes from another processor.
+	lock     biased.Lock
+	removals [Cleared]uint64 // by cause, from Expired on
 
-	reported bool   // an event was queued under the present hold of lock
-	free     uint32 // the first free slot; the others follow from it
-	len      int
-	sets     uint64
-	removals [Cleared + 1]uint64 // by cause
-
+	free          uint32 // the first free slot; the others follow from it
+	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
 
-	_ [64]byte // so that no two shards meet in a cache line
+	_ [160]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is
@@ -119,7 +119,6 @@ func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (miss
 	default:
 		i = s.insert(h, key, value)
 	}
-	s.sets++
 	s.setLife(i, l)
 	return 0
 }
@@ -262,7 +261,7 @@ func (s *shard[K, V]) depart(i uint32, h uint64, cause Cause) {
 
 // leave counts a value that leaves the cache and queues the event for OnRemove.
 func (s *shard[K, V]) leave(h uint64, e *entry[K, V], cause Cause) {
-	s.removals[cause]++
+	s.removals[cause-Expired]++
 	if s.cache.runner != nil {
 		s.report(h, e, cause)
 	}
@@ -278,7 +277,10 @@ func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
 // unlock gives the lock for writing back. It reports whether an event was
 // queued under it: then settle must follow.
 func (s *shard[K, V]) unlock() (reported bool) {
-	reported, s.reported = s.reported, false
+	reported = s.reported
+	if reported {
+		s.reported = false
+	}
 	s.lock.Unlock()
 	return reported
 }

@@ -35,6 +35,7 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	for i := range c.shards {
 		c.shards[i].lock.Unlock()
 	}
+	total.Sets = total.Removals.Total() + uint64(total.Entries) // each of them was stored, and no others
 	return total
 }
 
@@ -44,13 +45,13 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.Hits += hits
 	total.Misses += misses
 	total.MissesExpired += s.missesExpired.Load()
-	total.Sets += s.sets
 	total.Entries += s.len
-	total.Removals.Expired += s.removals[Expired]
-	total.Removals.Evicted += s.removals[Evicted]
-	total.Removals.Deleted += s.removals[Deleted]
-	total.Removals.Replaced += s.removals[Replaced]
-	total.Removals.Cleared += s.removals[Cleared]
+	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
+	total.Removals.Expired += removed(Expired)
+	total.Removals.Evicted += removed(Evicted)
+	total.Removals.Deleted += removed(Deleted)
+	total.Removals.Replaced += removed(Replaced)
+	total.Removals.Cleared += removed(Cleared)
 	if s.ring != nil {
 		total.Expiry.Pending += s.ring.Len()
 		total.Expiry.Tombstones += s.ring.Tombstones()

@@ -59,19 +59,21 @@ type Lock struct {
 	shift   uint8    // stripes are picked by the top bits of a hash: 64 - log2(len)
 	stripes []stripe // a power of two of them
 
-	_ [64]byte // so that the mutex is in another cache line
+	// striped is how many of the reads in the stripes are in a window already. It
+	// is guarded by mu, and here because it changes with the bias. So does drained,
+	// which is closed when the stripe with the waiting mark is empty: it is made
+	// before the mark is set, and read by who takes the mark off.
+	striped uint64
+	drained chan struct{}
+
+	_ [64]byte // so that the mutex, which all others write, is in another cache line
 
 	mu sync.Mutex
 
 	// All that follows is guarded by mu. While a writer is inside, bias is false.
+	reads, writes uint16 // in the present window
 	keep          bool   // the bias outlasts a write
-	reads, writes uint32 // in the present window
-	striped       uint64 // the reads in the stripes that are in a window already
 	hits, misses  uint64 // of readers that took mu, and hits folded
-
-	// drained is closed when the stripe with the waiting mark is empty. It is
-	// made before the mark is set, and read by who takes the mark off.
-	drained chan struct{}
 }
 
 // A stripe fills a cache line, so that readers in two stripes never meet.
@@ -98,7 +100,7 @@ func (l *Lock) Init(procs int) {
 // RLock locks for reading. Until RUnlock no writer is inside.
 func (l *Lock) RLock() Reader {
 	if l.bias.Load() {
-		s := &l.stripes[affinity.Hint()>>l.shift]
+		s := &l.stripes[affinity.Hint()>>(l.shift&63)]
 		s.word.Add(1)
 		// A writer clears the bias before it looks at the stripes. So either
 		// it sees this reader, or this reader sees that the bias is gone.
@@ -198,7 +200,7 @@ func (l *Lock) withdraw() {
 	if reads >= windowReads {
 		l.endWindow(true)
 	} else {
-		l.reads = uint32(reads)
+		l.reads = uint16(reads)
 	}
 }
 

@@ -1,0 +1,267 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// A clockModel is a clock, and what must hold of its recent.
+type clockModel struct {
+	clock
+	spare  int   // exact readings left; -1: any number
+	ticked int64 // the time of the last tick
+	last   int64 // what recent returned last
+}
+
+func newClockModel(tick time.Duration) *clockModel {
+	m := &clockModel{spare: -1}
+	m.init(tick)
+	return m
+}
+
+// real is the time by the real clock, which in a bubble stands still meanwhile.
+func (m *clockModel) real() int64 { return int64(time.Since(m.start)) }
+
+func (m *clockModel) tick() {
+	m.clock.tick()
+	m.spare, m.ticked = readingsPerTick, m.real()
+}
+
+func (m *clockModel) pause() {
+	m.clock.pause()
+	m.spare = -1
+}
+
+// testingT is what testing.T and rapid.T have in common here.
+type testingT interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// recent is recent, checked: it is exact while there are readings left, and
+// otherwise between the last tick and now; and it does not go back.
+func (m *clockModel) recent(t testingT, luck uint64) int64 {
+	t.Helper()
+	got, now := m.clock.recent(luck, false), m.real()
+	switch {
+	case m.spare != 0 && got != now:
+		t.Fatalf("recent is %d at %d, with %d exact readings left", got, now, m.spare)
+	case got > now:
+		t.Fatalf("recent is %d at %d: ahead", got, now)
+	case got < m.ticked:
+		t.Fatalf("recent is %d at %d, and the last tick was at %d", got, now, m.ticked)
+	case got < m.last:
+		t.Fatalf("recent is %d after %d", got, m.last)
+	}
+	if m.spare > 0 {
+		m.spare--
+	}
+	m.last = got
+	return got
+}
+
+// TestRecentModel runs random operations on a clock.
+func TestRecentModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tick := rapid.SampledFrom([]time.Duration{minTick, defaultTick, maxTick}).Draw(t, "tick")
+		rapid.SyncTest(t, func(t *rapid.T) {
+			m := newClockModel(tick)
+			t.Repeat(map[string]func(*rapid.T){
+				"recent": func(t *rapid.T) { m.recent(t, rapid.Uint64().Draw(t, "luck")) },
+				"many": func(t *rapid.T) {
+					each := time.Duration(rapid.Int64Range(0, int64(tick)/readingsPerTick).Draw(t, "each"))
+					for luck := range uint64(rapid.IntRange(1, 3*readingsPerTick).Draw(t, "n")) {
+						m.recent(t, luck<<20)
+						time.Sleep(each)
+					}
+				},
+				"exact": func(t *rapid.T) {
+					if got := m.clock.recent(rapid.Uint64().Draw(t, "luck"), true); got != m.real() {
+						t.Fatalf("the exact time is %d, and not %d", m.real(), got)
+					}
+				},
+				"now": func(t *rapid.T) {
+					if got := m.now(); got != m.real() {
+						t.Fatalf("now is %d, and not %d", m.real(), got)
+					}
+				},
+				"tick":  func(*rapid.T) { m.tick() },
+				"pause": func(*rapid.T) { m.pause() },
+				"sleep": func(t *rapid.T) { time.Sleep(time.Duration(rapid.Int64Range(1, int64(2*tick)).Draw(t, "d"))) },
+				"": func(t *rapid.T) {
+					if coarse := m.coarse.Load(); coarse > m.real() || coarse < m.ticked {
+						t.Fatalf("the coarse time is %d at %d, after a tick at %d", coarse, m.real(), m.ticked)
+					}
+				},
+			})
+		})
+	})
+}
+
+// TestRecentOfABusyTick: the first readings are exact, after them one in readEvery
+// brings the time up to date, and a tick and a pause make it exact again.
+func TestRecentOfABusyTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newClockModel(time.Second)
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 3 * readingsPerTick { // before the first tick there is no busy one
+			m.recent(t, random.Uint64())
+			time.Sleep(time.Microsecond)
+		}
+		for range 2 {
+			m.tick()
+			const n = 100 * readEvery
+			steps := 0
+			for k := range n {
+				before := m.last
+				if got := m.recent(t, random.Uint64()); k >= readingsPerTick && got != before {
+					steps++
+				}
+				time.Sleep(2 * time.Duration(step))
+			}
+			if m.spare != 0 {
+				t.Fatalf("%d exact readings are left", m.spare)
+			}
+			if steps < 50 || steps > 200 {
+				t.Errorf("the time moved on %d times in %d readings, want one in %d", steps, n, readEvery)
+			}
+		}
+		m.pause()
+		for range 3 * readingsPerTick {
+			m.recent(t, random.Uint64())
+			time.Sleep(time.Microsecond)
+		}
+	})
+}
+
+// deadlineOf returns the deadline of a key that the cache has.
+func (c *Cache[K, V]) deadlineOf(key K) int64 {
+	h := c.hasher.Hash(key)
+	s := c.shardOf(h)
+	i, ok := s.find(h, key)
+	if !ok {
+		panic("deadlineOf: no such key")
+	}
+	return s.entries[i].deadline.load()
+}
+
+// realTime is the time on the clock of the cache by the real clock.
+func (c *Cache[K, V]) realTime() int64 { return int64(time.Since(c.clock.start)) }
+
+// TestBusyTicksKeepTTLs stores far more entries in a tick than the clock is read
+// for. None of them lives for longer than the TTL, or for a tick less.
+func TestBusyTicksKeepTTLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, ttl = 3000, time.Hour
+		c := Must(Options[int, int]{Expire: ttl})
+		if c.tick != time.Second {
+			t.Fatalf("the tick is %v, not a second", c.tick)
+		}
+		time.Sleep(time.Millisecond / 2) // so that nothing falls on a tick
+		early := 0
+		for k := range n {
+			c.Set(k, k)
+			lives := time.Duration(c.deadlineOf(k) - c.realTime())
+			if lives > ttl || lives < ttl-c.tick {
+				t.Fatalf("entry %d of %d lives for %v", k, n, lives)
+			}
+			if lives != ttl {
+				early++
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if early < n/4 {
+			t.Errorf("only %d of %d lives are early: this test needs a busy tick", early, n)
+		}
+		// The same from outside: entry k was stored k milliseconds after the first.
+		time.Sleep(ttl - n*time.Millisecond - c.tick - 1)
+		for k := range n + 1000 {
+			if _, ok := c.Peek(k); !ok && k < n {
+				t.Fatalf("entry %d is gone a tick before its time", k)
+			}
+			time.Sleep(1)
+			if _, ok := c.Peek(k - 1000); ok {
+				t.Fatalf("entry %d is there at its time", k-1000)
+			}
+			time.Sleep(time.Millisecond - 1)
+		}
+		time.Sleep(c.tick)
+		if got := c.Len(); got != 0 {
+			t.Errorf("%d entries are left", got)
+		}
+	})
+}
+
+// TestShortTTLsAreExact: a life of less than a hundred ticks, by TTL or by idleness,
+// begins at the very time, however many begin in a tick.
+func TestShortTTLsAreExact(t *testing.T) {
+	const n = 3 * readingsPerTick
+	check := func(t *testing.T, c *Cache[int, int], key int, ttl time.Duration) {
+		t.Helper()
+		if got := time.Duration(c.deadlineOf(key) - c.realTime()); got != ttl {
+			t.Fatalf("entry %d lives for %v, want %v", key, got, ttl)
+		}
+	}
+	for name, o := range map[string]Options[int, int]{
+		"without a TTL": {},
+		"beside long":   {Expire: time.Hour},
+		"all short":     {Expire: 500 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := Must(o)
+			for k := range n {
+				c.Set(-k-1, k) // uses up the exact readings
+				for _, ttl := range []time.Duration{1, time.Millisecond, c.tick, ticksPerTTL*c.tick - 1} {
+					c.SetWithExpire(k, k, ttl)
+					check(t, c, k, ttl)
+					if !c.Touch(k, 2*ttl/3+1) {
+						t.Fatalf("%s: entry %d is gone", name, k)
+					}
+					check(t, c, k, 2*ttl/3+1)
+				}
+				time.Sleep(c.tick / n)
+			}
+			time.Sleep(ticksPerTTL * c.tick)
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Idle: 500 * time.Millisecond})
+		c.Set(0, 0)
+		for range n {
+			time.Sleep(c.tick / n)
+			c.Get(0)
+			check(t, c, 0, c.idle)
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+// TestPauseOfTheDriver: while no entry expires the driver stands still, and what is
+// then stored has the exact time; so has what is stored at first.
+func TestPauseOfTheDriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour})
+		for range 2 {
+			for range 3 * readingsPerTick {
+				c.lifeOf(rand.Uint64(), time.Hour) // tells no driver
+			}
+			time.Sleep(time.Millisecond)
+			c.Set(1, 1)
+			if got := time.Duration(c.deadlineOf(1) - c.realTime()); got != time.Hour {
+				t.Errorf("a life of %v, want an hour", got)
+			}
+			for k := range 3 * readingsPerTick { // a busy tick, and then a pause
+				c.Set(-k-1, k)
+			}
+			c.Clear()
+			time.Sleep(2 * patience * c.tick)
+			if c.driver.running.Load() {
+				t.Fatal("the driver goes on without an entry")
+			}
+		}
+	})
+}

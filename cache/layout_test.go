@@ -1,0 +1,31 @@
+package cache
+
+import (
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/pinwheel-cache/pinwheel/internal/biased"
+)
+
+// TestLayout: what a write changes of a shard is one cache line, and what a Get
+// reads, but for the lock, is another.
+func TestLayout(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		return // laid out for 64 bits
+	}
+	const line = 64
+	var s shard[string, int]
+	if size := unsafe.Sizeof(s); size&(size-1) != 0 {
+		t.Errorf("a shard has %d bytes", size)
+	}
+	if end := unsafe.Offsetof(s.cache) + unsafe.Sizeof(s.cache); end > line {
+		t.Errorf("what a Get reads ends at byte %d", end)
+	}
+	mu, _ := reflect.TypeFor[biased.Lock]().FieldByName("mu")
+	begin := unsafe.Offsetof(s.lock) + mu.Offset
+	end := unsafe.Offsetof(s.removals) + unsafe.Sizeof(s.removals[0])*uintptr(Replaced)
+	if begin%line != 0 || end > begin+line {
+		t.Errorf("what a write changes goes from byte %d to %d", begin, end)
+	}
+}

@@ -1,0 +1,332 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// An expiryModel is a cache, and the deadlines that its entries should have: the
+// zero time for never. What leaves the cache leaves the model when OnRemove tells.
+type expiryModel struct {
+	*Cache[int, int]
+	ends     map[int]time.Time
+	removals []removal
+}
+
+type removal struct {
+	Event[int, int]
+	at time.Time
+}
+
+func newExpiryModel(o Options[int, int]) *expiryModel {
+	m := &expiryModel{ends: map[int]time.Time{}}
+	o.Workers = 1
+	o.OnRemove = func(e Event[int, int]) { m.removals = append(m.removals, removal{e, time.Now()}) }
+	m.Cache = Must(o)
+	return m
+}
+
+func endOf(ttl time.Duration) time.Time {
+	if ttl == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(ttl)
+}
+
+func (m *expiryModel) set(key int, ttl time.Duration) error {
+	m.SetWithExpire(key, key, ttl)
+	err := m.settle()
+	m.ends[key] = endOf(ttl)
+	return err
+}
+
+func (m *expiryModel) touch(key int, ttl time.Duration) error {
+	live := m.lives(key)
+	if got := m.Touch(key, ttl); got != live {
+		return fmt.Errorf("Touch(%d, %v) is %v, want %v", key, ttl, got, live)
+	}
+	if live {
+		m.ends[key] = endOf(ttl)
+	}
+	return nil
+}
+
+// lives reports whether the deadline of a key is yet to come.
+func (m *expiryModel) lives(key int) bool {
+	end, ok := m.ends[key]
+	return ok && (end.IsZero() || time.Now().Before(end))
+}
+
+// settle takes what has left the cache out of the model. What has expired leaves
+// within a tick, and nothing leaves as expired before its deadline.
+func (m *expiryModel) settle() error {
+	synctest.Wait()
+	defer func() { m.removals = m.removals[:0] }()
+	for _, r := range m.removals {
+		end, ok := m.ends[r.Key]
+		late := r.at.Sub(end)
+		switch {
+		case r.Cause == Replaced:
+			continue
+		case !ok,
+			r.Cause == Expired && (end.IsZero() || late < 0 || late >= m.tick),
+			r.Cause != Expired && !end.IsZero() && late >= 0:
+			return fmt.Errorf("%d has left as %v at %v, deadline %v", r.Key, r.Cause, r.at, end)
+		}
+		delete(m.ends, r.Key)
+	}
+	return nil
+}
+
+// check compares the cache with the model: what has a deadline that has passed
+// cannot be read, and is gone a tick later.
+func (m *expiryModel) check() error {
+	if err := m.settle(); err != nil {
+		return err
+	}
+	pending := 0
+	for key, end := range m.ends {
+		if !end.IsZero() {
+			pending++
+			if late := time.Since(end); late >= m.tick {
+				return fmt.Errorf("%d is still there %v after its deadline", key, late)
+			}
+		}
+		if v, ok := m.Peek(key); ok != m.lives(key) || ok && v != key {
+			return fmt.Errorf("Peek(%d) = %d, %v at %v, deadline %v", key, v, ok, time.Now(), end)
+		}
+	}
+	if m.Len() != len(m.ends) {
+		return fmt.Errorf("Len is %d, want %d", m.Len(), len(m.ends))
+	}
+	if got := m.Stats().Expiry.Pending; got != pending {
+		return fmt.Errorf("%d entries are to expire, want %d", got, pending)
+	}
+	return m.Cache.check()
+}
+
+// TestRetimeModel runs random sequences of new lives, longer, shorter, equal and
+// without end, in caches that are full and in those that never are.
+func TestRetimeModel(t *testing.T) { rapid.Check(t, retimeModel) }
+
+func FuzzRetime(f *testing.F) { f.Fuzz(rapid.MakeFuzz(retimeModel)) }
+
+func retimeModel(t *rapid.T) {
+	o := Options[int, int]{
+		Limit:  rapid.SampledFrom([]int{1, 2, 5, 100}).Draw(t, "limit"),
+		Expire: rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Hour}).Draw(t, "expire"),
+	}
+	rapid.SyncTest(t, func(t *rapid.T) {
+		m := newExpiryModel(o)
+		tick := m.tick
+		ttls := rapid.SampledFrom([]time.Duration{
+			0, 0, 1, time.Millisecond, tick - 1, tick, tick + 1, 3*tick + 7, 60 * tick, slots * tick, 3000 * tick, time.Hour, 100 * time.Hour,
+		})
+		key := rapid.IntRange(0, 7)
+		must := func(t *rapid.T, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		touch := func(t *rapid.T) { must(t, m.touch(key.Draw(t, "key"), ttls.Draw(t, "ttl"))) }
+		t.Repeat(map[string]func(*rapid.T){
+			"Set": func(t *rapid.T) {
+				k := key.Draw(t, "key")
+				m.Set(k, k)
+				must(t, m.settle())
+				m.ends[k] = endOf(o.Expire)
+			},
+			"SetWithExpire": func(t *rapid.T) { must(t, m.set(key.Draw(t, "key"), ttls.Draw(t, "ttl"))) },
+			"Touch":         touch,
+			"Touch again":   touch,
+			"Del":           func(t *rapid.T) { m.Del(key.Draw(t, "key")) },
+			"sleep": func(t *rapid.T) {
+				time.Sleep(rapid.SampledFrom([]time.Duration{1, time.Millisecond, tick / 2, tick, 7*tick + 3}).Draw(t, "d"))
+			},
+			"sleep long": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "long") == 0 {
+					time.Sleep(rapid.SampledFrom([]time.Duration{slots * tick, 1500*tick + 1}).Draw(t, "d"))
+				} else {
+					time.Sleep(60 * tick)
+				}
+			},
+			"": func(t *rapid.T) { must(t, m.check()) },
+		})
+		must(t, m.Close(context.Background()))
+	})
+}
+
+// ways are the ways to give an entry with one TTL another one.
+var ways = map[string]func(m *expiryModel, key int, ttl time.Duration) error{
+	"Touch": (*expiryModel).touch,
+	"Set":   (*expiryModel).set,
+	"Touch to never and back": func(m *expiryModel, key int, ttl time.Duration) error {
+		if err := m.touch(key, 0); err != nil {
+			return err
+		}
+		return m.touch(key, ttl)
+	},
+	"Touch twice": func(m *expiryModel, key int, ttl time.Duration) error {
+		if err := m.touch(key, ttl+ttl/2); err != nil {
+			return err
+		}
+		return m.touch(key, ttl)
+	},
+	"Touch back and forth": func(m *expiryModel, key int, ttl time.Duration) error {
+		if err := m.touch(key, ttl/2+1); err != nil {
+			return err
+		}
+		return m.touch(key, ttl)
+	},
+}
+
+// TestEveryChangeOfTTL gives entries of every TTL every other one, in each of the
+// ways, at once and after a while. Each can be read until its last deadline, and is
+// gone a tick later.
+func TestEveryChangeOfTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newExpiryModel(Options[int, int]{Expire: time.Hour, Limit: 1 << 12})
+		ttls := []time.Duration{
+			0, time.Millisecond, m.tick - 1, m.tick, m.tick + 1, 10 * m.tick, 100 * m.tick,
+			(slots - 1) * m.tick, slots*m.tick + 1, 2 * time.Hour, 25 * time.Hour, 30 * 24 * time.Hour,
+		}
+		key := 0
+		for _, old := range ttls {
+			for _, ttl := range ttls {
+				for name, change := range ways {
+					for _, wait := range []time.Duration{0, min(old/2, m.tick+1)} {
+						key++
+						err := m.set(key, old)
+						time.Sleep(wait)
+						if err = errors.Join(err, change(m, key, ttl)); err != nil {
+							t.Fatalf("%s, from %v to %v after %v: %v", name, old, ttl, wait, err)
+						}
+						if 0 < ttl && ttl <= 10*m.tick {
+							m.outlive(t, key)
+						}
+						time.Sleep(m.tick / 16) // so that no tick is busy
+					}
+				}
+			}
+		}
+		// Those of a month are not looked at to the end.
+		for _, key := range m.byEnd(time.Now().Add(26 * time.Hour)) {
+			m.outlive(t, key)
+		}
+		time.Sleep(m.tick)
+		if err := m.check(); err != nil {
+			t.Error(err)
+		}
+		if left := m.byEnd(time.Now()); len(left) > 0 {
+			t.Errorf("%d entries are left", len(left))
+		}
+		if err := m.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// byEnd returns the keys with a deadline up to some time, the earliest first.
+func (m *expiryModel) byEnd(last time.Time) (keys []int) {
+	for key, end := range m.ends {
+		if !end.IsZero() && !end.After(last) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b int) int { return m.ends[a].Compare(m.ends[b]) })
+	return keys
+}
+
+// outlive looks at a key immediately before its deadline, and, at every other one,
+// also then: the others are left to the driver.
+func (m *expiryModel) outlive(t *testing.T, key int) {
+	t.Helper()
+	end := m.ends[key]
+	time.Sleep(time.Until(end) - 1)
+	if _, ok := m.Peek(key); !ok {
+		t.Fatalf("%d is gone before its deadline", key)
+	}
+	time.Sleep(1)
+	if key%2 == 0 {
+		if _, ok := m.Peek(key); ok {
+			t.Fatalf("%d is there at its deadline", key)
+		}
+	}
+	if err := m.settle(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTakenOverTask gives the slot of an evicted entry, and with it the task in the
+// ring, to a key with a longer, a shorter, the same and no deadline: while the old
+// entry lives, and when it has expired and waits for the driver.
+func TestTakenOverTask(t *testing.T) {
+	ttls := []time.Duration{0, time.Millisecond, time.Second, 3*time.Second + 1, 3 * time.Second, 90 * time.Second, 30 * time.Minute, time.Hour}
+	for _, old := range ttls {
+		for _, ttl := range ttls {
+			for _, wait := range []time.Duration{0, old / 2, old} {
+				synctest.Test(t, func(t *testing.T) {
+					m := newExpiryModel(Options[int, int]{Limit: 1, Expire: time.Hour})
+					time.Sleep(m.tick / 3) // so that the deadlines are between ticks
+					err := m.set(1, old)
+					time.Sleep(wait)
+					err = errors.Join(err, m.set(2, ttl), m.check())
+					if err != nil || len(m.ends) != 1 {
+						t.Fatalf("from %v to %v after %v: %v, left is %v", old, ttl, wait, err, m.ends)
+					}
+					if ttl > 0 {
+						m.outlive(t, 2)
+						time.Sleep(m.tick - 1)
+					} else {
+						time.Sleep(2 * old)
+					}
+					if err := m.check(); err != nil || m.Len() > 0 != (ttl == 0) {
+						t.Errorf("from %v to %v after %v: %v, Len is %d", old, ttl, wait, err, m.Len())
+					}
+					if err := m.Close(context.Background()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestSlotsTakenOverAgainAndAgain has a small cache evict all the time, with TTLs of
+// all lengths and none. The ring has a task for each entry with a deadline, no more.
+func TestSlotsTakenOverAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newExpiryModel(Options[int, int]{Limit: 8})
+		random := rand.New(rand.NewPCG(3, 4))
+		ttls := []time.Duration{0, 0, time.Millisecond, m.tick, 5 * m.tick, 300 * m.tick, 2 * slots * m.tick, time.Hour}
+		mixed := 0 // checks with entries of both kinds
+		for range 5000 {
+			key, ttl := random.IntN(40), ttls[random.IntN(len(ttls))]
+			change := (*expiryModel).set
+			if random.IntN(3) == 0 {
+				change = (*expiryModel).touch
+			}
+			if err := errors.Join(change(m, key, ttl), m.check()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(m.byEnd(time.Now().Add(2 * time.Hour))); 0 < n && n < len(m.ends) {
+				mixed++
+			}
+			time.Sleep(m.tick / time.Duration(1+random.IntN(50)))
+		}
+		if mixed < 1000 {
+			t.Errorf("only %d times there were entries with and without a deadline", mixed)
+		}
+		if err := m.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
