@@ -20,6 +20,7 @@ type clockModel struct {
 func newClockModel(tick time.Duration) *clockModel {
 	m := &clockModel{spare: -1}
 	m.init(tick)
+	m.ticked = m.real()
 	return m
 }
 
@@ -138,6 +139,50 @@ func TestRecentOfABusyTick(t *testing.T) {
 	})
 }
 
+// TestLuckChanges: no key is always out of luck, or always in.
+func TestLuckChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, luck = 2000, 7 << 20
+		m := newClockModel(time.Second)
+		lucky := 0
+		for range n {
+			m.tick()
+			for range readingsPerTick {
+				m.recent(t, luck)
+			}
+			time.Sleep(time.Millisecond + 1)
+			if m.recent(t, luck) == m.real() {
+				lucky++
+			}
+		}
+		if lucky == 0 || lucky > n/2 {
+			t.Errorf("lucky %d times of %d, want one in %d", lucky, n, readEvery)
+		}
+	})
+}
+
+// TestCoarseTimeIsSeldomWritten: an exact reading writes it if it lags by a step,
+// unless it is the time of a new deadline.
+func TestCoarseTimeIsSeldomWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newClockModel(time.Second)
+		m.tick()
+		began := m.real()
+		time.Sleep(time.Duration(step))
+		if m.now(); m.coarse.Load() != began {
+			t.Error("written after a step")
+		}
+		time.Sleep(1)
+		if m.now(); m.coarse.Load() != m.real() {
+			t.Error("not written after more than a step")
+		}
+		time.Sleep(1)
+		if m.recent(t, 0); m.coarse.Load() != m.real() {
+			t.Error("not written for a new deadline")
+		}
+	})
+}
+
 // deadlineOf returns the deadline of a key that the cache has.
 func (c *Cache[K, V]) deadlineOf(key K) int64 {
 	h := c.hasher.Hash(key)
@@ -196,6 +241,29 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 	})
 }
 
+// TestBusyTouchesKeepTTLs touches the same entry all the time. It lives for nearly
+// the TTL after each, and not for longer.
+func TestBusyTouchesKeepTTLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ttl = time.Hour
+		c := Must(Options[int, int]{Expire: ttl})
+		c.Set(0, 0)
+		for range 10_000 {
+			time.Sleep(time.Millisecond)
+			if !c.Touch(0, ttl) {
+				t.Fatal("the entry is gone")
+			}
+			if lives := time.Duration(c.deadlineOf(0) - c.realTime()); lives > ttl || lives < ttl-2*c.tick {
+				t.Fatalf("the entry lives for %v", lives)
+			}
+		}
+		time.Sleep(ttl + c.tick)
+		if got := c.Len(); got != 0 {
+			t.Errorf("%d entries are left", got)
+		}
+	})
+}
+
 // TestShortTTLsAreExact: a life of less than a hundred ticks, by TTL or by idleness,
 // begins at the very time, however many begin in a tick.
 func TestShortTTLsAreExact(t *testing.T) {
@@ -222,6 +290,8 @@ func TestShortTTLsAreExact(t *testing.T) {
 						t.Fatalf("%s: entry %d is gone", name, k)
 					}
 					check(t, c, k, 2*ttl/3+1)
+					c.Touch(k, 2*ttl/3+c.tick/8) // next to nothing counts too
+					check(t, c, k, 2*ttl/3+c.tick/8)
 				}
 				time.Sleep(c.tick / n)
 			}

@@ -91,27 +91,43 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 // A flight is a load under way. Its fields but the last group are guarded by the
 // lock of the shard.
 type flight[K comparable, V any] struct {
-	fence
 	shard   *shard[K, V]
 	key     K
 	hash    uint64
-	alone   bool // not known to the shard: the result is for one caller and not stored
-	callers int  // that wait for the result
-	left    bool // all callers have left, and the context has ended
+	alone   bool          // not known to the shard: the result is for one caller and not stored
+	broken  bool          // the key has been changed, and the result is not to be stored
+	callers int           // that wait for the result
+	left    bool          // all callers have left, and the context has ended
+	done    chan struct{} // closed when the last group is set; nil as long as nobody waits for that
 
-	ctx  context.Context
-	end  context.CancelFunc // of ctx
-	done chan struct{}      // closed when what follows is set
+	ctx context.Context
+	end context.CancelFunc // of ctx; nil if there is no ctx
 
 	value V
 	err   error
 	how   outcome
 }
 
-func (s *shard[K, V]) newFlight(ctx context.Context, h uint64, key K) *flight[K, V] {
-	f := &flight[K, V]{shard: s, key: key, hash: h, callers: 1, done: make(chan struct{})}
-	f.ctx, f.end = context.WithCancel(context.WithoutCancel(ctx))
-	return f
+func (s *shard[K, V]) newFlight(h uint64, key K) *flight[K, V] {
+	return &flight[K, V]{shard: s, key: key, hash: h, callers: 1}
+}
+
+// expect says that somebody is going to wait for the flight.
+func (f *flight[K, V]) expect() {
+	if f.done == nil {
+		f.done = make(chan struct{})
+	}
+}
+
+// finish lets those who wait for the flight have the result. Nobody can join them
+// any more.
+func (f *flight[K, V]) finish() {
+	if f.done != nil {
+		close(f.done)
+	}
+	if f.end != nil {
+		f.end()
+	}
 }
 
 // An outcome is how a fetch ended.
@@ -132,8 +148,9 @@ func (c *Cache[K, V]) board(ctx context.Context, key K) (value V, err error, min
 	}
 	s := c.shardOf(h)
 	if c.hasher.Lost(key) || !c.gate.enter() { // the cache is closed
-		f := s.newFlight(ctx, h, key)
+		f := s.newFlight(h, key)
 		f.alone = true
+		f.expect()
 		return value, nil, f
 	}
 	for {
@@ -183,16 +200,20 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, f *
 	f = s.flights[key]
 	switch {
 	case f == nil:
-		f = s.newFlight(ctx, h, key)
+		f = s.newFlight(h, key)
 		if s.flights == nil {
 			s.flights = make(map[K]*flight[K, V])
 		}
+		if ctx.Done() != nil {
+			f.expect() // also the pilot
+		}
 		s.flights[key] = f
-		s.addFence(key, &f.fence)
 		return value, f, pilot
 	case f.broken || f.left:
+		f.expect()
 		return value, f, standby
 	default:
+		f.expect()
 		f.callers++
 		return value, f, passenger
 	}
@@ -201,6 +222,7 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, f *
 // pilot runs the fetch of a flight: here if the caller cannot leave, else in
 // another goroutine.
 func (c *Cache[K, V]) pilot(ctx context.Context, f *flight[K, V], fetch func(context.Context) (V, error)) (V, error) {
+	f.ctx, f.end = context.WithCancel(context.WithoutCancel(ctx))
 	if ctx.Done() == nil {
 		c.fly(f, fetch, true)
 		return f.value, f.err
@@ -234,7 +256,7 @@ func (c *Cache[K, V]) fly(f *flight[K, V], fetch func(context.Context) (V, error
 	if !f.alone {
 		defer c.gate.leave()
 	}
-	began := time.Now()
+	began := c.clock.now()
 	var weight uint32
 	f.err = ErrGoexit // if neither of the two below comes to pass
 	defer func() {
@@ -243,7 +265,7 @@ func (c *Cache[K, V]) fly(f *flight[K, V], fetch func(context.Context) (V, error
 				f.how, f.err = panicked, &PanicError{p, debug.Stack()}
 			}
 		}
-		c.observeLoad(time.Since(began), f.err)
+		c.observeLoad(time.Duration(c.clock.now()-began), f.err)
 		c.land(f, weight)
 		if f.how == panicked && passOn {
 			panic(f.err.(*PanicError).Value)
@@ -268,8 +290,7 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 // meanwhile, and lets its callers have it.
 func (c *Cache[K, V]) land(f *flight[K, V], weight uint32) {
 	if f.alone {
-		close(f.done)
-		f.end()
+		f.finish()
 		return
 	}
 	l := c.lifeOf(f.hash, c.expireAfter)
@@ -281,22 +302,20 @@ func (c *Cache[K, V]) land(f *flight[K, V], weight uint32) {
 		reported = reported || made || landed
 	}
 	c.drive(l.deadline)
-	close(f.done)
-	f.end()
+	f.finish()
 	c.settle(reported) // not before: a callback may be waiting for this flight
 }
 
 // tryLand is the part of land under the lock. If there is too little room in the
-// shard it returns how much is missing, and the fence of the flight stands on.
+// shard it returns how much is missing, and the flight goes on.
 func (s *shard[K, V]) tryLand(f *flight[K, V], weight uint32, l life) (missing uint64, reported bool) {
 	s.lock.Lock()
-	if s.removeFence(f.key, &f.fence) && f.err == nil {
+	delete(s.flights, f.key)
+	if !f.broken && f.err == nil {
 		missing = s.put(f.hash, f.key, f.value, weight, l)
 	}
 	if missing > 0 {
-		s.addFence(f.key, &f.fence)
-	} else {
-		delete(s.flights, f.key)
+		s.flights[f.key] = f
 	}
 	return missing, s.unlock()
 }

@@ -195,7 +195,7 @@ func TestEveryChangeOfTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExpiryModel(Options[int, int]{Expire: time.Hour, Limit: 1 << 12})
 		ttls := []time.Duration{
-			0, time.Millisecond, m.tick - 1, m.tick, m.tick + 1, 10 * m.tick, 100 * m.tick,
+			0, time.Millisecond, m.tick - 1, m.tick, m.tick + 1, 2 * m.tick, 9 * m.tick, 10 * m.tick, 100 * m.tick,
 			(slots - 1) * m.tick, slots*m.tick + 1, 2 * time.Hour, 25 * time.Hour, 30 * 24 * time.Hour,
 		}
 		key := 0
@@ -204,6 +204,10 @@ func TestEveryChangeOfTTL(t *testing.T) {
 				for name, change := range ways {
 					for _, wait := range []time.Duration{0, min(old/2, m.tick+1)} {
 						key++
+						time.Sleep(m.tick / 16) // so that no tick is busy
+						if wait == 0 {
+							time.Sleep(m.untilTick(m.realTime())) // deadlines fall on ticks
+						}
 						err := m.set(key, old)
 						time.Sleep(wait)
 						if err = errors.Join(err, change(m, key, ttl)); err != nil {
@@ -212,7 +216,6 @@ func TestEveryChangeOfTTL(t *testing.T) {
 						if 0 < ttl && ttl <= 10*m.tick {
 							m.outlive(t, key)
 						}
-						time.Sleep(m.tick / 16) // so that no tick is busy
 					}
 				}
 			}
@@ -250,6 +253,9 @@ func (m *expiryModel) byEnd(last time.Time) (keys []int) {
 func (m *expiryModel) outlive(t *testing.T, key int) {
 	t.Helper()
 	end := m.ends[key]
+	if time.Until(end) <= 0 {
+		return // it ended with the one before
+	}
 	time.Sleep(time.Until(end) - 1)
 	if _, ok := m.Peek(key); !ok {
 		t.Fatalf("%d is gone before its deadline", key)

@@ -1,0 +1,6 @@
+# All tests of both modules: the library, and its benchmarks with the peers that
+# they compare it with.
+.PHONY: test
+test:
+	go test ./...
+	cd bench && go test ./...
