@@ -24,7 +24,7 @@ type Options[K comparable, V any] struct {
 	Expire time.Duration
 
 	// Idle also ends the life of an entry that was not read for this long,
-	// whatever its TTL; 0 means never. It costs every hit a look at the clock.
+	// whatever its TTL; 0 means never. A hit then puts off a deadline too.
 	// A positive time under a millisecond is refused.
 	Idle time.Duration
 
