@@ -74,17 +74,20 @@ func (c *clock) recent(luck uint64, exact bool) int64 {
 // busy reports whether the exact readings of the tick are used up.
 func (c *clock) busy() bool { return c.spare.Load() <= 0 }
 
-// advance brings the coarse time up to date if it lags behind by more than a
-// step.
+// advance brings the coarse time up to date if it lags behind by more than a step.
+// It never sets it back, which who read the real clock and then was held up would.
 func (c *clock) advance(now, step int64) {
-	if now-c.coarse.Load() > step {
-		c.coarse.Store(now)
+	for {
+		coarse := c.coarse.Load()
+		if now-coarse <= step || c.coarse.CompareAndSwap(coarse, now) {
+			return
+		}
 	}
 }
 
 // tick is a tick of the driver.
 func (c *clock) tick() {
-	c.coarse.Store(int64(time.Since(c.start)))
+	c.advance(int64(time.Since(c.start)), 0)
 	c.spare.Store(readingsPerTick)
 }
 

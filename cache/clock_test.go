@@ -2,6 +2,8 @@ package cache
 
 import (
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,11 +174,11 @@ func TestCoarseTimeIsSeldomWritten(t *testing.T) {
 		if m.now(); m.coarse.Load() != began {
 			t.Error("written after a step")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if m.now(); m.coarse.Load() != m.real() {
 			t.Error("not written after more than a step")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if m.recent(t, 0); m.coarse.Load() != m.real() {
 			t.Error("not written for a new deadline")
 		}
@@ -187,6 +189,7 @@ func TestCoarseTimeIsSeldomWritten(t *testing.T) {
 func (c *Cache[K, V]) deadlineOf(key K) int64 {
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
+	defer s.lock.RUnlock(s.lock.RLock())
 	i, ok := s.find(h, key)
 	if !ok {
 		panic("deadlineOf: no such key")
@@ -228,7 +231,7 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 			if _, ok := c.Peek(k); !ok && k < n {
 				t.Fatalf("entry %d is gone a tick before its time", k)
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			if _, ok := c.Peek(k - 1000); ok {
 				t.Fatalf("entry %d is there at its time", k-1000)
 			}
@@ -241,15 +244,22 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 	})
 }
 
-// TestBusyTouchesKeepTTLs touches the same entry all the time. It lives for nearly
-// the TTL after each, and not for longer.
+// TestBusyTouchesKeepTTLs touches the same entry all the time, after others have used
+// up the exact readings of the tick. It lives for nearly the TTL after each touch, and
+// not for longer.
 func TestBusyTouchesKeepTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = time.Hour
 		c := Must(Options[int, int]{Expire: ttl})
 		c.Set(0, 0)
-		for range 10_000 {
-			time.Sleep(time.Millisecond)
+		for n := range 10_000 {
+			if n%100 == 0 {
+				time.Sleep(c.untilTick(c.realTime()) + 1)
+				for k := range 2 * readingsPerTick {
+					c.Set(k+1, k)
+				}
+			}
+			time.Sleep(c.tick / 128)
 			if !c.Touch(0, ttl) {
 				t.Fatal("the entry is gone")
 			}
@@ -317,12 +327,11 @@ func TestPauseOfTheDriver(t *testing.T) {
 		c := Must(Options[int, int]{Expire: time.Hour})
 		for range 2 {
 			for range 3 * readingsPerTick {
-				c.lifeOf(rand.Uint64(), time.Hour) // tells no driver
-			}
-			time.Sleep(time.Millisecond)
-			c.Set(1, 1)
-			if got := time.Duration(c.deadlineOf(1) - c.realTime()); got != time.Hour {
-				t.Errorf("a life of %v, want an hour", got)
+				l := c.lifeOf(rand.Uint64(), time.Hour) // which does not start the driver
+				if got := time.Duration(l.deadline - c.realTime()); got != time.Hour {
+					t.Fatalf("a life of %v, want an hour", got)
+				}
+				time.Sleep(time.Microsecond)
 			}
 			for k := range 3 * readingsPerTick { // a busy tick, and then a pause
 				c.Set(-k-1, k)
@@ -334,4 +343,37 @@ func TestPauseOfTheDriver(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRecentOfMany: time does not go back for a goroutine, whoever else reads or sets
+// the clock.
+func TestRecentOfMany(t *testing.T) {
+	var c clock
+	c.init(time.Second)
+	var stop atomic.Bool
+	var backs, worst atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			last := int64(0)
+			for k := uint64(0); !stop.Load(); k++ {
+				now := c.recent(k<<20, false)
+				if now < last {
+					backs.Add(1)
+					if d := last - now; d > worst.Load() {
+						worst.Store(d)
+					}
+				}
+				last = now
+			}
+		})
+	}
+	for range 1_000_000 {
+		c.tick()
+	}
+	stop.Store(true)
+	wg.Wait()
+	if backs.Load() > 0 {
+		t.Errorf("time went back %d times, by up to %v", backs.Load(), time.Duration(worst.Load()))
+	}
 }

@@ -53,7 +53,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	value, err, f := c.board(context.Background(), key)
+	value, f, err := c.board(context.Background(), key)
 	if f != nil {
 		// Not by pilot: fetch does not outlive this call, and so a function that
 		// captures the key need not be allocated, which is most of what a hit
@@ -81,7 +81,7 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	value, err, f := c.board(ctx, key)
+	value, f, err := c.board(ctx, key)
 	if f != nil {
 		return c.pilot(ctx, f, fetch)
 	}
@@ -141,17 +141,17 @@ const (
 
 // board returns a value that the cache did not have a moment ago, with the flight
 // of another caller, or a flight for this caller to fly.
-func (c *Cache[K, V]) board(ctx context.Context, key K) (value V, err error, mine *flight[K, V]) {
+func (c *Cache[K, V]) board(ctx context.Context, key K) (value V, mine *flight[K, V], err error) {
 	h := c.hasher.Hash(key)
 	if err := context.Cause(ctx); err != nil {
-		return value, err, nil
+		return value, nil, err
 	}
 	s := c.shardOf(h)
 	if c.hasher.Lost(key) || !c.gate.enter() { // the cache is closed
 		f := s.newFlight(h, key)
 		f.alone = true
 		f.expect()
-		return value, nil, f
+		return value, f, nil
 	}
 	for {
 		value, f, role := s.assign(ctx, h, key)
@@ -160,14 +160,14 @@ func (c *Cache[K, V]) board(ctx context.Context, key K) (value V, err error, min
 			c.gate.leave()
 			return value, nil, nil
 		case pilot:
-			return value, nil, f
+			return value, f, nil
 		case passenger:
 			c.gate.leave()
 			c.waiters.Add(1)
 			if err := f.await(ctx); err != nil {
-				return value, err, nil
+				return value, nil, err
 			}
-			return f.value, f.err, nil
+			return f.value, nil, f.err
 		}
 		// The flight took off before the key was changed: a new one has to wait
 		// for it to land.
@@ -175,7 +175,7 @@ func (c *Cache[K, V]) board(ctx context.Context, key K) (value V, err error, min
 		case <-f.done:
 		case <-ctx.Done():
 			c.gate.leave()
-			return value, context.Cause(ctx), nil
+			return value, nil, context.Cause(ctx)
 		}
 	}
 }

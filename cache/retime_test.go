@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,9 @@ import (
 // zero time for never. What leaves the cache leaves the model when OnRemove tells.
 type expiryModel struct {
 	*Cache[int, int]
-	ends     map[int]time.Time
+	ends map[int]time.Time
+
+	mu       sync.Mutex
 	removals []removal
 }
 
@@ -29,7 +32,11 @@ type removal struct {
 func newExpiryModel(o Options[int, int]) *expiryModel {
 	m := &expiryModel{ends: map[int]time.Time{}}
 	o.Workers = 1
-	o.OnRemove = func(e Event[int, int]) { m.removals = append(m.removals, removal{e, time.Now()}) }
+	o.OnRemove = func(e Event[int, int]) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.removals = append(m.removals, removal{e, time.Now()})
+	}
 	m.Cache = Must(o)
 	return m
 }
@@ -69,6 +76,8 @@ func (m *expiryModel) lives(key int) bool {
 // within a tick, and nothing leaves as expired before its deadline.
 func (m *expiryModel) settle() error {
 	synctest.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	defer func() { m.removals = m.removals[:0] }()
 	for _, r := range m.removals {
 		end, ok := m.ends[r.Key]
@@ -89,7 +98,8 @@ func (m *expiryModel) settle() error {
 // check compares the cache with the model: what has a deadline that has passed
 // cannot be read, and is gone a tick later.
 func (m *expiryModel) check() error {
-	if err := m.settle(); err != nil {
+	// The invariants first: they are looked at without the locks that the rest takes.
+	if err := errors.Join(m.settle(), m.Cache.check()); err != nil {
 		return err
 	}
 	pending := 0
@@ -110,7 +120,7 @@ func (m *expiryModel) check() error {
 	if got := m.Stats().Expiry.Pending; got != pending {
 		return fmt.Errorf("%d entries are to expire, want %d", got, pending)
 	}
-	return m.Cache.check()
+	return nil
 }
 
 // TestRetimeModel runs random sequences of new lives, longer, shorter, equal and
@@ -260,7 +270,7 @@ func (m *expiryModel) outlive(t *testing.T, key int) {
 	if _, ok := m.Peek(key); !ok {
 		t.Fatalf("%d is gone before its deadline", key)
 	}
-	time.Sleep(1)
+	time.Sleep(time.Nanosecond)
 	if key%2 == 0 {
 		if _, ok := m.Peek(key); ok {
 			t.Fatalf("%d is there at its deadline", key)
@@ -269,6 +279,29 @@ func (m *expiryModel) outlive(t *testing.T, key int) {
 	if err := m.settle(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestTouchOfAReader: a shorter TTL needs no lock for writing if the ring comes by in
+// time, which it does at the latest at the deadline that the ring was told.
+func TestTouchOfAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 10})
+		c.SetWithExpire(1, 1, 20*c.tick)
+		h := c.hasher.Hash(1)
+		for _, step := range []struct {
+			ticks time.Duration
+			done  bool
+		}{{50, true}, {20, true}, {30, true}, {19, false}, {0, false}} {
+			l := c.lifeOf(h, step.ticks*c.tick)
+			if found, done := c.shardOf(h).touch(h, 1, l, 0); !found || done != step.done {
+				t.Errorf("to %d ticks: found is %v, done %v, want %v", step.ticks, found, done, step.done)
+			} else if done && c.deadlineOf(1) != l.deadline {
+				t.Errorf("to %d ticks: the deadline is %d, want %d", step.ticks, c.deadlineOf(1), l.deadline)
+			}
+		}
+		c.Clear()
+		time.Sleep(2 * patience * c.tick)
+	})
 }
 
 // TestTakenOverTask gives the slot of an evicted entry, and with it the task in the

@@ -154,11 +154,20 @@ func (l *Lock) runlock(r Reader, hits uint64) {
 	l.mu.Unlock()
 }
 
-// wake takes the mark off a stripe. Several readers may come here, if others came
-// in vain and left since: the one who takes it off wakes the writer.
+// wake takes the mark off a stripe that is empty, and wakes the writer. Several
+// readers may come here for one mark, as others come in vain and leave again; who
+// takes it off wakes. One that was held up on the way may find the mark of the next
+// writer instead, and then must not take it off while that one's readers are inside.
 func (l *Lock) wake(s *stripe) {
-	if s.word.And(^uint64(waiting))&waiting != 0 {
-		close(l.drained)
+	for {
+		word := s.word.Load()
+		if word&(waiting|inside) != waiting {
+			return
+		}
+		if s.word.CompareAndSwap(word, word&^uint64(waiting)) {
+			close(l.drained)
+			return
+		}
 	}
 }
 

@@ -114,6 +114,32 @@ func TestStressSleepingWriters(t *testing.T) {
 	}
 }
 
+// TestLateWaker: of two readers that each left a stripe as the last, the first is held
+// up before it takes the mark off. When it goes on the other has done so, and woken
+// the writer, which has gone: there is nothing left to do.
+func TestLateWaker(t *testing.T) {
+	l := newLock(1)
+	r := l.RLock()
+	done := make(chan struct{})
+	go func() {
+		l.writeOnce()
+		close(done)
+	}()
+	for r.word.Load()&waiting == 0 {
+		runtime.Gosched()
+	}
+	if r.word.Add(^uint64(0))&(waiting|inside) != waiting {
+		t.Fatal("the reader is not the last to leave")
+	}
+	r.word.Add(1) // a second one has seen the bias, comes in vain, and leaves
+	l.RUnlock(r)
+	<-done
+	l.wake(r) // panics if it closes what is closed
+	if word := r.word.Load(); word != 0 {
+		t.Errorf("the word is %#x", word)
+	}
+}
+
 // TestStressBiasComesAndGoes has the same goroutines read mostly, and then write
 // mostly, so that readers find the bias on, off and gone a moment ago.
 func TestStressBiasComesAndGoes(t *testing.T) {
@@ -205,4 +231,48 @@ func TestReadersAreNotStarved(t *testing.T) {
 		writers.Wait()
 		g.check(int(writes.Load()), 0, uint64(crowd()*reads))
 	}
+}
+
+// TestLateWakerAndTheNextWriter: a reader that was to wake a writer, and was held up
+// until another had done so, leaves the mark of the next writer alone.
+func TestLateWakerAndTheNextWriter(t *testing.T) {
+	l := newLock(1)
+	asleep := func(s *stripe) {
+		for s.word.Load()&waiting == 0 {
+			runtime.Gosched()
+		}
+	}
+	// The first writer sleeps because of reader a. A second reader has seen the bias
+	// and enters the same stripe.
+	a := l.RLock()
+	first := make(chan struct{})
+	go func() { l.writeOnce(); close(first) }()
+	asleep(a)
+	// leave of a, up to where it calls wake: this is where it is held up.
+	if a.word.Add(1<<hitShift-1)&(waiting|inside) != waiting {
+		t.Fatal("a is not the last to leave")
+	}
+	// The second reader finds the bias gone, leaves, and wakes the writer.
+	a.word.Add(1)
+	l.RUnlock(a)
+	<-first
+
+	// Another reader comes in, and the second writer sleeps because of it.
+	b := l.RLock()
+	if b != a {
+		t.Fatalf("another stripe, or none: %v", b)
+	}
+	var in atomic.Bool
+	second := make(chan struct{})
+	go func() { l.Lock(); in.Store(true); l.Unlock(); close(second) }()
+	asleep(b)
+	l.wake(a) // reader a goes on
+	for range 100_000 {
+		runtime.Gosched()
+	}
+	if in.Load() {
+		t.Error("a writer is in beside a reader")
+	}
+	l.RUnlock(b)
+	<-second
 }
