@@ -105,8 +105,17 @@ func shardCount(limit uint64, procs int) int {
 	return n
 }
 
+// alignedShards is how many shards take more than 32 KiB. A smaller object with
+// pointers, unless it is below 512 bytes, has a header of eight bytes in front, and
+// its shards would lie across cache lines.
+const alignedShards = 65
+
 func (c *Cache[K, V]) initShards(n int) {
-	c.shards = make([]shard[K, V], n)
+	capacity := n
+	if n > 1 {
+		capacity = max(n, alignedShards)
+	}
+	c.shards = make([]shard[K, V], n, capacity)
 	c.mask = uint64(n - 1)
 	for i := range c.shards {
 		s := &c.shards[i]

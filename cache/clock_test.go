@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -376,4 +377,54 @@ func TestRecentOfMany(t *testing.T) {
 	if backs.Load() > 0 {
 		t.Errorf("time went back %d times, by up to %v", backs.Load(), time.Duration(worst.Load()))
 	}
+}
+
+// TestJitterInABusyTick: a TTL that jitter makes short is counted exactly, or else a
+// value would be gone before its Set returns.
+func TestJitterInABusyTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: 10 * time.Second, Jitter: 0.999})
+		c.Set(-1, 1)
+		for n := range 3000 {
+			time.Sleep(c.untilTick(c.realTime()) + 1)
+			for k := range readingsPerTick + 1 {
+				c.Set(-k, k)
+			}
+			time.Sleep(c.tick - 2)
+			c.Set(n, n)
+			if _, ok := c.Get(n); !ok {
+				t.Fatalf("Set %d was lost", n)
+			}
+		}
+		c.Clear()
+	})
+}
+
+// TestSpareDoesNotRunOut: without ticks a reading is exact, however many there are.
+func TestSpareDoesNotRunOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour})
+		before := c.clock.spare.Load()
+		for range 2 * readingsPerTick {
+			c.Touch(1, time.Hour) // nothing to touch, and so no driver either
+		}
+		if after := c.clock.spare.Load(); after != before {
+			t.Errorf("%d readings to spare, %d before", after, before)
+		}
+	})
+}
+
+// TestIdleForEver: an Idle time beyond the last deadline there is does not undo that
+// an entry has one.
+func TestIdleForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Idle: math.MaxInt64 - 10*time.Second})
+		c.Set(1, 1)
+		time.Sleep(11 * time.Second)
+		c.Get(1)
+		c.stopDriver()
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
 }

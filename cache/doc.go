@@ -16,8 +16,9 @@
 //   - A value is never returned at or after its deadline, whatever the wheel is
 //     doing. The wheel only reclaims memory and reports, within a tick: a
 //     hundredth of the shorter of Expire and Idle, but 10 ms to 1 s.
-//   - A value may expire early, by up to a tick, if more than 256 are stored or
-//     touched in one, and its TTL is a hundred ticks or more.
+//   - If more than 256 values are stored or touched in a tick, or read with Idle,
+//     those beyond may expire early by up to a tick, and a quarter of one more for
+//     Touch. A TTL of less than a hundred ticks is always kept exactly.
 //   - After Set returns, Get sees the value. There are never more entries, and
 //     never more weight, than the limit.
 //   - A load never undoes a Set, Del, Clear or Compute that happened since it

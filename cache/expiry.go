@@ -16,11 +16,11 @@ const (
 	ticksPerTTL = 100
 
 	// slots is the size of a shard's ring: 4 KiB with both levels, and a revolution
-	// of five times the shortest TTL of the options.
+	// of five times the shortest TTL of the options if that is from 1 to 100 s.
 	slots = 512
 
-	// batch is how many tasks or entries one hold of a shard's lock deals with,
-	// some 20 µs of work, or 5 if nothing has to be fetched from memory, when there are many.
+	// batch is how many tasks or entries one hold of a shard's lock deals with, when
+	// there are many: some 5 µs of work, or 20 if all of it has to come from memory.
 	batch = 64
 )
 
@@ -43,12 +43,12 @@ func (c *Cache[K, V]) lifeOf(h uint64, ttl time.Duration) life {
 	if ttl == 0 && c.idle == 0 {
 		return forever
 	}
+	if c.jitter != 0 && ttl != 0 {
+		ttl = c.jittered(ttl)
+	}
 	now := c.timeFor(h, ttl)
 	l := forever
 	if ttl > 0 {
-		if c.jitter != 0 {
-			ttl = c.jittered(ttl)
-		}
 		l.cap = after(now, ttl)
 		l.deadline = l.cap
 	}
@@ -144,7 +144,7 @@ func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
 // Then one keep-alive after another puts off the same deadline by next to nothing,
 // and the processors had better share the entry than take it from each other.
 func (c *Cache[K, V]) slack(ttl time.Duration) int64 {
-	if ttl < c.short || !c.clock.busy() {
+	if shortest := float64(ttl) * (1 - c.jitter); shortest < float64(c.short) || !c.clock.busy() {
 		return 0
 	}
 	return int64(c.tick / 4)
@@ -156,14 +156,15 @@ func (s *shard[K, V]) slide(i uint32, h uint64) bool {
 	return s.slideTo(i, min(after(s.cache.timeFor(h, 0), s.cache.idle), s.caps[i]))
 }
 
-// slideTo is slide to a deadline, unless somebody got further meanwhile.
+// slideTo is slide to a deadline, unless somebody got further meanwhile. To never, the
+// task would have to be removed: there, 292 years from now, it stays as it is.
 func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
 		switch old := d.load(); {
 		case old == dead:
 			return false
-		case deadline <= old || d.swap(old, deadline):
+		case deadline <= old || deadline == never || d.swap(old, deadline):
 			return true
 		}
 	}

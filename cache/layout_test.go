@@ -8,6 +8,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 )
 
+// TestAlignment: shards begin where cache lines do, however many there are.
+func TestAlignment(t *testing.T) {
+	for _, limit := range []int{1, 8192, 20_000, 40_000, 1 << 17, 1 << 20, 0} {
+		c := Must(Options[string, int]{Limit: limit})
+		if rest := uintptr(unsafe.Pointer(&c.shards[0])) % 64; rest != 0 {
+			t.Errorf("limit %d: the first of %d shards begins at byte %d of a cache line", limit, len(c.shards), rest)
+		}
+	}
+}
+
 // TestLayout: what a write changes of a shard is one cache line, and what a Get
 // reads, but for the lock, is another.
 func TestLayout(t *testing.T) {

@@ -46,7 +46,7 @@ const (
 	// inside for some ten nanoseconds, or, with a few cache misses, some hundred.
 	spins = 200
 
-	// foldAt is a count of hits in a stripe that Counts moves out of it.
+	// foldAt is a count of hits in a stripe that is moved out of it.
 	foldAt = 1 << 40
 )
 
@@ -202,7 +202,8 @@ func (l *Lock) withdraw() {
 	striped := uint64(0)
 	for i := range l.stripes {
 		s := &l.stripes[i]
-		striped += l.drain(s)>>hitShift + s.misses.Load()
+		l.drain(s)
+		striped += l.hitsIn(s) + s.misses.Load()
 	}
 	reads := uint64(l.reads) + striped - l.striped
 	l.striped = striped
@@ -213,12 +214,12 @@ func (l *Lock) withdraw() {
 	}
 }
 
-// drain waits until a stripe is empty, and returns its word. The bias is gone, so
-// who comes in now leaves without having read.
-func (l *Lock) drain(s *stripe) uint64 {
+// drain waits until a stripe is empty. The bias is gone, so who comes in now leaves
+// without having read.
+func (l *Lock) drain(s *stripe) {
 	for range spins {
-		if word := s.word.Load(); word&inside == 0 {
-			return word
+		if s.word.Load()&inside == 0 {
+			return
 		}
 	}
 	// A reader may have lost its processor. The one who leaves last wakes us.
@@ -227,22 +228,29 @@ func (l *Lock) drain(s *stripe) uint64 {
 	if !empty || s.word.And(^uint64(waiting))&waiting == 0 {
 		<-l.drained
 	}
-	return s.word.Load()
 }
 
 // Counts returns the hits and the misses so far. The lock must be held for
-// writing. A stripe has room for 2⁴⁴ hits; Counts must be called before that to
-// make room again.
+// writing.
 func (l *Lock) Counts() (hits, misses uint64) {
 	for i := range l.stripes {
 		s := &l.stripes[i]
-		if n := s.word.Load() >> hitShift; n >= foldAt {
-			s.word.Add(-(n << hitShift))
-			l.striped -= n
-			l.hits += n
-		}
-		hits += s.word.Load() >> hitShift
+		hits += l.hitsIn(s)
 		misses += s.misses.Load()
 	}
 	return hits + l.hits, misses + l.misses
+}
+
+// hitsIn returns the hits in a stripe, which has room for 2⁴⁴ of them: when there are
+// many it moves them out. A lock that nobody writes to or counts for some hundred
+// days of hits alone would lose count.
+func (l *Lock) hitsIn(s *stripe) uint64 {
+	n := s.word.Load() >> hitShift
+	if n < foldAt {
+		return n
+	}
+	s.word.Add(-(n << hitShift))
+	l.striped -= n
+	l.hits += n
+	return 0
 }

@@ -53,10 +53,10 @@ func everyFourthBit(i uint64) (x uint64) {
 // TestNoCollisions: integers that differ have hashes that differ. Of some million
 // pairs of random ones none would be the same either.
 func TestNoCollisions(t *testing.T) {
-	h := New[int]()
-	seen := map[uint64]int{}
-	for i := range 1 << 16 {
-		for _, key := range []int{i, i << 20, i << 40, ^i} {
+	h := New[uint64]()
+	seen := map[uint64]uint64{}
+	for i := range uint64(1 << 16) {
+		for _, key := range []uint64{i, i << 20, i << 40, ^i} {
 			hash := h.Hash(key)
 			if other, ok := seen[hash]; ok && other != key {
 				t.Fatalf("%d and %d have the hash %#x", key, other, hash)
