@@ -3,6 +3,7 @@ module github.com/pinwheel-cache/pinwheel
 go 1.25.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.66.1
 	github.com/zeromicro/go-zero v1.10.3

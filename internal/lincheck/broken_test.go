@@ -1,0 +1,252 @@
+package lincheck
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestNaive: caches that are right pass.
+//
+// Catches: a model that is too strict, and operations that are noted wrongly.
+func TestNaive(t *testing.T) {
+	for name, c := range map[string]struct {
+		cache *naive
+		p     Promises
+		w     Workload
+		n     int
+	}{
+		"no limit": {newNaive(0, 0), Promises{}, lasting, 300},
+		"evicts":   {newNaive(3, 0), Promises{Evicts: true}, crowded, 300},
+		"expires":  {newNaive(0, time.Millisecond), Promises{Expire: time.Millisecond}, mortal, 40},
+		"both":     {newNaive(3, time.Millisecond), Promises{Expire: time.Millisecond, Evicts: true}, fullDead, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, wrong := Run(c.cache.subject(), c.p, c.w, seed(), first(c.n))
+			report(t, r, wrong)
+		})
+	}
+}
+
+// TestBroken: caches that are wrong are found out.
+//
+// Catches: a harness that could not fail.
+func TestBroken(t *testing.T) {
+	evicts, expires := Promises{Evicts: true}, Promises{Expire: time.Millisecond}
+	for _, c := range []struct {
+		name   string
+		p      Promises
+		w      Workload
+		broken func() *Subject
+	}{
+		{"Set is applied late", Promises{}, lasting, lateSet},
+		{"Set is lost at times", Promises{}, lasting, losesSet},
+		{"Get from a copy", Promises{}, lasting, staleCopy},
+		{"a load undoes Del", Promises{}, lasting, loadUndoesDel},
+		{"a load undoes Clear", Promises{}, lasting, loadUndoesClear},
+		{"a load undoes Set", Promises{}, lasting, loadUndoesSet},
+		{"two loads at once", Promises{}, lasting, twoLoads},
+		{"Compute is two steps", Promises{}, lasting, computeInTwo},
+		{"GetOrSet is two steps", Promises{}, lasting, getOrSetInTwo},
+		{"evicts though it must not", Promises{}, crowded, func() *Subject { return newNaive(3, 0).subject() }},
+		{"the evicted come back", evicts, crowded, comesBack},
+		{"reads after the deadline", expires, mortal, func() *Subject { return lives(11 * time.Millisecond / 10) }},
+		{"expires early", expires, mortal, func() *Subject { return lives(300 * time.Microsecond) }},
+		{"Touch revives", expires, mortal, touchRevives},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, wrong := Run(c.broken(), c.p, c.w, seed(), first(5000))
+			if wrong == nil {
+				t.Fatalf("passed: %+v", r)
+			}
+			t.Logf("found in history %d", wrong.Number)
+		})
+	}
+}
+
+func lateSet() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Set = func(key int, value int64) { go n.set(key, value) }
+	return s
+}
+
+func losesSet() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	var sets atomic.Int64
+	s.Set = func(key int, value int64) {
+		if sets.Add(1)%20 != 0 {
+			n.set(key, value)
+		}
+	}
+	return s
+}
+
+// staleCopy keeps what it found for the next two reads of the key.
+func staleCopy() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	var mu sync.Mutex
+	type copied struct {
+		value int64
+		ok    bool
+		uses  int
+	}
+	copies := make(map[int]*copied)
+	s.Get = func(key int) (int64, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		c := copies[key]
+		if c == nil || c.uses == 2 {
+			c = new(copied)
+			c.value, c.ok = n.get(key)
+			copies[key] = c
+		}
+		c.uses++
+		return c.value, c.ok
+	}
+	return s
+}
+
+// keepingLoads does something that would break loads, and then mends them.
+func (n *naive) keepingLoads(do func()) {
+	n.mu.Lock()
+	loads := n.loads
+	n.loads = nil
+	do()
+	n.loads = loads
+	n.mu.Unlock()
+}
+
+func loadUndoesDel() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Del = func(key int) (ok bool) {
+		n.keepingLoads(func() {
+			_, ok = n.entries[key]
+			n.remove(key)
+		})
+		return ok
+	}
+	return s
+}
+
+func loadUndoesClear() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Clear = func() { n.keepingLoads(func() { clear(n.entries) }) }
+	return s
+}
+
+func loadUndoesSet() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Set = func(key int, value int64) { n.keepingLoads(func() { n.store(key, value, 0) }) }
+	return s
+}
+
+func twoLoads() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
+		if value, ok := n.get(key); ok {
+			return value, nil
+		}
+		value, err := fetch()
+		if err == nil {
+			value, _ = n.getOrSet(key, value)
+		}
+		return value, err
+	}
+	return s
+}
+
+func computeInTwo() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Compute = func(key int, f func(int64, bool) (int64, Action)) (int64, bool) {
+		value, does := f(n.get(key))
+		return n.compute(key, func(int64, bool) (int64, Action) { return value, does })
+	}
+	return s
+}
+
+func getOrSetInTwo() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.GetOrSet = func(key int, value int64) (int64, bool) {
+		if old, ok := n.get(key); ok {
+			return old, true
+		}
+		runtime.Gosched()
+		n.set(key, value)
+		return value, false
+	}
+	return s
+}
+
+// comesBack finds, at times, an entry that has been evicted, with its last value.
+func comesBack() *Subject {
+	n := newNaive(3, 0)
+	s := n.subject()
+	var reads atomic.Int64
+	var last sync.Map
+	s.Set = func(key int, value int64) {
+		last.Store(key, value)
+		n.set(key, value)
+	}
+	s.Get = func(key int) (int64, bool) {
+		value, ok := n.get(key)
+		if old, known := last.Load(key); !ok && known && reads.Add(1)%8 == 0 {
+			return old.(int64), true
+		}
+		return value, ok
+	}
+	return s
+}
+
+// lives returns a cache whose TTL is not the millisecond that it should be.
+func lives(ttl time.Duration) *Subject { return newNaive(0, ttl).subject() }
+
+func touchRevives() *Subject {
+	n := newNaive(0, time.Millisecond)
+	s := n.subject()
+	s.Touch = func(key int, ttl time.Duration) bool {
+		if ttl < 0 {
+			return n.del(key)
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		e, ok := n.entries[key]
+		if ok {
+			n.entries[key] = naiveEntry{e.value, deadlineAfter(ttl)}
+		}
+		return ok
+	}
+	return s
+}
+
+// TestWriteTemp: a wrong history can be looked at.
+func TestWriteTemp(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	_, wrong := Run(losesSet(), Promises{}, lasting, seed(), first(5000))
+	if wrong == nil {
+		t.Fatal("passed")
+	}
+	path, err := wrong.WriteTemp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(page), "<html") {
+		t.Errorf("the page has %d bytes: %v", len(page), err)
+	}
+	if text := wrong.Error(); !strings.Contains(text, "client") {
+		t.Errorf("the error says %q", text)
+	}
+}

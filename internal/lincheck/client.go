@@ -1,0 +1,190 @@
+package lincheck
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// A client is one of the goroutines that use the cache. It notes what it does.
+type client struct {
+	*round
+	id    int
+	rand  *rand.Rand
+	ops   []Op
+	made  int64 // values and loads
+	meets int64
+}
+
+// run goes through the phases, with about n operations in all.
+func (c *client) run(phases []phase, n int) {
+	for _, p := range phases {
+		p.way(c, p.mixes[c.id%len(p.mixes)], max(1, n/len(phases)))
+	}
+}
+
+// do carries out an operation and notes it.
+func (c *client) do(op Op) {
+	switch op.Kind {
+	case Get, Peek:
+		op = c.read(op)
+	case Take:
+		c.take(op)
+		return
+	case Compute:
+		op = c.compute(op)
+	case SetWithExpire, Touch:
+		op.TTL = c.ttl()
+		op = c.write(op)
+	default:
+		op = c.write(op)
+	}
+	c.ops = append(c.ops, op)
+}
+
+func (c *client) read(op Op) Op {
+	f := c.subject.Get
+	if op.Kind == Peek {
+		f = c.subject.Peek
+	}
+	op.Call = c.now()
+	op.Got, op.Found = f(op.Key)
+	op.Return = c.now()
+	return op
+}
+
+// readALot reads a key as long as more returns true. Only reads are noted whose answer
+// differs from the one before, for the others say nothing new; and the clock, which
+// takes longer than a read, is read for these and a few more. So the call of a read is
+// taken to be somewhat earlier than it was, which excuses no answer that was wrong
+// for longer.
+func (c *client) readALot(key int, more func(i int) bool) {
+	f := c.subject.Get
+	op := Op{Kind: Get, Client: c.id, Key: key}
+	if c.idle > 0 && c.subject.Peek != nil { // every hit of Get puts off a deadline
+		f, op.Kind = c.subject.Peek, Peek
+	}
+	op = c.read(op)
+	c.ops = append(c.ops, op)
+	op.Call = op.Return
+	for i := 0; more(i); i++ {
+		got, found := f(key)
+		if got != op.Got || found != op.Found || c.idle > 0 && op.Kind == Get {
+			op.Return = c.now()
+			op.Got, op.Found = got, found
+			c.ops = append(c.ops, op)
+			op.Call = op.Return
+		} else if i%4 == 0 {
+			op.Call = c.now()
+		}
+	}
+	c.ops = append(c.ops, c.read(op))
+}
+
+// write carries out what takes neither a function nor the trouble of one.
+func (c *client) write(op Op) Op {
+	switch op.Kind {
+	case Set, SetWithExpire, GetOrSet:
+		op.Value = c.value()
+	}
+	op.Call = c.now()
+	switch op.Kind {
+	case Set:
+		c.subject.Set(op.Key, op.Value)
+	case SetWithExpire:
+		c.subject.SetWithExpire(op.Key, op.Value, op.TTL)
+	case Del:
+		op.Found = c.subject.Del(op.Key)
+	case Touch:
+		op.Found = c.subject.Touch(op.Key, op.TTL)
+	case GetOrSet:
+		op.Got, op.Found = c.subject.GetOrSet(op.Key, op.Value)
+	case Clear:
+		c.subject.Clear()
+	}
+	op.Return = c.now()
+	return op
+}
+
+// compute increments, or leaves the value alone, or deletes it.
+func (c *client) compute(op Op) Op {
+	dice, fresh := c.rand.IntN(6), c.value()
+	op.Call = c.now()
+	op.Got, op.Found = c.subject.Compute(op.Key, func(old int64, found bool) (int64, Action) {
+		c.pause()
+		op.Old, op.HadOld, op.Does = old, found, Store
+		switch {
+		case dice == 0:
+			op.Does = Delete
+		case dice == 1:
+			op.Does = Keep
+		case found:
+			op.Value = old + 1
+		default:
+			op.Value = fresh
+		}
+		return op.Value, op.Does
+	})
+	op.Return = c.now()
+	return op
+}
+
+// A failure is the error of a fetch that fails: what the model has for its value.
+type failure int64
+
+func (f failure) Error() string { return fmt.Sprintf("fetch failed: %d", int64(f)) }
+
+// take notes a Take, as two operations if it fetched.
+func (c *client) take(op Op) {
+	board, land := op, op
+	board.Kind, land.Kind = Board, Land
+	fetches := 0
+	op.Call = c.now()
+	value, err := c.subject.Take(op.Key, func() (value int64, err error) {
+		fetches++
+		board.Return = c.now()
+		value = c.value()
+		board.Load = value
+		c.pause()
+		if board.Value = value; c.rand.IntN(8) == 0 {
+			board.Value, value, err = -value, 0, failure(-value)
+		}
+		c.pause()
+		land.Call = c.now()
+		return value, err
+	})
+	op.Return = c.now()
+	op.Got = value
+	if err != nil {
+		op.Got = Torn // unless it is an error of ours
+		var f failure
+		if errors.As(err, &f) {
+			op.Got = int64(f)
+		}
+	}
+	if fetches == 0 {
+		c.ops = append(c.ops, op)
+		return
+	}
+	if fetches > 1 {
+		op.Got = Torn // it is to be called once
+	}
+	board.Call, land.Return = op.Call, op.Return
+	land.Load, land.Value, land.Got, board.Got = board.Load, board.Value, op.Got, op.Got
+	c.ops = append(c.ops, board, land)
+}
+
+// value returns a value that nobody else has, nor the values after it, which
+// increments make of it.
+func (c *client) value() int64 {
+	c.made++
+	return c.base + (int64(c.id)<<12+c.made)<<10
+}
+
+func (c *client) ttl() time.Duration {
+	if len(c.TTLs) == 0 {
+		return -time.Duration(c.rand.IntN(4) / 3)
+	}
+	return c.TTLs[c.rand.IntN(len(c.TTLs))]
+}

@@ -1,0 +1,75 @@
+package lincheck
+
+import (
+	"testing"
+	"time"
+)
+
+// at gives an operation its times.
+func at(call, ret int64, op Op) Op {
+	op.Call, op.Return = call, ret
+	return op
+}
+
+func set(value int64) Op { return Op{Kind: Set, Value: value} }
+func setFor(value int64, ttl int64) Op {
+	return Op{Kind: SetWithExpire, Value: value, TTL: time.Duration(ttl)}
+}
+func hit(value int64) Op         { return Op{Kind: Get, Got: value, Found: true} }
+func board(load, value int64) Op { return Op{Kind: Board, Load: load, Value: value, Got: value} }
+func land(load, value int64) Op  { return Op{Kind: Land, Load: load, Value: value, Got: value} }
+func increment(old, got int64) Op {
+	return Op{Kind: Compute, Old: old, HadOld: true, Does: Store, Value: old + 1, Got: got, Found: true}
+}
+
+var (
+	miss    = Op{Kind: Get}
+	del     = Op{Kind: Del, Found: true}
+	nothing = Op{Kind: Clear}
+)
+
+// TestModel checks histories that were thought up, each of which shows one thing.
+//
+// Catches: a model that is too lenient, or too strict, in what chance seldom shows.
+func TestModel(t *testing.T) {
+	never, evicts, idle := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}
+	for _, c := range []struct {
+		name string
+		p    Promises
+		want bool
+		ops  []Op
+	}{
+		{"a read during a Set", never, true, []Op{at(2, 9, set(1)), at(3, 4, miss), at(5, 6, hit(1))}},
+		{"an old read after a new one", never, false, []Op{at(2, 9, set(1)), at(3, 4, hit(1)), at(5, 6, miss)}},
+		{"a lost Set", never, false, []Op{at(2, 3, set(1)), at(4, 5, miss)}},
+		{"an overwritten value", evicts, false, []Op{at(2, 3, set(1)), at(4, 5, set(2)), at(6, 7, hit(1))}},
+		{"a torn value", evicts, false, []Op{at(2, 9, set(1)), at(3, 4, hit(Torn))}},
+		{"an eviction", evicts, true, []Op{at(2, 3, set(1)), at(4, 5, miss)}},
+		{"a return from eviction", evicts, false, []Op{at(2, 3, set(1)), at(4, 5, miss), at(6, 7, hit(1))}},
+		{"a deleted value", evicts, false, []Op{at(2, 3, set(1)), at(4, 5, del), at(6, 7, hit(1))}},
+		{"two increments", never, true, []Op{at(2, 3, set(1)), at(4, 8, increment(1, 2)), at(5, 9, increment(2, 3))}},
+		{"an increment lost", never, false, []Op{at(2, 3, set(1)), at(4, 8, increment(1, 2)), at(5, 9, increment(1, 2))}},
+		{"a load", never, true, []Op{at(2, 3, board(1, 7)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
+		{"a load that failed", never, true, []Op{at(2, 3, board(1, -7)), at(6, 7, land(1, -7)), at(8, 9, miss)}},
+		{"a load that joined", never, true, []Op{at(2, 3, board(1, 7)), at(4, 9, Op{Kind: Take, Got: 7}), at(6, 7, land(1, 7))}},
+		{"a load that joined too late", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 9, Op{Kind: Take, Got: 7}), at(7, 8, land(1, 7))}},
+		{"a load over a Set", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, set(1)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
+		{"a load after a Clear", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
+		{"a load not stored after a Clear", never, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, land(1, 7)), at(8, 9, miss)}},
+		{"two loads", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, board(2, 8)), at(6, 7, land(1, 7)), at(8, 9, land(2, 8))}},
+		{"expired too early", never, false, []Op{at(2, 10, setFor(1, 100)), at(11, 101, miss)}},
+		{"expired", never, true, []Op{at(2, 10, setFor(1, 100)), at(11, 102, miss)}},
+		{"alive", never, true, []Op{at(2, 10, setFor(1, 100)), at(109, 200, hit(1))}},
+		{"alive too late", never, false, []Op{at(2, 10, setFor(1, 100)), at(110, 200, hit(1))}},
+		{"alive again", never, false, []Op{at(2, 10, setFor(1, 100)), at(103, 104, miss), at(105, 106, hit(1))}},
+		{"touched", never, true, []Op{at(2, 10, setFor(1, 100)), at(50, 51, Op{Kind: Touch, TTL: 100, Found: true}), at(149, 150, hit(1))}},
+		{"kept by reads", idle, true, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(170, 171, hit(1))}},
+		{"idle", idle, false, []Op{at(2, 10, set(1)), at(110, 111, hit(1))}},
+		{"ended though read", idle, false, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(120, 121, miss)}},
+	} {
+		ops := append([]Op{at(0, 1, nothing)}, c.ops...)
+		if ok, _, _ := Check(c.p, ops); ok != c.want {
+			t.Errorf("%s: Check = %t, want %t", c.name, ok, c.want)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package lincheck
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// A Kind is what an operation does.
+type Kind uint8
+
+// A Take that called fetch is two operations: Board, which finds no value and no
+// other load, and Land, which stores what fetch returned unless the key was changed
+// since. One that did not is a Take.
+const (
+	Get Kind = iota
+	Peek
+	Set
+	SetWithExpire
+	Del
+	Touch
+	GetOrSet
+	Take
+	Compute
+	Clear
+	Board
+	Land
+
+	kinds = int(Board) // those that a client can choose
+)
+
+var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "Take begins", "Take ends"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// An Op is an operation that has ended. Its times are in nanoseconds since the
+// history began. The answer is Got and Found, or one of them.
+type Op struct {
+	Kind         Kind
+	Client, Key  int
+	Call, Return int64
+
+	Value int64         // to be stored; if negative, the fetch failed, and nothing is
+	TTL   time.Duration // of SetWithExpire and Touch
+	Load  int64         // number of the fetch, of Board and Land
+
+	Old    int64 // what the function of Compute was given
+	HadOld bool
+	Does   Action // and what it wanted
+
+	Got   int64 // a failed fetch gives Value
+	Found bool
+}
+
+// String describes the operation for people who look for the fault in a history.
+func (o Op) String() string {
+	answer := fmt.Sprintf("%d, %t", o.Got, o.Found)
+	switch o.Kind {
+	case Get, Peek:
+		return fmt.Sprintf("%v(%d) = %s", o.Kind, o.Key, answer)
+	case Set:
+		return fmt.Sprintf("Set(%d, %d)", o.Key, o.Value)
+	case SetWithExpire:
+		return fmt.Sprintf("SetWithExpire(%d, %d, %v)", o.Key, o.Value, o.TTL)
+	case Del:
+		return fmt.Sprintf("Del(%d) = %t", o.Key, o.Found)
+	case Touch:
+		return fmt.Sprintf("Touch(%d, %v) = %t", o.Key, o.TTL, o.Found)
+	case GetOrSet:
+		return fmt.Sprintf("GetOrSet(%d, %d) = %s", o.Key, o.Value, answer)
+	case Take:
+		return fmt.Sprintf("Take(%d) = %d, without a fetch", o.Key, o.Got)
+	case Compute:
+		does := [...]string{"keep", fmt.Sprint("store ", o.Value), "delete"}[o.Does]
+		return fmt.Sprintf("Compute(%d, %d %t: %s) = %s", o.Key, o.Old, o.HadOld, does, answer)
+	case Clear:
+		return "Clear()"
+	default:
+		return fmt.Sprintf("%v(%d), fetch %d returns %d, got %d", o.Kind, o.Key, o.Load, o.Value, o.Got)
+	}
+}
+
+// operations puts a history in the form of porcupine. The model needs questions,
+// answers and times together, so Input is the whole Op.
+func operations(history []Op) []porcupine.Operation {
+	ops := make([]porcupine.Operation, len(history))
+	for i, o := range history {
+		ops[i] = porcupine.Operation{ClientId: o.Client, Input: o, Call: o.Call, Return: o.Return}
+	}
+	return ops
+}
+
+// byKey divides a history into those of the keys. A Clear is in all of them.
+func byKey(ops []porcupine.Operation) [][]porcupine.Operation {
+	parts := make(map[int][]porcupine.Operation)
+	for _, o := range ops {
+		if op := o.Input.(Op); op.Kind != Clear {
+			parts[op.Key] = append(parts[op.Key], o)
+		}
+	}
+	var all [][]porcupine.Operation
+	for _, part := range parts {
+		for _, o := range ops {
+			if o.Input.(Op).Kind == Clear {
+				part = append(part, o)
+			}
+		}
+		all = append(all, part)
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package lincheck
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A round is what the clients have in common while they make a history.
+type round struct {
+	Workload
+	subject *Subject
+	idle    time.Duration
+	expires time.Duration
+	keys    []int
+	base    int64 // of the values, so that none is stored in two histories
+	began   time.Time
+	clients int64
+
+	arrived atomic.Int64 // at meetings, in all
+	watched atomic.Int64 // how often what others watched has ended
+	due     atomic.Int64 // when the entry expires that all wait for
+}
+
+// now is the time in the history. All clients read the same clock, and nothing else
+// that they share: that would order them, and hide from the race detector that the
+// cache does not.
+func (r *round) now() int64 { return int64(time.Since(r.began)) }
+
+// keySets is among how many sets of keys a history chooses its own. The keys of the
+// others stay in the cache, as far as it lets them.
+const keySets = 4
+
+func newRound(s *Subject, p Promises, w Workload, r *rand.Rand, number int64) *round {
+	round := &round{Workload: w, subject: s, idle: p.Idle, expires: p.Expire, base: (number + 1) << 26, began: time.Now()}
+	set := r.IntN(keySets)
+	for k := range w.Keys {
+		round.keys = append(round.keys, k*keySets+set)
+	}
+	return round
+}
+
+// record makes a history: of 3 to 6 clients with 20 to 60 operations, and those that
+// tell the model what there is at the beginning.
+func (r *round) record(random *rand.Rand) []Op {
+	clients := make([]*client, 3+random.IntN(4))
+	for i := range clients {
+		clients[i] = &client{round: r, id: i, rand: rand.New(rand.NewPCG(random.Uint64(), 0))}
+	}
+	r.clients = int64(len(clients))
+	plan := phases(r.subject, r.Workload, random, len(clients))
+	each := (20 + random.IntN(40)) / len(clients)
+	clients[0].begin()
+	var wg sync.WaitGroup
+	for _, c := range clients {
+		wg.Go(func() {
+			c.meet()
+			c.run(plan, each)
+		})
+	}
+	wg.Wait()
+	var history []Op
+	for _, c := range clients {
+		history = append(history, c.ops...)
+	}
+	return history
+}
+
+// begin brings the keys into a state that is known.
+func (c *client) begin() {
+	if c.subject.Clear != nil && c.rand.IntN(4) == 0 {
+		c.do(Op{Kind: Clear, Client: c.id})
+		return
+	}
+	for _, key := range c.keys {
+		c.do(Op{Kind: []Kind{Set, Del}[c.rand.IntN(2)], Client: c.id, Key: key})
+	}
+}

@@ -1,0 +1,39 @@
+package lincheck
+
+import "time"
+
+// A Subject is a cache under test, as functions. One that the cache does not have is
+// nil and left out; there must be Get, Set and Del. The answers are those of the
+// methods of package cache that have these names.
+type Subject struct {
+	Get, Peek     func(key int) (value int64, ok bool)
+	Set           func(key int, value int64)
+	SetWithExpire func(key int, value int64, ttl time.Duration)
+	Del           func(key int) bool
+	Touch         func(key int, ttl time.Duration) bool
+	GetOrSet      func(key int, value int64) (actual int64, loaded bool)
+	Take          func(key int, fetch func() (int64, error)) (int64, error)
+	Compute       func(key int, f func(old int64, found bool) (int64, Action)) (int64, bool)
+	Clear         func()
+}
+
+// An Action is what the function of a Compute wants done.
+type Action uint8
+
+// In the order of package cache.
+const (
+	Keep Action = iota
+	Store
+	Delete
+)
+
+// Promises are what the model of a cache depends on.
+type Promises struct {
+	Evicts bool          // an entry may be gone at any moment, and even at once
+	Expire time.Duration // the TTL of what Set, GetOrSet, Compute and Take store; 0 is for ever
+	Idle   time.Duration // an entry that Get did not find for so long is gone; 0 is for ever
+}
+
+// Torn is what a Subject returns for a value that was never stored, such as one
+// that is half old and half new. The model accepts it nowhere.
+const Torn int64 = -1 << 63
