@@ -62,8 +62,8 @@ type figure struct {
 
 var specials = []special{
 	{"stampede/string", 6, runStampede},
-	{"memory/uint64", 1, onUint64s(runMemory)},
-	{"memory/string", 1, onStrings(runMemory)},
+	{"memory/uint64", 3, onUint64s(runMemory)},
+	{"memory/string", 3, onStrings(runMemory)},
 	{"burst/uint64", 2, onUint64s(runBurst)},
 	{"burst/string", 1, onStrings(runBurst)},
 	{"expiry/string", 2, onStrings(runExpiry)},
