@@ -157,7 +157,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		return value, false
 	}
 	e := &s.entries[i]
-	if !c.clock.far(e.deadline.load()) && s.die(i) || c.idle > 0 && !s.slide(i, h) {
+	if !c.clock.far(e.deadline.load()) && s.die(i) || c.idle > 0 && !s.slide(i, h) { // expired, inlined
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, false

@@ -72,7 +72,8 @@ var forever = life{never, never}
 
 func (e *entry[K, V]) live() bool { return e.deadline.load() >= 0 }
 
-// find returns the slot of a key.
+// find returns the slot of a key. It is written out as [index.Index.Home] says, here
+// and in the keyed wheel: shared by a function with a callback it would be slower.
 func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
 	home := s.index.Home(h)
 	for m := home.Match(h); m != 0; m = m.Next() {
@@ -101,7 +102,7 @@ func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (miss
 		return 0
 	}
 	i, found := s.find(h, key)
-	if found && !s.cache.clock.far(s.entries[i].deadline.load()) && s.die(i) {
+	if found && !s.cache.clock.far(s.entries[i].deadline.load()) && s.die(i) { // expired, inlined
 		s.remove(i, h, Expired)
 		found = false
 	}
