@@ -1,0 +1,172 @@
+package migration
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocache "github.com/patrickmn/go-cache"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// 0 is the default there and for ever here; -1 is for ever there and "has expired
+// already" here.
+func TestGoCacheTTL(t *testing.T) {
+	lives := func(found func() bool) time.Duration {
+		const step = time.Minute
+		for age := time.Duration(0); age < 2*time.Hour; age += step {
+			if !found() {
+				return age
+			}
+			time.Sleep(step)
+		}
+		return -1 // for ever
+	}
+	// The minute of go-cache beyond the hour is that it keeps a value at its
+	// deadline itself; see TestGoCacheAtDeadline.
+	for _, c := range []struct{ ttl, there, here time.Duration }{
+		{0, time.Hour + time.Minute, -1},
+		{-1, -1, 0},
+		{-5 * time.Second, -1, 0},
+		{time.Minute, 2 * time.Minute, time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := gocache.New(time.Hour, 0)
+			g.Set("k", 1, c.ttl)
+			want(t, "go-cache: life with a TTL of "+c.ttl.String(),
+				lives(func() bool { return has(g.Get("k")) }), c.there)
+
+			p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+			p.SetWithExpire("k", 1, c.ttl)
+			want(t, "ours: life with a TTL of "+c.ttl.String(),
+				lives(func() bool { return has(p.Peek("k")) }), c.here)
+		})
+	}
+}
+
+func TestGoCacheAtDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gocache.New(time.Hour, 0)
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		g.SetDefault("k", 1)
+		p.Set("k", 1)
+		time.Sleep(time.Hour - 1)
+		want(t, "go-cache before the deadline", has(g.Get("k")), true)
+		want(t, "ours before the deadline", has(p.Get("k")), true)
+		time.Sleep(time.Nanosecond)
+		want(t, "go-cache at the deadline", has(g.Get("k")), true)
+		want(t, "ours at the deadline", has(p.Get("k")), false)
+	})
+}
+
+// What is stored at the first failed login expires with it, not with the last.
+func TestGoCacheIncrementKeepsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gocache.New(time.Hour, 0)
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		increment := func(n int, _ bool) (int, cache.Op) { return n + 1, cache.OpSet }
+		g.SetDefault("k", 1)
+		p.Set("set by Compute", 1)
+		p.Set("got by GetOrSet", 1)
+		time.Sleep(time.Hour / 2)
+		if err := g.Increment("k", 1); err != nil {
+			t.Error(err)
+		}
+		p.Compute("set by Compute", increment)
+		p.GetOrSet("got by GetOrSet", 1)
+		time.Sleep(time.Hour/2 + 1)
+		want(t, "go-cache after Increment", has(g.Get("k")), false)
+		want(t, "ours after Compute with OpSet", has(p.Get("set by Compute")), true)
+		want(t, "ours after GetOrSet", has(p.Get("got by GetOrSet")), false)
+	})
+}
+
+// OnEvicted is called by the goroutine that deletes, and for Delete and expiry
+// only; OnRemove by another one, and for everything.
+func TestGoCacheOnEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var there []string
+		g := gocache.New(time.Hour, 0)
+		g.OnEvicted(func(key string, v any) { there = append(there, key) })
+		g.SetDefault("replaced", 1)
+		g.SetDefault("replaced", 2)
+		g.SetDefault("deleted", 1)
+		g.SetDefault("flushed", 1)
+		g.Delete("deleted")
+		want(t, "go-cache: calls when Delete returned", len(there), 1)
+		g.Set("expired", 1, time.Minute)
+		time.Sleep(time.Minute + 1)
+		g.DeleteExpired()
+		g.Flush()
+		want(t, "go-cache: what OnEvicted was told", slices.Equal(there, []string{"deleted", "expired"}), true)
+
+		var mu sync.Mutex
+		here := make(map[string]int) // by cause
+		p := pinwheel(t, cache.Options[string, int]{
+			Expire: time.Hour,
+			OnRemove: func(e cache.Event[string, int]) {
+				mu.Lock()
+				defer mu.Unlock()
+				here[e.Cause.String()]++
+			},
+		})
+		p.Set("replaced", 1)
+		p.Set("replaced", 2)
+		p.Set("deleted", 1)
+		p.Set("flushed", 1)
+		p.Del("deleted")
+		p.SetWithExpire("expired", 1, time.Minute)
+		time.Sleep(2 * time.Minute)
+		p.Clear()
+		synctest.Wait()
+		for _, cause := range []cache.Cause{cache.Replaced, cache.Deleted, cache.Expired} {
+			want(t, "ours: calls for "+cause.String(), here[cause.String()], 1)
+		}
+		want(t, "ours: calls for cleared", here["cleared"], 2)
+	})
+}
+
+// A callback of go-cache is over when Delete returns; ours has not begun, or is
+// under way.
+func TestOnRemoveDoesNotHoldUpDel(t *testing.T) {
+	gate := make(chan struct{})
+	called := make(chan struct{})
+	p := pinwheel(t, cache.Options[string, int]{
+		OnRemove: func(cache.Event[string, int]) { <-gate; close(called) },
+	})
+	p.Set("k", 1)
+	p.Del("k") // returns, though the callback waits
+	close(gate)
+	<-called
+}
+
+func TestGoCacheWithoutUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gocache.New(60*60, 0) // an hour, somebody thought
+		g.SetDefault("k", 1)
+		time.Sleep(60*60 + 1)
+		want(t, "go-cache: there after 3.6 µs", has(g.Get("k")), false)
+	})
+	if _, err := cache.New(cache.Options[string, int]{Expire: 60 * 60}); err == nil {
+		t.Error("ours: Expire: 60*60 is accepted")
+	}
+	if _, err := cache.New(cache.Options[string, int]{Expire: -1}); err == nil {
+		t.Error("ours: Expire: -1 is accepted")
+	}
+}
+
+// Without a janitor, expired items stay in memory; ours reclaims within a tick.
+func TestGoCacheItemCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gocache.New(time.Hour, 0)
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		g.SetDefault("k", 1)
+		p.Set("k", 1)
+		time.Sleep(2 * time.Hour)
+		want(t, "go-cache: ItemCount long after expiry", g.ItemCount(), 1)
+		want(t, "ours: Len long after expiry", p.Len(), 0)
+	})
+}

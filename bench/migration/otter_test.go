@@ -1,0 +1,194 @@
+package migration
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// newOtter returns an otter whose goroutine, if it has one, ends with the test.
+func newOtter[K comparable, V any](t *testing.T, o otter.Options[K, V]) *otter.Cache[K, V] {
+	t.Helper()
+	c := must(otter.New(&o))
+	t.Cleanup(func() { c.StopAllGoroutines() })
+	return c
+}
+
+// A duration of 0 or less does nothing in otter.
+func TestOtterSetExpiresAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtter(t, otter.Options[string, int]{ExpiryCalculator: otter.ExpiryWriting[string, int](time.Hour)})
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		for _, k := range []string{"zero", "negative"} {
+			o.Set(k, 1)
+			p.Set(k, 1)
+		}
+		o.SetExpiresAfter("zero", 0)
+		p.Touch("zero", 0)
+		o.SetExpiresAfter("negative", -1)
+		want(t, "ours: Touch with a negative TTL", p.Touch("negative", -1), true)
+		want(t, "otter: there after a negative TTL", has(o.GetIfPresent("negative")), true)
+		want(t, "ours: there after a negative TTL", has(p.Get("negative")), false)
+		time.Sleep(time.Hour)
+		want(t, "otter: there an hour after a TTL of 0", has(o.GetIfPresent("zero")), false)
+		want(t, "ours: there an hour after a TTL of 0", has(p.Get("zero")), true)
+	})
+}
+
+// An ExpiryWriting of 0 never expires what is new, and so does an Expire of 0.
+func TestOtterExpiryZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtter(t, otter.Options[string, int]{ExpiryCalculator: otter.ExpiryWriting[string, int](0)})
+		p := pinwheel(t, cache.Options[string, int]{})
+		o.Set("k", 1)
+		p.Set("k", 1)
+		time.Sleep(10 * time.Hour)
+		want(t, "otter", has(o.GetIfPresent("k")), true)
+		want(t, "ours", has(p.Get("k")), true)
+	})
+}
+
+// ExpiryCreating has no counterpart: Set renews the TTL here. Compute does too.
+func TestOtterExpiryCreating(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtter(t, otter.Options[string, int]{ExpiryCalculator: otter.ExpiryCreating[string, int](time.Hour)})
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		o.Set("k", 1)
+		p.Set("k", 1)
+		time.Sleep(time.Hour / 2)
+		o.Set("k", 2)
+		p.Set("k", 2)
+		time.Sleep(time.Hour / 2)
+		want(t, "otter with ExpiryCreating, set again", has(o.GetIfPresent("k")), false)
+		want(t, "ours, set again", has(p.Get("k")), true)
+	})
+}
+
+// ExpiryAccessing is Idle.
+func TestOtterExpiryAccessing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtter(t, otter.Options[string, int]{ExpiryCalculator: otter.ExpiryAccessing[string, int](time.Hour)})
+		p := pinwheel(t, cache.Options[string, int]{Idle: time.Hour})
+		o.Set("k", 1)
+		p.Set("k", 1)
+		time.Sleep(time.Hour / 2)
+		o.GetIfPresent("k")
+		p.Get("k")
+		time.Sleep(time.Hour - 1)
+		want(t, "otter: half an hour after a read", has(o.GetEntryQuietly("k")), true)
+		want(t, "ours: half an hour after a read", has(p.Peek("k")), true)
+		time.Sleep(time.Nanosecond)
+		want(t, "otter: an hour after a read", has(o.GetEntryQuietly("k")), false)
+		want(t, "ours: an hour after a read", has(p.Peek("k")), false)
+	})
+}
+
+// A deletion during a load makes otter load again; ours hands what was loaded to
+// those who waited for it, and does not keep it.
+func TestOtterDeletionDuringLoad(t *testing.T) {
+	o := newOtter(t, otter.Options[string, int]{})
+	loads := 0
+	v := must(o.Get(t.Context(), "k", otter.LoaderFunc[string, int](func(context.Context, string) (int, error) {
+		if loads++; loads == 1 {
+			deleted := make(chan struct{})
+			go func() { o.Invalidate("k"); close(deleted) }()
+			<-deleted
+		}
+		return loads, nil
+	})))
+	want(t, "otter: loads", loads, 2)
+	want(t, "otter: value", v, 2)
+	want(t, "otter: kept", has(o.GetIfPresent("k")), true)
+
+	p := pinwheel(t, cache.Options[string, int]{})
+	loads = 0
+	v = must(p.TakeCtx(t.Context(), "k", func(context.Context) (int, error) {
+		loads++
+		p.Del("k")
+		return loads, nil
+	}))
+	want(t, "ours: loads", loads, 1)
+	want(t, "ours: value", v, 1)
+	want(t, "ours: kept", has(p.Get("k")), false)
+}
+
+// A weight of 0 pins an entry in otter, and does not in ours.
+func TestOtterWeightZero(t *testing.T) {
+	weigh := func(key, _ int) uint32 { return uint32(min(key, 1)) }
+	o := newOtter(t, otter.Options[int, int]{MaximumWeight: 10, Weigher: weigh})
+	p := pinwheel(t, cache.Options[int, int]{MaxWeight: 10, Weigh: weigh})
+	for key := range 1000 {
+		o.Set(key, 1)
+		p.Set(key, 1)
+	}
+	o.CleanUp()
+	want(t, "otter: there with weight 0", has(o.GetIfPresent(0)), true)
+	want(t, "ours: there with weight 0", has(p.Get(0)), false)
+}
+
+// What InvalidateAll removes has its own cause in ours.
+func TestOtterInvalidateAll(t *testing.T) {
+	there := make(chan otter.DeletionCause)
+	o := newOtter(t, otter.Options[string, int]{
+		OnDeletion: func(e otter.DeletionEvent[string, int]) { there <- e.Cause },
+	})
+	o.Set("k", 1)
+	o.InvalidateAll()
+	want(t, "otter", <-there, otter.CauseInvalidation)
+
+	here := make(chan cache.Cause)
+	p := pinwheel(t, cache.Options[string, int]{
+		OnRemove: func(e cache.Event[string, int]) { here <- e.Cause },
+	})
+	p.Set("k", 1)
+	p.Clear()
+	want(t, "ours", <-here, cache.Cleared)
+}
+
+// A caller whose context has ended gets what is there, and loads nothing, in both.
+func TestOtterEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := newOtter(t, otter.Options[string, int]{})
+	p := pinwheel(t, cache.Options[string, int]{})
+	load := func(context.Context, string) (int, error) { t.Error("loads"); return 0, nil }
+	take := func() (int, error) {
+		return p.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) { return load(ctx, "k") })
+	}
+	_, err := o.Get(ctx, "k", otter.LoaderFunc[string, int](load))
+	want(t, "otter: a missing key", err, context.Canceled)
+	_, err = take()
+	want(t, "ours: a missing key", err, context.Canceled)
+	o.Set("k", 1)
+	p.Set("k", 1)
+	_, err = o.Get(ctx, "k", otter.LoaderFunc[string, int](load))
+	want(t, "otter: a key that is there", err, nil)
+	_, err = take()
+	want(t, "ours: a key that is there", err, nil)
+}
+
+// Without statistics of its own making, otter counts nothing.
+func TestOtterStats(t *testing.T) {
+	o := newOtter(t, otter.Options[string, int]{})
+	p := pinwheel(t, cache.Options[string, int]{})
+	o.GetIfPresent("k")
+	p.Get("k")
+	want(t, "otter: misses", o.Stats().Misses, 0)
+	want(t, "ours: misses", p.Stats().Misses, 1)
+}
+
+// A loader cannot give a TTL here; a Touch after Take does.
+func TestTouchAfterTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		must(p.Take("k", func() (int, error) { return 1, nil }))
+		p.Touch("k", time.Minute)
+		time.Sleep(time.Minute)
+		want(t, "ours: there after a minute", has(p.Get("k")), false)
+	})
+}
