@@ -53,14 +53,19 @@ func (v *Violation) WriteTemp() (string, error) {
 	return f.Name(), cmp.Or(err, f.Close())
 }
 
+// verdict checks a history of one key.
+func verdict(p Promises, part []porcupine.Operation) porcupine.CheckResult {
+	m := rules{p, 0}.model()
+	m.Partition = nil
+	return porcupine.CheckOperationsTimeout(m, part, patience)
+}
+
 // Check returns whether the answers in a history can be explained, and the key for
 // which they cannot. It returns decided if that did not take too long to find out.
 func Check(p Promises, history []Op) (ok bool, key int, decided bool) {
 	decided = true
 	for _, part := range byKey(operations(history)) {
-		m := rules{p}.model()
-		m.Partition = nil
-		switch porcupine.CheckOperationsTimeout(m, part, patience) {
+		switch verdict(p, part) {
 		case porcupine.Illegal:
 			return false, part[0].Input.(Op).Key, true
 		case porcupine.Unknown:
@@ -76,6 +81,14 @@ type Report struct {
 	Undecided             int // histories that took too long to check
 }
 
+func (r *Report) add(history []Op, decided bool) {
+	r.Histories++
+	r.Operations += len(history)
+	if !decided {
+		r.Undecided++
+	}
+}
+
 // Run records histories of a subject and checks them, as long as more returns true
 // for their number. It ends with the first one that is wrong. One Subject serves for
 // all of them, so that its locks and tables have a past.
@@ -84,13 +97,9 @@ func Run(s *Subject, p Promises, w Workload, seed uint64, more func(number int) 
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
 		history := newRound(s, p, w, random, int64(n)).record(random)
 		ok, key, decided := Check(p, history)
-		report.Histories++
-		report.Operations += len(history)
-		if !decided {
-			report.Undecided++
-		}
+		report.add(history, decided)
 		if !ok {
-			return report, &Violation{Seed: seed, Number: n, Key: key, History: history, model: rules{p}.model()}
+			return report, &Violation{Seed: seed, Number: n, Key: key, History: history, model: rules{p, 0}.model()}
 		}
 	}
 	return report, nil

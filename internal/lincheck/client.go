@@ -95,15 +95,33 @@ func (c *client) write(op Op) Op {
 	case SetWithExpire:
 		c.subject.SetWithExpire(op.Key, op.Value, op.TTL)
 	case Del:
-		op.Found = c.subject.Del(op.Key)
+		op = c.del(op)
 	case Touch:
-		op.Found = c.subject.Touch(op.Key, op.TTL)
+		op = c.touch(op)
 	case GetOrSet:
 		op.Got, op.Found = c.subject.GetOrSet(op.Key, op.Value)
 	case Clear:
 		c.subject.Clear()
 	}
 	op.Return = c.now()
+	return op
+}
+
+func (c *client) del(op Op) Op {
+	if op.Mute = c.subject.Del == nil; op.Mute {
+		c.subject.Remove(op.Key)
+	} else {
+		op.Found = c.subject.Del(op.Key)
+	}
+	return op
+}
+
+func (c *client) touch(op Op) Op {
+	if op.Mute = c.subject.Touch == nil; op.Mute {
+		c.subject.Renew(op.Key, op.TTL)
+	} else {
+		op.Found = c.subject.Touch(op.Key, op.TTL)
+	}
 	return op
 }
 
@@ -135,23 +153,18 @@ type failure int64
 
 func (f failure) Error() string { return fmt.Sprintf("fetch failed: %d", int64(f)) }
 
-// take notes a Take, as two operations if it fetched.
+// take notes a Take, as two operations for each time that it fetched. It returned what
+// the last fetch did; or it looked again, and is a Take that found a value.
 func (c *client) take(op Op) {
-	board, land := op, op
-	board.Kind, land.Kind = Board, Land
-	fetches := 0
 	op.Call = c.now()
-	value, err := c.subject.Take(op.Key, func() (value int64, err error) {
-		fetches++
-		board.Return = c.now()
-		value = c.value()
-		board.Load = value
-		c.pause()
-		if board.Value = value; c.rand.IntN(8) == 0 {
-			board.Value, value, err = -value, 0, failure(-value)
+	var fetches []Op
+	value, err := c.subject.Take(op.Key, func() (int64, error) {
+		if len(fetches) > 0 {
+			c.land(fetches[len(fetches)-1], true)
 		}
-		c.pause()
-		land.Call = c.now()
+		fetched, value, err := c.fetch(op)
+		fetches = append(fetches, fetched)
+		op.Call = fetched.Call
 		return value, err
 	})
 	op.Return = c.now()
@@ -163,16 +176,41 @@ func (c *client) take(op Op) {
 			op.Got = int64(f)
 		}
 	}
-	if fetches == 0 {
-		c.ops = append(c.ops, op)
-		return
+	if len(fetches) > 0 {
+		last := fetches[len(fetches)-1]
+		last.Got = op.Got
+		again := op.Got != last.Value
+		c.land(last, again)
+		if !again {
+			return
+		}
 	}
-	if fetches > 1 {
-		op.Got = Torn // it is to be called once
+	c.ops = append(c.ops, op)
+}
+
+// fetch is called by a Take that began, or looked again, at the call of op. It notes that
+// the load begins, and returns the operation that ends it.
+func (c *client) fetch(op Op) (land Op, value int64, err error) {
+	board := op
+	board.Kind, board.Return = Board, c.now()
+	value = c.value()
+	board.Load = value
+	c.pause()
+	if board.Value = value; c.rand.IntN(8) == 0 && !c.subject.NoErrors {
+		board.Value, value, err = -value, 0, failure(-value)
 	}
-	board.Call, land.Return = op.Call, op.Return
-	land.Load, land.Value, land.Got, board.Got = board.Load, board.Value, op.Got, op.Got
-	c.ops = append(c.ops, board, land)
+	c.pause()
+	board.Got = board.Value
+	c.ops = append(c.ops, board)
+	land = board
+	land.Kind, land.Call = Land, c.now()
+	return land, value, err
+}
+
+// land notes the end of a load, whose result its Take returned, or did not.
+func (c *client) land(op Op, again bool) {
+	op.Mute, op.Return = again, c.now()
+	c.ops = append(c.ops, op)
 }
 
 // value returns a value that nobody else has, nor the values after it, which

@@ -10,6 +10,9 @@
 // deadline. A key is checked by itself, since no operation promises anything about two
 // keys together; Clear is one removal for each of them.
 //
+// [Run] ends with the first history that nothing explains. A [Survey] goes on, and says what
+// the cache would have to be excused for: see [Faults].
+//
 // The same seed leads to the same operations, but not to the same history, for the
 // scheduler takes part. So a run that found nothing proves nothing; it may be repeated
 // for as long as one likes.

@@ -23,10 +23,26 @@ type state struct {
 	cap     span // the deadline by TTL
 	idle    span // the end of idleness
 
-	load   int64 // the number of the load under way, or 0
-	broken bool  // the key was changed since it began: its result is not to be stored
-	result int64 // what its fetch is going to return
+	loads  [mostClients]flight
+	landed int64 // the result of the last load, if JoinsLate is excused
 }
+
+// A flight is a load under way.
+type flight struct {
+	number   int64  // 0: none
+	result   int64  // what its fetch is going to return
+	overtook change // the last change of the key since it began: its result is not to be stored
+}
+
+// A change is what overtakes loads.
+type change uint8
+
+const (
+	unchanged change = iota
+	bySet
+	byDel
+	byLoad
+)
 
 // gone returns the state after the entry has been removed, by whatever.
 func (s state) gone() state {
@@ -34,15 +50,22 @@ func (s state) gone() state {
 	return s
 }
 
-// changed is gone for a removal that no load may undo.
-func (s state) changed() state {
+// changed is gone for a change that no load may undo.
+func (s state) changed(by change) state {
 	s = s.gone()
-	s.broken = s.load != 0
+	for i := range s.loads {
+		if s.loads[i].number != 0 {
+			s.loads[i].overtook = by
+		}
+	}
 	return s
 }
 
-// A rules is the sequential specification of a cache with these promises.
-type rules struct{ Promises }
+// A rules is the sequential specification of a cache with these promises, and these faults.
+type rules struct {
+	Promises
+	excused Faults
+}
 
 // model returns the specification of one key in the form of porcupine.
 func (r rules) model() porcupine.Model {
@@ -71,31 +94,49 @@ func (s state) String() string {
 	} else if s.present {
 		text = fmt.Sprint(s.value)
 	}
-	if s.load != 0 {
-		text += fmt.Sprintf(", fetch %d", s.load)
-	}
-	if s.broken {
-		text += " (not to be stored)"
+	for _, f := range s.loads {
+		if f.number != 0 {
+			text += fmt.Sprintf(", fetch %d", f.number)
+		}
+		if f.overtook != unchanged {
+			text += " (not to be stored)"
+		}
 	}
 	return text
 }
 
 // worlds returns the states that an operation may find, for the cache may have
 // dropped the entry before. It must have if its deadline passed before the call, and
-// cannot have on account of a deadline that had not passed at the return.
+// cannot have on account of a deadline that had not passed at the return. And a load may
+// not have noticed that it was overtaken, if that is excused.
 func (r rules) worlds(s state, op Op) []state {
+	if f := s.loads[op.Client]; op.Kind == Land && f.overtook != unchanged && r.excused.has(undone[f.overtook]) {
+		blind := s
+		blind.loads[op.Client].overtook = unchanged
+		return append(r.present(s, op), r.present(blind, op)...)
+	}
+	return r.present(s, op)
+}
+
+// present returns the state with its entry and without, as far as either can be.
+func (r rules) present(s state, op Op) []state {
 	if !s.present {
 		return []state{s}
 	}
 	earliest, latest := min(s.cap.from, s.idle.from), min(s.cap.to, s.idle.to)
 	var worlds []state
-	if op.Call < latest {
+	if op.Call < latest || r.excused.has(Overstays) || r.revivable(op, earliest) {
 		worlds = append(worlds, s)
 	}
-	if r.Evicts || op.Return >= earliest {
+	if r.Evicts || r.excused.has(Loses) || op.Return >= earliest {
 		worlds = append(worlds, s.gone())
 	}
 	return worlds
+}
+
+// revivable reports whether a read that found nothing may have left an expired entry.
+func (r rules) revivable(op Op, deadline int64) bool {
+	return r.excused.has(Revives) && (op.Kind == Get || op.Kind == Peek) && !op.Found && op.Return >= deadline
 }
 
 // step is what an operation does to a key in one moment. It returns false if the
@@ -117,13 +158,13 @@ func (r rules) step(s state, op Op) (state, bool) {
 		if op.Found {
 			return r.maybeSlid(s, op), s.has(op.Got)
 		}
-		return r.stored(s, op, op.Value, r.ttl()), !s.present && op.Got == op.Value
+		return r.stored(s, op, op.Value, r.ttl()), (!s.present || r.excused.has(Splits)) && op.Got == op.Value
 	case Compute:
 		return r.compute(s, op)
 	case Board, Land, Take:
 		return r.take(s, op)
 	case Del:
-		return s.changed(), op.Found == s.present
+		return s.changed(byDel), op.Found == s.present || op.Mute || r.excused.has(Misreports)
 	default:
 		return r.write(s, op)
 	}
@@ -139,26 +180,29 @@ func (r rules) write(s state, op Op) (state, bool) {
 		return r.stored(s, op, op.Value, r.ttl()), true
 	case SetWithExpire:
 		if op.TTL < 0 { // a Del
-			return s.changed(), true
+			return s.changed(byDel), true
 		}
 		return r.stored(s, op, op.Value, int64(op.TTL)), true
 	case Clear:
-		return s.changed(), true
+		return s.changed(byDel), true
 	}
 	return s, false
 }
 
 func (r rules) read(s state, op Op) (state, bool) {
 	if !op.Found {
-		return s, !s.present
+		return s, !s.present || r.revivable(op, min(s.cap.from, s.idle.from))
 	}
 	if op.Kind == Get && r.Idle > 0 {
 		from := max(s.idle.from, op.Call+int64(r.Idle))
 		s = r.maybeSlid(s, op)
 		s.idle.from = from
 	}
-	return s, s.has(op.Got)
+	return s, s.has(op.Got) || r.stale(op)
 }
+
+// stale reports whether a read that found nothing of the kind is excused.
+func (r rules) stale(op Op) bool { return r.excused.has(Stale) && op.Got != Torn }
 
 // maybeSlid is the state after a hit that may have been a Get and put off the end of
 // idleness, but may have been found later, under the lock, which does not.
@@ -170,12 +214,12 @@ func (r rules) maybeSlid(s state, op Op) state {
 }
 
 func (r rules) touch(s state, op Op) (state, bool) {
-	if op.Found != s.present {
+	if op.Found != s.present && !op.Mute && !r.excused.has(Misreports) {
 		return s, false
 	}
 	switch {
 	case op.TTL < 0: // a Del
-		return s.changed(), true
+		return s.changed(byDel), true
 	case s.present:
 		return r.living(s, op, int64(op.TTL)), true
 	}
@@ -183,17 +227,17 @@ func (r rules) touch(s state, op Op) (state, bool) {
 }
 
 func (r rules) compute(s state, op Op) (state, bool) {
-	if s.present != op.HadOld || s.present && s.value != op.Old {
+	if (s.present != op.HadOld || s.present && s.value != op.Old) && !r.excused.has(Splits) {
 		return s, false // what it was computed from was not there
 	}
 	switch op.Does {
 	case Keep:
 		return s, op.Found == op.HadOld && (!op.Found || op.Got == op.Old)
 	case Delete:
-		return s.changed(), !op.Found
+		return s.changed(byDel), !op.Found
 	}
 	if !op.Found { // driven out at once, as too heavy
-		return s.changed(), r.Evicts
+		return s.changed(bySet), r.Evicts
 	}
 	return r.stored(s, op, op.Value, r.ttl()), op.Got == op.Value
 }
@@ -202,29 +246,64 @@ func (r rules) compute(s state, op Op) (state, bool) {
 func (r rules) take(s state, op Op) (state, bool) {
 	switch op.Kind {
 	case Board:
-		ok := !s.present && s.load == 0
-		s.load, s.result, s.broken = op.Load, op.Value, false
+		ok := !s.present && r.mayLoad(s)
+		s.loads[op.Client] = flight{number: op.Load, result: op.Value}
 		return s, ok
 	case Land:
-		ok := s.load == op.Load && op.Got == op.Value
-		keep := !s.broken && op.Value > 0
-		s.load, s.result, s.broken = 0, 0, false
-		if keep {
-			s = r.stored(s, op, op.Value, r.ttl())
-		}
-		return s, ok
+		return r.land(s, op)
 	}
 	if s.present {
-		return r.maybeSlid(s, op), s.value == op.Got
+		return r.maybeSlid(s, op), s.value == op.Got || r.stale(op)
 	}
-	return s, s.load != 0 && !s.broken && s.result == op.Got
+	return s, r.joined(s, op.Got) || r.stale(op)
+}
+
+// mayLoad reports whether a load may begin.
+func (r rules) mayLoad(s state) bool {
+	for _, f := range s.loads {
+		waitedFor := f.overtook == unchanged || !r.Retries
+		if f.number != 0 && waitedFor && !r.excused.has(LoadsTwice) {
+			return false
+		}
+	}
+	return true
+}
+
+// joined reports whether a Take can have this result of a load of another.
+func (r rules) joined(s state, got int64) bool {
+	for _, f := range s.loads {
+		if f.number != 0 && f.result == got && (f.overtook == unchanged || r.excused.has(JoinsLate)) {
+			return true
+		}
+	}
+	return r.excused.has(JoinsLate) && s.landed == got
+}
+
+// land ends a load, and stores its result unless the key has changed.
+func (r rules) land(s state, op Op) (state, bool) {
+	f := s.loads[op.Client]
+	s.loads[op.Client] = flight{}
+	if r.excused.has(JoinsLate) {
+		s.landed = f.result
+	}
+	if op.Mute { // what was not returned was not stored
+		return s, f.number == op.Load && f.overtook != unchanged && r.Retries
+	}
+	if f.overtook == unchanged && op.Value > 0 {
+		s = r.put(s, op, op.Value, r.ttl(), byLoad)
+	}
+	return s, f.number == op.Load && op.Got == op.Value
 }
 
 func (r rules) ttl() int64 { return int64(r.Expire) }
 
 // stored is the state after op has stored a value.
 func (r rules) stored(s state, op Op, value, ttl int64) state {
-	s = s.changed()
+	return r.put(s, op, value, ttl, bySet)
+}
+
+func (r rules) put(s state, op Op, value, ttl int64, by change) state {
+	s = s.changed(by)
 	s.present, s.value = true, value
 	return r.living(s, op, ttl)
 }
@@ -233,7 +312,7 @@ func (r rules) stored(s state, op Op, value, ttl int64) state {
 func (r rules) living(s state, op Op, ttl int64) state {
 	s.cap, s.idle = atNoTime, atNoTime
 	if ttl > 0 {
-		s.cap = span{op.Call + ttl, op.Return + ttl}
+		s.cap = span{op.Call + ttl, op.Return + ttl + int64(r.Grace)}
 	}
 	if r.Idle > 0 {
 		s.idle = span{op.Call + int64(r.Idle), op.Return + int64(r.Idle)}

@@ -18,6 +18,14 @@ func setFor(value int64, ttl int64) Op {
 func hit(value int64) Op         { return Op{Kind: Get, Got: value, Found: true} }
 func board(load, value int64) Op { return Op{Kind: Board, Load: load, Value: value, Got: value} }
 func land(load, value int64) Op  { return Op{Kind: Land, Load: load, Value: value, Got: value} }
+func by(client int, op Op) Op {
+	op.Client = client
+	return op
+}
+func mute(op Op) Op {
+	op.Mute = true
+	return op
+}
 func increment(old, got int64) Op {
 	return Op{Kind: Compute, Old: old, HadOld: true, Does: Store, Value: old + 1, Got: got, Found: true}
 }
@@ -32,7 +40,7 @@ var (
 //
 // Catches: a model that is too lenient, or too strict, in what chance seldom shows.
 func TestModel(t *testing.T) {
-	never, evicts, idle := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}
+	never, evicts, idle, again := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}, Promises{Retries: true}
 	for _, c := range []struct {
 		name string
 		p    Promises
@@ -63,6 +71,17 @@ func TestModel(t *testing.T) {
 		{"alive too late", never, false, []Op{at(2, 10, setFor(1, 100)), at(110, 200, hit(1))}},
 		{"alive again", never, false, []Op{at(2, 10, setFor(1, 100)), at(103, 104, miss), at(105, 106, hit(1))}},
 		{"touched", never, true, []Op{at(2, 10, setFor(1, 100)), at(50, 51, Op{Kind: Touch, TTL: 100, Found: true}), at(149, 150, hit(1))}},
+		{"alive in its days of grace", Promises{Grace: 50}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, hit(1))}},
+		{"gone in its days of grace", Promises{Grace: 50}, true, []Op{at(2, 10, setFor(1, 100)), at(103, 104, miss)}},
+		{"alive after its days of grace", Promises{Grace: 50}, false, []Op{at(2, 10, setFor(1, 100)), at(160, 161, hit(1))}},
+		{"a removal that does not say of what", never, true, []Op{at(2, 3, mute(del)), at(4, 5, miss)}},
+		{"a removal that says wrongly of what", never, false, []Op{at(2, 3, del), at(4, 5, miss)}},
+		{"looks again after a Del", again, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, mute(land(1, 7))), at(8, 9, miss)}},
+		{"looks again, but stores", again, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, mute(land(1, 7))), at(8, 9, hit(7))}},
+		{"looks again for nothing", again, false, []Op{at(2, 3, board(1, 7)), at(6, 7, mute(land(1, 7)))}},
+		{"looks again though it must not", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, mute(land(1, 7)))}},
+		{"a load beside one that was overtaken", again, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, by(1, board(2, 8))), at(8, 9, by(1, land(2, 8))), at(10, 11, land(1, 7)), at(12, 13, hit(8))}},
+		{"a load beside one that was not", again, false, []Op{at(2, 3, board(1, 7)), at(6, 7, by(1, board(2, 8)))}},
 		{"kept by reads", idle, true, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(170, 171, hit(1))}},
 		{"idle", idle, false, []Op{at(2, 10, set(1)), at(110, 111, hit(1))}},
 		{"ended though read", idle, false, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(120, 121, miss)}},

@@ -41,17 +41,22 @@ func newRound(s *Subject, p Promises, w Workload, r *rand.Rand, number int64) *r
 	return round
 }
 
+// mostClients is how many clients a history has at most.
+const mostClients = 6
+
 // record makes a history: of 3 to 6 clients with 20 to 60 operations, and those that
 // tell the model what there is at the beginning.
 func (r *round) record(random *rand.Rand) []Op {
-	clients := make([]*client, 3+random.IntN(4))
+	clients := make([]*client, 3+random.IntN(mostClients-2))
 	for i := range clients {
 		clients[i] = &client{round: r, id: i, rand: rand.New(rand.NewPCG(random.Uint64(), 0))}
 	}
 	r.clients = int64(len(clients))
 	plan := phases(r.subject, r.Workload, random, len(clients))
 	each := (20 + random.IntN(40)) / len(clients)
+	r.settle()
 	clients[0].begin()
+	r.settle()
 	var wg sync.WaitGroup
 	for _, c := range clients {
 		wg.Go(func() {
@@ -67,6 +72,13 @@ func (r *round) record(random *rand.Rand) []Op {
 	return history
 }
 
+// settle keeps what was written before from taking effect later.
+func (r *round) settle() {
+	if r.subject.Settle != nil {
+		r.subject.Settle()
+	}
+}
+
 // begin brings the keys into a state that is known.
 func (c *client) begin() {
 	if c.subject.Clear != nil && c.rand.IntN(4) == 0 {
@@ -74,6 +86,10 @@ func (c *client) begin() {
 		return
 	}
 	for _, key := range c.keys {
-		c.do(Op{Kind: []Kind{Set, Del}[c.rand.IntN(2)], Client: c.id, Key: key})
+		kind := Set
+		if c.subject.Has(Del) && c.rand.IntN(2) == 0 {
+			kind = Del
+		}
+		c.do(Op{Kind: kind, Client: c.id, Key: key})
 	}
 }

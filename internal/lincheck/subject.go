@@ -3,8 +3,9 @@ package lincheck
 import "time"
 
 // A Subject is a cache under test, as functions. One that the cache does not have is
-// nil and left out; there must be Get, Set and Del. The answers are those of the
-// methods of package cache that have these names.
+// nil and left out; there must be Get and Set. The answers are those of the methods of
+// package cache that have these names. Remove and Renew are for caches whose Del and
+// Touch do not answer.
 type Subject struct {
 	Get, Peek     func(key int) (value int64, ok bool)
 	Set           func(key int, value int64)
@@ -15,6 +16,13 @@ type Subject struct {
 	Take          func(key int, fetch func() (int64, error)) (int64, error)
 	Compute       func(key int, f func(old int64, found bool) (int64, Action)) (int64, bool)
 	Clear         func()
+
+	Remove func(key int)
+	Renew  func(key int, ttl time.Duration)
+
+	NoErrors bool // a Take could not tell of a fetch that failed, so none does
+
+	Settle func() // waits until all writes have taken effect, where they may do so late
 }
 
 // An Action is what the function of a Compute wants done.
@@ -32,6 +40,11 @@ type Promises struct {
 	Evicts bool          // an entry may be gone at any moment, and even at once
 	Expire time.Duration // the TTL of what Set, GetOrSet, Compute and Take store; 0 is for ever
 	Idle   time.Duration // an entry that Get did not find for so long is gone; 0 is for ever
+	Grace  time.Duration // how long after its deadline by TTL an entry may still be there
+
+	// A Take whose load was overtaken by a change may look again, and fetch again, and
+	// others need not wait for such a load to end.
+	Retries bool
 }
 
 // Torn is what a Subject returns for a value that was never stored, such as one

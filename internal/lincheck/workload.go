@@ -2,6 +2,7 @@ package lincheck
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -32,19 +33,43 @@ var (
 	mixes = []mix{reads, writes, loads, every, every}
 )
 
-// has reports whether the subject has an operation.
-func (s *Subject) has(k Kind) bool {
+// Has reports whether the subject has an operation.
+func (s *Subject) Has(k Kind) bool {
 	return [kinds]bool{
-		Get: true, Set: true, Del: true,
-		Peek: s.Peek != nil, SetWithExpire: s.SetWithExpire != nil, Touch: s.Touch != nil, GetOrSet: s.GetOrSet != nil,
-		Take: s.Take != nil, Compute: s.Compute != nil, Clear: s.Clear != nil,
+		Get: true, Set: true, Del: s.Del != nil || s.Remove != nil,
+		Peek: s.Peek != nil, SetWithExpire: s.SetWithExpire != nil, GetOrSet: s.GetOrSet != nil,
+		Touch: s.Touch != nil || s.Renew != nil,
+		Take:  s.Take != nil, Compute: s.Compute != nil, Clear: s.Clear != nil,
 	}[k]
+}
+
+// Only returns the subject without the operations that are not among these.
+func (s *Subject) Only(of []Kind) *Subject {
+	some := *s
+	for _, op := range []struct {
+		kind Kind
+		drop func()
+	}{
+		{Peek, func() { some.Peek = nil }},
+		{SetWithExpire, func() { some.SetWithExpire = nil }},
+		{Del, func() { some.Del, some.Remove = nil, nil }},
+		{Touch, func() { some.Touch, some.Renew = nil, nil }},
+		{GetOrSet, func() { some.GetOrSet = nil }},
+		{Take, func() { some.Take = nil }},
+		{Compute, func() { some.Compute = nil }},
+		{Clear, func() { some.Clear = nil }},
+	} {
+		if !slices.Contains(of, op.kind) {
+			op.drop()
+		}
+	}
+	return &some
 }
 
 // without returns the mix without what the subject does not have.
 func (m mix) without(s *Subject) mix {
 	for k := range m.of {
-		if !s.has(Kind(k)) {
+		if !s.Has(Kind(k)) {
 			m.of[k] = 0
 		}
 	}

@@ -1,0 +1,107 @@
+package lincheck
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Faults are ways in which a cache can be wrong, as a set. With the right ones excused,
+// the model explains a history that it does not explain otherwise.
+type Faults uint16
+
+const (
+	LoadUndoesSet Faults = 1 << iota // a load stores its result over what was set since it began
+	LoadUndoesDel                    // a load stores its result though the key was removed since it began
+	LoadsTwice                       // a Take loads though another load went on when it found nothing, and stores over its result
+	JoinsLate                        // a Take that began after a change gets the result of a load from before it
+	Misreports                       // Del or Touch says wrongly whether there was an entry
+	Overstays                        // an entry is found after its deadline
+	Revives                          // Touch or Compute goes on with an entry that a read has found expired
+	Splits                           // GetOrSet or Compute writes though what it found has changed since
+	Loses                            // an entry is gone that nothing removed, long before its deadline
+	Lags                             // a Set takes effect after it has returned
+	Stale                            // a read finds what had been overwritten or removed before
+
+	all = Stale<<1 - 1
+)
+
+// undone is what a load does that takes no notice of a change.
+var undone = [...]Faults{bySet: LoadUndoesSet, byDel: LoadUndoesDel, byLoad: LoadsTwice}
+
+var faultNames = [...]string{
+	"load undoes Set", "load undoes Del", "loads twice", "Take joins an older load", "Del answers wrongly",
+	"found after its deadline", "revives the expired", "not atomic", "loses a write", "Set applies late", "reads a removed value",
+}
+
+func (f Faults) has(one Faults) bool { return f&one != 0 }
+
+// Each returns the faults of the set one by one; of the empty set, that.
+func (f Faults) Each() (single []Faults) {
+	if f == 0 {
+		return []Faults{0}
+	}
+	for ; f != 0; f &= f - 1 {
+		single = append(single, f&-f)
+	}
+	return single
+}
+
+// String names the faults. If there are none, the history has no explanation at all.
+func (f Faults) String() string {
+	if f == 0 {
+		return "not explained"
+	}
+	var names []string
+	for _, one := range f.Each() {
+		names = append(names, faultNames[bits.TrailingZeros16(uint16(one))])
+	}
+	return strings.Join(names, ", ")
+}
+
+// enough is how long porcupine may look for an order with some faults excused. Where it
+// does not find one in that time, other faults are tried.
+const enough = 500 * time.Millisecond
+
+// explain returns a smallest set of faults that a history of one key can be explained
+// with, or none. Larger ones than of four are not tried.
+func explain(p Promises, part []porcupine.Operation) Faults {
+	for weight := 1; weight <= 4; weight++ {
+		for f := Faults(1); f <= all; f++ {
+			if f.weight() == weight && explains(p, f, part) {
+				return f
+			}
+		}
+	}
+	return 0
+}
+
+// weight is how many faults these are. The last three count for two, for they explain much
+// that has a better explanation. For the same reason the faults are tried in their order.
+func (f Faults) weight() int {
+	return bits.OnesCount16(uint16(f)) + bits.OnesCount16(uint16(f&(Loses|Lags|Stale)))
+}
+
+func explains(p Promises, f Faults, part []porcupine.Operation) bool {
+	if f.has(Lags) {
+		part = lagging(part)
+	}
+	m := rules{p, f}.model()
+	m.Partition = nil
+	return porcupine.CheckOperationsTimeout(m, part, enough) == porcupine.Ok
+}
+
+// lagging is the history in which no Set ends.
+func lagging(part []porcupine.Operation) []porcupine.Operation {
+	late := make([]porcupine.Operation, len(part))
+	for i, o := range part {
+		if op := o.Input.(Op); i > 0 && (op.Kind == Set || op.Kind == SetWithExpire) {
+			o.Return = math.MaxInt64
+		}
+		late[i] = o
+	}
+	return late
+}

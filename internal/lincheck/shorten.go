@@ -1,0 +1,140 @@
+package lincheck
+
+import (
+	"math"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// shorten returns less of a wrong history of one key that is wrong nevertheless, and in the
+// same way. Nothing is left out that could be what is missing: a part of a history that can
+// be explained can be explained too, if it is one of those that are tried here.
+func shorten(p Promises, fault Faults, history []Op) []Op {
+	history = sorted(history)
+	wrong := func(h []Op) bool {
+		part := operations(h)
+		if verdict(p, part) != porcupine.Illegal {
+			return false
+		}
+		faults := explain(p, part)
+		return faults == fault || faults.has(fault)
+	}
+	for n := 2; n < len(history); n++ {
+		if h, ok := prefix(history, history[n].Call, n); ok && wrong(h) {
+			history = h
+			break
+		}
+	}
+	for n := len(history) - 2; n > 0; n-- {
+		if h := history[n:]; beginsAnew(history, n) && selfContained(h) && wrong(h) {
+			history = h
+			break
+		}
+	}
+	for n := len(history) - 1; n > 0 && p.Idle == 0; n-- {
+		if h := slices.Delete(slices.Clone(history), n, n+1); history[n].onlyReads() && wrong(h) {
+			history = h
+		}
+	}
+	return renumbered(history)
+}
+
+// selfContained reports whether all values that are found were stored. It makes no difference
+// to what is wrong, but to who reads it.
+func selfContained(history []Op) bool {
+	for _, op := range history {
+		stored := func(by Op) bool { return by.Value == op.Got }
+		if op.Got != 0 && !slices.ContainsFunc(history, stored) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyReads reports whether the operation can have no effect.
+func (o Op) onlyReads() bool {
+	switch o.Kind {
+	case Get, Peek, Take:
+		return true
+	case GetOrSet:
+		return o.Found
+	case Compute:
+		return o.Does == Keep
+	}
+	return false
+}
+
+// prefix returns the first n operations, as known at a moment when no others had begun.
+// What had not ended by then may or may not have happened: of those only what can be put
+// last whatever happened before can stay.
+func prefix(history []Op, now int64, n int) (h []Op, ok bool) {
+	for _, op := range history[:n] {
+		if op.Return > now {
+			switch {
+			case op.onlyReads():
+				continue
+			case op.Kind == Del || op.Kind == Touch:
+				op.Mute = true
+			case op.Kind != Set && op.Kind != SetWithExpire && op.Kind != Clear:
+				return nil, false
+			}
+		}
+		h = append(h, op)
+	}
+	return h, true
+}
+
+// beginsAnew reports whether operation n is a write before which all others had ended,
+// and which had ended itself before others began: what came before does not matter.
+func beginsAnew(history []Op, n int) bool {
+	first := history[n]
+	if first.Kind != Set && first.Kind != Del && first.Kind != Clear || first.Return >= history[n+1].Call {
+		return false
+	}
+	for _, op := range history[:n] {
+		if op.Return >= first.Call {
+			return false
+		}
+	}
+	boards := 0
+	for _, op := range history[:n] {
+		switch op.Kind {
+		case Board:
+			boards++
+		case Land:
+			boards--
+		}
+	}
+	return boards == 0
+}
+
+// renumbered gives the values small numbers, in which increments stay the last digits,
+// and lets time begin at 0.
+func renumbered(history []Op) []Op {
+	small := make(map[int64]int64)
+	number := func(v *int64) {
+		sign := int64(1)
+		if *v < 0 {
+			sign = -1
+		}
+		if *v == 0 || *v == math.MinInt64 {
+			return
+		}
+		family := sign * *v >> 10
+		if small[family] == 0 {
+			small[family] = 100 * int64(len(small)+1)
+		}
+		*v = sign * (small[family] + sign**v&1023)
+	}
+	h := slices.Clone(history)
+	began := h[0].Call
+	for i := range h {
+		h[i].Call -= began
+		h[i].Return -= began
+		for _, v := range []*int64{&h[i].Load, &h[i].Value, &h[i].Old, &h[i].Got} {
+			number(v)
+		}
+	}
+	return h
+}
