@@ -5,10 +5,17 @@ import (
 	"time"
 )
 
-// TestHotPathsDoNotAllocate: also with a TTL, at the limit, with 20-byte keys.
+// TestHotPathsDoNotAllocate: also with a TTL, at the limit, with 20-byte keys, and when
+// the cache is watched.
 func TestHotPathsDoNotAllocate(t *testing.T) {
-	const limit = 1000
-	c := Must(Options[string, *int]{Limit: limit, Expire: time.Hour, Jitter: 0.1})
+	o := Options[string, *int]{Limit: 1000, Expire: time.Hour, Jitter: 0.1}
+	t.Run("plain", func(t *testing.T) { hotPathsDoNotAllocate(t, o) })
+	t.Run("watched", func(t *testing.T) { hotPathsDoNotAllocate(t, withExtras(o)) })
+}
+
+func hotPathsDoNotAllocate(t *testing.T, o Options[string, *int]) {
+	limit := o.Limit
+	c := Must(o)
 	keys := make([]string, 4*limit)
 	for i := range keys {
 		keys[i] = "a key of twenty byte" + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676))

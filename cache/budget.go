@@ -89,6 +89,9 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, h uint64, key K, value V,
 		i = s.insert(h, key, value)
 	}
 	s.setLife(i, l)
+	if s.noted {
+		s.note(i, h, l)
+	}
 	s.weights[i] = weight
 	s.maybeShrink() // one heavy value can drive out many
 	return 0

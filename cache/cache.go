@@ -23,6 +23,7 @@ type Cache[K comparable, V any] struct {
 	shards []shard[K, V] // a power of two of them
 	mask   uint64
 	idle   time.Duration
+	watch  *watch[K] // nil unless HotKeys or WhatIf is set
 	clock  clock
 
 	expireAfter time.Duration
@@ -38,7 +39,10 @@ type Cache[K comparable, V any] struct {
 	driver   driver
 	gate     gate
 
+	ages bool // of entries are kept
+
 	loadsOK, loadsFailed, lateness stats.Durations
+	evictedAge                     stats.AgeRecorder
 	waiters                        atomic.Uint64
 	unregister                     func()
 }
@@ -60,6 +64,8 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 		tick:        tickFor(o.Expire, o.Idle),
 		jitter:      o.Jitter,
 		weigh:       o.Weigh,
+		watch:       newWatch(o, runtime.GOMAXPROCS(0)),
+		ages:        o.Ages,
 	}
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
@@ -121,6 +127,7 @@ func (c *Cache[K, V]) initShards(n int) {
 		s := &c.shards[i]
 		s.lock.Init(runtime.GOMAXPROCS(0))
 		s.cache = c
+		s.noted = c.watch != nil || c.ages
 		s.index = index.New(0)
 		s.setLimited(c.budget.max.Load() > 0)
 	}
@@ -149,6 +156,9 @@ func (c *Cache[K, V]) shardOf(h uint64) *shard[K, V] {
 // one or its deadline has passed.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	h := c.hasher.Hash(key)
+	if c.watch != nil {
+		c.asked(h, key)
+	}
 	s := c.shardOf(h)
 	r := s.lock.RLock()
 	i, found := s.find(h, key)
@@ -255,6 +265,9 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	l := c.lifeOf(h, expire)
+	if c.watch != nil {
+		c.watch.touched(h, l.cap)
+	}
 	found, done := s.touch(h, key, l, c.slack(expire))
 	if !done {
 		found = s.touchTask(h, key, l)
@@ -328,6 +341,7 @@ func (c *Cache[K, V]) Del(key K) bool {
 	s := c.shardOf(h)
 	s.lock.Lock()
 	s.breakFences(key)
+	c.watch.removed(h)
 	i, found := s.find(h, key)
 	live := found && !s.expired(i)
 	if found {

@@ -112,3 +112,15 @@ func after(now int64, d time.Duration) int64 {
 	}
 	return never
 }
+
+// A moment is a time in units of 17 ms, of which two years are told apart.
+type moment uint32
+
+const momentShift = 24
+
+func (c *clock) moment() moment { return moment(uint64(c.now()) >> momentShift) }
+
+// until returns how long after m a later moment is.
+func (m moment) until(later moment) time.Duration {
+	return time.Duration(later-m) << momentShift
+}

@@ -67,6 +67,9 @@ func runModel(t *rapid.T, mask uint64) {
 		o.MaxWeight, o.Limit = uint64(o.Limit), 0
 		o.Weigh = func(_, value int) uint32 { return uint32(value % 4) }
 	}
+	if rapid.Bool().Draw(t, "watched") {
+		o = withExtras(o)
+	}
 	rapid.SyncTest(t, func(t *rapid.T) {
 		m := &modelCache{options: o, entries: map[int]modelEntry{}}
 		o.OnRemove = func(e Event[int, int]) { m.events = append(m.events, e) }

@@ -62,6 +62,9 @@ func (s *shard[K, V]) setSlots(n int) {
 	if s.cache.idle > 0 {
 		s.caps = resized(s.caps, n)
 	}
+	if s.cache.ages {
+		s.born = resized(s.born, n)
+	}
 	if s.order != nil {
 		s.order.Resize(n)
 	}
@@ -106,6 +109,9 @@ func (s *shard[K, V]) rename(from, to uint32) {
 	}
 	if s.caps != nil {
 		s.caps[to] = s.caps[from]
+	}
+	if s.born != nil {
+		s.born[to] = s.born[from]
 	}
 	if s.order != nil {
 		s.order.Rename(from, to)
@@ -165,6 +171,7 @@ func (c *Cache[K, V]) setLimit(limit int) {
 		c.shards[i].setLimited(limit > 0)
 	}
 	c.limit.Store(int64(limit))
+	c.watch.resized(limit)
 }
 
 // surplus returns what the budget is overdrawn by.

@@ -35,6 +35,7 @@ type shard[K comparable, V any] struct {
 	weights  []uint32          // if the cache weighs
 	caps     []int64           // deadlines by TTL, if Idle makes those of entries differ
 	limited  bool              // entries take their weight, or 1, from the budget
+	noted    bool              // the cache has a watch, or keeps ages
 	closed   bool
 	reported bool                // an event was queued under the present hold of lock
 	pins     atomic.Int32        // walks under way that need slot numbers to stay
@@ -50,8 +51,9 @@ type shard[K comparable, V any] struct {
 	free          uint32 // the first free slot; the others follow from it
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
+	born          []moment      // when values were stored, if the cache keeps their ages
 
-	_ [160]byte // to a power of two, and so that no two shards meet in a cache line
+	_ [136]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is
@@ -121,7 +123,19 @@ func (s *shard[K, V]) put(h uint64, key K, value V, weight uint32, l life) (miss
 		i = s.insert(h, key, value)
 	}
 	s.setLife(i, l)
+	if s.noted {
+		s.note(i, h, l)
+	}
 	return 0
+}
+
+// note tells those who keep account of it that entry i, whose key has hash h, has a
+// new value.
+func (s *shard[K, V]) note(i uint32, h uint64, l life) {
+	if s.born != nil {
+		s.born[i] = s.cache.clock.moment()
+	}
+	s.cache.watch.stored(h, l.cap)
 }
 
 // takeOver evicts the entry that is next by the order and gives its slot to a key
@@ -254,6 +268,9 @@ func (s *shard[K, V]) freeSlot(i uint32) {
 // depart tells whom it concerns that entry i, whose key has hash h, ceases to be.
 func (s *shard[K, V]) depart(i uint32, h uint64, cause Cause) {
 	e := &s.entries[i]
+	if s.noted && cause == Evicted && s.born != nil {
+		s.cache.evictedAge.Observe(s.born[i].until(s.cache.clock.moment()))
+	}
 	if cause != Expired { // it has had no value since its deadline, so nothing changes now
 		s.breakFences(e.key)
 	}

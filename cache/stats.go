@@ -20,6 +20,10 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 		},
 	}
 	total.Expiry.Lateness = c.lateness.Histogram()
+	total.EvictedAge = c.evictedAge.Ages()
+	if c.watch != nil && c.watch.ghosts != nil {
+		total.Ghosts = c.watch.ghosts.Stats()
+	}
 	if c.runner != nil {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
 	}
@@ -62,11 +66,42 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 // keeping the cache alive.
 func (c *Cache[K, V]) register(name string) {
 	w := weak.Make(c)
-	_, c.unregister = stats.Register(name, func() (s stats.Snapshot, alive bool) {
+	_, c.unregister = stats.RegisterExtras(name, func() (s stats.Snapshot, alive bool) {
 		if c := w.Value(); c != nil {
 			return c.Stats(), true
 		}
 		return s, false
-	})
+	}, extrasOf(w))
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
+}
+
+// extrasOf returns what a cache offers beside its numbers, as long as it is there.
+func extrasOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.Extras {
+	extras := stats.Extras{
+		PurgeAll: func() (removed int) {
+			if c := w.Value(); c != nil {
+				removed = c.Len()
+				c.Clear()
+			}
+			return removed
+		},
+	}
+	if c := w.Value(); c.watch != nil && c.watch.hot != nil {
+		extras.HotKeys = func() []stats.HotKey {
+			if c := w.Value(); c != nil {
+				return c.hotKeysAsText()
+			}
+			return nil
+		}
+	}
+	if parse := keyParser[K](); parse != nil {
+		extras.Purge = func(text string) (removed int, err error) {
+			key, err := parse(text)
+			if c := w.Value(); err == nil && c != nil && c.Del(key) {
+				removed = 1
+			}
+			return removed, err
+		}
+	}
+	return extras
 }

@@ -8,7 +8,8 @@
 //
 // Every cache enters itself with [Register]. [All] takes a Snapshot of each,
 // and [Handler] serves them over HTTP. The package knows nothing of the caches
-// but a function that takes a Snapshot, and it starts no goroutine: nothing is
+// but functions: one takes a Snapshot, and the [Extras] are what else a cache
+// offers. It starts no goroutine, and as long as nobody calls Handler nothing is
 // computed until somebody looks. Timing wheels have [RegisterWheel] and
 // [AllWheels], and the same Handler. The wheel that expires the entries of a cache
 // is not one of them: it is in the Snapshot of the cache.
@@ -23,31 +24,65 @@
 // allowed and not needed, and its links are relative, so a proxy may put it
 // below yet another path. Mount it at a path that ends in a slash.
 //
-//	/cache/            a page for people, which reloads itself every 5 seconds
+//	/cache/            a page for people, with charts
 //	/cache/stats.json  the same numbers as JSON
 //	/cache/metrics     the same numbers in Prometheus text format 0.0.4
+//	/cache/purge       removes entries, with [WithPurge] only
 //
-// It only reads, and it shows counts and the names of caches and timing wheels,
-// never a key or a value. Who may see them is for the middleware around it to
-// decide.
+// The page is the same for everybody. Its script fetches stats.json every few
+// seconds and draws it; what the page is made of is served beside it. It loads
+// nothing from elsewhere, and the Content-Security-Policy of every answer allows
+// files and connections of the same origin only, and neither inline scripts nor
+// inline styles. No answer is stored by a browser or a proxy.
+//
+// For its charts the page needs what happened before somebody opened it. So from the
+// first call of Handler on, a timer takes a Snapshot of each cache and timing wheel
+// every 5 seconds, and the last 60 points, which are five minutes, are kept in
+// memory. A cache that is made later has points from then on. If samples fail to come
+// for more than 20 seconds, the history begins anew.
+//
+// The handler shows counts and the names of caches and timing wheels, never a value,
+// and keys only of a cache that has HotKeys set in its options. Without WithPurge it
+// only reads. Who may see the page is for the middleware around it to decide, as for
+// any other handler:
+//
+//	http.Handle("/cache/", onlyAdmins(stats.Handler()))
+//
+// With WithPurge that holds all the more. The function given to it is asked for every
+// request to purge, and requests that a page of another site had a browser send are
+// refused before.
+//
+// Where [expvar] is served, expvar.Publish("pinwheel", stats.Var{}) adds the same
+// JSON to it.
 //
 // # JSON
 //
-// All counters are cumulative since the cache or timing wheel was made, all
-// durations are in seconds, and every field is always there. A field may be added;
-// one that is renamed, removed or changed in meaning also changes version.
+// The query points=N, from 0 to 61, adds the newest N points of history. Without it
+// there is no history. The last point may be one that is not over, which is partial
+// and at least 1 second long; it is replaced by a closed one with the same start.
+// What happened in the last minute and the last five is always there, in windows.
+//
+// All counters are cumulative since the cache or timing wheel was made, except that
+// those in windows and history are of that time only. All durations are in seconds,
+// and all quantiles are estimates, 0 when there was nothing to measure. Every field
+// but history is always there. A field may be added; one that is renamed, removed or
+// changed in meaning also changes version. docs/stats.schema.json is a JSON Schema
+// of it.
 //
 //	version                 number, 1
 //	time                    string, RFC 3339, when the numbers were taken
+//	interval_seconds        number, 5; how often a point of history is closed
+//	purge                   boolean, whether purge is served; it may still refuse
 //	caches                  array, sorted by name, empty if there is no cache
 //	  name                  string, unique among caches
 //	  hits, misses          number, counters; their sum is the number of gets
 //	  hit_ratio             number, 0 to 1; 0 when nothing was asked for yet
+//	  misses_absent         number, counter; of misses, those that found nothing
 //	  misses_expired        number, counter; of misses, those that found an entry past its deadline
 //	  sets                  number, counter; values stored
 //	  entries, limit        number, gauges; limit 0 means none
 //	  weight, max_weight    number, gauges; max_weight 0 means the cache is not weighted
-//	  removals              object, counters by cause:
+//	  removals              object, counters by cause
 //	    expired, evicted, deleted, replaced, cleared
 //	  loads                 object
 //	    ok, failed          number, counters; loads that ended so
@@ -61,6 +96,51 @@
 //	    pending, tombstones number, gauges
 //	    lateness_p50_seconds, lateness_p99_seconds
 //	                        number, from the deadline to the removal; 0 when nothing expired
+//	  windows               object
+//	    1m, 5m              object, what happened in the last minute and the last five
+//	      seconds           number, how long it really is; less while the process is young, 0 if nothing is known yet
+//	      gets, hits, misses
+//	                        number
+//	      hit_ratio         number, 0 to 1; 0 when there were no gets
+//	      gets_per_second   number, 0 if seconds is
+//	      sets, evicted, expired, loads
+//	                        number; loads that ended, ok and failed
+//	      load_p50_seconds, load_p99_seconds
+//	                        number, 0 when there was no load
+//	  evicted_age           object, or null if the cache does not track it or has evicted nothing
+//	    count               number, counter; values evicted, since ages are tracked
+//	    p50_seconds, p99_seconds
+//	                        number, from when a value was stored to its eviction
+//	  what_if               object, or null if the cache does not estimate it or has seen too little
+//	    half, double        object, about a cache of half or double the limit
+//	      limit             number, that limit
+//	      hit_ratio         number, 0 to 1, an estimate
+//	  hot_keys              array, the hottest first, or null if the cache does not track them
+//	    key                 string, the key as text
+//	    share               number, 0 to 1; of all gets of late, an estimate from below
+//	  purgeable             boolean, whether keys can be written as text, and so be purged
+//	  history               array, the oldest point first; only if the query has points
+//	    start               string, RFC 3339, which also tells points apart
+//	    seconds             number, how long the point is
+//	    partial             boolean, true if it is not over
+//	    hits, misses_absent, misses_expired, sets
+//	                        number
+//	    entries, limit, weight, max_weight
+//	                        number, gauges at the end of the point
+//	    expired, evicted, deleted, replaced, cleared
+//	                        number, values removed, by cause
+//	    loads, loads_failed, load_waiters
+//	                        number; loads has those that failed too
+//	    load_p50_seconds, load_p99_seconds
+//	                        number, 0 if loads is
+//	    evicted_age_p50_seconds, evicted_age_p99_seconds
+//	                        number, 0 if evicted is, or if the cache does not track it
+//	    callbacks_queued    number, gauge at the end of the point
+//	    callback_panics     number
+//	    expiry_pending, tombstones
+//	                        number, gauges at the end of the point
+//	    lateness_p50_seconds, lateness_p99_seconds
+//	                        number, 0 if expired is
 //	wheels                  array, sorted by name, empty if there is no timing wheel
 //	  name                  string, unique among timing wheels
 //	  pending               number, gauge; timers that wait for their time
@@ -73,6 +153,16 @@
 //	  panics                number, counter; callbacks that panicked or called runtime.Goexit
 //	  lateness_p50_seconds, lateness_p99_seconds
 //	                        number, from the tick a timer was due to its callback; 0 when nothing fired
+//	  history               array, the oldest point first; only if the query has points
+//	    start               string, RFC 3339, which also tells points apart
+//	    seconds             number, how long the point is
+//	    partial             boolean, true if it is not over
+//	    pending, backlog, running, tombstones
+//	                        number, gauges at the end of the point
+//	    started, removed, fired, panics
+//	                        number
+//	    lateness_p50_seconds, lateness_p99_seconds
+//	                        number, 0 if fired is
 //
 // # Metrics
 //
@@ -99,6 +189,13 @@
 //	cache_callback_panics_total                             counter
 //	cache_expiry_pending, cache_expiry_tombstones           gauges
 //	cache_expiry_lateness_seconds                           histogram
+//	cache_evicted_age_seconds                               histogram, absent if not tracked
+//	cache_estimated_hits_total{limit="half|same|double"}    counter, absent if not estimated
+//
+// With double the limit the cache would answer about so many more gets per second:
+//
+//	rate(cache_estimated_hits_total{limit="double"}[1h])
+//	  - ignoring(limit) rate(cache_estimated_hits_total{limit="same"}[1h])
 //
 // The metrics of timing wheels have the label wheel. They are:
 //

@@ -1,10 +1,14 @@
 package stats_test
 
 import (
+	"encoding/json"
+	"errors"
+	"expvar"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"time"
 	"weak"
 
@@ -32,6 +36,66 @@ func ExampleHandler() {
 	// # TYPE cache_gets_total counter
 	// cache_gets_total{cache="users",result="hit"} 90
 	// cache_gets_total{cache="users",result="miss"} 10
+}
+
+func ExampleWithPurge() {
+	var users sync.Map // stands for a cache
+	users.Store("42", "Ada")
+	_, unregister := stats.RegisterExtras("users", func() (stats.Snapshot, bool) {
+		return stats.Snapshot{}, true
+	}, stats.Extras{
+		Purge: func(key string) (removed int, err error) {
+			if _, found := users.LoadAndDelete(key); found {
+				removed = 1
+			}
+			return removed, nil
+		},
+	})
+	defer unregister()
+
+	// Who may see the page is for the middleware around it to decide. Here those who
+	// may purge are fewer.
+	handler := stats.Handler(stats.WithPurge(func(r *http.Request) error {
+		if user, password, _ := r.BasicAuth(); user != "admin" || password != "secret" {
+			return errors.New("only admin may purge")
+		}
+		return nil
+	}))
+
+	for _, user := range []string{"guest", "admin"} {
+		request := httptest.NewRequest("POST", "/cache/purge", strings.NewReader("cache=users&key=42"))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		request.SetBasicAuth(user, "secret")
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		fmt.Print(user, ": ", answer.Code, " ", answer.Body)
+	}
+	// Output:
+	// guest: 403 {"error":"only admin may purge"}
+	// admin: 200 {"removed":1}
+}
+
+func ExampleVar() {
+	_, unregister := stats.Register("users", func() (stats.Snapshot, bool) {
+		return stats.Snapshot{Hits: 90, Misses: 10}, true
+	})
+	defer unregister()
+
+	// In a program this is all: expvar.Publish("pinwheel", stats.Var{})
+	var v expvar.Var = stats.Var{}
+
+	var read struct {
+		Caches []struct {
+			Name     string
+			HitRatio float64 `json:"hit_ratio"`
+		}
+	}
+	if err := json.Unmarshal([]byte(v.String()), &read); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(read.Caches)
+	// Output:
+	// [{users 0.9}]
 }
 
 func ExampleRegister() {

@@ -1,13 +1,22 @@
 package stats
 
-import "net/http"
+import (
+	"bytes"
+	"net/http"
+	"reflect"
+	"time"
+)
 
 // A Registry is what the process has, for a test of its own, so that tests do not
 // see each other's caches and timing wheels.
 type Registry = registries
 
 func (r *registries) Register(name string, source func() (Snapshot, bool)) (string, func()) {
-	return r.registerCache(name, source)
+	return r.registerCache(name, source, Extras{})
+}
+
+func (r *registries) RegisterExtras(name string, source func() (Snapshot, bool), extras Extras) (string, func()) {
+	return r.registerCache(name, source, extras)
 }
 
 func (r *registries) RegisterWheel(name string, source func() (Wheel, bool)) (string, func()) {
@@ -18,14 +27,75 @@ func (r *registries) All() []Named { return r.allCaches() }
 
 func (r *registries) AllWheels() []NamedWheel { return r.allWheels() }
 
-func (r *registries) Handler() http.Handler { return newHandler(r) }
-
-func (r *registries) Metrics() string {
-	return string(appendMetrics(nil, r.caches.all(), r.wheels.all()))
+func (r *registries) Handler(options ...HandlerOption) http.Handler {
+	return newHandler(r, options...)
 }
 
-var (
-	Count        = count
-	Integer      = integer
-	QuantileText = quantile
-)
+func (r *registries) Metrics() string { return string(r.appendMetrics(nil)) }
+
+// JSONStats is the type that stats.json is made of.
+var JSONStats = reflect.TypeFor[jsonStats]()
+
+// HistoryBytes returns what the history of the cache of a name takes in memory.
+func (r *registries) HistoryBytes(name string) int {
+	r.caches.mu.Lock()
+	defer r.caches.mu.Unlock()
+	samples := r.caches.byName[name].history.samples
+	return cap(samples) * int(reflect.TypeFor[sample[Snapshot]]().Size())
+}
+
+// Samples returns the history of the cache of a name as a look does.
+func (r *registries) Samples(name string) []sample[Snapshot] {
+	r.caches.mu.Lock()
+	reg := r.caches.byName[name]
+	r.caches.mu.Unlock()
+	return r.caches.samples(reg)
+}
+
+// A History is that of one cache, without a clock.
+type History struct{ history history[Snapshot] }
+
+func (h *History) Add(at time.Time, s Snapshot) { h.history.add(sample[Snapshot]{at, s}) }
+
+// Points returns what a look at a time that finds s shows of the newest n points.
+func (h *History) Points(at time.Time, s Snapshot, n int) []Point {
+	var points []Point
+	for _, p := range h.look(at, s).points(n) {
+		points = append(points, exported(p))
+	}
+	return points
+}
+
+// Window returns what a look at a time that finds s shows of the time before.
+func (h *History) Window(at time.Time, s Snapshot, length time.Duration) Point {
+	return exported(h.look(at, s).window(length))
+}
+
+func (h *History) look(at time.Time, s Snapshot) look[Snapshot] {
+	return look[Snapshot]{at: at, stats: s, samples: h.history.samples}
+}
+
+// A Point is a point.
+type Point struct {
+	Start    time.Time
+	Length   time.Duration
+	From, To Snapshot
+	Running  bool
+}
+
+func exported(p point[Snapshot]) Point { return Point{p.start, p.length, p.from, p.to, p.running} }
+
+// VarString is what [Var.String] would be of these registries.
+func (r *registries) VarString() string {
+	var b bytes.Buffer
+	if err := r.writeJSON(&b, noHistory); err != nil {
+		return "null"
+	}
+	return b.String()
+}
+
+// Sample takes a sample of every cache and wheel.
+func (r *registries) Sample(now time.Time) {
+	r.caches.sample(now)
+	r.wheels.sample(now)
+}

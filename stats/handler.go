@@ -2,52 +2,66 @@ package stats
 
 import (
 	"bytes"
-	_ "embed" // for style.css
-	"html/template"
+	"embed"
+	"fmt"
+	"html"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 )
-
-//go:embed style.css
-var styleCSS string
 
 // Handler returns a handler that serves the statistics of all caches and
 // timing wheels of the process: a page, stats.json and metrics. The package
 // documentation says where it may be mounted and what it serves. It is safe for
 // concurrent use, and every call returns an equally good one.
-func Handler() http.Handler {
-	return newHandler(&process)
+//
+// From the first call on, every cache and timing wheel is asked for its numbers
+// every five seconds, which takes some microseconds for each, so that the page has
+// the last five minutes to show when somebody opens it. The numbers take up to
+// 120 KB for each.
+func Handler(options ...HandlerOption) http.Handler {
+	return newHandler(&process, options...)
 }
+
+// A HandlerOption changes what a [Handler] does.
+type HandlerOption func(*handler)
 
 // A handler serves the statistics of one set of registries.
 type handler struct {
 	registered *registries
-
-	// page returns the parsed template. It is made with the handler and not in a
-	// package variable, which would link the template engine into every program:
-	// also into those that count but never call Handler.
-	page func() *template.Template
+	authorize  func(*http.Request) error // of a purge; nil if there is none
 }
 
-func newHandler(registered *registries) *handler {
-	return &handler{registered: registered, page: sync.OnceValue(parsePage)}
+func newHandler(registered *registries, options ...HandlerOption) *handler {
+	h := &handler{registered: registered}
+	for _, set := range options {
+		set(h)
+	}
+	registered.keepHistory()
+	return h
 }
 
-// policy lets the page load its style sheet and nothing else.
-const policy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy lets the page load its own files and stats.json, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.registered.keepHistory()
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Security-Policy", policy)
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
 
-	contentType, render := h.resource(lastElement(r.URL.Path))
+	last := lastElement(r.URL.Path)
+	if last == "purge" && h.authorize != nil {
+		h.servePurge(w, r)
+		return
+	}
+	contentType, render := h.resource(last)
 	if render == nil {
 		http.NotFound(w, r)
 		return
@@ -57,10 +71,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	// Into a buffer, so that a failure is a clean 500 and HEAD knows the length.
+	// Into a buffer, so that a failure is a clean answer and HEAD knows the length.
 	var body bytes.Buffer
 	if err := render(&body, r); err != nil {
-		http.Error(w, "cannot render the statistics", http.StatusInternalServerError)
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	header.Set("Content-Type", contentType)
@@ -70,38 +84,64 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// assets are the page and what it loads.
+//
+//go:embed page.html *.js *.css *.svg
+var assets embed.FS
+
 // resource returns what is served under the given last element of a path; render
-// is nil if nothing is.
+// is nil if nothing is. An error of render is the client's fault.
 func (h *handler) resource(last string) (contentType string, render func(*bytes.Buffer, *http.Request) error) {
 	switch last {
 	case "":
-		return "text/html; charset=utf-8", h.renderPage
-	case "style.css":
-		return "text/css; charset=utf-8", renderStyle
+		return "text/html; charset=utf-8", renderPage
 	case "stats.json":
 		return "application/json", h.renderJSON
 	case "metrics":
 		return "text/plain; version=0.0.4; charset=utf-8", h.renderMetrics
 	}
-	return "", nil
+	if last == "page.html" {
+		return "", nil // it is at "", with its links
+	}
+	asset, err := fs.ReadFile(assets, last)
+	if err != nil {
+		return "", nil
+	}
+	return assetTypes[path.Ext(last)], func(body *bytes.Buffer, _ *http.Request) error {
+		body.Write(asset)
+		return nil
+	}
 }
 
-func (h *handler) renderPage(body *bytes.Buffer, r *http.Request) error {
-	p := newPage(h.registered.caches.all(), h.registered.wheels.all(), linkDir(r), time.Now())
-	return h.page().Execute(body, p)
+// assetTypes are not asked of package mime, which asks the machine.
+var assetTypes = map[string]string{
+	".css": "text/css; charset=utf-8",
+	".js":  "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
-func renderStyle(body *bytes.Buffer, _ *http.Request) error {
-	body.WriteString(styleCSS)
-	return nil
+// renderPage writes the page, with what its links begin with.
+func renderPage(body *bytes.Buffer, r *http.Request) error {
+	page, err := fs.ReadFile(assets, "page.html")
+	body.WriteString(strings.ReplaceAll(string(page), "{{dir}}", html.EscapeString(linkDir(r))))
+	return err
 }
 
-func (h *handler) renderJSON(body *bytes.Buffer, _ *http.Request) error {
-	return writeJSON(body, h.registered.caches.all(), h.registered.wheels.all(), time.Now())
+func (h *handler) renderJSON(body *bytes.Buffer, r *http.Request) error {
+	f := noHistory
+	f.purge = h.authorize != nil
+	if asked := r.URL.Query().Get("points"); asked != "" {
+		points, err := strconv.Atoi(asked)
+		if err != nil || points < 0 {
+			return fmt.Errorf("points is %q: want how many points of history, from 0 to %d", asked, kept+1)
+		}
+		f.points = min(points, kept+1)
+	}
+	return h.registered.writeJSON(body, f)
 }
 
 func (h *handler) renderMetrics(body *bytes.Buffer, _ *http.Request) error {
-	body.Write(appendMetrics(body.AvailableBuffer(), h.registered.caches.all(), h.registered.wheels.all()))
+	body.Write(h.registered.appendMetrics(body.AvailableBuffer()))
 	return nil
 }
 

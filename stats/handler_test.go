@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +22,8 @@ var files = map[string]string{
 	"stats.json": "application/json",
 	"metrics":    "text/plain; version=0.0.4; charset=utf-8",
 	"style.css":  "text/css; charset=utf-8",
+	"page.js":    "text/javascript; charset=utf-8",
+	"icon.svg":   "image/svg+xml",
 }
 
 func serve(h http.Handler, method, target string) *httptest.ResponseRecorder {
@@ -30,7 +33,7 @@ func serve(h http.Handler, method, target string) *httptest.ResponseRecorder {
 }
 
 // body returns what h answers to a GET of target, which must succeed.
-func body(t *testing.T, h http.Handler, target string) string {
+func body(t testing.TB, h http.Handler, target string) string {
 	t.Helper()
 	w := serve(h, http.MethodGet, target)
 	if w.Code != http.StatusOK {
@@ -102,6 +105,9 @@ func TestLinksOfThePageLeadToFiles(t *testing.T) {
 				}
 				var got []string
 				for _, link := range links.FindAllStringSubmatch(body(t, test.handler, test.page), -1) {
+					if strings.HasPrefix(link[1], "#") {
+						continue // a view of the page itself
+					}
 					to, err := base.Parse(link[1])
 					if err != nil {
 						t.Fatalf("link %q: %v", link[1], err)
@@ -109,7 +115,9 @@ func TestLinksOfThePageLeadToFiles(t *testing.T) {
 					got = append(got, to.EscapedPath())
 				}
 				dir := proxy + test.dir
-				want := []string{dir + "style.css", dir + "stats.json", dir + "metrics"}
+				slices.Sort(got)
+				got = slices.Compact(got)
+				want := []string{dir + "icon.svg", dir + "metrics", dir + "page.js", dir + "stats.json", dir + "style.css"}
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("links lead to %q, want %q", got, want)
 				}
@@ -120,7 +128,7 @@ func TestLinksOfThePageLeadToFiles(t *testing.T) {
 
 func TestHandlerKnowsNoOtherPath(t *testing.T) {
 	var r stats.Registry
-	for _, target := range []string{"/x", "/cache", "/metrics/x", "/page.html", "/stats.json.gz", "/Metrics"} {
+	for _, target := range []string{"/x", "/cache", "/metrics/x", "/page.html", "/stats.json.gz", "/Metrics", "/purge", "/page.js/x", "/.", "/..", "/doc.go", "/%2e"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			w := serve(r.Handler(), method, target)
 			if w.Code != http.StatusNotFound {
@@ -168,28 +176,22 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	})
 }
 
+// policy is that of every answer. The page needs no more, and a browser keeps to it.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 // checkSafe looks for the headers that every answer has.
-func checkSafe(t *testing.T, what string, header http.Header) {
+func checkSafe(t testing.TB, what string, header http.Header) {
 	t.Helper()
 	want := map[string]string{
-		"Cache-Control":          "no-store",
-		"X-Content-Type-Options": "nosniff",
-		"Referrer-Policy":        "no-referrer",
+		"Cache-Control":           "no-store",
+		"X-Content-Type-Options":  "nosniff",
+		"Referrer-Policy":         "no-referrer",
+		"Content-Security-Policy": policy,
 	}
 	for name, value := range want {
-		if got := header.Get(name); got != value {
+		if got := header.Values(name); len(got) != 1 || got[0] != value {
 			t.Errorf("%q: %s is %q, want %q", what, name, got, value)
-		}
-	}
-	policy := strings.Split(header.Get("Content-Security-Policy"), "; ")
-	for i, directive := range policy {
-		name, value, _ := strings.Cut(directive, " ")
-		switch {
-		case i == 0 && directive != "default-src 'none'":
-			t.Errorf("%q: the policy begins with %q", what, directive)
-		case name == "style-src" && value == "'self'":
-		case value != "'none'":
-			t.Errorf("%q: the policy allows %q", what, directive)
 		}
 	}
 }
@@ -201,13 +203,6 @@ func TestAnswersAreSafe(t *testing.T) {
 	for file := range files {
 		w := serve(r.Handler(), http.MethodGet, "/cache/"+file)
 		checkSafe(t, file, w.Header())
-	}
-	// The policy forbids both, so a browser would leave them out.
-	page := body(t, r.Handler(), "/")
-	for _, forbidden := range []string{"<script", "<style", "style=", "http://", "https://"} {
-		if strings.Contains(page, forbidden) {
-			t.Errorf("the page has %q", forbidden)
-		}
 	}
 }
 
@@ -228,7 +223,7 @@ func TestHandlerOverTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if response.StatusCode != http.StatusOK || !strings.Contains(string(page), "users") {
-		t.Errorf("status %d and %q, want 200 and a page with users", response.StatusCode, page)
+	if response.StatusCode != http.StatusOK || !strings.Contains(string(page), `src="page.js"`) {
+		t.Errorf("status %d and %q, want 200 and the page", response.StatusCode, page)
 	}
 }

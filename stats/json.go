@@ -3,35 +3,46 @@ package stats
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"time"
 )
 
 // schemaVersion changes when a field of the JSON is renamed, removed or changed
-// in meaning. The fields are documented in doc.go, which must change with them.
+// in meaning. The fields are documented in doc.go and docs/stats.schema.json, which
+// must change with them.
 const schemaVersion = 1
 
 type jsonStats struct {
-	Version int         `json:"version"`
-	Time    time.Time   `json:"time"`
-	Caches  []jsonCache `json:"caches"`
-	Wheels  []jsonWheel `json:"wheels"`
+	Version  int         `json:"version"`
+	Time     time.Time   `json:"time"`
+	Interval float64     `json:"interval_seconds"`
+	Purge    bool        `json:"purge"`
+	Caches   []jsonCache `json:"caches"`
+	Wheels   []jsonWheel `json:"wheels"`
 }
 
 type jsonCache struct {
-	Name          string        `json:"name"`
-	Hits          uint64        `json:"hits"`
-	Misses        uint64        `json:"misses"`
-	HitRatio      float64       `json:"hit_ratio"`
-	MissesExpired uint64        `json:"misses_expired"`
-	Sets          uint64        `json:"sets"`
-	Entries       int           `json:"entries"`
-	Limit         int           `json:"limit"`
-	Weight        uint64        `json:"weight"`
-	MaxWeight     uint64        `json:"max_weight"`
-	Removals      jsonRemovals  `json:"removals"`
-	Loads         jsonLoads     `json:"loads"`
-	Callbacks     jsonCallbacks `json:"callbacks"`
-	Expiry        jsonExpiry    `json:"expiry"`
+	Name          string           `json:"name"`
+	Hits          uint64           `json:"hits"`
+	Misses        uint64           `json:"misses"`
+	HitRatio      float64          `json:"hit_ratio"`
+	MissesAbsent  uint64           `json:"misses_absent"`
+	MissesExpired uint64           `json:"misses_expired"`
+	Sets          uint64           `json:"sets"`
+	Entries       int              `json:"entries"`
+	Limit         int              `json:"limit"`
+	Weight        uint64           `json:"weight"`
+	MaxWeight     uint64           `json:"max_weight"`
+	Removals      jsonRemovals     `json:"removals"`
+	Loads         jsonLoads        `json:"loads"`
+	Callbacks     jsonCallbacks    `json:"callbacks"`
+	Expiry        jsonExpiry       `json:"expiry"`
+	Windows       jsonWindows      `json:"windows"`
+	EvictedAge    *jsonAges        `json:"evicted_age"`
+	WhatIf        *jsonWhatIf      `json:"what_if"`
+	HotKeys       []jsonHotKey     `json:"hot_keys"`
+	Purgeable     bool             `json:"purgeable"`
+	History       []jsonCachePoint `json:"history,omitzero"`
 }
 
 type jsonRemovals struct {
@@ -63,44 +74,81 @@ type jsonExpiry struct {
 	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
 }
 
-type jsonWheel struct {
-	Name               string  `json:"name"`
-	Pending            int     `json:"pending"`
-	Backlog            int     `json:"backlog"`
-	Running            int     `json:"running"`
-	Tombstones         int     `json:"tombstones"`
-	Started            uint64  `json:"started"`
-	Removed            uint64  `json:"removed"`
-	Fired              uint64  `json:"fired"`
-	Panics             uint64  `json:"panics"`
-	LatenessP50Seconds float64 `json:"lateness_p50_seconds"`
-	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
+type jsonAges struct {
+	Count      uint64  `json:"count"`
+	P50Seconds float64 `json:"p50_seconds"`
+	P99Seconds float64 `json:"p99_seconds"`
 }
 
-// writeJSON writes the statistics of caches and wheels, taken at now.
-func writeJSON(w io.Writer, caches []look[Snapshot], wheels []look[Wheel], now time.Time) error {
+type jsonWhatIf struct {
+	Half   jsonEstimate `json:"half"`
+	Double jsonEstimate `json:"double"`
+}
+
+type jsonEstimate struct {
+	Limit    int     `json:"limit"`
+	HitRatio float64 `json:"hit_ratio"`
+}
+
+type jsonHotKey struct {
+	Key   string  `json:"key"`
+	Share float64 `json:"share"`
+}
+
+type jsonWheel struct {
+	Name               string           `json:"name"`
+	Pending            int              `json:"pending"`
+	Backlog            int              `json:"backlog"`
+	Running            int              `json:"running"`
+	Tombstones         int              `json:"tombstones"`
+	Started            uint64           `json:"started"`
+	Removed            uint64           `json:"removed"`
+	Fired              uint64           `json:"fired"`
+	Panics             uint64           `json:"panics"`
+	LatenessP50Seconds float64          `json:"lateness_p50_seconds"`
+	LatenessP99Seconds float64          `json:"lateness_p99_seconds"`
+	History            []jsonWheelPoint `json:"history,omitzero"`
+}
+
+// A form is what of the JSON depends on who asks.
+type form struct {
+	purge  bool // it is allowed to purge
+	points int  // of history for each cache and wheel; below 0 no history at all
+}
+
+// noHistory is the form for those who ask for nothing.
+var noHistory = form{points: -1}
+
+// writeJSON writes the statistics of caches and wheels as of now.
+func (r *registries) writeJSON(w io.Writer, f form) error {
+	now := time.Now()
+	caches, wheels := r.caches.all(now), r.wheels.all(now)
 	all := jsonStats{
-		Version: schemaVersion,
-		Time:    now.UTC(),
-		Caches:  make([]jsonCache, 0, len(caches)), // never nil, which would be null
-		Wheels:  make([]jsonWheel, 0, len(wheels)),
+		Version:  schemaVersion,
+		Time:     now.UTC(),
+		Interval: interval.Seconds(),
+		Purge:    f.purge,
+		Caches:   make([]jsonCache, 0, len(caches)), // never nil, which would be null
+		Wheels:   make([]jsonWheel, 0, len(wheels)),
 	}
 	for _, l := range caches {
-		all.Caches = append(all.Caches, newJSONCache(l.name, l.stats))
+		all.Caches = append(all.Caches, newJSONCache(l, f.points))
 	}
 	for _, l := range wheels {
-		all.Wheels = append(all.Wheels, newJSONWheel(l.name, l.stats))
+		all.Wheels = append(all.Wheels, newJSONWheel(l, f.points))
 	}
 	return json.NewEncoder(w).Encode(all)
 }
 
-func newJSONCache(name string, s Snapshot) jsonCache {
+func newJSONCache(l look[Snapshot], points int) jsonCache {
+	s := l.stats
 	loads := s.Loads.all()
-	return jsonCache{
-		Name:          name,
+	c := jsonCache{
+		Name:          l.name,
 		Hits:          s.Hits,
 		Misses:        s.Misses,
 		HitRatio:      s.HitRatio(),
+		MissesAbsent:  s.missesAbsent(),
 		MissesExpired: s.MissesExpired,
 		Sets:          s.Sets,
 		Entries:       s.Entries,
@@ -113,22 +161,63 @@ func newJSONCache(name string, s Snapshot) jsonCache {
 			Failed:      s.Loads.Failed.Count(),
 			Waiters:     s.Loads.Waiters,
 			MeanSeconds: loads.Mean().Seconds(),
-			P50Seconds:  loads.Quantile(0.50).Seconds(),
-			P99Seconds:  loads.Quantile(0.99).Seconds(),
+			P50Seconds:  p50(loads),
+			P99Seconds:  p99(loads),
 		},
 		Callbacks: jsonCallbacks(s.Callbacks),
 		Expiry: jsonExpiry{
 			Pending:            s.Expiry.Pending,
 			Tombstones:         s.Expiry.Tombstones,
-			LatenessP50Seconds: s.Expiry.Lateness.Quantile(0.50).Seconds(),
-			LatenessP99Seconds: s.Expiry.Lateness.Quantile(0.99).Seconds(),
+			LatenessP50Seconds: p50(s.Expiry.Lateness),
+			LatenessP99Seconds: p99(s.Expiry.Lateness),
 		},
+		Windows:    newJSONWindows(l),
+		EvictedAge: newJSONAges(s),
+		WhatIf:     newJSONWhatIf(s),
+		HotKeys:    newJSONHotKeys(l.extras),
+		Purgeable:  l.extras.Purge != nil,
 	}
+	if points >= 0 {
+		c.History = newJSONCachePoints(l.points(points))
+	}
+	return c
 }
 
-func newJSONWheel(name string, w Wheel) jsonWheel {
-	return jsonWheel{
-		Name:               name,
+// newJSONAges returns nil if the cache does not track ages, or has evicted nothing.
+func newJSONAges(s Snapshot) *jsonAges {
+	a := s.EvictedAge
+	if a.Count() == 0 {
+		return nil
+	}
+	return &jsonAges{a.Count(), p50(a), p99(a)}
+}
+
+// newJSONWhatIf returns nil if there is no estimate.
+func newJSONWhatIf(s Snapshot) *jsonWhatIf {
+	half, ok := s.HitRatioAtHalf()
+	double, _ := s.HitRatioAtDouble()
+	if !ok {
+		return nil
+	}
+	return &jsonWhatIf{jsonEstimate{s.Limit / 2, half}, jsonEstimate{min(s.Limit, math.MaxInt/2) * 2, double}}
+}
+
+// newJSONHotKeys returns nil if the cache does not track them.
+func newJSONHotKeys(extras Extras) []jsonHotKey {
+	if extras.HotKeys == nil {
+		return nil
+	}
+	keys := make([]jsonHotKey, 0) // never nil
+	for _, k := range extras.HotKeys() {
+		keys = append(keys, jsonHotKey(k))
+	}
+	return keys
+}
+
+func newJSONWheel(l look[Wheel], points int) jsonWheel {
+	w := l.stats
+	j := jsonWheel{
+		Name:               l.name,
 		Pending:            w.Pending,
 		Backlog:            w.Backlog,
 		Running:            w.Running,
@@ -137,7 +226,15 @@ func newJSONWheel(name string, w Wheel) jsonWheel {
 		Removed:            w.Removed,
 		Fired:              w.Fired,
 		Panics:             w.Panics,
-		LatenessP50Seconds: w.Lateness.Quantile(0.50).Seconds(),
-		LatenessP99Seconds: w.Lateness.Quantile(0.99).Seconds(),
+		LatenessP50Seconds: p50(w.Lateness),
+		LatenessP99Seconds: p99(w.Lateness),
 	}
+	if points >= 0 {
+		j.History = newJSONWheelPoints(l.points(points))
+	}
+	return j
 }
+
+func p50(h interface{ Quantile(float64) time.Duration }) float64 { return h.Quantile(0.50).Seconds() }
+
+func p99(h interface{ Quantile(float64) time.Duration }) float64 { return h.Quantile(0.99).Seconds() }

@@ -3,8 +3,10 @@ package stats_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +23,15 @@ type document struct {
 	Wheels  []map[string]any
 }
 
-func readJSON(t *testing.T, h http.Handler) document {
+func readJSON(t testing.TB, h http.Handler) document { return readJSONOf(t, h, "") }
+
+// readJSONOf returns the answer to a query, after a look whether it is as the schema
+// says.
+func readJSONOf(t testing.TB, h http.Handler, query string) document {
 	t.Helper()
 	var d document
-	text := body(t, h, "/cache/stats.json")
+	text := body(t, h, "/cache/stats.json"+query)
+	checkSchema(t, text)
 	if !utf8.ValidString(text) {
 		t.Fatalf("not valid UTF-8: %q", text)
 	}
@@ -74,6 +81,7 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			"hits":                        number(s.Hits),
 			"misses":                      number(s.Misses),
 			"hit_ratio":                   s.HitRatio(),
+			"misses_absent":               number(s.Misses - s.MissesExpired),
 			"misses_expired":              number(s.MissesExpired),
 			"sets":                        number(s.Sets),
 			"entries":                     number(uint64(s.Entries)),
@@ -97,7 +105,26 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			"expiry.tombstones":           number(uint64(s.Expiry.Tombstones)),
 			"expiry.lateness_p50_seconds": s.Expiry.Lateness.Quantile(0.5).Seconds(),
 			"expiry.lateness_p99_seconds": s.Expiry.Lateness.Quantile(0.99).Seconds(),
+			"evicted_age":                 nil,
+			"what_if":                     nil,
+			"hot_keys":                    nil,
+			"purgeable":                   false,
 		}
+		if s.EvictedAge.Count() > 0 {
+			delete(want, "evicted_age")
+			want["evicted_age.count"] = number(s.EvictedAge.Count())
+			want["evicted_age.p50_seconds"] = s.EvictedAge.Quantile(0.5).Seconds()
+			want["evicted_age.p99_seconds"] = s.EvictedAge.Quantile(0.99).Seconds()
+		}
+		if half, ok := s.HitRatioAtHalf(); ok {
+			double, _ := s.HitRatioAtDouble()
+			delete(want, "what_if")
+			want["what_if.half.limit"] = number(uint64(s.Limit / 2))
+			want["what_if.half.hit_ratio"] = half
+			want["what_if.double.limit"] = number(uint64(s.Limit * 2))
+			want["what_if.double.hit_ratio"] = double
+		}
+		delete(c, "windows") // history_test.go looks at those
 		if got := flat(c, "", map[string]any{}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q\n got %v\nwant %v", name, got, want)
 		}
@@ -146,7 +173,7 @@ func TestJSONShowsEveryNumberOfWheels(t *testing.T) {
 func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, time begins with this century
 		var r stats.Registry
-		want := `{"version":1,"time":"2000-01-01T00:00:00Z","caches":[],"wheels":[]}` + "\n"
+		want := `{"version":1,"time":"2000-01-01T00:00:00Z","interval_seconds":5,"purge":false,"caches":[],"wheels":[]}` + "\n"
 		if got := body(t, r.Handler(), "/stats.json"); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}
@@ -156,20 +183,77 @@ func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 func TestEveryLookIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
-		hits := uint64(0)
-		r.Register("users", func() (stats.Snapshot, bool) {
-			hits++
-			return stats.Snapshot{Hits: hits}, true
-		})
+		s := stats.Snapshot{Hits: 1}
+		r.Register("users", func() (stats.Snapshot, bool) { return s, true })
 		h := r.Handler()
 		first := readJSON(t, h)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Millisecond)
+		s.Hits = 2
 		second := readJSON(t, h)
-		if got := second.Time.Sub(first.Time); got != time.Minute {
-			t.Errorf("%v between the answers, want a minute", got)
+		if got := second.Time.Sub(first.Time); got != time.Millisecond {
+			t.Errorf("%v between the answers, want a millisecond", got)
 		}
 		if first.Caches[0]["hits"] != 1.0 || second.Caches[0]["hits"] != 2.0 {
 			t.Errorf("hits %v and %v, want 1 and 2", first.Caches[0]["hits"], second.Caches[0]["hits"])
 		}
 	})
+}
+
+// What Extras offer is shown, and a key is text whatever is in it.
+func TestJSONShowsExtras(t *testing.T) {
+	var r stats.Registry
+	purge := func(string) (int, error) { return 0, nil }
+	hot := func(keys ...stats.HotKey) func() []stats.HotKey {
+		return func() []stats.HotKey { return keys }
+	}
+	r.RegisterExtras("all", always(stats.Snapshot{}), stats.Extras{
+		Purge:   purge,
+		HotKeys: hot(stats.HotKey{Key: "</script>\"\xff", Share: 0.5}, stats.HotKey{Key: "", Share: 0.25}),
+	})
+	r.RegisterExtras("none yet", always(stats.Snapshot{}), stats.Extras{HotKeys: hot()})
+	r.RegisterExtras("nothing", always(stats.Snapshot{}), stats.Extras{PurgeAll: func() int { return 0 }})
+	d := readJSON(t, r.Handler())
+	tests := []struct {
+		hot       any
+		purgeable bool
+	}{
+		{[]any{
+			map[string]any{"key": "</script>\"\uFFFD", "share": 0.5},
+			map[string]any{"key": "", "share": 0.25},
+		}, true},
+		{[]any{}, false},
+		{nil, false},
+	}
+	for i, want := range tests {
+		c := d.Caches[i]
+		if !reflect.DeepEqual(c["hot_keys"], want.hot) || c["purgeable"] != want.purgeable {
+			t.Errorf("%v: hot_keys %#v and purgeable %v, want %#v and %v", c["name"], c["hot_keys"], c["purgeable"], want.hot, want.purgeable)
+		}
+	}
+	if text := body(t, r.Handler(), "/stats.json"); strings.ContainsAny(text, "<>") {
+		t.Errorf("a bracket is not escaped in %s", text)
+	}
+}
+
+// One is enough to be told of.
+func TestTheFirstEvictionHasAnAge(t *testing.T) {
+	var r stats.Registry
+	var ages stats.AgeRecorder
+	ages.Observe(time.Minute)
+	r.Register("users", always(stats.Snapshot{EvictedAge: ages.Ages()}))
+	age, _ := readJSON(t, r.Handler()).Caches[0]["evicted_age"].(map[string]any)
+	if age["count"] != 1.0 {
+		t.Errorf("evicted_age is %v, want that of one", age)
+	}
+}
+
+// There is no integer for double the limit, and it is not a negative one.
+func TestDoubleOfAGreatLimit(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(stats.Snapshot{Hits: 1, Limit: math.MaxInt - 1, Ghosts: stats.Ghosts{Gets: 1}}))
+	d := readJSON(t, r.Handler())
+	double := d.Caches[0]["what_if"].(map[string]any)["double"].(map[string]any)
+	if got, want := double["limit"], float64(math.MaxInt-1); got != want {
+		t.Errorf("double is %v, want %v", got, want)
+	}
 }

@@ -2,10 +2,12 @@ package stats_test
 
 import (
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
+	time.Local = time.FixedZone("elsewhere", 3600) // times are shown in UTC wherever this runs
 	goleak.VerifyTestMain(m)
 }

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"strconv"
+	"time"
 )
 
 // A family is one metric of the exposition. write appends the samples that one
@@ -74,6 +75,20 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Tombstones) }},
 	{"cache_expiry_lateness_seconds", "histogram", "How long after its deadline an expired entry was removed.",
 		func(e *exposition, s Snapshot) { e.histogram("", s.Expiry.Lateness) }},
+	{"cache_evicted_age_seconds", "histogram", "How long ago a value had been stored when it was evicted because the cache was full.",
+		func(e *exposition, s Snapshot) {
+			if a := s.EvictedAge; a.Count() > 0 {
+				e.buckets("", a.Counts, AgeBound, a.Sum)
+			}
+		}},
+	{"cache_estimated_hits_total", "counter", "Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.",
+		func(e *exposition, s Snapshot) {
+			if s.Ghosts.Gets > 0 {
+				e.value(`limit="half"`, s.Ghosts.Half)
+				e.value(`limit="same"`, s.Ghosts.Same)
+				e.value(`limit="double"`, s.Ghosts.Double)
+			}
+		}},
 }
 
 // wheelFamilies lists the metrics of timing wheels as cacheFamilies does.
@@ -100,9 +115,10 @@ var wheelFamilies = []family[Wheel]{
 
 // appendMetrics appends the statistics of caches and wheels in Prometheus text
 // format 0.0.4.
-func appendMetrics(buf []byte, caches []look[Snapshot], wheels []look[Wheel]) []byte {
-	buf = appendFamilies(buf, "cache", cacheFamilies, caches)
-	return appendFamilies(buf, "wheel", wheelFamilies, wheels)
+func (r *registries) appendMetrics(buf []byte) []byte {
+	now := time.Now()
+	buf = appendFamilies(buf, "cache", cacheFamilies, r.caches.all(now))
+	return appendFamilies(buf, "wheel", wheelFamilies, r.wheels.all(now))
 }
 
 // appendFamilies appends what the families have of every look, with the name of
@@ -152,31 +168,30 @@ func (e *exposition) gauge(v int) {
 	e.buf = append(e.buf, '\n')
 }
 
-// histogram writes the samples of h. Each bucket of the format also counts what
-// is in the buckets below it.
-func (e *exposition) histogram(label string, h Histogram) {
+// histogram writes the samples of h.
+func (e *exposition) histogram(label string, h Histogram) { e.buckets(label, h.Counts, Bound, h.Sum) }
+
+// buckets writes the samples of a histogram. Each bucket of the format also counts
+// what is in the buckets below it.
+func (e *exposition) buckets(label string, counts [Buckets]uint64, bound func(int) time.Duration, sum time.Duration) {
 	separator := ""
 	if label != "" {
 		separator = ","
 	}
 	var below uint64
-	for i, n := range h.Counts {
+	for i, n := range counts {
 		below += n
-		e.name("_bucket", label+separator+`le="`+boundLabel(i)+`"`)
+		le := "+Inf"
+		if i < Buckets-1 {
+			le = strconv.FormatFloat(bound(i).Seconds(), 'g', -1, 64)
+		}
+		e.name("_bucket", label+separator+`le="`+le+`"`)
 		e.uint(below)
 	}
 	e.name("_sum", label)
-	e.float(h.Sum.Seconds())
+	e.float(sum.Seconds())
 	e.name("_count", label)
 	e.uint(below)
-}
-
-// boundLabel returns the upper bound of bucket i in seconds.
-func boundLabel(i int) string {
-	if i == Buckets-1 {
-		return "+Inf"
-	}
-	return strconv.FormatFloat(Bound(i).Seconds(), 'g', -1, 64)
 }
 
 // name writes the name of a sample and its labels.

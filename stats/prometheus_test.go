@@ -97,6 +97,14 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		want["cache_weight"] = float64(s.Weight)
 		want["cache_weight_capacity"] = float64(s.MaxWeight)
 	}
+	if s.Ghosts.Gets > 0 {
+		want["cache_estimated_hits_total limit=half"] = float64(s.Ghosts.Half)
+		want["cache_estimated_hits_total limit=same"] = float64(s.Ghosts.Same)
+		want["cache_estimated_hits_total limit=double"] = float64(s.Ghosts.Double)
+	}
+	if a := s.EvictedAge; a.Count() > 0 {
+		addBuckets(want, "cache_evicted_age_seconds", a.Counts, stats.AgeBound, a.Sum)
+	}
 	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)
 	addHistogram(want, "cache_loads_seconds result=failure", s.Loads.Failed)
 	addHistogram(want, "cache_expiry_lateness_seconds", s.Expiry.Lateness)
@@ -121,17 +129,21 @@ func wantWheelSeries(w stats.Wheel) map[string]float64 {
 
 // addHistogram adds the series of h to want.
 func addHistogram(want map[string]float64, id string, h stats.Histogram) {
-	want[id+" sum"] = h.Sum.Seconds()
-	want[id+" count"] = float64(h.Count())
+	addBuckets(want, id, h.Counts, stats.Bound, h.Sum)
+}
+
+func addBuckets(want map[string]float64, id string, counts [stats.Buckets]uint64, bound func(int) time.Duration, sum time.Duration) {
 	var below uint64
-	for i, n := range h.Counts {
+	for i, n := range counts {
 		below += n
-		bound := stats.Bound(i).Seconds()
+		le := bound(i).Seconds()
 		if i == stats.Buckets-1 {
-			bound = math.Inf(1)
+			le = math.Inf(1)
 		}
-		want[fmt.Sprint(id, " le ", bound)] = float64(below)
+		want[fmt.Sprint(id, " le ", le)] = float64(below)
 	}
+	want[id+" sum"] = sum.Seconds()
+	want[id+" count"] = float64(below)
 }
 
 func checkSeries(t *testing.T, got, want map[string]float64) {
@@ -179,9 +191,9 @@ func TestMetricsOfAnUnusedCache(t *testing.T) {
 	r.Register("users", always(stats.Snapshot{}))
 	text := r.Metrics()
 	checkSeries(t, series(parse(t, text), "cache", "users"), wantSeries(stats.Snapshot{}))
-	for _, name := range []string{"cache_capacity", "cache_weight"} {
+	for _, name := range []string{"cache_capacity", "cache_weight", "cache_evicted_age", "cache_estimated"} {
 		if strings.Contains(text, name) {
-			t.Errorf("%s is there, but the cache has no such limit", name)
+			t.Errorf("%s is there, but the cache does not have it", name)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // process is what the process has registered.
@@ -46,10 +47,36 @@ type NamedWheel struct {
 //
 // unregister may be called more than once, and from several goroutines.
 func Register(name string, source func() (Snapshot, bool)) (unique string, unregister func()) {
+	return RegisterExtras(name, source, Extras{})
+}
+
+// RegisterExtras is [Register] for a cache that offers more than numbers.
+func RegisterExtras(name string, source func() (Snapshot, bool), extras Extras) (unique string, unregister func()) {
 	if source == nil {
 		panic("stats: Register with a nil source")
 	}
-	return process.registerCache(name, source)
+	return process.registerCache(name, source, extras)
+}
+
+// Extras are what a cache offers to [Handler] beside its numbers. Each function is
+// nil if the cache does not offer it, must be safe for concurrent use, and is called
+// without a lock held.
+type Extras struct {
+	// HotKeys returns the keys that are asked for most, the hottest first.
+	HotKeys func() []HotKey
+
+	// Purge removes a key, written as text, and returns how many entries that were:
+	// 0 or 1. It returns an error if no key is written so.
+	Purge func(key string) (removed int, err error)
+
+	// PurgeAll removes all entries, and returns how many those were.
+	PurgeAll func() (removed int)
+}
+
+// A HotKey is a key that is asked for often.
+type HotKey struct {
+	Key   string  // as text
+	Share float64 // of all gets of late, an estimate from below; 0 to 1
 }
 
 // RegisterWheel makes a timing wheel known to [AllWheels] and [Handler] until
@@ -84,18 +111,27 @@ func AllWheels() []NamedWheel {
 type registries struct {
 	caches registry[Snapshot]
 	wheels registry[Wheel]
+	sampler
 }
 
-func (r *registries) registerCache(name string, source func() (Snapshot, bool)) (string, func()) {
-	return r.caches.register(cmp.Or(name, "cache"), source)
+// keepHistory has samples taken from now on.
+func (r *registries) keepHistory() {
+	r.ensure(func(now time.Time) {
+		r.caches.sample(now)
+		r.wheels.sample(now)
+	})
+}
+
+func (r *registries) registerCache(name string, source func() (Snapshot, bool), extras Extras) (string, func()) {
+	return r.caches.register(cmp.Or(name, "cache"), source, extras)
 }
 
 func (r *registries) registerWheel(name string, source func() (Wheel, bool)) (string, func()) {
-	return r.wheels.register(cmp.Or(name, "wheel"), source)
+	return r.wheels.register(cmp.Or(name, "wheel"), source, Extras{})
 }
 
 func (r *registries) allCaches() []Named {
-	looks := r.caches.all()
+	looks := r.caches.all(time.Now())
 	all := make([]Named, len(looks))
 	for i, l := range looks {
 		all[i] = Named{Name: l.name, Snapshot: l.stats}
@@ -104,7 +140,7 @@ func (r *registries) allCaches() []Named {
 }
 
 func (r *registries) allWheels() []NamedWheel {
-	looks := r.wheels.all()
+	looks := r.wheels.all(time.Now())
 	all := make([]NamedWheel, len(looks))
 	for i, l := range looks {
 		all[i] = NamedWheel{Name: l.name, Wheel: l.stats}
@@ -122,19 +158,23 @@ type registry[S any] struct {
 // A registration is one source in a registry. Its address tells it from a later
 // one of the same name.
 type registration[S any] struct {
-	name   string
-	source func() (S, bool)
+	name    string
+	source  func() (S, bool)
+	extras  Extras     // of a cache
+	history history[S] // guarded by the registry's mu
 }
 
-// A look is what one source reported.
+// A look is what one source reported at a time, with the samples taken before.
 type look[S any] struct {
-	name  string
-	stats S
+	*registration[S]
+	at      time.Time
+	stats   S
+	samples []sample[S] // as of then; none before anybody keeps a history
 }
 
 // register adds source, which must not be nil, under a name made of name, which
 // must not be empty.
-func (r *registry[S]) register(name string, source func() (S, bool)) (string, func()) {
+func (r *registry[S]) register(name string, source func() (S, bool), extras Extras) (string, func()) {
 	// Before it is made unique: two names may differ in invalid bytes only.
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	r.mu.Lock()
@@ -142,7 +182,7 @@ func (r *registry[S]) register(name string, source func() (S, bool)) (string, fu
 	if r.byName == nil {
 		r.byName = make(map[string]*registration[S])
 	}
-	added := &registration[S]{name: r.freeName(name), source: source}
+	added := &registration[S]{name: r.freeName(name), source: source, extras: extras}
 	r.byName[added.name] = added
 	return added.name, func() { r.remove(added) }
 }
@@ -167,19 +207,34 @@ func (r *registry[S]) remove(old *registration[S]) {
 }
 
 // all asks every source, and returns what they reported sorted by name.
-func (r *registry[S]) all() []look[S] {
+func (r *registry[S]) all(now time.Time) []look[S] {
 	registered := r.registered()
 	looks := make([]look[S], 0, len(registered))
 	for _, reg := range registered {
 		// No lock is held here: a source takes the locks of its cache or wheel,
 		// which may register or unregister while it holds them.
 		if stats, ok := reg.source(); ok {
-			looks = append(looks, look[S]{reg.name, stats})
+			looks = append(looks, look[S]{reg, now, stats, r.samples(reg)})
 		} else {
 			r.remove(reg)
 		}
 	}
 	return looks
+}
+
+func (r *registry[S]) samples(reg *registration[S]) []sample[S] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return reg.history.samples
+}
+
+// sample adds what every source reports now to its history.
+func (r *registry[S]) sample(now time.Time) {
+	for _, l := range r.all(now) {
+		r.mu.Lock()
+		l.history.add(sample[S]{now, l.stats})
+		r.mu.Unlock()
+	}
 }
 
 // registered returns what is registered now, sorted by name.

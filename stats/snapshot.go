@@ -25,6 +25,18 @@ type Snapshot struct {
 
 	Callbacks Callbacks
 	Expiry    Expiry
+
+	EvictedAge Ages   // of the values evicted, since they were stored; empty if the cache does not track it
+	Ghosts     Ghosts // zero if the cache does not keep them
+}
+
+// Ghosts tell what a cache would do with another limit. They are three caches
+// without values, of half the limit, of the same and of double, that see a sample
+// of the keys. A get in the sample counts for as many as there are without it, so
+// that all numbers are estimates for the whole cache.
+type Ghosts struct {
+	Gets               uint64 // gets
+	Half, Same, Double uint64 // those of Gets that each of the three answered
 }
 
 // Removals counts the values that left a cache, by cause.
@@ -71,6 +83,25 @@ func (s Snapshot) HitRatio() float64 {
 	return float64(s.Hits) / float64(gets)
 }
 
+// HitRatioAtHalf returns an estimate of the hit ratio that the cache would have with
+// half its limit, and false if its [Ghosts] have seen nothing yet. The estimate is
+// the hit ratio of the cache, less the hits that the one of half the limit has less
+// than the one of the same: so it matters little which keys are in the sample.
+func (s Snapshot) HitRatioAtHalf() (ratio float64, ok bool) { return s.hitRatioAt(s.Ghosts.Half) }
+
+// HitRatioAtDouble is [Snapshot.HitRatioAtHalf] for double the limit.
+func (s Snapshot) HitRatioAtDouble() (ratio float64, ok bool) { return s.hitRatioAt(s.Ghosts.Double) }
+
+func (s Snapshot) hitRatioAt(hits uint64) (ratio float64, ok bool) {
+	if s.Ghosts.Gets == 0 || s.Gets() == 0 {
+		return 0, false
+	}
+	// Not as a part of Ghosts.Gets, which are too few, or too many, by the hot keys that
+	// are not in the sample, or are.
+	change := (float64(hits) - float64(s.Ghosts.Same)) / float64(s.Gets())
+	return min(max(s.HitRatio()+change, 0), 1), true
+}
+
 // Minus returns what happened after earlier was taken: each counter less that
 // of earlier, and the gauges of s. Both must be of the same cache. A counter
 // that is below its earlier value gives 0, so that a cache made anew in between
@@ -84,6 +115,8 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	s.Loads = s.Loads.minus(earlier.Loads)
 	s.Callbacks.Panics = less(s.Callbacks.Panics, earlier.Callbacks.Panics)
 	s.Expiry.Lateness = s.Expiry.Lateness.Minus(earlier.Expiry.Lateness)
+	s.EvictedAge = s.EvictedAge.Minus(earlier.EvictedAge)
+	s.Ghosts = s.Ghosts.minus(earlier.Ghosts)
 	return s
 }
 
@@ -112,6 +145,15 @@ func (l Loads) minus(earlier Loads) Loads {
 		OK:      l.OK.Minus(earlier.OK),
 		Failed:  l.Failed.Minus(earlier.Failed),
 		Waiters: less(l.Waiters, earlier.Waiters),
+	}
+}
+
+func (g Ghosts) minus(earlier Ghosts) Ghosts {
+	return Ghosts{
+		Gets:   less(g.Gets, earlier.Gets),
+		Half:   less(g.Half, earlier.Half),
+		Same:   less(g.Same, earlier.Same),
+		Double: less(g.Double, earlier.Double),
 	}
 }
 

@@ -1,0 +1,217 @@
+package cache
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// momentLasts is what an age may be off by.
+const momentLasts = time.Duration(1) << momentShift
+
+// checkAges fails unless so many ages were recorded, of so much together.
+func checkAges(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, got stats.Ages, count uint64, sum time.Duration) {
+	t.Helper()
+	off := (got.Sum - sum).Abs()
+	if got.Count() != count || off > time.Duration(count)*momentLasts {
+		t.Fatalf("%d ages of %v together, want %d of %v", got.Count(), got.Sum, count, sum)
+	}
+}
+
+// TestAgesModel compares the ages of evicted values with what the program knows of
+// them, on a stream of random operations.
+func TestAgesModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := Options[int, int]{Ages: true, Workers: 1}
+		limit := rapid.IntRange(1, 50).Draw(t, "limit")
+		weighted := rapid.Bool().Draw(t, "weighted")
+		if weighted {
+			o.MaxWeight = uint64(limit)
+			o.Weigh = func(_, value int) uint32 { return uint32(1 + value%3) }
+		} else {
+			o.Limit = limit
+		}
+		o.Expire = rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "expire")
+		rapid.SyncTest(t, func(t *rapid.T) { agesModel(t, o) })
+	})
+}
+
+func agesModel(t *rapid.T, o Options[int, int]) {
+	var (
+		count  uint64
+		sum    time.Duration
+		stored []time.Time // by value
+	)
+	o.OnRemove = func(e Event[int, int]) {
+		refused := o.Weigh != nil && uint64(o.Weigh(e.Key, e.Value)) > o.MaxWeight // never was in the cache
+		if e.Cause == Evicted && !refused {
+			count++
+			sum += time.Since(stored[e.Value])
+		}
+	}
+	c := Must(o)
+	set := func(store func(key, value int)) func(*rapid.T) {
+		return func(t *rapid.T) {
+			from, n := rapid.IntRange(0, 100).Draw(t, "key"), rapid.IntRange(1, 60).Draw(t, "n")
+			for key := from; key < from+n; key++ {
+				stored = append(stored, time.Now())
+				store(key, len(stored)-1)
+				synctest.Wait()
+				time.Sleep(11 * time.Second)
+			}
+		}
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"Set":      set(c.Set),
+		"GetOrSet": set(func(key, value int) { c.GetOrSet(key, value) }),
+		"Take":     set(func(key, value int) { _, _ = c.Take(key, func() (int, error) { return value, nil }) }),
+		"Compute":  set(func(key, value int) { c.Compute(key, func(int, bool) (int, Op) { return value, OpSet }) }),
+		"Touch":    func(t *rapid.T) { c.Touch(rapid.IntRange(0, 160).Draw(t, "key"), time.Hour) },
+		"Del": func(t *rapid.T) {
+			for key := range rapid.IntRange(0, 160).Draw(t, "keys") {
+				c.Del(key)
+			}
+		},
+		"Clear": func(*rapid.T) { c.Clear() },
+		"Resize": func(t *rapid.T) {
+			_ = c.Resize(rapid.SampledFrom([]int{0, 1, 10, 100}).Draw(t, "limit"))
+		},
+		"sleep": func(t *rapid.T) {
+			time.Sleep(rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Minute, 24 * time.Hour}).Draw(t, "d"))
+		},
+		"": func(t *rapid.T) {
+			synctest.Wait()
+			if err := c.check(); err != nil {
+				t.Fatal(err)
+			}
+			checkAges(t, c.Stats().EvictedAge, count, sum) // not before, for check takes no lock
+		},
+	})
+	c.Clear()
+	synctest.Wait()
+}
+
+// TestAgesOfManyShards: also of entries that moved when their shard shrank.
+func TestAgesOfManyShards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 20_000
+		c := Must(Options[int, int]{Limit: many, Ages: true})
+		if len(c.shards) == 1 {
+			t.Fatal("only one shard")
+		}
+		for key := range many {
+			c.Set(key, 0)
+		}
+		time.Sleep(time.Hour)
+		resize := func(limit int) {
+			if err := c.Resize(limit); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resize(100)
+		checkAges(t, c.Stats().EvictedAge, many-100, (many-100)*time.Hour)
+		before := c.Stats().EvictedAge
+		time.Sleep(time.Hour)
+		for key := range many { // those that are still there are new again
+			if _, ok := c.Peek(key); ok && key%2 == 0 {
+				c.Set(key, 1)
+			}
+		}
+		renewed := 0
+		for _, value := range c.All() {
+			renewed += value
+		}
+		time.Sleep(time.Hour)
+		resize(1)
+		got := c.Stats().EvictedAge.Minus(before)
+		left := 0
+		for _, value := range c.All() {
+			left += value
+		}
+		renewed -= left
+		checkAges(t, got, 99, time.Duration(renewed)*time.Hour+time.Duration(99-renewed)*3*time.Hour)
+	})
+}
+
+// TestOnlyEvictionsHaveAges: whatever else removes a value, or changes its deadline,
+// records none.
+func TestOnlyEvictionsHaveAges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 3, Ages: true, Expire: time.Minute})
+		c.Set(1, 1)
+		c.Set(2, 1)
+		c.Set(3, 1)
+		time.Sleep(30 * time.Second)
+		c.Set(1, 2)
+		c.Del(2)
+		time.Sleep(45 * time.Second) // 3 expires
+		checkAges(t, c.Stats().EvictedAge, 0, 0)
+		c.Clear()
+		checkAges(t, c.Stats().EvictedAge, 0, 0)
+		c.Set(4, 1)
+		time.Sleep(20 * time.Second)
+		c.Touch(4, time.Hour) // not another value
+		time.Sleep(20 * time.Second)
+		c.Set(5, 1)
+		c.Set(6, 1)
+		for key := range 3 {
+			c.Set(10+key, 1)
+		}
+		// 5 and 6 go at once, for 4 was used: it is passed over, and goes then.
+		checkAges(t, c.Stats().EvictedAge, 3, 40*time.Second)
+		if err := c.Resize(1); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := c.Stats().EvictedAge.Count(), c.Stats().Removals.Evicted; got != want {
+			t.Errorf("%d ages of %d evictions", got, want)
+		}
+		c.Clear()
+	})
+}
+
+// TestNoAges unless asked for, and nothing kept for them.
+func TestNoAges(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 1})
+	for key := range 10 {
+		c.Set(key, 1)
+	}
+	if got := c.Stats().EvictedAge; got != (stats.Ages{}) || c.shards[0].born != nil {
+		t.Errorf("ages are %v, and %d are kept", got, len(c.shards[0].born))
+	}
+}
+
+// TestMoments: they tell two years apart, also when their number runs over.
+func TestMoments(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, from := range []moment{0, 1, 1 << 31, math.MaxUint32} {
+		for _, age := range []moment{0, 1, 1000, math.MaxUint32} {
+			if got, want := from.until(from+age), time.Duration(age)*momentLasts; got != want {
+				t.Errorf("from %d to %d it is %v, want %v", from, from+age, got, want)
+			}
+		}
+	}
+	if longest := moment(1).until(0); longest < 2*year {
+		t.Errorf("the longest time is %v", longest)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var c clock
+		c.init(time.Second)
+		before := c.moment()
+		time.Sleep(year)
+		if off := (before.until(c.moment()) - year).Abs(); off > momentLasts {
+			t.Errorf("a year is off by %v", off)
+		}
+		time.Sleep(year * 3 / 2) // the number runs over
+		if off := (before.until(c.moment()) - year*5/2 + 1<<32*momentLasts).Abs(); off > momentLasts {
+			t.Errorf("after that, off by %v", off)
+		}
+	})
+}

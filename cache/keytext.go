@@ -1,0 +1,88 @@
+package cache
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+)
+
+// keyParser returns a function that reads a key as keyText writes it: strings,
+// integers, booleans, and what has an UnmarshalText method. It returns nil for other
+// types.
+func keyParser[K comparable]() func(text string) (K, error) {
+	if _, ok := any(new(K)).(encoding.TextUnmarshaler); ok {
+		return func(text string) (key K, err error) {
+			if err := any(&key).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+				return key, fmt.Errorf("key %q: want a %T: %w", text, key, err)
+			}
+			return key, nil
+		}
+	}
+	t := reflect.TypeFor[K]()
+	set := setterOf(t)
+	if set == nil {
+		return nil
+	}
+	return func(text string) (key K, err error) {
+		if err := set(reflect.ValueOf(&key).Elem(), text); err != nil {
+			return key, fmt.Errorf("key %q: want a %v", text, t)
+		}
+		return key, nil
+	}
+}
+
+// setterOf returns a function that stores what a text says in a value of type t, or
+// nil if there is none.
+func setterOf(t reflect.Type) func(v reflect.Value, text string) error {
+	switch {
+	case t.Kind() == reflect.String:
+		return func(v reflect.Value, text string) error {
+			v.SetString(text)
+			return nil
+		}
+	case t.Kind() == reflect.Bool:
+		return func(v reflect.Value, text string) error {
+			b, err := strconv.ParseBool(text)
+			v.SetBool(b)
+			return err
+		}
+	case reflect.Zero(t).CanInt():
+		return func(v reflect.Value, text string) error {
+			n, err := strconv.ParseInt(text, 10, t.Bits())
+			v.SetInt(n)
+			return err
+		}
+	case reflect.Zero(t).CanUint():
+		return func(v reflect.Value, text string) error {
+			n, err := strconv.ParseUint(text, 10, t.Bits())
+			v.SetUint(n)
+			return err
+		}
+	}
+	return nil
+}
+
+// keyText returns a key as text: such that keyParser's function reads it, if there is
+// one, and so not by a String method, and else as fmt.Sprint writes it.
+func keyText[K comparable](key K) string {
+	if _, ok := any(&key).(encoding.TextUnmarshaler); ok {
+		if m, ok := any(&key).(encoding.TextMarshaler); ok {
+			if text, err := m.MarshalText(); err == nil {
+				return string(text)
+			}
+		}
+		return fmt.Sprint(key)
+	}
+	switch v := reflect.ValueOf(&key).Elem(); {
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.Kind() == reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	case v.CanUint():
+		return strconv.FormatUint(v.Uint(), 10)
+	}
+	return fmt.Sprint(key)
+}

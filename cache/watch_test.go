@@ -1,0 +1,287 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// withExtras returns options with all that watches a cache.
+func withExtras[K comparable, V any](o Options[K, V]) Options[K, V] {
+	o.HotKeys, o.Ages, o.WhatIf = 10, true, o.Limit > 0
+	return o
+}
+
+// TestHotKeys: of gets that follow Zipf's law the hottest keys are found, in order, as
+// far as the sample can tell them apart.
+func TestHotKeys(t *testing.T) {
+	c := Must(Options[string, int]{Limit: 100, HotKeys: 5})
+	const gets = 2_000_000
+	next := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.5, 1, 1<<20).Uint64
+	counts := map[string]float64{}
+	names := make([]string, 1<<20+1)
+	for i := range gets {
+		k := next()
+		if names[k] == "" {
+			names[k] = fmt.Sprint("key ", k)
+		}
+		c.Get(names[k])
+		if i >= gets/2 {
+			counts[names[k]]++
+		}
+	}
+	got := c.HotKeys()
+	if len(got) != 5 {
+		t.Fatalf("%d hot keys, want 5: %v", len(got), got)
+	}
+	for i, k := range got {
+		if i < 3 && k.Key != names[i] {
+			t.Errorf("number %d is %q, want %q", i, k.Key, names[i])
+		}
+		share := counts[k.Key] / (gets / 2)
+		if math.Abs(k.Share-share) > 0.05 {
+			t.Errorf("%q has %v of all gets, want about %v", k.Key, k.Share, share)
+		}
+		if i > 0 && k.Share > got[i-1].Share {
+			t.Errorf("not in order: %v", got)
+		}
+	}
+}
+
+// TestNoHotKeys: none unless asked for, and no work for them.
+func TestNoHotKeys(t *testing.T) {
+	for name, o := range map[string]Options[int, int]{
+		"nothing to watch": {Limit: 10, Ages: true},
+		"only WhatIf":      {Limit: 10, WhatIf: true},
+	} {
+		c := Must(o)
+		for range 1000 {
+			c.Get(1)
+		}
+		if got := c.HotKeys(); got != nil {
+			t.Errorf("%s: HotKeys are %v", name, got)
+		}
+		if (c.watch == nil) == o.WhatIf {
+			t.Errorf("%s: the watch is %v", name, c.watch)
+		}
+	}
+}
+
+// ask gets a key so often that it is in the sample.
+func ask[K comparable](c *Cache[K, int], key K) {
+	for range 2000 {
+		c.Get(key)
+	}
+}
+
+// TestHotKeysOfAnyType: also of those that do not equal themselves, of which none is
+// hot.
+func TestHotKeysOfAnyType(t *testing.T) {
+	floats := Must(Options[float64, int]{HotKeys: 10})
+	ask(floats, math.NaN())
+	if got := floats.HotKeys(); got != nil {
+		t.Errorf("NaN is hot: %v", got)
+	}
+	ask(floats, 0.5)
+	if got := floats.HotKeys(); len(got) != 1 || got[0] != (HotKey[float64]{0.5, 1}) {
+		t.Errorf("hot keys are %v, want 0.5", got)
+	}
+
+	anys := Must(Options[any, int]{HotKeys: 10})
+	for _, key := range []any{"a", 1, nil, [2]int{1, 2}, math.NaN()} {
+		ask(anys, key)
+	}
+	got := anys.HotKeys()
+	for _, want := range []any{"a", 1, nil, [2]int{1, 2}} {
+		if !slices.ContainsFunc(got, func(k HotKey[any]) bool { return k.Key == want }) {
+			t.Errorf("%v is missing of %v", want, got)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%d hot keys, want 4: %v", len(got), got)
+	}
+	defer func() {
+		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), "unhashable") {
+			t.Errorf("Get of a key that cannot be hashed: %v", r)
+		}
+	}()
+	anys.Get([]int{1})
+}
+
+// TestHotKeysAreGets: nothing else asks for keys.
+func TestHotKeysAreGets(t *testing.T) {
+	c := Must(Options[string, int]{Limit: 10, HotKeys: 10, WhatIf: true})
+	for range 2000 {
+		c.Set("set", 1)
+		c.Peek("peek")
+		c.Touch("touch", 0)
+		c.Del("del")
+		c.Compute("compute", func(int, bool) (int, Op) { return 1, OpSet })
+	}
+	if got := c.HotKeys(); got != nil || c.Stats().Ghosts.Gets != 0 {
+		t.Errorf("hot keys are %v, and the ghosts saw %d gets; want none", got, c.Stats().Ghosts.Gets)
+	}
+	for range 4000 {
+		_, _ = c.Take("take", func() (int, error) { return 1, nil })
+		c.GetOrSet("getorset", 1)
+		c.Get("get")
+	}
+	if got := c.HotKeys(); len(got) != 3 {
+		t.Errorf("hot keys are %v, want those of Take, GetOrSet and Get", got)
+	}
+	if got := c.Stats(); got.Ghosts.Gets != got.Gets() {
+		t.Errorf("the ghosts saw %d gets of %d", got.Ghosts.Gets, got.Gets())
+	}
+	c.Clear()
+	if got := c.HotKeys(); len(got) != 3 {
+		t.Errorf("hot keys are %v after Clear, want the same: they were asked for all the same", got)
+	}
+}
+
+// TestCloseLetsGoOfHotKeys, and those that are asked for later are not held.
+func TestCloseLetsGoOfHotKeys(t *testing.T) {
+	c := Must(withExtras(Options[*[64]byte, int]{Limit: 10}))
+	var freed atomic.Int64
+	use := func() {
+		for range 100 {
+			key := new([64]byte)
+			runtime.AddCleanup(key, func(*atomic.Int64) { freed.Add(1) }, &freed)
+			c.Set(key, 1)
+			ask(c, key)
+		}
+	}
+	use()
+	if got := len(c.HotKeys()); got != 10 {
+		t.Errorf("%d hot keys before Close, want 10", got)
+	}
+	if err := c.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	use()
+	if got := c.HotKeys(); got != nil {
+		t.Errorf("%d hot keys after Close", len(got))
+	}
+	if !collectedUntil(func() bool { return freed.Load() == 200 }) {
+		t.Errorf("%d of 200 keys let go after Close", freed.Load())
+	}
+	runtime.KeepAlive(c)
+}
+
+// TestWatchedCacheIsCollected, though the statistics can ask it for more than numbers.
+func TestWatchedCacheIsCollected(t *testing.T) {
+	w := func() weak.Pointer[Cache[string, int]] {
+		c := Must(withExtras(Options[string, int]{Name: "watched and collected", Limit: 10, Expire: time.Hour}))
+		c.Set("a", 1)
+		ask(c, "a")
+		return weak.Make(c)
+	}()
+	if !collectedUntil(func() bool { return w.Value() == nil }) {
+		t.Error("the cache is not collected")
+	}
+}
+
+func collectedUntil(done func() bool) bool {
+	for range 200 {
+		runtime.GC()
+		if done() {
+			return true
+		}
+		time.Sleep(time.Millisecond) // cleanups run in a goroutine of their own
+	}
+	return false
+}
+
+func TestWatchOptions(t *testing.T) {
+	weigh := func(int, int) uint32 { return 1 }
+	for want, o := range map[string]Options[int, int]{
+		"HotKeys is -1":               {HotKeys: -1},
+		"HotKeys is 1001":             {HotKeys: 1001},
+		"WhatIf is set without Limit": {WhatIf: true},
+		"WhatIf is set without":       {WhatIf: true, MaxWeight: 100, Weigh: weigh},
+	} {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want one with %q", err, want)
+		}
+	}
+	for _, o := range []Options[int, int]{
+		{HotKeys: 1000},
+		{Limit: 1, WhatIf: true},
+		{Limit: math.MaxInt32, WhatIf: true},
+		{Ages: true, HotKeys: 1, MaxWeight: 100, Weigh: weigh},
+	} {
+		if _, err := New(o); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestWhatIfFollowsTheCache through all that removes keys or changes the limit.
+func TestWhatIfFollowsTheCache(t *testing.T) {
+	ctx := context.Background()
+	c := Must(Options[int, int]{Limit: 10, WhatIf: true})
+	hits := func(f func()) stats.Ghosts {
+		before := c.Stats()
+		f()
+		return c.Stats().Minus(before).Ghosts
+	}
+	get := func(keys ...int) func() {
+		return func() {
+			for _, k := range keys {
+				c.Get(k)
+			}
+		}
+	}
+	want := func(what string, got stats.Ghosts, gets, half, same, double uint64) {
+		t.Helper()
+		if want := (stats.Ghosts{Gets: gets, Half: half, Same: same, Double: double}); got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	if _, ok := c.Stats().HitRatioAtHalf(); ok {
+		t.Error("there is an estimate before the first get")
+	}
+	for k := range 20 {
+		c.Set(k, k)
+	}
+	want("after 20 sets", hits(get(0, 10, 19)), 3, 1, 2, 3)
+	c.Del(19)
+	c.SetWithExpire(18, 0, -1)
+	c.Compute(17, func(int, bool) (int, Op) { return 0, OpDelete })
+	want("after 3 Dels", hits(get(19, 18, 17, 16)), 4, 1, 1, 1)
+	c.Clear()
+	want("after Clear", hits(get(0, 10, 16)), 3, 0, 0, 0)
+	if err := c.Resize(-1); err == nil {
+		t.Error("Resize(-1) returns no error")
+	}
+	c.Set(1, 1)
+	want("after a Resize that failed", hits(get(1)), 1, 1, 1, 1)
+	if err := c.Resize(0); err != nil {
+		t.Fatal(err)
+	}
+	want("without a limit", hits(get(1)), 0, 0, 0, 0)
+	if err := c.Resize(2); err != nil {
+		t.Fatal(err)
+	}
+	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1) // the first get tells the ghosts of it
+	for k := range 4 {
+		c.Set(k, k)
+	}
+	want("after 4 sets", hits(get(0, 3)), 2, 1, 1, 2)
+	if err := c.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	before := c.Stats()
+	c.Set(99, 1)
+	c.Get(99)
+	want("after Close", c.Stats().Minus(before).Ghosts, 1, 0, 0, 0)
+}

@@ -1,0 +1,113 @@
+package ghost
+
+import (
+	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/internal/index"
+	"github.com/pinwheel-cache/pinwheel/lru"
+)
+
+// A ghost is a cache of hashes and deadlines, which evicts as the cache does. It has
+// as many entries as its limit. get may run beside itself; all else needs the ghost
+// for itself.
+type ghost struct {
+	index   index.Index
+	order   lru.Order
+	entries []entry
+	free    uint32        // the first free entry, or the number of entries
+	hits    atomic.Uint64 // each as many times as its weight
+}
+
+// An entry is a key by its hash: two keys with the same one, of 64 bits, would count
+// as one.
+type entry struct {
+	hash     uint64
+	deadline int64 // in a free entry, the next free one
+}
+
+// reset empties the ghost and gives it a limit. Its hits stay.
+func (g *ghost) reset(limit int) {
+	g.index = index.New(limit)
+	g.order = lru.Order{}
+	g.order.Resize(limit)
+	g.entries = make([]entry, limit)
+	for i := range g.entries {
+		g.entries[i].deadline = int64(i + 1)
+	}
+	g.free = 0
+}
+
+func (g *ghost) find(h uint64) (i uint32, ok bool) {
+	home := g.index.Home(h)
+	for m := home.Match(h); m != 0; m = m.Next() {
+		if i := home.Slot(m); g.entries[i].hash == h {
+			return i, true
+		}
+	}
+	if home.Spilled() {
+		return g.index.FindSpilled(h, func(i uint32) bool { return g.entries[i].hash == h })
+	}
+	return 0, false
+}
+
+// live is find for keys that have not expired.
+func (g *ghost) live(h uint64, now int64) (i uint32, ok bool) {
+	i, ok = g.find(h)
+	return i, ok && now < g.entries[i].deadline
+}
+
+// get counts a hit, if it is one, and then also marks the entry if mark is set.
+func (g *ghost) get(h uint64, now int64, weight uint64, mark bool) (hit bool) {
+	i, hit := g.live(h, now)
+	if hit {
+		g.hits.Add(weight)
+	}
+	if hit && mark {
+		g.order.Mark(i)
+	}
+	return hit
+}
+
+// fill is set of a key that is not there.
+func (g *ghost) fill(h uint64, now, deadline int64) {
+	if _, ok := g.live(h, now); !ok {
+		g.set(h, deadline)
+	}
+}
+
+func (g *ghost) set(h uint64, deadline int64) {
+	i, ok := g.find(h)
+	switch {
+	case ok:
+		g.order.Mark(i)
+	case len(g.entries) == 0:
+		return
+	case int(g.free) < len(g.entries):
+		i = g.free
+		g.free = uint32(g.entries[i].deadline)
+		g.index.Insert(h, i)
+		g.order.Insert(i)
+	default:
+		i, _ = g.order.Victim()
+		g.index.Remove(g.entries[i].hash, i)
+		g.index.Insert(h, i)
+		g.order.Renew(i)
+	}
+	g.entries[i] = entry{h, deadline}
+}
+
+func (g *ghost) touch(h uint64, deadline int64) {
+	if i, ok := g.find(h); ok {
+		g.order.Mark(i)
+		g.entries[i].deadline = deadline
+	}
+}
+
+func (g *ghost) remove(h uint64) {
+	if i, ok := g.find(h); ok {
+		g.index.Remove(h, i)
+		g.order.Remove(i)
+		g.entries[i].deadline = int64(g.free)
+		g.free = i
+	}
+}

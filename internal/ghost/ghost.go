@@ -1,0 +1,134 @@
+// Package ghost estimates what a cache would do with another limit.
+//
+// It keeps three caches without values, of half the limit, the same and double, and
+// shows them the gets and sets of a sample of the keys, with limits as much smaller
+// as the sample. That a cache scaled down so behaves like the whole is the finding of
+// SHARDS (Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with
+// SHARDS", FAST 2015). The keys in the sample are chosen by hash, so that each is
+// seen always or never.
+//
+// Which keys those are moves all three hit ratios alike. So it is the differences of
+// their hits that tell something, as parts of all gets that the cache had: how many of
+// those are in the sample is a matter of where a few hot keys are, which hit always.
+package ghost
+
+import (
+	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/internal/biased"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// sampleSize is how many entries the ghost of the same limit has at most.
+const sampleSize = 1024
+
+// A Ghosts is three caches without values. It is safe for concurrent use. Make one
+// with [New].
+type Ghosts struct {
+	threshold atomic.Uint64 // keys with a mixed hash of 32 bits below it are in the sample
+	gets      atomic.Uint64 // each as many times as weight
+
+	lock               biased.Lock // for reading: gets, which only mark
+	weight             uint64      // how many gets one in the sample stands for, times sampleSize
+	half, same, double ghost
+}
+
+// New returns the ghosts of a cache with a limit, and stripes for a number of
+// processors.
+func New(limit, procs int) *Ghosts {
+	g := new(Ghosts)
+	g.lock.Init(procs)
+	g.Resize(limit)
+	return g
+}
+
+// Resize empties the ghosts and gives them the limits that go with limit. If that is
+// 0, they see nothing from now on.
+func (g *Ghosts) Resize(limit int) {
+	sample := min(limit, sampleSize)
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.half.reset(sample / 2)
+	g.same.reset(sample)
+	g.double.reset(sample * 2)
+	g.weight = uint64(max(limit, sampleSize))
+	g.threshold.Store(uint64(float64(sample) / float64(max(limit, 1)) * (1 << 32)))
+}
+
+// Sees reports whether a key with hash h is in the sample. It is inlined, so that
+// most keys cost no more than this.
+func (g *Ghosts) Sees(h uint64) bool { return h*golden>>32 < g.threshold.Load() }
+
+const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
+
+// Get is a get of a key in the sample at a time. It reports whether all three ghosts
+// had it. If one had not and the cache does, Fill is to follow.
+func (g *Ghosts) Get(h uint64, now int64) (all bool) {
+	r := g.lock.RLock()
+	defer g.lock.RUnlock(r)
+	g.gets.Add(g.weight)
+	same := g.same.get(h, now, g.weight, true)
+	// What the cache misses the program sets, and that marks it: once is enough.
+	half, double := g.half.get(h, now, g.weight, same), g.double.get(h, now, g.weight, same)
+	return half && same && double
+}
+
+// Fill stores a key in the sample, which the cache has with a deadline, in the ghosts
+// that do not have it at a time. There the get would have been a miss, and the program
+// would have set the key.
+func (g *Ghosts) Fill(h uint64, now, deadline int64) {
+	g.lock.Lock()
+	g.half.fill(h, now, deadline)
+	g.same.fill(h, now, deadline)
+	g.double.fill(h, now, deadline)
+	g.lock.Unlock()
+}
+
+// Set is a set of a key in the sample with a deadline.
+func (g *Ghosts) Set(h uint64, deadline int64) {
+	g.lock.Lock()
+	g.half.set(h, deadline)
+	g.same.set(h, deadline)
+	g.double.set(h, deadline)
+	g.lock.Unlock()
+}
+
+// Touch gives a key in the sample another deadline.
+func (g *Ghosts) Touch(h uint64, deadline int64) {
+	g.lock.Lock()
+	g.half.touch(h, deadline)
+	g.same.touch(h, deadline)
+	g.double.touch(h, deadline)
+	g.lock.Unlock()
+}
+
+// Remove removes a key in the sample.
+func (g *Ghosts) Remove(h uint64) {
+	g.lock.Lock()
+	g.half.remove(h)
+	g.same.remove(h)
+	g.double.remove(h)
+	g.lock.Unlock()
+}
+
+// Clear removes all keys.
+func (g *Ghosts) Clear() {
+	g.lock.Lock()
+	g.half.reset(len(g.half.entries))
+	g.same.reset(len(g.same.entries))
+	g.double.reset(len(g.double.entries))
+	g.lock.Unlock()
+}
+
+// Stats returns estimates of the gets, and of those that each ghost answered, as if
+// they saw all keys.
+func (g *Ghosts) Stats() stats.Ghosts {
+	// The hits before the gets, of which there are not to be fewer.
+	s := stats.Ghosts{
+		Half:   g.half.hits.Load() / sampleSize,
+		Same:   g.same.hits.Load() / sampleSize,
+		Double: g.double.hits.Load() / sampleSize,
+	}
+	s.Gets = g.gets.Load() / sampleSize
+	return s
+}

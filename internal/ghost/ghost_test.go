@@ -1,0 +1,243 @@
+package ghost
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.steps", "100"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// inverse is what golden is multiplied by to give 1, modulo 2⁶⁴.
+func inverse() uint64 {
+	x := uint64(golden)
+	for range 6 { // Newton's method: each step doubles the bits that are right
+		x *= 2 - golden*x
+	}
+	return x
+}
+
+// TestSampleOfSmallLimits: it has all keys.
+func TestSampleOfSmallLimits(t *testing.T) {
+	last := inverse() * math.MaxUint64 // mixed, it is the greatest
+	for _, limit := range []int{1, 2, 100, sampleSize - 1, sampleSize} {
+		g := New(limit, 1)
+		for _, h := range []uint64{0, 1, math.MaxUint64, last, last - 1} {
+			if !g.Sees(h) {
+				t.Errorf("limit %d: %#x is not in the sample", limit, h)
+			}
+		}
+		if n := len(g.same.entries); n != limit {
+			t.Errorf("limit %d: a ghost of %d entries", limit, n)
+		}
+	}
+}
+
+// TestSampleOfGreatLimits: it has as great a part of the keys as the ghosts have of the
+// entries.
+func TestSampleOfGreatLimits(t *testing.T) {
+	for _, limit := range []int{sampleSize + 1, 3000, 20_000, 1_000_000} {
+		g := New(limit, 1)
+		r := rand.New(rand.NewPCG(1, uint64(limit)))
+		const n = 1 << 19
+		seen := 0
+		for range n {
+			if g.Sees(r.Uint64()) {
+				seen++
+			}
+		}
+		want := n * sampleSize / float64(limit)
+		if off := math.Abs(float64(seen) - want); off > 6*math.Sqrt(want)+1 {
+			t.Errorf("limit %d: %d of %d keys in the sample, want about %.0f", limit, seen, n, want)
+		}
+		if len(g.half.entries) != sampleSize/2 || len(g.same.entries) != sampleSize || len(g.double.entries) != 2*sampleSize {
+			t.Errorf("limit %d: ghosts of %d, %d and %d entries", limit, len(g.half.entries), len(g.same.entries), len(g.double.entries))
+		}
+	}
+}
+
+// TestSampleOfTheGreatestLimit: some keys are in it.
+func TestSampleOfTheGreatestLimit(t *testing.T) {
+	g := New(math.MaxInt32, 1)
+	if got := g.threshold.Load(); got != 2048 {
+		t.Errorf("%d of 2³² keys in the sample, want 2048", got)
+	}
+	h := inverse() * (1 << 32) // mixed, it is 1
+	if !g.Sees(h) {
+		t.Error("a key that should be in the sample is not")
+	}
+	for range 10 {
+		g.Get(h, 0)
+	}
+	if got := g.Stats().Gets; got != 10*math.MaxInt32/sampleSize {
+		t.Errorf("10 gets in the sample count for %d", got)
+	}
+}
+
+// TestSampleIsIndependent of the bits of a hash by which the cache, or the index of a
+// ghost, chooses a place: in each place there is the same part of the keys.
+func TestSampleIsIndependent(t *testing.T) {
+	const limit, places, n = 10 * sampleSize, 64, 1 << 17
+	for name, place := range map[string]func(h uint64) uint64{
+		"shard":      func(h uint64) uint64 { return h >> 8 },
+		"more shard": func(h uint64) uint64 { return h >> 14 },
+		"tag":        func(h uint64) uint64 { return h },
+		"home":       func(h uint64) uint64 { return h >> 58 },
+		"low home":   func(h uint64) uint64 { return h >> 32 },
+	} {
+		g := New(limit, 1)
+		r := rand.New(rand.NewPCG(1, 2))
+		var keys, seen [places]float64
+		for range n {
+			h := r.Uint64()
+			p := place(h) % places
+			keys[p]++
+			if g.Sees(h) {
+				seen[p]++
+			}
+		}
+		for p := range places {
+			want := keys[p] / 10
+			if off := math.Abs(seen[p] - want); off > 6*math.Sqrt(want) {
+				t.Errorf("%s %d: %.0f of %.0f keys in the sample", name, p, seen[p], keys[p])
+			}
+		}
+	}
+}
+
+// TestDeadlines: a key is there until its deadline, not at it.
+func TestDeadlines(t *testing.T) {
+	g := New(10, 1)
+	g.Set(1, 5)
+	if !g.Get(1, 4) || g.Get(1, 5) {
+		t.Error("a key with deadline 5 is not there at 4, or is at 5")
+	}
+	g.Fill(1, 4, 6)
+	if g.Get(1, 5) {
+		t.Error("Fill at 4 changed a key that was there")
+	}
+	g.Fill(1, 5, 6)
+	if !g.Get(1, 5) {
+		t.Error("Fill at 5 did not store a key that had expired")
+	}
+	g.Touch(1, 9)
+	if !g.Get(1, 8) || g.Get(1, 9) {
+		t.Error("a key touched to deadline 9 is not there at 8, or is at 9")
+	}
+}
+
+// TestGetTellsOfEachGhost: it asks for Fill if any of them has not got the key.
+func TestGetTellsOfEachGhost(t *testing.T) {
+	g := New(10, 1)
+	for i, ghost := range []*ghost{&g.half, &g.same, &g.double} {
+		g.Fill(1, 0, 5)
+		if !g.Get(1, 0) {
+			t.Error("a ghost does not have a key after Fill")
+		}
+		ghost.remove(1)
+		if g.Get(1, 0) {
+			t.Errorf("ghost %d has a key that was removed from it", i)
+		}
+	}
+}
+
+// TestResizeToNothing: gets and sets that are under way then find nothing to do.
+func TestResizeToNothing(t *testing.T) {
+	g := New(10, 1)
+	g.Set(1, 100)
+	g.Resize(0)
+	if g.Sees(1) || g.Sees(0) {
+		t.Error("keys are in the sample without a limit")
+	}
+	g.Set(1, 100)
+	g.Fill(1, 0, 100)
+	g.Touch(1, 200)
+	if g.Get(1, 0) {
+		t.Error("a hit without a limit")
+	}
+	g.Remove(1)
+	g.Resize(10)
+	if !g.Sees(1) || g.Get(1, 0) {
+		t.Error("after two Resizes a key is not in the sample, or is still there")
+	}
+}
+
+// TestWeight: after a Resize a get counts for as many as the sample is smaller then.
+func TestWeight(t *testing.T) {
+	g := New(sampleSize, 1)
+	g.Set(0, 100)
+	g.Get(0, 0)
+	g.Resize(5 * sampleSize / 2)
+	g.Set(0, 100)
+	g.Get(0, 0)
+	g.Get(0, 0)
+	if s := g.Stats(); s.Gets != 6 || s.Half != 6 || s.Same != 6 || s.Double != 6 {
+		t.Errorf("1 get for 1, and 2 for 2.5 each: %+v", s)
+	}
+}
+
+// TestConcurrentUse: the counts are never out of order, and the ghosts stay whole.
+func TestConcurrentUse(t *testing.T) {
+	g := New(16, 4)
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for seed := range uint64(4) {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, 0))
+			for range 20_000 {
+				h := r.Uint64N(64) << 40
+				switch r.IntN(40) {
+				case 0:
+					g.Resize(r.IntN(20))
+				case 1:
+					g.Clear()
+				case 2, 3:
+					g.Remove(h)
+				case 4, 5:
+					g.Touch(h, 1<<40)
+				case 6, 7, 8, 9:
+					g.Set(h, 1<<40)
+				default:
+					if g.Sees(h) && !g.Get(h, 0) {
+						g.Fill(h, 0, 1<<40)
+					}
+				}
+			}
+		})
+	}
+	var poll sync.WaitGroup
+	poll.Go(func() {
+		for {
+			if s := g.Stats(); max(s.Half, s.Same, s.Double) > s.Gets {
+				t.Errorf("more hits than gets: %+v", s)
+				return
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	wg.Wait()
+	close(stop)
+	poll.Wait()
+	for _, ghost := range []*ghost{&g.half, &g.same, &g.double} {
+		want := naive{limit: len(ghost.entries), hits: ghost.hits.Load() / sampleSize}
+		for i := range ghost.order.All() {
+			want.entries = append(want.entries, naiveEntry{entry: ghost.entries[i]})
+		}
+		if err := ghost.check(&want); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package hotkeys
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// check verifies the invariants: the counters are a heap, each knows its place, and
+// the map has exactly them.
+func (s *Sketch[K]) check() error {
+	if len(s.byKey) != len(s.counters) {
+		return fmt.Errorf("%d keys in the map, and %d counters", len(s.byKey), len(s.counters))
+	}
+	sum := uint64(0)
+	for i, c := range s.counters {
+		switch parent := s.counters[max(i-1, 0)/2]; {
+		case c.place != i:
+			return fmt.Errorf("counter %d has place %d", i, c.place)
+		case parent.count > c.count:
+			return fmt.Errorf("counter %d has %d, and the one above %d", i, c.count, parent.count)
+		case s.byKey[c.key] != c:
+			return fmt.Errorf("the map has another counter for %v", c.key)
+		case c.over > c.count:
+			return fmt.Errorf("counter %d has %d, of which %d may be too many", i, c.count, c.over)
+		}
+		sum += c.count
+	}
+	if sum > s.total {
+		return fmt.Errorf("the counters have %d of %d keys", sum, s.total)
+	}
+	return nil
+}
+
+// streams are keys to be counted, some of them hot.
+var streams = map[string]func(r *rand.Rand) func() uint64{
+	"Zipf":    func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.1, 1, 1<<16).Uint64 },
+	"uniform": func(r *rand.Rand) func() uint64 { return func() uint64 { return r.Uint64N(1000) } },
+	"loop": func(*rand.Rand) func() uint64 { // the worst: a key comes back just after it lost its counter
+		i := uint64(0)
+		return func() uint64 { i++; return i % 200 }
+	},
+	"one in 100 is hot": func(r *rand.Rand) func() uint64 {
+		return func() uint64 {
+			if r.IntN(100) == 0 {
+				return 7
+			}
+			return 100 + r.Uint64()%(1<<40)
+		}
+	},
+}
+
+// TestGuarantees: as long as nothing is halved, a key with more than its part is never
+// missing, and no count is too high, nor too low by more than the least.
+func TestGuarantees(t *testing.T) {
+	for name, stream := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := New[uint64](10)
+			next := stream(rand.New(rand.NewPCG(1, 2)))
+			truth := map[uint64]uint64{}
+			for n := uint64(1); n <= minCounters*halveAt; n++ {
+				k := next()
+				truth[k]++
+				s.count(k)
+				if n%997 != 0 && n != minCounters*halveAt {
+					continue
+				}
+				if err := s.check(); err != nil {
+					t.Fatal(err)
+				}
+				if s.total != n || len(s.counters) > minCounters {
+					t.Fatalf("%d counted by %d counters, want %d", s.total, len(s.counters), n)
+				}
+				for k, want := range truth {
+					c := s.byKey[k]
+					switch {
+					case c == nil && want*minCounters > n:
+						t.Fatalf("%d of %d were %d, which has no counter", want, n, k)
+					case c != nil && (c.count < want || c.count-c.over > want):
+						t.Fatalf("%d came %d times, counted from %d to %d", k, want, c.count-c.over, c.count)
+					case c != nil && c.over*minCounters > n:
+						t.Fatalf("%d is counted too high by %d of %d", k, c.over, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestGuaranteesAreKept over many halvings, where each count may be off by one.
+func TestGuaranteesAreKept(t *testing.T) {
+	for name, stream := range streams {
+		t.Run(name, func(t *testing.T) {
+			s := New[uint64](10)
+			next := stream(rand.New(rand.NewPCG(1, 2)))
+			truth := map[uint64]float64{} // halved too
+			for range 10 * minCounters * halveAt {
+				if s.total == minCounters*halveAt {
+					for k := range truth {
+						truth[k] /= 2
+					}
+				}
+				k := next()
+				s.count(k)
+				truth[k]++
+				if got := s.total; got > minCounters*halveAt {
+					t.Fatalf("%d counted and not halved", got)
+				}
+			}
+			if err := s.check(); err != nil {
+				t.Fatal(err)
+			}
+			for k, want := range truth {
+				c := s.byKey[k]
+				if c == nil {
+					if (want-2)*minCounters > float64(s.total) {
+						t.Errorf("%v of %d were %d, which has no counter", want, s.total, k)
+					}
+					continue
+				}
+				if least := float64(c.count - c.over); least > want+2 || float64(c.count) < want-2 {
+					t.Errorf("%d came %v times, counted from %v to %d", k, want, least, c.count)
+				}
+			}
+		})
+	}
+}
+
+// TestHalving: what was hot long ago gives way to what is.
+func TestHalving(t *testing.T) {
+	s := New[int](1)
+	const once = minCounters * halveAt
+	for range once {
+		s.count(1)
+	}
+	if got := s.Top(); len(got) != 1 || got[0] != (Key[int]{1, 1}) {
+		t.Fatalf("Top is %v", got)
+	}
+	s.count(2)
+	if s.total != once/2+1 || s.byKey[1].count != once/2 {
+		t.Fatalf("%d counted, %d of them the first key, after a halving", s.total, s.byKey[1].count)
+	}
+	for range once {
+		s.count(2)
+	}
+	if got := s.Top(); len(got) != 1 || got[0].Key != 2 || got[0].Share < 0.5 || got[0].Share > 1 {
+		t.Errorf("Top is %v", got)
+	}
+}
+
+func TestTop(t *testing.T) {
+	s := New[string](3)
+	if top := s.Top(); len(top) != 0 {
+		t.Errorf("Top of nothing is %v", top)
+	}
+	for key, n := range map[string]int{"a": 1, "b": 4, "c": 2, "d": 3} {
+		for range n {
+			s.count(key)
+		}
+	}
+	if got, want := s.Top(), []Key[string]{{"b", 0.4}, {"d", 0.3}, {"c", 0.2}}; !slices.Equal(got, want) {
+		t.Errorf("Top is %v, want %v", got, want)
+	}
+
+	many := New[string](100)
+	many.count("a")
+	many.count("b")
+	many.count("a")
+	if got := many.Top(); len(got) != 2 || got[0].Key != "a" || got[1].Key != "b" {
+		t.Errorf("Top of two keys is %v", got)
+	}
+}
+
+// TestTopLeavesOutWhatMayNotHaveCome: a counter says nothing of a key of which all
+// that is counted may be that of others.
+func TestTopLeavesOutWhatMayNotHaveCome(t *testing.T) {
+	s := New[int](1000)
+	for key := range cap(s.counters) {
+		s.count(key)
+	}
+	for range cap(s.counters)*(halveAt-1) + 1 { // the last one halves
+		s.count(0)
+	}
+	if got := s.Top(); len(got) != 1 || got[0].Key != 0 {
+		t.Errorf("Top has %d keys, want the only one that came more than once", len(got))
+	}
+}
+
+// TestShares: they are ordered, and never more than all there is.
+func TestShares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := New[uint64](rapid.SampledFrom([]int{1, 20}).Draw(t, "n"))
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		next := streams[rapid.SampledFrom([]string{"Zipf", "uniform", "loop"}).Draw(t, "stream")](r)
+		for range rapid.IntRange(1, 30_000).Draw(t, "counted") {
+			s.count(next())
+		}
+		if err := s.check(); err != nil {
+			t.Fatal(err)
+		}
+		top, sum := s.Top(), 0.0
+		for i, k := range top {
+			if k.Share <= 0 || i > 0 && k.Share > top[i-1].Share {
+				t.Fatalf("number %d has share %v, after %v", i, k.Share, top[:i])
+			}
+			sum += k.Share
+		}
+		if sum > 1+1e-9 || len(top) > s.keys {
+			t.Fatalf("%d keys with %v of all", len(top), sum)
+		}
+	})
+}
+
+// TestMemoryIsBounded, whatever comes.
+func TestMemoryIsBounded(t *testing.T) {
+	for _, test := range []struct{ keys, want int }{{1, 128}, {16, 128}, {17, 136}, {1000, 8000}} {
+		s := New[int](test.keys)
+		for i := range 3 * test.want {
+			s.count(i)
+		}
+		if len(s.counters) != test.want || cap(s.counters) != test.want || len(s.byKey) != test.want {
+			t.Errorf("%d keys: %d counters, %d in the map; want %d", test.keys, len(s.counters), len(s.byKey), test.want)
+		}
+	}
+}
+
+// TestAddSamples: of many keys it counts one in so many.
+func TestAddSamples(t *testing.T) {
+	s := New[int](1)
+	const n = 4000 * sampleEvery
+	for range n {
+		s.Add(1)
+	}
+	if got := s.total; got < 3600 || got > 4400 { // six standard deviations
+		t.Errorf("%d of %d keys counted, want about 4000", got, n)
+	}
+}
+
+// TestAddNeverWaits: not even for somebody who has the lock.
+func TestAddNeverWaits(t *testing.T) {
+	s := New[int](1)
+	s.mu.Lock()
+	for range 100 * sampleEvery {
+		s.Add(1)
+	}
+	s.mu.Unlock()
+	if s.total != 0 {
+		t.Errorf("%d keys counted under the lock of another", s.total)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	s := New[int](5)
+	var wg sync.WaitGroup
+	for seed := range uint64(4) {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(seed, 0))
+			for i := range 100_000 {
+				s.Add(int(r.ExpFloat64() * 100))
+				if i%1000 == 0 {
+					for _, k := range s.Top() {
+						if k.Share <= 0 || k.Share > 1 {
+							t.Errorf("share %v", k.Share)
+						}
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.check(); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+}
+
+// TestKeysAreLetGo when another takes over their counter, and by Close.
+func TestKeysAreLetGo(t *testing.T) {
+	s := New[*[64]byte](1)
+	var freed atomic.Int64
+	count := func(n int) {
+		for range n {
+			key := new([64]byte)
+			runtime.AddCleanup(key, func(*atomic.Int64) { freed.Add(1) }, &freed)
+			s.count(key)
+		}
+	}
+	const n = 3 * minCounters
+	count(n)
+	if !gcUntil(func() bool { return freed.Load() == n-minCounters }) {
+		t.Errorf("%d of %d keys let go, want all but %d", freed.Load(), n, minCounters)
+	}
+	s.Close()
+	if !gcUntil(func() bool { return freed.Load() == n }) {
+		t.Errorf("%d of %d keys let go after Close", freed.Load(), n)
+	}
+	for range 100 * sampleEvery {
+		s.Add(new([64]byte))
+	}
+	if len(s.counters) != 0 || len(s.byKey) != 0 || s.Top() != nil {
+		t.Error("keys are held after Close")
+	}
+	s.Close()
+}
+
+// gcUntil collects garbage until done, for some seconds at most.
+func gcUntil(done func() bool) bool {
+	for range 200 {
+		runtime.GC()
+		if done() {
+			return true
+		}
+		runtime.Gosched()
+	}
+	return false
+}
+
+// TestSharesAreLeast: what may be that of another key is not counted.
+func TestSharesAreLeast(t *testing.T) {
+	s := New[int](1)
+	for key := range minCounters + 1 { // the last takes over the counter of another
+		s.count(key)
+	}
+	if top := s.Top(); len(top) != 1 || top[0].Share != 1.0/(minCounters+1) {
+		t.Errorf("Top of keys that came once each is %v", top)
+	}
+}

@@ -1,0 +1,161 @@
+package stats_test
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// ageUnit is what ages are multiples of.
+const ageUnit = 4096
+
+func TestAgeBounds(t *testing.T) {
+	for i := range stats.Buckets - 1 {
+		if got, want := stats.AgeBound(i), stats.Bound(i)*ageUnit; got != want {
+			t.Errorf("AgeBound(%d) = %v, want %v", i, got, want)
+		}
+	}
+	for i, want := range map[int]time.Duration{
+		0:                 67108864,
+		1:                 134217728,
+		stats.Buckets - 2: 39*time.Hour + 5*time.Minute + 37488355328,
+		stats.Buckets - 1: math.MaxInt64,
+	} {
+		if got := stats.AgeBound(i); got != want {
+			t.Errorf("AgeBound(%d) = %v, want %v", i, got, want)
+		}
+	}
+	for _, i := range []int{-1, stats.Buckets} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("AgeBound(%d) did not panic", i)
+				}
+			}()
+			stats.AgeBound(i)
+		}()
+	}
+}
+
+// TestAgesAreCountedInTheirBuckets: also at the bounds.
+func TestAgesAreCountedInTheirBuckets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r stats.AgeRecorder
+		var want stats.Ages
+		add := func(age time.Duration) {
+			r.Observe(age)
+			age = max(age, 0) / ageUnit * ageUnit
+			i := 0
+			for age > stats.AgeBound(i) {
+				i++
+			}
+			want.Counts[i]++
+			want.Sum += age
+		}
+		for range rapid.IntRange(0, 20).Draw(t, "ages") {
+			bound := stats.AgeBound(rapid.IntRange(0, stats.Buckets-2).Draw(t, "bucket"))
+			add(bound + rapid.SampledFrom([]time.Duration{-ageUnit, -1, 0, 1, ageUnit, ageUnit + 1}).Draw(t, "off"))
+			add(time.Duration(rapid.Int64Range(-10, 1<<50).Draw(t, "age")))
+		}
+		if got := r.Ages(); got != want {
+			t.Fatalf("ages\n got %v\nwant %v", got, want)
+		}
+		n := uint64(0)
+		for _, c := range want.Counts {
+			n += c
+		}
+		if got := r.Ages().Count(); got != n {
+			t.Fatalf("Count = %d, want %d", got, n)
+		}
+	})
+}
+
+// TestAgesOfCenturies: neither an age nor their sum runs over.
+func TestAgesOfCenturies(t *testing.T) {
+	var r stats.AgeRecorder
+	for range 10 {
+		r.Observe(math.MaxInt64)
+	}
+	a := r.Ages()
+	if a.Counts[stats.Buckets-1] != 10 || a.Count() != 10 || a.Sum != math.MaxInt64/ageUnit*ageUnit {
+		t.Errorf("ten ages of 292 years are %v", a)
+	}
+	r.Observe(math.MinInt64)
+	if a = r.Ages(); a.Counts[0] != 1 || a.Sum < 0 {
+		t.Errorf("with a negative one they are %v", a)
+	}
+}
+
+// TestAgeQuantiles: they are at most a factor of two off.
+func TestAgeQuantiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ages := rapid.SliceOfN(rapid.Int64Range(int64(stats.AgeBound(0)+ageUnit), int64(stats.AgeBound(stats.Buckets-2))), 1, 50).Draw(t, "ages")
+		var r stats.AgeRecorder
+		for _, age := range ages {
+			r.Observe(time.Duration(age))
+		}
+		slices.Sort(ages)
+		q := rapid.Float64Range(0.01, 1).Draw(t, "q")
+		exact := time.Duration(ages[int(math.Ceil(q*float64(len(ages))))-1])
+		if got := r.Ages().Quantile(q); got > 2*exact || got < exact/2-ageUnit {
+			t.Fatalf("Quantile(%v) = %v, want %v", q, got, exact)
+		}
+	})
+	var r stats.AgeRecorder
+	if got := r.Ages().Quantile(0.5); got != 0 {
+		t.Errorf("the median of nothing is %v", got)
+	}
+	r.Observe(1000 * time.Hour)
+	if got, want := r.Ages().Quantile(0.5), stats.AgeBound(stats.Buckets-2); got != want {
+		t.Errorf("the median of 1000 h is %v, want the greatest finite bound, %v", got, want)
+	}
+}
+
+// TestAgesMinus: it is what was recorded since.
+func TestAgesMinus(t *testing.T) {
+	var r, since stats.AgeRecorder
+	r.Observe(time.Minute)
+	r.Observe(time.Hour)
+	earlier := r.Ages()
+	for _, age := range []time.Duration{time.Second, time.Hour, 100 * time.Hour} {
+		r.Observe(age)
+		since.Observe(age)
+	}
+	if got, want := r.Ages().Minus(earlier), since.Ages(); got != want {
+		t.Errorf("Minus\n got %v\nwant %v", got, want)
+	}
+	if got := earlier.Minus(r.Ages()); got != (stats.Ages{}) {
+		t.Errorf("less than nothing: %v", got)
+	}
+	if got := r.Ages().Minus(stats.Ages{}); got != r.Ages() {
+		t.Errorf("less nothing: %v", got)
+	}
+}
+
+func TestAgesOfManyGoroutines(t *testing.T) {
+	var r stats.AgeRecorder
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 1000 {
+				r.Observe(time.Second)
+				if a := r.Ages(); a.Sum > time.Duration(a.Count())*time.Second {
+					t.Error("a sum without its ages")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if a := r.Ages(); a.Count() != 4000 || a.Sum != 4000*(time.Second/ageUnit*ageUnit) {
+		t.Errorf("4000 seconds are %v", a)
+	}
+	if n := testing.AllocsPerRun(100, func() { r.Observe(time.Second) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

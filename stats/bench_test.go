@@ -1,0 +1,72 @@
+package stats_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// benchmarked returns registries of ten caches and a full history.
+func benchmarked() *stats.Registry {
+	r := new(stats.Registry)
+	for i := range 10 {
+		s := distinct(uint64(1000 * i))
+		r.RegisterExtras(fmt.Sprint("cache ", i), always(s), stats.Extras{HotKeys: func() []stats.HotKey {
+			return make([]stats.HotKey, 10)
+		}})
+	}
+	at := time.Now().Add(-305 * time.Second)
+	for range 61 {
+		r.Sample(at)
+		at = at.Add(5 * time.Second)
+	}
+	return r
+}
+
+func BenchmarkStatsJSON(b *testing.B) {
+	for _, query := range []string{"", "?points=1", "?points=61"} {
+		b.Run(query, func(b *testing.B) {
+			r := benchmarked()
+			h := r.Handler()
+			b.ReportAllocs()
+			for b.Loop() {
+				serve(h, http.MethodGet, "/stats.json"+query)
+			}
+			b.ReportMetric(float64(len(body(b, h, "/stats.json"+query))), "B/answer")
+		})
+	}
+}
+
+// BenchmarkSample is what ten caches cost every five seconds.
+func BenchmarkSample(b *testing.B) {
+	r := benchmarked()
+	at := time.Now()
+	b.ReportAllocs()
+	for b.Loop() {
+		at = at.Add(5 * time.Second)
+		r.Sample(at)
+	}
+}
+
+func BenchmarkMetrics(b *testing.B) {
+	r := benchmarked()
+	h := r.Handler()
+	b.ReportAllocs()
+	for b.Loop() {
+		serve(h, http.MethodGet, "/metrics")
+	}
+}
+
+// What the benchmarks serve is what a process of five minutes has.
+func TestTheBenchmarksHaveAHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := benchmarked()
+		if got := len(show(t, r.Handler(), 61).Caches[9].History); got != 60 {
+			t.Errorf("%d points, want 60", got)
+		}
+	})
+}

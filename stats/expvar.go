@@ -1,0 +1,21 @@
+package stats
+
+import "bytes"
+
+// Var is the statistics of all caches and timing wheels of the process for package
+// expvar, which this package does not import, since that opens /debug/vars:
+//
+//	expvar.Publish("pinwheel", stats.Var{})
+//
+// It is safe for concurrent use.
+type Var struct{}
+
+// String returns the JSON that [Handler] serves as stats.json, without history. The
+// windows in it are empty as long as nobody has called Handler.
+func (Var) String() string {
+	var b bytes.Buffer
+	if err := process.writeJSON(&b, noHistory); err != nil {
+		return "null"
+	}
+	return string(bytes.TrimSpace(b.Bytes()))
+}

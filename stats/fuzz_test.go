@@ -1,0 +1,95 @@
+package stats_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// FuzzHandler sends any request, some of them authorized to purge. More seeds are in
+// testdata.
+func FuzzHandler(f *testing.F) {
+	const form = "application/x-www-form-urlencoded"
+	f.Add("GET", "/cache/stats.json", "points=61", "", "", "", false)
+	f.Add("POST", "/cache/purge", "", form, "cache=users&key=1", "Sec-Fetch-Site: same-origin", true)
+	f.Add("POST", "/cache/purge", "", form, "cache=users&all=1", "Origin: https://evil.example", true)
+
+	var r stats.Registry
+	var removed int
+	extras := stats.Extras{
+		HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: "\xff<", Share: 1}} },
+		Purge: func(key string) (int, error) {
+			if key == "" {
+				return 0, errors.New("want a key")
+			}
+			removed++
+			return 1, nil
+		},
+		PurgeAll: func() int { removed++; return 1 },
+	}
+	r.RegisterExtras("users", always(distinct(0)), extras)
+	r.RegisterExtras("</script>\"\n", always(stats.Snapshot{}), extras)
+	r.RegisterWheel("users", always(distinctWheel(0)))
+	var allowed bool
+	h := r.Handler(stats.WithPurge(func(*http.Request) error {
+		if !allowed {
+			return errors.New("not you")
+		}
+		return nil
+	}))
+	f.Fuzz(func(t *testing.T, method, path, query, contentType, body, headers string, authorized bool) {
+		removed, allowed = 0, authorized
+		request := &http.Request{
+			Method:     method,
+			URL:        &url.URL{Path: path, RawQuery: query},
+			RequestURI: path + "?" + query,
+			Host:       "example.com",
+			Header:     http.Header{"Content-Type": {contentType}},
+			Body:       io.NopCloser(strings.NewReader(body)),
+		}
+		for line := range strings.SplitSeq(headers, "\n") {
+			name, value, _ := strings.Cut(line, ":")
+			request.Header.Set(name, strings.TrimSpace(value))
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request)
+
+		checkSafe(t, path, w.Header())
+		switch w.Code {
+		case 200, 400, 403, 404, 405:
+		default:
+			t.Errorf("status %d", w.Code)
+		}
+		site := request.Header.Get("Sec-Fetch-Site")
+		if removed > 0 && (method != http.MethodPost || !strings.HasSuffix(path, "purge") || !authorized || site == "cross-site" || site == "same-site") {
+			t.Errorf("%s %q removed something, authorized: %v", method, path, authorized)
+		}
+		if removed > 1 || removed == 1 && w.Code != http.StatusOK {
+			t.Errorf("status %d and %d removals", w.Code, removed)
+		}
+		text := w.Body.String()
+		switch last := path[strings.LastIndex(path, "/")+1:]; {
+		case last == "purge":
+			answerOf(t, w)
+		case w.Code != http.StatusOK:
+		case method == http.MethodHead:
+			if text != "" {
+				t.Errorf("HEAD has the body %q", text)
+			}
+		case method != http.MethodGet:
+			t.Errorf("%s %q is answered", method, path)
+		case last == "stats.json":
+			checkSchema(t, text)
+		case last == "metrics":
+			parse(t, text)
+		case last == "" && strings.Count(text, "<script") != 1:
+			t.Errorf("the page is %s", text)
+		}
+	})
+}

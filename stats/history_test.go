@@ -1,0 +1,690 @@
+package stats_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// shown is what a test of history reads of stats.json.
+type shown struct {
+	Caches []shownCache
+	Wheels []struct {
+		Name    string
+		History []struct {
+			shownPoint
+			Pending int
+			Fired   uint64
+		}
+	}
+}
+
+type shownCache struct {
+	Name    string
+	Hits    uint64
+	Misses  uint64
+	Windows map[string]shownWindow
+	History []shownPoint
+}
+
+type shownWindow struct {
+	Seconds       float64
+	Gets          uint64
+	Hits          uint64
+	Misses        uint64
+	HitRatio      float64 `json:"hit_ratio"`
+	GetsPerSecond float64 `json:"gets_per_second"`
+	Sets          uint64
+}
+
+type shownPoint struct {
+	Start         time.Time
+	Seconds       float64
+	Partial       bool
+	Hits          uint64
+	MissesAbsent  uint64 `json:"misses_absent"`
+	MissesExpired uint64 `json:"misses_expired"`
+	Sets          uint64
+	Entries       int
+}
+
+// show looks at everything, with so many points.
+func show(t testing.TB, h http.Handler, points int) shown {
+	t.Helper()
+	text := body(t, h, "/stats.json?points="+strconv.Itoa(points))
+	checkSchema(t, text)
+	var s shown
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sleep lets time pass, and what is due at its end happen.
+func sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// ticking returns a source that counts three hits and a miss for each millisecond from
+// now on.
+func ticking() func() (stats.Snapshot, bool) {
+	begin := time.Now()
+	return func() (stats.Snapshot, bool) {
+		n := uint64(time.Since(begin).Milliseconds())
+		return stats.Snapshot{Hits: 3 * n, Misses: n, Entries: int(n)}, true
+	}
+}
+
+// counted returns source, which counts its calls in n.
+func counted[S any](n *atomic.Int64, source func() (S, bool)) func() (S, bool) {
+	return func() (S, bool) {
+		n.Add(1)
+		return source()
+	}
+}
+
+// At any time there is a closed point for each five seconds, 60 at most, and a running
+// one if it is a second old. Each says what happened in it.
+func TestPoints(t *testing.T) {
+	for _, after := range []time.Duration{
+		0, 999, 1000, 4999, 5000, 5999, 6000, 9999, 10_000, 12_500,
+		299_999, 300_000, 300_999, 301_000, 305_000, 306_000, 3_602_500,
+	} {
+		after *= time.Millisecond
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r stats.Registry
+				r.Register("users", ticking())
+				r.RegisterWheel("idle", func() (stats.Wheel, bool) { return stats.Wheel{Pending: 7, Fired: 1}, true })
+				begin := time.Now()
+				h := r.Handler()
+				sleep(after)
+				type span struct {
+					from, to time.Duration
+					partial  bool
+				}
+				var all []span
+				closed := after.Truncate(5 * time.Second)
+				for from := max(0, closed-5*time.Minute); from < closed; from += 5 * time.Second {
+					all = append(all, span{from, from + 5*time.Second, false})
+				}
+				if after-closed >= time.Second {
+					all = append(all, span{closed, after, true})
+				}
+				for _, n := range []int{0, 1, 2, 59, 60, 61, 62, 1_000_000} {
+					s := show(t, h, n)
+					got, want := s.Caches[0].History, all[max(0, len(all)-n):]
+					if len(got) != len(want) || len(s.Wheels[0].History) != len(want) {
+						t.Fatalf("%d points of a cache and %d of a wheel, want %d", len(got), len(s.Wheels[0].History), len(want))
+					}
+					for i, w := range want {
+						ms := uint64((w.to - w.from).Milliseconds())
+						want := shownPoint{
+							Start: begin.Add(w.from).UTC(), Seconds: (w.to - w.from).Seconds(), Partial: w.partial,
+							Hits: 3 * ms, MissesAbsent: ms, Entries: int(w.to.Milliseconds()),
+						}
+						if got[i] != want {
+							t.Errorf("point %d of %d is\n%+v, want\n%+v", i, n, got[i], want)
+						}
+						of := s.Wheels[0].History[i]
+						if !of.Start.Equal(want.Start) || of.Seconds != want.Seconds || of.Partial != want.Partial || of.Pending != 7 || of.Fired != 0 {
+							t.Errorf("point %d of %d of the wheel is\n%+v, want the time of\n%+v", i, n, of, want)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// Whoever draws points keeps them by their start.
+func TestARunningPointIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(123456 * time.Microsecond) // so that the start is none of a round time
+		var r stats.Registry
+		r.Register("users", ticking())
+		h := r.Handler()
+		starts := func() (starts []string) {
+			for _, p := range readJSONOf(t, h, "?points=61").Caches[0]["history"].([]any) {
+				p := p.(map[string]any)
+				starts = append(starts, fmt.Sprint(p["start"], " ", p["partial"]))
+			}
+			return starts
+		}
+		for _, step := range []struct {
+			sleep time.Duration
+			want  []string
+		}{
+			{1000, []string{"2000-01-01T00:00:00.123Z true"}},
+			{3999, []string{"2000-01-01T00:00:00.123Z true"}},
+			{1, []string{"2000-01-01T00:00:00.123Z false"}},
+			{1000, []string{"2000-01-01T00:00:00.123Z false", "2000-01-01T00:00:05.123Z true"}},
+		} {
+			sleep(step.sleep * time.Millisecond)
+			if got := starts(); !slices.Equal(got, step.want) {
+				t.Errorf("the points begin at %q, want %q", got, step.want)
+			}
+		}
+	})
+}
+
+// A window begins with the sample nearest to its length ago, or with the first.
+func TestWindows(t *testing.T) {
+	for _, test := range []struct{ after, minute, five time.Duration }{
+		{0, 0, 0},
+		{1, 1, 1},
+		{5000, 5000, 5000},
+		{59_999, 59_999, 59_999},
+		{60_000, 60_000, 60_000},
+		{62_500, 62_500, 62_500},
+		{62_501, 57_501, 62_501},
+		{65_000, 60_000, 65_000},
+		{300_000, 60_000, 300_000},
+		{302_500, 62_500, 302_500},
+		{302_501, 57_501, 297_501},
+		{3_602_000, 62_000, 302_000},
+		{3_604_999, 59_999, 299_999},
+	} {
+		after := test.after * time.Millisecond
+		t.Run(after.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r stats.Registry
+				r.Register("users", ticking())
+				h := r.Handler()
+				sleep(after)
+				got := show(t, h, 0).Caches[0].Windows
+				for name, ms := range map[string]time.Duration{"1m": test.minute, "5m": test.five} {
+					n := uint64(ms)
+					want := shownWindow{Seconds: (ms * time.Millisecond).Seconds(), Gets: 4 * n, Hits: 3 * n, Misses: n}
+					if n > 0 {
+						want.HitRatio, want.GetsPerSecond = 0.75, float64(want.Gets)/want.Seconds
+					}
+					if got[name] != want {
+						t.Errorf("%s is\n%+v, want\n%+v", name, got[name], want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Quantiles and the rest of a window are of its time only.
+func TestAWindowHasEveryNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		before, since := distinct(0), distinct(500)
+		now := before
+		r.Register("users", func() (stats.Snapshot, bool) { return now, true })
+		h := r.Handler()
+		sleep(2 * time.Second)
+		now = add(before, since)
+		loads := since.Loads.OK.Plus(since.Loads.Failed)
+		d := readJSONOf(t, h, "?points=61")
+		number := func(v uint64) any { return float64(v) }
+		wantWindow := map[string]any{
+			"seconds":          2.0,
+			"gets":             number(since.Gets()),
+			"hits":             number(since.Hits),
+			"misses":           number(since.Misses),
+			"hit_ratio":        since.HitRatio(),
+			"gets_per_second":  float64(since.Gets()) / 2,
+			"sets":             number(since.Sets),
+			"evicted":          number(since.Removals.Evicted),
+			"expired":          number(since.Removals.Expired),
+			"loads":            number(loads.Count()),
+			"load_p50_seconds": loads.Quantile(0.5).Seconds(),
+			"load_p99_seconds": loads.Quantile(0.99).Seconds(),
+		}
+		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["1m"], wantWindow)
+		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["5m"], wantWindow)
+		checkFlat(t, d.Caches[0]["history"].([]any)[0], map[string]any{
+			"start":                   "2000-01-01T00:00:00.000Z",
+			"seconds":                 2.0,
+			"partial":                 true,
+			"hits":                    number(since.Hits),
+			"misses_absent":           number(since.Misses - since.MissesExpired),
+			"misses_expired":          number(since.MissesExpired),
+			"sets":                    number(since.Sets),
+			"entries":                 number(uint64(since.Entries)),
+			"limit":                   number(uint64(since.Limit)),
+			"weight":                  number(since.Weight),
+			"max_weight":              number(since.MaxWeight),
+			"expired":                 number(since.Removals.Expired),
+			"evicted":                 number(since.Removals.Evicted),
+			"deleted":                 number(since.Removals.Deleted),
+			"replaced":                number(since.Removals.Replaced),
+			"cleared":                 number(since.Removals.Cleared),
+			"loads":                   number(loads.Count()),
+			"loads_failed":            number(since.Loads.Failed.Count()),
+			"load_waiters":            number(since.Loads.Waiters),
+			"load_p50_seconds":        loads.Quantile(0.5).Seconds(),
+			"load_p99_seconds":        loads.Quantile(0.99).Seconds(),
+			"evicted_age_p50_seconds": since.EvictedAge.Quantile(0.5).Seconds(),
+			"evicted_age_p99_seconds": since.EvictedAge.Quantile(0.99).Seconds(),
+			"callbacks_queued":        number(uint64(since.Callbacks.Queued)),
+			"callback_panics":         number(since.Callbacks.Panics),
+			"expiry_pending":          number(uint64(since.Expiry.Pending)),
+			"tombstones":              number(uint64(since.Expiry.Tombstones)),
+			"lateness_p50_seconds":    since.Expiry.Lateness.Quantile(0.5).Seconds(),
+			"lateness_p99_seconds":    since.Expiry.Lateness.Quantile(0.99).Seconds(),
+		})
+	})
+}
+
+func TestAPointOfAWheelHasEveryNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		before, since := distinctWheel(0), distinctWheel(500)
+		now := before
+		r.RegisterWheel("idle", func() (stats.Wheel, bool) { return now, true })
+		h := r.Handler()
+		sleep(2 * time.Second)
+		now = add(before, since)
+		checkFlat(t, readJSONOf(t, h, "?points=1").Wheels[0]["history"].([]any)[0], map[string]any{
+			"start":                "2000-01-01T00:00:00.000Z",
+			"seconds":              2.0,
+			"partial":              true,
+			"pending":              float64(since.Pending),
+			"backlog":              float64(since.Backlog),
+			"running":              float64(since.Running),
+			"tombstones":           float64(since.Tombstones),
+			"started":              float64(since.Started),
+			"removed":              float64(since.Removed),
+			"fired":                float64(since.Fired),
+			"panics":               float64(since.Panics),
+			"lateness_p50_seconds": since.Lateness.Quantile(0.5).Seconds(),
+			"lateness_p99_seconds": since.Lateness.Quantile(0.99).Seconds(),
+		})
+	})
+}
+
+// checkFlat compares an object that has no objects within.
+func checkFlat(t *testing.T, got any, want map[string]any) {
+	t.Helper()
+	object := got.(map[string]any)
+	for name, value := range want {
+		if object[name] != value {
+			t.Errorf("%s is %v, want %v", name, object[name], value)
+		}
+	}
+	if len(object) != len(want) {
+		t.Errorf("%d fields, want %d: %v", len(object), len(want), object)
+	}
+}
+
+// When samples fail to come, as while the machine sleeps, a point may be longer; after
+// twenty seconds there is none, and windows do not reach across.
+func TestAHistoryBeginsAnewAfterAGap(t *testing.T) {
+	for _, test := range []struct {
+		stuck time.Duration // how long the sample at 10 s takes
+		want  []float64     // the lengths of the points a second after the next
+	}{
+		{0, []float64{5, 5, 5, 1}},
+		{15 * time.Second, []float64{5, 5, 20, 1}},
+		{15*time.Second + 1, []float64{1}},
+		{time.Hour, []float64{1}},
+	} {
+		t.Run(test.stuck.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r stats.Registry
+				begin, source := time.Now(), ticking()
+				r.Register("users", func() (stats.Snapshot, bool) {
+					s, ok := source()
+					if time.Since(begin) == 10*time.Second {
+						time.Sleep(test.stuck)
+					}
+					return s, ok
+				})
+				h := r.Handler()
+				sleep(10*time.Second + test.stuck + 6*time.Second)
+				c := show(t, h, 61).Caches[0]
+				var got []float64
+				for _, p := range c.History {
+					got = append(got, p.Seconds)
+					if p.Hits != 3000*uint64(p.Seconds) {
+						t.Errorf("%d hits in %v s, want %d", p.Hits, p.Seconds, 3000*uint64(p.Seconds))
+					}
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("the points are %v s long, want %v", got, test.want)
+				}
+				whole := 0.0
+				for _, seconds := range test.want {
+					whole += seconds
+				}
+				if got := c.Windows["5m"].Seconds; got != whole {
+					t.Errorf("the window is %v s long, want %v", got, whole)
+				}
+			})
+		})
+	}
+}
+
+// A source that hangs does not stop the answers that do not need it, nor may it be
+// waiting for a lock that whoever calls Handler holds.
+func TestASourceThatHangsWhileSampled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var lock sync.Mutex
+		var calls atomic.Int64
+		r.Register("users", counted(&calls, func() (stats.Snapshot, bool) {
+			lock.Lock()
+			defer lock.Unlock()
+			return stats.Snapshot{}, true
+		}))
+		r.Handler()
+		lock.Lock()
+		time.Sleep(5 * time.Second) // no Wait: whoever waits for a Mutex is not idle
+		for calls.Load() < 2 {
+			time.Sleep(0)
+		}
+		h := r.Handler()
+		if got := serve(h, http.MethodGet, "/").Code; got != http.StatusOK {
+			t.Errorf("status %d, want 200", got)
+		}
+		lock.Unlock()
+		sleep(11 * time.Second)
+		if got := len(show(t, h, 61).Caches[0].History); got != 4 { // 5, 10, 15 and the running one
+			t.Errorf("%d points, want 4", got)
+		}
+	})
+}
+
+func TestACacheThatComesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		h := r.Handler()
+		sleep(12 * time.Second)
+		r.Register("users", ticking())
+		for _, step := range []struct {
+			sleep  time.Duration
+			points []float64 // lengths
+			window float64
+		}{
+			{2 * time.Second, nil, 0}, // at 14 s
+			{1 * time.Second, nil, 0}, // the first sample is just taken
+			{2 * time.Second, []float64{2}, 2},
+			{4 * time.Second, []float64{5, 1}, 6},
+		} {
+			sleep(step.sleep)
+			c := show(t, h, 61).Caches[0]
+			var got []float64
+			for _, p := range c.History {
+				got = append(got, p.Seconds)
+			}
+			if !slices.Equal(got, step.points) || c.Windows["1m"].Seconds != step.window {
+				t.Errorf("points of %v and a window of %v s, want %v and %v", got, c.Windows["1m"].Seconds, step.points, step.window)
+			}
+		}
+	})
+}
+
+// A cache made anew under the name of one that has left has no history of it.
+func TestAHistoryIsOfOneCacheOnly(t *testing.T) {
+	for _, how := range []string{"unregister", "source"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var r stats.Registry
+				var gone atomic.Bool
+				_, unregister := r.Register("users", func() (stats.Snapshot, bool) {
+					return stats.Snapshot{Hits: 1_000_000, Entries: 7}, !gone.Load()
+				})
+				h := r.Handler()
+				sleep(31 * time.Second)
+				if how == "unregister" {
+					unregister()
+				} else {
+					gone.Store(true)
+					r.All()
+				}
+				r.Register("users", ticking())
+				if c := show(t, h, 61).Caches[0]; len(c.History) != 0 || c.Windows["5m"].Seconds != 0 || c.Windows["5m"].Hits != 0 {
+					t.Errorf("the new cache begins with %+v", c)
+				}
+				sleep(6 * time.Second) // at 37 s, of which the cache was there at 35
+				c := show(t, h, 61).Caches[0]
+				if len(c.History) != 1 || c.History[0].Seconds != 2 || c.History[0].Hits != 6000 {
+					t.Errorf("the points are %+v, want one of 2 s", c.History)
+				}
+			})
+		})
+	}
+}
+
+// A counter that falls shows nothing for that point, and what it counts after.
+func TestCountersThatBeginAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var hits atomic.Uint64
+		hits.Store(1000)
+		r.Register("users", func() (stats.Snapshot, bool) { return stats.Snapshot{Hits: hits.Load()}, true })
+		h := r.Handler()
+		for _, now := range []uint64{1100, 5, 25} {
+			sleep(4 * time.Second)
+			hits.Store(now)
+			sleep(time.Second)
+		}
+		c := show(t, h, 61).Caches[0]
+		var got []uint64
+		for _, p := range c.History {
+			got = append(got, p.Hits)
+		}
+		if want := []uint64{100, 0, 20}; !slices.Equal(got, want) {
+			t.Errorf("hits %v, want %v", got, want)
+		}
+		if w := c.Windows["1m"]; w.Hits != 0 || w.GetsPerSecond != 0 {
+			t.Errorf("a window over the fall is %+v, want no hits", w)
+		}
+	})
+}
+
+// However many handlers there are, a source is called once every five seconds.
+func TestSourcesAreCalledOncePerInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var caches, wheels atomic.Int64
+		r.Register("users", counted(&caches, always(stats.Snapshot{})))
+		r.RegisterWheel("idle", counted(&wheels, always(stats.Wheel{})))
+		for range 10 {
+			h := r.Handler()
+			sleep(100 * time.Millisecond)
+			body(t, h, "/") // the page does not need them
+		}
+		sleep(time.Hour - time.Millisecond)
+		const want = 1 + 3600/5
+		if c, w := caches.Load(), wheels.Load(); c != want || w != want {
+			t.Errorf("%d and %d calls in an hour, want %d", c, w, want)
+		}
+	})
+}
+
+// Where samples begin again, the timer of those before may still be there.
+func TestSamplesThatBeginAgainAreNotTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var calls atomic.Int64
+		begin := time.Now()
+		r.Register("users", counted(&calls, func() (stats.Snapshot, bool) {
+			if time.Since(begin) == 10*time.Second {
+				time.Sleep(15 * time.Second) // the next sample is due at 30 s
+			}
+			return stats.Snapshot{}, true
+		}))
+		r.Handler()
+		inAMinute := func() int64 {
+			before := calls.Load()
+			sleep(time.Minute)
+			return calls.Load() - before
+		}
+		sleep(26 * time.Second)
+		r.Handler() // the last sample is of 10 s
+		if got := inAMinute(); got != 12 {
+			t.Errorf("%d samples in a minute, want 12", got)
+		}
+		for range 3 {
+			r.Handler() // at the time of a sample
+		}
+		if got := inAMinute(); got != 12 {
+			t.Errorf("%d samples in a minute, want 12", got)
+		}
+	})
+}
+
+func TestNothingIsSampledWithoutAHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var calls atomic.Int64
+		r.Register("users", counted(&calls, always(stats.Snapshot{})))
+		r.RegisterWheel("idle", counted(&calls, always(stats.Wheel{})))
+		sleep(time.Hour)
+		r.All()
+		r.AllWheels()
+		r.Metrics()
+		sleep(time.Hour)
+		if got := calls.Load(); got != 4 {
+			t.Errorf("%d calls, want those of the 4 looks", got)
+		}
+		if got := len(r.Samples("users")); got != 0 {
+			t.Errorf("%d samples, want none", got)
+		}
+	})
+}
+
+// What a process has outlives the bubble of a test, but the timer in it does not, and
+// the clock of the next one begins anew, as does the real one after it.
+func TestAHandlerOfAnEarlierBubble(t *testing.T) {
+	for _, first := range []time.Duration{0, 2 * time.Second, 5 * time.Second, time.Hour} {
+		t.Run(first.String(), func(t *testing.T) {
+			var r stats.Registry
+			var calls atomic.Int64
+			r.Register("old", counted(&calls, always(stats.Snapshot{})))
+			var h http.Handler
+			synctest.Test(t, func(t *testing.T) {
+				h = r.Handler()
+				show(t, h, 61)
+				sleep(first)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				_, unregister := r.Register("users", ticking())
+				defer unregister()
+				for _, test := range []struct {
+					sleep time.Duration
+					want  int
+				}{{0, 0}, {time.Second, 1}, {11 * time.Second, 3}, {30 * time.Minute, 61}} {
+					sleep(test.sleep)
+					for _, c := range show(t, h, 61).Caches {
+						if len(c.History) != test.want {
+							t.Errorf("%v later %s has %d points, want %d", test.sleep, c.Name, len(c.History), test.want)
+						}
+						for _, p := range c.History {
+							if p.Seconds > 5 {
+								t.Errorf("a point of %v s", p.Seconds)
+							}
+						}
+					}
+				}
+			})
+			before := calls.Load()
+			r.Handler()
+			if got := calls.Load() - before; got != 1 {
+				t.Errorf("%d samples by a Handler in real time, want 1", got)
+			}
+			if got := len(r.Samples("old")); got != 1 {
+				t.Errorf("%d samples in real time, want 1", got)
+			}
+		})
+	}
+}
+
+// A look holds the samples of its time without a lock, and they stay as they were.
+func TestSamplesInHandNeverChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		r.Register("users", ticking())
+		h := r.Handler()
+		for range 200 {
+			held := r.Samples("users")
+			then := slices.Clone(held)
+			if len(held) == 0 || len(held) > 61 {
+				t.Fatalf("%d samples, want 1 to 61", len(held))
+			}
+			sleep(2 * time.Second)
+			beyond := held[len(held):cap(held)] // where the next sample goes
+			before := slices.Clone(beyond)
+			show(t, h, 61) // with a running point, which is this look's own
+			if !slices.Equal(beyond, before) {
+				t.Fatal("a look has written behind the samples")
+			}
+			r.Samples("users") // its lock puts the next sample after the reading here
+			sleep(3 * time.Second)
+			if !slices.Equal(held, then) {
+				t.Fatal("samples have changed in hand")
+			}
+		}
+		if got := r.HistoryBytes("users"); got > 120<<10 {
+			t.Errorf("a history of %d bytes, but Handler promises 120 KB", got)
+		}
+	})
+}
+
+// Looks at the same time as samples, registrations and each other. The race detector
+// is what judges here, and the schema.
+func TestLooksAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		r.Register("users", ticking())
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for range 30 {
+					h := r.Handler()
+					_, unregister := r.Register("other", ticking())
+					time.Sleep(time.Duration(i%4) * 2500 * time.Millisecond)
+					show(t, h, 61)
+					r.Metrics()
+					unregister()
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestPointsAreANumber(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(stats.Snapshot{}))
+	r.RegisterWheel("idle", always(stats.Wheel{}))
+	h := r.Handler()
+	for query, status := range map[string]int{
+		"?points=0": 200, "?points=61": 200, "?points=2147483647": 200, "?points=": 200, "?other=x": 200,
+		"?points=-1": 400, "?points=x": 400, "?points=1.5": 400, "?points=%20": 400,
+		"?points=99999999999999999999": 400, "?points=0x10": 400, "?points=%3Cscript%3E": 400,
+	} {
+		w := serve(h, http.MethodGet, "/stats.json"+query)
+		if w.Code != status {
+			t.Errorf("%s: status %d, want %d", query, w.Code, status)
+		}
+		checkSafe(t, query, w.Header())
+		if got := w.Header().Get("Content-Type"); status == 400 && got != "text/plain; charset=utf-8" {
+			t.Errorf("%s: type %q, want plain text", query, got)
+		}
+	}
+	for query, want := range map[string]bool{"": false, "?points=": false, "?points=0": true, "?points=5": true} {
+		d := readJSONOf(t, h, query)
+		_, ofCache := d.Caches[0]["history"]
+		_, ofWheel := d.Wheels[0]["history"]
+		if ofCache != want || ofWheel != want {
+			t.Errorf("%q: history is there: %v and %v, want %v", query, ofCache, ofWheel, want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package stats
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// WithPurge has the handler also serve purge, by which a POST removes a key of a
+// cache, or all of them:
+//
+//	curl -d 'cache=users&key=42' http://127.0.0.1:8080/cache/purge
+//	curl -d 'cache=users&all=1'  http://127.0.0.1:8080/cache/purge
+//
+// authorize decides about each such request, after those that a page of another site
+// had a browser send have been refused. If it returns an error, the answer is 403 with
+// the text of the error, and nothing is removed. It must not be nil, and must be safe
+// for concurrent use.
+//
+// The answer is JSON: {"removed": 1} with the number of entries removed, which is 0 if
+// the cache does not have the key, or {"error": "..."}.
+func WithPurge(authorize func(*http.Request) error) HandlerOption {
+	if authorize == nil {
+		panic("stats: WithPurge(nil): want a function that says who may purge")
+	}
+	return func(h *handler) { h.authorize = authorize }
+}
+
+// maxPurge is the most bytes of a request to purge.
+const maxPurge = 64 << 10
+
+// A refusal is why nothing is purged, for whoever asked.
+type refusal struct {
+	status int
+	text   string
+}
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+func (h *handler) servePurge(w http.ResponseWriter, r *http.Request) {
+	var answer struct {
+		Removed *int   `json:"removed,omitempty"`
+		Error   string `json:"error,omitempty"`
+	}
+	status := http.StatusOK
+	r.Body = http.MaxBytesReader(w, r.Body, maxPurge)
+	if removed, refused := h.purge(r); refused == nil {
+		answer.Removed = &removed
+	} else {
+		status, answer.Error = refused.status, refused.text
+	}
+	if status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", http.MethodPost)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer) // it fails when the client has gone
+}
+
+// purge does what r asks for, if it may, and returns how many entries it removed.
+func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
+	if r.Method != http.MethodPost {
+		return 0, refuse(http.StatusMethodNotAllowed, "method not allowed: want POST")
+	}
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		return 0, refuse(http.StatusForbidden, "%v", err)
+	}
+	if err := h.authorize(r); err != nil {
+		return 0, refuse(http.StatusForbidden, "%v", err)
+	}
+	if err := r.ParseForm(); err != nil {
+		return 0, refuse(http.StatusBadRequest, "cannot read the form: %v", err)
+	}
+	// Not from the address, which ends up in logs.
+	names, keys, all := r.PostForm["cache"], r.PostForm["key"], r.PostForm["all"]
+	if len(names) != 1 || len(keys)+len(all) != 1 || len(all) == 1 && all[0] != "1" {
+		return 0, refuse(http.StatusBadRequest, "want the fields cache and key, or cache and all=1")
+	}
+	name := names[0]
+	extras, ok := h.registered.extrasOf(name)
+	if !ok {
+		return 0, refuse(http.StatusNotFound, "there is no cache %q", name)
+	}
+	if len(keys) == 1 {
+		return purgeKey(extras, name, keys[0])
+	}
+	if extras.PurgeAll == nil {
+		return 0, refuse(http.StatusBadRequest, "cache %q cannot be purged", name)
+	}
+	return extras.PurgeAll(), nil
+}
+
+func purgeKey(extras Extras, name, key string) (removed int, refused *refusal) {
+	if extras.Purge == nil {
+		return 0, refuse(http.StatusBadRequest, "keys of cache %q cannot be written as text", name)
+	}
+	removed, err := extras.Purge(key)
+	if err != nil {
+		return 0, refuse(http.StatusBadRequest, "%v", err)
+	}
+	return removed, nil
+}
+
+// extrasOf returns what the cache of a name offers.
+func (r *registries) extrasOf(name string) (extras Extras, ok bool) {
+	for _, reg := range r.caches.registered() {
+		if reg.name == name {
+			return reg.extras, true
+		}
+	}
+	return Extras{}, false
+}

@@ -1,0 +1,409 @@
+package stats_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A purgeable cache has numbers for keys, and says what was removed.
+type purgeable struct {
+	mu   sync.Mutex
+	keys map[int]bool
+}
+
+func newPurgeable(keys ...int) *purgeable {
+	c := &purgeable{keys: map[int]bool{}}
+	for _, key := range keys {
+		c.keys[key] = true
+	}
+	return c
+}
+
+func (c *purgeable) purge(text string) (removed int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, errors.New("key " + strconv.Quote(text) + ": want an int")
+	}
+	if c.keys[key] {
+		delete(c.keys, key)
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func (c *purgeable) purgeAll() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer clear(c.keys)
+	return len(c.keys)
+}
+
+func (c *purgeable) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.keys)
+}
+
+func (c *purgeable) register(r *stats.Registry, name string) {
+	r.RegisterExtras(name, always(stats.Snapshot{}), stats.Extras{Purge: c.purge, PurgeAll: c.purgeAll})
+}
+
+// anybody may purge.
+func anybody(*http.Request) error { return nil }
+
+// A purge is a request to purge, as a program would send it.
+type purge struct {
+	method, target, body string
+	header               map[string]string
+}
+
+func (p purge) request() *http.Request {
+	method, target := p.method, p.target
+	if method == "" {
+		method = http.MethodPost
+	}
+	if target == "" {
+		target = "/cache/purge"
+	}
+	r := httptest.NewRequest(method, target, strings.NewReader(p.body))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for name, value := range p.header {
+		r.Header.Set(name, value)
+	}
+	return r
+}
+
+func (p purge) send(h http.Handler) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, p.request())
+	return w
+}
+
+// answerOf reads the answer to a purge, which is removed or an error and no more.
+func answerOf(t testing.TB, w *httptest.ResponseRecorder) (removed int, refused string) {
+	t.Helper()
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type %q, want application/json", got)
+	}
+	checkSafe(t, "purge", w.Header())
+	var answer map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		t.Fatalf("%v in %s", err, w.Body)
+	}
+	if n, ok := answer["removed"].(float64); ok && len(answer) == 1 && w.Code == http.StatusOK {
+		return int(n), ""
+	}
+	text, ok := answer["error"].(string)
+	if !ok || text == "" || len(answer) != 1 || w.Code < 400 || w.Code > 499 {
+		t.Errorf("status %d and %s, want what was removed or an error", w.Code, w.Body)
+	}
+	return 0, text
+}
+
+func TestPurge(t *testing.T) {
+	var r stats.Registry
+	users, orders := newPurgeable(1, 2, 3, -4), newPurgeable(1, 2, 3)
+	users.register(&r, "users")
+	orders.register(&r, `or"ders & <co>`)
+	h := r.Handler(stats.WithPurge(anybody))
+	for _, test := range []struct {
+		form    url.Values
+		removed int
+		left    int
+	}{
+		{url.Values{"cache": {"users"}, "key": {"2"}}, 1, 3},
+		{url.Values{"cache": {"users"}, "key": {"2"}}, 0, 3},
+		{url.Values{"cache": {"users"}, "key": {"-4"}}, 1, 2},
+		{url.Values{"cache": {"users"}, "all": {"1"}}, 2, 0},
+		{url.Values{"cache": {"users"}, "all": {"1"}}, 0, 0},
+	} {
+		removed, refused := answerOf(t, purge{body: test.form.Encode()}.send(h))
+		if removed != test.removed || users.len() != test.left || refused != "" {
+			t.Errorf("%v: removed %d (%s) and left %d, want %d and %d", test.form, removed, refused, users.len(), test.removed, test.left)
+		}
+	}
+	if orders.len() != 3 {
+		t.Errorf("the other cache has %d entries, want its 3", orders.len())
+	}
+	removed, refused := answerOf(t, purge{body: url.Values{"cache": {`or"ders & <co>`}, "key": {"3"}}.Encode()}.send(h))
+	if removed != 1 {
+		t.Errorf("removed %d (%s) by an odd name, want 1", removed, refused)
+	}
+}
+
+func TestPurgeKeyIsTheTextAsSent(t *testing.T) {
+	for _, key := range []string{"", " ", "a=b&c", "ü%20", "\xff", "\x00", strings.Repeat("k", 10_000)} {
+		var r stats.Registry
+		var got []string
+		r.RegisterExtras("users", always(stats.Snapshot{}), stats.Extras{Purge: func(key string) (int, error) {
+			got = append(got, key)
+			return 1, nil
+		}})
+		answerOf(t, purge{body: url.Values{"cache": {"users"}, "key": {key}}.Encode()}.send(r.Handler(stats.WithPurge(anybody))))
+		if !reflect.DeepEqual(got, []string{key}) {
+			t.Errorf("purged %q, want %q", got, key)
+		}
+	}
+}
+
+// Whatever is refused removes nothing.
+func TestPurgeRefuses(t *testing.T) {
+	form := "cache=users&key=1"
+	tests := []struct {
+		name   string
+		purge  purge
+		status int
+		text   string // in the error
+	}{
+		{"no fields", purge{}, 400, "want the fields"},
+		{"no cache", purge{body: "key=1"}, 400, "want the fields"},
+		{"cache only", purge{body: "cache=users"}, 400, "want the fields"},
+		{"key and all", purge{body: form + "&all=1"}, 400, "want the fields"},
+		{"key and all=0", purge{body: form + "&all=0"}, 400, "want the fields"},
+		{"key and empty all", purge{body: form + "&all="}, 400, "want the fields"},
+		{"all is not 1", purge{body: "cache=users&all=true"}, 400, "want the fields"},
+		{"all is empty", purge{body: "cache=users&all="}, 400, "want the fields"},
+		{"two caches", purge{body: form + "&cache=orders"}, 400, "want the fields"},
+		{"two keys", purge{body: form + "&key=2"}, 400, "want the fields"},
+		{"twice all", purge{body: "cache=users&all=1&all=1"}, 400, "want the fields"},
+		{"in the query", purge{target: "/purge?" + form}, 400, "want the fields"},
+		{"key in the query", purge{target: "/purge?key=1", body: "cache=users"}, 400, "want the fields"},
+		{"all in the query", purge{target: "/purge?all=1", body: "cache=users"}, 400, "want the fields"},
+		{"bad escape", purge{body: form + "&x=%zz"}, 400, "cannot read the form"},
+		{"semicolon", purge{body: "cache=users;key=1"}, 400, "cannot read the form"},
+		{"too large", purge{body: form + "&x=" + strings.Repeat("x", 64<<10)}, 400, "too large"},
+		{"JSON", purge{body: `{"cache":"users","key":"1"}`, header: map[string]string{"Content-Type": "application/json"}}, 400, "want the fields"},
+		{"plain text", purge{body: form, header: map[string]string{"Content-Type": "text/plain"}}, 400, "want the fields"},
+		{"no such cache", purge{body: "cache=nobody&key=1"}, 404, `no cache "nobody"`},
+		{"empty name", purge{body: "cache=&all=1"}, 404, "no cache"},
+		{"name of a wheel", purge{body: "cache=wheel&all=1"}, 404, "no cache"},
+		{"wrong key", purge{body: "cache=users&key=one"}, 400, `"one": want an int`},
+		{"no keys as text", purge{body: "cache=structs&key=1"}, 400, "cannot be written as text"},
+		{"no extras", purge{body: "cache=plain&key=1"}, 400, "cannot be written as text"},
+		{"no extras, all", purge{body: "cache=plain&all=1"}, 400, "cannot be purged"},
+		{"another site", purge{body: form, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403, "cross-origin"},
+		{"another subdomain", purge{body: form, header: map[string]string{"Sec-Fetch-Site": "same-site"}}, 403, "cross-origin"},
+		{"another origin", purge{body: form, header: map[string]string{"Origin": "https://evil.example"}}, 403, "cross-origin"},
+		{"origin null", purge{body: form, header: map[string]string{"Origin": "null"}}, 403, "cross-origin"},
+		{"GET", purge{method: "GET", target: "/purge?" + form}, 405, "want POST"},
+		{"HEAD", purge{method: "HEAD", target: "/purge?" + form}, 405, "want POST"},
+		{"PUT", purge{method: "PUT", body: form}, 405, "want POST"},
+		{"PATCH", purge{method: "PATCH", body: form}, 405, "want POST"},
+		{"DELETE", purge{method: "DELETE", body: form}, 405, "want POST"},
+		{"OPTIONS", purge{method: "OPTIONS", body: form, header: map[string]string{"Origin": "https://evil.example"}}, 405, "want POST"},
+		{"small letters", purge{method: "post", body: form}, 405, "want POST"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var r stats.Registry
+			c := newPurgeable(1, 2)
+			c.register(&r, "users")
+			c.register(&r, "orders")
+			r.Register("plain", always(stats.Snapshot{}))
+			r.RegisterExtras("structs", always(stats.Snapshot{}), stats.Extras{PurgeAll: c.purgeAll})
+			r.RegisterWheel("wheel", always(stats.Wheel{}))
+			asked := 0
+			h := r.Handler(stats.WithPurge(func(*http.Request) error {
+				asked++
+				return nil
+			}))
+			w := test.purge.send(h)
+			_, refused := answerOf(t, w)
+			if w.Code != test.status || !strings.Contains(refused, test.text) {
+				t.Errorf("status %d and %q, want %d and %q", w.Code, refused, test.status, test.text)
+			}
+			if got, want := w.Header().Get("Allow"), map[int]string{405: "POST"}[test.status]; got != want {
+				t.Errorf("Allow %q, want %q", got, want)
+			}
+			want := 1
+			if test.status == 403 || test.status == 405 {
+				want = 0 // refused before
+			}
+			if asked != want {
+				t.Errorf("authorize is asked %d times, want %d", asked, want)
+			}
+			if c.len() != 2 {
+				t.Errorf("%d entries are left, want 2", c.len())
+			}
+		})
+	}
+}
+
+func TestPurgeAsksForEachRequest(t *testing.T) {
+	var r stats.Registry
+	c := newPurgeable(1, 2)
+	c.register(&r, "users")
+	var asked []*http.Request
+	refused := errors.New(`not <you> "again"`)
+	h := r.Handler(stats.WithPurge(func(r *http.Request) error {
+		asked = append(asked, r)
+		if r.Header.Get("Authorization") != "secret" {
+			return refused
+		}
+		return nil
+	}))
+	no := purge{body: "cache=users&all=1"}.send(h)
+	if _, text := answerOf(t, no); no.Code != http.StatusForbidden || text != refused.Error() {
+		t.Errorf("status %d and %q, want 403 and the text of the error", no.Code, text)
+	}
+	if c.len() != 2 {
+		t.Errorf("%d entries are left, want 2", c.len())
+	}
+	// Who is not let in does not learn which caches and keys there are.
+	for _, form := range []string{"", "cache=nobody&key=1", "cache=users&key=x", "%zz"} {
+		if w := (purge{body: form}).send(h); w.Code != http.StatusForbidden {
+			t.Errorf("%q: status %d, want 403", form, w.Code)
+		}
+	}
+	asked = nil
+	yes := purge{body: "cache=users&key=1", header: map[string]string{"Authorization": "secret"}}
+	request := yes.request()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, request)
+	if removed, text := answerOf(t, w); removed != 1 {
+		t.Errorf("removed %d (%s), want 1", removed, text)
+	}
+	if len(asked) != 1 || asked[0] != request {
+		t.Errorf("asked %d times, want once and for the request", len(asked))
+	}
+	for target := range files { // nothing else asks
+		body(t, h, "/"+target)
+	}
+	if len(asked) != 1 {
+		t.Errorf("asked %d times after looks, want once", len(asked))
+	}
+}
+
+// An authorize that reads the form itself does no harm.
+func TestAuthorizeMayReadTheForm(t *testing.T) {
+	var r stats.Registry
+	c := newPurgeable(1, 2)
+	c.register(&r, "users")
+	h := r.Handler(stats.WithPurge(func(r *http.Request) error {
+		if r.FormValue("cache") != "users" {
+			return errors.New("only users")
+		}
+		return nil
+	}))
+	if removed, text := answerOf(t, purge{body: "cache=users&key=1"}.send(h)); removed != 1 {
+		t.Errorf("removed %d (%s), want 1", removed, text)
+	}
+	if w := (purge{body: "cache=users&key=2&x=" + strings.Repeat("x", 64<<10)}).send(h); w.Code == http.StatusOK || c.len() != 1 {
+		t.Errorf("status %d with %d entries left, want the large one refused", w.Code, c.len())
+	}
+}
+
+// A browser on the page itself may purge, and so may a program.
+func TestPurgeFromThePageItself(t *testing.T) {
+	for _, header := range []map[string]string{
+		nil,
+		{"Sec-Fetch-Site": "same-origin", "Origin": "http://example.com"},
+		{"Sec-Fetch-Site": "same-origin", "Origin": "https://before.the.proxy"},
+		{"Sec-Fetch-Site": "none"},
+		{"Origin": "http://example.com"},
+	} {
+		var r stats.Registry
+		newPurgeable(1).register(&r, "users")
+		if removed, text := answerOf(t, purge{body: "cache=users&key=1", header: header}.send(r.Handler(stats.WithPurge(anybody)))); removed != 1 {
+			t.Errorf("%v: removed %d (%s), want 1", header, removed, text)
+		}
+	}
+}
+
+func TestPurgeBelowAnyPrefix(t *testing.T) {
+	var r stats.Registry
+	h := r.Handler(stats.WithPurge(anybody))
+	for target, h := range map[string]http.Handler{
+		"/purge":           h,
+		"/a/b/purge":       h,
+		"/cache/purge":     http.StripPrefix("/cache", h),
+		"/cache/cut/purge": http.StripPrefix("/cache/cut/", h),
+	} {
+		c := newPurgeable(1)
+		_, unregister := r.RegisterExtras("users", always(stats.Snapshot{}), stats.Extras{Purge: c.purge})
+		if removed, text := answerOf(t, purge{target: target, body: "cache=users&key=1"}.send(h)); removed != 1 || c.len() != 0 {
+			t.Errorf("%s: removed %d (%s), want 1", target, removed, text)
+		}
+		unregister()
+	}
+}
+
+func TestWithoutPurgeThereIsNone(t *testing.T) {
+	var r stats.Registry
+	c := newPurgeable(1)
+	c.register(&r, "users")
+	purged := func(h http.Handler) bool {
+		var d struct{ Purge *bool }
+		if err := json.Unmarshal([]byte(body(t, h, "/stats.json")), &d); err != nil || d.Purge == nil {
+			t.Fatalf("purge is not there: %v", err)
+		}
+		return *d.Purge
+	}
+	with, without := r.Handler(stats.WithPurge(anybody)), r.Handler()
+	if !purged(with) || purged(without) {
+		t.Errorf("purge is %v with it and %v without", purged(with), purged(without))
+	}
+	for _, method := range []string{"GET", "POST", "PUT"} {
+		w := purge{method: method, body: "cache=users&all=1"}.send(without)
+		if w.Code != http.StatusNotFound || c.len() != 1 {
+			t.Errorf("%s: status %d with %d entries left, want 404 and 1", method, w.Code, c.len())
+		}
+		checkSafe(t, method, w.Header())
+	}
+}
+
+func TestWithPurgeOfNobody(t *testing.T) {
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, "WithPurge(nil)") {
+			t.Errorf("panic %q, want one that names WithPurge(nil)", text)
+		}
+	}()
+	stats.WithPurge(nil)
+}
+
+// Over the network the body is bounded too, and the answer arrives.
+func TestPurgeOverTheNetwork(t *testing.T) {
+	var r stats.Registry
+	c := newPurgeable(1, 2)
+	c.register(&r, "users")
+	server := httptest.NewServer(r.Handler(stats.WithPurge(anybody)))
+	defer server.Close()
+	for _, test := range []struct {
+		form   url.Values
+		status int
+		want   string
+	}{
+		{url.Values{"cache": {"users"}, "key": {"1"}}, 200, `{"removed":1}` + "\n"},
+		{url.Values{"cache": {"users"}, "key": {"1"}}, 200, `{"removed":0}` + "\n"},
+		{url.Values{"cache": {"users"}, "key": {strings.Repeat("1", 64<<10)}}, 400, `{"error":"cannot read the form: http: request body too large"}` + "\n"},
+	} {
+		response, err := server.Client().PostForm(server.URL+"/cache/purge", test.form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != test.status || string(got) != test.want {
+			t.Errorf("status %d and %q, want %d and %q", response.StatusCode, got, test.status, test.want)
+		}
+	}
+	if c.len() != 1 {
+		t.Errorf("%d entries are left, want 1", c.len())
+	}
+}
