@@ -1,0 +1,278 @@
+// Package monitoring checks the Grafana board, the alert rules and the queries of
+// docs/ by Prometheus' own parsers, which are too much for the main module.
+//
+// The go command does not notice when a file of another module changes: after a
+// change in docs/, run it with -count=1.
+package monitoring
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+const docs = "../../docs/"
+
+// TestBoard checks that Grafana can import the board, and that Prometheus has what
+// it asks for.
+func TestBoard(t *testing.T) {
+	var board struct {
+		UID, Title    string
+		SchemaVersion int
+		Templating    struct {
+			List []struct{ Name, Type, Definition string }
+		}
+		Panels []panel
+	}
+	decode(t, docs+"grafana.json", &board)
+	if board.UID == "" || board.Title == "" || board.SchemaVersion < 39 { // that of Grafana 11
+		t.Errorf("uid %q, title %q, schema %d", board.UID, board.Title, board.SchemaVersion)
+	}
+	known := series(t)
+	variables := map[string]bool{"__rate_interval": true}
+	for _, v := range board.Templating.List {
+		variables[v.Name] = true
+		if v.Type == "query" {
+			selector, label, found := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(v.Definition, "label_values("), ")"), ", ")
+			if !found {
+				t.Fatalf("variable %s is %s", v.Name, v.Definition)
+			}
+			check(t, known, "variable "+v.Name, "count by ("+label+") ("+selector+")")
+			checkVariables(t, variables, "variable "+v.Name, v.Definition)
+		}
+	}
+	for _, name := range []string{"datasource", "job", "instance", "cache"} {
+		if !variables[name] {
+			t.Errorf("there is no variable %s", name)
+		}
+	}
+	ids := make(map[int]bool)
+	used := make(map[string]bool)
+	for _, p := range board.Panels {
+		if ids[p.ID] || p.Title == "" {
+			t.Errorf("panel %d, %q: another one has its id, or it has no title", p.ID, p.Title)
+		}
+		ids[p.ID] = true
+		if p.Type == "row" {
+			continue
+		}
+		p.checkPlace(t)
+		if p.Description == "" || len(p.Targets) == 0 {
+			t.Errorf("panel %q has no description, or shows nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			if target.Datasource.UID != "${datasource}" {
+				t.Errorf("panel %q asks %q", p.Title, target.Datasource.UID)
+			}
+			checkVariables(t, variables, "panel "+p.Title, target.Expr)
+			for _, metric := range check(t, known, "panel "+p.Title, target.Expr) {
+				used[metric] = true
+			}
+		}
+	}
+	for metric := range metrics(t) {
+		if !used[metric] {
+			t.Errorf("no panel shows %s", metric)
+		}
+	}
+}
+
+type panel struct {
+	ID                       int
+	Type, Title, Description string
+	GridPos                  struct{ X, Y, W, H int }
+	Targets                  []struct {
+		Expr       string
+		Datasource struct{ UID string }
+	}
+}
+
+// checkVariables finds variables that the board does not have, or has only further on.
+func checkVariables(t *testing.T, known map[string]bool, where, query string) {
+	t.Helper()
+	for _, v := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(query, -1) {
+		if !known[v[1]] {
+			t.Errorf("%s: there is no variable %s", where, v[1])
+		}
+	}
+}
+
+func (p panel) checkPlace(t *testing.T) {
+	t.Helper()
+	if g := p.GridPos; g.W <= 0 || g.H <= 0 || g.X < 0 || g.X+g.W > 24 {
+		t.Errorf("panel %q is at %+v of a grid 24 wide", p.Title, g)
+	}
+}
+
+// TestAlerts checks the rules as promtool does, that Prometheus has what they ask
+// for, and that each says what is the matter, and is explained.
+func TestAlerts(t *testing.T) {
+	file, errs := rulefmt.ParseFile(docs+"alerts.yaml", false, model.LegacyValidation)
+	for _, err := range errs {
+		t.Error(err)
+	}
+	if t.Failed() {
+		return
+	}
+	guide := read(t, docs+"monitoring.md")
+	known := series(t)
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			check(t, known, rule.Alert, rule.Expr)
+			for _, want := range []string{"summary", "description"} {
+				if rule.Annotations[want] == "" {
+					t.Errorf("%s has no %s", rule.Alert, want)
+				}
+			}
+			if rule.Labels["severity"] == "" {
+				t.Errorf("%s has no severity", rule.Alert)
+			}
+			if !strings.Contains(guide, "\n### "+rule.Alert+"\n") {
+				t.Errorf("monitoring.md does not say what to do about %s", rule.Alert)
+			}
+		}
+	}
+}
+
+// TestGuide checks the queries and the names of metrics in monitoring.md.
+func TestGuide(t *testing.T) {
+	guide := read(t, docs+"monitoring.md")
+	known := series(t)
+	blocks := regexp.MustCompile("(?s)```promql\n(.*?)```").FindAllStringSubmatch(guide, -1)
+	if len(blocks) == 0 {
+		t.Error("it has no query")
+	}
+	for _, block := range blocks {
+		check(t, known, "monitoring.md", block[1])
+	}
+	for _, name := range regexp.MustCompile("`((?:cache|timingwheel)_[a-z_]+)`").FindAllStringSubmatch(guide, -1) {
+		if !slices.ContainsFunc(known, func(s labels.Labels) bool { return s.Get(model.MetricNameLabel) == name[1] }) && metrics(t)[name[1]] == nil {
+			t.Errorf("it has %s, which is no metric", name[1])
+		}
+	}
+}
+
+// check parses a query, and finds for each selector in it a series that Prometheus
+// would have. It returns the names of the metrics.
+func check(t *testing.T, known []labels.Labels, where, query string) (names []string) {
+	t.Helper()
+	expr, err := parser.ParseExpr(strings.ReplaceAll(query, "$__rate_interval", "5m"))
+	if err != nil {
+		t.Errorf("%s: %v in\n%s", where, err, query)
+		return nil
+	}
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		switch node := node.(type) {
+		case *parser.VectorSelector:
+			if !slices.ContainsFunc(known, func(s labels.Labels) bool { return matches(s, node.LabelMatchers) }) {
+				t.Errorf("%s: there is no %s", where, node)
+			}
+			for _, m := range node.LabelMatchers {
+				if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
+					names = append(names, family(m.Value))
+				}
+			}
+		case *parser.AggregateExpr:
+			for _, label := range node.Grouping {
+				if !slices.ContainsFunc(known, func(s labels.Labels) bool { return s.Has(label) }) {
+					t.Errorf("%s: there is no label %s", where, label)
+				}
+			}
+		}
+		return nil
+	})
+	return names
+}
+
+// matches reports whether a series has what a selector asks for. A variable of the
+// board may be anything.
+func matches(s labels.Labels, selector []*labels.Matcher) bool {
+	return !slices.ContainsFunc(selector, func(m *labels.Matcher) bool {
+		return !s.Has(m.Name) || !strings.HasPrefix(m.Value, "$") && !m.Matches(s.Get(m.Name))
+	})
+}
+
+// family returns the name of a metric without what a histogram adds.
+func family(name string) string {
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return name
+}
+
+// series returns what Prometheus has after it has scraped a service that has
+// something in every metric.
+func series(t *testing.T) (all []labels.Labels) {
+	t.Helper()
+	for name, f := range metrics(t) {
+		for _, m := range f.Metric {
+			b := labels.NewBuilder(labels.FromStrings("job", "service", "instance", "host:1"))
+			for _, l := range m.Label {
+				b.Set(l.GetName(), l.GetValue())
+			}
+			names := []string{name}
+			if m.Histogram != nil {
+				names = []string{name + "_sum", name + "_count"}
+				all = append(all, b.Set(model.MetricNameLabel, name+"_bucket").Set("le", "1").Labels())
+				b.Del("le")
+			}
+			for _, name := range names {
+				all = append(all, b.Set(model.MetricNameLabel, name).Labels())
+			}
+		}
+	}
+	return all
+}
+
+// metrics returns what a service serves that has something in every metric.
+func metrics(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	full := stats.Snapshot{Limit: 1, MaxWeight: 1, Ghosts: stats.Ghosts{Gets: 1}}
+	full.EvictedAge.Counts[0], full.EvictedAge.Sum = 1, time.Second
+	_, unregister := stats.Register("users", func() (stats.Snapshot, bool) { return full, true })
+	defer unregister()
+	_, unregisterWheel := stats.RegisterWheel("sessions", func() (stats.Wheel, bool) { return stats.Wheel{}, true })
+	defer unregisterWheel()
+
+	w := httptest.NewRecorder()
+	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) < 20 {
+		t.Fatalf("only %d metrics", len(families))
+	}
+	return families
+}
+
+func decode(t *testing.T, file string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(read(t, file)), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}

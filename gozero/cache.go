@@ -1,0 +1,50 @@
+package gozero
+
+import (
+	"fmt"
+
+	"github.com/zeromicro/go-zero/core/logx"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// An Option sets what YAML cannot, such as OnRemove or Weigh, and wins over [Conf].
+// Any function that changes the options will do:
+//
+//	gozero.MustNewCache(c.Users, func(o *cache.Options[int64, *User]) {
+//		o.OnRemove = flush
+//	})
+type Option[K comparable, V any] func(o *cache.Options[K, V])
+
+// NewCache returns an empty cache. The error says everything that is wrong with
+// the settings. It is safe for concurrent use.
+//
+// The cache is closed when the service ends, as the package documentation says;
+// closing it earlier is fine too, and one that nobody holds any more is collected.
+// go-zero's minute line is logged, as by [LogStats]. What OnRemove panics with goes
+// to logx, unless OnPanic is set.
+func NewCache[K comparable, V any](c Conf, opts ...Option[K, V]) (*cache.Cache[K, V], error) {
+	o := options(c, opts)
+	made, err := cache.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("gozero: cache %q: %w", o.Name, err)
+	}
+	closeAtShutdown(made, o.Name)
+	LogStats()
+	return made, nil
+}
+
+// MustNewCache is [NewCache] for the start of a service: where that returns an
+// error, it logs the error and ends the process, as go-zero's own Must functions do.
+func MustNewCache[K comparable, V any](c Conf, opts ...Option[K, V]) *cache.Cache[K, V] {
+	made, err := NewCache(c, opts...)
+	logx.Must(err)
+	return made
+}
+
+// logPanic returns what tells logx of a panic of OnRemove.
+func logPanic(name string) func(recovered any, stack []byte) {
+	return func(recovered any, stack []byte) {
+		logx.Errorf("cache(%s) - OnRemove panicked: %v\n%s", name, recovered, stack)
+	}
+}

@@ -1,0 +1,85 @@
+package gozero
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// MustRegister registers what [NewCollector] returns with Prometheus' default
+// registry, which go-zero's DevServer serves, at :6060/metrics unless it is set up
+// otherwise. Calling it again does nothing. It panics if the registry has another
+// such collector, and is safe for concurrent use.
+func MustRegister() { registerOnce() }
+
+var registerOnce = sync.OnceFunc(func() { prometheus.MustRegister(NewCollector()) })
+
+// NewCollector returns a collector of the metrics of all caches and timing wheels
+// of the process, also of those made later. They are those that [stats.Handler]
+// serves as metrics: names, labels, help texts, buckets and numbers are the same, and
+// package stats lists them. A registry takes one such collector. It is safe for
+// concurrent use.
+func NewCollector() prometheus.Collector { return collector{} }
+
+type collector struct{}
+
+func (collector) Describe(descs chan<- *prometheus.Desc) {
+	for _, f := range cacheFamilies {
+		descs <- f.desc
+	}
+	for _, f := range wheelFamilies {
+		descs <- f.desc
+	}
+}
+
+func (collector) Collect(metrics chan<- prometheus.Metric) {
+	for _, c := range stats.All() {
+		for _, f := range cacheFamilies {
+			f.collect(sink{metrics, f.desc, c.Name}, c.Snapshot)
+		}
+	}
+	for _, w := range stats.AllWheels() {
+		for _, f := range wheelFamilies {
+			f.collect(sink{metrics, f.desc, w.Name}, w.Wheel)
+		}
+	}
+}
+
+// A sink takes the samples that one cache or timing wheel has of a metric. Each
+// method has the value of the further label, if the metric has one.
+type sink struct {
+	metrics chan<- prometheus.Metric
+	desc    *prometheus.Desc
+	source  string
+}
+
+func (s sink) counter(v uint64, label ...string) {
+	s.metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, float64(v), s.labels(label)...)
+}
+
+func (s sink) gauge(v float64) {
+	s.metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, v, s.source)
+}
+
+func (s sink) histogram(h stats.Histogram, label ...string) {
+	s.buckets(h.Counts, stats.Bound, h.Sum, label...)
+}
+
+// buckets takes a histogram. Each bucket of Prometheus also counts what is in those
+// below it, and the one without a bound is the number of all.
+func (s sink) buckets(counts [stats.Buckets]uint64, bound func(int) time.Duration, sum time.Duration, label ...string) {
+	buckets := make(map[float64]uint64, stats.Buckets)
+	var below uint64
+	for i, n := range counts {
+		below += n
+		if i < stats.Buckets-1 {
+			buckets[bound(i).Seconds()] = below
+		}
+	}
+	s.metrics <- prometheus.MustNewConstHistogram(s.desc, below, sum.Seconds(), buckets, s.labels(label)...)
+}
+
+func (s sink) labels(label []string) []string { return append([]string{s.source}, label...) }

@@ -1,0 +1,169 @@
+package gozero_test
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// fill registers caches and a wheel with something in every metric, each number
+// another one, so that none is taken for another.
+func fill(t *testing.T) {
+	t.Helper()
+	n := uint64(0)
+	next := func() uint64 { n++; return n }
+	histogram := func() (h stats.Histogram) {
+		for i := range h.Counts {
+			h.Counts[i] = next()
+		}
+		h.Sum = time.Duration(next()) * time.Second
+		return h
+	}
+	full := stats.Snapshot{
+		Hits: next(), Misses: next() + 100, MissesExpired: next(), Sets: next(),
+		Removals: stats.Removals{Expired: next(), Evicted: next(), Deleted: next(), Replaced: next(), Cleared: next()},
+		Loads:    stats.Loads{OK: histogram(), Failed: histogram(), Waiters: next()},
+		Entries:  int(next()), Limit: int(next()), Weight: next(), MaxWeight: next(),
+		Callbacks:  stats.Callbacks{Queued: int(next()), Panics: next()},
+		Expiry:     stats.Expiry{Pending: int(next()), Tombstones: int(next()), Lateness: histogram()},
+		EvictedAge: stats.Ages(histogram()),
+		Ghosts:     stats.Ghosts{Gets: next(), Half: next(), Same: next(), Double: next()},
+	}
+	wheel := stats.Wheel{
+		Pending: int(next()), Backlog: int(next()), Running: int(next()), Tombstones: int(next()),
+		Started: next(), Removed: next(), Fired: next(), Panics: next(), Lateness: histogram(),
+	}
+	for name, s := range map[string]stats.Snapshot{"full": full, `odd "name" \ 1`: {}} {
+		_, unregister := stats.Register(name, func() (stats.Snapshot, bool) { return s, true })
+		t.Cleanup(unregister)
+	}
+	_, unregister := stats.RegisterWheel("wheel", func() (stats.Wheel, bool) { return wheel, true })
+	t.Cleanup(unregister)
+}
+
+// The collector has what the handler serves, sample for sample.
+func TestCollectorIsTheHandler(t *testing.T) {
+	fill(t)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(gozero.NewCollector())
+	gathered, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder // as Prometheus gets it
+	for _, f := range gathered {
+		if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want := parsed(t, text.String()), served(t)
+	names := slices.Sorted(maps.Keys(want))
+	if got := slices.Sorted(maps.Keys(got)); !slices.Equal(got, names) {
+		t.Fatalf("families\n%q\nwant\n%q", got, names)
+	}
+	for _, name := range names {
+		if sorted(got[name]).String() != sorted(want[name]).String() {
+			t.Errorf("got\n%v\nwant\n%v", got[name], want[name])
+		}
+	}
+}
+
+// served returns what the handler serves.
+func served(t *testing.T) map[string]*dto.MetricFamily {
+	t.Helper()
+	w := httptest.NewRecorder()
+	stats.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return parsed(t, w.Body.String())
+}
+
+// familyNames returns the names of families, in their order.
+func familyNames(families []*dto.MetricFamily) (names []string) {
+	for _, f := range families {
+		names = append(names, f.GetName())
+	}
+	return names
+}
+
+// sorted puts the samples of a family in the order that a registry has them in.
+func sorted(f *dto.MetricFamily) *dto.MetricFamily {
+	slices.SortFunc(f.Metric, func(a, b *dto.Metric) int {
+		return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int {
+			return cmp.Compare(a.GetValue(), b.GetValue())
+		})
+	})
+	return f
+}
+
+func TestCollectorIsLinted(t *testing.T) {
+	fill(t)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(gozero.NewCollector())
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(families) < 20 {
+		t.Errorf("only %q", familyNames(families))
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// Without caches there is nothing, which is no error.
+func TestCollectorOfNothing(t *testing.T) {
+	alone(t)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(gozero.NewCollector())
+	if got, err := registry.Gather(); len(got) != 0 || err != nil {
+		t.Errorf("%q, %v", familyNames(got), err)
+	}
+}
+
+// The default registry has it once, however often it is asked for.
+func TestMustRegister(t *testing.T) {
+	fill(t)
+	gozero.MustRegister()
+	gozero.MustRegister()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := familyNames(families)
+	if len(served(t)) < 20 {
+		t.Errorf("only %v", served(t))
+	}
+	for name := range served(t) {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not there", name)
+		}
+	}
+}
+
+func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}

@@ -1,0 +1,83 @@
+package gozero
+
+//lint:file-ignore SA5008 these json tags are read by go-zero's conf, which has options of its own
+
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// Conf is what a service's YAML sets about a cache, by go-zero's conf.Load or
+// conf.MustLoad:
+//
+//	Users:
+//	  Name: users
+//	  Limit: 10000
+//	  Expire: 5m
+//
+// Times are written with their units, as in 500ms, 30s, 5m or 1h30m: conf refuses
+// a bare number, saying that it expects a string. [NewCache] refuses what else makes
+// no sense, and says what to write instead.
+//
+// Only Name must be there in YAML. A Conf made in Go has no defaults but those of
+// zero values; go-zero's conf.FillDefault fills in the others.
+type Conf struct {
+	// Name is what statistics and log lines call the cache. A name that is in use
+	// gets a number behind it.
+	Name string
+
+	// Limit is the most entries; 0, the default, means no limit.
+	Limit int `json:",optional"`
+
+	// Expire is how long a value lives, at least 1ms; 0s, the default, means for
+	// ever.
+	Expire time.Duration `json:",optional"`
+
+	// Idle also ends the life of an entry that was not read for this long, at
+	// least 1ms; 0s, the default, means never.
+	Idle time.Duration `json:",optional"`
+
+	// Jitter spreads Expire evenly over ± this fraction of it, so that entries
+	// stored together do not expire together. It is at least 0 and less than 1;
+	// the default is 0.05, as in go-zero's own caches.
+	Jitter float64 `json:",default=0.05"`
+
+	// Workers is the most calls of OnRemove at once; 0, the default, means
+	// GOMAXPROCS.
+	Workers int `json:",optional"`
+
+	// HotKeys is how many of the keys that are asked for most to find, at most
+	// 1000, for Cache.HotKeys and the page; 0, the default, means none.
+	HotKeys int `json:",optional"`
+
+	// Ages has the statistics say how old values were when they were evicted.
+	Ages bool `json:",optional"`
+
+	// WhatIf has the statistics estimate the hit ratio at half the limit and at
+	// double. It needs a Limit.
+	WhatIf bool `json:",optional"`
+}
+
+// options returns the options of a cache that c and opts ask for. What opts set
+// wins.
+func options[K comparable, V any](c Conf, opts []Option[K, V]) cache.Options[K, V] {
+	o := cache.Options[K, V]{
+		Name:    c.Name,
+		Limit:   c.Limit,
+		Expire:  c.Expire,
+		Idle:    c.Idle,
+		Jitter:  c.Jitter,
+		Workers: c.Workers,
+		HotKeys: c.HotKeys,
+		Ages:    c.Ages,
+		WhatIf:  c.WhatIf,
+	}
+	for _, set := range opts {
+		set(&o)
+	}
+	if o.OnPanic == nil {
+		o.OnPanic = logPanic(o.Name)
+	}
+	return o
+}

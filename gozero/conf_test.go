@@ -1,0 +1,102 @@
+package gozero_test
+
+import (
+	"io"
+	"log"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/conf"
+	"github.com/zeromicro/go-zero/core/logx/logtest"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/gozero"
+)
+
+// service is the settings of a service with a cache.
+type service struct{ Users gozero.Conf }
+
+func load(t *testing.T, lines ...string) (gozero.Conf, error) {
+	t.Helper()
+	var c service
+	err := conf.LoadFromYamlBytes([]byte("Users:\n  "+strings.Join(lines, "\n  ")+"\n"), &c)
+	return c.Users, err
+}
+
+func TestConfDefaults(t *testing.T) {
+	got, err := load(t, "Name: users")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (gozero.Conf{Name: "users", Jitter: 0.05}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestConfFields(t *testing.T) {
+	got, err := load(t, "Name: users", "Limit: 1000", "Expire: 5m", "Idle: 1h30m", "Jitter: 0.1",
+		"Workers: 3", "HotKeys: 20", "Ages: true", "WhatIf: true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := gozero.Conf{Name: "users", Limit: 1000, Expire: 5 * time.Minute, Idle: 90 * time.Minute, Jitter: 0.1,
+		Workers: 3, HotKeys: 20, Ages: true, WhatIf: true}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	var o cache.Options[string, int]
+	closed(t, gozero.MustNewCache(got, func(of *cache.Options[string, int]) { o = *of }))
+	got = gozero.Conf{Name: o.Name, Limit: o.Limit, Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter,
+		Workers: o.Workers, HotKeys: o.HotKeys, Ages: o.Ages, WhatIf: o.WhatIf}
+	if got != want {
+		t.Errorf("the cache gets %+v, want %+v", got, want)
+	}
+}
+
+// What is wrong in YAML is an error, of go-zero's conf or of NewCache.
+func TestConfMistakes(t *testing.T) {
+	for _, test := range []struct{ yaml, want string }{
+		{"Limit: 10", `"Users.Name" is not set`},
+		{"Name: users\n  Expire: 60", "expect string for field Users.expire"},
+		{"Name: users\n  Expire: '60'", "missing unit in duration"},
+		{"Name: users\n  Expire: 1d", `unknown unit "d"`},
+		{"Name: users\n  Expire: -60s", "Expire is -1m0s: want a positive time, or 0 for never"},
+		{"Name: users\n  Expire: 3600ns", "was a unit forgotten"},
+		{"Name: users\n  Idle: -1s", "Idle is -1s: want a positive time"},
+		{"Name: users\n  Limit: -1", "Limit is -1: want the most entries, or 0 for no limit"},
+		{"Name: users\n  Limit: 5m", `mismatch for field "Users.limit"`},
+		{"Name: users\n  Jitter: 5", "Jitter is 5: want a fraction"},
+		{"Name: users\n  Workers: -1", "Workers is -1: want the most calls"},
+		{"Name: users\n  HotKeys: -1", "HotKeys is -1: want how many"},
+		{"Name: users\n  WhatIf: true", "WhatIf is set without Limit"},
+	} {
+		c, err := load(t, test.yaml)
+		if err == nil {
+			_, err = gozero.NewCache[string, int](c)
+			if err != nil && !strings.Contains(err.Error(), `cache "users"`) {
+				t.Errorf("%s: %v does not say which cache", test.yaml, err)
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", test.yaml, err, test.want)
+		}
+	}
+}
+
+func TestMustNewCacheRefuses(t *testing.T) {
+	logtest.PanicOnFatal(t)
+	j := newJournal(t)
+	log.SetOutput(io.Discard) // logx.Must prints there too
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
+	defer func() {
+		if p := recover(); p == nil {
+			t.Error("no panic")
+		}
+		if lines := j.take(); len(lines) != 1 || !strings.Contains(lines[0].Content, "Limit is -1") {
+			t.Errorf("logged %v", lines)
+		}
+	}()
+	gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: -1})
+}

@@ -1,0 +1,46 @@
+// Package gozero makes a cache at home in a go-zero service: settings in the
+// service's YAML, a cache that ends with the service, go-zero's minute line in
+// the log, the statistics as routes of the rest server, and metrics on the
+// DevServer.
+//
+//	type Config struct {
+//		rest.RestConf
+//		Users gozero.Conf
+//	}
+//
+//	var c Config
+//	conf.MustLoad(*configFile, &c)
+//	users := gozero.MustNewCache[int64, *User](c.Users)
+//
+//	server := rest.MustNewServer(c.RestConf)
+//	server.AddRoutes(gozero.Routes(), rest.WithPrefix("/cache"))
+//	gozero.MustRegister()
+//	server.Start()
+//
+// The cache itself is that of package cache. Package gozero/collection is another
+// thing: it has go-zero's collection.Cache and collection.TimingWheel, for programs
+// that were written for those. [LogStats], [Routes] and [MustRegister] are about all
+// caches and timing wheels of the process, however they were made.
+//
+// # The end of the service
+//
+// At SIGTERM and SIGINT go-zero calls the wrap-up listeners, and a second later, or
+// what Shutdown.WrapUpTime says, all shutdown listeners at the same time. One of
+// them stops the server, and one closes the caches that were made by this package.
+// So a request that is still under way may find its cache closed: empty, and
+// calling fetch for each caller, but working. OnRemove gets what was in the cache,
+// as Cleared.
+//
+// The server's Start returns when all shutdown listeners have ended, and so have the
+// loads and callbacks of the caches by then. What main does after Start, such as
+// closing the database, is done when no cache needs it any more. Caches are waited
+// for 4 seconds at most, and one that takes longer is logged: go-zero kills the
+// process 5.5 s after the signal, or what Shutdown.WaitTime says.
+//
+// # Tests
+//
+// Importing go-zero installs signal handlers and starts goroutines, and importing
+// this package adds the shutdown listener. A cache made in a bubble of
+// testing/synctest works, but the minute line may end with the bubble, if the timer
+// was made there.
+package gozero

@@ -1,0 +1,154 @@
+package gozero_test
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/gozero/collection"
+)
+
+// The lines are those of go-zero, each minute, of that minute.
+func TestMinuteLine(t *testing.T) {
+	alone(t)
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		j := newJournal(t)
+		users := gozero.MustNewCache[int, int](gozero.Conf{Name: "users"})
+		idle := gozero.MustNewCache[int, int](gozero.Conf{Name: "idle"})
+		users.Set(1, 1)
+		users.Set(2, 2)
+		ask(users, 5, 3)
+
+		time.Sleep(time.Minute - time.Nanosecond)
+		synctest.Wait()
+		wantLines(t, j)
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		wantLines(t, j, "cache(users) - qpm: 8, hit_ratio: 62.5%, elements: 2, hit: 5, miss: 3")
+
+		ask(users, 1, 0)
+		ask(idle, 0, 3)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLines(t, j,
+			"cache(idle) - qpm: 3, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 3",
+			"cache(users) - qpm: 1, hit_ratio: 100.0%, elements: 2, hit: 1, miss: 0")
+
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLines(t, j) // no traffic
+
+		ask(users, 0, 1)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLines(t, j, "cache(users) - qpm: 1, hit_ratio: 0.0%, elements: 2, hit: 0, miss: 1")
+		end(t, users, idle)
+	})
+}
+
+// The line is of all caches, also of those that this package did not make, and
+// calling it again changes nothing.
+func TestLogStatsIsForAllCaches(t *testing.T) {
+	alone(t)
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		j := newJournal(t)
+		before, err := collection.NewCache(time.Hour, collection.WithName("before"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before.Get("a") // not of the first minute
+		gozero.LogStats()
+		after := cache.Must(cache.Options[int, int]{Name: "after"})
+		time.Sleep(30 * time.Second)
+		before.Get("a")
+		ask(after, 0, 2)
+		gozero.LogStats()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		wantLines(t, j,
+			"cache(after) - qpm: 2, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 2",
+			"cache(before) - qpm: 1, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 1")
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		wantLines(t, j)
+		if err := before.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		end(t, after)
+	})
+}
+
+// Nothing runs between the lines, nothing is left when the caches are closed, and a
+// new cache begins anew.
+func TestLogEndsWithTheCaches(t *testing.T) {
+	alone(t)
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		j := newJournal(t)
+		c := gozero.MustNewCache[int, int](gozero.Conf{Name: "users"})
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		stacks := make([]byte, 1<<20)
+		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("statLog")) {
+			t.Errorf("a goroutine waits for the next line:\n%s", stacks)
+		}
+		if !gozero.Logging() {
+			t.Error("it does not log while there is a cache")
+		}
+		end(t, c)
+
+		c = gozero.MustNewCache[int, int](gozero.Conf{Name: "users"})
+		ask(c, 0, 1)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLines(t, j, "cache(users) - qpm: 1, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 1")
+		end(t, c)
+	})
+}
+
+// ask makes gets of a cache that has the key 1.
+func ask(c *cache.Cache[int, int], hits, misses int) {
+	for range hits {
+		c.Get(1)
+	}
+	for range misses {
+		c.Get(-1)
+	}
+}
+
+// end closes the caches, and expects the log to end.
+func end(t *testing.T, caches ...*cache.Cache[int, int]) {
+	t.Helper()
+	for _, c := range caches {
+		if err := c.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	if gozero.Logging() {
+		t.Error("it logs on when all caches are closed")
+	}
+}
+
+func wantLines(t *testing.T, j *journal, want ...string) {
+	t.Helper()
+	var got, wanted []string
+	for _, r := range j.take() {
+		got = append(got, r.Level+": "+r.Content)
+	}
+	for _, w := range want {
+		wanted = append(wanted, fmt.Sprint("stat: ", w))
+	}
+	if !slices.Equal(got, wanted) {
+		t.Errorf("logged\n%q\nwant\n%q", got, wanted)
+	}
+}

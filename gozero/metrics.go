@@ -1,0 +1,133 @@
+package gozero
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A family is one metric: what it is called, and how to get the samples that a cache,
+// or a timing wheel, has of it, which may be none.
+type family[S any] struct {
+	desc    *prometheus.Desc
+	collect func(sink, S)
+}
+
+// cacheMetric returns a metric with the label cache, and another one unless label is
+// empty.
+func cacheMetric(name, help, label string, collect func(sink, stats.Snapshot)) family[stats.Snapshot] {
+	labels := []string{"cache"}
+	if label != "" {
+		labels = append(labels, label)
+	}
+	return family[stats.Snapshot]{prometheus.NewDesc(name, help, labels, nil), collect}
+}
+
+// wheelMetric returns a metric with the label wheel.
+func wheelMetric(name, help string, collect func(sink, stats.Wheel)) family[stats.Wheel] {
+	return family[stats.Wheel]{prometheus.NewDesc(name, help, []string{"wheel"}, nil), collect}
+}
+
+// cacheFamilies are the metrics of caches. That they are those of package stats is
+// tested: it cannot have them in this form, for it imports no Prometheus.
+var cacheFamilies = []family[stats.Snapshot]{
+	cacheMetric("cache_gets_total", "Lookups, by whether they found a live entry.", "result",
+		func(to sink, s stats.Snapshot) {
+			to.counter(s.Hits, "hit")
+			to.counter(s.Misses, "miss")
+		}),
+	cacheMetric("cache_misses_total", "Lookups that found no entry, or one past its deadline.", "reason",
+		func(to sink, s stats.Snapshot) {
+			to.counter(s.Misses-min(s.Misses, s.MissesExpired), "absent")
+			to.counter(s.MissesExpired, "expired")
+		}),
+	cacheMetric("cache_puts_total", "Values stored.", "",
+		func(to sink, s stats.Snapshot) { to.counter(s.Sets) }),
+	cacheMetric("cache_evictions_total",
+		"Values the cache removed, because it was full or their deadline had passed.", "cause",
+		func(to sink, s stats.Snapshot) {
+			to.counter(s.Removals.Evicted, "size")
+			to.counter(s.Removals.Expired, "expired")
+		}),
+	cacheMetric("cache_removals_total", "Values the program removed.", "cause",
+		func(to sink, s stats.Snapshot) {
+			to.counter(s.Removals.Deleted, "explicit")
+			to.counter(s.Removals.Replaced, "replaced")
+			to.counter(s.Removals.Cleared, "cleared")
+		}),
+	cacheMetric("cache_size", "Entries now.", "",
+		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Entries)) }),
+	cacheMetric("cache_capacity", "Most entries.", "",
+		func(to sink, s stats.Snapshot) {
+			if s.Limit > 0 {
+				to.gauge(float64(s.Limit))
+			}
+		}),
+	cacheMetric("cache_weight", "Weight of all entries now.", "",
+		func(to sink, s stats.Snapshot) {
+			if s.MaxWeight > 0 {
+				to.gauge(float64(s.Weight))
+			}
+		}),
+	cacheMetric("cache_weight_capacity", "Most weight.", "",
+		func(to sink, s stats.Snapshot) {
+			if s.MaxWeight > 0 {
+				to.gauge(float64(s.MaxWeight))
+			}
+		}),
+	cacheMetric("cache_loads_seconds", "How long loads took, by how they ended.", "result",
+		func(to sink, s stats.Snapshot) {
+			to.histogram(s.Loads.OK, "success")
+			to.histogram(s.Loads.Failed, "failure")
+		}),
+	cacheMetric("cache_load_waiters_total", "Callers that joined the load of another caller.", "",
+		func(to sink, s stats.Snapshot) { to.counter(s.Loads.Waiters) }),
+	cacheMetric("cache_callbacks_queued", "Removal callbacks that have not begun yet.", "",
+		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Callbacks.Queued)) }),
+	cacheMetric("cache_callback_panics_total", "Removal callbacks that panicked.", "",
+		func(to sink, s stats.Snapshot) { to.counter(s.Callbacks.Panics) }),
+	cacheMetric("cache_expiry_pending", "Entries with a deadline.", "",
+		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Expiry.Pending)) }),
+	cacheMetric("cache_expiry_tombstones", "Removed tasks the timing wheel has not come by yet.", "",
+		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Expiry.Tombstones)) }),
+	cacheMetric("cache_expiry_lateness_seconds", "How long after its deadline an expired entry was removed.", "",
+		func(to sink, s stats.Snapshot) { to.histogram(s.Expiry.Lateness) }),
+	cacheMetric("cache_evicted_age_seconds",
+		"How long ago a value had been stored when it was evicted because the cache was full.", "",
+		func(to sink, s stats.Snapshot) {
+			if a := s.EvictedAge; a.Count() > 0 {
+				to.buckets(a.Counts, stats.AgeBound, a.Sum)
+			}
+		}),
+	cacheMetric("cache_estimated_hits_total",
+		"Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.", "limit",
+		func(to sink, s stats.Snapshot) {
+			if s.Ghosts.Gets > 0 {
+				to.counter(s.Ghosts.Half, "half")
+				to.counter(s.Ghosts.Same, "same")
+				to.counter(s.Ghosts.Double, "double")
+			}
+		}),
+}
+
+// wheelFamilies are the metrics of timing wheels.
+var wheelFamilies = []family[stats.Wheel]{
+	wheelMetric("timingwheel_pending", "Timers that wait for their time.",
+		func(to sink, w stats.Wheel) { to.gauge(float64(w.Pending)) }),
+	wheelMetric("timingwheel_backlog", "Timers that are due and whose callbacks have not begun yet.",
+		func(to sink, w stats.Wheel) { to.gauge(float64(w.Backlog)) }),
+	wheelMetric("timingwheel_running", "Callbacks running now.",
+		func(to sink, w stats.Wheel) { to.gauge(float64(w.Running)) }),
+	wheelMetric("timingwheel_tombstones", "Removed tasks the timing wheel has not come by yet.",
+		func(to sink, w stats.Wheel) { to.gauge(float64(w.Tombstones)) }),
+	wheelMetric("timingwheel_started_total", "Timers set.",
+		func(to sink, w stats.Wheel) { to.counter(w.Started) }),
+	wheelMetric("timingwheel_removed_total", "Timers removed before they fired.",
+		func(to sink, w stats.Wheel) { to.counter(w.Removed) }),
+	wheelMetric("timingwheel_fired_total", "Callbacks begun.",
+		func(to sink, w stats.Wheel) { to.counter(w.Fired) }),
+	wheelMetric("timingwheel_panics_total", "Callbacks that panicked or ended their goroutine.",
+		func(to sink, w stats.Wheel) { to.counter(w.Panics) }),
+	wheelMetric("timingwheel_lateness_seconds", "How long after its timer was due a callback began.",
+		func(to sink, w stats.Wheel) { to.histogram(w.Lateness) }),
+}

@@ -1,0 +1,63 @@
+package gozero
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/zeromicro/go-zero/rest"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// Routes returns the routes of a rest server that serve what [stats.Handler] does,
+// below any prefix:
+//
+//	server.AddRoutes(gozero.Routes(), rest.WithPrefix("/cache"))
+//
+// The page is at /cache/, and /cache leads there; stats.json, metrics and what the
+// page is made of are next to it. The links are relative, so a proxy in front may
+// put it all below another path, or take one off.
+//
+// The routes are like any other of the server: they are logged, measured, limited to
+// 3 s, and refused when the service is overloaded, which is fine for the page. For
+// Prometheus, [MustRegister] is the better way. Who may see the page is for the
+// options of AddRoutes to decide, such as rest.WithJwt, and for middlewares.
+//
+// POST is for purge, which needs [stats.WithPurge].
+func Routes(opts ...stats.HandlerOption) []rest.Route {
+	h := stats.Handler(opts...)
+	return []rest.Route{
+		{Method: http.MethodGet, Path: "/", Handler: page(h)},
+		{Method: http.MethodGet, Path: "/:file", Handler: file(h)},
+		{Method: http.MethodPost, Path: "/:file", Handler: file(h)},
+	}
+}
+
+// page serves the page below a path that ends in a slash, and leads there from one
+// that does not: go-zero's router takes both for the same, but a browser does not
+// when it resolves the links of the page.
+func page(h http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.EscapedPath()
+		if strings.HasSuffix(path, "/") {
+			h.ServeHTTP(w, r)
+			return
+		}
+		// Relative as well: the browser may know the page by another path, in front
+		// of a proxy. It begins with a dot in case there is a colon in the name.
+		w.Header().Set("Location", "./"+path[strings.LastIndexByte(path, '/')+1:]+"/")
+		w.WriteHeader(http.StatusFound)
+	}
+}
+
+// file serves what is next to the page. A slash behind it is not for the router,
+// but would make it the page for [stats.Handler], and with broken links.
+func file(h http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}
+}

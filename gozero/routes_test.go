@@ -1,0 +1,186 @@
+package gozero_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/zeromicro/go-zero/rest"
+
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// serve serves the routes below a prefix, by the router of go-zero with its
+// middlewares.
+func serve(t *testing.T, prefix string, opts ...stats.HandlerOption) (base string) {
+	t.Helper()
+	server, err := rest.NewServer(rest.RestConf{Timeout: 3000, Middlewares: rest.MiddlewaresConf{
+		Trace: true, Log: true, Prometheus: true, MaxConns: true, Breaker: true, Timeout: true,
+		Recover: true, Metrics: true, MaxBytes: true, Gunzip: true,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newJournal(t)
+	server.AddRoutes(gozero.Routes(opts...), rest.WithPrefix(prefix))
+	serverless, err := rest.NewServerless(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(http.HandlerFunc(serverless.Serve))
+	t.Cleanup(web.Close)
+	return web.URL
+}
+
+// answer is what a request led to.
+type answer struct {
+	code  int
+	at    string // where the redirects ended
+	kind  string
+	body  string
+	moved bool
+}
+
+func request(t *testing.T, method, address string) answer {
+	t.Helper()
+	r, err := http.NewRequest(method, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(t, r)
+}
+
+func do(t *testing.T, r *http.Request) answer {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	at := resp.Request.URL
+	return answer{resp.StatusCode, at.RequestURI(), resp.Header.Get("Content-Type"), string(body), resp.Request != r}
+}
+
+func TestRoutes(t *testing.T) {
+	base := serve(t, "/cache")
+	closed(t, gozero.MustNewCache[string, int](gozero.Conf{Name: "users"}))
+	for _, test := range []struct {
+		method, path string
+		code         int
+		kind         string
+	}{
+		{"GET", "/cache/", 200, "text/html"},
+		{"GET", "/cache/stats.json", 200, "application/json"},
+		{"GET", "/cache/metrics", 200, "text/plain"},
+		{"GET", "/cache/style.css", 200, "text/css"},
+		{"GET", "/cache/nothing", 404, ""},
+		{"GET", "/cache/stats.json/", 404, ""}, // the router takes it for stats.json
+		{"GET", "/cache/nothing/", 404, ""},
+		{"GET", "/cache/a/b", 404, ""},
+		{"GET", "/cache/page.js", 200, "text/javascript"},
+		{"GET", "/cache/icon.svg", 200, "image/svg+xml"},
+		{"POST", "/cache/stats.json", 405, ""},
+		{"POST", "/cache/purge", 404, ""}, // unless it is enabled
+	} {
+		got := request(t, test.method, base+test.path)
+		if got.code != test.code || !strings.HasPrefix(got.kind, test.kind) || got.moved {
+			t.Errorf("%s %s: %+v, want %d of %s", test.method, test.path, got, test.code, test.kind)
+		}
+	}
+}
+
+func TestPurge(t *testing.T) {
+	base := serve(t, "/cache", stats.WithPurge(func(r *http.Request) error {
+		if r.Header.Get("Authorization") == "" {
+			return errors.New("who are you?")
+		}
+		return nil
+	}))
+	users := closed(t, gozero.MustNewCache[string, int](gozero.Conf{Name: "users"}))
+	users.Set("a", 1)
+	post := func(authorization string) (code int) {
+		r, err := http.NewRequest(http.MethodPost, base+"/cache/purge", strings.NewReader("cache=users&key=a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Authorization", authorization)
+		return do(t, r).code
+	}
+	if code := post(""); code != http.StatusForbidden || users.Len() != 1 {
+		t.Errorf("a stranger gets %d, and %d entries are left", code, users.Len())
+	}
+	if code := post("me"); code != http.StatusOK || users.Len() != 0 {
+		t.Errorf("I get %d, and %d entries are left", code, users.Len())
+	}
+}
+
+// The page is found with and without the slash, below any prefix, also by those who
+// come through a proxy, and so is all it refers to.
+func TestPageIsFound(t *testing.T) {
+	for _, prefix := range []string{"/cache", "/", "/internal/v1:cache", "/a%3Fb"} {
+		t.Run(prefix, func(t *testing.T) {
+			routed, err := url.PathUnescape(prefix)
+			if err != nil {
+				t.Fatal(err)
+			}
+			direct := serve(t, routed)
+			base, err := url.Parse(direct)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// One proxy has the server below a path, another takes one off.
+			below := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }}
+			above := httptest.NewServer(http.StripPrefix("/team/app", below))
+			t.Cleanup(above.Close)
+			for _, at := range []string{direct, above.URL + "/team/app"} {
+				pageIsFound(t, at, prefix)
+				pageIsFound(t, at, strings.TrimSuffix(prefix, "/")+"/")
+			}
+		})
+	}
+}
+
+var links = regexp.MustCompile(`(?:href|src)="([^":]+)"`)
+
+func pageIsFound(t *testing.T, base, path string) {
+	t.Helper()
+	page := request(t, http.MethodGet, base+path)
+	if page.code != http.StatusOK || !strings.HasSuffix(page.at, strings.TrimSuffix(path, "/")+"/") {
+		t.Errorf("%s leads to %s: %d", base+path, page.at, page.code)
+		return
+	}
+	at, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err = at.Parse(page.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := links.FindAllStringSubmatch(page.body, -1)
+	if len(found) < 3 {
+		t.Errorf("the page has %d links:\n%s", len(found), page.body)
+	}
+	for _, link := range found {
+		to, err := at.Parse(link[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := request(t, http.MethodGet, to.String()); got.code != http.StatusOK {
+			t.Errorf("%s refers to %s: %d", at, to, got.code)
+		}
+	}
+}

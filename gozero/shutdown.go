@@ -1,0 +1,79 @@
+package gozero
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/zeromicro/go-zero/core/logx"
+	"github.com/zeromicro/go-zero/core/proc"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// closeTime bounds how long the end of the service waits for its caches. It leaves
+// main half a second of the 4.5 that go-zero gives shutdown listeners.
+const closeTime = 4 * time.Second
+
+// open has the caches that are to be closed when the service ends.
+var open shutdown
+
+// One listener for all, since go-zero never forgets one; and from the beginning,
+// since go-zero counts them in a sync.WaitGroup, which would end a process that
+// makes caches both in a bubble of testing/synctest and outside.
+func init() { proc.AddShutdownListener(open.closeAll) }
+
+// A shutdown is what to close at the end. It holds caches weakly.
+type shutdown struct {
+	mu     sync.Mutex
+	closes map[any]func(context.Context) // by weak pointer
+}
+
+// closeAtShutdown adds a cache until it is collected.
+func closeAtShutdown[K comparable, V any](c *cache.Cache[K, V], name string) {
+	w := weak.Make(c)
+	open.add(w, func(ctx context.Context) {
+		c := w.Value()
+		if c == nil {
+			return
+		}
+		if err := c.Close(ctx); err != nil {
+			logx.Errorf("cache(%s) - loads or callbacks did not end within %v: %v", name, closeTime, err)
+		}
+	})
+	runtime.AddCleanup(c, func(w weak.Pointer[cache.Cache[K, V]]) { open.remove(w) }, w)
+}
+
+func (s *shutdown) add(key any, closes func(context.Context)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closes == nil {
+		s.closes = make(map[any]func(context.Context))
+	}
+	s.closes[key] = closes
+}
+
+func (s *shutdown) remove(key any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.closes, key)
+}
+
+// closeAll closes all caches at the same time, and returns when they have ended,
+// or after closeTime.
+func (s *shutdown) closeAll() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.closes))
+	s.mu.Unlock()
+	var ends sync.WaitGroup
+	for _, closes := range all {
+		ends.Go(func() { closes(ctx) })
+	}
+	ends.Wait()
+}
