@@ -47,14 +47,34 @@ func TestBadRequests(t *testing.T) {
 		{"POST", "/sessions/" + long + "/beat", "", 400, "longer than 64"},
 		{"DELETE", "/sessions/nobody", "", 404, `no session "nobody"`},
 
+		{"POST", "/reminders/me", ``, 400, "empty"},
+		{"POST", "/reminders/me", `{}`, 400, "in is missing"},
+		{"POST", "/reminders/me", `{"text":"tea"}`, 400, "in is missing"},
+		{"POST", "/reminders/me", `{"in":30,"text":"tea"}`, 400, "in has the wrong type"},
+		{"POST", "/reminders/me", `{"in":"30","text":"tea"}`, 400, `not "30"`},
+		{"POST", "/reminders/me", `{"in":"soon","text":"tea"}`, 400, `not "soon"`},
+		{"POST", "/reminders/me", `{"in":"0s","text":"tea"}`, 400, `not "0s"`},
+		{"POST", "/reminders/me", `{"in":"-1s","text":"tea"}`, 400, `not "-1s"`},
+		{"POST", "/reminders/me", `{"in":"169h","text":"tea"}`, 400, "at most 168h"},
+		{"POST", "/reminders/me", `{"in":"1s","text":" "}`, 400, "blank"},
+		{"POST", "/reminders/me", `{"in":"1s","text":"` + long + `"}`, 400, "text is longer than 200"},
+		{"POST", "/reminders/me", `{"in":"1s","txt":"tea"}`, 400, `unknown field "txt"`},
+		{"POST", "/reminders/%20", `{"in":"1s","text":"tea"}`, 400, "id is empty"},
+		{"POST", "/reminders/" + long, `{"in":"1s","text":"tea"}`, 400, "longer than 64"},
+		{"POST", "/reminders/nobody", `{"in":"1s"}`, 404, "a new one needs a text"},
+		{"DELETE", "/reminders/%20", "", 400, "id is empty"},
+		{"DELETE", "/reminders/nobody", "", 404, `no reminder "nobody"`},
+
 		{"GET", "/nothing", "", 404, "/nothing"},
 		{"GET", "/users", "", 404, "/users"},
 		{"GET", "/users/1/friends", "", 404, "/users/1/friends"},
-		{"GET", "/cache/nothing", "", 404, "/cache/nothing"},
+		{"GET", "/cache/nothing/more", "", 404, "/cache/nothing/more"},
 		{"POST", "/users/1", "", 405, "only GET, PUT, DELETE"},
 		{"GET", "/sessions/me/beat", "", 405, "only POST"},
+		{"GET", "/reminders/me", "", 405, "only POST, DELETE"},
 		{"PUT", "/sessions", "", 405, "only GET"},
 		{"DELETE", "/cache/", "", 405, "only GET"},
+		{"DELETE", "/cache/stats.json", "", 405, "only GET, POST"},
 	} {
 		code, body := r.do(c.method, c.path, c.body)
 		var answer map[string]string
@@ -66,6 +86,9 @@ func TestBadRequests(t *testing.T) {
 	}
 	if got := r.stats("users"); got.Entries != 0 {
 		t.Errorf("something of that was cached: %+v", got)
+	}
+	if n := r.svcCtx.Reminders.Len(); n != 0 {
+		t.Errorf("of that %d are reminders", n)
 	}
 }
 

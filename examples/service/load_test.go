@@ -31,6 +31,12 @@ func TestLoad(t *testing.T) {
 	if users.HitRatio < 0.4 || users.HitRatio > 0.95 {
 		t.Errorf("the hit ratio is %v: that is not Zipf's law", users.HitRatio)
 	}
+	if users.Loads.Failed == 0 || users.Loads.Failed > requests/10 {
+		t.Errorf("%d guests were missing", users.Loads.Failed)
+	}
+	if w := r.wheel(); w.Started < 10 || w.Pending == 0 {
+		t.Errorf("the reminders: %+v", w)
+	}
 	if sessions.Entries == 0 || sessions.Entries > 60 {
 		t.Errorf("there are %d sessions", sessions.Entries)
 	}

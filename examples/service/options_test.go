@@ -13,31 +13,42 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Host != "127.0.0.1" || c.Port != 8888 || c.Users.Limit != 1000 || c.Sessions.Timeout != 30*time.Second {
+	if c.Host != "127.0.0.1" || c.Port != 8888 || c.Users.Limit != 1000 || c.Sessions.Expire != 30*time.Second || !c.Log.Stat {
 		t.Errorf("the built-in settings: %+v", c)
 	}
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte("Name: mine\nPort: 1\nUsers:\n  Limit: 5\nSessions:\n  Timeout: 2s\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("Name: mine\nPort: 1\nUsers: { Name: u, Limit: 5 }\nSessions: { Name: s, Expire: 2s }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, err = (&options{file: file, port: 7, database: "x.db"}).config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Port != 7 || c.Database != "x.db" || c.Users.Limit != 5 || c.Users.Expire != 5*time.Minute || c.Sessions.Timeout != 2*time.Second {
+	if c.Port != 7 || c.Database != "x.db" || c.Users.Limit != 5 || c.Reminders.Limit != 10_000 || c.Sessions.Expire != 2*time.Second {
 		t.Errorf("a file and flags on top: %+v", c)
 	}
 }
 
 func TestBadSettingsNameTheFile(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte("Name: mine\nPort: many\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{file, filepath.Join(t.TempDir(), "none.yaml")} {
-		if _, err := (&options{file: name, port: -1}).config(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
+	const caches = "Users: { Name: u }\nSessions: { Name: s, Expire: 1s }\n"
+	for content, says := range map[string]string{
+		caches + "Name: mine\nPort: many\n":                                "Port",
+		caches + "Name: mine\nPort: 1\nDatabaseDelay: -1s\n":               "DatabaseDelay is -1s",
+		"Name: mine\nPort: 1\nUsers: {}\nSessions: {}\n":                   "Name",
+		"Name: mine\nPort: 1\nUsers: { Name: u }\nSessions: { Name: s }\n": "Sessions.Expire is 0s",
+	} {
+		file := filepath.Join(t.TempDir(), "mine.yaml")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		_, err := (&options{file: file, port: -1}).config()
+		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s%v", content, err)
+		}
+	}
+	none := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := (&options{file: none, port: -1}).config(); err == nil || !strings.Contains(err.Error(), none) {
+		t.Error(err)
 	}
 }
 

@@ -17,12 +17,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zeromicro/go-zero/core/service"
+
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 )
 
-// TestProcess is about the program as a user has it: it starts with a load, a
-// second one says why it cannot, and a signal ends it at once, leaving all free
-// for the next.
+// TestProcess is about the program as a user has it: it starts with a load, its
+// DevServer has the caches, a second one says why it cannot start, and a signal ends
+// it at once, with nothing left open and all free for the next.
 func TestProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -38,12 +40,15 @@ func TestProcess(t *testing.T) {
 		address := strings.TrimPrefix(url, "http://")
 		_, port, _ := net.SplitHostPort(address)
 
+		first.devServerHasTheCaches()
 		refused(t, "-port", program, "-port", port, "-db", filepath.Join(dir, "other.db"))
 		refused(t, "-db", program, "-port", "0", "-db", db)
 
 		r := &running{t: t, url: url}
 		r.want("GET", "/users/9999", "", 200, `{"id":9999,"name":"Dennis Fontaine","email":"dennis.fontaine.9999@example.com","city":"Chennai"}`)
 		eventually(t, "the load makes requests", func() bool { return r.stats("users").Hits > 10 })
+		r.do("POST", "/sessions/me/beat", "")
+		r.do("POST", "/reminders/me", `{"in":"1h","text":"tea"}`)
 
 		// Browsers open connections that they do not use. They hold up nothing.
 		unused, err := net.Dial("tcp", address)
@@ -53,6 +58,8 @@ func TestProcess(t *testing.T) {
 		first.stop(sig)
 		_ = unused.Close()
 		http.DefaultClient.CloseIdleConnections()
+		first.said(`session "me" was removed with all others`) // OnRemove got it
+		first.said("reminders lost, as they were not due yet: ")
 
 		l, err := net.Listen("tcp", address)
 		if err != nil {
@@ -67,17 +74,47 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// process is a started program.
-type process struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	out    *output
-	exited chan error
+// A DevServer that cannot listen is no reason not to start.
+func TestBusyDevServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c := service.DevServerConfig{Enabled: true, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}
+	giveUpBusyDevServer(&c)
+	if c.Enabled {
+		t.Error("it is to listen on a port that is not free")
+	}
 }
 
+// process is a started program.
+type process struct {
+	t         *testing.T
+	devServer string // its address
+	cmd       *exec.Cmd
+	out       *output
+	exited    chan error
+}
+
+// launch starts the program with the built-in settings, but for the port of the
+// DevServer, which is a free one, and the level of the log, which is debug.
 func launch(t *testing.T, program string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(program, args...), out: &output{}, exited: make(chan error, 1)}
+	port := freePort(t)
+	file := filepath.Join(t.TempDir(), "service.yaml")
+	settings := strings.NewReplacer("Port: 6060", fmt.Sprintf("Port: %d", port),
+		"Encoding: plain", "Encoding: plain\n  Level: debug").Replace(string(defaultConfig))
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{
+		t:         t,
+		devServer: fmt.Sprintf("http://127.0.0.1:%d", port),
+		cmd:       exec.Command(program, append([]string{"-f", file}, args...)...),
+		out:       &output{},
+		exited:    make(chan error, 1),
+	}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -95,6 +132,34 @@ func (p *process) url() (url string) {
 		return url != ""
 	})
 	return url
+}
+
+// devServerHasTheCaches expects the caches among the metrics of the DevServer, which
+// go-zero starts in the background.
+func (p *process) devServerHasTheCaches() {
+	p.t.Helper()
+	r := &running{t: p.t, url: p.devServer}
+	eventually(p.t, "the DevServer listens", func() bool {
+		resp, err := http.Get(p.devServer + "/healthz")
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return err == nil
+	})
+	_, metrics := r.do("GET", "/metrics", "")
+	for _, line := range []string{`cache_gets_total{cache="users",result="miss"} `, `timingwheel_pending{wheel="reminders"} `} {
+		if !strings.Contains(metrics, "\n"+line) {
+			p.t.Errorf("the DevServer has no line %q:\n%s", line, metrics)
+		}
+	}
+}
+
+// said expects that the program, which has ended, has printed something.
+func (p *process) said(what string) {
+	p.t.Helper()
+	if !strings.Contains(p.out.String(), what) {
+		p.t.Errorf("it did not say %q:\n%s", what, p.out)
+	}
 }
 
 // stop sends a signal, and expects the program to end well and without delay.
@@ -126,6 +191,16 @@ func refused(t *testing.T, hint, program string, args ...string) {
 	if err == nil || strings.Contains(text, "\n") || !strings.Contains(text, hint) {
 		t.Errorf("%s: %v, and it said\n%s\nwant one line with %s", fmt.Sprint(args), err, text, hint)
 	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 // output collects what a process writes.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/zeromicro/go-zero/core/proc"
+	"github.com/zeromicro/go-zero/core/service"
 	"github.com/zeromicro/go-zero/rest"
 
-	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/load"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/quickstart"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
@@ -24,19 +24,32 @@ import (
 // each of them to become idle.
 const drainTime = time.Second
 
-// canListen finds out whether the port is free. Start would panic if it is not.
-func canListen(c config.Config) error {
-	l, err := net.Listen("tcp", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)))
+// canListen finds out whether a port is free. Start would panic if it is not.
+func canListen(host string, port int) error {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return fmt.Errorf("%w (does it run already? stop that one, or choose another port with -port)", err)
+		return err
 	}
 	return l.Close()
+}
+
+// giveUpBusyDevServer does without the DevServer if its port is not free, as may be
+// where several services are at work. go-zero would log the error and go on too.
+func giveUpBusyDevServer(c *service.DevServerConfig) {
+	if !c.Enabled {
+		return
+	}
+	if err := canListen(c.Host, c.Port); err != nil {
+		fmt.Printf("no DevServer: %v (settings for -f can give it another port)\n", err)
+		c.Enabled = false
+	}
 }
 
 // serve runs the server, and the load if it is wanted, until a signal. go-zero
 // catches the signals itself when it is imported: it first calls the wrap-up
 // listeners, where the load stops, and after Shutdown.WrapUpTime the shutdown
-// listeners, where the server stops. Start returns when they are through.
+// listeners, where the server stops and package gozero closes the caches. Start
+// returns when they are through.
 func serve(server *rest.Server, svcCtx *svc.ServiceContext, o options) {
 	var loads sync.WaitGroup
 	ctx, stop := context.WithCancel(context.Background())
@@ -65,9 +78,9 @@ func loadConfig(base string, svcCtx *svc.ServiceContext, o options) load.Config 
 		Target:  base,
 		Rate:    o.load,
 		Users:   svc.SeedUsers,
-		Timeout: svcCtx.Config.Sessions.Timeout,
+		Timeout: svcCtx.Config.Sessions.Expire,
 		Out:     os.Stdout,
-		Stats:   svcCtx.Users.Stats,
+		Stats:   svcCtx.UserCache.Stats,
 	}
 }
 
@@ -88,9 +101,15 @@ func welcome(base string, svcCtx *svc.ServiceContext, o options) {
 	if users, err := svcCtx.Store.Count(); err == nil {
 		fmt.Printf("  %d users in %s\n", users, svcCtx.Store.Path())
 	}
+	if c.DatabaseDelay > 0 {
+		fmt.Printf("  reading one takes %v on average, as if they were across a network\n", c.DatabaseDelay)
+	}
 	fmt.Printf("  at most %d of them in the cache, for %v\n", c.Users.Limit, c.Users.Expire)
-	fmt.Printf("  a session without a beat for %v is logged as silent\n\n", c.Sessions.Timeout)
-	quickstart.Write(os.Stdout, base)
+	fmt.Printf("  a session without a beat for %v is logged as silent\n", c.Sessions.Expire)
+	if d := c.DevServer; d.Enabled {
+		fmt.Printf("  the DevServer has http://%s%s\n", net.JoinHostPort(d.Host, strconv.Itoa(d.Port)), d.MetricsPath)
+	}
+	fmt.Printf("\n%s", quickstart.Lines(base))
 	if o.load > 0 {
 		fmt.Printf("\n%v against itself; Ctrl-C stops all\n\n", &o.load)
 	} else {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/zeromicro/go-zero/core/logx"
 	"github.com/zeromicro/go-zero/rest"
+	"go.uber.org/goleak"
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
@@ -24,12 +26,21 @@ import (
 // patience bounds the wait for what must happen, on however slow a machine.
 const patience = 20 * time.Second
 
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, // but for what go-zero starts, when it is imported and for its middlewares
+		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/proc.init.1.func1"),
+		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stat.init.1.func1"),
+		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/executors.(*PeriodicalExecutor).backgroundFlush.func1"),
+	)
+}
+
 // running is the whole service in this process, on a free port.
 type running struct {
 	t      *testing.T
 	url    string
 	svcCtx *svc.ServiceContext
 	server *rest.Server
+	serve  http.HandlerFunc // for requests that do not come from this machine
 	logs   *logs
 	stop   func()
 }
@@ -43,6 +54,7 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.DevServer.Enabled = false // go-zero starts one for a process, and never stops it
 	if edit != nil {
 		edit(&c)
 	}
@@ -50,7 +62,7 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := newServer(c, svcCtx)
+	server, err := newServer(svcCtx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +73,16 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 	written := captureLogs(t)
 	web := httptest.NewServer(http.HandlerFunc(serverless.Serve))
 	stop := sync.OnceFunc(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 		web.Close()
-		if err := svcCtx.Close(context.Background()); err != nil {
+		ctx := context.Background()
+		// What package gozero does for a process.
+		if err := errors.Join(svcCtx.UserCache.Close(ctx), svcCtx.Sessions.Close(ctx), svcCtx.Close(ctx)); err != nil {
 			t.Errorf("closing the service: %v", err)
 		}
 	})
 	t.Cleanup(stop)
-	return &running{t: t, url: web.URL, svcCtx: svcCtx, server: server, logs: written, stop: stop}
+	return &running{t: t, url: web.URL, svcCtx: svcCtx, server: server, serve: serverless.Serve, logs: written, stop: stop}
 }
 
 // do makes a request and returns the status and the body.
@@ -101,16 +116,34 @@ func (r *running) want(method, path, body string, status int, answer string) {
 // getJSON decodes the answer to a GET into v.
 func (r *running) getJSON(path string, v any) {
 	r.t.Helper()
-	code, body := r.do(http.MethodGet, path, "")
+	r.decode(http.MethodGet, path, "", v)
+}
+
+// decode makes a request that must go well, and decodes the answer into v.
+func (r *running) decode(method, path, body string, v any) {
+	r.t.Helper()
+	code, answer := r.do(method, path, body)
 	if code != http.StatusOK {
-		r.t.Fatalf("GET %s: %d %s", path, code, body)
+		r.t.Fatalf("%s %s: %d %s", method, path, code, answer)
 	}
-	if err := json.Unmarshal([]byte(body), v); err != nil {
-		r.t.Fatalf("GET %s: %v in %s", path, err, body)
+	if err := json.Unmarshal([]byte(answer), v); err != nil {
+		r.t.Fatalf("%s %s: %v in %s", method, path, err, answer)
 	}
 }
 
-// cacheStats are the statistics of one cache, as stats.json has them.
+// allStats is stats.json, as far as the tests read it.
+type allStats struct {
+	Caches []cacheStats
+	Wheels []wheelStats
+}
+
+// wheelStats are the statistics of one timing wheel.
+type wheelStats struct {
+	Name                             string
+	Pending, Started, Removed, Fired int
+}
+
+// cacheStats are the statistics of one cache.
 type cacheStats struct {
 	Name     string
 	Hits     uint64
@@ -125,7 +158,7 @@ type cacheStats struct {
 // stats returns the statistics of a cache.
 func (r *running) stats(cache string) cacheStats {
 	r.t.Helper()
-	var all struct{ Caches []cacheStats }
+	var all allStats
 	r.getJSON("/cache/stats.json", &all)
 	for _, c := range all.Caches {
 		if c.Name == cache {

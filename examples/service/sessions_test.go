@@ -26,6 +26,9 @@ func TestSessions(t *testing.T) {
 			t.Errorf("session %s since %s: %v", s.ID, s.Since, err)
 		}
 	}
+	if got := r.stats("sessions"); got.Hits != 1 || got.Misses != 2 {
+		t.Errorf("one beat of three was of a session that was alive: %+v", got)
+	}
 	r.want("DELETE", "/sessions/me", "", 204, "")
 	r.want("POST", "/sessions/me/beat", "", 200, `{"id":"me","created":true,"timeout":"30s"}`)
 }
@@ -34,7 +37,7 @@ func TestSessions(t *testing.T) {
 // is older than the timeout; nor is one that was logged out.
 func TestSilentSessionIsReportedOnce(t *testing.T) {
 	const timeout = time.Second
-	r := start(t, func(c *config.Config) { c.Sessions.Timeout = timeout })
+	r := start(t, func(c *config.Config) { c.Sessions.Expire = timeout })
 	begin := time.Now()
 	r.do("POST", "/sessions/silent/beat", "")
 	r.do("POST", "/sessions/ended/beat", "")

@@ -37,6 +37,11 @@ func NotFound(format string, args ...any) error {
 	return &Error{http.StatusNotFound, fmt.Sprintf(format, args...)}
 }
 
+// TooMany returns an error that is answered with 429.
+func TooMany(format string, args ...any) error {
+	return &Error{http.StatusTooManyRequests, fmt.Sprintf(format, args...)}
+}
+
 // Handle is for [httpx.SetErrorHandlerCtx]. What is not an [Error] is the
 // service's own fault: the log gets it, the caller only hears that it happened.
 func Handle(ctx context.Context, err error) (int, any) {

@@ -4,32 +4,50 @@ package config
 //lint:file-ignore SA5008 these json tags are read by go-zero's conf, which has options of its own
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/zeromicro/go-zero/rest"
+
+	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
 // Config is what etc/service.yaml sets.
 type Config struct {
 	rest.RestConf
 
-	// Database is the file of the embedded database; empty means a file in the
-	// user's cache directory.
+	// Database is the file of the embedded database; empty, the default, means a
+	// file in the user's cache directory.
 	Database string `json:",optional"`
 
-	Users    UsersConf
-	Sessions SessionsConf
+	// DatabaseDelay is how long a read of the database is made to take, on average;
+	// 0s, the default, means no longer than it does.
+	DatabaseDelay time.Duration `json:",optional"`
+
+	// Users is the cache of users.
+	Users gozero.Conf
+
+	// Sessions is the cache of sessions. Its Expire is the time-out, and exact: there
+	// is no Jitter.
+	Sessions gozero.Conf
+
+	Reminders RemindersConf
 }
 
-// UsersConf sets the cache of users.
-type UsersConf struct {
-	Limit  int           `json:",default=1000"`
-	Expire time.Duration `json:",default=5m"`
-	Jitter float64       `json:",default=0.05"`
+// RemindersConf sets the timing wheel of reminders.
+type RemindersConf struct {
+	// Limit is the most reminders at once; the default is 10,000.
+	Limit int `json:",default=10000"`
 }
 
-// SessionsConf sets the cache of sessions.
-type SessionsConf struct {
-	Limit   int           `json:",default=100000"`
-	Timeout time.Duration `json:",default=30s"`
+// Validate reports what is wrong beyond what [gozero.NewCache] and package
+// timingwheel say. go-zero's conf calls it.
+func (c Config) Validate() error {
+	if c.Sessions.Expire <= 0 {
+		return fmt.Errorf("Sessions.Expire is %v: want the time after which a session without a beat went silent, such as 30s", c.Sessions.Expire)
+	}
+	if c.DatabaseDelay < 0 {
+		return fmt.Errorf("DatabaseDelay is %v: want a positive time, or 0s for none", c.DatabaseDelay)
+	}
+	return nil
 }

@@ -18,11 +18,13 @@ func BeatHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 			httpx.ErrorCtx(r.Context(), w, err)
 			return
 		}
-		resp, err := logic.NewBeatLogic(r.Context(), svcCtx).Beat(&req)
+
+		l := logic.NewBeatLogic(r.Context(), svcCtx)
+		resp, err := l.Beat(&req)
 		if err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
-			return
+		} else {
+			httpx.OkJsonCtx(r.Context(), w, resp)
 		}
-		httpx.OkJsonCtx(r.Context(), w, resp)
 	}
 }

@@ -18,10 +18,13 @@ func DeleteUserHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 			httpx.ErrorCtx(r.Context(), w, err)
 			return
 		}
-		if err := logic.NewDeleteUserLogic(r.Context(), svcCtx).DeleteUser(&req); err != nil {
+
+		l := logic.NewDeleteUserLogic(r.Context(), svcCtx)
+		err := l.DeleteUser(&req)
+		if err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
-			return
+		} else {
+			w.WriteHeader(http.StatusNoContent)
 		}
-		w.WriteHeader(http.StatusNoContent)
 	}
 }

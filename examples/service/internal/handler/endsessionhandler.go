@@ -18,10 +18,13 @@ func EndSessionHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 			httpx.ErrorCtx(r.Context(), w, err)
 			return
 		}
-		if err := logic.NewEndSessionLogic(r.Context(), svcCtx).EndSession(&req); err != nil {
+
+		l := logic.NewEndSessionLogic(r.Context(), svcCtx)
+		err := l.EndSession(&req)
+		if err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
-			return
+		} else {
+			w.WriteHeader(http.StatusNoContent)
 		}
-		w.WriteHeader(http.StatusNoContent)
 	}
 }

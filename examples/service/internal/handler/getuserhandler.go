@@ -18,11 +18,13 @@ func GetUserHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 			httpx.ErrorCtx(r.Context(), w, err)
 			return
 		}
-		resp, err := logic.NewGetUserLogic(r.Context(), svcCtx).GetUser(&req)
+
+		l := logic.NewGetUserLogic(r.Context(), svcCtx)
+		resp, err := l.GetUser(&req)
 		if err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
-			return
+		} else {
+			httpx.OkJsonCtx(r.Context(), w, resp)
 		}
-		httpx.OkJsonCtx(r.Context(), w, resp)
 	}
 }

@@ -1,15 +1,18 @@
 package handler
 
 import (
+	"io"
 	"net/http"
 
-	"github.com/pinwheel-cache/pinwheel/examples/service/internal/quickstart"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/logic"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
 )
 
-// IndexHandler serves GET /: the lines to try, with the address the client used.
-func IndexHandler() http.HandlerFunc {
+// IndexHandler serves GET /, which is text for a terminal.
+func IndexHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		l := logic.NewIndexLogic(r.Context(), svcCtx)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		quickstart.Write(w, "http://"+r.Host)
+		_, _ = io.WriteString(w, l.Index(r.Host)) // it fails when the client has gone
 	}
 }

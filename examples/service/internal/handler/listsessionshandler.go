@@ -12,11 +12,12 @@ import (
 // ListSessionsHandler serves GET /sessions.
 func ListSessionsHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		resp, err := logic.NewListSessionsLogic(r.Context(), svcCtx).ListSessions()
+		l := logic.NewListSessionsLogic(r.Context(), svcCtx)
+		resp, err := l.ListSessions()
 		if err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
-			return
+		} else {
+			httpx.OkJsonCtx(r.Context(), w, resp)
 		}
-		httpx.OkJsonCtx(r.Context(), w, resp)
 	}
 }

@@ -1,3 +1,4 @@
+// Package handler connects the routes with the logic. routes.go is goctl's.
 package handler
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
 )
 
-// maxBody is far more than the longest user needs.
+// maxBody is far more than the longest request needs.
 const maxBody = 16 << 10
 
 // parsePath reads the path into req. The only thing to get wrong there is the

@@ -18,11 +18,13 @@ func PutUserHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 			httpx.ErrorCtx(r.Context(), w, err)
 			return
 		}
-		resp, err := logic.NewPutUserLogic(r.Context(), svcCtx).PutUser(&req)
+
+		l := logic.NewPutUserLogic(r.Context(), svcCtx)
+		resp, err := l.PutUser(&req)
 		if err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
-			return
+		} else {
+			httpx.OkJsonCtx(r.Context(), w, resp)
 		}
-		httpx.OkJsonCtx(r.Context(), w, resp)
 	}
 }

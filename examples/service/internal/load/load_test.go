@@ -53,7 +53,8 @@ func TestMostRequestsReadAndFewWrite(t *testing.T) {
 	if requests, failed := Run(context.Background(), c); requests != 500 || failed != 0 {
 		t.Errorf("%d requests, %d failed", requests, failed)
 	}
-	if count["GET"] < 400 || count["PUT"] == 0 || count["POST"] == 0 || count["GET"]+count["PUT"]+count["POST"] != 500 {
+	if gets := count["GET"]; gets < 400 || gets+count["PUT"]+count["POST"]+count["DELETE"] != 500 ||
+		count["PUT"] == 0 || count["POST"] == 0 {
 		t.Errorf("requests by method: %v", count)
 	}
 }

@@ -7,24 +7,36 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 )
 
-// Of 100 requests, how many write a user and how many are beats of a session;
-// the others read a user.
+// Of 100 requests, how many write a user, are beats of a session, are about a
+// reminder, write or delete a guest, and read a guest. The others read a user.
 const (
-	putShare  = 3
-	beatShare = 5
+	putShare       = 3
+	beatShare      = 5
+	reminderShare  = 3
+	guestShare     = 1
+	readGuestShare = 1
 )
+
+// guests are the users with the ids behind the others. They come and go: about half
+// of them are missing.
+const guests = 200
 
 // zipfExponent is in the range measured for web traffic: a tenth of the users
 // gets more than four fifths of the requests.
 const zipfExponent = 1.1
 
+// expected are the answers that are no failure.
+var expected = []int{http.StatusOK, http.StatusNoContent, http.StatusNotFound}
+
 // user makes one request after the other. It is for one goroutine.
 type user struct {
 	target   string
+	users    int
 	client   *http.Client
 	sessions *sessions
 	rand     *rand.Rand
@@ -35,6 +47,7 @@ func newUser(c Config, client *http.Client, s *sessions) *user {
 	r := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	return &user{
 		target:   c.Target,
+		users:    c.Users,
 		client:   client,
 		sessions: s,
 		rand:     r,
@@ -44,31 +57,54 @@ func newUser(c Config, client *http.Client, s *sessions) *user {
 
 // act makes one request.
 func (u *user) act() error {
-	switch n := u.rand.IntN(100); {
-	case n < putShare:
-		return u.put()
-	case n < putShare+beatShare:
+	n := u.rand.IntN(100)
+	in := func(share int) bool { n -= share; return n < 0 }
+	switch {
+	case in(putShare):
+		return u.put(u.id())
+	case in(beatShare):
 		return u.do(http.MethodPost, "/sessions/"+u.sessions.next()+"/beat", nil)
+	case in(reminderShare):
+		return u.remind()
+	case in(guestShare):
+		return u.changeGuest()
+	case in(readGuestShare):
+		return u.do(http.MethodGet, userPath(u.guest()), nil)
 	default:
-		return u.do(http.MethodGet, fmt.Sprintf("/users/%d", u.id()), nil)
+		return u.do(http.MethodGet, userPath(u.id()), nil)
 	}
 }
 
 func (u *user) id() int64 { return int64(u.zipf.Uint64()) + 1 }
 
+func (u *user) guest() int64 { return int64(u.users) + 1 + u.rand.Int64N(guests) }
+
+func userPath(id int64) string { return fmt.Sprintf("/users/%d", id) }
+
 // put moves a user to another city.
-func (u *user) put() error {
-	changed := model.Sample(u.id(), u.rand.Int64N(1000))
-	body, err := json.Marshal(changed)
+func (u *user) put(id int64) error {
+	return u.send(http.MethodPut, userPath(id), model.Sample(id, u.rand.Int64N(1000)))
+}
+
+func (u *user) changeGuest() error {
+	if u.rand.IntN(2) == 0 {
+		return u.put(u.guest())
+	}
+	return u.do(http.MethodDelete, userPath(u.guest()), nil)
+}
+
+// send makes a request with a body of JSON.
+func (u *user) send(method, path string, content any) error {
+	body, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}
-	return u.do(http.MethodPut, fmt.Sprintf("/users/%d", changed.ID), body)
+	return u.do(method, path, body)
 }
 
 // do makes a request and reads the whole answer, so that the connection can be
 // used again. It ends by itself and not by a context: a load that stops lets the
-// service finish what it asked for. A user who was deleted by hand is no failure.
+// service finish what it asked for. What is not there is no failure.
 func (u *user) do(method, path string, body []byte) error {
 	req, err := http.NewRequest(method, u.target+path, bytes.NewReader(body))
 	if err != nil {
@@ -82,7 +118,7 @@ func (u *user) do(method, path string, body []byte) error {
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotFound {
+	if !slices.Contains(expected, resp.StatusCode) {
 		return fmt.Errorf("%s %s: %s", method, path, resp.Status)
 	}
 	return nil

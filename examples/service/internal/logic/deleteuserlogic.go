@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/zeromicro/go-zero/core/logx"
+
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
@@ -12,13 +14,18 @@ import (
 
 // DeleteUserLogic is the logic of DELETE /users/:id.
 type DeleteUserLogic struct {
+	logx.Logger
 	ctx    context.Context
 	svcCtx *svc.ServiceContext
 }
 
 // NewDeleteUserLogic returns the logic for one request.
 func NewDeleteUserLogic(ctx context.Context, svcCtx *svc.ServiceContext) *DeleteUserLogic {
-	return &DeleteUserLogic{ctx: ctx, svcCtx: svcCtx}
+	return &DeleteUserLogic{
+		Logger: logx.WithContext(ctx),
+		ctx:    ctx,
+		svcCtx: svcCtx,
+	}
 }
 
 // DeleteUser removes a user from the database and then from the cache.

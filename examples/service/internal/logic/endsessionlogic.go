@@ -3,6 +3,8 @@ package logic
 import (
 	"context"
 
+	"github.com/zeromicro/go-zero/core/logx"
+
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
@@ -10,13 +12,18 @@ import (
 
 // EndSessionLogic is the logic of DELETE /sessions/:id.
 type EndSessionLogic struct {
+	logx.Logger
 	ctx    context.Context
 	svcCtx *svc.ServiceContext
 }
 
 // NewEndSessionLogic returns the logic for one request.
 func NewEndSessionLogic(ctx context.Context, svcCtx *svc.ServiceContext) *EndSessionLogic {
-	return &EndSessionLogic{ctx: ctx, svcCtx: svcCtx}
+	return &EndSessionLogic{
+		Logger: logx.WithContext(ctx),
+		ctx:    ctx,
+		svcCtx: svcCtx,
+	}
 }
 
 // EndSession logs a session out: it will not be reported as gone silent.

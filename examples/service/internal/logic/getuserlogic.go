@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/zeromicro/go-zero/core/logx"
+
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
@@ -12,13 +14,18 @@ import (
 
 // GetUserLogic is the logic of GET /users/:id.
 type GetUserLogic struct {
+	logx.Logger
 	ctx    context.Context
 	svcCtx *svc.ServiceContext
 }
 
 // NewGetUserLogic returns the logic for one request.
 func NewGetUserLogic(ctx context.Context, svcCtx *svc.ServiceContext) *GetUserLogic {
-	return &GetUserLogic{ctx: ctx, svcCtx: svcCtx}
+	return &GetUserLogic{
+		Logger: logx.WithContext(ctx),
+		ctx:    ctx,
+		svcCtx: svcCtx,
+	}
 }
 
 // GetUser returns a user, from the cache or from the database.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/zeromicro/go-zero/core/logx"
+
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
 )
@@ -13,13 +15,18 @@ const listed = 100
 
 // ListSessionsLogic is the logic of GET /sessions.
 type ListSessionsLogic struct {
+	logx.Logger
 	ctx    context.Context
 	svcCtx *svc.ServiceContext
 }
 
 // NewListSessionsLogic returns the logic for one request.
 func NewListSessionsLogic(ctx context.Context, svcCtx *svc.ServiceContext) *ListSessionsLogic {
-	return &ListSessionsLogic{ctx: ctx, svcCtx: svcCtx}
+	return &ListSessionsLogic{
+		Logger: logx.WithContext(ctx),
+		ctx:    ctx,
+		svcCtx: svcCtx,
+	}
 }
 
 // ListSessions counts the live sessions and names some of them.

@@ -3,6 +3,8 @@ package logic
 import (
 	"context"
 
+	"github.com/zeromicro/go-zero/core/logx"
+
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
@@ -10,13 +12,18 @@ import (
 
 // PutUserLogic is the logic of PUT /users/:id.
 type PutUserLogic struct {
+	logx.Logger
 	ctx    context.Context
 	svcCtx *svc.ServiceContext
 }
 
 // NewPutUserLogic returns the logic for one request.
 func NewPutUserLogic(ctx context.Context, svcCtx *svc.ServiceContext) *PutUserLogic {
-	return &PutUserLogic{ctx: ctx, svcCtx: svcCtx}
+	return &PutUserLogic{
+		Logger: logx.WithContext(ctx),
+		ctx:    ctx,
+		svcCtx: svcCtx,
+	}
 }
 
 // PutUser writes a user, new or not, to the database and then to the cache.

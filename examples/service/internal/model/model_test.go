@@ -69,10 +69,7 @@ func TestTheCacheAgreesWithTheDatabase(t *testing.T) {
 	const ids, workers, rounds = 8, 8, 60
 	store := open(t, filepath.Join(t.TempDir(), "users.db"), ids)
 	store.db.NoSync = true // it is about order, not about power cuts
-	users, err := NewUsers(store, cache.Options[int64, User]{Name: t.Name(), Limit: ids - 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := NewUsers(store, cache.Must(cache.Options[int64, User]{Name: t.Name(), Limit: ids - 2}))
 	var wg sync.WaitGroup
 	for worker := range workers {
 		wg.Go(func() {
@@ -97,7 +94,7 @@ func TestTheCacheAgreesWithTheDatabase(t *testing.T) {
 	for id := range int64(ids) {
 		agree(t, users, id+1)
 	}
-	if err := users.Close(context.Background()); err != nil {
+	if err := users.cache.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
 }

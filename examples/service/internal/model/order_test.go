@@ -41,10 +41,7 @@ func TestTheCacheSeesWritesInOrder(t *testing.T) {
 		}
 		return 1
 	}
-	users, err := NewUsers(store, cache.Options[int64, User]{Name: t.Name(), MaxWeight: 10, Weigh: holdUp})
-	if err != nil {
-		t.Fatal(err)
-	}
+	users = NewUsers(store, cache.Must(cache.Options[int64, User]{Name: t.Name(), MaxWeight: 10, Weigh: holdUp}))
 	var writers sync.WaitGroup
 	write := func(name string) {
 		if err := users.Put(User{ID: 1, Name: name}); err != nil {
@@ -62,10 +59,7 @@ func TestTheCacheSeesWritesInOrder(t *testing.T) {
 // and read again, and at the end the cache must not hold what was read.
 func TestTheDatabaseIsWrittenFirst(t *testing.T) {
 	store := open(t, filepath.Join(t.TempDir(), "users.db"), 1)
-	users, err := NewUsers(store, cache.Options[int64, User]{Name: t.Name(), Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	users := NewUsers(store, cache.Must(cache.Options[int64, User]{Name: t.Name(), Limit: 10}))
 	other, err := store.db.Begin(true) // there is one writer at a time
 	if err != nil {
 		t.Fatal(err)

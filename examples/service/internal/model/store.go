@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,6 +34,10 @@ type User struct {
 
 // Store is the database: a bbolt file that one process has open at a time.
 type Store struct {
+	// Delay is how much longer Get is made to take on average, as if the database
+	// were across a network; 0 is no longer. It is set before the store is used.
+	Delay time.Duration
+
 	db *bolt.DB
 }
 
@@ -62,6 +67,7 @@ func (s *Store) Path() string { return s.db.Path() }
 
 // Get returns a user, or ErrNotFound.
 func (s *Store) Get(id int64) (u User, err error) {
+	s.wait()
 	err = s.db.View(func(tx *bolt.Tx) error {
 		// The bytes belong to the transaction: they are decoded inside it.
 		row := tx.Bucket(bucket).Get(rowKey(id))
@@ -71,6 +77,14 @@ func (s *Store) Get(id int64) (u User, err error) {
 		return json.Unmarshal(row, &u)
 	})
 	return u, err
+}
+
+// wait lets most pass sooner than after Delay, and a few much later: one in a hundred
+// waits for more than 4.6 times as long.
+func (s *Store) wait() {
+	if s.Delay > 0 {
+		time.Sleep(time.Duration(rand.ExpFloat64() * float64(s.Delay)))
+	}
 }
 
 // Put writes a user, new or not.

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // Users are the users of the database, with a cache in front.
@@ -21,13 +20,9 @@ type Users struct {
 	writes sync.Mutex
 }
 
-// NewUsers returns the users of store behind a cache with the given options.
-func NewUsers(store *Store, o cache.Options[int64, User]) (*Users, error) {
-	c, err := cache.New(o)
-	if err != nil {
-		return nil, err
-	}
-	return &Users{store: store, cache: c}, nil
+// NewUsers returns the users of store behind a cache.
+func NewUsers(store *Store, c *cache.Cache[int64, User]) *Users {
+	return &Users{store: store, cache: c}
 }
 
 // Find returns a user, from the cache if it is there. However many ask for the
@@ -68,9 +63,3 @@ func (u *Users) Delete(id int64) error {
 	u.cache.Del(id)
 	return nil
 }
-
-// Stats returns the statistics of the cache.
-func (u *Users) Stats() stats.Snapshot { return u.cache.Stats() }
-
-// Close waits for the loads under way. The database stays open.
-func (u *Users) Close(ctx context.Context) error { return u.cache.Close(ctx) }

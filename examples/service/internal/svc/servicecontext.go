@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 
+	"github.com/zeromicro/go-zero/core/logx"
+
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
 // SeedUsers is how many users a new database is filled with.
@@ -15,14 +19,28 @@ const SeedUsers = 10_000
 
 // ServiceContext holds what the handlers share.
 type ServiceContext struct {
-	Config   config.Config
-	Store    *model.Store
-	Users    *model.Users
-	Sessions *cache.Cache[string, Session]
+	Config    config.Config
+	Store     *model.Store
+	Users     *model.Users
+	UserCache *cache.Cache[int64, model.User] // in front of Users; here for its statistics
+	Sessions  *cache.Cache[string, Session]
+	Reminders *timingwheel.TimingWheel[string, string]
 }
 
-// NewServiceContext opens the database and the caches.
+// NewServiceContext makes the caches and the timing wheel, and opens the database.
 func NewServiceContext(c config.Config) (*ServiceContext, error) {
+	users, err := gozero.NewCache[int64, model.User](c.Users)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := newSessions(c.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	reminders, err := newReminders(c.Reminders)
+	if err != nil {
+		return nil, err
+	}
 	path := c.Database
 	if path == "" {
 		path = defaultDatabase()
@@ -31,24 +49,24 @@ func NewServiceContext(c config.Config) (*ServiceContext, error) {
 	if err != nil {
 		return nil, err
 	}
-	users, err := model.NewUsers(store, cache.Options[int64, model.User]{
-		Name:   "users",
-		Limit:  c.Users.Limit,
-		Expire: c.Users.Expire,
-		Jitter: c.Users.Jitter,
-	})
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	sessions, err := newSessions(c.Sessions)
-	if err != nil {
-		return nil, errors.Join(err, users.Close(context.Background()), store.Close())
-	}
-	return &ServiceContext{Config: c, Store: store, Users: users, Sessions: sessions}, nil
+	store.Delay = c.DatabaseDelay
+	return &ServiceContext{
+		Config:    c,
+		Store:     store,
+		Users:     model.NewUsers(store, users),
+		UserCache: users,
+		Sessions:  sessions,
+		Reminders: reminders,
+	}, nil
 }
 
-// Close closes the caches and then the database: a load that is under way in a
-// cache still reads it.
+// Close is for the end of main, when the server has stopped and package gozero has
+// closed the caches: no request and no load is under way, and so nobody needs the
+// timing wheel and the database any more. It waits for the reminders that are just
+// being given.
 func (s *ServiceContext) Close(ctx context.Context) error {
-	return errors.Join(s.Users.Close(ctx), s.Sessions.Close(ctx), s.Store.Close())
+	if n := s.Reminders.Len(); n > 0 {
+		logx.Infof("reminders lost, as they were not due yet: %d", n)
+	}
+	return errors.Join(s.Reminders.Shutdown(ctx), s.Store.Close())
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/zeromicro/go-zero/core/logx"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
+	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
 // Session is what is known of a session: nothing but when it began. That it is
@@ -16,19 +16,18 @@ type Session struct {
 }
 
 // newSessions returns a cache that holds the live sessions. Each beat gives its
-// session the whole timeout again; the timing wheel finds those that had none,
+// session the whole time-out again; the timing wheel finds those that had none,
 // once each, without anybody walking over the others.
-func newSessions(c config.SessionsConf) (*cache.Cache[string, Session], error) {
-	return cache.New(cache.Options[string, Session]{
-		Name:     "sessions",
-		Limit:    c.Limit,
-		Expire:   c.Timeout,
-		OnRemove: logSilent(c.Timeout),
+func newSessions(c gozero.Conf) (*cache.Cache[string, Session], error) {
+	return gozero.NewCache(c, func(o *cache.Options[string, Session]) {
+		o.OnRemove = logSilent(c.Expire)
+		o.Jitter = 0 // a time-out is not to be early, whatever the settings say
 	})
 }
 
 // logSilent returns a callback that logs the sessions nobody ended: a log-out is
-// cache.Deleted, the service's own end is no concern of the sessions.
+// cache.Deleted, and at the end of the service all are removed, which is not worth
+// more than a line for those who look for it.
 func logSilent(timeout time.Duration) func(cache.Event[string, Session]) {
 	return func(e cache.Event[string, Session]) {
 		switch e.Cause {
@@ -37,6 +36,8 @@ func logSilent(timeout time.Duration) func(cache.Event[string, Session]) {
 				e.Key, timeout, time.Since(e.Value.Since).Round(time.Millisecond))
 		case cache.Evicted:
 			logx.Errorf("session %q was dropped: there are too many", e.Key)
+		case cache.Cleared:
+			logx.Debugf("session %q was removed with all others", e.Key)
 		}
 	}
 }

@@ -1,7 +1,10 @@
+// Package types holds what the routes take and give, as goctl made it from
+// service.api, and what is checked of it.
 package types
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
@@ -9,9 +12,12 @@ import (
 
 // The longest texts that are accepted, in characters.
 const (
-	maxField   = 200
-	maxSession = 64
+	maxField = 200
+	maxID    = 64
 )
+
+// maxDelay is the longest time to a reminder.
+const maxDelay = 7 * 24 * time.Hour
 
 // Validate reports the first thing that is wrong with the request. go-zero's
 // validation.Validator has this shape.
@@ -36,12 +42,44 @@ func (r *PutUserReq) Validate() error {
 }
 
 // Validate reports the first thing that is wrong with the request.
-func (r *SessionReq) Validate() error {
-	if strings.TrimSpace(r.ID) == "" {
-		return apierr.BadRequest("the session id is empty")
+func (r *SessionReq) Validate() error { return validateID("session", r.ID) }
+
+// Validate reports the first thing that is wrong with the request.
+func (r *ReminderReq) Validate() error { return validateID("reminder", r.ID) }
+
+// Validate reports the first thing that is wrong with the request.
+func (r *SetReminderReq) Validate() error {
+	if err := validateID("reminder", r.ID); err != nil {
+		return err
 	}
-	if utf8.RuneCountInString(r.ID) > maxSession {
-		return apierr.BadRequest("the session id is longer than %d characters", maxSession)
+	if r.Text != "" && strings.TrimSpace(r.Text) == "" {
+		return apierr.BadRequest("text is blank")
+	}
+	if utf8.RuneCountInString(r.Text) > maxField {
+		return apierr.BadRequest("text is longer than %d characters", maxField)
+	}
+	_, err := r.Delay()
+	return err
+}
+
+// Delay returns the time to the reminder.
+func (r *SetReminderReq) Delay() (time.Duration, error) {
+	if r.In == "" {
+		return 0, apierr.BadRequest("in is missing: it is a time such as 30s")
+	}
+	d, err := time.ParseDuration(r.In)
+	if err != nil || d <= 0 || d > maxDelay {
+		return 0, apierr.BadRequest("in must be a time such as 30s or 1h15m, of at most %v, not %q", maxDelay, r.In)
+	}
+	return d, nil
+}
+
+func validateID(what, id string) error {
+	if strings.TrimSpace(id) == "" {
+		return apierr.BadRequest("the %s id is empty", what)
+	}
+	if utf8.RuneCountInString(id) > maxID {
+		return apierr.BadRequest("the %s id is longer than %d characters", what, maxID)
 	}
 	return nil
 }

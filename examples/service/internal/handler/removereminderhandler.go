@@ -1,0 +1,30 @@
+package handler
+
+import (
+	"net/http"
+
+	"github.com/zeromicro/go-zero/rest/httpx"
+
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/logic"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
+)
+
+// RemoveReminderHandler serves DELETE /reminders/:id.
+func RemoveReminderHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var req types.ReminderReq
+		if err := parsePath(r, &req); err != nil {
+			httpx.ErrorCtx(r.Context(), w, err)
+			return
+		}
+
+		l := logic.NewRemoveReminderLogic(r.Context(), svcCtx)
+		err := l.RemoveReminder(&req)
+		if err != nil {
+			httpx.ErrorCtx(r.Context(), w, err)
+		} else {
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}
+}

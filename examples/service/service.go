@@ -1,0 +1,87 @@
+// Command service is a small go-zero REST service that shows pinwheel at work:
+// users from an embedded database through a cache, sessions that are kept alive
+// by beats and reported when they go silent, reminders in a timing wheel, and the
+// statistics of all three.
+//
+//	go run ./examples/service -load 500/s
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/stat"
+	"github.com/zeromicro/go-zero/rest"
+	"github.com/zeromicro/go-zero/rest/httpx"
+
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/handler"
+	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// closeTime bounds how long reminders that are just being given are waited for.
+const closeTime = time.Second
+
+func main() {
+	o := parseOptions(os.Args[1:])
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until a signal, and then lets go of everything: it returns when the
+// port and the database are free for the next one. It is what goctl generates as
+// main, but for errors: those are lines for a newcomer and not a stack.
+func run(o options) (err error) {
+	c, err := o.config()
+	if err != nil {
+		return err
+	}
+	if err := canListen(c.Host, c.Port); err != nil {
+		return fmt.Errorf("%w (does it run already? stop that one, or choose another port with -port)", err)
+	}
+	ctx, err := svc.NewServiceContext(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeContext(ctx)) }()
+
+	giveUpBusyDevServer(&ctx.Config.DevServer)
+	server, err := newServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	gozero.MustRegister() // the DevServer's metrics have the caches
+	stat.DisableLog()     // of the lines of each minute only those of the caches
+	serve(server, ctx, o) // server.Start() and the load
+	return nil
+}
+
+// newServer returns a server with all routes, which answers all errors in JSON.
+func newServer(ctx *svc.ServiceContext) (*rest.Server, error) {
+	var server *rest.Server
+	server, err := rest.NewServer(ctx.Config.RestConf,
+		rest.WithNotFoundHandler(http.HandlerFunc(handler.NotFound)),
+		rest.WithNotAllowedHandler(handler.NotAllowed(func() []rest.Route { return server.Routes() })))
+	if err != nil {
+		return nil, err
+	}
+	httpx.SetErrorHandlerCtx(apierr.Handle)
+	handler.RegisterHandlers(server, ctx)
+	server.AddRoutes(gozero.Routes(stats.WithPurge(handler.OnlyLocal)), rest.WithPrefix("/cache"))
+	return server, nil
+}
+
+func closeContext(s *svc.ServiceContext) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	return s.Close(ctx)
+}
