@@ -74,6 +74,10 @@ func keyText[K comparable](key K) string {
 		}
 		return fmt.Sprint(key)
 	}
+	// What a pointer points to is not the key, may be secret, and may be changing.
+	if v := reflect.ValueOf(key); v.Kind() == reflect.Pointer {
+		return fmt.Sprintf("(%T)(%#x)", key, v.Pointer())
+	}
 	switch v := reflect.ValueOf(&key).Elem(); {
 	case v.Kind() == reflect.String:
 		return v.String()

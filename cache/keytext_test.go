@@ -118,6 +118,18 @@ func TestWhatIsShownCanBePurged(t *testing.T) {
 	shownAndPurged(t, map[code]string{{7}: "code-7"})
 }
 
+// TestKeysThatPoint are shown without what they point to, which is not the key: it may
+// be secret, and may be changing.
+func TestKeysThatPoint(t *testing.T) {
+	type user struct{ name, password string }
+	u := &user{"ann", "hunter2"}
+	for _, text := range []string{keyText(u), keyText[any](u), keyText(struct{ *user }{u})} {
+		if strings.Contains(text, "hunter2") || !strings.Contains(text, "0x") {
+			t.Errorf("a pointer is shown as %s", text)
+		}
+	}
+}
+
 // TestKeysThatCannotBeWritten are shown as fmt does.
 func TestKeysThatCannotBeWritten(t *testing.T) {
 	for want, got := range map[string]string{

@@ -20,6 +20,9 @@ import (
 // a bare number, saying that it expects a string. [NewCache] refuses what else makes
 // no sense, and says what to write instead.
 //
+// Fields that Conf does not have are ignored, as they are everywhere in go-zero's
+// settings: a Limit that is misspelt is no limit.
+//
 // Only Name must be there in YAML. A Conf made in Go has no defaults but those of
 // zero values; go-zero's conf.FillDefault fills in the others.
 type Conf struct {

@@ -63,7 +63,9 @@ func ExampleRoutes() {
 	}
 	// Output:
 	// GET /cache
+	// HEAD /cache
 	// GET /cache/:file
+	// HEAD /cache/:file
 	// POST /cache/:file
 }
 

@@ -31,21 +31,23 @@ func LogStats() { process.start() }
 
 // A statLog logs what the caches did each minute. The zero statLog does not run.
 type statLog struct {
-	mu      sync.Mutex
+	mu      sync.Mutex                // not held while caches are asked: their sources may take locks
 	running bool                      // a timer is set, or its tick under way
+	starts  int                       // calls of start
 	last    map[string]stats.Snapshot // of all caches, at the last tick
 }
 
 func (l *statLog) start() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.running {
-		return
-	}
+	l.starts++
+	first := !l.running
 	l.running = true
-	// What a cache did before is not of the first minute.
-	l.look()
-	time.AfterFunc(statInterval, l.tick)
+	l.mu.Unlock()
+	if first {
+		// What a cache did before is not of the first minute.
+		l.keep(stats.All())
+		time.AfterFunc(statInterval, l.tick)
+	}
 }
 
 // tick logs a minute, and has the next one logged unless all caches are gone.
@@ -57,34 +59,37 @@ func (l *statLog) tick() {
 	}
 }
 
-// minute returns what the caches with traffic did since the last tick, and sets
-// the timer of the next. It looks for caches under the lock, so that one made
-// meanwhile is found here, or by a start that finds the log not running.
+// minute returns what the caches with traffic did since the last tick, and sets the
+// timer of the next. A cache that is made while it looks is found, or a start has come
+// since, and so the log goes on.
 func (l *statLog) minute() (busy []stats.Named) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := l.last
-	now := l.look()
-	if len(now) == 0 {
-		l.running = false
-		return nil
-	}
-	time.AfterFunc(statInterval, l.tick)
+	starts := l.starts
+	l.mu.Unlock()
+	now := stats.All()
+	before := l.keep(now)
 	for _, c := range now {
 		c.Snapshot = c.Snapshot.Minus(before[c.Name])
 		if c.Snapshot.Gets() > 0 {
 			busy = append(busy, c)
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running = len(now) > 0 || l.starts != starts; l.running {
+		time.AfterFunc(statInterval, l.tick)
+	}
 	return busy
 }
 
-// look returns what all caches have done, and keeps it for the next tick.
-func (l *statLog) look() []stats.Named {
-	all := stats.All()
+// keep keeps what all caches have done for the next tick, and returns what was kept.
+func (l *statLog) keep(all []stats.Named) (before map[string]stats.Snapshot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before = l.last
 	l.last = make(map[string]stats.Snapshot, len(all))
 	for _, c := range all {
 		l.last[c.Name] = c.Snapshot
 	}
-	return all
+	return before
 }

@@ -20,15 +20,18 @@ import (
 //
 // The routes are like any other of the server: they are logged, measured, limited to
 // 3 s, and refused when the service is overloaded, which is fine for the page. For
-// Prometheus, [MustRegister] is the better way. Who may see the page is for the
-// options of AddRoutes to decide, such as rest.WithJwt, and for middlewares.
+// Prometheus, [MustRegister] is the better way. Who may see the page is for a
+// middleware to decide that browsers can pass, such as a login by password or cookie:
+// rest.WithJwt asks for a header that they do not send.
 //
 // POST is for purge, which needs [stats.WithPurge].
 func Routes(opts ...stats.HandlerOption) []rest.Route {
 	h := stats.Handler(opts...)
 	return []rest.Route{
 		{Method: http.MethodGet, Path: "/", Handler: page(h)},
+		{Method: http.MethodHead, Path: "/", Handler: page(h)},
 		{Method: http.MethodGet, Path: "/:file", Handler: file(h)},
+		{Method: http.MethodHead, Path: "/:file", Handler: file(h)},
 		{Method: http.MethodPost, Path: "/:file", Handler: file(h)},
 	}
 }

@@ -21,7 +21,7 @@ import (
 // From the first call on, every cache and timing wheel is asked for its numbers
 // every five seconds, which takes some microseconds for each, so that the page has
 // the last five minutes to show when somebody opens it. The numbers take up to
-// 120 KB for each.
+// 75 KB for each.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }

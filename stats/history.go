@@ -9,6 +9,7 @@ import (
 const (
 	interval = 5 * time.Second // between samples
 	kept     = 60              // points of a history
+	spare    = 12              // samples that a history has room for beyond those
 
 	// gap is how long ago the last sample may be for the next to follow it. After a
 	// longer one, as when the machine was suspended, a history begins anew: its
@@ -43,6 +44,9 @@ func (h *history[S]) add(s sample[S]) {
 		case n > kept:
 			h.samples = h.samples[n-kept:]
 		}
+	}
+	if n := len(h.samples); n == cap(h.samples) {
+		h.samples = append(make([]sample[S], 0, n+spare), h.samples...)
 	}
 	h.samples = append(h.samples, s)
 }

@@ -196,7 +196,7 @@ func newJSONAges(s Snapshot) *jsonAges {
 func newJSONWhatIf(s Snapshot) *jsonWhatIf {
 	half, ok := s.HitRatioAtHalf()
 	double, _ := s.HitRatioAtDouble()
-	if !ok {
+	if !ok || s.Limit == 0 { // it had one, and Resize took it
 		return nil
 	}
 	return &jsonWhatIf{jsonEstimate{s.Limit / 2, half}, jsonEstimate{min(s.Limit, math.MaxInt/2) * 2, double}}
@@ -209,6 +209,9 @@ func newJSONHotKeys(extras Extras) []jsonHotKey {
 	}
 	keys := make([]jsonHotKey, 0) // never nil
 	for _, k := range extras.HotKeys() {
+		if !(k.Share >= 0 && k.Share <= 1) { // JSON has no NaN
+			k.Share = 0
+		}
 		keys = append(keys, jsonHotKey(k))
 	}
 	return keys

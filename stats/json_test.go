@@ -257,3 +257,23 @@ func TestDoubleOfAGreatLimit(t *testing.T) {
 		t.Errorf("double is %v, want %v", got, want)
 	}
 }
+
+// A cache that Resize has taken the limit from has none to be half or double, and the
+// share of a key that is no number would be no JSON.
+func TestJSONOfOddNumbers(t *testing.T) {
+	var r stats.Registry
+	odd := stats.Snapshot{Hits: 3, Misses: 1, Ghosts: stats.Ghosts{Gets: 4, Half: 1, Same: 2, Double: 3}}
+	r.RegisterExtras("odd", always(odd), stats.Extras{HotKeys: func() []stats.HotKey {
+		return []stats.HotKey{{Key: "nan", Share: math.NaN()}, {Key: "inf", Share: math.Inf(1)}, {Key: "\xff", Share: 0.5}}
+	}})
+	d := readJSON(t, r.Handler())
+	if got := d.Caches[0]["what_if"]; got != nil {
+		t.Errorf("what_if without a limit is %v", got)
+	}
+	keys := d.Caches[0]["hot_keys"].([]any)
+	for i, want := range []float64{0, 0, 0.5} {
+		if got := keys[i].(map[string]any)["share"]; got != want {
+			t.Errorf("share %d is %v, want %v", i, got, want)
+		}
+	}
+}

@@ -4,7 +4,8 @@
 // Names and keys are untrusted: they only ever become text, never markup. A poll changes
 // texts and paths in place, so that focus and selection survive it.
 
-const base = document.currentScript.src;
+const base = new URL(document.currentScript.src);
+base.username = base.password = ''; // fetch refuses an address that has them, and sends them all the same
 
 const state = {
 	json: null, // the last good answer
@@ -455,8 +456,9 @@ function newTable(what) {
 	};
 	const update = () => {
 		const all = state.json[what];
+		const names = new Set(all.map(({name}) => name));
 		for (const [name, {node}] of rows) {
-			if (all.some((stats) => stats.name === name)) continue;
+			if (names.has(name)) continue;
 			node.remove();
 			rows.delete(name);
 		}
@@ -558,8 +560,8 @@ function newPurge(cache) {
 		setText(result, 'Purging.');
 		try {
 			const response = await fetch(new URL('purge', base), {method: 'POST', body: new URLSearchParams({cache, ...what})});
-			const {removed, error} = await response.json();
-			if (!response.ok) throw new Error(error);
+			const {removed, error} = await response.json().catch(() => ({})); // a proxy may answer otherwise
+			if (!response.ok) throw new Error(error ?? 'status ' + response.status);
 			setText(result, `Removed ${count.text(removed)}.`);
 		} catch ({message}) {
 			setText(result, `Not purged: ${message}.`);

@@ -13,7 +13,8 @@ import (
 //	curl -d 'cache=users&all=1'  http://127.0.0.1:8080/cache/purge
 //
 // authorize decides about each such request, after those that a page of another site
-// had a browser send have been refused. If it returns an error, the answer is 403 with
+// had a browser send have been refused. Without HTTPS that goes by the Host header: a
+// proxy in front must pass on the one that the browser sent. If it returns an error, the answer is 403 with
 // the text of the error, and nothing is removed. It must not be nil, and must be safe
 // for concurrent use.
 //

@@ -153,12 +153,19 @@ func (r *registries) allWheels() []NamedWheel {
 type registry[S any] struct {
 	mu     sync.Mutex
 	byName map[string]*registration[S] // guarded by mu; nil until the first register
+
+	// lowest has, for a name without its suffix, the lowest suffix that may be free,
+	// where that is not 1, which stands for none: or else to make the thousandth
+	// cache of a name would try a thousand suffixes. It is guarded by mu.
+	lowest map[string]int
 }
 
 // A registration is one source in a registry. Its address tells it from a later
 // one of the same name.
 type registration[S any] struct {
 	name    string
+	asked   string // the name without the suffix
+	suffix  int    // 1 if there is none
 	source  func() (S, bool)
 	extras  Extras     // of a cache
 	history history[S] // guarded by the registry's mu
@@ -181,28 +188,42 @@ func (r *registry[S]) register(name string, source func() (S, bool), extras Extr
 	defer r.mu.Unlock()
 	if r.byName == nil {
 		r.byName = make(map[string]*registration[S])
+		r.lowest = make(map[string]int)
 	}
-	added := &registration[S]{name: r.freeName(name), source: source, extras: extras}
+	added := &registration[S]{asked: name, source: source, extras: extras}
+	added.name, added.suffix = r.freeName(name)
 	r.byName[added.name] = added
 	return added.name, func() { r.remove(added) }
 }
 
 // freeName returns name, or name with the lowest suffix that makes it unique. It
 // must be called with r.mu held.
-func (r *registry[S]) freeName(name string) string {
-	unique := name
-	for n := 2; r.byName[unique] != nil; n++ {
-		unique = name + "-" + strconv.Itoa(n)
+func (r *registry[S]) freeName(name string) (unique string, suffix int) {
+	for suffix = max(r.lowest[name], 1); ; suffix++ {
+		unique = name
+		if suffix > 1 {
+			unique += "-" + strconv.Itoa(suffix)
+		}
+		if r.byName[unique] == nil {
+			r.lowest[name] = suffix + 1
+			return unique, suffix
+		}
 	}
-	return unique
 }
 
 // remove takes old out, unless it is out already.
 func (r *registry[S]) remove(old *registration[S]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byName[old.name] == old {
-		delete(r.byName, old.name)
+	if r.byName[old.name] != old {
+		return
+	}
+	delete(r.byName, old.name)
+	switch {
+	case old.suffix == 1:
+		delete(r.lowest, old.asked)
+	case old.suffix < r.lowest[old.asked]:
+		r.lowest[old.asked] = old.suffix
 	}
 }
 

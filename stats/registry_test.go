@@ -362,3 +362,24 @@ func BenchmarkRegisterAmongSameNames(b *testing.B) {
 		})
 	}
 }
+
+// The ten thousandth cache of a name does not try all names before.
+func TestManyOfOneName(t *testing.T) {
+	var r stats.Registry
+	var unregister []func()
+	for i := range 10_000 {
+		name, u := r.Register("users", always(stats.Snapshot{}))
+		if want := "users-" + strconv.Itoa(i+1); i > 0 && name != want {
+			t.Fatalf("%q, want %q", name, want)
+		}
+		unregister = append(unregister, u)
+	}
+	for _, i := range []int{5000, 70, 7} {
+		unregister[i]()
+	}
+	for _, want := range []string{"users-8", "users-71", "users-5001", "users-10001"} {
+		if name, _ := r.Register("users", always(stats.Snapshot{})); name != want {
+			t.Errorf("%q, want %q", name, want)
+		}
+	}
+}

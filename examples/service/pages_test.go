@@ -84,23 +84,29 @@ func TestStatisticsAreThoseOfTheSettings(t *testing.T) {
 
 func TestPurge(t *testing.T) {
 	r := start(t, nil)
-	purge := func(from string) (int, string) {
+	purge := func(from, host string) (int, string) {
 		req := httptest.NewRequest("POST", "/cache/purge", strings.NewReader("cache=users&key=1"))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.RemoteAddr = from
+		req.RemoteAddr, req.Host = from, host
 		w := httptest.NewRecorder()
 		r.serve(w, req)
 		return w.Code, strings.TrimSpace(w.Body.String())
 	}
+	const here = "127.0.0.1:1234"
 	for _, from := range []string{"192.0.2.1:1234", "[2001:db8::1]:1234", "", "127.0.0.1"} {
 		r.do("GET", "/users/1", "")
-		if code, body := purge(from); code != 403 || !strings.Contains(body, "only from the machine") || r.stats("users").Entries != 1 {
+		if code, body := purge(from, here); code != 403 || !strings.Contains(body, "only from the machine") || r.stats("users").Entries != 1 {
 			t.Errorf("from %q: %d %s", from, code, body)
 		}
 	}
-	for _, from := range []string{"127.0.0.1:1234", "[::1]:1234"} {
+	for _, host := range []string{"example.com", "example.com:8888", "localhost.example.com", ""} {
+		if code, _ := purge(here, host); code != 403 {
+			t.Errorf("by the name %q, which can lead anywhere: %d", host, code)
+		}
+	}
+	for _, from := range []string{here, "[::1]:1234"} {
 		r.do("GET", "/users/1", "")
-		if code, body := purge(from); code != 200 || body != `{"removed":1}` || r.stats("users").Entries != 0 {
+		if code, body := purge(from, "localhost:8888"); code != 200 || body != `{"removed":1}` || r.stats("users").Entries != 0 {
 			t.Errorf("from %q: %d %s", from, code, body)
 		}
 	}

@@ -1,0 +1,32 @@
+package gozero_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A source may do what it likes, also make a cache.
+func TestSourceThatMakesACache(t *testing.T) {
+	alone(t)
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		j := newJournal(t)
+		calls := uint64(0)
+		_, unregister := stats.Register("source", func() (stats.Snapshot, bool) {
+			gozero.LogStats()
+			calls++
+			return stats.Snapshot{Hits: calls}, true
+		})
+		gozero.LogStats()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLines(t, j, "cache(source) - qpm: 1, hit_ratio: 100.0%, elements: 0, hit: 1, miss: 0")
+		unregister()
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+	})
+}
