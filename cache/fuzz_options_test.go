@@ -1,0 +1,125 @@
+package cache
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// FuzzOptions makes caches with any options. New returns an error that names each
+// field that is wrong, and no other, or a cache that keeps its bounds in the
+// operations that follow, and all its promises with the others.
+func FuzzOptions(f *testing.F) {
+	f.Add("users", int64(2), int64(time.Minute), int64(time.Second), 0.5, uint64(0), false, uint8(0), 1, 10, true, true, []byte("abcabc"))
+	f.Add("", int64(-1), int64(1), int64(-1), math.NaN(), uint64(3), false, uint8(1), -1, 1001, false, false, []byte{})
+	f.Fuzz(func(t *testing.T, name string, limit, expire, idle int64, jitter float64, maxWeight uint64, weighs bool,
+		policy uint8, workers, hotKeys int, ages, whatIf bool, ops []byte) {
+		o := Options[byte, int]{
+			Name: name, Limit: int(limit), Expire: time.Duration(expire), Idle: time.Duration(idle), Jitter: jitter,
+			MaxWeight: maxWeight, Policy: Policy(policy), Workers: workers, HotKeys: hotKeys, Ages: ages, WhatIf: whatIf,
+		}
+		if weighs {
+			o.Weigh = func(key byte, _ int) uint32 { return uint32(key%7) * uint32(key%7) }
+		}
+		synctest.Test(t, func(t *testing.T) { optionsTest(t, o, ops[:min(len(ops), 200)]) })
+	})
+}
+
+func optionsTest(t *testing.T, o Options[byte, int], ops []byte) {
+	o.OnRemove = func(Event[byte, int]) {}
+	c, err := New(o)
+	wrong := wrongFields(&o)
+	if got := namedFields(err); !slices.Equal(got, wrong) || (err == nil) != (c != nil) {
+		t.Fatalf("%v names %q, want %q", err, got, wrong)
+	}
+	if err != nil {
+		return
+	}
+	for _, op := range ops {
+		operate(t, c, &o, op)
+		if weight := c.budget.used.Load(); o.Limit > 0 && c.Len() > o.Limit || o.MaxWeight > 0 && weight > o.MaxWeight {
+			t.Fatalf("after %d: %d entries, which weigh %d", op, c.Len(), weight)
+		}
+	}
+	synctest.Wait()
+	if err := c.check(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(context.Background()); err != nil || c.Len() != 0 {
+		t.Fatalf("Close: %v, and %d entries are left", err, c.Len())
+	}
+}
+
+// operate does to a cache what a byte says.
+func operate(t *testing.T, c *Cache[byte, int], o *Options[byte, int], op byte) {
+	key := op >> 3
+	switch op % 8 {
+	default:
+		c.Set(key, int(op))
+		fits := o.MaxWeight == 0 || uint64(o.Weigh(key, int(op))) <= o.MaxWeight
+		if v, ok := c.Peek(key); ok != fits || ok && v != int(op) {
+			t.Fatalf("after Set(%d, %d), Peek returns %d, %v", key, op, v, ok)
+		}
+	case 3:
+		c.SetWithExpire(key, int(op), time.Duration(key)*time.Second)
+	case 4:
+		_, ok := c.Get(key)
+		if _, peeked := c.Peek(key); peeked != ok {
+			t.Fatalf("Get(%d) found is %v, and Peek %v", key, ok, peeked)
+		}
+	case 5:
+		c.Del(key)
+		if _, ok := c.Peek(key); ok {
+			t.Fatalf("%d is there after Del", key)
+		}
+	case 6:
+		time.Sleep(min(c.tick, time.Hour) * time.Duration(key))
+		synctest.Wait()
+	case 7:
+		for k := range key * 8 {
+			c.Set(k, int(k))
+		}
+	}
+}
+
+// wrongFields says what New should refuse, in the order in which it does.
+func wrongFields(o *Options[byte, int]) (wrong []string) {
+	tooShort := func(d time.Duration) bool { return d < 0 || d > 0 && d < time.Millisecond }
+	for _, field := range []struct {
+		name  string
+		wrong bool
+	}{
+		{"Limit", o.Limit < 0 || int64(o.Limit) > math.MaxInt32},
+		{"Expire", tooShort(o.Expire)},
+		{"Idle", tooShort(o.Idle)},
+		{"Jitter", math.IsNaN(o.Jitter) || o.Jitter < 0 || o.Jitter >= 1},
+		{"MaxWeight", o.MaxWeight > 0 && o.Weigh == nil},
+		{"Weigh", o.MaxWeight == 0 && o.Weigh != nil},
+		{"both", o.MaxWeight > 0 && o.Limit > 0},
+		{"Policy", o.Policy != LRU},
+		{"Workers", o.Workers < 0},
+		{"HotKeys", o.HotKeys < 0 || o.HotKeys > 1000},
+		{"WhatIf", o.WhatIf && o.Limit == 0},
+	} {
+		if field.wrong {
+			wrong = append(wrong, field.name)
+		}
+	}
+	return wrong
+}
+
+// namedFields returns the first word of each line of an error of New.
+func namedFields(err error) (names []string) {
+	if err == nil {
+		return nil
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "cache: "), " ")
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,144 @@
+package timingwheel
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The ways to give an option that takes a function, as FuzzWheelOptions counts them.
+const (
+	notGiven = iota
+	givenNil
+	given
+)
+
+// FuzzWheelOptions makes wheels of both kinds with any arguments. The error says each
+// that is wrong, and no other, or else the wheel fires at the right tick, and is
+// stopped.
+func FuzzWheelOptions(f *testing.F) {
+	f.Add(int64(time.Second), int64(300), true, int64(2), uint8(notGiven), true, int64(1), uint8(given), "wheel", uint16(1000))
+	f.Add(int64(1000), int64(0), true, int64(0), uint8(givenNil), true, int64(-1), uint8(givenNil), "", uint16(0))
+	f.Fuzz(func(t *testing.T, interval, slots int64, workersSet bool, workers int64, pool uint8, limitSet bool, limit int64,
+		onPanic uint8, name string, delay uint16) {
+		opts := []Option{WithName(name), nil}
+		if workersSet {
+			opts = append(opts, WithWorkers(int(workers)))
+		}
+		switch pool % 3 {
+		case givenNil:
+			opts = append(opts, WithPool(nil))
+		case given:
+			opts = append(opts, WithPool(func(run func()) error { go run(); return nil }))
+		}
+		if limitSet {
+			opts = append(opts, WithLimit(int(limit)))
+		}
+		switch onPanic % 3 {
+		case givenNil:
+			opts = append(opts, WithOnPanic(nil))
+		case given:
+			opts = append(opts, WithOnPanic(func(any, []byte) { t.Error("a callback panicked") }))
+		}
+		var wrong []string
+		refuse := func(what string, is bool) {
+			if is {
+				wrong = append(wrong, what)
+			}
+		}
+		refuse("the interval is", time.Duration(interval) < minInterval || time.Duration(interval) > maxInterval)
+		refuse("the number of slots is", int(slots) < 1)
+		refuse("WithWorkers(", workersSet && int(workers) < 1)
+		refuse("WithPool(nil)", pool%3 == givenNil)
+		refuse("both WithWorkers and WithPool", workersSet && pool%3 != notGiven)
+		refuse("WithLimit(", limitSet && int(limit) < 1)
+		refuse("WithOnPanic(nil)", onPanic%3 == givenNil)
+
+		synctest.Test(t, func(t *testing.T) {
+			firesInTime(t, time.Duration(interval), int(slots), time.Duration(delay), opts, wrong)
+		})
+		refuse("Timers have no error to return at a limit", limitSet && len(wrong) == 0)
+		synctest.Test(t, func(t *testing.T) {
+			timersFireInTime(t, time.Duration(interval), int(slots), time.Duration(delay), opts, wrong)
+		})
+	})
+}
+
+// checkError checks what the error of a constructor says: each line one of the wrong
+// arguments, in their order. It reports whether there is none.
+func checkError(t *testing.T, err error, wrong []string) (ok bool) {
+	t.Helper()
+	if err == nil && len(wrong) == 0 {
+		return true
+	}
+	says := func(line, what string) bool {
+		return strings.HasPrefix(strings.TrimPrefix(line, ErrArgument.Error()+": "), what)
+	}
+	var lines []string
+	if err != nil {
+		lines = strings.Split(err.Error(), "\n")
+	}
+	if !errors.Is(err, ErrArgument) || !slices.EqualFunc(lines, wrong, says) {
+		t.Fatalf("the error is %v, want %q", err, wrong)
+	}
+	return false
+}
+
+// checkLate checks, when a timer fires, that it is not early, and less than a tick late.
+func checkLate(t *testing.T, start time.Time, delay, interval time.Duration) {
+	if late := time.Since(start) - delay; late < 0 || late >= interval {
+		t.Errorf("a timer of %v fired %v late", delay, late)
+	}
+}
+
+// delayOf returns a delay of up to a hundred ticks, in 1/655 of them: so many that a
+// wheel with few slots comes by its timers often.
+func delayOf(delay, interval time.Duration) time.Duration { return 1 + delay*(interval/655) }
+
+func firesInTime(t *testing.T, interval time.Duration, slots int, delay time.Duration, opts []Option, wrong []string) {
+	fired := 0
+	var start time.Time
+	w, err := New(interval, slots, func(int, int) {
+		checkLate(t, start, delayOf(delay, interval), interval)
+		fired++
+	}, opts...)
+	if !checkError(t, err, wrong) {
+		return
+	}
+	time.Sleep(interval/3 + delay)
+	start = time.Now()
+	if err := w.SetTimer(1, 1, delayOf(delay, interval)); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(delayOf(delay, interval) + interval)
+	synctest.Wait()
+	if fired != 1 || w.Len() != 0 {
+		t.Errorf("fired %d times, and %d timers are left", fired, w.Len())
+	}
+	w.Stop()
+	if err := w.SetTimer(1, 1, 1); !errors.Is(err, ErrClosed) {
+		t.Errorf("SetTimer after Stop: %v", err)
+	}
+}
+
+func timersFireInTime(t *testing.T, interval time.Duration, slots int, delay time.Duration, opts []Option, wrong []string) {
+	timers, err := NewTimers(interval, slots, opts...)
+	if !checkError(t, err, wrong) {
+		return
+	}
+	time.Sleep(interval/3 + delay)
+	start, fired := time.Now(), 0
+	timers.AfterFunc(delayOf(delay, interval), func() {
+		checkLate(t, start, delayOf(delay, interval), interval)
+		fired++
+	})
+	time.Sleep(delayOf(delay, interval) + interval)
+	synctest.Wait()
+	if fired != 1 || timers.Len() != 0 {
+		t.Errorf("fired %d times, and %d timers are left", fired, timers.Len())
+	}
+	timers.Stop()
+}
