@@ -1,0 +1,209 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/hash"
+)
+
+// colliding returns a cache whose keys all have the same hash.
+func colliding(o Options[int, int]) *Cache[int, int] {
+	c := Must(o)
+	c.hasher = hash.By(func(int) uint64 { return 0x5DEECE66D })
+	return c
+}
+
+// TestCollidingKeys: if all hashes were to collide, nothing would break. The cache
+// does what it always does, within its limit, and a lookup looks at each entry once
+// at most. TestModel does the same with few keys and every operation.
+//
+// Catches: a search that ends too early, goes round for ever, or comes by what it has
+// seen; entries told apart by their hash; an index that wears out.
+func TestCollidingKeys(t *testing.T) {
+	for name, o := range map[string]Options[int, int]{
+		"no limit":       {},
+		"limit":          {Limit: 300},
+		"many shards":    {Limit: 100_000, Expire: time.Hour, Idle: time.Hour},
+		"weight":         {MaxWeight: 1000, Weigh: func(_, v int) uint32 { return uint32(v % 5) }},
+		"with all extra": withExtras(Options[int, int]{Limit: 500}),
+	} {
+		t.Run(name, func(t *testing.T) { collidingKeys(t, o) })
+	}
+}
+
+func collidingKeys(t *testing.T, o Options[int, int]) {
+	const keys = 1500
+	stored := map[int]int{}
+	var mu sync.Mutex
+	o.Workers = 1
+	o.OnRemove = func(e Event[int, int]) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Cause != Replaced && stored[e.Key] == e.Value {
+			delete(stored, e.Key)
+		}
+	}
+	c := colliding(o)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for v := 1; v <= 6*keys; v++ {
+		key := rng.IntN(keys)
+		if rng.IntN(3) == 0 {
+			c.Del(key)
+		} else {
+			mu.Lock()
+			stored[key] = v
+			mu.Unlock()
+			c.Set(key, v)
+			if got, ok := c.Get(key); got != v || !ok {
+				t.Fatalf("Get(%d) = %d, %t after Set of %d", key, got, ok, v)
+			}
+		}
+		if n := c.Len(); o.Limit > 0 && n > o.Limit {
+			t.Fatalf("Len = %d of %d", n, o.Limit)
+		}
+		if v%keys == 0 {
+			if err := c.check(); err != nil {
+				t.Fatal(err)
+			}
+			wantOneLook(t, c)
+		}
+	}
+	if err := c.runner.Drain(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := maps.Collect(c.All()); !maps.Equal(got, stored) {
+		t.Errorf("%d entries, want %d, or others", len(got), len(stored))
+	}
+	for key := range keys {
+		want, there := stored[key]
+		if got, ok := c.Get(key); got != want || ok != there {
+			t.Fatalf("Get(%d) = %d, %t; want %d, %t", key, got, ok, want, there)
+		}
+	}
+	if err := c.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// wantOneLook fails if a search for an absent key compares it with an entry twice.
+func wantOneLook(t *testing.T, c *Cache[int, int]) {
+	t.Helper()
+	h := c.hasher.Hash(-1)
+	s := c.shardOf(h)
+	looks := 0
+	look := func(uint32) bool { looks++; return false }
+	for m := s.index.Home(h).Match(h); m != 0; m = m.Next() {
+		look(s.index.Home(h).Slot(m))
+	}
+	s.index.FindSpilled(h, look)
+	if looks != s.len {
+		t.Errorf("a search compares with %d keys, of %d entries", looks, s.len)
+	}
+}
+
+// jump puts the clock of a cache on, as if the process had been held up: time has
+// passed, and no tick.
+func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
+	c.gate.enter()
+	defer c.gate.leave() // before the next tick enters
+	c.clock.start = c.clock.start.Add(-by)
+}
+
+// TestClockJumps: while no tick comes, for up to ten seconds no read finds what has
+// expired. After a longer time one can be late by what exceeds them, until the first
+// tick, or the first read of what is closer to its end. Then each entry that has
+// expired goes, once, and no other.
+//
+// Catches: reads that trust the clock of the ticks for longer than they may, a tick
+// for each that was missed, entries whose tasks were passed over.
+func TestClockJumps(t *testing.T) {
+	for _, by := range []time.Duration{50 * time.Millisecond, 3 * time.Second, 10 * time.Second, 5 * time.Minute, 30 * 24 * time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { clockJumps(t, by) })
+		})
+	}
+}
+
+func clockJumps(t *testing.T, by time.Duration) {
+	removed := map[int]Cause{}
+	c := Must(Options[int, int]{Workers: 1, OnRemove: func(e Event[int, int]) {
+		if removed[e.Key] != 0 {
+			t.Errorf("%+v: reported before as %v", e, removed[e.Key])
+		}
+		removed[e.Key] = e.Cause
+	}})
+	const n = 100
+	ends := func(i int) time.Duration { return by/n*time.Duration(2*i) + 1 } // half of them within the jump
+	for i := range n {
+		c.SetWithExpire(i, i, ends(i))
+	}
+	jump(c, by)
+	for i := n - 1; i >= 0; i-- { // the latest first: one that is near asks the clock
+		_, found := c.Get(i)
+		expired, near := ends(i) <= by, ends(i) <= 10*time.Second
+		if found && expired && near || !found && !expired {
+			t.Errorf("an entry with a TTL of %v: found is %t after a jump by %v", ends(i), found, by)
+		}
+	}
+	time.Sleep(c.tick) // the first tick
+	synctest.Wait()
+	for i := range n {
+		_, found := c.Get(i)
+		if expired := ends(i) <= by+c.tick; found == expired {
+			t.Errorf("an entry with a TTL of %v: found is %t a tick after a jump by %v", ends(i), found, by)
+		}
+		if cause, expired := removed[i], ends(i) <= by; expired != (cause == Expired) && ends(i) > by+c.tick {
+			t.Errorf("an entry with a TTL of %v: reported as %v after a jump by %v", ends(i), cause, by)
+		}
+	}
+	jump(c, by)
+	time.Sleep(2 * c.tick)
+	synctest.Wait()
+	if len(removed) != n || c.Len() != 0 {
+		t.Errorf("%d entries reported, %d left, of %d", len(removed), c.Len(), n)
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLoadWhileTheClockJumps: a value that is stored after the jump has all its time,
+// also if that began before.
+//
+// Catches: a deadline that is counted from before the load, or from the last tick.
+func TestLoadWhileTheClockJumps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Minute})
+		c.Set(0, 0)
+		failed := errors.New("failed")
+		if v, err := c.Take(1, func() (int, error) { jump(c, 5*time.Minute); return 1, nil }); v != 1 || err != nil {
+			t.Errorf("Take = %d, %v", v, err)
+		}
+		c.Set(2, 2)
+		time.Sleep(time.Minute - 1)
+		for key := 1; key <= 2; key++ {
+			if v, err := c.Take(key, func() (int, error) { return 0, failed }); v != key || err != nil {
+				t.Errorf("Take(%d) = %d, %v a nanosecond before its end", key, v, err)
+			}
+		}
+		time.Sleep(time.Nanosecond)
+		for key := range 3 {
+			if _, err := c.Take(key, func() (int, error) { return 0, failed }); err != failed {
+				t.Errorf("Take(%d) does not fetch at its end", key)
+			}
+		}
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}

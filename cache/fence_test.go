@@ -1,0 +1,94 @@
+package cache
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestFencesOfOneKey: of several computations of one key each has its own fence. One
+// that ends takes off its own, and a change breaks all that are left.
+func TestFencesOfOneKey(t *testing.T) {
+	c := Must(Options[int, int]{})
+	s := &c.shards[0]
+	for ended := range 3 {
+		var fences [3]fence
+		for i := range fences {
+			s.addFence(1, &fences[i])
+		}
+		if !s.removeFence(1, &fences[ended]) {
+			t.Errorf("fence %d did not hold", ended)
+		}
+		if ended == 1 {
+			s.breakFences(1)
+		} else {
+			s.breakAllFences()
+		}
+		for i := range fences {
+			if fences[i].broken != (i != ended) {
+				t.Errorf("number %d has ended: fence %d broken is %v", ended, i, fences[i].broken)
+			}
+		}
+		if len(s.fences) != 0 {
+			t.Errorf("fences on %d keys are left over", len(s.fences))
+		}
+	}
+}
+
+// TestFenceOfAPanic: it goes with the function that panics.
+func TestFenceOfAPanic(t *testing.T) {
+	c := Must(Options[int, int]{})
+	func() {
+		defer func() { _ = recover() }()
+		c.Compute(1, func(int, bool) (int, Op) { panic("on purpose") })
+	}()
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestComputeOfWhatExpires: what was computed from a value that expires meanwhile is
+// not stored.
+func TestComputeOfWhatExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		c.SetWithExpire(1, 10, time.Second)
+		calls := 0
+		v, ok := c.Compute(1, func(old int, found bool) (int, Op) {
+			if calls++; calls == 1 {
+				time.Sleep(time.Minute)
+			}
+			return old + 1, OpSet
+		})
+		if v != 1 || !ok || calls != 2 {
+			t.Errorf("Compute = %d, %v after %d calls, want 1 after 2", v, ok, calls)
+		}
+	})
+}
+
+// TestFlightThatWaitsForRoom: a load whose result has to wait until other shards have
+// made room can still be broken by a change of its key.
+func TestFlightThatWaitsForRoom(t *testing.T) {
+	c := fourShards()
+	if err := c.Resize(1); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(1, 0) // all the budget is in another shard
+	_, f, err := c.board(context.Background(), 0)
+	if f == nil || err != nil {
+		t.Fatalf("board = %v, %v", f, err)
+	}
+	if missing, _ := f.shard.tryLand(f, 1, forever); missing != 1 {
+		t.Fatalf("%d is missing, want 1", missing)
+	}
+	c.Del(0)
+	c.land(f, 1)
+	c.gate.leave()
+	if _, ok := c.Peek(0); ok {
+		t.Error("a load undoes a Del")
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,194 @@
+package pinwheel_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// TestDocs holds what the documents refer to against the repository.
+//
+// Catches: a test that was renamed or removed while a document still cites it as
+// proof, a link to a file or heading that has moved.
+func TestDocs(t *testing.T) {
+	tests := testNames(t)
+	for file, text := range documents(t) {
+		for _, name := range citedTests(text) {
+			if !cited(name, tests) {
+				t.Errorf("%s cites %s, and there is no such test", file, name)
+			}
+		}
+		for _, problem := range brokenLinks(file, text) {
+			t.Error(problem)
+		}
+	}
+}
+
+// Catches: a check that finds nothing wrong whatever it is given.
+func TestDocsAreReallyChecked(t *testing.T) {
+	if files := documents(t); len(files) < 10 || files["README.md"] == "" || files["docs/guarantees.md"] == "" {
+		t.Errorf("the documents are %v", slices.Sorted(maps.Keys(files)))
+	}
+	tests := testNames(t)
+	for _, name := range []string{"TestDocs", "TestKeyedModel", "TestChangeDuringLoad"} { // also of packages, and of bench
+		if !tests[name] {
+			t.Errorf("%s is not among the tests", name)
+		}
+	}
+	text := "see `TestDocs`, `TestDocsAre…`, `TestNowhere`, `TestNowhere…` and `FuzzNothing`\n```\n`TestInCode`\n```\n"
+	var missing []string
+	for _, name := range citedTests(text) {
+		if !cited(name, tests) {
+			missing = append(missing, name)
+		}
+	}
+	if want := []string{"TestNowhere", "TestNowhere…", "FuzzNothing"}; !slices.Equal(missing, want) {
+		t.Errorf("missing are %v, want %v", missing, want)
+	}
+	text = "# A heading, with `code`\n## Twice\n## Twice\n" +
+		"[1](#a-heading-with-code) [2](#twice-1) [3](../README.md#install) [4](../cache) [5](https://example.com/none) `[6](none)`\n" +
+		"[bad](#twice-2) [bad](none.md) [bad](../README.md#none) [bad](../cache/none.go) ![bad](none.svg)\n"
+	if problems := brokenLinks("docs/example.md", text); len(problems) != 5 {
+		t.Errorf("broken are %q, want the 5 bad ones", problems)
+	}
+}
+
+// documents returns the text of all Markdown files by their path.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	walkFiles(t, ".md", func(path string, text []byte) { files[path] = string(text) })
+	return files
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`)
+
+// testNames returns the names of all tests, also in the other modules.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	walkFiles(t, "_test.go", func(_ string, text []byte) {
+		for _, m := range testFunc.FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+	})
+	return names
+}
+
+// walkFiles calls f for every file of the repository whose name ends in a suffix.
+func walkFiles(t *testing.T, suffix string, f func(path string, text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, suffix):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		f(filepath.ToSlash(path), text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	codeBlock = regexp.MustCompile("(?ms)^```.*?^```")
+	codeSpan  = regexp.MustCompile("`[^`\n]*`")
+	testName  = regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*…?)`")
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	linkText  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+)
+
+// citedTests returns the names of tests that a document has in backquotes. One that
+// ends in … stands for all that begin so.
+func citedTests(text string) (names []string) {
+	for _, m := range testName.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// cited reports whether there is a test of that name.
+func cited(name string, tests map[string]bool) bool {
+	prefix, several := strings.CutSuffix(name, "…")
+	if !several {
+		return tests[name]
+	}
+	for test := range tests {
+		if strings.HasPrefix(test, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// brokenLinks returns what is wrong with the links of a document to files of the
+// repository and to headings.
+func brokenLinks(file, text string) (problems []string) {
+	text = codeBlock.ReplaceAllString(text, "")
+	for _, m := range link.FindAllStringSubmatch(codeSpan.ReplaceAllString(text, "code"), -1) {
+		if strings.Contains(m[1], ":") { // another site
+			continue
+		}
+		path, anchor, _ := strings.Cut(m[1], "#")
+		target := text
+		if path != "" {
+			path = filepath.Join(filepath.Dir(file), filepath.FromSlash(path))
+			if _, err := os.Stat(path); err != nil {
+				problems = append(problems, fmt.Sprintf("%s links to %s: %v", file, m[1], err))
+				continue
+			}
+			if filepath.Ext(path) != ".md" {
+				continue
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				problems = append(problems, err.Error())
+				continue
+			}
+			target = codeBlock.ReplaceAllString(string(content), "")
+		}
+		if anchor != "" && !anchors(target)[anchor] {
+			problems = append(problems, fmt.Sprintf("%s links to %s: there is no such heading", file, m[1]))
+		}
+	}
+	return problems
+}
+
+// anchors returns what the headings of a document are called in links: as by GitHub,
+// in lower case, without punctuation, and with a number if there are several.
+func anchors(text string) map[string]bool {
+	seen := map[string]int{}
+	all := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, linkText.ReplaceAllString(strings.TrimSpace(m[1]), "$1"))
+		if n := seen[name]; n > 0 {
+			all[fmt.Sprintf("%s-%d", name, n)] = true
+		} else {
+			all[name] = true
+		}
+		seen[name]++
+	}
+	return all
+}

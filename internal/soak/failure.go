@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// A violation is a promise that was not kept.
+type violation struct {
+	Phase   string
+	Subject string // the cache or wheel, or what else
+	What    string
+	History string // of the key
+}
+
+func (v *violation) print(w io.Writer, seed uint64) {
+	fmt.Fprintf(w, "\nVIOLATION in phase %s, seed %d, of %s:\n  %s\n", v.Phase, seed, v.Subject, v.What)
+	if v.History != "" {
+		fmt.Fprintf(w, "history of the key, the oldest event first:\n%s", v.History)
+	}
+}
+
+// A failure keeps the first violation, and ends the run.
+type failure struct {
+	patience time.Duration // to wait for what has to come about, however busy the machine is
+
+	once  sync.Once
+	first chan struct{} // closed when there is one
+	it    *violation
+
+	mu    sync.Mutex
+	phase string
+}
+
+func newFailure(patience time.Duration) *failure {
+	return &failure{patience: patience, first: make(chan struct{})}
+}
+
+// enter names the phase that violations belong to from now on.
+func (f *failure) enter(phase string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.phase = phase
+}
+
+// report notes a violation. It may be called by several goroutines.
+func (f *failure) report(v violation) {
+	f.once.Do(func() {
+		f.mu.Lock()
+		v.Phase = f.phase
+		f.mu.Unlock()
+		f.it = &v
+		close(f.first)
+	})
+}
+
+// found returns the violation, or nil.
+func (f *failure) found() *violation {
+	select {
+	case <-f.first:
+		return f.it
+	default:
+		return nil
+	}
+}

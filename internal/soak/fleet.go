@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// A subject is a target, whatever its types.
+type subject interface {
+	batch(h *hand, m *mix, n int)
+	measureAll()
+	scan(whole bool)
+	clear()
+	resize(h *hand)
+	audit()
+	close()
+}
+
+func text(i int) string              { return fmt.Sprintf("key %06d", i) }
+func number(i int) uint64            { return uint64(i) }
+func place(i int) point              { return point{int32(i), int32(-i)} }
+func numbers() form[uint64, uint64]  { return form[uint64, uint64]{number, plain, plain} }
+func parcels() form[string, *parcel] { return form[string, *parcel]{text, wrapped, unwrapped} }
+
+// fleet returns caches of many kinds. The first is used most.
+func fleet(f *failure) []subject {
+	type numbered = cache.Options[uint64, uint64]
+	type named = cache.Options[string, *parcel]
+	return []subject{
+		newTarget(spec[uint64, uint64]{
+			form: numbers(), size: 16_000, listens: true,
+			options: numbered{Name: "large", Limit: 12_288, Expire: 20 * time.Second, Ages: true, HotKeys: 10, WhatIf: true},
+		}, openCache, f),
+		newTarget(spec[uint64, uint64]{
+			form: numbers(), size: 2000,
+			options: numbered{Name: "roomy", Limit: 9000, Expire: 5 * time.Second, Jitter: 0.1, HotKeys: 100, WhatIf: true},
+		}, openCache, f),
+		newTarget(spec[point, uint64]{
+			form: form[point, uint64]{place, plain, plain}, size: 5000, listens: true,
+			options: cache.Options[point, uint64]{Name: "ttl", Expire: 2 * time.Second}, callback: sometimes(16, useCache),
+		}, openCache, f),
+		newTarget(spec[string, *parcel]{
+			form: parcels(), size: 64, listens: true,
+			options: named{Name: "tiny", Limit: 16, Expire: 40 * time.Millisecond}, callback: sometimes(64, panicking, exiting, useCache),
+		}, openCache, f),
+		newTarget(spec[uint64, uint64]{
+			form: numbers(), size: 3000,
+			options: numbered{Name: "forever"},
+		}, openCache, f),
+		newTarget(spec[string, *parcel]{
+			form: parcels(), size: 1500, listens: true, weighs: true,
+			options: named{Name: "weighed", MaxWeight: 20_000, Expire: 500 * time.Millisecond, Jitter: 0.5}, callback: sometimes(64, panicking, useCache),
+		}, openCache, f),
+		newTarget(spec[uint64, uint64]{
+			form: numbers(), size: 1000, listens: true,
+			options: numbered{Name: "idle", Limit: 800, Idle: 50 * time.Millisecond, Expire: 300 * time.Millisecond}, callback: sometimes(32, useCache),
+		}, openCache, f),
+		newTarget(spec[uint64, uint64]{
+			form: numbers(), size: 300,
+			options: numbered{Name: "idlest", Idle: 30 * time.Millisecond, Jitter: 0.2},
+		}, openCache, f),
+		newTarget(spec[uint64, uint64]{
+			form: numbers(), size: 12_000, listens: true, limits: []int{0, 50, 1000, 5000, 10_000, 11_000},
+			options: numbered{Name: "resized", Limit: 10_000, Expire: time.Second, Ages: true},
+		}, openCache, f),
+		newTarget(spec[string, *parcel]{
+			form: parcels(), size: 600, listens: true,
+			options: named{Name: "slow", Limit: 200, Expire: time.Second, Jitter: 0.3, Workers: 1}, callback: sometimes(64, slow, slow, useCache),
+		}, openCache, f),
+	}
+}
+
+// shares says how often each subject is chosen, by its number.
+var shares = []int{0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 8, 8, 8, 9, 2, 1, 0, 0, 4, 5, 6, 3, 8}

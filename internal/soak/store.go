@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A store is what the checker asks of a cache, so that a test can put one with a
+// fault in its place.
+type store[K comparable, V any] interface {
+	Get(key K) (V, bool)
+	Peek(key K) (V, bool)
+	Set(key K, value V)
+	SetWithExpire(key K, value V, expire time.Duration)
+	Touch(key K, expire time.Duration) bool
+	GetOrSet(key K, value V) (V, bool)
+	Del(key K) bool
+	Compute(key K, f func(V, bool) (V, cache.Op)) (V, bool)
+	Take(key K, fetch func() (V, error)) (V, error)
+	TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error)
+	Clear()
+	Resize(limit int) error
+	All() iter.Seq2[K, V]
+	Len() int
+	HotKeys() []cache.HotKey[K]
+	Stats() stats.Snapshot
+	Close(ctx context.Context) error
+}
+
+// An opener makes a store.
+type opener[K comparable, V any] func(cache.Options[K, V]) store[K, V]
+
+func openCache[K comparable, V any](o cache.Options[K, V]) store[K, V] { return cache.Must(o) }
+
+// A form makes keys and values of a type from numbers, and numbers from values. A
+// value has the number of its key in its upper half.
+type form[K comparable, V any] struct {
+	key    func(i int) K
+	value  func(id uint64) V
+	number func(value V) uint64
+}
+
+const numberBits = 40 // of a value; the rest is its key
+
+func idOf(key int, number uint64) uint64 { return uint64(key)<<numberBits | number }
+
+func split(id uint64) (key int, number uint64) {
+	return int(id >> numberBits), id & (1<<numberBits - 1)
+}
+
+// A point is a key that is a struct.
+type point struct{ x, y int32 }
+
+// A parcel is a value that is a pointer.
+type parcel struct {
+	id uint64
+	_  [3]uint64 // so that it is a kind of its own in memory
+}
+
+func plain(id uint64) uint64 { return id }
+
+func wrapped(id uint64) *parcel { return &parcel{id: id} }
+
+func unwrapped(p *parcel) uint64 {
+	if p == nil {
+		return 0
+	}
+	return p.id
+}
