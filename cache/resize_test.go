@@ -1,8 +1,10 @@
 package cache
 
 import (
+	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
@@ -80,4 +82,33 @@ func TestResizeBesideSets(t *testing.T) {
 	if err := c.check(); err != nil {
 		t.Error(err)
 	}
+}
+
+// An entry that moves to another slot when its shard shrinks still has its own end by
+// TTL, up to which reading it puts off the end of idleness.
+func TestShrinkingKeepsTTLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 1000, Expire: time.Minute, Idle: 10 * time.Second})
+		defer c.Close(context.Background())
+		for key := range 999 {
+			c.SetWithExpire(key, key, 15*time.Second) // what its slot is not to inherit
+		}
+		c.Set(999, 999)
+		for key := range 999 {
+			c.Del(key)
+		}
+		if n := len(c.shards[0].entries); n >= 1000 {
+			t.Fatalf("%d slots: the shard has not shrunk", n)
+		}
+		for range 11 {
+			time.Sleep(5 * time.Second)
+			if _, ok := c.Get(999); !ok {
+				t.Fatal("an entry that is read every 5 s was idle for 10")
+			}
+		}
+		time.Sleep(5 * time.Second)
+		if _, ok := c.Get(999); ok {
+			t.Error("an entry outlived its TTL")
+		}
+	})
 }
