@@ -80,7 +80,7 @@ func TestManyGoroutinesOnAWheel(t *testing.T) {
 			if err := w.SetTimer(key, 0, time.Hour); err != nil {
 				t.Error(err)
 			}
-			if _, err := w.MoveTimer(key, time.Duration(1+key%3*int(time.Hour))); err != nil {
+			if _, err := w.MoveTimer(key, 1+time.Duration(key%3)*time.Hour); err != nil {
 				t.Error(err)
 			}
 			if err := w.SetTimer(shared, 0, time.Hour); err != nil {
