@@ -51,7 +51,7 @@ func (c *clock) now() int64 {
 }
 
 // recent returns a time for a new deadline that may be early, but not by more
-// than a tick: it is exact as long as not much is done in a tick. luck decides
+// than a tick, if that is not late: it is exact as long as not much is done in a tick. luck decides
 // whether it reads the real clock when more is done: the hash of a key will do. If
 // exact is set the time is exact all the same.
 func (c *clock) recent(luck uint64, exact bool) int64 {

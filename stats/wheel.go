@@ -16,8 +16,8 @@ type Wheel struct {
 	Running    int // gauge: callbacks running now
 	Tombstones int // gauge: removed tasks the wheel has not come by yet
 
-	// Started counts the timers set. Moving one does not count, and one that
-	// repeats counts for each of its calls.
+	// Started counts the timers set. Moving one does not count, nor does setting the
+	// timer of a key that has one, and one that repeats counts for each of its calls.
 	Started uint64
 
 	// Removed counts the timers that were removed before they fired, by the
