@@ -74,7 +74,7 @@ func TestBadRequests(t *testing.T) {
 		{"GET", "/reminders/me", "", 405, "only POST, DELETE"},
 		{"PUT", "/sessions", "", 405, "only GET"},
 		{"DELETE", "/cache/", "", 405, "only GET"},
-		{"DELETE", "/cache/stats.json", "", 405, "only GET, POST"},
+		{"DELETE", "/cache/stats.json", "", 405, "only GET, HEAD, POST"},
 	} {
 		code, body := r.do(c.method, c.path, c.body)
 		var answer map[string]string

@@ -138,7 +138,7 @@ func TestRoutesAreThoseOfTheDescription(t *testing.T) {
 	}
 	var want []string
 	for line := range strings.Lines(string(api)) {
-		if m := regexp.MustCompile(`^(?:\t|// )(get|put|post|delete) (/\S*)`).FindStringSubmatch(line); m != nil {
+		if m := regexp.MustCompile(`^(?:\t|// )(get|head|put|post|delete) (/\S*)`).FindStringSubmatch(line); m != nil {
 			want = append(want, strings.ToUpper(m[1])+" "+m[2])
 		}
 	}
