@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -92,12 +93,12 @@ func TestWhatIsShownCanBePurged(t *testing.T) {
 	shownAndPurged(t, map[name]string{"ann": "ann"})
 	shownAndPurged(t, map[bool]string{true: "true", false: "false"})
 	shownAndPurged(t, map[is]string{true: "true"})
-	shownAndPurged(t, map[int]string{0: "0", math.MinInt: "-9223372036854775808", math.MaxInt: "9223372036854775807"})
+	shownAndPurged(t, map[int]string{0: "0", math.MinInt: strconv.Itoa(math.MinInt), math.MaxInt: strconv.Itoa(math.MaxInt)})
 	shownAndPurged(t, map[int8]string{math.MinInt8: "-128", math.MaxInt8: "127"})
 	shownAndPurged(t, map[int16]string{math.MinInt16: "-32768", math.MaxInt16: "32767"})
 	shownAndPurged(t, map[int32]string{math.MinInt32: "-2147483648", 'x': "120"})
 	shownAndPurged(t, map[int64]string{math.MinInt64: "-9223372036854775808"})
-	shownAndPurged(t, map[uint]string{math.MaxUint: "18446744073709551615"})
+	shownAndPurged(t, map[uint]string{math.MaxUint: strconv.FormatUint(math.MaxUint, 10)})
 	shownAndPurged(t, map[uint8]string{0: "0", 255: "255"})
 	shownAndPurged(t, map[uint16]string{65535: "65535"})
 	shownAndPurged(t, map[uint32]string{math.MaxUint32: "4294967295"})
