@@ -101,9 +101,9 @@ type sampler struct {
 	chain int        // of timers; an older one than this has ended
 }
 
-// ensure begins to take samples, or begins again if they have ceased: a timer does
-// not outlive the bubble of a test, in the next of which it is no later than it was,
-// and is late after a suspend.
+// ensure begins to take samples, or begins again if they have ceased. A timer ends
+// with the bubble of a test that it was made in, and the clock of the next bubble
+// begins where that of the last one did. It is late after the process was stopped.
 func (s *sampler) ensure(sample func(now time.Time)) {
 	if !s.mu.TryLock() {
 		return // samples are being taken, perhaps of a source that waits for a lock of the caller
