@@ -35,7 +35,7 @@ type shard[K comparable, V any] struct {
 	weights  []uint32          // if the cache weighs
 	caps     []int64           // deadlines by TTL, if Idle makes those of entries differ
 	limited  bool              // entries take their weight, or 1, from the budget
-	noted    bool              // the cache has a watch, or keeps ages
+	noted    bool              // the cache has a watch or keeps ages: the one thing a Set looks at if not
 	closed   bool
 	reported bool                // an event was queued under the present hold of lock
 	pins     atomic.Int32        // walks under way that need slot numbers to stay

@@ -35,9 +35,18 @@ func (c *Cache[K, V]) asked(h uint64, key K) {
 	if w.hot != nil && !c.hasher.Lost(key) {
 		w.hot.Add(key)
 	}
-	if w.ghosts != nil && w.ghosts.Sees(h) {
+	if w.ghostsOf(h) != nil {
 		c.askedGhosts(h, key)
 	}
+}
+
+// ghostsOf returns the ghosts if they see a key with hash h, and nil if they do not,
+// or there are none, or no watch.
+func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
+	if w == nil || w.ghosts == nil || !w.ghosts.Sees(h) {
+		return nil
+	}
+	return w.ghosts
 }
 
 // askedGhosts tells the ghosts of a get. Of what the cache has, but a ghost has not,
@@ -69,23 +78,23 @@ func (s *shard[K, V]) deadlineByTTL(h uint64, key K) (deadline int64, ok bool) {
 
 // touched tells the watch, if there is one, of another deadline for a key.
 func (w *watch[K]) touched(h uint64, deadline int64) {
-	if w != nil && w.ghosts != nil && w.ghosts.Sees(h) {
-		w.ghosts.Touch(h, deadline)
+	if g := w.ghostsOf(h); g != nil {
+		g.Touch(h, deadline)
 	}
 }
 
 // stored tells the watch, if there is one, of a value with a deadline: the one by its
 // TTL, for the ghosts know nothing of being idle.
 func (w *watch[K]) stored(h uint64, deadline int64) {
-	if w != nil && w.ghosts != nil && w.ghosts.Sees(h) {
-		w.ghosts.Set(h, deadline)
+	if g := w.ghostsOf(h); g != nil {
+		g.Set(h, deadline)
 	}
 }
 
 // removed tells the watch, if there is one, that the program removed a key.
 func (w *watch[K]) removed(h uint64) {
-	if w != nil && w.ghosts != nil && w.ghosts.Sees(h) {
-		w.ghosts.Remove(h)
+	if g := w.ghostsOf(h); g != nil {
+		g.Remove(h)
 	}
 }
 
