@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
@@ -284,4 +285,20 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 	c.Set(99, 1)
 	c.Get(99)
 	want("after Close", c.Stats().Minus(before).Ghosts, 1, 0, 0, 0)
+}
+
+// The ghosts see a Touch: a key that is kept alive by it is one they would have too.
+func TestWhatIfSeesTouch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 10, Expire: time.Minute, WhatIf: true})
+		defer c.Close(context.Background())
+		c.Set(1, 1)
+		time.Sleep(50 * time.Second)
+		c.Touch(1, time.Minute)
+		time.Sleep(50 * time.Second)
+		c.Get(1)
+		if got, want := c.Stats().Ghosts, (stats.Ghosts{Gets: 1, Half: 1, Same: 1, Double: 1}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
 }

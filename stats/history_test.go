@@ -631,8 +631,8 @@ func TestSamplesInHandNeverChange(t *testing.T) {
 				t.Fatal("samples have changed in hand")
 			}
 		}
-		if got := r.HistoryBytes("users"); got > 120<<10 {
-			t.Errorf("a history of %d bytes, but Handler promises 120 KB", got)
+		if got := r.HistoryBytes("users"); got > 75<<10 {
+			t.Errorf("a history of %d bytes, but Handler promises 75 KB", got)
 		}
 	})
 }
