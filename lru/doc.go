@@ -12,6 +12,9 @@
 // above that of the textbook LRU, because an entry used more than once outlives
 // those used once.
 //
+// An [Adaptive] does the same with two queues, so that what is used once does not
+// drive out what is used again: see there.
+//
 // An [Order] holds slot numbers and nothing else: no keys, no values, no lock
 // and no clock. Whoever owns the slots keeps those.
 package lru

@@ -2,9 +2,12 @@ package lru_test
 
 import (
 	"fmt"
+	"hash/maphash"
 
 	"github.com/pinwheel-cache/pinwheel/lru"
 )
+
+var seed = maphash.MakeSeed()
 
 func ExampleOrder() {
 	names := []string{"ann", "bob", "cid"} // entry i is in slot i
@@ -25,5 +28,33 @@ func ExampleOrder() {
 	// Output:
 	// evict bob
 	// cid
+	// ann
+}
+
+// A cache of three entries that are slots of an array.
+func ExampleAdaptive() {
+	names := []string{"ann", "bob", "cid"}
+	hash := func(name string) uint64 { return maphash.String(seed, name) }
+	var order lru.Adaptive
+	order.Resize(len(names))
+	for i, name := range names {
+		order.Insert(uint32(i), order.Admit(hash(name), false))
+	}
+
+	order.Mark(0) // ann was used: she is to stay
+	place := order.Admit(hash("dan"), true)
+	victim, _ := order.Victim(place)
+	fmt.Println("evict", names[victim])
+	order.Evict(victim, hash(names[victim]))
+	names[victim] = "dan"
+	order.Insert(victim, place)
+
+	for i := range order.All() {
+		fmt.Println(names[i])
+	}
+	// Output:
+	// evict bob
+	// cid
+	// dan
 	// ann
 }

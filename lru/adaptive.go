@@ -1,0 +1,295 @@
+package lru
+
+import "iter"
+
+const (
+	small uint32 = iota // the queue of entries that are new, and its sentinel
+	main                // the queue of entries that were used again, and its sentinel
+	queues
+
+	firstCheckpoint = queues
+	firstEntry      = firstCheckpoint + checkpoints
+)
+
+// The parameters were found on traces of many kinds. Half or double of each changes
+// the hits by half a percent at most.
+const (
+	unit        = 64  // the target of small is counted in parts of an entry
+	firstPart   = 3   // percent of the slots that small is to have at first,
+	leastPart   = 1   // at least
+	mostPart    = 40  // and at most
+	slackPart   = 2   // percent of the slots by which small may be above its target
+	nearPart    = 4   // percent of the slots: the victims of each queue that are near
+	ghostPart   = 300 // percent of the slots: the victims of small that are remembered
+	youngPart   = 40  // percent of the age of main's oldest: what is younger challenges it
+	checkedPart = 32  // one in so many of the slots lies between two checkpoints
+
+	// tries is how many of main's oldest entries a challenge looks at.
+	tries = 16
+)
+
+// An Adaptive is the eviction order of the entries of one cache shard by the
+// adaptive policy. It knows entries by their slot numbers, and keys that were
+// evicted by fingerprints of their hashes.
+//
+// It has two queues, as S3-FIFO has (Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues
+// are All You Need for Cache Eviction", SOSP 2023). New entries go to small, a few
+// percent of all, and those that were used there go on to main. A key that comes back
+// after it was evicted from small goes to main at once if it came back sooner than
+// main's oldest entry is old, as in LIRS (Jiang and Zhang, SIGMETRICS 2002), and that
+// was not used meanwhile. Small grows when keys come back that it has just given up,
+// and shrinks when those come back that main has, as in ARC (Megiddo and Modha, FAST
+// 2003). A hit only raises a two-bit mark, as in [Order].
+//
+// The zero Adaptive is empty and has room for no entry; Resize makes room. An
+// Adaptive must not be copied after first use.
+//
+// Mark may be called by any number of goroutines at once. Every other method
+// needs the Adaptive for itself: no Mark may run beside it.
+type Adaptive struct {
+	links  links // the sentinels, the checkpoints, the entries
+	marks  marks
+	inMain bits
+	len    [queues]int
+	checks checkpointing
+
+	slots  int            // that the fields below are made for
+	target int            // of small, in parts of an entry: unit is one
+	ghost  ghost          // victims of small
+	near   [queues]recent // the latest victims of each queue
+}
+
+// A Place is where a new entry goes, and who gives up an entry for it.
+type Place uint8
+
+const (
+	toSmall Place = iota // whichever queue has more than its part gives one up
+	toMain               // likewise
+	forMain              // main gives up its oldest
+)
+
+// Len returns the number of entries in the order.
+func (a *Adaptive) Len() int { return a.len[small] + a.len[main] }
+
+// Resize makes room for the slot numbers below n, keeping the order. No entry at or
+// above n may be in it. What was evicted is remembered if the room changes by an
+// eighth at most.
+func (a *Adaptive) Resize(n int) {
+	links := make(links, n+int(firstEntry))
+	if a.links == nil {
+		links[small], links[main] = link{small, small}, link{main, main}
+		a.checks.free = 1<<checkpoints - 1
+	}
+	copy(links, a.links)
+	a.links = links
+	a.marks = a.marks.resized(n)
+	a.inMain = a.inMain.resized(n)
+	if a.slots == 0 || n < a.slots-a.slots/8 || n > a.slots+a.slots/8 {
+		a.fit(n)
+	}
+}
+
+// fit begins anew, for n slots, with what is remembered of victims, and gives small
+// the same part of them as before.
+func (a *Adaptive) fit(n int) {
+	part := firstPart * unit * n / 100
+	if a.slots > 0 {
+		part = int(int64(a.target) * int64(n) / int64(a.slots))
+	}
+	a.slots = n
+	a.aim(part)
+	a.checks.every = max(1, n/checkedPart)
+	a.ghost = newGhost(n * ghostPart / 100)
+	for q := range a.near {
+		a.near[q] = newRecent(n * nearPart / 100)
+	}
+}
+
+// aim changes the target of small, as far as its bounds allow.
+func (a *Adaptive) aim(target int) {
+	least, most := leastPart*unit*a.slots/100, mostPart*unit*a.slots/100
+	a.target = max(min(target, most), least, unit)
+}
+
+// Mark notes a hit of entry i. It writes nothing for an entry that has three marks
+// already, so that many readers of a hot entry share its cache line. Of marks set at
+// the very same moment some may be lost.
+func (a *Adaptive) Mark(i uint32) { a.marks.add(i) }
+
+// Admit returns where a key with hash h is to go, which has no entry and is about to
+// get one; full says whether another one has to go for it. It is to be called once
+// for each key, for it forgets what it knew of the key.
+func (a *Adaptive) Admit(h uint64, full bool) Place {
+	near := a.near[small].take(h)
+	switch {
+	case near: // a few more entries in small, and it had been a hit
+		a.aim(a.target + unit)
+	case a.near[main].take(h):
+		a.aim(a.target - 2*unit)
+	}
+	age, known := a.ghost.take(h)
+	if !known {
+		return toSmall
+	}
+	if !near && age < a.slots {
+		a.aim(a.target + 1)
+	}
+	if !full || a.len[main] == 0 || a.len[small] > a.target/unit+slackPart*a.slots/100+2 {
+		return toMain
+	}
+	// Main has its part. The key came back within age: did main's oldest?
+	if age*100 < a.mainAge()*youngPart && a.challenge() {
+		return forMain
+	}
+	return toSmall
+}
+
+// challenge looks for an entry without a mark among the oldest of main, which has
+// some. If it returns true, the oldest is one. Those before it lost a mark and became
+// the newest.
+func (a *Adaptive) challenge() bool {
+	for range tries {
+		p := a.oldest(main)
+		if !a.marks.take(p - firstEntry) {
+			return true
+		}
+		a.unlink(p)
+		a.push(main, p)
+	}
+	return false
+}
+
+// Insert adds entry i, which must not be in the order, at a place and without a mark.
+func (a *Adaptive) Insert(i uint32, at Place) {
+	a.marks.clear(i)
+	if at == toSmall {
+		a.push(small, i+firstEntry)
+	} else {
+		a.push(main, i+firstEntry)
+	}
+}
+
+// Victim returns the entry to evict for one that goes to a place, and leaves it in
+// the order. It reports false if the order is empty.
+//
+// This is where hits take effect. A marked entry of small that Victim meets goes to
+// main, without a mark. A marked entry of main loses one and becomes the newest.
+func (a *Adaptive) Victim(at Place) (i uint32, ok bool) {
+	if a.Len() == 0 {
+		return 0, false
+	}
+	q := main
+	if at != forMain && a.len[small] > a.target/unit {
+		q = small
+	}
+	for range patience {
+		p := a.oldestOrOther(&q)
+		if !a.marks.take(p - firstEntry) {
+			return p - firstEntry, true
+		}
+		a.unlink(p)
+		if q == small {
+			a.marks.clear(p - firstEntry)
+			if a.len[small] < a.target/unit {
+				q = main
+			}
+		}
+		a.push(main, p)
+	}
+	return a.oldestOrOther(&q) - firstEntry, true
+}
+
+// Evict takes entry i, which must be in the order and whose key has hash h, out of
+// it and remembers the key.
+func (a *Adaptive) Evict(i uint32, h uint64) {
+	q := a.queueOf(i + firstEntry)
+	a.Remove(i)
+	a.near[q].add(h)
+	if q == small {
+		a.ghost.add(h)
+		a.checks.now++
+	}
+}
+
+// Remove takes entry i, which must be in the order, out of it: one that is not
+// evicted, but deleted or expired. Its key is not remembered.
+func (a *Adaptive) Remove(i uint32) { a.unlink(i + firstEntry) }
+
+// Rename gives entry from, which must be in the order, the slot number to, which
+// must not. Its place and its mark stay.
+func (a *Adaptive) Rename(from, to uint32) {
+	a.links.rename(from+firstEntry, to+firstEntry)
+	a.marks.copy(from, to)
+	a.inMain.set(to, a.inMain.get(from))
+}
+
+// Clear empties the order and forgets all keys.
+func (a *Adaptive) Clear() {
+	n := max(0, len(a.links)-int(firstEntry))
+	*a = Adaptive{}
+	a.Resize(n)
+}
+
+// All returns an iterator over the order, first small, then main, each from the
+// oldest entry to the newest, marks not regarded. The order must not change
+// meanwhile.
+func (a *Adaptive) All() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if a.links == nil {
+			return
+		}
+		for q := range queues {
+			for p := a.links[q].next; p != q; p = a.links[p].next {
+				if p >= firstEntry && !yield(p-firstEntry) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// oldest returns the position of the oldest entry of a queue, or that of its
+// sentinel. It takes the checkpoints before it out.
+func (a *Adaptive) oldest(q uint32) (p uint32) {
+	for p = a.links[q].next; queues <= p && p < firstEntry; p = a.links[q].next {
+		a.links.unlink(p)
+		a.checks.passed(p - firstCheckpoint)
+	}
+	return p
+}
+
+// oldestOrOther is oldest where not both queues are empty. If *q is, it becomes the
+// other one.
+func (a *Adaptive) oldestOrOther(q *uint32) (p uint32) {
+	if p = a.oldest(*q); p == *q {
+		*q = queues - 1 - *q
+		p = a.oldest(*q)
+	}
+	return p
+}
+
+// mainAge returns how old main's oldest entry is, in victims of small.
+func (a *Adaptive) mainAge() int {
+	a.oldest(main)
+	return a.checks.age()
+}
+
+// push makes the entry at position p, which is in no queue, the newest of queue q.
+func (a *Adaptive) push(q, p uint32) {
+	if q == main {
+		if k, ok := a.checks.due(a.len[main] == 0); ok {
+			a.links.pushNewest(main, firstCheckpoint+k)
+		}
+	}
+	a.links.pushNewest(q, p)
+	a.inMain.set(p-firstEntry, q)
+	a.len[q]++
+}
+
+func (a *Adaptive) unlink(p uint32) {
+	a.len[a.queueOf(p)]--
+	a.links.unlink(p)
+}
+
+// queueOf returns the queue that the entry at position p is in.
+func (a *Adaptive) queueOf(p uint32) uint32 { return a.inMain.get(p - firstEntry) }

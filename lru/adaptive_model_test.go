@@ -1,0 +1,260 @@
+package lru
+
+import (
+	"fmt"
+	"slices"
+)
+
+// adaptiveModel is the adaptive policy in its plainest form: queues are slices,
+// oldest first, and what is remembered of a key is found by looking at all of its
+// row. It shares with the code the parameters, and which row and fingerprint a key has.
+type adaptiveModel struct {
+	small []uint32
+	main  []mainItem
+	marks map[uint32]int
+
+	slots, target  int
+	ghost          [][]uint64    // each row's latest first, with holes
+	near           [2][][]uint64 // of small, of main
+	now, oldest    int
+	every, pending int // entries between checkpoints, and before the next one
+}
+
+// A mainItem is an entry or a checkpoint.
+type mainItem struct {
+	entry      uint32
+	checkpoint bool
+	put        int
+}
+
+func (m *adaptiveModel) len() int { return len(m.small) + len(m.mainEntries()) }
+
+func (m *adaptiveModel) mainEntries() (entries []uint32) {
+	for _, item := range m.main {
+		if !item.checkpoint {
+			entries = append(entries, item.entry)
+		}
+	}
+	return entries
+}
+
+func (m *adaptiveModel) entries() []uint32 { return append(slices.Clone(m.small), m.mainEntries()...) }
+
+func (m *adaptiveModel) resize(n int) {
+	if m.slots > 0 && n >= m.slots-m.slots/8 && n <= m.slots+m.slots/8 {
+		return
+	}
+	target := n * 3 * unit / 100
+	if m.slots > 0 {
+		target = m.target * n / m.slots
+	}
+	m.slots, m.every = n, max(1, n/32)
+	m.aim(target)
+	m.ghost = make([][]uint64, max(1, (3*n+8)/16))
+	for q := range m.near {
+		m.near[q] = make([][]uint64, max(1, n*4/100/4))
+	}
+}
+
+func (m *adaptiveModel) aim(target int) {
+	m.target = max(unit, m.slots*unit/100, min(target, m.slots*unit*40/100))
+}
+
+// remember puts a key in front of its row, which has room for so many.
+func remember(rows [][]uint64, h uint64, room int) {
+	r := &rows[rowOf(h, len(rows))]
+	*r = append([]uint64{fingerprint(h)}, *r...)
+	*r = (*r)[:min(len(*r), room)]
+}
+
+// forget leaves a hole where a key is in its row.
+func forget(rows [][]uint64, h uint64) (place int, ok bool) {
+	r := rows[rowOf(h, len(rows))]
+	place = slices.Index(r, fingerprint(h))
+	if place >= 0 {
+		r[place] = 0
+	}
+	return place, place >= 0
+}
+
+func (m *adaptiveModel) admit(h uint64, full bool) Place {
+	_, near := forget(m.near[0], h)
+	if near {
+		m.aim(m.target + unit)
+	} else if _, ok := forget(m.near[1], h); ok {
+		m.aim(m.target - 2*unit)
+	}
+	place, known := forget(m.ghost, h)
+	if !known {
+		return toSmall
+	}
+	age := (2*place + 1) * len(m.ghost) / 2
+	if !near && age < m.slots {
+		m.aim(m.target + 1)
+	}
+	if !full || len(m.mainEntries()) == 0 || len(m.small) > m.target/unit+m.slots*2/100+2 {
+		return toMain
+	}
+	m.dropCheckpoints()
+	if age*100 >= (m.now-m.oldest)*40 {
+		return toSmall
+	}
+	for range tries {
+		m.dropCheckpoints()
+		i := m.main[0].entry
+		if m.marks[i] == 0 {
+			return forMain
+		}
+		m.marks[i]--
+		m.remove(i)
+		m.push(i)
+	}
+	return toSmall
+}
+
+// dropCheckpoints takes those at main's oldest end out.
+func (m *adaptiveModel) dropCheckpoints() {
+	for len(m.main) > 0 && m.main[0].checkpoint {
+		m.oldest = m.main[0].put
+		m.main = m.main[1:]
+	}
+}
+
+func (m *adaptiveModel) push(i uint32) {
+	inMain := len(m.main) - len(m.mainEntries())
+	if (m.pending <= 0 || len(m.mainEntries()) == 0) && inMain < checkpoints {
+		m.main = append(m.main, mainItem{checkpoint: true, put: m.now})
+		m.pending = m.every
+	}
+	m.pending--
+	m.main = append(m.main, mainItem{entry: i})
+}
+
+func (m *adaptiveModel) insert(i uint32, at Place) {
+	m.marks[i] = 0
+	if at == toSmall {
+		m.small = append(m.small, i)
+	} else {
+		m.push(i)
+	}
+}
+
+func (m *adaptiveModel) remove(i uint32) {
+	m.small = slices.DeleteFunc(slices.Clone(m.small), func(j uint32) bool { return j == i })
+	m.main = slices.DeleteFunc(slices.Clone(m.main), func(j mainItem) bool { return j == mainItem{entry: i} })
+}
+
+func (m *adaptiveModel) evict(i uint32, h uint64) {
+	if slices.Contains(m.small, i) {
+		remember(m.near[0], h, 4)
+		remember(m.ghost, h, 16)
+		m.now++
+	} else {
+		remember(m.near[1], h, 4)
+	}
+	m.remove(i)
+}
+
+func (m *adaptiveModel) victim(at Place) uint32 {
+	fromSmall := at != forMain && len(m.small) > m.target/unit
+	for range patience {
+		i, inSmall := m.head(fromSmall)
+		if m.marks[i] == 0 {
+			return i
+		}
+		m.remove(i)
+		if fromSmall = inSmall; inSmall {
+			m.marks[i] = 0
+			fromSmall = len(m.small) >= m.target/unit
+		} else {
+			m.marks[i]--
+		}
+		m.push(i)
+	}
+	i, _ := m.head(fromSmall)
+	return i
+}
+
+// head returns the oldest entry of a queue or, if that is empty, of the other one.
+func (m *adaptiveModel) head(fromSmall bool) (i uint32, inSmall bool) {
+	if fromSmall && len(m.small) > 0 {
+		return m.small[0], true
+	}
+	if m.dropCheckpoints(); len(m.main) == 0 {
+		return m.small[0], true
+	}
+	return m.main[0].entry, false
+}
+
+func (m *adaptiveModel) rename(from, to uint32) {
+	if k := slices.Index(m.small, from); k >= 0 {
+		m.small[k] = to
+	}
+	if k := slices.Index(m.main, mainItem{entry: from}); k >= 0 {
+		m.main[k].entry = to
+	}
+	m.marks[to] = m.marks[from]
+}
+
+// check verifies that the code has what the model has.
+func (m *adaptiveModel) check(a *Adaptive) error {
+	if got, want := slices.Collect(a.All()), m.entries(); !slices.Equal(got, want) || a.Len() != len(want) {
+		return fmt.Errorf("the order is %v, %d entries; want %v", got, a.Len(), want)
+	}
+	if a.len != [queues]int{len(m.small), len(m.mainEntries())} {
+		return fmt.Errorf("the queues have %v entries; want %d and %d", a.len, len(m.small), len(m.mainEntries()))
+	}
+	for _, i := range m.entries() {
+		word, shift := a.marks.at(i)
+		if got := int(*word >> shift & maxMark); got != m.marks[i] {
+			return fmt.Errorf("entry %d has mark %d, want %d", i, got, m.marks[i])
+		}
+		if got := a.inMain.get(i) == 1; got == slices.Contains(m.small, i) {
+			return fmt.Errorf("entry %d: in main is %v", i, got)
+		}
+	}
+	if a.links != nil {
+		if err := m.checkLinks(a); err != nil {
+			return err
+		}
+	}
+	if a.target != m.target || int(a.checks.now) != m.now {
+		return fmt.Errorf("the target is %d, the time %d; want %d and %d", a.target, a.checks.now, m.target, m.now)
+	}
+	return nil
+}
+
+// checkLinks verifies that both queues are whole backwards too, and main's
+// checkpoints are where they are to be.
+func (m *adaptiveModel) checkLinks(a *Adaptive) error {
+	inMain := uint64(0)
+	for q := range queues {
+		last := q
+		for p := a.links[q].next; ; p = a.links[p].next {
+			if a.links[p].prev != last {
+				return fmt.Errorf("before position %d there is %d, want %d", p, a.links[p].prev, last)
+			}
+			if last = p; p == q {
+				break
+			}
+		}
+	}
+	k := 0
+	for p := a.links[main].next; p != main; p = a.links[p].next {
+		item := m.main[k]
+		k++
+		if item.checkpoint != (p < firstEntry) {
+			return fmt.Errorf("item %d of main: checkpoint is %v", k, p < firstEntry)
+		}
+		if item.checkpoint {
+			inMain |= 1 << (p - firstCheckpoint)
+			if put := int(a.checks.put[p-firstCheckpoint]); put != item.put {
+				return fmt.Errorf("a checkpoint of %d, want %d", put, item.put)
+			}
+		}
+	}
+	if k != len(m.main) || a.checks.free != ^inMain {
+		return fmt.Errorf("main has %d of %d items, checkpoints %b, and %b are free", k, len(m.main), inMain, a.checks.free)
+	}
+	return nil
+}
