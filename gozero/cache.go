@@ -9,25 +9,33 @@ import (
 )
 
 // An Option sets what YAML cannot, such as OnRemove or Weigh, and wins over [Conf].
-// Any function that changes the options will do:
+// Any function that changes the options will do, and nil changes nothing:
 //
 //	gozero.MustNewCache(c.Users, func(o *cache.Options[int64, *User]) {
 //		o.OnRemove = flush
 //	})
 type Option[K comparable, V any] func(o *cache.Options[K, V])
 
-// NewCache returns an empty cache. The error says everything that is wrong with
-// the settings. It is safe for concurrent use.
+// NewCache returns an empty cache. The error says what is wrong with the settings. It
+// is safe for concurrent use.
 //
 // The cache is closed when the service ends, as the package documentation says;
 // closing it earlier is fine too, and one that nobody holds any more is collected.
-// go-zero's minute line is logged, as by [LogStats]. What OnRemove panics with goes
-// to logx, unless OnPanic is set.
+// go-zero's minute line is logged, as by [LogStats], and a line now if the cache has
+// neither Limit nor MaxWeight. What OnRemove panics with goes to logx, unless OnPanic
+// is set.
 func NewCache[K comparable, V any](c Conf, opts ...Option[K, V]) (*cache.Cache[K, V], error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("gozero: cache %q: %w", c.Name, err)
+	}
 	o := options(c, opts)
 	made, err := cache.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("gozero: cache %q: %w", o.Name, err)
+	}
+	if o.Limit == 0 && o.MaxWeight == 0 {
+		// At level info, since logx has none for warnings, and it may be meant.
+		logx.Infof("cache(%s) - no limit: neither Limit nor MaxWeight is set, so it keeps every key until that expires", o.Name)
 	}
 	closeAtShutdown(made, o.Name)
 	LogStats()

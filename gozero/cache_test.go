@@ -18,7 +18,7 @@ import (
 // there was, and they work on.
 func TestShutdownCloses(t *testing.T) {
 	var causes []cache.Cause
-	c := gozero.MustNewCache(gozero.Conf{Name: "users"}, func(o *cache.Options[string, int]) {
+	c := gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
 		o.OnRemove = func(e cache.Event[string, int]) { causes = append(causes, e.Cause) }
 		o.Workers = 1
 	})
@@ -37,7 +37,7 @@ func TestShutdownCloses(t *testing.T) {
 
 // Shutdown waits for a load, so that main does not close the database under it.
 func TestShutdownWaitsForLoads(t *testing.T) {
-	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users"})
+	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
 	begun, end := make(chan struct{}), make(chan struct{})
 	ended := false
 	taken := make(chan struct{})
@@ -72,7 +72,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
-		c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users"})
+		c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
 		end := make(chan struct{})
 		go func() { _, _ = c.Take("a", func() (int, error) { <-end; return 1, nil }) }()
 		synctest.Wait()
@@ -92,7 +92,7 @@ func TestShutdownIsBounded(t *testing.T) {
 
 // What is closed at the end is not kept alive until then.
 func TestShutdownHoldsNothing(t *testing.T) {
-	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users"})
+	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
 	w, before := weak.Make(c), gozero.ToClose()
 	runtime.KeepAlive(c)
 	for deadline := time.Now().Add(time.Minute); gozero.ToClose() >= before; runtime.GC() {
@@ -107,7 +107,7 @@ func TestShutdownHoldsNothing(t *testing.T) {
 
 func TestPanicIsLogged(t *testing.T) {
 	j := newJournal(t)
-	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users"}, func(o *cache.Options[string, int]) {
+	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
 		o.OnRemove = func(cache.Event[string, int]) { panic("oh") }
 	}))
 	c.Set("a", 1)
@@ -125,7 +125,7 @@ func TestPanicIsLogged(t *testing.T) {
 func TestPanicGoesToOnPanic(t *testing.T) {
 	j := newJournal(t)
 	var told any
-	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users"}, func(o *cache.Options[string, int]) {
+	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
 		o.OnRemove = func(cache.Event[string, int]) { panic("oh") }
 		o.OnPanic = func(recovered any, _ []byte) { told = recovered }
 	}))

@@ -3,6 +3,8 @@ package gozero
 //lint:file-ignore SA5008 these json tags are read by go-zero's conf, which has options of its own
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -20,8 +22,8 @@ import (
 // a bare number, saying that it expects a string. [NewCache] refuses what else makes
 // no sense, and says what to write instead.
 //
-// Fields that Conf does not have are ignored, as they are everywhere in go-zero's
-// settings: a Limit that is misspelt is no limit.
+// go-zero's conf ignores keys that it does not know, and does not tell of them. So a
+// Limit that is misspelt is no limit: [NewCache] logs a line for a cache without any.
 //
 // Only Name must be there in YAML. A Conf made in Go has no defaults but those of
 // zero values; go-zero's conf.FillDefault fills in the others.
@@ -32,6 +34,10 @@ type Conf struct {
 
 	// Limit is the most entries; 0, the default, means no limit.
 	Limit int `json:",optional"`
+
+	// MaxWeight is the most weight, in the unit of the Weigh that an [Option] sets,
+	// instead of a Limit; 0, the default, means no limit.
+	MaxWeight uint64 `json:",optional"`
 
 	// Expire is how long a value lives, at least 1ms; 0s, the default, means for
 	// ever.
@@ -62,22 +68,39 @@ type Conf struct {
 	WhatIf bool `json:",optional"`
 }
 
+// minTTL is that of package cache, whose own hint is in Go.
+const minTTL = time.Millisecond
+
+// check reports the times that are too short, as YAML has them.
+func (c Conf) check() error {
+	short := func(field string, d time.Duration) error {
+		if d <= 0 || d >= minTTL {
+			return nil
+		}
+		return fmt.Errorf("%s is %v: want at least 1ms, such as 5s or 5m, or 0s for never", field, d)
+	}
+	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle))
+}
+
 // options returns the options of a cache that c and opts ask for. What opts set
 // wins.
 func options[K comparable, V any](c Conf, opts []Option[K, V]) cache.Options[K, V] {
 	o := cache.Options[K, V]{
-		Name:    c.Name,
-		Limit:   c.Limit,
-		Expire:  c.Expire,
-		Idle:    c.Idle,
-		Jitter:  c.Jitter,
-		Workers: c.Workers,
-		HotKeys: c.HotKeys,
-		Ages:    c.Ages,
-		WhatIf:  c.WhatIf,
+		Name:      c.Name,
+		Limit:     c.Limit,
+		MaxWeight: c.MaxWeight,
+		Expire:    c.Expire,
+		Idle:      c.Idle,
+		Jitter:    c.Jitter,
+		Workers:   c.Workers,
+		HotKeys:   c.HotKeys,
+		Ages:      c.Ages,
+		WhatIf:    c.WhatIf,
 	}
 	for _, set := range opts {
-		set(&o)
+		if set != nil {
+			set(&o)
+		}
 	}
 	if o.OnPanic == nil {
 		o.OnPanic = logPanic(o.Name)

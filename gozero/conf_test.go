@@ -1,6 +1,7 @@
 package gozero_test
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"os"
@@ -46,6 +47,9 @@ func TestConfFields(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	if c, err := load(t, "Name: users", "MaxWeight: 1000"); c.MaxWeight != 1000 || err != nil {
+		t.Errorf("MaxWeight is %d, %v", c.MaxWeight, err)
+	}
 	var o cache.Options[string, int]
 	closed(t, gozero.MustNewCache(got, func(of *cache.Options[string, int]) { o = *of }))
 	got = gozero.Conf{Name: o.Name, Limit: o.Limit, Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter,
@@ -63,9 +67,12 @@ func TestConfMistakes(t *testing.T) {
 		{"Name: users\n  Expire: '60'", "missing unit in duration"},
 		{"Name: users\n  Expire: 1d", `unknown unit "d"`},
 		{"Name: users\n  Expire: -60s", "Expire is -1m0s: want a positive time, or 0 for never"},
-		{"Name: users\n  Expire: 3600ns", "was a unit forgotten"},
+		{"Name: users\n  Expire: 5us", "Expire is 5µs: want at least 1ms, such as 5s or 5m, or 0s for never"},
+		{"Name: users\n  Idle: 999us", "Idle is 999µs: want at least 1ms, such as 5s or 5m, or 0s for never"},
 		{"Name: users\n  Idle: -1s", "Idle is -1s: want a positive time"},
 		{"Name: users\n  Limit: -1", "Limit is -1: want the most entries, or 0 for no limit"},
+		{"Name: users\n  MaxWeight: 100", "MaxWeight is 100 without Weigh: set Weigh, or Limit"},
+		{"Name: users\n  MaxWeight: -1", `parsing "-1"`},
 		{"Name: users\n  Limit: 5m", `mismatch for field "Users.limit"`},
 		{"Name: users\n  Jitter: 5", "Jitter is 5: want a fraction"},
 		{"Name: users\n  Workers: -1", "Workers is -1: want the most calls"},
@@ -82,6 +89,51 @@ func TestConfMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", test.yaml, err, test.want)
 		}
+	}
+}
+
+// MaxWeight is of YAML, and what is weighed of Go.
+func TestMaxWeight(t *testing.T) {
+	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", MaxWeight: 1000}, func(o *cache.Options[string, int]) {
+		o.Weigh = func(string, int) uint32 { return 100 }
+	}))
+	for i := range 20 {
+		c.Set(fmt.Sprint(i), i)
+	}
+	if s := c.Stats(); s.MaxWeight != 1000 || s.Entries != 10 {
+		t.Errorf("%d entries, at most %d of weight", s.Entries, s.MaxWeight)
+	}
+}
+
+// What is misspelt is not told by go-zero's conf, and leaves a cache without a limit,
+// which the log tells of.
+func TestNoLimitIsLogged(t *testing.T) {
+	j := newJournal(t)
+	c, err := load(t, "Name: users", "Limt: 100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, gozero.MustNewCache[string, int](c))
+	lines := j.take()
+	if len(lines) != 1 || lines[0].Level != "info" || !strings.HasPrefix(lines[0].Content, "cache(users) - no limit: ") {
+		t.Errorf("logged %v", lines)
+	}
+	closed(t, gozero.MustNewCache[string, int](gozero.Conf{Name: "few", Limit: 1}))
+	closed(t, gozero.MustNewCache(gozero.Conf{Name: "light", MaxWeight: 1}, func(o *cache.Options[string, int]) {
+		o.Weigh = func(string, int) uint32 { return 1 }
+	}))
+	closed(t, gozero.MustNewCache(gozero.Conf{Name: "by an option"}, func(o *cache.Options[string, int]) { o.Limit = 1 }))
+	if lines := j.take(); len(lines) != 0 {
+		t.Errorf("logged %v", lines)
+	}
+}
+
+func TestNilOption(t *testing.T) {
+	var o cache.Options[string, int]
+	closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 1}, nil,
+		func(of *cache.Options[string, int]) { o = *of }))
+	if o.Limit != 1 {
+		t.Errorf("the cache gets %+v", o)
 	}
 }
 

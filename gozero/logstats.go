@@ -21,7 +21,8 @@ var process = new(statLog)
 //	cache(users) - qpm: 1200, hit_ratio: 97.5%, elements: 9100, hit: 1170, miss: 30
 //
 // The numbers are those of that minute, and for a cache made within it, since it was
-// made. A cache without traffic has no line. [NewCache] calls LogStats; a program
+// made, also when it has the name of one that was closed. A cache without traffic has
+// no line, nor has one for the minute in which it is closed. [NewCache] calls LogStats; a program
 // that makes its caches by package cache or gozero/collection calls it once it has
 // made them. Calling it again does nothing. It is safe for concurrent use.
 //
@@ -31,10 +32,10 @@ func LogStats() { process.start() }
 
 // A statLog logs what the caches did each minute. The zero statLog does not run.
 type statLog struct {
-	mu      sync.Mutex                // not held while caches are asked: their sources may take locks
-	running bool                      // a timer is set, or its tick under way
-	starts  int                       // calls of start
-	last    map[string]stats.Snapshot // of all caches, at the last tick
+	mu      sync.Mutex             // not held while caches are asked: their sources may take locks
+	running bool                   // a timer is set, or its tick under way
+	starts  int                    // calls of start
+	last    map[string]stats.Named // all caches, by name, at the last tick
 }
 
 func (l *statLog) start() {
@@ -69,7 +70,9 @@ func (l *statLog) minute() (busy []stats.Named) {
 	now := stats.All()
 	before := l.keep(now)
 	for _, c := range now {
-		c.Snapshot = c.Snapshot.Minus(before[c.Name])
+		if b := before[c.Name]; b.Since.Equal(c.Since) {
+			c.Snapshot = c.Snapshot.Minus(b.Snapshot)
+		}
 		if c.Snapshot.Gets() > 0 {
 			busy = append(busy, c)
 		}
@@ -83,13 +86,13 @@ func (l *statLog) minute() (busy []stats.Named) {
 }
 
 // keep keeps what all caches have done for the next tick, and returns what was kept.
-func (l *statLog) keep(all []stats.Named) (before map[string]stats.Snapshot) {
+func (l *statLog) keep(all []stats.Named) (before map[string]stats.Named) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before = l.last
-	l.last = make(map[string]stats.Snapshot, len(all))
+	l.last = make(map[string]stats.Named, len(all))
 	for _, c := range all {
-		l.last[c.Name] = c.Snapshot
+		l.last[c.Name] = c
 	}
 	return before
 }

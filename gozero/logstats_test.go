@@ -20,8 +20,8 @@ func TestMinuteLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
-		users := gozero.MustNewCache[int, int](gozero.Conf{Name: "users"})
-		idle := gozero.MustNewCache[int, int](gozero.Conf{Name: "idle"})
+		users := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
+		idle := gozero.MustNewCache[int, int](gozero.Conf{Name: "idle", Limit: 10})
 		users.Set(1, 1)
 		users.Set(2, 2)
 		ask(users, 5, 3)
@@ -86,6 +86,30 @@ func TestLogStatsIsForAllCaches(t *testing.T) {
 	})
 }
 
+// A cache that has the name of one that was closed has lines of its own.
+func TestMinuteLineOfANameUsedAgain(t *testing.T) {
+	alone(t)
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		j := newJournal(t)
+		first := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
+		ask(first, 0, 100)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLines(t, j, "cache(users) - qpm: 100, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 100")
+		if err := first.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		second := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
+		ask(second, 0, 180)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantLines(t, j, "cache(users) - qpm: 180, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 180")
+		end(t, second)
+	})
+}
+
 // Nothing runs between the lines, nothing is left when the caches are closed, and a
 // new cache begins anew.
 func TestLogEndsWithTheCaches(t *testing.T) {
@@ -93,7 +117,7 @@ func TestLogEndsWithTheCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
-		c := gozero.MustNewCache[int, int](gozero.Conf{Name: "users"})
+		c := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
 		time.Sleep(90 * time.Second)
 		synctest.Wait()
 		stacks := make([]byte, 1<<20)
@@ -105,7 +129,7 @@ func TestLogEndsWithTheCaches(t *testing.T) {
 		}
 		end(t, c)
 
-		c = gozero.MustNewCache[int, int](gozero.Conf{Name: "users"})
+		c = gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
 		ask(c, 0, 1)
 		time.Sleep(time.Minute)
 		synctest.Wait()

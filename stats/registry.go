@@ -16,6 +16,7 @@ var process registries
 // empty, and differs from that of every other cache registered at the time.
 type Named struct {
 	Name     string
+	Since    time.Time // when it was registered, which tells it from an earlier cache of that name
 	Snapshot Snapshot
 }
 
@@ -134,7 +135,7 @@ func (r *registries) allCaches() []Named {
 	looks := r.caches.all(time.Now())
 	all := make([]Named, len(looks))
 	for i, l := range looks {
-		all[i] = Named{Name: l.name, Snapshot: l.stats}
+		all[i] = Named{Name: l.name, Since: l.since, Snapshot: l.stats}
 	}
 	return all
 }
@@ -166,6 +167,7 @@ type registration[S any] struct {
 	name    string
 	asked   string // the name without the suffix
 	suffix  int    // 1 if there is none
+	since   time.Time
 	source  func() (S, bool)
 	extras  Extras     // of a cache
 	history history[S] // guarded by the registry's mu
@@ -190,7 +192,7 @@ func (r *registry[S]) register(name string, source func() (S, bool), extras Extr
 		r.byName = make(map[string]*registration[S])
 		r.lowest = make(map[string]int)
 	}
-	added := &registration[S]{asked: name, source: source, extras: extras}
+	added := &registration[S]{asked: name, since: time.Now(), source: source, extras: extras}
 	added.name, added.suffix = r.freeName(name)
 	r.byName[added.name] = added
 	return added.name, func() { r.remove(added) }

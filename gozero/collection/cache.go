@@ -29,10 +29,14 @@ type Cache struct {
 type CacheOption func(cache *Cache)
 
 // WithLimit sets the most entries that the cache holds at once. When a new key
-// would exceed it, a key that was not used for long is evicted. Zero and negative
-// limits mean none, as in go-zero.
+// would exceed it, a key that was not used for long is evicted. A limit of zero or
+// less changes nothing, as in go-zero: without another WithLimit there is none.
 func WithLimit(limit int) CacheOption {
-	return func(c *Cache) { c.options.Limit = max(limit, 0) }
+	return func(c *Cache) {
+		if limit > 0 {
+			c.options.Limit = limit
+		}
+	}
 }
 
 // WithName sets what statistics call the cache; "proc" if it is not given or
@@ -86,12 +90,16 @@ func (c *Cache) SetWithExpire(key string, value any, expire time.Duration) {
 // get its result. If the key was set or deleted since the fetch began, the result
 // goes to those callers and is not stored.
 //
-// An error of fetch is returned as it is, and nothing is stored. A panic of fetch,
+// An error of fetch is returned as it is, with nil, and nothing is stored. A panic of fetch,
 // or [runtime.Goexit], goes through to the caller that ran it; the others get an
 // error, a [cache.PanicError] or [cache.ErrGoexit]. fetch may use the cache, but not
 // Take the same key, which would wait for itself, or close the cache.
 func (c *Cache) Take(key string, fetch func() (any, error)) (any, error) {
-	return c.entries.Take(key, fetch)
+	value, err := c.entries.Take(key, fetch)
+	if err != nil {
+		return nil, err // whatever fetch returned beside it
+	}
+	return value, nil
 }
 
 // Del removes a key. A fetch of it that is under way will not be stored.

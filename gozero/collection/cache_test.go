@@ -153,16 +153,25 @@ func TestCacheOddExpire(t *testing.T) {
 
 func TestCacheLimit(t *testing.T) {
 	for limit, want := range map[int]int{-1: 100, 0: 100, 1: 1, 10: 10} {
-		c := newCache(t, time.Hour, collection.WithName("limited"), collection.WithLimit(5), nil, collection.WithLimit(limit))
-		for _, key := range keys(100) {
-			c.Set(key, 1)
-			if _, ok := c.Get(key); !ok {
-				t.Errorf("WithLimit(%d): the newest key is not there", limit)
-			}
+		limited(t, want, nil, collection.WithLimit(limit))
+	}
+	for limit, want := range map[int]int{-1: 5, 0: 5, 10: 10} {
+		limited(t, want, collection.WithLimit(5), collection.WithLimit(limit))
+	}
+}
+
+// limited expects a cache with the options to hold want of 100 keys.
+func limited(t *testing.T, want int, opts ...collection.CacheOption) {
+	t.Helper()
+	c := newCache(t, time.Hour, opts...)
+	for _, key := range keys(100) {
+		c.Set(key, 1)
+		if _, ok := c.Get(key); !ok {
+			t.Error("the newest key is not there")
 		}
-		if n := c.Len(); n != want {
-			t.Errorf("WithLimit(%d): %d entries, want %d", limit, n, want)
-		}
+	}
+	if n := c.Len(); n != want {
+		t.Errorf("%d entries, want %d", n, want)
 	}
 }
 
@@ -197,6 +206,24 @@ func TestCacheTakeDoesNotUndo(t *testing.T) {
 			t.Errorf("%s was undone by a Take that began before", name)
 		}
 	}
+}
+
+// An error comes without a value, whatever fetch returned, as in go-zero.
+func TestCacheTakeError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, time.Hour)
+		failed := errors.New("failed")
+		fetch := func() (any, error) { time.Sleep(time.Second); return "half done", failed }
+		for range 2 { // one fetches, the other joins
+			go func() {
+				if v, err := c.Take("x", fetch); v != nil || err != failed {
+					t.Errorf("%v, %v, want nil and the error", v, err)
+				}
+			}()
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+	})
 }
 
 // In go-zero those that wait for a fetch that panics get nil, nil.

@@ -6,4 +6,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, // but for go-zero's cache, which never ends
+		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/collection.(*cacheStat).statLoop"),
+		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/collection.(*TimingWheel).run"),
+	)
+}
