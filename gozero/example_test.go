@@ -64,9 +64,17 @@ func ExampleRoutes() {
 	// Output:
 	// GET /cache
 	// HEAD /cache
-	// GET /cache/:file
-	// HEAD /cache/:file
-	// POST /cache/:file
+	// GET /cache/stats.json
+	// HEAD /cache/stats.json
+	// GET /cache/metrics
+	// HEAD /cache/metrics
+	// GET /cache/page.js
+	// HEAD /cache/page.js
+	// GET /cache/style.css
+	// HEAD /cache/style.css
+	// GET /cache/icon.svg
+	// HEAD /cache/icon.svg
+	// POST /cache/purge
 }
 
 // Once in main, and the DevServer shows all caches at :6060/metrics.

@@ -2,6 +2,7 @@ package gozero
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/zeromicro/go-zero/rest"
@@ -24,17 +25,24 @@ import (
 // middleware to decide that browsers can pass, such as a login by password or cookie:
 // rest.WithJwt asks for a header that they do not send.
 //
-// POST is for purge, which needs [stats.WithPurge].
+// What has no route is the server's to answer, in the form of its other answers. POST
+// of purge needs [stats.WithPurge].
 func Routes(opts ...stats.HandlerOption) []rest.Route {
 	h := stats.Handler(opts...)
-	return []rest.Route{
+	routes := []rest.Route{
 		{Method: http.MethodGet, Path: "/", Handler: page(h)},
 		{Method: http.MethodHead, Path: "/", Handler: page(h)},
-		{Method: http.MethodGet, Path: "/:file", Handler: file(h)},
-		{Method: http.MethodHead, Path: "/:file", Handler: file(h)},
-		{Method: http.MethodPost, Path: "/:file", Handler: file(h)},
 	}
+	for _, name := range files {
+		routes = append(routes,
+			rest.Route{Method: http.MethodGet, Path: "/" + name, Handler: file(h, name)},
+			rest.Route{Method: http.MethodHead, Path: "/" + name, Handler: file(h, name)})
+	}
+	return append(routes, rest.Route{Method: http.MethodPost, Path: "/purge", Handler: file(h, "purge")})
 }
+
+// files are what the handler serves beside the page, and what the page is made of.
+var files = []string{"stats.json", "metrics", "page.js", "style.css", "icon.svg"}
 
 // page serves the page below a path that ends in a slash, and leads there from one
 // that does not: go-zero's router takes both for the same, but a browser does not
@@ -53,14 +61,12 @@ func page(h http.Handler) http.HandlerFunc {
 	}
 }
 
-// file serves what is next to the page. A slash behind it is not for the router,
-// but would make it the page for [stats.Handler], and with broken links.
-func file(h http.Handler) http.HandlerFunc {
+// file serves what is next to the page. To go-zero's router a slash behind the name
+// makes no difference; to the handler that would be the page.
+func file(h http.Handler, name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/") {
-			http.NotFound(w, r)
-			return
-		}
-		h.ServeHTTP(w, r)
+		named := *r
+		named.URL = &url.URL{Path: "/" + name, RawQuery: r.URL.RawQuery}
+		h.ServeHTTP(w, &named)
 	}
 }

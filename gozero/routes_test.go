@@ -86,12 +86,14 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/cache/metrics", 200, "text/plain"},
 		{"GET", "/cache/style.css", 200, "text/css"},
 		{"GET", "/cache/nothing", 404, ""},
-		{"GET", "/cache/stats.json/", 404, ""}, // the router takes it for stats.json
+		{"GET", "/cache/stats.json/", 200, "application/json"}, // the same to the router
+		{"HEAD", "/cache/stats.json", 200, "application/json"},
 		{"GET", "/cache/nothing/", 404, ""},
 		{"GET", "/cache/a/b", 404, ""},
 		{"GET", "/cache/page.js", 200, "text/javascript"},
 		{"GET", "/cache/icon.svg", 200, "image/svg+xml"},
 		{"POST", "/cache/stats.json", 405, ""},
+		{"GET", "/cache/purge", 405, ""},
 		{"POST", "/cache/purge", 404, ""}, // unless it is enabled
 	} {
 		got := request(t, test.method, base+test.path)

@@ -73,13 +73,22 @@ func TestBadRequests(t *testing.T) {
 		{"GET", "/sessions/me/beat", "", 405, "only POST"},
 		{"GET", "/reminders/me", "", 405, "only POST, DELETE"},
 		{"PUT", "/sessions", "", 405, "only GET"},
-		{"DELETE", "/cache/", "", 405, "only GET"},
-		{"DELETE", "/cache/stats.json", "", 405, "only GET, HEAD, POST"},
+		{"GET", "/cache/nothing", "", 404, "/cache/nothing"},
+		{"POST", "/cache/nothing", "", 404, "/cache/nothing"},
+		{"DELETE", "/cache/", "", 405, "only GET, HEAD"},
+		{"DELETE", "/cache/metrics", "", 405, "not allowed here, only GET, HEAD"},
+		{"POST", "/cache/metrics", "", 405, "not allowed here, only GET, HEAD"},
+		{"GET", "/cache/purge", "", 405, "not allowed here, only POST"},
+		{"DELETE", "/cache/purge", "", 405, "not allowed here, only POST"},
 	} {
 		code, body := r.do(c.method, c.path, c.body)
 		var answer map[string]string
 		err := json.Unmarshal([]byte(body), &answer)
-		if code != c.status || err != nil || len(answer) != 1 || !strings.Contains(answer["error"], c.says) {
+		says := strings.Contains(answer["error"], c.says)
+		if c.status == 405 {
+			says = strings.HasSuffix(answer["error"], c.says) // and no other
+		}
+		if code != c.status || err != nil || len(answer) != 1 || !says {
 			t.Errorf("%s %s %.40s:\n got %d %s\nwant %d {\"error\":\"... %s ...\"}",
 				c.method, c.path, c.body, code, body, c.status, c.says)
 		}

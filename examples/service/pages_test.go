@@ -84,10 +84,13 @@ func TestStatisticsAreThoseOfTheSettings(t *testing.T) {
 
 func TestPurge(t *testing.T) {
 	r := start(t, nil)
-	purge := func(from, host string) (int, string) {
+	purge := func(from, host string, header ...string) (int, string) {
 		req := httptest.NewRequest("POST", "/cache/purge", strings.NewReader("cache=users&key=1"))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.RemoteAddr, req.Host = from, host
+		for _, name := range header {
+			req.Header.Set(name, "8.8.8.8")
+		}
 		w := httptest.NewRecorder()
 		r.serve(w, req)
 		return w.Code, strings.TrimSpace(w.Body.String())
@@ -102,6 +105,11 @@ func TestPurge(t *testing.T) {
 	for _, host := range []string{"example.com", "example.com:8888", "localhost.example.com", ""} {
 		if code, _ := purge(here, host); code != 403 {
 			t.Errorf("by the name %q, which can lead anywhere: %d", host, code)
+		}
+	}
+	for _, header := range []string{"Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Host"} {
+		if code, body := purge(here, here, header); code != 403 || !strings.Contains(body, "proxy") {
+			t.Errorf("by a proxy that adds %s: %d %s", header, code, body)
 		}
 	}
 	for _, from := range []string{here, "[::1]:1234"} {

@@ -2,15 +2,19 @@ package handler
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
-// OnlyLocal allows requests from this machine, for stats.WithPurge.
+// OnlyLocal allows requests that come straight from this machine, for
+// stats.WithPurge.
 //
-// That is enough for a program to try on one's own machine. Behind a proxy on this
-// machine everybody would be local: a real service checks its own login here.
+// That is enough for a program to try on one's own machine. A real service checks
+// its own login here: a proxy on this machine that adds no header would make
+// everybody local.
 //
 // The name that was asked for has to be local too: a page of another site can have
 // its own name lead to this machine, and then its requests are not those of another
@@ -20,7 +24,17 @@ func OnlyLocal(r *http.Request) error {
 	if err != nil || !isLocal(from) || !isLocal((&url.URL{Host: r.Host}).Hostname()) {
 		return errors.New("only from the machine that the service runs on, by localhost or its address")
 	}
+	for name := range r.Header {
+		if isForwarding(name) {
+			return fmt.Errorf("only without a proxy, and the request has the header %s", name)
+		}
+	}
 	return nil
 }
 
 func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+
+// isForwarding reports whether a header is one that proxies add.
+func isForwarding(name string) bool {
+	return name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-")
+}
