@@ -27,6 +27,7 @@ func TestImports(t *testing.T) {
 		"lru":               {},
 		"stats":             {"internal/"},
 		"timingwheel":       {"stats", "internal/", sync},
+		"cmd/cachesim":      {"cache", "lru", "stats", "timingwheel", "internal/", sync},
 		"gozero/collection": {"cache", "lru", "stats", "timingwheel", "internal/", sync, core + "lang", core + "timex"},
 	}
 	for pkg, allowed := range may {

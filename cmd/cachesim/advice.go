@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// An advice is which limit to take, or why none is given.
+type advice struct {
+	Refused []string `json:"refused,omitempty"` // why there is no advice; the rest is zero then
+
+	Policy   string  `json:"policy,omitempty"`
+	Limit    uint64  `json:"limit,omitempty"`
+	Unit     string  `json:"unit,omitempty"`
+	HitRatio float64 `json:"hit_ratio,omitempty"`
+	Knee     uint64  `json:"knee,omitempty"` // the limit at the knee of the curve
+	Half     float64 `json:"hit_ratio_at_half,omitempty"`
+	Double   float64 `json:"hit_ratio_at_double,omitempty"`
+
+	// Lowest and Highest are of several runs with different hash seeds; Error is that
+	// of the sample.
+	Seeds   int     `json:"seeds,omitempty"`
+	Lowest  float64 `json:"lowest,omitempty"`
+	Highest float64 `json:"highest,omitempty"`
+	Error   float64 `json:"error,omitempty"`
+
+	Other      string  `json:"other_policy,omitempty"`
+	OtherRatio float64 `json:"other_hit_ratio,omitempty"`
+
+	WithoutTTL float64 `json:"hit_ratio_without_ttl,omitempty"`
+}
+
+const (
+	// What advice takes at least.
+	fewestGets   = 10_000
+	fewestPoints = 4    // of a curve
+	getsPerEntry = 10   // of the limit: or else filling the cache is most of the trace
+	leastCeiling = 0.01 // of the gets that can hit
+	mostSkipped  = 0.1  // of the lines
+	mostError    = 0.02 // of the sample
+
+	seeds      = 5
+	bisections = 4 // between two limits of the grid: to 3 % of the limit
+)
+
+// advise finds the smallest limit that is within a point of the knee of the best
+// policy's curve. If refine is set it also looks between the limits of the curve.
+func (l *lab) advise(curve []run, ceiling run, in *input, refine bool) (advice, error) {
+	if refused := refusals(curve, ceiling, in); refused != nil {
+		return advice{Refused: refused}, nil
+	}
+	points := bestCurve(curve)
+	knee := kneeOf(points)
+	want := points[knee].ratio() - 0.01
+	i := slices.IndexFunc(points, func(r run) bool { return r.ratio() >= want })
+	found := points[i]
+	if refine && i > 0 {
+		var err error
+		if found, err = l.bisect(points[i-1], points[i], want); err != nil {
+			return advice{}, err
+		}
+	}
+	if found.Unit == "" && float64(l.trace.total) < getsPerEntry*float64(found.Limit) {
+		return advice{Refused: []string{fmt.Sprintf("the input has %s gets, which is too few for the limit of %s that it suggests: want %d gets for each entry",
+			thousands(l.trace.total), thousands(found.Limit), getsPerEntry)}}, nil
+	}
+	if found.Error > mostError {
+		return advice{Refused: []string{fmt.Sprintf("the sample may be off by %s: want more keys, or a larger -sample", points100(found.Error))}}, nil
+	}
+	a := advice{
+		Policy: found.Policy, Limit: found.Limit, Unit: found.Unit, HitRatio: found.ratio(),
+		Knee: points[knee].Limit, Error: found.Error,
+	}
+	return a, l.probe(&a, found)
+}
+
+// refusals returns why there can be no advice.
+func refusals(curve []run, ceiling run, in *input) (refused []string) {
+	if n := in.trace.total; n < fewestGets {
+		refused = append(refused, fmt.Sprintf("there are only %s gets: want at least %s", thousands(n), thousands(fewestGets)))
+	}
+	if part(in.skipped, in.lines) > mostSkipped {
+		refused = append(refused, fmt.Sprintf("%s of %s lines could not be read", thousands(in.skipped), thousands(in.lines)))
+	}
+	if ceiling.ratio() < leastCeiling {
+		refused = append(refused, "hardly any key is asked for twice: no cache helps")
+	}
+	if len(bestCurve(curve)) < fewestPoints {
+		refused = append(refused, fmt.Sprintf("a curve takes at least %d limits: leave -limits out, or give more", fewestPoints))
+	}
+	return refused
+}
+
+// bestCurve returns the runs of the policy that has most hits in all, by limit. Where
+// limits are in bytes, it goes by those.
+func bestCurve(curve []run) (best []run) {
+	unit := ""
+	for _, r := range curve {
+		unit = r.Unit
+	}
+	byPolicy := map[string][]run{}
+	for _, r := range curve {
+		if r.Policy != clairvoyant && r.Unit == unit {
+			byPolicy[r.Policy] = append(byPolicy[r.Policy], r)
+		}
+	}
+	hits := func(runs []run) (n uint64) {
+		for _, r := range runs {
+			n += r.Hits
+		}
+		return n
+	}
+	for _, runs := range byPolicy {
+		if hits(runs) > hits(best) || hits(runs) == hits(best) && best != nil && runs[0].Policy == "lru" {
+			best = runs
+		}
+	}
+	return best
+}
+
+// kneeOf returns which point of a curve is its knee: the one that is highest above the
+// line from no cache to where the curve ends to rise (Satopää, Albrecht, Irwin and
+// Raghavan, "Finding a 'Kneedle' in a Haystack", 2011).
+func kneeOf(points []run) (knee int) {
+	top := 0.0
+	for _, r := range points {
+		top = max(top, r.ratio())
+	}
+	end := slices.IndexFunc(points, func(r run) bool { return r.ratio() >= top-0.001 })
+	above := math.Inf(-1)
+	for i, r := range points[:end+1] {
+		if d := r.ratio()/top - float64(r.Limit)/float64(points[end].Limit); d > above {
+			knee, above = i, d
+		}
+	}
+	return knee
+}
+
+// bisect returns the run with the smallest limit, within a few per cent, that reaches a
+// hit ratio, between one that does not and one that does.
+func (l *lab) bisect(below, reaches run, want float64) (run, error) {
+	for range bisections {
+		n := roundUp(math.Sqrt(float64(below.Limit) * float64(reaches.Limit)))
+		if n <= below.Limit || n >= reaches.Limit {
+			break
+		}
+		r, err := l.run(reaches.Policy, limit{n: n})
+		if err != nil {
+			return r, err
+		}
+		if r.ratio() >= want {
+			reaches = r
+		} else {
+			below = r
+		}
+	}
+	return reaches, nil
+}
+
+// probe runs more of what the advice is about: other seeds, half and double the limit,
+// the other policy, no TTLs.
+func (l *lab) probe(a *advice, found run) error {
+	of := limit{n: a.Limit, inBytes: a.Unit != ""}
+	a.Lowest, a.Highest, a.Seeds = a.HitRatio, a.HitRatio, seeds
+	again := make([]limit, seeds-1)
+	for i := range again {
+		again[i] = of
+	}
+	runs, err := l.try([]string{a.Policy}, again)
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		a.Lowest, a.Highest = min(a.Lowest, r.ratio()), max(a.Highest, r.ratio())
+	}
+	half, double := of, of
+	half.n, double.n = max(1, of.n/2), 2*of.n
+	if runs, err = l.try([]string{a.Policy}, []limit{half, double}); err != nil {
+		return err
+	}
+	a.Half, a.Double = runs[0].ratio(), runs[1].ratio()
+	for other := range policies {
+		if other == a.Policy {
+			continue
+		}
+		r, err := l.run(other, of)
+		if err != nil {
+			return err
+		}
+		a.Other, a.OtherRatio = other, r.ratio()
+	}
+	if l.ttls {
+		r, err := l.withoutTTLs().run(a.Policy, of)
+		a.WithoutTTL = r.ratio()
+		return err
+	}
+	return nil
+}
+
+// withoutTTLs returns a lab in which nothing expires.
+func (l *lab) withoutTTLs() *lab {
+	eternal := *l
+	eternal.ttls = false
+	return &eternal
+}

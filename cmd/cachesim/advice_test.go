@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// curveOf returns a curve through hit ratios in per cent at limits.
+func curveOf(policy string, ratios map[uint64]uint64) (runs []run) {
+	for _, n := range []uint64{100, 200, 400, 800, 1600} {
+		if ratio, ok := ratios[n]; ok {
+			runs = append(runs, run{Policy: policy, Limit: n, Gets: 1000, Hits: 10 * ratio})
+		}
+	}
+	return runs
+}
+
+func TestKnee(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		ratios map[uint64]uint64
+		want   uint64
+	}{
+		{"flat after 400", map[uint64]uint64{100: 30, 200: 60, 400: 80, 800: 82, 1600: 83}, 400},
+		{"flat from the start", map[uint64]uint64{100: 80, 200: 80, 400: 80, 800: 80, 1600: 80}, 100},
+		{"a cliff, as of a loop", map[uint64]uint64{100: 0, 200: 1, 400: 2, 800: 90, 1600: 90}, 800},
+	} {
+		points := curveOf("lru", test.ratios)
+		if got := points[kneeOf(points)].Limit; got != test.want {
+			t.Errorf("%s: knee at %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestBestCurve(t *testing.T) {
+	low := map[uint64]uint64{100: 10, 200: 20}
+	high := map[uint64]uint64{100: 9, 200: 22}
+	runs := append(curveOf("lru", low), curveOf("adaptive", high)...)
+	runs = append(runs, curveOf(clairvoyant, map[uint64]uint64{100: 90, 200: 90})...)
+	if got := bestCurve(runs); len(got) != 2 || got[0].Policy != "adaptive" {
+		t.Errorf("the best is %v, want adaptive, and never min", got)
+	}
+	if got := bestCurve(append(curveOf("adaptive", low), curveOf("lru", low)...)); got[0].Policy != "lru" {
+		t.Errorf("of two equal ones %s, want the simpler lru", got[0].Policy)
+	}
+}
+
+// studied runs the program and returns what it found.
+func studied(t testing.TB, input string, args ...string) report {
+	t.Helper()
+	status, stdout, stderr := cachesim(input, append(args, "-json")...)
+	var r report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || status != 0 {
+		t.Fatalf("status %d: %s (%v)", status, stderr, err)
+	}
+	return r
+}
+
+// A hot set of 500 keys, looped over: nothing less will do, and nothing more is needed.
+func TestAdviceFindsTheHotSet(t *testing.T) {
+	keys := make([]int, 30_000)
+	for i := range keys {
+		keys[i] = i % 500
+		if i%20 == 0 {
+			keys[i] = 1_000_000 + i // once
+		}
+	}
+	a := studied(t, text(keys)).Advice
+	if a.Refused != nil || a.Limit < 490 || a.Limit > 650 {
+		t.Errorf("%+v, want a limit of a little over 500", a)
+	}
+	if a.Seeds != seeds || a.Lowest > a.HitRatio || a.Highest < a.HitRatio || a.Half > a.HitRatio || a.Double < a.HitRatio-0.01 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestAdviceIsRefused(t *testing.T) {
+	once := make([]int, 20_000)
+	for i := range once {
+		once[i] = i
+	}
+	short := make([]int, 20_000) // each key six times, in a loop: the limit is next to all there are
+	for i := range short {
+		short[i] = i % 3300
+	}
+	for name, test := range map[string]struct {
+		input string
+		args  []string
+		want  string
+	}{
+		"few":    {text(zipf(100, 10, 1.2, 1)), nil, "only 100 gets"},
+		"once":   {text(once), nil, "hardly any key is asked for twice"},
+		"limits": {text(zipf(20_000, 1000, 1.2, 1)), []string{"-limits", "10,100"}, "at least 4 limits"},
+		"short":  {text(short), nil, "too few for the limit"},
+	} {
+		a := studied(t, test.input, test.args...).Advice
+		if a.Limit != 0 || !strings.Contains(strings.Join(a.Refused, "; "), test.want) {
+			t.Errorf("%s: %+v, want no advice, as %s", name, a, test.want)
+		}
+	}
+}
+
+func TestWorthOfAPoint(t *testing.T) {
+	w := worthOfPoint(5000, 2*time.Millisecond, summary{})
+	if want := (worth{5000, 50, 0.1, 2e-5}); w != want {
+		t.Errorf("%+v, want %+v", w, want)
+	}
+	if w := worthOfPoint(0, 0, summary{Gets: 1000, Seconds: 10}); w.QueriesPerSecond != 1 {
+		t.Errorf("%+v, want the rate of the input: 100 a second", w)
+	}
+	text := worthOfPoint(5000, 2*time.Millisecond, summary{}).text()
+	if want := "One point of hit ratio is 50 queries a second less at 5e+03 gets a second, 0.1 fewer connections busy, and 20µs off the mean get."; text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+}
+
+// What TTLs cost is told for the ceiling and for the limit advised.
+func TestWhatTTLsCost(t *testing.T) {
+	var b strings.Builder
+	for i, key := range zipf(20_000, 300, 1.3, 4) {
+		b.WriteString(strings.Join([]string{text([]int{key})[:len(text([]int{key}))-1], text([]int{i})}, ","))
+	}
+	r := studied(t, b.String(), "-format", "csv", "-key", "1", "-time", "2", "-expire", "20s")
+	if r.CeilingWithoutTTL == nil || r.CeilingWithoutTTL.ratio() < r.Ceiling.ratio()+0.1 {
+		t.Errorf("ceilings %v and, without TTLs, %v", r.Ceiling, r.CeilingWithoutTTL)
+	}
+	if a := r.Advice; a.WithoutTTL < a.HitRatio+0.05 {
+		t.Errorf("%+v: values that live for 20 of the gets cost nothing?", a)
+	}
+}

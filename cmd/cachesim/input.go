@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// An input reads accesses from files.
+type input struct {
+	reading reading
+	trace   *trace
+	tick    func(n int) // told of bytes as they are read, before they are unpacked
+
+	lines, skipped uint64
+	firstSkipped   string // where and why
+}
+
+const (
+	longestLine = 1 << 20
+	sniffed     = 4096 // bytes of a file by which it is known
+)
+
+// readFiles reads files one after the other; "-" is standard input.
+func (in *input) readFiles(names []string, stdin io.Reader) error {
+	for _, name := range names {
+		if err := in.readFile(name, stdin); err != nil {
+			return err
+		}
+	}
+	if in.lines > 0 && in.skipped == in.lines {
+		return fmt.Errorf("no line could be read: %s", in.firstSkipped)
+	}
+	if in.trace.total == 0 {
+		return fmt.Errorf("there is nothing to read in %v: want a key on each line", names)
+	}
+	return nil
+}
+
+func (in *input) readFile(name string, stdin io.Reader) error {
+	if name == "-" {
+		return in.read("standard input", stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return in.read(name, f)
+}
+
+func (in *input) read(name string, r io.Reader) error {
+	b := bufio.NewReaderSize(&ticking{r, in.tick}, longestLine)
+	if head, _ := b.Peek(2); bytes.Equal(head, []byte("\x1f\x8b")) {
+		unpacked, err := gzip.NewReader(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		b = bufio.NewReaderSize(unpacked, longestLine)
+	}
+	head, _ := b.Peek(sniffed) // an error comes again below
+	if i := bytes.IndexByte(head, 0); i >= 0 {
+		return fmt.Errorf("%s is no text: byte %d is zero; want lines, also in gzip", name, i)
+	}
+	return in.readLines(name, b)
+}
+
+func (in *input) readLines(name string, b *bufio.Reader) error {
+	for n := 1; ; n++ {
+		line, err := b.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("%s: line %d is longer than %d bytes: is it text?", name, n, longestLine)
+		}
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("%s: after line %d: %w", name, n-1, err)
+		}
+		if len(line) > 0 {
+			if err := in.readLine(name, n, bytes.TrimRight(line, "\r\n")); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+func (in *input) readLine(name string, n int, line []byte) error {
+	a, isHeader, err := in.reading.access(n, line)
+	var wrong *headerError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if isHeader {
+		return nil
+	}
+	in.lines++
+	if err != nil {
+		if in.skipped++; in.skipped == 1 {
+			in.firstSkipped = fmt.Sprintf("%s, line %d, %s: %v", name, n, excerpt(line), err)
+		}
+		return nil
+	}
+	in.trace.add(a)
+	return nil
+}
+
+// ticking tells of what is read.
+type ticking struct {
+	io.Reader
+	tick func(n int)
+}
+
+func (r *ticking) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.tick(n)
+	return n, err
+}
+
+// sizeOf returns how many bytes there are to read in files, or 0 if that is not known.
+func sizeOf(names []string) (size int64) {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		size += info.Size()
+	}
+	return size
+}

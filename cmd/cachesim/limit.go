@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A limit is one to try: of entries, of a part of the keys, or of bytes.
+type limit struct {
+	part    float64 // of the keys; 0 if n is given
+	n       uint64
+	inBytes bool
+}
+
+// parseLimits reads limits as in "1%,5%,1000,64MB".
+func parseLimits(text string) ([]limit, error) {
+	var limits []limit
+	for _, word := range strings.Split(text, ",") {
+		l, err := parseLimit(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		limits = append(limits, l)
+	}
+	return limits, nil
+}
+
+// byteUnits are those of limits in bytes.
+var byteUnits = []struct {
+	name string
+	size float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+func parseLimit(word string) (limit, error) {
+	wrong := fmt.Errorf(`-limits has %q: want entries as in 1000, a part of the keys as in 5%%, or bytes as in 64MB`, word)
+	if text, ok := strings.CutSuffix(word, "%"); ok {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(percent > 0 && percent <= 100) {
+			return limit{}, wrong
+		}
+		return limit{part: percent / 100}, nil
+	}
+	for _, unit := range byteUnits {
+		if text, ok := strings.CutSuffix(word, unit.name); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if bytes := n * unit.size; err == nil && bytes >= 1 && bytes < 1<<62 {
+				return limit{n: uint64(bytes), inBytes: true}, nil
+			}
+			return limit{}, wrong
+		}
+	}
+	n, err := strconv.ParseUint(strings.ReplaceAll(word, "_", ""), 10, 31)
+	if err != nil || n == 0 {
+		return limit{}, wrong
+	}
+	return limit{n: n}, nil
+}
+
+// resolved returns the limits as numbers for so many keys, each once, by size.
+func resolved(limits []limit, keys uint64) []limit {
+	var all []limit
+	for _, l := range limits {
+		if l.part > 0 {
+			// A part such as 29 % is a little less in binary.
+			l = limit{n: max(1, uint64(math.Floor(l.part*float64(keys)+1e-6)))}
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b limit) int {
+		switch {
+		case a.inBytes != b.inBytes:
+			return map[bool]int{false: -1, true: 1}[a.inBytes]
+		case a.n < b.n:
+			return -1
+		case a.n > b.n:
+			return 1
+		}
+		return 0
+	})
+	return slices.Compact(all)
+}
+
+// gridStep is the ratio of neighbours among the limits that are tried if none are given.
+const gridStep = 1.5
+
+// grid returns limits from least, or a two-thousandth of the keys, to all of them.
+func grid(keys, least uint64) (limits []limit) {
+	least = max(least, keys/2000, 1)
+	for n := float64(keys); n >= float64(least); n /= gridStep {
+		limits = append(limits, limit{n: min(roundUp(n), keys)})
+	}
+	if limits == nil {
+		limits = []limit{{n: max(keys, 1)}}
+	}
+	return resolved(limits, keys)
+}
+
+// roundUp returns the next number with two significant digits.
+func roundUp(n float64) uint64 {
+	unit := math.Pow(10, max(0, math.Floor(math.Log10(n))-1))
+	return uint64(math.Ceil(n/unit-1e-9) * unit)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// A summary is what a trace says without a cache.
+type summary struct {
+	Gets    uint64  `json:"gets"`
+	Keys    uint64  `json:"keys"`
+	Once    uint64  `json:"keys_once"`    // asked for once only
+	Half    uint64  `json:"keys_of_half"` // the hottest keys that half of the gets are for
+	Most    uint64  `json:"keys_of_nine_tenths"`
+	Working uint64  `json:"working_set"`       // most keys at a time between their first and last get
+	Seconds float64 `json:"seconds,omitempty"` // from the first access to the last, if times are known
+	Bytes   uint64  `json:"bytes,omitempty"`   // of all keys together, by the latest size of each
+
+	// SampleRate is the part of the keys that was kept; 1 is all.
+	SampleRate float64 `json:"sample_rate"`
+	SampleKeys uint64  `json:"sample_keys"`
+}
+
+func summarize(t *trace) summary {
+	gets := make([]uint32, len(t.hashes))
+	last := make([]uint32, len(t.hashes))
+	sizes := make([]uint32, len(t.hashes))
+	for i, id := range t.ids {
+		if at(t.ops, i).get() {
+			gets[id]++
+			last[id] = uint32(i)
+		}
+		if at(t.ops, i) != opClear {
+			sizes[id] = max(at(t.sizes, i), sizes[id])
+		}
+	}
+	s := summary{Gets: t.total, SampleRate: t.rate(), SampleKeys: uint64(len(t.hashes))}
+	whole := func(n uint64) uint64 { return uint64(math.Round(float64(n) / t.rate())) }
+	s.Keys = whole(uint64(len(t.hashes)))
+	s.Working = whole(workingSet(t, last))
+	once := uint64(0)
+	bytes := uint64(0)
+	for id, n := range gets {
+		if n == 1 {
+			once++
+		}
+		bytes += uint64(sizes[id])
+	}
+	s.Once, s.Bytes = whole(once), whole(bytes)
+	s.Half, s.Most = whole(hottest(gets, 0.5)), whole(hottest(gets, 0.9))
+	if t.at != nil {
+		s.Seconds = (t.at[len(t.at)-1] - t.at[0]).Seconds()
+	}
+	return s
+}
+
+func (s summary) duration() time.Duration { return time.Duration(s.Seconds * 1e9) }
+
+// workingSet returns the most keys that are at one time between their first get and
+// their last: what MIN needs to reach all hits there are.
+func workingSet(t *trace, last []uint32) (most uint64) {
+	now := uint64(0)
+	seen := make([]bool, len(t.hashes))
+	for i, id := range t.ids {
+		if !at(t.ops, i).get() {
+			continue
+		}
+		if !seen[id] && last[id] != uint32(i) {
+			now++
+			most = max(most, now)
+		}
+		if seen[id] && last[id] == uint32(i) {
+			now--
+		}
+		seen[id] = true
+	}
+	return most
+}
+
+// hottest returns how many keys, the hottest first, have a part of all gets.
+func hottest(gets []uint32, part float64) (keys uint64) {
+	sorted := slices.Clone(gets)
+	slices.SortFunc(sorted, func(a, b uint32) int { return int(int64(b) - int64(a)) })
+	all := 0.0
+	for _, n := range sorted {
+		all += float64(n)
+	}
+	left := all * part
+	for _, n := range sorted {
+		if left <= 0 {
+			break
+		}
+		left -= float64(n)
+		keys++
+	}
+	return keys
+}

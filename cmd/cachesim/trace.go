@@ -1,0 +1,224 @@
+package main
+
+import "time"
+
+// An op is what an access does.
+type op uint8
+
+const (
+	opRead   op = iota // a get, and on a miss a set: what a log has
+	opLook             // a get that missed when it was recorded: a set follows if the program made one
+	opStore            // a set
+	opTouch            // a new TTL
+	opRemove           // a removal by the program
+	opClear            // of all keys
+)
+
+func (o op) get() bool { return o <= opLook }
+
+// An access is one thing that is done with one key.
+type access struct {
+	op   op
+	hit  bool          // the cache that was recorded had the key
+	key  uint64        // a hash of it, evenly spread
+	at   time.Duration // from any origin; 0 if not known
+	ttl  time.Duration // of what is stored; 0 is for ever
+	size uint32        // of the value; 0 if not known
+}
+
+// A trace is what is kept of the input: all accesses or, if there are too many, those
+// of a part of the keys. That a cache scaled down so behaves like the whole is the
+// finding of SHARDS (Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC
+// Construction with SHARDS", FAST 2015). Whether a key is kept is decided by its hash,
+// so that it is seen always or never, and the part shrinks while the trace is read:
+// memory has a bound whatever the length of the input.
+type trace struct {
+	// Parallel arrays, an element for each access kept. Those after ids are nil as
+	// long as all of their elements would be zero.
+	ids   []uint32
+	ops   []op
+	hits  []bool
+	at    []time.Duration
+	ttls  []time.Duration
+	sizes []uint32
+
+	hashes []uint64          // of the keys kept, by id
+	byHash map[uint64]uint32 // the id of each
+	below  uint64            // the keys with hash>>32 below it are kept
+
+	mostAccesses, mostKeys int
+
+	total    uint64  // gets of the input, kept or not
+	kept     uint64  // those that are kept
+	recorded float64 // the part of the keys that the input has: 1, unless it is a recording
+}
+
+const (
+	allKeys = 1 << 32
+
+	// What a trace keeps: some 300 MB with time, size and TTL, and with the caches
+	// that are tried.
+	mostAccesses = 8 << 20
+	mostKeys     = 1 << 20
+)
+
+func newTrace(mostAccesses, mostKeys int) *trace {
+	return &trace{
+		byHash:       make(map[uint64]uint32),
+		below:        allKeys,
+		mostAccesses: mostAccesses,
+		mostKeys:     mostKeys,
+		recorded:     1,
+	}
+}
+
+// rate returns the part of all keys that the trace has.
+func (t *trace) rate() float64 { return float64(t.below) / allKeys * t.recorded }
+
+// sampled reports whether the trace has a part of the keys only.
+func (t *trace) sampled() bool { return t.rate() < 1 }
+
+// add appends an access, if its key is kept.
+func (t *trace) add(a access) {
+	if a.op.get() {
+		t.total++
+	}
+	if a.op != opClear && a.key>>32 >= t.below {
+		return
+	}
+	id := uint32(0)
+	if a.op != opClear {
+		id = t.idOf(a.key)
+	}
+	if a.op.get() {
+		t.kept++
+	}
+	t.ids = append(t.ids, id)
+	n := len(t.ids)
+	t.ops = put(t.ops, n, a.op)
+	t.hits = put(t.hits, n, a.hit)
+	t.at = put(t.at, n, a.at)
+	t.ttls = put(t.ttls, n, a.ttl)
+	t.sizes = put(t.sizes, n, a.size)
+	for t.below > 1 && (len(t.ids) > t.mostAccesses || len(t.hashes) > t.mostKeys) {
+		t.halve()
+	}
+}
+
+func (t *trace) idOf(hash uint64) uint32 {
+	id, ok := t.byHash[hash]
+	if !ok {
+		id = uint32(len(t.hashes))
+		t.byHash[hash] = id
+		t.hashes = append(t.hashes, hash)
+	}
+	return id
+}
+
+// halve keeps only every second one of the keys that are kept, by their hashes.
+func (t *trace) halve() {
+	t.below /= 2
+	const dropped = ^uint32(0)
+	renumbered := make([]uint32, len(t.hashes))
+	kept := t.hashes[:0]
+	for id, hash := range t.hashes {
+		if hash>>32 < t.below {
+			renumbered[id] = uint32(len(kept))
+			t.byHash[hash] = renumbered[id]
+			kept = append(kept, hash)
+		} else {
+			renumbered[id] = dropped
+			delete(t.byHash, hash)
+		}
+	}
+	t.hashes = kept
+	t.kept = 0
+	n := 0
+	for i, id := range t.ids {
+		op := at(t.ops, i)
+		if op != opClear {
+			if id = renumbered[id]; id == dropped {
+				continue
+			}
+		}
+		if op.get() {
+			t.kept++
+		}
+		t.ids[n] = id
+		set(t.ops, n, op)
+		set(t.hits, n, at(t.hits, i))
+		set(t.at, n, at(t.at, i))
+		set(t.ttls, n, at(t.ttls, i))
+		set(t.sizes, n, at(t.sizes, i))
+		n++
+	}
+	t.ids = t.ids[:n]
+	t.ops, t.hits = cut(t.ops, n), cut(t.hits, n)
+	t.at, t.ttls, t.sizes = cut(t.at, n), cut(t.ttls, n), cut(t.sizes, n)
+}
+
+// access returns what was kept of access i. Of a clear it has no key.
+func (t *trace) access(i int) access {
+	a := access{op: at(t.ops, i), hit: at(t.hits, i), at: at(t.at, i), ttl: at(t.ttls, i), size: at(t.sizes, i)}
+	if a.op != opClear {
+		a.key = t.hashes[t.ids[i]]
+	}
+	return a
+}
+
+// parts splits the trace into n traces with a part of its keys each, chosen by bits
+// of the hash that are not used for anything else. n is a power of two.
+func (t *trace) parts(n int) []*trace {
+	parts := make([]*trace, n)
+	for i := range parts {
+		parts[i] = newTrace(t.mostAccesses, t.mostKeys)
+	}
+	for i := range t.ids {
+		a := t.access(i)
+		for k, p := range parts {
+			if a.op == opClear || a.key%uint64(n) == uint64(k) {
+				p.add(a)
+			}
+		}
+	}
+	for _, p := range parts {
+		p.total, p.recorded = t.total, t.rate()/float64(n)
+	}
+	return parts
+}
+
+// put makes v element n-1 of a column.
+func put[T comparable](column []T, n int, v T) []T {
+	var zero T
+	switch {
+	case column != nil:
+		return append(column, v)
+	case v == zero:
+		return nil
+	}
+	column = make([]T, n, 2*n)
+	column[n-1] = v
+	return column
+}
+
+// at returns element i of a column.
+func at[T any](column []T, i int) (v T) {
+	if column != nil {
+		v = column[i]
+	}
+	return v
+}
+
+// set changes element i of a column, all of which are zero if it is nil.
+func set[T any](column []T, i int, v T) {
+	if column != nil {
+		column[i] = v
+	}
+}
+
+func cut[T any](column []T, n int) []T {
+	if column == nil {
+		return nil
+	}
+	return column[:n]
+}
