@@ -20,9 +20,9 @@ func checkAges(t interface {
 	Fatalf(string, ...any)
 }, got stats.Ages, count uint64, sum time.Duration) {
 	t.Helper()
-	off := (got.Sum - sum).Abs()
+	off := (got.Sum() - sum).Abs()
 	if got.Count() != count || off > time.Duration(count)*momentLasts {
-		t.Fatalf("%d ages of %v together, want %d of %v", got.Count(), got.Sum, count, sum)
+		t.Fatalf("%d ages of %v together, want %d of %v", got.Count(), got.Sum(), count, sum)
 	}
 }
 

@@ -41,7 +41,7 @@ type Cache[K comparable, V any] struct {
 
 	ages bool // of entries are kept
 
-	loadsOK, loadsFailed, lateness stats.Durations
+	loadsOK, loadsFailed, lateness stats.DurationRecorder
 	evictedAge                     stats.AgeRecorder
 	waiters                        atomic.Uint64
 	unregister                     func()

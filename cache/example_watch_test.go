@@ -51,7 +51,7 @@ func ExampleOptions_whatIf() {
 		}
 	}
 	s := c.Stats()
-	double, ok := s.HitRatioAtDouble()
+	double, ok := s.WhatIfDouble()
 	fmt.Printf("hit ratio %.2f, with double the limit %.2f, %v\n", s.HitRatio(), double, ok)
 	// Output: hit ratio 0.00, with double the limit 0.99, true
 }

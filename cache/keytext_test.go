@@ -68,20 +68,20 @@ func shownAndPurged[K comparable](t *testing.T, keys map[K]string) {
 	for key, want := range keys {
 		t.Run(fmt.Sprintf("%T %s", key, want), func(t *testing.T) {
 			c := Must(Options[K, int]{HotKeys: 1})
-			extras := extrasOf(weak.Make(c))
+			source := sourceOf(weak.Make(c))
 			c.Set(key, 1)
 			ask(c, key)
-			hot := extras.HotKeys()
+			hot := source.HotKeys()
 			if len(hot) != 1 || hot[0].Key != want || hot[0].Share != 1 {
 				t.Fatalf("hot keys are %v, want %q", hot, want)
 			}
-			if n, err := extras.Purge(hot[0].Key); n != 1 || err != nil {
+			if n, err := source.Purge(hot[0].Key); n != 1 || err != nil {
 				t.Errorf("Purge(%q) = %d, %v", hot[0].Key, n, err)
 			}
 			if _, ok := c.Peek(key); ok {
 				t.Errorf("%v is still there", key)
 			}
-			if n, err := extras.Purge(hot[0].Key); n != 0 || err != nil {
+			if n, err := source.Purge(hot[0].Key); n != 0 || err != nil {
 				t.Errorf("Purge(%q) once more = %d, %v", hot[0].Key, n, err)
 			}
 		})
@@ -184,7 +184,7 @@ func readBack[K comparable](t *rapid.T, key K) {
 func refuses[K comparable](t *testing.T, texts ...string) {
 	t.Helper()
 	c := Must(Options[K, int]{})
-	purge := extrasOf(weak.Make(c)).Purge
+	purge := sourceOf(weak.Make(c)).Purge
 	var zero K
 	c.Set(zero, 1)
 	for _, text := range texts {
@@ -238,13 +238,13 @@ func TestKeysThatCannotBePurged(t *testing.T) {
 		}
 	}
 	c := Must(Options[float64, int]{})
-	extras := extrasOf(weak.Make(c))
-	if extras.Purge != nil || extras.HotKeys != nil {
+	source := sourceOf(weak.Make(c))
+	if source.Purge != nil || source.HotKeys != nil {
 		t.Error("Purge or HotKeys is offered, but there is none")
 	}
 	c.Set(1, 1)
 	c.Set(2, 1)
-	if n := extras.PurgeAll(); n != 2 || c.Len() != 0 {
+	if n := source.PurgeAll(); n != 2 || c.Len() != 0 {
 		t.Errorf("PurgeAll removed %d, and left %d", n, c.Len())
 	}
 }
@@ -253,7 +253,7 @@ func TestKeysThatCannotBePurged(t *testing.T) {
 func TestExtrasOfACollectedCache(t *testing.T) {
 	c := Must(withExtras(Options[int, int]{Limit: 10}))
 	w := weak.Make(c)
-	extras := extrasOf(w)
+	source := sourceOf(w)
 	c.Set(1, 1)
 	if err := c.Close(context.Background()); err != nil {
 		t.Fatal(err)
@@ -262,13 +262,13 @@ func TestExtrasOfACollectedCache(t *testing.T) {
 	if !collectedUntil(func() bool { return w.Value() == nil }) {
 		t.Fatal("the extras keep the cache")
 	}
-	if extras.HotKeys() != nil || extras.PurgeAll() != 0 {
+	if source.HotKeys() != nil || source.PurgeAll() != 0 {
 		t.Error("there are hot keys or entries in no cache")
 	}
-	if n, err := extras.Purge("1"); n != 0 || err != nil {
+	if n, err := source.Purge("1"); n != 0 || err != nil {
 		t.Errorf("Purge = %d, %v", n, err)
 	}
-	if _, err := extras.Purge("x"); err == nil {
+	if _, err := source.Purge("x"); err == nil {
 		t.Error("Purge of what is no key returns no error")
 	}
 }

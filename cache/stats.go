@@ -22,7 +22,7 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	total.Expiry.Lateness = c.lateness.Histogram()
 	total.EvictedAge = c.evictedAge.Ages()
 	if c.watch != nil && c.watch.ghosts != nil {
-		total.Ghosts = c.watch.ghosts.Stats()
+		total.WhatIf = stats.WhatIf(c.watch.ghosts.Counts())
 	}
 	if c.runner != nil {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
@@ -66,18 +66,21 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 // keeping the cache alive.
 func (c *Cache[K, V]) register(name string) {
 	w := weak.Make(c)
-	_, c.unregister = stats.RegisterExtras(name, func() (s stats.Snapshot, alive bool) {
-		if c := w.Value(); c != nil {
-			return c.Stats(), true
-		}
-		return s, false
-	}, extrasOf(w))
+	source := sourceOf(w)
+	source.Name = name
+	_, c.unregister = stats.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 
-// extrasOf returns what a cache offers beside its numbers, as long as it is there.
-func extrasOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.Extras {
-	extras := stats.Extras{
+// sourceOf returns what a cache offers the statistics, as long as it is there.
+func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSource {
+	source := stats.CacheSource{
+		Snapshot: func() (s stats.Snapshot, alive bool) {
+			if c := w.Value(); c != nil {
+				return c.Stats(), true
+			}
+			return s, false
+		},
 		PurgeAll: func() (removed int) {
 			if c := w.Value(); c != nil {
 				removed = c.Len()
@@ -87,7 +90,7 @@ func extrasOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.Extras {
 		},
 	}
 	if c := w.Value(); c.watch != nil && c.watch.hot != nil {
-		extras.HotKeys = func() []stats.HotKey {
+		source.HotKeys = func() []stats.HotKey {
 			if c := w.Value(); c != nil {
 				return c.hotKeysAsText()
 			}
@@ -95,7 +98,7 @@ func extrasOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.Extras {
 		}
 	}
 	if parse := keyParser[K](); parse != nil {
-		extras.Purge = func(text string) (removed int, err error) {
+		source.Purge = func(text string) (removed int, err error) {
 			key, err := parse(text)
 			if c := w.Value(); err == nil && c != nil && c.Del(key) {
 				removed = 1
@@ -103,5 +106,5 @@ func extrasOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.Extras {
 			return removed, err
 		}
 	}
-	return extras
+	return source
 }

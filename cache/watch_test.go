@@ -129,8 +129,8 @@ func TestHotKeysAreGets(t *testing.T) {
 		c.Del("del")
 		c.Compute("compute", func(int, bool) (int, Op) { return 1, OpSet })
 	}
-	if got := c.HotKeys(); got != nil || c.Stats().Ghosts.Gets != 0 {
-		t.Errorf("hot keys are %v, and the ghosts saw %d gets; want none", got, c.Stats().Ghosts.Gets)
+	if got := c.HotKeys(); got != nil || c.Stats().WhatIf.Gets != 0 {
+		t.Errorf("hot keys are %v, and the ghosts saw %d gets; want none", got, c.Stats().WhatIf.Gets)
 	}
 	for range 4000 {
 		_, _ = c.Take("take", func() (int, error) { return 1, nil })
@@ -140,8 +140,8 @@ func TestHotKeysAreGets(t *testing.T) {
 	if got := c.HotKeys(); len(got) != 3 {
 		t.Errorf("hot keys are %v, want those of Take, GetOrSet and Get", got)
 	}
-	if got := c.Stats(); got.Ghosts.Gets != got.Gets() {
-		t.Errorf("the ghosts saw %d gets of %d", got.Ghosts.Gets, got.Gets())
+	if got := c.Stats(); got.WhatIf.Gets != got.Gets() {
+		t.Errorf("the ghosts saw %d gets of %d", got.WhatIf.Gets, got.Gets())
 	}
 	c.Clear()
 	if got := c.HotKeys(); len(got) != 3 {
@@ -230,10 +230,10 @@ func TestWatchOptions(t *testing.T) {
 func TestWhatIfFollowsTheCache(t *testing.T) {
 	ctx := context.Background()
 	c := Must(Options[int, int]{Limit: 10, WhatIf: true})
-	hits := func(f func()) stats.Ghosts {
+	hits := func(f func()) stats.WhatIf {
 		before := c.Stats()
 		f()
-		return c.Stats().Minus(before).Ghosts
+		return c.Stats().Minus(before).WhatIf
 	}
 	get := func(keys ...int) func() {
 		return func() {
@@ -242,13 +242,13 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 			}
 		}
 	}
-	want := func(what string, got stats.Ghosts, gets, half, same, double uint64) {
+	want := func(what string, got stats.WhatIf, gets, half, same, double uint64) {
 		t.Helper()
-		if want := (stats.Ghosts{Gets: gets, Half: half, Same: same, Double: double}); got != want {
+		if want := (stats.WhatIf{Gets: gets, Half: half, Same: same, Double: double}); got != want {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
-	if _, ok := c.Stats().HitRatioAtHalf(); ok {
+	if _, ok := c.Stats().WhatIfHalf(); ok {
 		t.Error("there is an estimate before the first get")
 	}
 	for k := range 20 {
@@ -284,7 +284,7 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 	before := c.Stats()
 	c.Set(99, 1)
 	c.Get(99)
-	want("after Close", c.Stats().Minus(before).Ghosts, 1, 0, 0, 0)
+	want("after Close", c.Stats().Minus(before).WhatIf, 1, 0, 0, 0)
 }
 
 // The ghosts see a Touch: a key that is kept alive by it is one they would have too.
@@ -297,7 +297,7 @@ func TestWhatIfSeesTouch(t *testing.T) {
 		c.Touch(1, time.Minute)
 		time.Sleep(50 * time.Second)
 		c.Get(1)
-		if got, want := c.Stats().Ghosts, (stats.Ghosts{Gets: 1, Half: 1, Same: 1, Double: 1}); got != want {
+		if got, want := c.Stats().WhatIf, (stats.WhatIf{Gets: 1, Half: 1, Same: 1, Double: 1}); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})

@@ -141,7 +141,7 @@ func TestPanicGoesToOnPanic(t *testing.T) {
 
 // names returns the names of all caches of the process.
 func names() (names []string) {
-	for _, c := range stats.All() {
+	for _, c := range stats.Caches() {
 		names = append(names, c.Name)
 	}
 	return names

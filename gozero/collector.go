@@ -1,6 +1,8 @@
 package gozero
 
 import (
+	"iter"
+	"math"
 	"sync"
 	"time"
 
@@ -36,14 +38,14 @@ func (collector) Describe(descs chan<- *prometheus.Desc) {
 }
 
 func (collector) Collect(metrics chan<- prometheus.Metric) {
-	for _, c := range stats.All() {
+	for _, c := range stats.Caches() {
 		for _, f := range cacheFamilies {
 			f.collect(sink{metrics, f.desc, c.Name}, c.Snapshot)
 		}
 	}
-	for _, w := range stats.AllWheels() {
+	for _, w := range stats.Wheels() {
 		for _, f := range wheelFamilies {
-			f.collect(sink{metrics, f.desc, w.Name}, w.Wheel)
+			f.collect(sink{metrics, f.desc, w.Name}, w.Snapshot)
 		}
 	}
 }
@@ -64,22 +66,21 @@ func (s sink) gauge(v float64) {
 	s.metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, v, s.source)
 }
 
-func (s sink) histogram(h stats.Histogram, label ...string) {
-	s.buckets(h.Counts, stats.Bound, h.Sum, label...)
-}
-
-// buckets takes a histogram. Each bucket of Prometheus also counts what is in those
-// below it, and the one without a bound is the number of all.
-func (s sink) buckets(counts [stats.Buckets]uint64, bound func(int) time.Duration, sum time.Duration, label ...string) {
-	buckets := make(map[float64]uint64, stats.Buckets)
+// histogram takes a [stats.Histogram] or [stats.Ages]. Each bucket of Prometheus also
+// counts what is in those below it, and the one without a bound is the number of all.
+func (s sink) histogram(h interface {
+	Buckets() iter.Seq2[time.Duration, uint64]
+	Sum() time.Duration
+}, label ...string) {
+	buckets := make(map[float64]uint64)
 	var below uint64
-	for i, n := range counts {
+	for bound, n := range h.Buckets() {
 		below += n
-		if i < stats.Buckets-1 {
-			buckets[bound(i).Seconds()] = below
+		if bound < math.MaxInt64 {
+			buckets[bound.Seconds()] = below
 		}
 	}
-	s.metrics <- prometheus.MustNewConstHistogram(s.desc, below, sum.Seconds(), buckets, s.labels(label)...)
+	s.metrics <- prometheus.MustNewConstHistogram(s.desc, below, h.Sum().Seconds(), buckets, s.labels(label)...)
 }
 
 func (s sink) labels(label []string) []string { return append([]string{s.source}, label...) }

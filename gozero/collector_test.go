@@ -26,12 +26,23 @@ func fill(t *testing.T) {
 	t.Helper()
 	n := uint64(0)
 	next := func() uint64 { n++; return n }
-	histogram := func() (h stats.Histogram) {
-		for i := range h.Counts {
-			h.Counts[i] = next()
+	durations := func() []time.Duration { // as many in each bucket as in no other
+		var all []time.Duration
+		for bound := range (stats.Histogram{}).Buckets() {
+			all = append(all, slices.Repeat([]time.Duration{min(bound, time.Minute)}, int(next()))...)
 		}
-		h.Sum = time.Duration(next()) * time.Second
-		return h
+		return all
+	}
+	histogram := func() stats.Histogram {
+		var r stats.DurationRecorder
+		for _, d := range durations() {
+			r.Observe(d)
+		}
+		return r.Histogram()
+	}
+	var ages stats.AgeRecorder
+	for _, d := range durations() {
+		ages.Observe(4096 * d)
 	}
 	full := stats.Snapshot{
 		Hits: next(), Misses: next() + 100, MissesExpired: next(), Sets: next(),
@@ -40,18 +51,18 @@ func fill(t *testing.T) {
 		Entries:  int(next()), Limit: int(next()), Weight: next(), MaxWeight: next(),
 		Callbacks:  stats.Callbacks{Queued: int(next()), Panics: next()},
 		Expiry:     stats.Expiry{Pending: int(next()), Tombstones: int(next()), Lateness: histogram()},
-		EvictedAge: stats.Ages(histogram()),
-		Ghosts:     stats.Ghosts{Gets: next(), Half: next(), Same: next(), Double: next()},
+		EvictedAge: ages.Ages(),
+		WhatIf:     stats.WhatIf{Gets: next(), Half: next(), Same: next(), Double: next()},
 	}
-	wheel := stats.Wheel{
+	wheel := stats.WheelSnapshot{
 		Pending: int(next()), Backlog: int(next()), Running: int(next()), Tombstones: int(next()),
 		Started: next(), Removed: next(), Fired: next(), Panics: next(), Lateness: histogram(),
 	}
 	for name, s := range map[string]stats.Snapshot{"full": full, `odd "name" \ 1`: {}} {
-		_, unregister := stats.Register(name, func() (stats.Snapshot, bool) { return s, true })
+		_, unregister := stats.Register(stats.CacheSource{Name: name, Snapshot: func() (stats.Snapshot, bool) { return s, true }})
 		t.Cleanup(unregister)
 	}
-	_, unregister := stats.RegisterWheel("wheel", func() (stats.Wheel, bool) { return wheel, true })
+	_, unregister := stats.Register(stats.WheelSource{Name: "wheel", Snapshot: func() (stats.WheelSnapshot, bool) { return wheel, true }})
 	t.Cleanup(unregister)
 }
 

@@ -32,10 +32,10 @@ func LogStats() { process.start() }
 
 // A statLog logs what the caches did each minute. The zero statLog does not run.
 type statLog struct {
-	mu      sync.Mutex             // not held while caches are asked: their sources may take locks
-	running bool                   // a timer is set, or its tick under way
-	starts  int                    // calls of start
-	last    map[string]stats.Named // all caches, by name, at the last tick
+	mu      sync.Mutex                  // not held while caches are asked: their sources may take locks
+	running bool                        // a timer is set, or its tick under way
+	starts  int                         // calls of start
+	last    map[string]stats.NamedCache // all caches, by name, at the last tick
 }
 
 func (l *statLog) start() {
@@ -46,7 +46,7 @@ func (l *statLog) start() {
 	l.mu.Unlock()
 	if first {
 		// What a cache did before is not of the first minute.
-		l.keep(stats.All())
+		l.keep(stats.Caches())
 		time.AfterFunc(statInterval, l.tick)
 	}
 }
@@ -63,11 +63,11 @@ func (l *statLog) tick() {
 // minute returns what the caches with traffic did since the last tick, and sets the
 // timer of the next. A cache that is made while it looks is found, or a start has come
 // since, and so the log goes on.
-func (l *statLog) minute() (busy []stats.Named) {
+func (l *statLog) minute() (busy []stats.NamedCache) {
 	l.mu.Lock()
 	starts := l.starts
 	l.mu.Unlock()
-	now := stats.All()
+	now := stats.Caches()
 	before := l.keep(now)
 	for _, c := range now {
 		if b := before[c.Name]; b.Since.Equal(c.Since) {
@@ -86,11 +86,11 @@ func (l *statLog) minute() (busy []stats.Named) {
 }
 
 // keep keeps what all caches have done for the next tick, and returns what was kept.
-func (l *statLog) keep(all []stats.Named) (before map[string]stats.Named) {
+func (l *statLog) keep(all []stats.NamedCache) (before map[string]stats.NamedCache) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before = l.last
-	l.last = make(map[string]stats.Named, len(all))
+	l.last = make(map[string]stats.NamedCache, len(all))
 	for _, c := range all {
 		l.last[c.Name] = c
 	}

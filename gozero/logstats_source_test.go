@@ -16,11 +16,11 @@ func TestSourceThatMakesACache(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
 		calls := uint64(0)
-		_, unregister := stats.Register("source", func() (stats.Snapshot, bool) {
+		_, unregister := stats.Register(stats.CacheSource{Name: "source", Snapshot: func() (stats.Snapshot, bool) {
 			gozero.LogStats()
 			calls++
 			return stats.Snapshot{Hits: calls}, true
-		})
+		}})
 		gozero.LogStats()
 		time.Sleep(time.Minute)
 		synctest.Wait()

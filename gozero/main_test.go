@@ -46,7 +46,7 @@ func closed[K comparable, V any](t testing.TB, c *cache.Cache[K, V]) *cache.Cach
 // alone waits until caches of other tests that were not closed are collected.
 func alone(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); len(stats.All()) > 0; runtime.GC() {
+	for deadline := time.Now().Add(time.Minute); len(stats.Caches()) > 0; runtime.GC() {
 		if time.Now().After(deadline) {
 			t.Fatalf("there are caches: %v", names())
 		}

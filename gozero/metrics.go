@@ -24,8 +24,8 @@ func cacheMetric(name, help, label string, collect func(sink, stats.Snapshot)) f
 }
 
 // wheelMetric returns a metric with the label wheel.
-func wheelMetric(name, help string, collect func(sink, stats.Wheel)) family[stats.Wheel] {
-	return family[stats.Wheel]{prometheus.NewDesc(name, help, []string{"wheel"}, nil), collect}
+func wheelMetric(name, help string, collect func(sink, stats.WheelSnapshot)) family[stats.WheelSnapshot] {
+	return family[stats.WheelSnapshot]{prometheus.NewDesc(name, help, []string{"wheel"}, nil), collect}
 }
 
 // cacheFamilies are the metrics of caches. That they are those of package stats is
@@ -96,38 +96,38 @@ var cacheFamilies = []family[stats.Snapshot]{
 		"How long ago a value had been stored when it was evicted because the cache was full.", "",
 		func(to sink, s stats.Snapshot) {
 			if a := s.EvictedAge; a.Count() > 0 {
-				to.buckets(a.Counts, stats.AgeBound, a.Sum)
+				to.histogram(a)
 			}
 		}),
-	cacheMetric("cache_estimated_hits_total",
+	cacheMetric("cache_what_if_hits_total",
 		"Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.", "limit",
 		func(to sink, s stats.Snapshot) {
-			if s.Ghosts.Gets > 0 {
-				to.counter(s.Ghosts.Half, "half")
-				to.counter(s.Ghosts.Same, "same")
-				to.counter(s.Ghosts.Double, "double")
+			if s.WhatIf.Gets > 0 {
+				to.counter(s.WhatIf.Half, "half")
+				to.counter(s.WhatIf.Same, "same")
+				to.counter(s.WhatIf.Double, "double")
 			}
 		}),
 }
 
 // wheelFamilies are the metrics of timing wheels.
-var wheelFamilies = []family[stats.Wheel]{
+var wheelFamilies = []family[stats.WheelSnapshot]{
 	wheelMetric("timingwheel_pending", "Timers that wait for their time.",
-		func(to sink, w stats.Wheel) { to.gauge(float64(w.Pending)) }),
+		func(to sink, w stats.WheelSnapshot) { to.gauge(float64(w.Pending)) }),
 	wheelMetric("timingwheel_backlog", "Timers that are due and whose callbacks have not begun yet.",
-		func(to sink, w stats.Wheel) { to.gauge(float64(w.Backlog)) }),
+		func(to sink, w stats.WheelSnapshot) { to.gauge(float64(w.Backlog)) }),
 	wheelMetric("timingwheel_running", "Callbacks running now.",
-		func(to sink, w stats.Wheel) { to.gauge(float64(w.Running)) }),
+		func(to sink, w stats.WheelSnapshot) { to.gauge(float64(w.Running)) }),
 	wheelMetric("timingwheel_tombstones", "Removed tasks the timing wheel has not come by yet.",
-		func(to sink, w stats.Wheel) { to.gauge(float64(w.Tombstones)) }),
+		func(to sink, w stats.WheelSnapshot) { to.gauge(float64(w.Tombstones)) }),
 	wheelMetric("timingwheel_started_total", "Timers set.",
-		func(to sink, w stats.Wheel) { to.counter(w.Started) }),
+		func(to sink, w stats.WheelSnapshot) { to.counter(w.Started) }),
 	wheelMetric("timingwheel_removed_total", "Timers removed before they fired.",
-		func(to sink, w stats.Wheel) { to.counter(w.Removed) }),
+		func(to sink, w stats.WheelSnapshot) { to.counter(w.Removed) }),
 	wheelMetric("timingwheel_fired_total", "Callbacks begun.",
-		func(to sink, w stats.Wheel) { to.counter(w.Fired) }),
+		func(to sink, w stats.WheelSnapshot) { to.counter(w.Fired) }),
 	wheelMetric("timingwheel_panics_total", "Callbacks that panicked or ended their goroutine.",
-		func(to sink, w stats.Wheel) { to.counter(w.Panics) }),
+		func(to sink, w stats.WheelSnapshot) { to.counter(w.Panics) }),
 	wheelMetric("timingwheel_lateness_seconds", "How long after its timer was due a callback began.",
-		func(to sink, w stats.Wheel) { to.histogram(w.Lateness) }),
+		func(to sink, w stats.WheelSnapshot) { to.histogram(w.Lateness) }),
 }

@@ -31,15 +31,20 @@ func TestAgeBounds(t *testing.T) {
 			t.Errorf("AgeBound(%d) = %v, want %v", i, got, want)
 		}
 	}
-	for _, i := range []int{-1, stats.Buckets} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("AgeBound(%d) did not panic", i)
-				}
-			}()
-			stats.AgeBound(i)
-		}()
+	var a stats.Ages
+	a.Scaled().Counts()[3] = 7
+	i := 0
+	for bound, n := range a.Buckets() {
+		if bound != stats.AgeBound(i) || n != a.Scaled().Counts()[i] {
+			t.Errorf("bucket %d has %d up to %v, want %d up to %v", i, n, bound, a.Scaled().Counts()[i], stats.AgeBound(i))
+		}
+		i++
+	}
+	if i != stats.Buckets {
+		t.Errorf("%d buckets, want %d", i, stats.Buckets)
+	}
+	for range a.Buckets() { // may be left
+		break
 	}
 }
 
@@ -48,6 +53,7 @@ func TestAgesAreCountedInTheirBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r stats.AgeRecorder
 		var want stats.Ages
+		var sum time.Duration
 		add := func(age time.Duration) {
 			r.Observe(age)
 			age = max(age, 0) / ageUnit * ageUnit
@@ -55,19 +61,20 @@ func TestAgesAreCountedInTheirBuckets(t *testing.T) {
 			for age > stats.AgeBound(i) {
 				i++
 			}
-			want.Counts[i]++
-			want.Sum += age
+			want.Scaled().Counts()[i]++
+			sum += age
 		}
 		for range rapid.IntRange(0, 20).Draw(t, "ages") {
 			bound := stats.AgeBound(rapid.IntRange(0, stats.Buckets-2).Draw(t, "bucket"))
 			add(bound + rapid.SampledFrom([]time.Duration{-ageUnit, -1, 0, 1, ageUnit, ageUnit + 1}).Draw(t, "off"))
 			add(time.Duration(rapid.Int64Range(-10, 1<<50).Draw(t, "age")))
 		}
-		if got := r.Ages(); got != want {
+		want.Scaled().SetSum(sum / ageUnit)
+		if got := r.Ages(); got != want || got.Sum() != sum {
 			t.Fatalf("ages\n got %v\nwant %v", got, want)
 		}
 		n := uint64(0)
-		for _, c := range want.Counts {
+		for _, c := range want.Scaled().Counts() {
 			n += c
 		}
 		if got := r.Ages().Count(); got != n {
@@ -83,11 +90,11 @@ func TestAgesOfCenturies(t *testing.T) {
 		r.Observe(math.MaxInt64)
 	}
 	a := r.Ages()
-	if a.Counts[stats.Buckets-1] != 10 || a.Count() != 10 || a.Sum != math.MaxInt64/ageUnit*ageUnit {
+	if a.Scaled().Counts()[stats.Buckets-1] != 10 || a.Count() != 10 || a.Sum() != math.MaxInt64/ageUnit*ageUnit {
 		t.Errorf("ten ages of 292 years are %v", a)
 	}
 	r.Observe(math.MinInt64)
-	if a = r.Ages(); a.Counts[0] != 1 || a.Sum < 0 {
+	if a = r.Ages(); a.Scaled().Counts()[0] != 1 || a.Sum() < 0 {
 		t.Errorf("with a negative one they are %v", a)
 	}
 }
@@ -145,14 +152,14 @@ func TestAgesOfManyGoroutines(t *testing.T) {
 		wg.Go(func() {
 			for range 1000 {
 				r.Observe(time.Second)
-				if a := r.Ages(); a.Sum > time.Duration(a.Count())*time.Second {
+				if a := r.Ages(); a.Sum() > time.Duration(a.Count())*time.Second {
 					t.Error("a sum without its ages")
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if a := r.Ages(); a.Count() != 4000 || a.Sum != 4000*(time.Second/ageUnit*ageUnit) {
+	if a := r.Ages(); a.Count() != 4000 || a.Sum() != 4000*(time.Second/ageUnit*ageUnit) {
 		t.Errorf("4000 seconds are %v", a)
 	}
 	if n := testing.AllocsPerRun(100, func() { r.Observe(time.Second) }); n != 0 {

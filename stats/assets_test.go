@@ -166,7 +166,7 @@ func TestNamesAreNotInThePage(t *testing.T) {
 	var r stats.Registry
 	const nasty = `<script>alert("1")</script>`
 	for range 2 {
-		r.RegisterExtras(nasty, always(distinct(0)), stats.Extras{HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: nasty}} }})
+		r.Add(stats.CacheSource{Name: nasty, Snapshot: always(distinct(0)), HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: nasty}} }})
 	}
 	r.RegisterWheel(nasty, always(distinctWheel(0)))
 	h := r.Handler(stats.WithPurge(anybody))

@@ -15,7 +15,7 @@ func benchmarked() *stats.Registry {
 	r := new(stats.Registry)
 	for i := range 10 {
 		s := distinct(uint64(1000 * i))
-		r.RegisterExtras(fmt.Sprint("cache ", i), always(s), stats.Extras{HotKeys: func() []stats.HotKey {
+		r.Add(stats.CacheSource{Name: fmt.Sprint("cache ", i), Snapshot: always(s), HotKeys: func() []stats.HotKey {
 			return make([]stats.HotKey, 10)
 		}})
 	}

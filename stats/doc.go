@@ -2,17 +2,16 @@
 //
 // A [Snapshot] is what one cache has done since it was made. It is a plain
 // value: keep two, and [Snapshot.Minus] tells what happened in between. A
-// [Histogram] is the part of it that holds durations, and [Durations] is the
-// concurrent recorder behind a Histogram. A [Wheel] is to a timing wheel, which
-// runs timers, what a Snapshot is to a cache.
+// [Histogram] is the part of it that holds durations, and a [DurationRecorder]
+// records them. A [WheelSnapshot] is to a timing wheel, which runs timers, what a
+// Snapshot is to a cache.
 //
-// Every cache enters itself with [Register]. [All] takes a Snapshot of each,
-// and [Handler] serves them over HTTP. The package knows nothing of the caches
-// but functions: one takes a Snapshot, and the [Extras] are what else a cache
-// offers. It starts no goroutine, and as long as nobody calls Handler nothing is
-// computed until somebody looks. Timing wheels have [RegisterWheel] and
-// [AllWheels], and the same Handler. The wheel that expires the entries of a cache
-// is not one of them: it is in the Snapshot of the cache.
+// Every cache and timing wheel enters itself with [Register]. [Caches] and [Wheels]
+// take a snapshot of each, and [Handler] serves them over HTTP. The package knows
+// nothing of a cache but the functions of its [CacheSource]. It starts no goroutine,
+// and as long as nobody calls Handler nothing is computed until somebody looks. The
+// wheel that expires the entries of a cache is not registered: it is in the Snapshot
+// of the cache.
 //
 // # What Handler serves
 //
@@ -190,12 +189,12 @@
 //	cache_expiry_pending, cache_expiry_tombstones           gauges
 //	cache_expiry_lateness_seconds                           histogram
 //	cache_evicted_age_seconds                               histogram, absent if not tracked
-//	cache_estimated_hits_total{limit="half|same|double"}    counter, absent if not estimated
+//	cache_what_if_hits_total{limit="half|same|double"}      counter, absent if not estimated
 //
 // With double the limit the cache would answer about so many more gets per second:
 //
-//	rate(cache_estimated_hits_total{limit="double"}[1h])
-//	  - ignoring(limit) rate(cache_estimated_hits_total{limit="same"}[1h])
+//	rate(cache_what_if_hits_total{limit="double"}[1h])
+//	  - ignoring(limit) rate(cache_what_if_hits_total{limit="same"}[1h])
 //
 // The metrics of timing wheels have the label wheel. They are:
 //

@@ -16,8 +16,11 @@ import (
 )
 
 func ExampleHandler() {
-	_, unregister := stats.Register("users", func() (stats.Snapshot, bool) {
-		return stats.Snapshot{Hits: 90, Misses: 10}, true
+	_, unregister := stats.Register(stats.CacheSource{
+		Name: "users",
+		Snapshot: func() (stats.Snapshot, bool) {
+			return stats.Snapshot{Hits: 90, Misses: 10}, true
+		},
 	})
 	defer unregister()
 
@@ -41,9 +44,9 @@ func ExampleHandler() {
 func ExampleWithPurge() {
 	var users sync.Map // stands for a cache
 	users.Store("42", "Ada")
-	_, unregister := stats.RegisterExtras("users", func() (stats.Snapshot, bool) {
-		return stats.Snapshot{}, true
-	}, stats.Extras{
+	_, unregister := stats.Register(stats.CacheSource{
+		Name:     "users",
+		Snapshot: func() (stats.Snapshot, bool) { return stats.Snapshot{}, true },
 		Purge: func(key string) (removed int, err error) {
 			if _, found := users.LoadAndDelete(key); found {
 				removed = 1
@@ -76,8 +79,11 @@ func ExampleWithPurge() {
 }
 
 func ExampleVar() {
-	_, unregister := stats.Register("users", func() (stats.Snapshot, bool) {
-		return stats.Snapshot{Hits: 90, Misses: 10}, true
+	_, unregister := stats.Register(stats.CacheSource{
+		Name: "users",
+		Snapshot: func() (stats.Snapshot, bool) {
+			return stats.Snapshot{Hits: 90, Misses: 10}, true
+		},
 	})
 	defer unregister()
 
@@ -105,20 +111,23 @@ func ExampleRegister() {
 	// The registry must not keep the cache alive, so the function it holds has a
 	// weak pointer only.
 	held := weak.Make(c)
-	source := func() (stats.Snapshot, bool) {
-		c := held.Value()
-		if c == nil {
-			return stats.Snapshot{}, false
-		}
-		return stats.Snapshot{Hits: c.hits}, true
+	source := stats.CacheSource{
+		Name: "users",
+		Snapshot: func() (stats.Snapshot, bool) {
+			c := held.Value()
+			if c == nil {
+				return stats.Snapshot{}, false
+			}
+			return stats.Snapshot{Hits: c.hits}, true
+		},
 	}
-	first, unregister := stats.Register("users", source)
+	first, unregister := stats.Register(source)
 	defer unregister()
-	second, unregister := stats.Register("users", source)
+	second, unregister := stats.Register(source)
 	defer unregister()
 	fmt.Println(first, second)
 
-	for _, named := range stats.All() {
+	for _, named := range stats.Caches() {
 		fmt.Println(named.Name, "has", named.Snapshot.Hits, "hits")
 	}
 	// The caller still needs the cache.
@@ -129,27 +138,30 @@ func ExampleRegister() {
 	// users-2 has 7 hits
 }
 
-func ExampleRegisterWheel() {
+func ExampleWheelSource() {
 	type wheel struct{ fired uint64 }
 	w := &wheel{fired: 7}
 
 	// As with a cache, the registry must not keep the wheel alive.
 	held := weak.Make(w)
-	name, unregister := stats.RegisterWheel("reminders", func() (stats.Wheel, bool) {
-		w := held.Value()
-		if w == nil {
-			return stats.Wheel{}, false
-		}
-		return stats.Wheel{Fired: w.fired}, true
+	name, unregister := stats.Register(stats.WheelSource{
+		Name: "reminders",
+		Snapshot: func() (stats.WheelSnapshot, bool) {
+			w := held.Value()
+			if w == nil {
+				return stats.WheelSnapshot{}, false
+			}
+			return stats.WheelSnapshot{Fired: w.fired}, true
+		},
 	})
 	fmt.Println(name)
 
-	for _, named := range stats.AllWheels() {
-		fmt.Println(named.Name, "has fired", named.Wheel.Fired, "timers")
+	for _, named := range stats.Wheels() {
+		fmt.Println(named.Name, "has fired", named.Snapshot.Fired, "timers")
 	}
 	// When the wheel stops it is no longer shown.
 	unregister()
-	fmt.Println(len(stats.AllWheels()), "wheels")
+	fmt.Println(len(stats.Wheels()), "wheels")
 	// The caller still needs the wheel.
 	w.fired++
 	// Output:
@@ -183,8 +195,23 @@ func ExampleSnapshot_HitRatio() {
 	// 0.75
 }
 
+func ExampleHistogram_Buckets() {
+	var took stats.DurationRecorder
+	took.Observe(20 * time.Microsecond)
+	took.Observe(30 * time.Microsecond)
+	took.Observe(time.Millisecond)
+	for bound, n := range took.Histogram().Buckets() {
+		if n > 0 {
+			fmt.Println(n, "up to", bound)
+		}
+	}
+	// Output:
+	// 2 up to 32.768µs
+	// 1 up to 1.048576ms
+}
+
 func ExampleHistogram_Quantile() {
-	var took stats.Durations
+	var took stats.DurationRecorder
 	for range 90 {
 		took.Observe(100 * time.Microsecond)
 	}

@@ -11,21 +11,19 @@ import (
 // see each other's caches and timing wheels.
 type Registry = registries
 
-func (r *registries) Register(name string, source func() (Snapshot, bool)) (string, func()) {
-	return r.registerCache(name, source, Extras{})
+func (r *registries) Add(s Source) (string, func()) { return s.register(r) }
+
+func (r *registries) Register(name string, snapshot func() (Snapshot, bool)) (string, func()) {
+	return r.Add(CacheSource{Name: name, Snapshot: snapshot})
 }
 
-func (r *registries) RegisterExtras(name string, source func() (Snapshot, bool), extras Extras) (string, func()) {
-	return r.registerCache(name, source, extras)
+func (r *registries) RegisterWheel(name string, snapshot func() (WheelSnapshot, bool)) (string, func()) {
+	return r.Add(WheelSource{Name: name, Snapshot: snapshot})
 }
 
-func (r *registries) RegisterWheel(name string, source func() (Wheel, bool)) (string, func()) {
-	return r.registerWheel(name, source)
-}
+func (r *registries) Caches() []NamedCache { return r.allCaches() }
 
-func (r *registries) All() []Named { return r.allCaches() }
-
-func (r *registries) AllWheels() []NamedWheel { return r.allWheels() }
+func (r *registries) Wheels() []NamedWheel { return r.allWheels() }
 
 func (r *registries) Handler(options ...HandlerOption) http.Handler {
 	return newHandler(r, options...)
@@ -99,3 +97,23 @@ func (r *registries) Sample(now time.Time) {
 	r.caches.sample(now)
 	r.wheels.sample(now)
 }
+
+// Buckets is the number of buckets of a Histogram and of Ages.
+const Buckets = buckets
+
+func Bound(i int) time.Duration { return bound(i) }
+
+func AgeBound(i int) time.Duration {
+	if i == buckets-1 {
+		return bound(i)
+	}
+	return bound(i) * ageScale
+}
+
+// Counts are the counts of the buckets, to be changed.
+func (h *Histogram) Counts() *[Buckets]uint64 { return &h.counts }
+
+func (h *Histogram) SetSum(sum time.Duration) { h.sum = sum }
+
+// Scaled is the Histogram that Ages are made of.
+func (a *Ages) Scaled() *Histogram { return &a.scaled }

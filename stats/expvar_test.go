@@ -14,9 +14,9 @@ import (
 func init() { expvar.Publish("pinwheel", stats.Var{}) }
 
 func TestVarBesideOtherVariables(t *testing.T) {
-	_, remove := stats.Register("in expvar", always(distinct(0)))
+	_, remove := stats.Register(stats.CacheSource{Name: "in expvar", Snapshot: always(distinct(0))})
 	defer remove()
-	_, removeWheel := stats.RegisterWheel("in expvar", always(distinctWheel(0)))
+	_, removeWheel := stats.Register(stats.WheelSource{Name: "in expvar", Snapshot: always(distinctWheel(0))})
 	defer removeWheel()
 	var all struct {
 		Pinwheel json.RawMessage
@@ -40,7 +40,7 @@ func TestVarBesideOtherVariables(t *testing.T) {
 
 func TestVarIsStatsJSONWithoutHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, remove := stats.Register("users", ticking())
+		_, remove := stats.Register(stats.CacheSource{Name: "users", Snapshot: ticking()})
 		defer remove()
 		before := stats.Var{}.String()
 		time.Sleep(time.Second)

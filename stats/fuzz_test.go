@@ -22,7 +22,8 @@ func FuzzHandler(f *testing.F) {
 
 	var r stats.Registry
 	var removed int
-	extras := stats.Extras{
+	users := stats.CacheSource{
+		Name: "users", Snapshot: always(distinct(0)),
 		HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: "\xff<", Share: 1}} },
 		Purge: func(key string) (int, error) {
 			if key == "" {
@@ -33,8 +34,10 @@ func FuzzHandler(f *testing.F) {
 		},
 		PurgeAll: func() int { removed++; return 1 },
 	}
-	r.RegisterExtras("users", always(distinct(0)), extras)
-	r.RegisterExtras("</script>\"\n", always(stats.Snapshot{}), extras)
+	r.Add(users)
+	odd := users
+	odd.Name, odd.Snapshot = "</script>\"\n", always(stats.Snapshot{})
+	r.Add(odd)
 	r.RegisterWheel("users", always(distinctWheel(0)))
 	var allowed bool
 	h := r.Handler(stats.WithPurge(func(*http.Request) error {

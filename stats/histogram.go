@@ -1,32 +1,29 @@
 package stats
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
 )
 
-// Buckets is the number of buckets of a [Histogram].
-const Buckets = 23
+// buckets is the number of buckets of a [Histogram].
+const buckets = 23
 
 // firstBits makes the first bound 2^14 ns, which is 16.4 µs: a cache has no use
-// for telling faster loads apart. With [Buckets], which must change with it, the
+// for telling faster loads apart. With buckets, which must change with it, the
 // last finite bound is 2^35 ns, which is 34.4 s.
 const firstBits = 14
 
 // lastBound is the greatest finite bound.
-const lastBound = time.Duration(1) << (firstBits + Buckets - 2)
+const lastBound = time.Duration(1) << (firstBits + buckets - 2)
 
-// Bound returns the upper bound of bucket i: bucket i counts the durations d
-// with Bound(i-1) < d <= Bound(i), and bucket 0 those up to Bound(0). Each bound
-// is twice the one before. The last bucket has no upper bound, and for it Bound
-// returns the greatest Duration there is. Bound panics unless 0 <= i < [Buckets].
-func Bound(i int) time.Duration {
-	switch {
-	case i < 0 || i >= Buckets:
-		panic("stats: Bound of a bucket that does not exist")
-	case i == Buckets-1:
+// bound returns the upper bound of bucket i: it counts the durations d with
+// bound(i-1) < d <= bound(i), and bucket 0 those up to bound(0). The last bucket
+// has no upper bound, and for it bound returns the greatest Duration.
+func bound(i int) time.Duration {
+	if i == buckets-1 {
 		return math.MaxInt64
 	}
 	return 1 << (firstBits + i)
@@ -38,27 +35,31 @@ func bucket(d time.Duration) int {
 		return 0
 	}
 	// d-1, because a bound belongs to the bucket below it.
-	return min(bits.Len64(uint64(d-1))-firstBits, Buckets-1)
+	return min(bits.Len64(uint64(d-1))-firstBits, buckets-1)
 }
 
-// A Histogram tells how long something took, as the number of durations in each
-// of [Buckets] ranges. The zero Histogram is empty.
+// A Histogram tells how long something took, as the number of durations in each of
+// some ranges, the buckets. The zero Histogram is empty. A [DurationRecorder] makes
+// others.
 //
 // A Histogram is a value without pointers: it may be copied, compared with ==
 // and read from several goroutines.
 type Histogram struct {
-	Counts [Buckets]uint64 // durations in each bucket; see [Bound]
-	Sum    time.Duration   // of all durations counted
+	counts [buckets]uint64 // durations in each bucket; see bound
+	sum    time.Duration   // of all durations counted
 }
 
 // Count returns the number of durations.
 func (h Histogram) Count() uint64 {
 	var n uint64
-	for _, c := range h.Counts {
+	for _, c := range h.counts {
 		n += c
 	}
 	return n
 }
+
+// Sum returns the sum of all durations. It stops at the greatest Duration, 292 years.
+func (h Histogram) Sum() time.Duration { return h.sum }
 
 // Mean returns the mean of the durations, and 0 for an empty Histogram.
 func (h Histogram) Mean() time.Duration {
@@ -66,7 +67,22 @@ func (h Histogram) Mean() time.Duration {
 	if n == 0 {
 		return 0
 	}
-	return time.Duration(uint64(h.Sum) / n)
+	return time.Duration(uint64(h.sum) / n)
+}
+
+// Buckets yields the upper bound of each bucket and the number of durations in it,
+// from the shortest to the longest. A duration that equals a bound is in the bucket
+// below it. The last bucket has no upper bound: it has the greatest Duration,
+// [math.MaxInt64]. All Histograms have the same bounds, each twice the one before,
+// from 16 µs to 34 s; a later version of this package may have others.
+func (h Histogram) Buckets() iter.Seq2[time.Duration, uint64] {
+	return func(yield func(time.Duration, uint64) bool) {
+		for i, n := range h.counts {
+			if !yield(bound(i), n) {
+				return
+			}
+		}
+	}
 }
 
 // Quantile returns an estimate of the duration that a part q of all durations
@@ -83,7 +99,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	}
 	rank := min(max(q, 0), 1) * float64(h.Count())
 	var below uint64 // durations in the buckets before i
-	for i, n := range h.Counts {
+	for i, n := range h.counts {
 		upTo := below + n
 		if n > 0 && rank <= float64(upTo) {
 			// Numbers beyond 2^53 are rounded, which may put part above 1.
@@ -98,61 +114,60 @@ func (h Histogram) Quantile(q float64) time.Duration {
 // interpolate returns the duration that a part of those in bucket i does not
 // exceed.
 func interpolate(i int, part float64) time.Duration {
-	if i == Buckets-1 {
+	if i == buckets-1 {
 		return lastBound
 	}
 	var lower time.Duration
 	if i > 0 {
-		lower = Bound(i - 1)
+		lower = bound(i - 1)
 	}
-	return lower + time.Duration(part*float64(Bound(i)-lower))
+	return lower + time.Duration(part*float64(bound(i)-lower))
 }
 
 // Minus returns the durations that were counted after earlier was taken. A
 // bucket that counts fewer than earlier gives 0.
 func (h Histogram) Minus(earlier Histogram) Histogram {
-	for i, n := range earlier.Counts {
-		h.Counts[i] = less(h.Counts[i], n)
+	for i, n := range earlier.counts {
+		h.counts[i] = less(h.counts[i], n)
 	}
-	h.Sum = max(h.Sum-earlier.Sum, 0)
+	h.sum = max(h.sum-earlier.sum, 0)
 	return h
 }
 
-// Plus returns the durations of both Histograms together. Its Sum stops at the
-// greatest Duration, 292 years.
+// Plus returns the durations of both Histograms together.
 func (h Histogram) Plus(other Histogram) Histogram {
-	for i, n := range other.Counts {
-		h.Counts[i] += n
+	for i, n := range other.counts {
+		h.counts[i] += n
 	}
-	h.Sum = duration(uint64(h.Sum) + uint64(other.Sum))
+	h.sum = duration(uint64(h.sum) + uint64(other.sum))
 	return h
 }
 
-// Durations records durations for a [Histogram]. The zero Durations is empty
-// and ready to use. It is safe for concurrent use, and must not be copied after
-// first use.
-type Durations struct {
-	counts [Buckets]atomic.Uint64
+// A DurationRecorder records durations for a [Histogram]. The zero DurationRecorder
+// is empty and ready to use. It is safe for concurrent use, and must not be copied
+// after first use.
+type DurationRecorder struct {
+	counts [buckets]atomic.Uint64
 	sum    atomic.Uint64 // of nanoseconds
 }
 
-// Observe records d. A negative d counts as 0. Observe makes two atomic
+// Observe records a duration. A negative one counts as 0. Observe makes two atomic
 // additions: it never waits, and never allocates.
-func (d *Durations) Observe(took time.Duration) {
+func (r *DurationRecorder) Observe(took time.Duration) {
 	took = max(took, 0)
 	// The count before the sum, and Histogram reads them the other way round.
-	d.counts[bucket(took)].Add(1)
-	d.sum.Add(uint64(took))
+	r.counts[bucket(took)].Add(1)
+	r.sum.Add(uint64(took))
 }
 
 // Histogram returns what was recorded so far. Of an Observe that runs at the
 // same time the Histogram may hold the count without the duration in Sum, but
 // never the duration without the count, so a mean is never above what was
 // measured.
-func (d *Durations) Histogram() Histogram {
-	h := Histogram{Sum: duration(d.sum.Load())}
-	for i := range d.counts {
-		h.Counts[i] = d.counts[i].Load()
+func (r *DurationRecorder) Histogram() Histogram {
+	h := Histogram{sum: duration(r.sum.Load())}
+	for i := range r.counts {
+		h.counts[i] = r.counts[i].Load()
 	}
 	return h
 }

@@ -30,22 +30,30 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestBoundOfNoBucketPanics(t *testing.T) {
-	for _, i := range []int{-1, stats.Buckets} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("Bound(%d) did not panic", i)
-				}
-			}()
-			stats.Bound(i)
-		}()
+// The bounds and counts that Buckets yields are all there are, in order.
+func TestBuckets(t *testing.T) {
+	var h stats.Histogram
+	for i := range h.Counts() {
+		h.Counts()[i] = uint64(i) + 1
+	}
+	i := 0
+	for bound, n := range h.Buckets() {
+		if bound != stats.Bound(i) || n != uint64(i)+1 {
+			t.Errorf("bucket %d has %d up to %v, want %d up to %v", i, n, bound, i+1, stats.Bound(i))
+		}
+		i++
+	}
+	if i != stats.Buckets {
+		t.Errorf("%d buckets, want %d", i, stats.Buckets)
+	}
+	for range h.Buckets() { // may be left
+		break
 	}
 }
 
 // observed returns the Histogram of the given durations.
 func observed(durations ...time.Duration) stats.Histogram {
-	var d stats.Durations
+	var d stats.DurationRecorder
 	for _, took := range durations {
 		d.Observe(took)
 	}
@@ -70,8 +78,8 @@ func TestObserveFindsTheBucket(t *testing.T) {
 	}
 	for _, took := range durations {
 		var want stats.Histogram
-		want.Counts[naiveBucket(took)] = 1
-		want.Sum = max(took, 0)
+		want.Counts()[naiveBucket(took)] = 1
+		want.SetSum(max(took, 0))
 		if got := observed(took); got != want {
 			t.Errorf("Observe(%d): got %v, want %v", took, got, want)
 		}
@@ -80,10 +88,10 @@ func TestObserveFindsTheBucket(t *testing.T) {
 
 func TestSumStopsAtTheGreatestDuration(t *testing.T) {
 	h := observed(math.MaxInt64, math.MaxInt64)
-	if h.Sum != math.MaxInt64 {
-		t.Errorf("Sum = %d, want the greatest Duration", h.Sum)
+	if h.Sum() != math.MaxInt64 {
+		t.Errorf("Sum = %d, want the greatest Duration", h.Sum())
 	}
-	if got := h.Plus(h).Sum; got != math.MaxInt64 {
+	if got := h.Plus(h).Sum(); got != math.MaxInt64 {
 		t.Errorf("Plus: Sum = %d, want the greatest Duration", got)
 	}
 }
@@ -104,9 +112,9 @@ func TestHistogramOfDurations(t *testing.T) {
 		if n := len(durations); n > 0 {
 			mean = sum / time.Duration(n)
 		}
-		if h.Count() != uint64(len(durations)) || h.Sum != sum || h.Mean() != mean {
+		if h.Count() != uint64(len(durations)) || h.Sum() != sum || h.Mean() != mean {
 			t.Fatalf("got count %d, sum %d, mean %d; want %d, %d, %d",
-				h.Count(), h.Sum, h.Mean(), len(durations), sum, mean)
+				h.Count(), h.Sum(), h.Mean(), len(durations), sum, mean)
 		}
 	})
 }
@@ -138,8 +146,8 @@ func TestQuantileIsInTheRightBucket(t *testing.T) {
 func TestQuantileNeverFalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h stats.Histogram
-		for i := range h.Counts {
-			h.Counts[i] = rapid.Uint64Range(0, math.MaxUint64/stats.Buckets).Draw(t, "count")
+		for i := range h.Counts() {
+			h.Counts()[i] = rapid.Uint64Range(0, math.MaxUint64/stats.Buckets).Draw(t, "count")
 		}
 		q := rapid.Float64Range(0, 1).Draw(t, "q")
 		p := rapid.Float64Range(0, q).Draw(t, "p")
@@ -151,7 +159,7 @@ func TestQuantileNeverFalls(t *testing.T) {
 
 func TestQuantileInterpolates(t *testing.T) {
 	var h stats.Histogram
-	h.Counts[3] = 4 // between 65.536 µs and twice as much
+	h.Counts()[3] = 4 // between 65.536 µs and twice as much
 	tests := []struct {
 		q    float64
 		want time.Duration
@@ -170,7 +178,7 @@ func TestQuantileInterpolates(t *testing.T) {
 		}
 	}
 	var huge stats.Histogram // so that float64 cannot tell its count from one less
-	huge.Counts[0], huge.Counts[1] = 1<<60+128, 1
+	huge.Counts()[0], huge.Counts()[1] = 1<<60+128, 1
 	if got, want := huge.Quantile(1), stats.Bound(1); got != want {
 		t.Errorf("Quantile(1) of a huge Histogram = %v, want %v", got, want)
 	}
@@ -204,7 +212,7 @@ func TestPlusAndMinusUndoEachOther(t *testing.T) {
 // are short.
 func TestHistogramDuringObserveIsConsistent(t *testing.T) {
 	const writers, each = 4, 500_000
-	var d stats.Durations
+	var d stats.DurationRecorder
 	var wg sync.WaitGroup
 	var running atomic.Int32
 	for range writers {
@@ -224,21 +232,21 @@ func TestHistogramDuringObserveIsConsistent(t *testing.T) {
 			t.Errorf("Count went from %d to %d", last, n)
 			break
 		}
-		if allowed := time.Duration(n) * stats.Bound(0); h.Sum > allowed {
-			t.Errorf("Sum = %v, but %d durations are no more than %v", h.Sum, n, allowed)
+		if allowed := time.Duration(n) * stats.Bound(0); h.Sum() > allowed {
+			t.Errorf("Sum = %v, but %d durations are no more than %v", h.Sum(), n, allowed)
 			break
 		}
 		last = n
 	}
 	wg.Wait()
 	h := d.Histogram()
-	if want := time.Duration(writers*each) * stats.Bound(0); h.Count() != writers*each || h.Sum != want {
-		t.Errorf("got %d durations, %v; want %d, %v", h.Count(), h.Sum, writers*each, want)
+	if want := time.Duration(writers*each) * stats.Bound(0); h.Count() != writers*each || h.Sum() != want {
+		t.Errorf("got %d durations, %v; want %d, %v", h.Count(), h.Sum(), writers*each, want)
 	}
 }
 
 func TestObserveAllocatesNothing(t *testing.T) {
-	var d stats.Durations
+	var d stats.DurationRecorder
 	took := time.Duration(1)
 	if got := testing.AllocsPerRun(1000, func() { d.Observe(took); took *= 3 }); got != 0 {
 		t.Errorf("Observe allocates %v times, want 0", got)
@@ -246,7 +254,7 @@ func TestObserveAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkObserve(b *testing.B) {
-	var d stats.Durations
+	var d stats.DurationRecorder
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		d.Observe(time.Duration(i))

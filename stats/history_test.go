@@ -105,7 +105,7 @@ func TestPoints(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var r stats.Registry
 				r.Register("users", ticking())
-				r.RegisterWheel("idle", func() (stats.Wheel, bool) { return stats.Wheel{Pending: 7, Fired: 1}, true })
+				r.RegisterWheel("idle", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Pending: 7, Fired: 1}, true })
 				begin := time.Now()
 				h := r.Handler()
 				sleep(after)
@@ -286,7 +286,7 @@ func TestAPointOfAWheelHasEveryNumber(t *testing.T) {
 		var r stats.Registry
 		before, since := distinctWheel(0), distinctWheel(500)
 		now := before
-		r.RegisterWheel("idle", func() (stats.Wheel, bool) { return now, true })
+		r.RegisterWheel("idle", func() (stats.WheelSnapshot, bool) { return now, true })
 		h := r.Handler()
 		sleep(2 * time.Second)
 		now = add(before, since)
@@ -445,7 +445,7 @@ func TestAHistoryIsOfOneCacheOnly(t *testing.T) {
 					unregister()
 				} else {
 					gone.Store(true)
-					r.All()
+					r.Caches()
 				}
 				r.Register("users", ticking())
 				if c := show(t, h, 61).Caches[0]; len(c.History) != 0 || c.Windows["5m"].Seconds != 0 || c.Windows["5m"].Hits != 0 {
@@ -494,7 +494,7 @@ func TestSourcesAreCalledOncePerInterval(t *testing.T) {
 		var r stats.Registry
 		var caches, wheels atomic.Int64
 		r.Register("users", counted(&caches, always(stats.Snapshot{})))
-		r.RegisterWheel("idle", counted(&wheels, always(stats.Wheel{})))
+		r.RegisterWheel("idle", counted(&wheels, always(stats.WheelSnapshot{})))
 		for range 10 {
 			h := r.Handler()
 			sleep(100 * time.Millisecond)
@@ -545,10 +545,10 @@ func TestNothingIsSampledWithoutAHandler(t *testing.T) {
 		var r stats.Registry
 		var calls atomic.Int64
 		r.Register("users", counted(&calls, always(stats.Snapshot{})))
-		r.RegisterWheel("idle", counted(&calls, always(stats.Wheel{})))
+		r.RegisterWheel("idle", counted(&calls, always(stats.WheelSnapshot{})))
 		sleep(time.Hour)
-		r.All()
-		r.AllWheels()
+		r.Caches()
+		r.Wheels()
 		r.Metrics()
 		sleep(time.Hour)
 		if got := calls.Load(); got != 4 {
@@ -663,7 +663,7 @@ func TestLooksAtTheSameTime(t *testing.T) {
 func TestPointsAreANumber(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(stats.Snapshot{}))
-	r.RegisterWheel("idle", always(stats.Wheel{}))
+	r.RegisterWheel("idle", always(stats.WheelSnapshot{}))
 	h := r.Handler()
 	for query, status := range map[string]int{
 		"?points=0": 200, "?points=61": 200, "?points=2147483647": 200, "?points=": 200, "?other=x": 200,

@@ -174,8 +174,8 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		Windows:    newJSONWindows(l),
 		EvictedAge: newJSONAges(s),
 		WhatIf:     newJSONWhatIf(s),
-		HotKeys:    newJSONHotKeys(l.extras),
-		Purgeable:  l.extras.Purge != nil,
+		HotKeys:    newJSONHotKeys(l.cache),
+		Purgeable:  l.cache.Purge != nil,
 	}
 	if points >= 0 {
 		c.History = newJSONCachePoints(l.points(points))
@@ -194,8 +194,8 @@ func newJSONAges(s Snapshot) *jsonAges {
 
 // newJSONWhatIf returns nil if there is no estimate.
 func newJSONWhatIf(s Snapshot) *jsonWhatIf {
-	half, ok := s.HitRatioAtHalf()
-	double, _ := s.HitRatioAtDouble()
+	half, ok := s.WhatIfHalf()
+	double, _ := s.WhatIfDouble()
 	if !ok || s.Limit == 0 { // it had one, and Resize took it
 		return nil
 	}
@@ -203,12 +203,12 @@ func newJSONWhatIf(s Snapshot) *jsonWhatIf {
 }
 
 // newJSONHotKeys returns nil if the cache does not track them.
-func newJSONHotKeys(extras Extras) []jsonHotKey {
-	if extras.HotKeys == nil {
+func newJSONHotKeys(c CacheSource) []jsonHotKey {
+	if c.HotKeys == nil {
 		return nil
 	}
 	keys := make([]jsonHotKey, 0) // never nil
-	for _, k := range extras.HotKeys() {
+	for _, k := range c.HotKeys() {
 		if !(k.Share >= 0 && k.Share <= 1) { // JSON has no NaN
 			k.Share = 0
 		}
@@ -217,7 +217,7 @@ func newJSONHotKeys(extras Extras) []jsonHotKey {
 	return keys
 }
 
-func newJSONWheel(l look[Wheel], points int) jsonWheel {
+func newJSONWheel(l look[WheelSnapshot], points int) jsonWheel {
 	w := l.stats
 	j := jsonWheel{
 		Name:               l.name,

@@ -148,7 +148,7 @@ type jsonWheelPoint struct {
 	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
 }
 
-func newJSONWheelPoints(points []point[Wheel]) []jsonWheelPoint {
+func newJSONWheelPoints(points []point[WheelSnapshot]) []jsonWheelPoint {
 	all := make([]jsonWheelPoint, 0, len(points)) // never nil
 	for _, p := range points {
 		w := p.to.Minus(p.from)

@@ -116,8 +116,8 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			want["evicted_age.p50_seconds"] = s.EvictedAge.Quantile(0.5).Seconds()
 			want["evicted_age.p99_seconds"] = s.EvictedAge.Quantile(0.99).Seconds()
 		}
-		if half, ok := s.HitRatioAtHalf(); ok {
-			double, _ := s.HitRatioAtDouble()
+		if half, ok := s.WhatIfHalf(); ok {
+			double, _ := s.WhatIfDouble()
 			delete(want, "what_if")
 			want["what_if.half.limit"] = number(uint64(s.Limit / 2))
 			want["what_if.half.hit_ratio"] = half
@@ -133,8 +133,8 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 
 func TestJSONShowsEveryNumberOfWheels(t *testing.T) {
 	var r stats.Registry
-	want := map[string]stats.Wheel{"unused": {}} // has every field too
-	r.RegisterWheel("unused", always(stats.Wheel{}))
+	want := map[string]stats.WheelSnapshot{"unused": {}} // has every field too
+	r.RegisterWheel("unused", always(stats.WheelSnapshot{}))
 	for i, name := range nastyNames {
 		w := distinctWheel(uint64(1000 * i))
 		unique, _ := r.RegisterWheel(name, always(w))
@@ -206,12 +206,12 @@ func TestJSONShowsExtras(t *testing.T) {
 	hot := func(keys ...stats.HotKey) func() []stats.HotKey {
 		return func() []stats.HotKey { return keys }
 	}
-	r.RegisterExtras("all", always(stats.Snapshot{}), stats.Extras{
+	r.Add(stats.CacheSource{Name: "all", Snapshot: always(stats.Snapshot{}),
 		Purge:   purge,
 		HotKeys: hot(stats.HotKey{Key: "</script>\"\xff", Share: 0.5}, stats.HotKey{Key: "", Share: 0.25}),
 	})
-	r.RegisterExtras("none yet", always(stats.Snapshot{}), stats.Extras{HotKeys: hot()})
-	r.RegisterExtras("nothing", always(stats.Snapshot{}), stats.Extras{PurgeAll: func() int { return 0 }})
+	r.Add(stats.CacheSource{Name: "none yet", Snapshot: always(stats.Snapshot{}), HotKeys: hot()})
+	r.Add(stats.CacheSource{Name: "nothing", Snapshot: always(stats.Snapshot{}), PurgeAll: func() int { return 0 }})
 	d := readJSON(t, r.Handler())
 	tests := []struct {
 		hot       any
@@ -250,7 +250,7 @@ func TestTheFirstEvictionHasAnAge(t *testing.T) {
 // There is no integer for double the limit, and it is not a negative one.
 func TestDoubleOfAGreatLimit(t *testing.T) {
 	var r stats.Registry
-	r.Register("users", always(stats.Snapshot{Hits: 1, Limit: math.MaxInt - 1, Ghosts: stats.Ghosts{Gets: 1}}))
+	r.Register("users", always(stats.Snapshot{Hits: 1, Limit: math.MaxInt - 1, WhatIf: stats.WhatIf{Gets: 1}}))
 	d := readJSON(t, r.Handler())
 	double := d.Caches[0]["what_if"].(map[string]any)["double"].(map[string]any)
 	if got, want := double["limit"], float64(math.MaxInt-1); got != want {
@@ -262,8 +262,8 @@ func TestDoubleOfAGreatLimit(t *testing.T) {
 // share of a key that is no number would be no JSON.
 func TestJSONOfOddNumbers(t *testing.T) {
 	var r stats.Registry
-	odd := stats.Snapshot{Hits: 3, Misses: 1, Ghosts: stats.Ghosts{Gets: 4, Half: 1, Same: 2, Double: 3}}
-	r.RegisterExtras("odd", always(odd), stats.Extras{HotKeys: func() []stats.HotKey {
+	odd := stats.Snapshot{Hits: 3, Misses: 1, WhatIf: stats.WhatIf{Gets: 4, Half: 1, Same: 2, Double: 3}}
+	r.Add(stats.CacheSource{Name: "odd", Snapshot: always(odd), HotKeys: func() []stats.HotKey {
 		return []stats.HotKey{{Key: "nan", Share: math.NaN()}, {Key: "inf", Share: math.Inf(1)}, {Key: "\xff", Share: 0.5}}
 	}})
 	d := readJSON(t, r.Handler())

@@ -16,7 +16,7 @@ var gauges = []string{
 	"Pending", "Backlog", "Running", "Tombstones",
 }
 
-// leaves calls visit for every number in the struct v, with its path. A field
+// leaves calls visit for every number in the addressable struct v, with its path. A field
 // added to Snapshot or Wheel is so tested without a word about it here.
 func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.Value)) {
 	switch v.Kind() {
@@ -33,6 +33,9 @@ func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.V
 			leaves(v.Index(i), path, visit)
 		}
 	default:
+		if !v.CanSet() { // the field of a Histogram, which package stats alone changes
+			v = reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem()
+		}
 		visit(path, v)
 	}
 }
@@ -65,17 +68,17 @@ func distinct(n uint64) stats.Snapshot {
 	n = number(reflect.ValueOf(&s).Elem(), n)
 	// More misses than expired ones, as in a real one.
 	s.Misses += 1000 * n
-	s.Loads.OK.Sum = 1500 * time.Millisecond
-	s.Loads.Failed.Sum = 2500 * time.Millisecond
-	s.Expiry.Lateness.Sum = 250 * time.Millisecond
+	s.Loads.OK.SetSum(1500 * time.Millisecond)
+	s.Loads.Failed.SetSum(2500 * time.Millisecond)
+	s.Expiry.Lateness.SetSum(250 * time.Millisecond)
 	return s
 }
 
 // distinctWheel is distinct for a Wheel.
-func distinctWheel(n uint64) stats.Wheel {
-	var w stats.Wheel
+func distinctWheel(n uint64) stats.WheelSnapshot {
+	var w stats.WheelSnapshot
 	number(reflect.ValueOf(&w).Elem(), n)
-	w.Lateness.Sum = 750 * time.Millisecond
+	w.Lateness.SetSum(750 * time.Millisecond)
 	return w
 }
 

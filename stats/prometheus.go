@@ -1,12 +1,14 @@
 package stats
 
 import (
+	"iter"
+	"math"
 	"strconv"
 	"time"
 )
 
 // A family is one metric of the exposition. write appends the samples that one
-// S, a [Snapshot] or a [Wheel], has of it, which may be none.
+// S, a [Snapshot] or a [WheelSnapshot], has of it, which may be none.
 type family[S any] struct {
 	name, kind, help string
 	write            func(*exposition, S)
@@ -78,39 +80,39 @@ var cacheFamilies = []family[Snapshot]{
 	{"cache_evicted_age_seconds", "histogram", "How long ago a value had been stored when it was evicted because the cache was full.",
 		func(e *exposition, s Snapshot) {
 			if a := s.EvictedAge; a.Count() > 0 {
-				e.buckets("", a.Counts, AgeBound, a.Sum)
+				e.histogram("", a)
 			}
 		}},
-	{"cache_estimated_hits_total", "counter", "Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.",
+	{"cache_what_if_hits_total", "counter", "Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.",
 		func(e *exposition, s Snapshot) {
-			if s.Ghosts.Gets > 0 {
-				e.value(`limit="half"`, s.Ghosts.Half)
-				e.value(`limit="same"`, s.Ghosts.Same)
-				e.value(`limit="double"`, s.Ghosts.Double)
+			if s.WhatIf.Gets > 0 {
+				e.value(`limit="half"`, s.WhatIf.Half)
+				e.value(`limit="same"`, s.WhatIf.Same)
+				e.value(`limit="double"`, s.WhatIf.Double)
 			}
 		}},
 }
 
 // wheelFamilies lists the metrics of timing wheels as cacheFamilies does.
-var wheelFamilies = []family[Wheel]{
+var wheelFamilies = []family[WheelSnapshot]{
 	{"timingwheel_pending", "gauge", "Timers that wait for their time.",
-		func(e *exposition, w Wheel) { e.gauge(w.Pending) }},
+		func(e *exposition, w WheelSnapshot) { e.gauge(w.Pending) }},
 	{"timingwheel_backlog", "gauge", "Timers that are due and whose callbacks have not begun yet.",
-		func(e *exposition, w Wheel) { e.gauge(w.Backlog) }},
+		func(e *exposition, w WheelSnapshot) { e.gauge(w.Backlog) }},
 	{"timingwheel_running", "gauge", "Callbacks running now.",
-		func(e *exposition, w Wheel) { e.gauge(w.Running) }},
+		func(e *exposition, w WheelSnapshot) { e.gauge(w.Running) }},
 	{"timingwheel_tombstones", "gauge", "Removed tasks the timing wheel has not come by yet.",
-		func(e *exposition, w Wheel) { e.gauge(w.Tombstones) }},
+		func(e *exposition, w WheelSnapshot) { e.gauge(w.Tombstones) }},
 	{"timingwheel_started_total", "counter", "Timers set.",
-		func(e *exposition, w Wheel) { e.value("", w.Started) }},
+		func(e *exposition, w WheelSnapshot) { e.value("", w.Started) }},
 	{"timingwheel_removed_total", "counter", "Timers removed before they fired.",
-		func(e *exposition, w Wheel) { e.value("", w.Removed) }},
+		func(e *exposition, w WheelSnapshot) { e.value("", w.Removed) }},
 	{"timingwheel_fired_total", "counter", "Callbacks begun.",
-		func(e *exposition, w Wheel) { e.value("", w.Fired) }},
+		func(e *exposition, w WheelSnapshot) { e.value("", w.Fired) }},
 	{"timingwheel_panics_total", "counter", "Callbacks that panicked or ended their goroutine.",
-		func(e *exposition, w Wheel) { e.value("", w.Panics) }},
+		func(e *exposition, w WheelSnapshot) { e.value("", w.Panics) }},
 	{"timingwheel_lateness_seconds", "histogram", "How long after its timer was due a callback began.",
-		func(e *exposition, w Wheel) { e.histogram("", w.Lateness) }},
+		func(e *exposition, w WheelSnapshot) { e.histogram("", w.Lateness) }},
 }
 
 // appendMetrics appends the statistics of caches and wheels in Prometheus text
@@ -168,28 +170,28 @@ func (e *exposition) gauge(v int) {
 	e.buf = append(e.buf, '\n')
 }
 
-// histogram writes the samples of h.
-func (e *exposition) histogram(label string, h Histogram) { e.buckets(label, h.Counts, Bound, h.Sum) }
-
-// buckets writes the samples of a histogram. Each bucket of the format also counts
-// what is in the buckets below it.
-func (e *exposition) buckets(label string, counts [Buckets]uint64, bound func(int) time.Duration, sum time.Duration) {
+// histogram writes the samples of h, a [Histogram] or [Ages]. Each bucket of the
+// format also counts what is in the buckets below it.
+func (e *exposition) histogram(label string, h interface {
+	Buckets() iter.Seq2[time.Duration, uint64]
+	Sum() time.Duration
+}) {
 	separator := ""
 	if label != "" {
 		separator = ","
 	}
 	var below uint64
-	for i, n := range counts {
+	for bound, n := range h.Buckets() {
 		below += n
 		le := "+Inf"
-		if i < Buckets-1 {
-			le = strconv.FormatFloat(bound(i).Seconds(), 'g', -1, 64)
+		if bound < math.MaxInt64 {
+			le = strconv.FormatFloat(bound.Seconds(), 'g', -1, 64)
 		}
 		e.name("_bucket", label+separator+`le="`+le+`"`)
 		e.uint(below)
 	}
 	e.name("_sum", label)
-	e.float(sum.Seconds())
+	e.float(h.Sum().Seconds())
 	e.name("_count", label)
 	e.uint(below)
 }

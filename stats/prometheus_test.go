@@ -97,13 +97,13 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		want["cache_weight"] = float64(s.Weight)
 		want["cache_weight_capacity"] = float64(s.MaxWeight)
 	}
-	if s.Ghosts.Gets > 0 {
-		want["cache_estimated_hits_total limit=half"] = float64(s.Ghosts.Half)
-		want["cache_estimated_hits_total limit=same"] = float64(s.Ghosts.Same)
-		want["cache_estimated_hits_total limit=double"] = float64(s.Ghosts.Double)
+	if s.WhatIf.Gets > 0 {
+		want["cache_what_if_hits_total limit=half"] = float64(s.WhatIf.Half)
+		want["cache_what_if_hits_total limit=same"] = float64(s.WhatIf.Same)
+		want["cache_what_if_hits_total limit=double"] = float64(s.WhatIf.Double)
 	}
 	if a := s.EvictedAge; a.Count() > 0 {
-		addBuckets(want, "cache_evicted_age_seconds", a.Counts, stats.AgeBound, a.Sum)
+		addBuckets(want, "cache_evicted_age_seconds", *a.Scaled().Counts(), stats.AgeBound, a.Sum())
 	}
 	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)
 	addHistogram(want, "cache_loads_seconds result=failure", s.Loads.Failed)
@@ -112,7 +112,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 }
 
 // wantWheelSeries is wantSeries for a Wheel.
-func wantWheelSeries(w stats.Wheel) map[string]float64 {
+func wantWheelSeries(w stats.WheelSnapshot) map[string]float64 {
 	want := map[string]float64{
 		"timingwheel_pending":       float64(w.Pending),
 		"timingwheel_backlog":       float64(w.Backlog),
@@ -129,7 +129,7 @@ func wantWheelSeries(w stats.Wheel) map[string]float64 {
 
 // addHistogram adds the series of h to want.
 func addHistogram(want map[string]float64, id string, h stats.Histogram) {
-	addBuckets(want, id, h.Counts, stats.Bound, h.Sum)
+	addBuckets(want, id, *h.Counts(), stats.Bound, h.Sum())
 }
 
 func addBuckets(want map[string]float64, id string, counts [stats.Buckets]uint64, bound func(int) time.Duration, sum time.Duration) {
@@ -191,7 +191,7 @@ func TestMetricsOfAnUnusedCache(t *testing.T) {
 	r.Register("users", always(stats.Snapshot{}))
 	text := r.Metrics()
 	checkSeries(t, series(parse(t, text), "cache", "users"), wantSeries(stats.Snapshot{}))
-	for _, name := range []string{"cache_capacity", "cache_weight", "cache_evicted_age", "cache_estimated"} {
+	for _, name := range []string{"cache_capacity", "cache_weight", "cache_evicted_age", "cache_what_if"} {
 		if strings.Contains(text, name) {
 			t.Errorf("%s is there, but the cache does not have it", name)
 		}
@@ -200,14 +200,14 @@ func TestMetricsOfAnUnusedCache(t *testing.T) {
 
 func TestMetricsShowEveryNumberOfWheels(t *testing.T) {
 	var r stats.Registry
-	want := map[string]stats.Wheel{}
+	want := map[string]stats.WheelSnapshot{}
 	for i, name := range nastyNames {
 		w := distinctWheel(uint64(1000 * i))
 		unique, _ := r.RegisterWheel(name, always(w))
 		want[unique] = w
 	}
-	unused, _ := r.RegisterWheel("unused", always(stats.Wheel{})) // has every series too
-	want[unused] = stats.Wheel{}
+	unused, _ := r.RegisterWheel("unused", always(stats.WheelSnapshot{})) // has every series too
+	want[unused] = stats.WheelSnapshot{}
 	families := parse(t, r.Metrics())
 	for name, w := range want {
 		t.Run(name, func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestMetricsSurviveAnyName(t *testing.T) {
 			).Draw(t, "name")
 			unique, _ := r.Register(name, always(stats.Snapshot{Sets: 1, Loads: stats.Loads{OK: observed(time.Second)}}))
 			want["cache"] = append(want["cache"], unique)
-			unique, _ = r.RegisterWheel(name, always(stats.Wheel{Fired: 1, Lateness: observed(time.Second)}))
+			unique, _ = r.RegisterWheel(name, always(stats.WheelSnapshot{Fired: 1, Lateness: observed(time.Second)}))
 			want["wheel"] = append(want["wheel"], unique)
 		}
 		slices.Sort(want["cache"])

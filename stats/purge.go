@@ -80,36 +80,36 @@ func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
 		return 0, refuse(http.StatusBadRequest, "want the fields cache and key, or cache and all=1")
 	}
 	name := names[0]
-	extras, ok := h.registered.extrasOf(name)
+	c, ok := h.registered.cacheOf(name)
 	if !ok {
 		return 0, refuse(http.StatusNotFound, "there is no cache %q", name)
 	}
 	if len(keys) == 1 {
-		return purgeKey(extras, name, keys[0])
+		return purgeKey(c, name, keys[0])
 	}
-	if extras.PurgeAll == nil {
+	if c.PurgeAll == nil {
 		return 0, refuse(http.StatusBadRequest, "cache %q cannot be purged", name)
 	}
-	return extras.PurgeAll(), nil
+	return c.PurgeAll(), nil
 }
 
-func purgeKey(extras Extras, name, key string) (removed int, refused *refusal) {
-	if extras.Purge == nil {
+func purgeKey(c CacheSource, name, key string) (removed int, refused *refusal) {
+	if c.Purge == nil {
 		return 0, refuse(http.StatusBadRequest, "keys of cache %q cannot be written as text", name)
 	}
-	removed, err := extras.Purge(key)
+	removed, err := c.Purge(key)
 	if err != nil {
 		return 0, refuse(http.StatusBadRequest, "%v", err)
 	}
 	return removed, nil
 }
 
-// extrasOf returns what the cache of a name offers.
-func (r *registries) extrasOf(name string) (extras Extras, ok bool) {
+// cacheOf returns the source of the cache of a name.
+func (r *registries) cacheOf(name string) (c CacheSource, ok bool) {
 	for _, reg := range r.caches.registered() {
 		if reg.name == name {
-			return reg.extras, true
+			return reg.cache, true
 		}
 	}
-	return Extras{}, false
+	return CacheSource{}, false
 }

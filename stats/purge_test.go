@@ -58,7 +58,7 @@ func (c *purgeable) len() int {
 }
 
 func (c *purgeable) register(r *stats.Registry, name string) {
-	r.RegisterExtras(name, always(stats.Snapshot{}), stats.Extras{Purge: c.purge, PurgeAll: c.purgeAll})
+	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgeAll: c.purgeAll})
 }
 
 // anybody may purge.
@@ -148,7 +148,7 @@ func TestPurgeKeyIsTheTextAsSent(t *testing.T) {
 	for _, key := range []string{"", " ", "a=b&c", "ü%20", "\xff", "\x00", strings.Repeat("k", 10_000)} {
 		var r stats.Registry
 		var got []string
-		r.RegisterExtras("users", always(stats.Snapshot{}), stats.Extras{Purge: func(key string) (int, error) {
+		r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Purge: func(key string) (int, error) {
 			got = append(got, key)
 			return 1, nil
 		}})
@@ -213,8 +213,8 @@ func TestPurgeRefuses(t *testing.T) {
 			c.register(&r, "users")
 			c.register(&r, "orders")
 			r.Register("plain", always(stats.Snapshot{}))
-			r.RegisterExtras("structs", always(stats.Snapshot{}), stats.Extras{PurgeAll: c.purgeAll})
-			r.RegisterWheel("wheel", always(stats.Wheel{}))
+			r.Add(stats.CacheSource{Name: "structs", Snapshot: always(stats.Snapshot{}), PurgeAll: c.purgeAll})
+			r.RegisterWheel("wheel", always(stats.WheelSnapshot{}))
 			asked := 0
 			h := r.Handler(stats.WithPurge(func(*http.Request) error {
 				asked++
@@ -333,7 +333,7 @@ func TestPurgeBelowAnyPrefix(t *testing.T) {
 		"/cache/cut/purge": http.StripPrefix("/cache/cut/", h),
 	} {
 		c := newPurgeable(1)
-		_, unregister := r.RegisterExtras("users", always(stats.Snapshot{}), stats.Extras{Purge: c.purge})
+		_, unregister := r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Purge: c.purge})
 		if removed, text := answerOf(t, purge{target: target, body: "cache=users&key=1"}.send(h)); removed != 1 || c.len() != 0 {
 			t.Errorf("%s: removed %d (%s), want 1", target, removed, text)
 		}

@@ -9,109 +9,11 @@ import (
 	"time"
 )
 
-// process is what the process has registered.
-var process registries
-
-// Named is the [Snapshot] of one registered cache. Its Name is valid UTF-8, not
-// empty, and differs from that of every other cache registered at the time.
-type Named struct {
-	Name     string
-	Since    time.Time // when it was registered, which tells it from an earlier cache of that name
-	Snapshot Snapshot
-}
-
-// NamedWheel is the [Wheel] of one registered timing wheel. Its Name is valid
-// UTF-8, not empty, and differs from that of every other timing wheel registered
-// at the time. A cache may have the same.
-type NamedWheel struct {
-	Name  string
-	Wheel Wheel
-}
-
-// Register makes a cache known to [All] and [Handler] until unregister is called
-// or source reports false. It is safe for concurrent use.
-//
-// The registry holds source as long as it knows it, and so everything source
-// refers to. To let a cache be collected that nobody holds any more, capture a
-// [weak.Pointer] to it in source, never the cache itself, and report false once
-// the pointer is nil. The registry then forgets the source the next time it
-// looks; a [runtime.AddCleanup] that calls unregister frees the name earlier.
-//
-// source must be safe for concurrent use. It is called without a lock held, so
-// it may take locks of its own, and it may still be called by a look that began
-// before unregister did.
-//
-// Two caches may ask for the same name, but two series with the same labels are
-// no valid exposition. So the name is made unique by a suffix, "users",
-// "users-2", "users-3" and so on, and returned; it can be had again once it is
-// free. Bytes that are not UTF-8 are replaced, and an empty name becomes "cache".
-//
-// unregister may be called more than once, and from several goroutines.
-func Register(name string, source func() (Snapshot, bool)) (unique string, unregister func()) {
-	return RegisterExtras(name, source, Extras{})
-}
-
-// RegisterExtras is [Register] for a cache that offers more than numbers.
-func RegisterExtras(name string, source func() (Snapshot, bool), extras Extras) (unique string, unregister func()) {
-	if source == nil {
-		panic("stats: Register with a nil source")
-	}
-	return process.registerCache(name, source, extras)
-}
-
-// Extras are what a cache offers to [Handler] beside its numbers. Each function is
-// nil if the cache does not offer it, must be safe for concurrent use, and is called
-// without a lock held.
-type Extras struct {
-	// HotKeys returns the keys that are asked for most, the hottest first.
-	HotKeys func() []HotKey
-
-	// Purge removes a key, written as text, and returns how many entries that were:
-	// 0 or 1. It returns an error if no key is written so.
-	Purge func(key string) (removed int, err error)
-
-	// PurgeAll removes all entries, and returns how many those were.
-	PurgeAll func() (removed int)
-}
-
-// A HotKey is a key that is asked for often.
-type HotKey struct {
-	Key   string  // as text
-	Share float64 // of all gets of late, an estimate from below; 0 to 1
-}
-
-// RegisterWheel makes a timing wheel known to [AllWheels] and [Handler] until
-// unregister is called or source reports false. It is safe for concurrent use.
-//
-// All that [Register] says of sources, names and unregister holds here too. The
-// names of timing wheels are unique among themselves, whatever caches are called,
-// and an empty name becomes "wheel".
-func RegisterWheel(name string, source func() (Wheel, bool)) (unique string, unregister func()) {
-	if source == nil {
-		panic("stats: RegisterWheel with a nil source")
-	}
-	return process.registerWheel(name, source)
-}
-
-// All takes a [Snapshot] of every registered cache and returns them sorted by
-// name. It is safe for concurrent use. Each Snapshot is consistent in itself;
-// they are taken one after the other, not at the same moment.
-func All() []Named {
-	return process.allCaches()
-}
-
-// AllWheels takes a [Wheel] of every registered timing wheel and returns them
-// sorted by name. It is safe for concurrent use. They are taken one after the
-// other, not at the same moment.
-func AllWheels() []NamedWheel {
-	return process.allWheels()
-}
-
 // registries are all that a handler serves. The zero registries are empty and
 // ready to use.
 type registries struct {
 	caches registry[Snapshot]
-	wheels registry[Wheel]
+	wheels registry[WheelSnapshot]
 	sampler
 }
 
@@ -123,33 +25,7 @@ func (r *registries) keepHistory() {
 	})
 }
 
-func (r *registries) registerCache(name string, source func() (Snapshot, bool), extras Extras) (string, func()) {
-	return r.caches.register(cmp.Or(name, "cache"), source, extras)
-}
-
-func (r *registries) registerWheel(name string, source func() (Wheel, bool)) (string, func()) {
-	return r.wheels.register(cmp.Or(name, "wheel"), source, Extras{})
-}
-
-func (r *registries) allCaches() []Named {
-	looks := r.caches.all(time.Now())
-	all := make([]Named, len(looks))
-	for i, l := range looks {
-		all[i] = Named{Name: l.name, Since: l.since, Snapshot: l.stats}
-	}
-	return all
-}
-
-func (r *registries) allWheels() []NamedWheel {
-	looks := r.wheels.all(time.Now())
-	all := make([]NamedWheel, len(looks))
-	for i, l := range looks {
-		all[i] = NamedWheel{Name: l.name, Wheel: l.stats}
-	}
-	return all
-}
-
-// A registry is a set of sources of S, a [Snapshot] or a [Wheel], by unique name.
+// A registry is a set of sources of S, a [Snapshot] or a [WheelSnapshot], by unique name.
 // The zero registry is empty and ready to use.
 type registry[S any] struct {
 	mu     sync.Mutex
@@ -169,8 +45,8 @@ type registration[S any] struct {
 	suffix  int    // 1 if there is none
 	since   time.Time
 	source  func() (S, bool)
-	extras  Extras     // of a cache
-	history history[S] // guarded by the registry's mu
+	cache   CacheSource // zero for a wheel
+	history history[S]  // guarded by the registry's mu
 }
 
 // A look is what one source reported at a time, with the samples taken before.
@@ -183,7 +59,7 @@ type look[S any] struct {
 
 // register adds source, which must not be nil, under a name made of name, which
 // must not be empty.
-func (r *registry[S]) register(name string, source func() (S, bool), extras Extras) (string, func()) {
+func (r *registry[S]) register(name string, source func() (S, bool), cache CacheSource) (string, func()) {
 	// Before it is made unique: two names may differ in invalid bytes only.
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	r.mu.Lock()
@@ -192,7 +68,7 @@ func (r *registry[S]) register(name string, source func() (S, bool), extras Extr
 		r.byName = make(map[string]*registration[S])
 		r.lowest = make(map[string]int)
 	}
-	added := &registration[S]{asked: name, since: time.Now(), source: source, extras: extras}
+	added := &registration[S]{asked: name, since: time.Now(), source: source, cache: cache}
 	added.name, added.suffix = r.freeName(name)
 	r.byName[added.name] = added
 	return added.name, func() { r.remove(added) }

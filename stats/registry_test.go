@@ -15,7 +15,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func names(named []stats.Named) []string {
+func names(named []stats.NamedCache) []string {
 	var names []string
 	for _, n := range named {
 		names = append(names, n.Name)
@@ -25,8 +25,8 @@ func names(named []stats.Named) []string {
 
 func checkNames(t *testing.T, r *stats.Registry, want ...string) {
 	t.Helper()
-	if got := names(r.All()); !slices.Equal(got, want) {
-		t.Fatalf("All has %q, want %q", got, want)
+	if got := names(r.Caches()); !slices.Equal(got, want) {
+		t.Fatalf("Caches has %q, want %q", got, want)
 	}
 }
 
@@ -67,8 +67,8 @@ func wheelNames(named []stats.NamedWheel) []string {
 
 func checkWheelNames(t *testing.T, r *stats.Registry, want ...string) {
 	t.Helper()
-	if got := wheelNames(r.AllWheels()); !slices.Equal(got, want) {
-		t.Fatalf("AllWheels has %q, want %q", got, want)
+	if got := wheelNames(r.Wheels()); !slices.Equal(got, want) {
+		t.Fatalf("Wheels has %q, want %q", got, want)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestWheelsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 	var want []string
 	for _, test := range tests {
-		got, _ := r.RegisterWheel(test.name, always(stats.Wheel{}))
+		got, _ := r.RegisterWheel(test.name, always(stats.WheelSnapshot{}))
 		if got != test.want {
 			t.Errorf("RegisterWheel(%q) = %q, want %q", test.name, got, test.want)
 		}
@@ -107,18 +107,24 @@ func TestAWheelLeaves(t *testing.T) {
 	var r stats.Registry
 	r.Register("a", always(stats.Snapshot{}))
 	gone := false
-	r.RegisterWheel("a", func() (stats.Wheel, bool) { return stats.Wheel{Fired: 7}, !gone })
-	_, removeSecond := r.RegisterWheel("a", always(stats.Wheel{Fired: 8}))
-	want := []stats.NamedWheel{{Name: "a", Wheel: stats.Wheel{Fired: 7}}, {Name: "a-2", Wheel: stats.Wheel{Fired: 8}}}
-	if all := r.AllWheels(); !slices.Equal(all, want) {
-		t.Fatalf("AllWheels = %v, want %v", all, want)
+	r.RegisterWheel("a", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Fired: 7}, !gone })
+	_, removeSecond := r.RegisterWheel("a", always(stats.WheelSnapshot{Fired: 8}))
+	all := r.Wheels()
+	want := map[string]uint64{"a": 7, "a-2": 8}
+	for _, w := range all {
+		if w.Snapshot.Fired != want[w.Name] || w.Since.IsZero() {
+			t.Errorf("Wheels has %v, want %d fired", w, want[w.Name])
+		}
+	}
+	if len(all) != len(want) {
+		t.Fatalf("Wheels has %d, want %d", len(all), len(want))
 	}
 	gone = true
 	checkWheelNames(t, &r, "a-2")
 	removeSecond()
 	checkWheelNames(t, &r)
-	r.RegisterWheel("a", always(stats.Wheel{}))
-	r.RegisterWheel("a", always(stats.Wheel{}))
+	r.RegisterWheel("a", always(stats.WheelSnapshot{}))
+	r.RegisterWheel("a", always(stats.WheelSnapshot{}))
 	removeSecond() // the name belongs to another wheel now
 	checkWheelNames(t, &r, "a", "a-2")
 	checkNames(t, &r, "a")
@@ -151,8 +157,8 @@ func TestASourceThatIsGoneIsDropped(t *testing.T) {
 		looks++
 		return stats.Snapshot{Hits: 7}, !gone
 	})
-	if all := r.All(); len(all) != 1 || all[0].Snapshot.Hits != 7 {
-		t.Fatalf("All = %v, want one with 7 hits", all)
+	if all := r.Caches(); len(all) != 1 || all[0].Snapshot.Hits != 7 {
+		t.Fatalf("Caches = %v, want one with 7 hits", all)
 	}
 	gone = true
 	checkNames(t, &r)
@@ -197,9 +203,9 @@ func TestSourcesAreCalledWithoutALock(t *testing.T) {
 	checkNames(t, &r, "b")
 }
 
-func TestRegisterWithoutASourcePanics(t *testing.T) {
-	checkPanics(t, "stats: Register with a nil source", func() { stats.Register("users", nil) })
-	checkPanics(t, "stats: RegisterWheel with a nil source", func() { stats.RegisterWheel("users", nil) })
+func TestRegisterWithoutASnapshotPanics(t *testing.T) {
+	checkPanics(t, "stats: Register of a CacheSource without Snapshot", func() { stats.Register(stats.CacheSource{Name: "users"}) })
+	checkPanics(t, "stats: Register of a WheelSource without Snapshot", func() { stats.Register(stats.WheelSource{Name: "users"}) })
 }
 
 func checkPanics(t *testing.T, want string, f func()) {
@@ -251,7 +257,7 @@ func TestRegistryModel(t *testing.T) {
 			"lose and look": func(t *rapid.T) {
 				for name, remove := range removers {
 					gone[name] = true
-					r.All()
+					r.Caches()
 					delete(removers, name)
 					delete(gone, name)
 					old = append(old, remove)
@@ -259,9 +265,9 @@ func TestRegistryModel(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				got := names(r.All())
+				got := names(r.Caches())
 				if !slices.IsSorted(got) || len(got) != len(removers) {
-					t.Fatalf("All has %q, want the %d registered, sorted", got, len(removers))
+					t.Fatalf("Caches has %q, want the %d registered, sorted", got, len(removers))
 				}
 				for _, name := range got {
 					if removers[name] == nil {
@@ -276,8 +282,8 @@ func TestRegistryModel(t *testing.T) {
 func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 	var r stats.Registry
 	var wg sync.WaitGroup
-	wg.Go(func() { churn(t, r.Register, func() []string { return names(r.All()) }) })
-	wg.Go(func() { churn(t, r.RegisterWheel, func() []string { return wheelNames(r.AllWheels()) }) })
+	wg.Go(func() { churn(t, r.Register, func() []string { return names(r.Caches()) }) })
+	wg.Go(func() { churn(t, r.RegisterWheel, func() []string { return wheelNames(r.Wheels()) }) })
 	wg.Wait()
 	checkNames(t, &r)
 	checkWheelNames(t, &r)
@@ -321,30 +327,30 @@ func churn[S any](t *testing.T, register func(string, func() (S, bool)) (string,
 	}
 }
 
-func TestRegisterAndAllOfTheProcess(t *testing.T) {
-	name, remove := stats.Register("of the process", always(stats.Snapshot{Sets: 3}))
+func TestRegisterCacheOfTheProcess(t *testing.T) {
+	name, remove := stats.Register(stats.CacheSource{Name: "of the process", Snapshot: always(stats.Snapshot{Sets: 3})})
 	defer remove()
-	if all := stats.All(); len(all) != 1 || all[0].Name != name || all[0].Snapshot.Sets != 3 {
-		t.Errorf("All = %v, want the one registered", all)
+	if all := stats.Caches(); len(all) != 1 || all[0].Name != name || all[0].Snapshot.Sets != 3 {
+		t.Errorf("Caches = %v, want the one registered", all)
 	}
 	remove()
-	if all := stats.All(); len(all) != 0 {
-		t.Errorf("All = %v, want none", all)
+	if all := stats.Caches(); len(all) != 0 {
+		t.Errorf("Caches = %v, want none", all)
 	}
 }
 
-func TestRegisterWheelAndAllWheelsOfTheProcess(t *testing.T) {
-	name, remove := stats.RegisterWheel("of the process", always(stats.Wheel{Fired: 3}))
+func TestRegisterWheelOfTheProcess(t *testing.T) {
+	name, remove := stats.Register(stats.WheelSource{Name: "of the process", Snapshot: always(stats.WheelSnapshot{Fired: 3})})
 	defer remove()
-	if all := stats.AllWheels(); len(all) != 1 || all[0].Name != name || all[0].Wheel.Fired != 3 {
-		t.Errorf("AllWheels = %v, want the one registered", all)
+	if all := stats.Wheels(); len(all) != 1 || all[0].Name != name || all[0].Snapshot.Fired != 3 {
+		t.Errorf("Wheels = %v, want the one registered", all)
 	}
 	if wheels := readJSON(t, stats.Handler()).Wheels; len(wheels) != 1 || wheels[0]["name"] != name {
 		t.Errorf("stats.json of the process has the wheels %v, want %s", wheels, name)
 	}
 	remove()
-	if all := stats.AllWheels(); len(all) != 0 {
-		t.Errorf("AllWheels = %v, want none", all)
+	if all := stats.Wheels(); len(all) != 0 {
+		t.Errorf("Wheels = %v, want none", all)
 	}
 }
 

@@ -90,7 +90,7 @@ func checkSchema(t testing.TB, text string) {
 // A schema that allows anything would pass every answer.
 func TestTheSchemaRefuses(t *testing.T) {
 	var r stats.Registry
-	r.RegisterExtras("users", always(distinct(0)), stats.Extras{HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: "a"}} }})
+	r.Add(stats.CacheSource{Name: "users", Snapshot: always(distinct(0)), HotKeys: func() []stats.HotKey { return []stats.HotKey{{Key: "a"}} }})
 	text := body(t, r.Handler(), "/stats.json")
 	checkSchema(t, text)
 	schema, err := strictSchema()

@@ -27,14 +27,14 @@ type Snapshot struct {
 	Expiry    Expiry
 
 	EvictedAge Ages   // of the values evicted, since they were stored; empty if the cache does not track it
-	Ghosts     Ghosts // zero if the cache does not keep them
+	WhatIf     WhatIf // zero if the cache does not estimate it
 }
 
-// Ghosts tell what a cache would do with another limit. They are three caches
-// without values, of half the limit, of the same and of double, that see a sample
-// of the keys. A get in the sample counts for as many as there are without it, so
-// that all numbers are estimates for the whole cache.
-type Ghosts struct {
+// WhatIf tells what a cache would do with another limit. Three caches without values,
+// of half the limit, of the same and of double, see a sample of the keys. A get in the
+// sample counts for as many as there are without it, so that all numbers are estimates
+// for the whole cache.
+type WhatIf struct {
 	Gets               uint64 // gets
 	Half, Same, Double uint64 // those of Gets that each of the three answered
 }
@@ -83,22 +83,24 @@ func (s Snapshot) HitRatio() float64 {
 	return float64(s.Hits) / float64(gets)
 }
 
-// HitRatioAtHalf returns an estimate of the hit ratio that the cache would have with
-// half its limit, and false if its [Ghosts] have seen nothing yet. The estimate is
-// the hit ratio of the cache, less the hits that the one of half the limit has less
-// than the one of the same: so it matters little which keys are in the sample.
-func (s Snapshot) HitRatioAtHalf() (ratio float64, ok bool) { return s.hitRatioAt(s.Ghosts.Half) }
+// WhatIfHalf returns an estimate of the hit ratio that the cache would have with half
+// its limit, from 0 to 1. It is false if nothing was estimated yet.
+//
+// The estimate is the hit ratio of the cache, less the hits that the limit of half
+// loses against the same limit in [WhatIf]. Because both see the same sample, it
+// matters little which keys are in it.
+func (s Snapshot) WhatIfHalf() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.Half) }
 
-// HitRatioAtDouble is [Snapshot.HitRatioAtHalf] for double the limit.
-func (s Snapshot) HitRatioAtDouble() (ratio float64, ok bool) { return s.hitRatioAt(s.Ghosts.Double) }
+// WhatIfDouble is [Snapshot.WhatIfHalf] for double the limit.
+func (s Snapshot) WhatIfDouble() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.Double) }
 
-func (s Snapshot) hitRatioAt(hits uint64) (ratio float64, ok bool) {
-	if s.Ghosts.Gets == 0 || s.Gets() == 0 {
+func (s Snapshot) whatIf(hits uint64) (ratio float64, ok bool) {
+	if s.WhatIf.Gets == 0 || s.Gets() == 0 {
 		return 0, false
 	}
-	// Not as a part of Ghosts.Gets, which are too few, or too many, by the hot keys that
+	// Not as a part of WhatIf.Gets, which are too few, or too many, by the hot keys that
 	// are not in the sample, or are.
-	change := (float64(hits) - float64(s.Ghosts.Same)) / float64(s.Gets())
+	change := (float64(hits) - float64(s.WhatIf.Same)) / float64(s.Gets())
 	return min(max(s.HitRatio()+change, 0), 1), true
 }
 
@@ -116,7 +118,7 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	s.Callbacks.Panics = less(s.Callbacks.Panics, earlier.Callbacks.Panics)
 	s.Expiry.Lateness = s.Expiry.Lateness.Minus(earlier.Expiry.Lateness)
 	s.EvictedAge = s.EvictedAge.Minus(earlier.EvictedAge)
-	s.Ghosts = s.Ghosts.minus(earlier.Ghosts)
+	s.WhatIf = s.WhatIf.minus(earlier.WhatIf)
 	return s
 }
 
@@ -148,12 +150,12 @@ func (l Loads) minus(earlier Loads) Loads {
 	}
 }
 
-func (g Ghosts) minus(earlier Ghosts) Ghosts {
-	return Ghosts{
-		Gets:   less(g.Gets, earlier.Gets),
-		Half:   less(g.Half, earlier.Half),
-		Same:   less(g.Same, earlier.Same),
-		Double: less(g.Double, earlier.Double),
+func (w WhatIf) minus(earlier WhatIf) WhatIf {
+	return WhatIf{
+		Gets:   less(w.Gets, earlier.Gets),
+		Half:   less(w.Half, earlier.Half),
+		Same:   less(w.Same, earlier.Same),
+		Double: less(w.Double, earlier.Double),
 	}
 }
 

@@ -39,7 +39,7 @@ func add[S any](a, b S) S {
 
 func TestMinusTellsWhatHappenedSince(t *testing.T) {
 	t.Run("Snapshot", func(t *testing.T) { checkMinus(t, stats.Snapshot.Minus) })
-	t.Run("Wheel", func(t *testing.T) { checkMinus(t, stats.Wheel.Minus) })
+	t.Run("Wheel", func(t *testing.T) { checkMinus(t, stats.WheelSnapshot.Minus) })
 }
 
 func checkMinus[S comparable](t *testing.T, minus func(later, earlier S) S) {
@@ -58,7 +58,7 @@ func checkMinus[S comparable](t *testing.T, minus func(later, earlier S) S) {
 
 func TestMinusStopsAtZero(t *testing.T) {
 	t.Run("Snapshot", func(t *testing.T) { checkMinusStops(t, stats.Snapshot.Minus) })
-	t.Run("Wheel", func(t *testing.T) { checkMinusStops(t, stats.Wheel.Minus) })
+	t.Run("Wheel", func(t *testing.T) { checkMinusStops(t, stats.WheelSnapshot.Minus) })
 }
 
 func checkMinusStops[S comparable](t *testing.T, minus func(later, earlier S) S) {

@@ -236,7 +236,7 @@ func (w *TimingWheel[K, V]) Len() int {
 
 // Stats returns what the wheel has done since it was made, as it is shown by
 // [stats.Handler]. What others change meanwhile it may or may not see.
-func (w *TimingWheel[K, V]) Stats() stats.Wheel { return w.stats() }
+func (w *TimingWheel[K, V]) Stats() stats.WheelSnapshot { return w.stats() }
 
 // Stop takes all timers off, so that no callback begins any more but one that was
 // just being called; [TimingWheel.Shutdown] waits for that too. All other methods

@@ -44,7 +44,7 @@ type shard[E any] struct {
 
 	next     atomic.Int64
 	held     atomic.Int64
-	lateness stats.Durations
+	lateness stats.DurationRecorder
 	_        [64]byte // so that no two shards meet in a cache line
 }
 
@@ -194,7 +194,7 @@ func (s *shard[E]) due() int64 { return s.held.Load() }
 func (s *shard[E]) ready() bool { return s.held.Load() > 0 }
 
 // addTo adds what the shard has done to total.
-func (s *shard[E]) addTo(total *stats.Wheel) {
+func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	s.mu.Lock()
 	total.Pending += s.ring.Len() - s.ring.Held()
 	total.Backlog += s.ring.Held()

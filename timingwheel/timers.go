@@ -162,7 +162,7 @@ func (t *Timers) Len() int {
 // Stats returns what the timers have done since NewTimers, as it is shown by
 // [stats.Handler]. A timer that repeats counts as started for each of its calls.
 // What others change meanwhile it may or may not see.
-func (t *Timers) Stats() stats.Wheel { return t.stats() }
+func (t *Timers) Stats() stats.WheelSnapshot { return t.stats() }
 
 // Stop stops all timers, so that no callback begins any more but one that was just
 // being called; [Timers.Shutdown] waits for that too. Sleepers return, and the timers that methods return from then on do not

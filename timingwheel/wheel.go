@@ -29,7 +29,7 @@ type part interface {
 	ready() bool
 	due() int64
 	callNext() bool
-	addTo(*stats.Wheel)
+	addTo(*stats.WheelSnapshot)
 	close()
 }
 
@@ -127,8 +127,8 @@ func (w *wheel) stop() {
 }
 
 // stats returns what the wheel has done since it was made.
-func (w *wheel) stats() stats.Wheel {
-	var total stats.Wheel
+func (w *wheel) stats() stats.WheelSnapshot {
+	var total stats.WheelSnapshot
 	for _, p := range w.parts {
 		p.addTo(&total)
 	}
@@ -142,14 +142,14 @@ func (w *wheel) stats() stats.Wheel {
 
 // register makes the statistics of a wheel known to the process, without keeping
 // it alive.
-func register[W any](name string, wheel *W, take func(*W) stats.Wheel) (unregister func()) {
+func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot) (unregister func()) {
 	weakly := weak.Make(wheel)
-	_, unregister = stats.RegisterWheel(name, func() (s stats.Wheel, alive bool) {
+	_, unregister = stats.Register(stats.WheelSource{Name: name, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
 		if w := weakly.Value(); w != nil {
 			return take(w), true
 		}
 		return s, false
-	})
+	}})
 	runtime.AddCleanup(wheel, func(unregister func()) { unregister() }, unregister)
 	return unregister
 }

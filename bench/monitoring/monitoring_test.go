@@ -241,11 +241,13 @@ func series(t *testing.T) (all []labels.Labels) {
 // metrics returns what a service serves that has something in every metric.
 func metrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
-	full := stats.Snapshot{Limit: 1, MaxWeight: 1, Ghosts: stats.Ghosts{Gets: 1}}
-	full.EvictedAge.Counts[0], full.EvictedAge.Sum = 1, time.Second
-	_, unregister := stats.Register("users", func() (stats.Snapshot, bool) { return full, true })
+	full := stats.Snapshot{Limit: 1, MaxWeight: 1, WhatIf: stats.WhatIf{Gets: 1}}
+	var ages stats.AgeRecorder
+	ages.Observe(time.Second)
+	full.EvictedAge = ages.Ages()
+	_, unregister := stats.Register(stats.CacheSource{Name: "users", Snapshot: func() (stats.Snapshot, bool) { return full, true }})
 	defer unregister()
-	_, unregisterWheel := stats.RegisterWheel("sessions", func() (stats.Wheel, bool) { return stats.Wheel{}, true })
+	_, unregisterWheel := stats.Register(stats.WheelSource{Name: "sessions", Snapshot: func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{}, true }})
 	defer unregisterWheel()
 
 	w := httptest.NewRecorder()

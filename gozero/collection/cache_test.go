@@ -180,7 +180,7 @@ func TestCacheName(t *testing.T) {
 	newCache(t, time.Hour)
 	newCache(t, time.Hour, collection.WithName(""))
 	var names []string
-	for _, c := range stats.All() {
+	for _, c := range stats.Caches() {
 		names = append(names, c.Name)
 	}
 	for _, want := range []string{"sessions", "proc", "proc-2"} {

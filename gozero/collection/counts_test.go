@@ -27,7 +27,7 @@ func TestTakeCounts(t *testing.T) {
 	})
 	inBubble(t, "ours", func(t *testing.T) {
 		twice(newCache(t, time.Hour, collection.WithName("counts")).Take)
-		for _, c := range stats.All() {
+		for _, c := range stats.Caches() {
 			if c.Name != "counts" {
 				continue
 			}

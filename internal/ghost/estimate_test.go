@@ -80,12 +80,12 @@ func TestExactWhereAllKeysAreSeen(t *testing.T) {
 			"Clear": func(*rapid.T) { all((*cache.Cache[uint64, int]).Clear) },
 			"": func(t *rapid.T) {
 				s := real.Stats()
-				want := stats.Ghosts{Gets: s.Gets(), Same: s.Hits, Double: caches[1].Stats().Hits}
+				want := stats.WhatIf{Gets: s.Gets(), Same: s.Hits, Double: caches[1].Stats().Hits}
 				if limit > 1 {
 					want.Half = caches[2].Stats().Hits
 				}
-				if s.Ghosts != want {
-					t.Fatalf("limit %d: %+v, want %+v", limit, s.Ghosts, want)
+				if s.WhatIf != want {
+					t.Fatalf("limit %d: %+v, want %+v", limit, s.WhatIf, want)
 				}
 			},
 		})
@@ -133,8 +133,8 @@ func checkEstimates(t *testing.T, o options, run func(o options) stats.Snapshot,
 		want     float64
 		estimate func(stats.Snapshot) (float64, bool)
 	}{
-		{o.Limit / 2, half, stats.Snapshot.HitRatioAtHalf},
-		{o.Limit * 2, double, stats.Snapshot.HitRatioAtDouble},
+		{o.Limit / 2, half, stats.Snapshot.WhatIfHalf},
+		{o.Limit * 2, double, stats.Snapshot.WhatIfDouble},
 	} {
 		got, ok := e.estimate(s)
 		if !ok || math.Abs(got-e.want) > within {
@@ -185,12 +185,12 @@ func TestEstimatesAfterResize(t *testing.T) {
 		}
 	}
 	s := c.Stats()
-	half, _ := s.HitRatioAtHalf()
-	double, _ := s.HitRatioAtDouble()
+	half, _ := s.WhatIfHalf()
+	double, _ := s.WhatIfDouble()
 	if s.HitRatio() != 1 || half != 1 || double != 1 {
 		t.Errorf("500 keys, limit 1000: hit ratio %v, at 500 %v, at 2000 %v", s.HitRatio(), half, double)
 	}
-	if s.Ghosts.Same != 500*49 {
-		t.Errorf("%d hits of the same, want all but the first of each key", s.Ghosts.Same)
+	if s.WhatIf.Same != 500*49 {
+		t.Errorf("%d hits of the same, want all but the first of each key", s.WhatIf.Same)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // sampleSize is how many entries the ghost of the same limit has at most.
@@ -120,15 +119,18 @@ func (g *Ghosts) Clear() {
 	g.lock.Unlock()
 }
 
-// Stats returns estimates of the gets, and of those that each ghost answered, as if
-// they saw all keys.
-func (g *Ghosts) Stats() stats.Ghosts {
+// Counts are estimates of the gets of a cache, and of those that each ghost would have
+// answered, as if they saw all keys.
+type Counts struct{ Gets, Half, Same, Double uint64 }
+
+// Counts returns the counts since the ghosts were made.
+func (g *Ghosts) Counts() Counts {
 	// The hits before the gets, of which there are not to be fewer.
-	s := stats.Ghosts{
+	c := Counts{
 		Half:   g.half.hits.Load() / sampleSize,
 		Same:   g.same.hits.Load() / sampleSize,
 		Double: g.double.hits.Load() / sampleSize,
 	}
-	s.Gets = g.gets.Load() / sampleSize
-	return s
+	c.Gets = g.gets.Load() / sampleSize
+	return c
 }

@@ -78,7 +78,7 @@ func TestSampleOfTheGreatestLimit(t *testing.T) {
 	for range 10 {
 		g.Get(h, 0)
 	}
-	if got := g.Stats().Gets; got != 10*math.MaxInt32/sampleSize {
+	if got := g.Counts().Gets; got != 10*math.MaxInt32/sampleSize {
 		t.Errorf("10 gets in the sample count for %d", got)
 	}
 }
@@ -180,7 +180,7 @@ func TestWeight(t *testing.T) {
 	g.Set(0, 100)
 	g.Get(0, 0)
 	g.Get(0, 0)
-	if s := g.Stats(); s.Gets != 6 || s.Half != 6 || s.Same != 6 || s.Double != 6 {
+	if s := g.Counts(); s.Gets != 6 || s.Half != 6 || s.Same != 6 || s.Double != 6 {
 		t.Errorf("1 get for 1, and 2 for 2.5 each: %+v", s)
 	}
 }
@@ -217,7 +217,7 @@ func TestConcurrentUse(t *testing.T) {
 	var poll sync.WaitGroup
 	poll.Go(func() {
 		for {
-			if s := g.Stats(); max(s.Half, s.Same, s.Double) > s.Gets {
+			if s := g.Counts(); max(s.Half, s.Same, s.Double) > s.Gets {
 				t.Errorf("more hits than gets: %+v", s)
 				return
 			}

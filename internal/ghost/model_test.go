@@ -207,7 +207,7 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
-			s := g.Stats()
+			s := g.Counts()
 			if s.Gets != gets || s.Half != half.hits || s.Same != same.hits || s.Double != double.hits {
 				t.Fatalf("Stats are %+v, want %d gets, hits %d, %d and %d", s, gets, half.hits, same.hits, double.hits)
 			}

@@ -130,12 +130,12 @@ func (s *shortLived) audit() {
 
 // registered reports whether the statistics know a short-lived cache or wheel.
 func registered() bool {
-	for _, c := range stats.All() {
+	for _, c := range stats.Caches() {
 		if strings.HasPrefix(c.Name, shortName) {
 			return true
 		}
 	}
-	for _, w := range stats.AllWheels() {
+	for _, w := range stats.Wheels() {
 		if strings.HasPrefix(w.Name, shortName) {
 			return true
 		}

@@ -29,7 +29,7 @@ type keyedWheel interface {
 	RemoveTimer(key int) (bool, error)
 	Drain(fn func(key int, value uint64)) error
 	Len() int
-	Stats() stats.Wheel
+	Stats() stats.WheelSnapshot
 	Shutdown(ctx context.Context) error
 }
 

@@ -1,12 +1,12 @@
 package stats
 
-// A Wheel is what one timing wheel has done, taken at one moment. Counters are
+// A WheelSnapshot is what one timing wheel has done, taken at one moment. Counters are
 // cumulative since the wheel was made; gauges, marked as such, are the state at
-// that moment. The zero Wheel is that of a timing wheel nobody has used.
+// that moment. The zero WheelSnapshot is that of a timing wheel nobody has used.
 //
-// A Wheel is a value without pointers: it may be copied, compared with == and
+// A WheelSnapshot is a value without pointers: it may be copied, compared with == and
 // read from several goroutines.
-type Wheel struct {
+type WheelSnapshot struct {
 	Pending int // gauge: timers that wait for their time
 
 	// Backlog is a gauge: timers that are due and whose callbacks have not
@@ -33,7 +33,7 @@ type Wheel struct {
 // Minus returns what happened after earlier was taken: each counter less that
 // of earlier, and the gauges of w. Both must be of the same timing wheel. A
 // counter that is below its earlier value gives 0, as in [Snapshot.Minus].
-func (w Wheel) Minus(earlier Wheel) Wheel {
+func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {
 	w.Started = less(w.Started, earlier.Started)
 	w.Removed = less(w.Removed, earlier.Removed)
 	w.Fired = less(w.Fired, earlier.Fired)
