@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"math/bits"
 	"runtime"
 	"sync"
@@ -18,33 +17,16 @@ import (
 // with [New]. All its methods are safe for concurrent use, and none of them
 // holds a lock while it calls a function of the program.
 type Cache[K comparable, V any] struct {
-	// What a Get needs comes first, and is never changed.
-	hasher hash.Hasher[K]
 	shards []shard[K, V] // a power of two of them
-	mask   uint64
-	idle   time.Duration
-	watch  *watch[K] // nil unless HotKeys or WhatIf is set
-	clock  clock
+	common[K, V]
 
-	expireAfter time.Duration
-	tick        time.Duration
-	short       time.Duration // a hundred ticks: what is shorter is counted from the exact time
-	jitter      float64
-	weigh       func(K, V) uint32           // nil if entries are counted
-	budget      budget                      // if they are weighed
-	runner      *runner.Runner[Event[K, V]] // nil without OnRemove
-
-	limit    atomic.Int64
 	resizing sync.Mutex // one Resize at a time, so that the shards agree
 	driver   driver
 	gate     gate
 
-	ages bool // of entries are kept
-
-	loadsOK, loadsFailed, lateness stats.DurationRecorder
-	evictedAge                     stats.AgeRecorder
-	waiters                        atomic.Uint64
-	unregister                     func()
+	loadsOK, loadsFailed stats.DurationRecorder
+	waiters              atomic.Uint64
+	unregister           func()
 }
 
 // New returns an empty cache. The error says everything that is wrong with the
@@ -57,20 +39,15 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c := &Cache[K, V]{
-		hasher:      hash.New[K](),
-		idle:        o.Idle,
-		expireAfter: o.Expire,
-		tick:        tickFor(o.Expire, o.Idle),
-		jitter:      o.Jitter,
-		weigh:       o.Weigh,
-		watch:       newWatch(o, runtime.GOMAXPROCS(0)),
-		ages:        o.Ages,
-	}
+	c := &Cache[K, V]{common: common[K, V]{
+		hasher: hash.New[K](),
+		watch:  newWatch(o, runtime.GOMAXPROCS(0)),
+		weigh:  o.Weigh,
+		ages:   o.Ages,
+	}}
+	c.timing.init(o.Expire, o.Idle, o.Jitter)
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
-	c.short = c.tick * ticksPerTTL
-	c.clock.init(c.tick)
 	c.gate.init()
 	c.initShards(shardCount(c.budget.max.Load(), runtime.GOMAXPROCS(0)))
 	if o.OnRemove != nil {
@@ -126,7 +103,7 @@ func (c *Cache[K, V]) initShards(n int) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.lock.Init(runtime.GOMAXPROCS(0))
-		s.cache = c
+		s.common = &c.common
 		s.noted = c.watch != nil || c.ages
 		s.index = index.New(0)
 		s.setLimited(c.budget.max.Load() > 0)
@@ -215,92 +192,12 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
-	weight := c.weightOf(key, value)
-	l := c.lifeOf(h, ttl)
-	s.lock.Lock()
-	missing := s.put(h, key, value, weight, l)
-	reported := s.unlock()
-	for missing > 0 {
-		reported = c.makeRoom(h, missing) || reported
+	u := update[K, V]{h, key, value, c.weightOf(key, value), c.lifeOf(h, ttl)}
+	for missing := uint64(1); missing > 0; {
 		s.lock.Lock()
-		missing = s.put(h, key, value, weight, l)
-		reported = s.unlock() || reported
+		missing = s.put(&u)
+		c.settle(c.endStore(s, &u, missing))
 	}
-	c.drive(l.deadline)
-	c.settle(reported)
-}
-
-// weightOf calls Weigh, if there is one.
-func (c *Cache[K, V]) weightOf(key K, value V) uint32 {
-	if c.weigh == nil {
-		return 1
-	}
-	return c.weigh(key, value)
-}
-
-// settle waits, if events were queued for OnRemove, while there are too many of
-// them. No lock may be held.
-func (c *Cache[K, V]) settle(reported bool) {
-	if reported {
-		c.waitForRunner()
-	}
-}
-
-func (c *Cache[K, V]) waitForRunner() {
-	_ = c.runner.Wait(context.Background()) // fails only when its context ends
-}
-
-// Touch gives the entry of a key a new TTL that begins now, and keeps its value:
-// 0 makes it stay for ever, and a negative TTL removes it, as by Del. It reports
-// whether there was an entry. To touch an entry is to use it, but it counts as
-// neither a hit nor a miss. Jitter applies.
-//
-// Touch takes no lock for writing, as a rule, unless the cache has an Idle time. In a
-// busy tick it leaves a deadline that it would put off by less than a quarter of a
-// tick.
-func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
-	if expire < 0 {
-		return c.Del(key)
-	}
-	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	l := c.lifeOf(h, expire)
-	if c.watch != nil {
-		c.watch.touched(h, l.cap)
-	}
-	found, done := s.touch(h, key, l, c.slack(expire))
-	if !done {
-		found = s.touchTask(h, key, l)
-		c.drive(l.deadline)
-	}
-	return found
-}
-
-// touch is Touch as far as a reader can do it. It returns done if that was all.
-func (s *shard[K, V]) touch(h uint64, key K, l life, slack int64) (found, done bool) {
-	r := s.lock.RLock()
-	i, found := s.findLive(h, key)
-	done = !found || s.caps == nil && l.deadline != never && s.retime(i, l.deadline, slack)
-	if found && done && s.order != nil {
-		s.order.Mark(i)
-	}
-	s.lock.RUnlock(r)
-	return found, done
-}
-
-// touchTask is the rest of Touch: it also moves the task of the entry.
-func (s *shard[K, V]) touchTask(h uint64, key K, l life) bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	i, found := s.findLive(h, key)
-	if !found {
-		return false
-	}
-	s.setLife(i, l)
-	if s.order != nil {
-		s.order.Mark(i)
-	}
-	return true
 }
 
 // GetOrSet returns the value of a key and true if it has one, and otherwise
@@ -312,26 +209,18 @@ func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
 	}
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
-	weight := c.weightOf(key, value)
-	l := c.lifeOf(h, c.expireAfter)
-	for {
+	u := update[K, V]{h, key, value, c.weightOf(key, value), c.lifeOf(h, c.expireAfter)}
+	for missing := uint64(1); missing > 0; {
 		s.lock.Lock()
 		if i, found := s.findLive(h, key); found {
 			actual = s.entries[i].value
 			s.lock.Unlock()
 			return actual, true
 		}
-		missing := s.put(h, key, value, weight, l)
-		reported := s.unlock()
-		if missing > 0 {
-			reported = c.makeRoom(h, missing) || reported
-		}
-		c.drive(l.deadline)
-		c.settle(reported)
-		if missing == 0 {
-			return value, false
-		}
+		missing = s.put(&u)
+		c.settle(c.endStore(s, &u, missing))
 	}
+	return value, false
 }
 
 // Del removes a key and reports whether it had a value whose deadline has not

@@ -69,7 +69,7 @@ func (s *shard[K, V]) checkIndex() error {
 	hashes := map[uint32]uint64{}
 	for i := range s.entries {
 		if e := &s.entries[i]; e.live() {
-			hashes[uint32(i)] = s.cache.hasher.Hash(e.key)
+			hashes[uint32(i)] = s.common.hasher.Hash(e.key)
 		}
 	}
 	if len(hashes) != s.len {
@@ -117,17 +117,17 @@ func (s *shard[K, V]) checkRing() error {
 			return fmt.Errorf("slot %d has a task and deadline %d", i, deadline)
 		case deadline >= 0 && deadline != never && !waits:
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
-		case deadline > dead && waits && due > max(s.cache.tickAt(deadline), s.ring.Now()+1):
-			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.cache.tickAt(deadline), due)
+		case deadline > dead && waits && due > max(s.common.tickAt(deadline), s.ring.Now()+1):
+			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.tickAt(deadline), due)
 		}
 	}
 	return nil
 }
 
-// checkFences: fences and flights go when what they stand for has ended.
+// checkFences: fences and loads go when they have ended.
 func (s *shard[K, V]) checkFences() error {
-	if len(s.fences) != 0 || len(s.flights) != 0 {
-		return fmt.Errorf("%d fences and %d flights left over", len(s.fences), len(s.flights))
+	if len(s.fences) != 0 || len(s.loads) != 0 {
+		return fmt.Errorf("%d fences and %d loads left over", len(s.fences), len(s.loads))
 	}
 	return nil
 }

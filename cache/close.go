@@ -34,7 +34,7 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		s.lock.Unlock()
 		// This does not wait for OnRemove, since Close is to return when ctx
 		// ends; what is queued takes no more memory there than it did here.
-		s.clear(false)
+		s.clear(func(bool) {})
 	}
 	if c.runner == nil {
 		return c.gate.wait(ctx)

@@ -60,10 +60,9 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 	if op > OpDelete {
 		panic(fmt.Sprintf("cache: the function of Compute returned Op %d", op))
 	}
-	var weight uint32
-	l := forever
+	u := update[K, V]{h, key, value, 0, forever}
 	if op == OpSet {
-		weight, l = c.weightOf(key, value), c.lifeOf(h, c.expireAfter)
+		u.weight, u.life = c.weightOf(key, value), c.lifeOf(h, c.expireAfter)
 	}
 	fenced = false
 
@@ -79,7 +78,7 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 	case OpKeep:
 		value, ok = old, found
 	case OpSet:
-		missing = s.put(h, key, value, weight, l)
+		missing = s.put(&u)
 		if _, ok = s.find(h, key); !ok { // too heavy, or the cache is closed
 			value = none
 		}
@@ -92,12 +91,7 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 			s.maybeShrink()
 		}
 	}
-	reported := s.unlock()
-	if missing > 0 {
-		reported = c.makeRoom(h, missing) || reported
-	}
-	c.drive(l.deadline)
-	c.settle(reported)
+	c.settle(c.endStore(s, &u, missing))
 	return value, ok, missing == 0
 }
 

@@ -67,17 +67,12 @@ func ticker[K comparable, V any](w weak.Pointer[Cache[K, V]]) func() {
 	}
 }
 
-// untilTick returns the time from now to the next tick.
-func (c *Cache[K, V]) untilTick(now int64) time.Duration {
-	return c.tick - time.Duration(now)%c.tick
-}
-
 // tickNow is one tick.
 func (c *Cache[K, V]) tickNow() {
 	if !c.gate.enter() {
 		return // closed
 	}
-	defer c.gate.leave()
+	defer c.gate.exit()
 	c.clock.tick()
 	if !c.nextTick() {
 		return

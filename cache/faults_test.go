@@ -112,7 +112,7 @@ func wantOneLook(t *testing.T, c *Cache[int, int]) {
 // passed, and no tick.
 func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.gate.enter()
-	defer c.gate.leave() // before the next tick enters
+	defer c.gate.exit() // before the next tick enters
 	c.clock.start = c.clock.start.Add(-by)
 }
 

@@ -3,7 +3,7 @@ package cache
 // A fence stands for something that is computed outside the lock from what a key
 // had before: the function of a Compute that is running. Whoever changes the key
 // breaks the fence, and then the result is not stored: it would undo the change. A
-// load is a fence too, and is found among the flights.
+// load is the same for a key that has no value, and has its own map.
 type fence struct {
 	broken bool
 	next   *fence // of the same key
@@ -38,7 +38,7 @@ func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 
 // breakFences breaks the fences on a key, which is about to change.
 func (s *shard[K, V]) breakFences(key K) {
-	if len(s.flights)+len(s.fences) != 0 {
+	if len(s.loads)+len(s.fences) != 0 {
 		s.breakFencesOn(key)
 	}
 }
@@ -46,8 +46,8 @@ func (s *shard[K, V]) breakFences(key K) {
 // breakFencesOn is breakFences where there are any: the rare case, apart, so that
 // the other is inlined.
 func (s *shard[K, V]) breakFencesOn(key K) {
-	if f := s.flights[key]; f != nil {
-		f.broken = true
+	if l := s.loads[key]; l != nil {
+		l.stale = true
 	}
 	f, ok := s.fences[key]
 	if !ok {
@@ -61,8 +61,8 @@ func (s *shard[K, V]) breakFencesOn(key K) {
 
 // breakAllFences breaks the fences on all keys of the shard.
 func (s *shard[K, V]) breakAllFences() {
-	for _, f := range s.flights {
-		f.broken = true
+	for _, l := range s.loads {
+		l.stale = true
 	}
 	for _, f := range s.fences {
 		for ; f != nil; f = f.next {

@@ -67,24 +67,27 @@ func TestComputeOfWhatExpires(t *testing.T) {
 	})
 }
 
-// TestFlightThatWaitsForRoom: a load whose result has to wait until other shards have
-// made room can still be broken by a change of its key.
-func TestFlightThatWaitsForRoom(t *testing.T) {
+// TestLoadThatWaitsForRoom: a load whose result has to wait until other shards have
+// made room can still be made stale by a change of its key.
+func TestLoadThatWaitsForRoom(t *testing.T) {
 	c := fourShards()
 	if err := c.Resize(1); err != nil {
 		t.Fatal(err)
 	}
 	c.Set(1, 0) // all the budget is in another shard
-	_, f, err := c.board(context.Background(), 0)
-	if f == nil || err != nil {
-		t.Fatalf("board = %v, %v", f, err)
+	_, l, err := c.join(context.Background(), 0)
+	if l == nil || err != nil {
+		t.Fatalf("join = %v, %v", l, err)
 	}
-	if missing, _ := f.shard.tryLand(f, 1, forever); missing != 1 {
+	l.shard.lock.Lock()
+	missing := l.shard.endLoad(l, &update[int, int]{l.hash, 0, 0, 1, forever})
+	l.shard.lock.Unlock()
+	if missing != 1 {
 		t.Fatalf("%d is missing, want 1", missing)
 	}
 	c.Del(0)
-	c.land(f, 1)
-	c.gate.leave()
+	c.end(l, 1)
+	c.gate.exit()
 	if _, ok := c.Peek(0); ok {
 		t.Error("a load undoes a Del")
 	}

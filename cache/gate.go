@@ -19,7 +19,7 @@ const everyone = math.MaxInt64
 
 func (g *gate) init() { g.inside = semaphore.NewWeighted(everyone) }
 
-// enter reports whether the gate is open; then leave must follow.
+// enter reports whether the gate is open; then exit must follow.
 func (g *gate) enter() bool {
 	if !g.inside.TryAcquire(1) {
 		return false // close waits, and the gate is closed
@@ -32,7 +32,7 @@ func (g *gate) enter() bool {
 	return true
 }
 
-func (g *gate) leave() { g.inside.Release(1) }
+func (g *gate) exit() { g.inside.Release(1) }
 
 func (g *gate) close() { g.closed.Store(true) }
 

@@ -35,7 +35,7 @@ func TestLayout(t *testing.T) {
 	if size := unsafe.Sizeof(s); size&(size-1) != 0 {
 		t.Errorf("a shard has %d bytes", size)
 	}
-	if end := unsafe.Offsetof(s.cache) + unsafe.Sizeof(s.cache); end > line {
+	if end := unsafe.Offsetof(s.common) + unsafe.Sizeof(s.common); end > line {
 		t.Errorf("what a Get reads ends at byte %d", end)
 	}
 	mu, _ := reflect.TypeFor[biased.Lock]().FieldByName("mu")

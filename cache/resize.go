@@ -21,7 +21,7 @@ const (
 // to need.
 func (s *shard[K, V]) grow() {
 	n := max(minSlots, 2*len(s.entries))
-	if most := s.cache.expectedSlots(); most > 0 && n > most {
+	if most := s.common.expectedSlots(); most > 0 && n > most {
 		n = max(most, len(s.entries)+len(s.entries)/64+1)
 	}
 	s.setSlots(n)
@@ -31,12 +31,12 @@ func (s *shard[K, V]) grow() {
 // expected to have: its part, and a standard deviation of what hashing makes of
 // that. A shard that gets more grows a little. It returns 0 if the number of entries
 // has no limit.
-func (c *Cache[K, V]) expectedSlots() int {
+func (c *common[K, V]) expectedSlots() int {
 	limit := int(c.limit.Load())
-	if len(c.shards) == 1 {
+	if c.mask == 0 {
 		return limit
 	}
-	mean := float64(limit) / float64(len(c.shards))
+	mean := float64(limit) / float64(c.mask+1)
 	return int(mean + math.Sqrt(mean))
 }
 
@@ -56,13 +56,13 @@ func (s *shard[K, V]) setSlots(n int) {
 		used = n
 	}
 	s.entries = resized(s.entries, n)
-	if s.cache.weigh != nil {
+	if s.common.weigh != nil {
 		s.weights = resized(s.weights, n)
 	}
-	if s.cache.idle > 0 {
+	if s.common.idle > 0 {
 		s.caps = resized(s.caps, n)
 	}
-	if s.cache.ages {
+	if s.common.ages {
 		s.born = resized(s.born, n)
 	}
 	if s.order != nil {
@@ -126,7 +126,7 @@ func (s *shard[K, V]) rebuildIndex(n int) {
 	s.index = index.New(n)
 	for i := range s.entries {
 		if e := &s.entries[i]; e.live() {
-			s.index.Insert(s.cache.hasher.Hash(e.key), uint32(i))
+			s.index.Insert(s.common.hasher.Hash(e.key), uint32(i))
 		}
 	}
 }
@@ -149,10 +149,10 @@ func (c *Cache[K, V]) Resize(limit int) error {
 		return fmt.Errorf("cache: Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
 	}
 	c.setLimit(limit)
-	for surplus := c.surplus(); limit > 0 && surplus > 0; surplus = c.surplus() {
+	for surplus := c.budget.surplus(); limit > 0 && surplus > 0; surplus = c.budget.surplus() {
 		each := int(min(surplus/uint64(len(c.shards))+1, batch))
 		for i := range c.shards {
-			c.shards[i].evictSurplus(each)
+			c.settle(c.shards[i].evictSurplus(each))
 		}
 	}
 	return nil
@@ -174,19 +174,14 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	c.watch.resized(limit)
 }
 
-// surplus returns what the budget is overdrawn by.
-func (c *Cache[K, V]) surplus() uint64 {
-	used, limit := c.budget.used.Load(), c.budget.max.Load()
-	return used - min(used, limit)
-}
-
-// evictSurplus evicts up to n entries while there is a surplus.
-func (s *shard[K, V]) evictSurplus(n int) {
+// evictSurplus evicts up to n entries while there is a surplus. It reports whether
+// settle must follow.
+func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
 	s.lock.Lock()
-	for ; n > 0 && s.cache.surplus() > 0 && s.evict(); n-- {
+	for ; n > 0 && s.common.budget.surplus() > 0 && s.evict(); n-- {
 	}
 	s.maybeShrink()
-	s.cache.settle(s.unlock())
+	return s.unlock()
 }
 
 // setLimited has the entries of the shard count against the budget, or not.
@@ -198,10 +193,10 @@ func (s *shard[K, V]) setLimited(limited bool) {
 	}
 	s.limited = limited
 	if !limited {
-		s.cache.budget.release(uint64(s.len))
+		s.common.budget.release(uint64(s.len))
 		return
 	}
-	s.cache.budget.used.Add(uint64(s.len))
+	s.common.budget.used.Add(uint64(s.len))
 	if s.order != nil {
 		return
 	}

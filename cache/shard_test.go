@@ -51,9 +51,9 @@ func TestNothingForWhatIsUnused(t *testing.T) {
 		c.Set(k, k)
 	}
 	s := &c.shards[0]
-	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.flights != nil || s.fences != nil {
-		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, flights %v, fences %v",
-			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.flights != nil, s.fences != nil)
+	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.loads != nil || s.fences != nil {
+		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, loads %v, fences %v",
+			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.loads != nil, s.fences != nil)
 	}
 	if c.runner != nil || c.driver.timer != nil {
 		t.Errorf("a plain cache has runner %v, driver %v", c.runner != nil, c.driver.timer != nil)
@@ -99,7 +99,7 @@ func TestReserveGivesBack(t *testing.T) {
 
 // TestTickAt: the first tick that is not before the deadline.
 func TestTickAt(t *testing.T) {
-	c := &Cache[int, int]{tick: 100}
+	c := timing{tick: 100}
 	for deadline, want := range map[int64]int64{1: 1, 99: 1, 100: 1, 101: 2, 200: 2, 201: 3} {
 		if got := c.tickAt(deadline); got != want {
 			t.Errorf("tickAt(%d) is %d, want %d", deadline, got, want)

@@ -71,32 +71,38 @@ func (s *shard[K, V]) unpin() { s.pins.Add(-1) }
 func (c *Cache[K, V]) Clear() {
 	c.watch.cleared()
 	for i := range c.shards {
-		c.shards[i].clear(true)
+		c.shards[i].clear(c.settle)
 	}
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock. If
-// settle is set it waits after each while OnRemove is behind.
-func (s *shard[K, V]) clear(settle bool) {
+// clear removes the entries of the shard, a batch per hold of the lock. After each it
+// calls settle, with what unlock returned.
+func (s *shard[K, V]) clear(settle func(reported bool)) {
 	s.pin()
 	for from, more := 0, true; more; {
-		s.lock.Lock()
-		if from == 0 {
-			s.breakAllFences()
-		}
-		to := min(from+batch, len(s.entries))
-		for i := from; i < to; i++ {
-			if e := &s.entries[i]; e.live() {
-				s.remove(uint32(i), s.cache.hasher.Hash(e.key), s.causeOr(Cleared, uint32(i)))
-			}
-		}
-		from, more = to, to < len(s.entries)
-		if reported := s.unlock(); settle {
-			s.cache.settle(reported)
-		}
+		var reported bool
+		from, more, reported = s.clearBatch(from)
+		settle(reported)
 	}
 	s.unpin()
 	s.lock.Lock()
 	s.maybeShrink()
 	s.lock.Unlock()
+}
+
+// clearBatch removes the entries of a batch of slots, from one on. It returns the slot
+// to go on with, and whether there is one.
+func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
+	s.lock.Lock()
+	if from == 0 {
+		s.breakAllFences()
+	}
+	to := min(from+batch, len(s.entries))
+	for i := from; i < to; i++ {
+		if e := &s.entries[i]; e.live() {
+			s.remove(uint32(i), s.common.hasher.Hash(e.key), s.causeOr(Cleared, uint32(i)))
+		}
+	}
+	more = to < len(s.entries)
+	return to, more, s.unlock()
 }

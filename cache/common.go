@@ -1,0 +1,49 @@
+package cache
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/internal/runner"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A common is what the shards of a cache have in common, and all that a shard knows
+// of its cache. Each of its parts is safe for concurrent use.
+type common[K comparable, V any] struct {
+	// What a Get needs comes first, and is never changed.
+	mask   uint64 // one less than the number of shards
+	hasher hash.Hasher[K]
+	watch  *watch[K] // nil unless HotKeys or WhatIf is set
+	timing
+
+	limit  atomic.Int64                // most entries; 0 if they have no limit, or are weighed
+	weigh  func(K, V) uint32           // nil if entries are counted
+	budget budget                      // what the entries may weigh
+	runner *runner.Runner[Event[K, V]] // nil without OnRemove
+	ages   bool                        // the ages of values are kept
+
+	lateness   stats.DurationRecorder
+	evictedAge stats.AgeRecorder
+}
+
+// weightOf calls Weigh, if there is one.
+func (c *common[K, V]) weightOf(key K, value V) uint32 {
+	if c.weigh == nil {
+		return 1
+	}
+	return c.weigh(key, value)
+}
+
+// settle waits, if events were queued for OnRemove, while there are too many of
+// them. No lock may be held.
+func (c *common[K, V]) settle(reported bool) {
+	if reported {
+		c.waitForRunner()
+	}
+}
+
+func (c *common[K, V]) waitForRunner() {
+	_ = c.runner.Wait(context.Background()) // fails only when its context ends
+}

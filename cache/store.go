@@ -1,0 +1,136 @@
+package cache
+
+// An update is a value that is to be stored for a key, with all that is worked out
+// before the shard is locked. Who stores one locks the shard, calls put and then
+// endStore, and begins again as long as room is missing:
+//
+//	for missing := uint64(1); missing > 0; {
+//		s.lock.Lock()
+//		missing = s.put(&u)
+//		c.settle(c.endStore(s, &u, missing))
+//	}
+//
+// What the store depends on is looked at before put, every time.
+type update[K comparable, V any] struct {
+	hash   uint64
+	key    K
+	value  V
+	weight uint32
+	life   life
+}
+
+// endStore ends an attempt to store u in s, which is locked: it unlocks s, makes the
+// room that is missing by evictions in other shards, and sees to it that the driver
+// runs. It reports whether settle must follow.
+func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (reported bool) {
+	reported = s.unlock()
+	if missing > 0 {
+		reported = c.makeRoom(u.hash, missing) || reported
+	}
+	c.drive(u.life.deadline)
+	return reported
+}
+
+// put stores a value and makes the loads of its key stale. If there is too little
+// room in the cache, and nothing left to evict in this shard, it stores nothing and
+// returns how much is missing.
+func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
+	s.breakFences(u.key)
+	if s.closed || s.common.hasher.Lost(u.key) {
+		return 0
+	}
+	i, found := s.find(u.hash, u.key)
+	if found && !s.common.clock.far(s.entries[i].deadline.load()) && s.die(i) { // expired, inlined
+		s.remove(i, u.hash, Expired)
+		found = false
+	}
+	if s.common.weigh != nil {
+		return s.putWeighed(i, found, u)
+	}
+	switch {
+	case found:
+		s.replace(i, u)
+	case s.limited && !s.common.budget.reserve(1):
+		if s.len == 0 {
+			return 1
+		}
+		i = s.takeOver(u)
+	default:
+		i = s.insert(u)
+	}
+	s.begin(i, u)
+	return 0
+}
+
+// begin begins the life of the value that entry i was given.
+func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
+	s.setLife(i, u.life)
+	if s.noted {
+		s.note(i, u)
+	}
+}
+
+// note tells those who keep account of it that entry i has a new value.
+func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
+	if s.born != nil {
+		s.born[i] = s.common.clock.moment()
+	}
+	s.common.watch.stored(u.hash, u.life.cap)
+}
+
+// insert gives a key that has no entry one, without a deadline. Its weight is
+// reserved.
+func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
+	if s.len == len(s.entries) {
+		s.grow()
+	}
+	i := s.free
+	e := &s.entries[i]
+	s.free = uint32(-1 - e.deadline.load())
+	e.deadline.set(never)
+	e.key, e.value = u.key, u.value
+	s.index.Insert(u.hash, i)
+	if s.order != nil {
+		s.order.Insert(i)
+	}
+	s.len++
+	return i
+}
+
+// replace changes the value of entry i, which has not expired.
+func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
+	e := &s.entries[i]
+	s.countRemoval(u.hash, e, Replaced)
+	e.value = u.value
+	s.use(i)
+}
+
+// putWeighed is put in a cache that weighs its values, where i is the entry of the
+// key if found.
+func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing uint64) {
+	if uint64(u.weight) > s.common.budget.max.Load() {
+		s.refuse(i, found, u)
+		return 0
+	}
+	if missing := s.reserveFor(i, found, u.weight); missing > 0 {
+		return missing
+	}
+	if found {
+		s.replace(i, u)
+	} else {
+		i = s.insert(u)
+	}
+	s.begin(i, u)
+	s.weights[i] = u.weight
+	s.maybeShrink() // one heavy value can drive out many
+	return 0
+}
+
+// refuse is put of a value that is heavier than the whole cache may be: it
+// replaces the old value, which is entry i if found, and is evicted itself.
+func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
+	if found {
+		s.remove(i, u.hash, Replaced)
+	}
+	s.countRemoval(u.hash, &entry[K, V]{key: u.key, value: u.value}, Evicted)
+}

@@ -1,0 +1,101 @@
+package cache
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	minTick, defaultTick, maxTick = 10 * time.Millisecond, 100 * time.Millisecond, time.Second
+
+	// ticksPerTTL is how finely the shortest TTL of the options is cut.
+	ticksPerTTL = 100
+)
+
+// A timing is how a cache counts time: its clock, and from when to when entries live.
+type timing struct {
+	idle        time.Duration
+	clock       clock
+	expireAfter time.Duration
+	tick        time.Duration
+	short       time.Duration // a hundred ticks: what is shorter is counted from the exact time
+	jitter      float64
+}
+
+func (t *timing) init(expire, idle time.Duration, jitter float64) {
+	t.expireAfter, t.idle, t.jitter = expire, idle, jitter
+	t.tick = tickFor(expire, idle)
+	t.short = t.tick * ticksPerTTL
+	t.clock.init(t.tick)
+}
+
+// tickFor returns the tick for entries that live for expire, and idle, both 0
+// if they do not expire.
+func tickFor(expire, idle time.Duration) time.Duration {
+	shortest := expire
+	if idle > 0 && (expire == 0 || idle < expire) {
+		shortest = idle
+	}
+	if shortest == 0 {
+		return defaultTick
+	}
+	return min(max(shortest/ticksPerTTL, minTick), maxTick)
+}
+
+// A life is how long an entry is to live.
+type life struct {
+	deadline int64 // the sooner of cap and the end of idleness
+	cap      int64 // by TTL
+}
+
+var forever = life{never, never}
+
+// lifeOf returns the life of an entry with the given TTL that begins now. A TTL
+// of 0 means for ever.
+func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
+	if ttl == 0 && t.idle == 0 {
+		return forever
+	}
+	if t.jitter != 0 && ttl != 0 {
+		ttl = t.jittered(ttl)
+	}
+	now := t.timeFor(h, ttl)
+	l := forever
+	if ttl > 0 {
+		l.cap = after(now, ttl)
+		l.deadline = l.cap
+	}
+	if t.idle > 0 {
+		l.deadline = min(after(now, t.idle), l.cap)
+	}
+	return l
+}
+
+// timeFor returns the time at which a life with the given TTL, or idleness,
+// begins: the exact one if either is short, and else one that is early by no more
+// than a hundredth of it.
+func (t *timing) timeFor(h uint64, ttl time.Duration) int64 {
+	return t.clock.recent(h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
+}
+
+// jittered spreads a TTL by the jitter of the options.
+func (t *timing) jittered(ttl time.Duration) time.Duration {
+	spread := float64(ttl) * (1 + t.jitter*(2*rand.Float64()-1))
+	if spread >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return max(time.Duration(spread), 1)
+}
+
+// tickAt returns the first tick at or after a deadline: the wheel is never
+// early, and at most one tick late.
+func (t *timing) tickAt(deadline int64) int64 {
+	tick := int64(t.tick)
+	return (deadline-1)/tick + 1
+}
+
+// untilTick returns the time from now to the next tick.
+func (t *timing) untilTick(now int64) time.Duration {
+	return t.tick - time.Duration(now)%t.tick
+}

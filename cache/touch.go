@@ -1,0 +1,82 @@
+package cache
+
+import "time"
+
+// Touch gives the entry of a key a new TTL that begins now, and keeps its value:
+// 0 makes it stay for ever, and a negative TTL removes it, as by Del. It reports
+// whether there was an entry. To touch an entry is to use it, but it counts as
+// neither a hit nor a miss. Jitter applies.
+//
+// Touch takes no lock for writing, as a rule, unless the cache has an Idle time. In a
+// busy tick it leaves a deadline that it would put off by less than a quarter of a
+// tick.
+func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
+	if expire < 0 {
+		return c.Del(key)
+	}
+	h := c.hasher.Hash(key)
+	s := c.shardOf(h)
+	l := c.lifeOf(h, expire)
+	if c.watch != nil {
+		c.watch.touched(h, l.cap)
+	}
+	found, done := s.touch(h, key, l, c.slack(expire))
+	if !done {
+		found = s.touchTask(h, key, l)
+		c.drive(l.deadline)
+	}
+	return found
+}
+
+// touch is Touch as far as a reader can do it. It returns done if that was all.
+func (s *shard[K, V]) touch(h uint64, key K, l life, slack int64) (found, done bool) {
+	r := s.lock.RLock()
+	i, found := s.findLive(h, key)
+	done = !found || s.caps == nil && l.deadline != never && s.retime(i, l.deadline, slack)
+	if found && done {
+		s.use(i)
+	}
+	s.lock.RUnlock(r)
+	return found, done
+}
+
+// retime gives entry i, which a reader found alive, another deadline, or leaves the
+// one it has if that is earlier by no more than slack. It leaves the ring alone: the
+// task comes up when it was to, and expire puts it off then. It returns false, and
+// has done nothing, if that is too late, or the task has to be set or removed, which
+// takes the lock for writing.
+func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
+	d := &s.entries[i].deadline
+	for {
+		old := d.load()
+		if old == never || old == dead || deadline < old && !s.comesBy(i, deadline) {
+			return false
+		}
+		if 0 <= deadline-old && deadline-old <= slack || d.swap(old, deadline) {
+			return true
+		}
+	}
+}
+
+// slack is what retime may forgo for a new TTL: nothing, unless the program is busy.
+// Then one keep-alive after another puts off the same deadline by next to nothing,
+// and each write would take the entry from the other processors.
+func (t *timing) slack(ttl time.Duration) int64 {
+	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.busy() {
+		return 0
+	}
+	return int64(t.tick / 4)
+}
+
+// touchTask is the rest of Touch: it also moves the task of the entry.
+func (s *shard[K, V]) touchTask(h uint64, key K, l life) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	i, found := s.findLive(h, key)
+	if !found {
+		return false
+	}
+	s.setLife(i, l)
+	s.use(i)
+	return true
+}
