@@ -1,0 +1,116 @@
+// Package time has the names of package time that its tests of timers use. The timers,
+// tickers and sleepers are those of package timingwheel, with the shortest tick that
+// suits the milliseconds that the tests count in.
+package time
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
+)
+
+// What has nothing to do with timers is that of package time.
+type (
+	Duration = time.Duration
+	Time     = time.Time
+)
+
+const (
+	Nanosecond  = time.Nanosecond
+	Microsecond = time.Microsecond
+	Millisecond = time.Millisecond
+	Second      = time.Second
+	Minute      = time.Minute
+	Hour        = time.Hour
+)
+
+func Now() Time                       { return time.Now() }
+func Since(t Time) Duration           { return time.Since(t) }
+func Until(t Time) Duration           { return time.Until(t) }
+func Unix(sec int64, nsec int64) Time { return time.Unix(sec, nsec) }
+
+// wheel has all timers of the tests.
+var wheel = func() *timingwheel.Timers {
+	t, err := timingwheel.NewTimers(time.Millisecond, 1024)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}()
+
+type Timer = timingwheel.Timer
+
+func NewTimer(d Duration) *Timer            { return wheel.NewTimer(d) }
+func After(d Duration) <-chan Time          { return wheel.After(d) }
+func AfterFunc(d Duration, f func()) *Timer { return wheel.AfterFunc(d, f) }
+
+func Sleep(d Duration) {
+	if err := wheel.Sleep(context.Background(), d); err != nil {
+		panic(err)
+	}
+}
+
+// A Ticker is a call that repeats and sends on a channel.
+type Ticker struct {
+	C     <-chan Time
+	timer *timingwheel.Timer
+}
+
+func NewTicker(d Duration) *Ticker {
+	c := make(chan Time, 1)
+	return &Ticker{c, wheel.Every(d, func() {
+		select {
+		case c <- time.Now():
+		default:
+		}
+	})}
+}
+
+func Tick(d Duration) <-chan Time {
+	if d <= 0 {
+		return nil
+	}
+	return NewTicker(d).C
+}
+
+// Stop of a Ticker that was made by hand does nothing, as in package time.
+func (t *Ticker) Stop() {
+	if t.timer != nil {
+		t.timer.Stop()
+		t.drain()
+	}
+}
+
+func (t *Ticker) Reset(d Duration) {
+	if d <= 0 {
+		panic("non-positive interval for Ticker.Reset")
+	}
+	t.timer.Reset(d)
+	t.drain()
+}
+
+func (t *Ticker) drain() {
+	select {
+	case <-t.C:
+	default:
+	}
+}
+
+// AsynctimerChan is the setting of GODEBUG for channels with a buffer, of which the
+// wheel knows nothing.
+var AsynctimerChan setting
+
+type setting struct{}
+
+func (setting) Value() string { return "" }
+
+// CheckRuntimeTimerPeriodOverflow starts a timer whose period goes beyond the end of
+// time, and waits for another.
+func CheckRuntimeTimerPeriodOverflow() {
+	t := wheel.Every(math.MaxInt64, func() {})
+	defer t.Stop()
+	t.Reset(0)
+	<-After(25 * Millisecond)
+}

@@ -1,0 +1,69 @@
+package suites
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A verdict is what is expected of a test that does not simply pass.
+type verdict string
+
+const (
+	fails   verdict = "fail" // it fails, each time
+	omitted verdict = "omit" // it does not compile with the adapter, or ends now one way and now another
+	slow    verdict = "slow" // it passes, and runs with -suites.long only
+)
+
+// expectations are the tests of a suite that do not simply pass, by name. That of a
+// subtest is as go test prints it.
+type expectations map[string]verdict
+
+// parseExpectations reads a list. A line is a verdict, the name of a test and the
+// reason, with spaces between; a line that begins with a space goes on with the reason
+// before it. Empty lines and those that begin with # say nothing. A line [TAG] begins
+// the part that holds for builds with a tag only, and [!TAG] for those without it.
+func parseExpectations(text, tag string) (expectations, error) {
+	e := expectations{}
+	holds := true
+	for number, line := range strings.Split(text, "\n") {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || words[0] == "#" || strings.HasPrefix(line, " "):
+			continue
+		case strings.HasPrefix(line, "["):
+			only := strings.Trim(line, "[]")
+			without, negated := strings.CutPrefix(only, "!")
+			holds = only == tag || negated && without != tag
+			continue
+		case len(words) < 3:
+			return nil, fmt.Errorf("line %d: %q: want a verdict, a test and a reason", number+1, line)
+		}
+		v, name := verdict(words[0]), words[1]
+		if v != fails && v != omitted && v != slow {
+			return nil, fmt.Errorf("line %d: %q: want fail, omit or slow", number+1, words[0])
+		}
+		if v != fails && strings.Contains(name, "/") {
+			return nil, fmt.Errorf("line %d: %q: a subtest cannot be left out", number+1, name)
+		}
+		if !holds {
+			continue
+		}
+		if e[name] != "" {
+			return nil, fmt.Errorf("line %d: %s is listed twice", number+1, name)
+		}
+		e[name] = v
+	}
+	return e, nil
+}
+
+// names returns the tests with a verdict, in order.
+func (e expectations) names(v verdict) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(e)), func(name string) bool { return e[name] != v })
+}
+
+// errNoSuchTest says that the list names tests to be left out that are not there.
+func errNoSuchTest(names []string) error {
+	return fmt.Errorf("no test of the suite is called %s: take it off the list", strings.Join(names, " or "))
+}

@@ -1,0 +1,19 @@
+package suites
+
+// The modules whose tests are run: the imports keep them in go.mod. And the adapters: the
+// test of this package depends on all that they import, and so is run again after a
+// change of it.
+import (
+	_ "github.com/hashicorp/golang-lru/v2"
+	_ "github.com/patrickmn/go-cache"
+	_ "golang.org/x/sync/singleflight"
+
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/context"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/expirable"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/gocache"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/goroot"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/lru"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/singleflight"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/sync"
+	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/time"
+)

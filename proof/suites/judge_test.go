@@ -1,0 +1,158 @@
+package suites
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// The runs of go test that judge has to tell apart, and what it must complain about.
+func TestJudge(t *testing.T) {
+	const (
+		pass  = `{"Action":"run","Test":"TestA"}{"Action":"pass","Test":"TestA"}`
+		fail  = `{"Action":"run","Test":"TestA"}{"Action":"output","Test":"TestA","Output":"want 1"}{"Action":"fail","Test":"TestA"}`
+		below = `{"Action":"run","Test":"TestA/b"}{"Action":"fail","Test":"TestA/b"}{"Action":"fail","Test":"TestA"}`
+		race  = `{"Action":"run","Test":"TestA"}{"Action":"output","Test":"TestA","Output":"WARNING: DATA RACE"}{"Action":"fail","Test":"TestA"}`
+		hangs = `{"Action":"run","Test":"TestA"}`
+		other = `{"Action":"pass","Test":"TestB"}`
+
+		ok  = `{"Action":"pass"}`
+		bad = `{"Action":"fail"}`
+	)
+	for name, test := range map[string]struct {
+		out, list string
+		want      []string // in the order of the complaints
+	}{
+		"passes":                      {pass + ok, "", nil},
+		"fails":                       {fail + bad, "", []string{"TestA failed\nwant 1"}},
+		"fails as listed":             {fail + bad, "fail TestA because", nil},
+		"passes though listed":        {pass + ok, "fail TestA because", []string{"TestA is listed as one that fails"}},
+		"listed by a wrong name":      {pass + ok, "fail TestC because", []string{"TestC is listed"}},
+		"a subtest fails":             {below + bad, "", []string{"TestA/b failed"}},
+		"a subtest fails as listed":   {below + bad, "fail TestA/b because", nil},
+		"listed as slow, and fails":   {fail + bad, "slow TestA because", []string{"TestA failed"}},
+		"a race in one that may fail": {race + bad, "fail TestA because", []string{"TestA has a data race"}},
+		"hangs":                       {hangs + bad, "", []string{"the package failed", "TestA did not run"}},
+		"does not run":                {other + ok, "", []string{"TestA did not run"}},
+		"does not build":              {`{"Action":"build-output","Output":"undefined: x"}` + bad, "", []string{"the package failed, and no test\nundefined: x", "TestA did not run"}},
+		"the process ends late":       {pass + bad, "", []string{"the package failed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := newReport([]byte(test.out), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			expected, err := parseExpectations(test.list, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := r.judge([]string{"TestA"}, expected)
+			if len(got) != len(test.want) {
+				t.Fatalf("complaints: %q, want %q", got, test.want)
+			}
+			for i, want := range test.want {
+				if !strings.HasPrefix(got[i], want) {
+					t.Errorf("complaint %q, want %q", got[i], want)
+				}
+			}
+		})
+	}
+}
+
+func TestParseExpectations(t *testing.T) {
+	for _, text := range []string{
+		"fail TestA",                      // no reason
+		"flaky TestA because",             // no such verdict
+		"omit TestA/b because",            // cannot be left out alone
+		"fail TestA one\nomit TestA more", // twice
+	} {
+		if e, err := parseExpectations(text, ""); err == nil {
+			t.Errorf("%q is accepted, as %v", text, e)
+		}
+	}
+	const text = "# a remark\n\nfail TestA it\n goes on\n[fast]\nfail TestB it\n[!fast]\nomit TestC it"
+	for tag, want := range map[string]expectations{
+		"":     {"TestA": fails, "TestC": omitted},
+		"fast": {"TestA": fails, "TestB": fails},
+	} {
+		got, err := parseExpectations(text, tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != len(want) {
+			t.Errorf("tag %q: %v, want %v", tag, got, want)
+		}
+		for name, verdict := range want {
+			if got[name] != verdict {
+				t.Errorf("tag %q: %s: %q, want %q", tag, name, got[name], verdict)
+			}
+		}
+	}
+}
+
+func TestAdapt(t *testing.T) {
+	const text = `package x
+
+import (
+	"fmt"
+	. "sync"
+	"time"
+)
+
+// TestA stays.
+func TestA(t *testing.T) { var m Map; time.Sleep(1); _ = m }
+
+func TestB(t *testing.T) {
+	fmt.Println()
+}
+
+func helper(b *testing.B) { fmt.Println() }
+`
+	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, []string{"TestB", "TestC"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(a.text)
+	for _, want := range []string{`. "` + adapters + `sync"`, `time "` + adapters + `clock"`, "// TestA stays.\nfunc TestA"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %q in it", got, want)
+		}
+	}
+	for _, gone := range []string{"fmt", "TestB", "helper"} {
+		if strings.Contains(got, gone) {
+			t.Errorf("%s\nwant it without %q", got, gone)
+		}
+	}
+	if got, want := strings.Count(got, "\n"), strings.Count(text, "\n"); got != want {
+		t.Errorf("%d lines, want %d", got, want)
+	}
+	if len(a.tests) != 1 || a.tests[0] != "TestA" || len(a.omitted) != 1 || a.omitted[0] != "TestB" {
+		t.Errorf("tests %v, left out %v", a.tests, a.omitted)
+	}
+}
+
+// A test that is to be left out but is not there is a mistake in the list.
+func TestOverlayOmitsWhatIsThere(t *testing.T) {
+	s := suite{adapter: "sync", files: []string{"sync/map_test.go"}}
+	if _, _, err := s.overlay(t.TempDir(), expectations{"TestNoSuch": omitted}); err == nil || !strings.Contains(err.Error(), "TestNoSuch") {
+		t.Errorf("error %v, want one that names TestNoSuch", err)
+	}
+}
+
+// Each folder of adapters with a list is run.
+func TestEveryListIsUsed(t *testing.T) {
+	folders, err := os.ReadDir("adapters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, s := range suites {
+		used[s.adapter] = true
+	}
+	for _, f := range folders {
+		_, err := os.Stat("adapters/" + f.Name() + "/expected.txt")
+		if err == nil && !used[f.Name()] {
+			t.Errorf("nothing runs with the adapter %s", f.Name())
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package suites
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var long = flag.Bool("suites.long", false, "run all of each suite, also what takes long")
+
+// A suite is a set of test files of another library.
+type suite struct {
+	adapter string   // the folder of it
+	tags    string   // to build the adapter with
+	module  string   // where the files are from; empty for the standard library
+	files   []string // relative to the module, or to GOROOT/src
+
+	// imports maps what the files import to the folders of adapters that they get
+	// instead.
+	imports map[string]string
+}
+
+var suites = []suite{
+	{
+		adapter: "time",
+		files:   []string{"time/sleep_test.go", "time/tick_test.go"},
+		imports: map[string]string{"time": "time", "internal/testenv": "goroot"},
+	},
+	{
+		adapter: "context",
+		files:   []string{"context/x_test.go", "context/afterfunc_test.go", "context/net_test.go", "context/example_test.go"},
+		imports: map[string]string{"context": "context", "internal/asan": "goroot"},
+	},
+	{
+		adapter: "context",
+		tags:    "wheelcancel",
+		files:   []string{"context/x_test.go", "context/afterfunc_test.go"},
+		imports: map[string]string{"context": "context", "internal/asan": "goroot"},
+	},
+	{
+		adapter: "sync",
+		files:   []string{"sync/map_test.go", "sync/map_reference_test.go", "internal/sync/hashtriemap_test.go"},
+		imports: map[string]string{"sync": "sync", "internal/sync": "sync", "internal/testenv": "goroot"},
+	},
+	{
+		adapter: "gocache",
+		module:  "github.com/patrickmn/go-cache",
+		files:   []string{"cache_test.go"},
+	},
+	{
+		adapter: "lru",
+		module:  "github.com/hashicorp/golang-lru/v2",
+		files:   []string{"lru_test.go", "testing_test.go"},
+	},
+	{
+		adapter: "expirable",
+		module:  "github.com/hashicorp/golang-lru/v2",
+		files:   []string{"expirable/expirable_lru_test.go"},
+	},
+	{
+		adapter: "singleflight",
+		module:  "golang.org/x/sync",
+		files:   []string{"singleflight/singleflight_test.go"},
+	},
+}
+
+// name is that of the adapter, and what it is built with.
+func (s suite) name() string {
+	if s.tags != "" {
+		return s.adapter + "+" + s.tags
+	}
+	return s.adapter
+}
+
+func TestSuites(t *testing.T) {
+	for _, s := range suites {
+		t.Run(s.name(), func(t *testing.T) { s.run(t) })
+	}
+}
+
+// run runs the suite and reports what is not as its list of expectations says.
+func (s suite) run(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("adapters", s.adapter, "expected.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expected, err := parseExpectations(string(text), s.tags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, tests, err := s.overlay(t.TempDir(), expected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := s.goTest(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, complaint := range report.judge(tests, expected) {
+		t.Error(complaint)
+	}
+	t.Log(report.summary())
+}
+
+// goTest runs the tests of an overlay, with the race detector.
+func (s suite) goTest(overlay string) (report, error) {
+	args := []string{"test", "-json", "-race", "-count=1", "-vet=off", "-timeout=8m", "-overlay", overlay, "-tags", s.tags}
+	if !*long {
+		args = append(args, "-short")
+	}
+	cmd := exec.Command("go", append(args, "./adapters/"+s.adapter)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if _, failed := err.(*exec.ExitError); err != nil && !failed {
+		return report{}, err
+	}
+	return newReport(out, stderr.String())
+}
+
+// overlay writes the tests of the suite into a folder, as they are to be seen beside
+// the adapter. It returns the file for the flag -overlay, and the names of the tests.
+func (s suite) overlay(dir string, expected expectations) (overlay string, tests []string, err error) {
+	from, err := s.source()
+	if err != nil {
+		return "", nil, err
+	}
+	replace := map[string]string{}
+	omit := expected.names(omitted)
+	if !*long {
+		omit = append(omit, expected.names(slow)...)
+	}
+	for _, file := range s.files {
+		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(file)))
+		if err != nil {
+			return "", nil, err
+		}
+		adapted, err := adapt(file, text, s.imports, omit)
+		if err != nil {
+			return "", nil, err
+		}
+		base := filepath.Base(file)
+		beside, err := filepath.Abs(filepath.Join("adapters", s.adapter, base))
+		if err != nil {
+			return "", nil, err
+		}
+		replace[beside] = filepath.Join(dir, base)
+		if err := os.WriteFile(replace[beside], adapted.text, 0o600); err != nil {
+			return "", nil, err
+		}
+		tests = append(tests, adapted.tests...)
+		omit = slices.DeleteFunc(omit, func(name string) bool { return slices.Contains(adapted.omitted, name) })
+	}
+	if len(omit) > 0 {
+		return "", nil, errNoSuchTest(omit)
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", nil, err
+	}
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, tests, os.WriteFile(overlay, text, 0o600)
+}
