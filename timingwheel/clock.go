@@ -17,13 +17,43 @@ func newClock(tick time.Duration) clock {
 }
 
 // now returns the time.
-func (c *clock) now() int64 { return int64(time.Since(c.start)) }
+func (c *clock) now() int64 {
+	now := int64(time.Since(c.start))
+	if uint64(now) > sane {
+		c.checkBubble()
+	}
+	return now
+}
+
+// sane is 20 years. Bubbles of testing/synctest begin in the year 2000: a clock
+// that is read in one and was made outside is negative, and the other way round it
+// is older.
+const sane = 20 * 365 * 24 * uint64(time.Hour)
+
+// checkUse panics if the clock must not be used here: see checkBubble.
+func (c *clock) checkUse() { c.now() }
+
+// checkBubble panics if the clock was made in a bubble of testing/synctest and is
+// read outside, or the other way round: timers would never fire, and the runtime
+// would end the process when its own timer is touched.
+func (c *clock) checkBubble() {
+	switch made, used := inBubble(c.start), inBubble(time.Now()); {
+	case used && !made:
+		panic("timingwheel: a wheel that was made outside of a testing/synctest bubble is used in one: make it in the bubble")
+	case made && !used:
+		panic("timingwheel: a wheel that was made in a testing/synctest bubble is used outside: stop it in the bubble, and make another")
+	}
+}
+
+// inBubble reports whether a time was read in a bubble of testing/synctest: only
+// there times have no monotonic reading.
+func inBubble(t time.Time) bool { return t == t.Round(0) }
 
 // A span is from now to a deadline.
 type span struct{ now, deadline int64 }
 
-// in returns the span of d from now, or the longest there is. A d that is not
-// positive counts as none.
+// in returns the span of d from now, at most up to the last time of the clock. A d
+// that is not positive counts as none.
 func (c *clock) in(d time.Duration) span {
 	now := c.now()
 	if t := now + max(int64(d), 0); t > 0 {
@@ -36,8 +66,11 @@ func (c *clock) in(d time.Duration) span {
 // of the wall clock the difference counts, as in package time.
 func (c *clock) at(when time.Time) span { return c.in(time.Until(when)) }
 
-// moment returns the moment of a time.
-func (c *clock) moment(t int64) time.Time { return c.start.Add(time.Duration(t)) }
+// moment returns the moment of a time, by the wall clock as it is set now.
+func (c *clock) moment(t int64) time.Time {
+	now := time.Now()
+	return now.Add(time.Duration(t) - now.Sub(c.start))
+}
 
 // ticks returns the number of ticks up to a time.
 func (c *clock) ticks(t int64) int64 { return t / c.tick }
@@ -46,10 +79,13 @@ func (c *clock) ticks(t int64) int64 { return t / c.tick }
 // than a tick late.
 func (c *clock) dueTick(deadline int64) int64 { return (deadline-1)/c.tick + 1 }
 
-// of returns the time of a tick, or the last there is.
+// of returns the time of a tick, or the last time of the clock.
 func (c *clock) of(tick int64) int64 {
 	if tick > math.MaxInt64/c.tick {
 		return math.MaxInt64
 	}
 	return tick * c.tick
 }
+
+// passed reports whether the tick at which a deadline is due has begun by now.
+func (c *clock) passed(deadline, now int64) bool { return deadline <= c.of(c.ticks(now)) }

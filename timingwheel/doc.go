@@ -7,13 +7,22 @@
 //     call for all of them. It says whether a key had a timer, can be iterated
 //     and restored, and can have a limit.
 //   - [Timers] hands out timers as package time does, with Stop and Reset, for
-//     functions, channels, sleepers and contexts, once, again and again, or by a
-//     schedule.
+//     functions, channels and sleepers, once, again and again, or by a schedule.
 //   - A [Ring] is the wheel itself, for those who have a lock and a clock of their
 //     own, as package cache of this module does.
 //
 // For a few hundred timers package time is enough: see docs/timers.md of this
 // module.
+//
+// # Delays and arguments
+//
+// A delay of 0 or less, and a moment that has passed, mean the next tick. Only
+// [TimingWheel.SetTimer] and [TimingWheel.MoveTimer] refuse such a delay, with
+// [ErrArgument], as the methods of go-zero do whose names they have; by key,
+// [TimingWheel.SetTimerAt] takes a moment. An interval must be positive.
+//
+// What cannot be meant is an error where there is one to return, and else a panic
+// that says what was wrong: a nil function, for one. A nil [Option] is skipped.
 //
 // # The ring
 //

@@ -102,6 +102,7 @@ func (w *wheel) setAlarm() {
 // stopDriver sees to it that no visit begins any more. One may still be under
 // way.
 func (w *wheel) stopDriver() {
+	w.checkUse()
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
 	if !w.driver.closed {

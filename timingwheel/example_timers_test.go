@@ -70,27 +70,24 @@ func ExampleTimers_Repeat() {
 	// Output: 3 calls, 0 timers left
 }
 
-// backOff is a Scheduler: each moment is twice as far away as the one before.
-type backOff struct{ wait time.Duration }
+// onTheDot is a Scheduler: whole multiples of a duration on the clock.
+type onTheDot time.Duration
 
-func (b *backOff) Next(after time.Time) time.Time {
-	if b.wait > 8*time.Millisecond {
-		return time.Time{} // the end
-	}
-	next := after.Add(b.wait)
-	b.wait *= 2
-	return next
+func (d onTheDot) Next(after time.Time) time.Time {
+	return after.Truncate(time.Duration(d)).Add(time.Duration(d))
 }
 
 func ExampleTimers_Schedule() {
 	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
 	defer timers.Stop()
 
-	tries := make(chan bool, 10)
-	timers.Schedule(&backOff{2 * time.Millisecond}, func() { tries <- true })
-	time.Sleep(200 * time.Millisecond)
-	fmt.Println(len(tries), "tries") // after 2, 4 and 8 ms
-	// Output: 3 tries
+	moments := make(chan time.Time)
+	report := timers.Schedule(onTheDot(5*time.Millisecond), func() { moments <- time.Now() })
+	for range 3 {
+		<-moments
+	}
+	fmt.Println("three reports,", report.Stop())
+	// Output: three reports, true
 }
 
 func ExampleTimers_NewTimer() {
@@ -116,6 +113,46 @@ func ExampleTimers_After() {
 	<-timers.After(10 * time.Millisecond)
 	fmt.Println("10 ms have passed")
 	// Output: 10 ms have passed
+}
+
+func ExampleTimers_NewTicker() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	ticker := timers.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for range 3 {
+		<-ticker.C
+	}
+	ticker.Reset(4 * time.Millisecond)
+	<-ticker.C
+	fmt.Println("four ticks")
+	// Output: four ticks
+}
+
+func ExampleTimers_Tick() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop() // ends the ticker
+
+	<-timers.Tick(2 * time.Millisecond)
+	fmt.Println("a tick,", timers.Tick(0) == nil)
+	// Output: a tick, true
+}
+
+func ExampleTimers_Ticks() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	n := 0
+	for range timers.Ticks(ctx, 2*time.Millisecond) {
+		if n++; n == 3 {
+			cancel()
+		}
+	}
+	fmt.Println(n, "ticks,", timers.Len(), "timers left")
+	// Output: 3 ticks, 0 timers left
 }
 
 func ExampleTimers_Sleep() {

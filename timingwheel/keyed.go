@@ -166,6 +166,7 @@ func (w *TimingWheel[K, V]) Drain(fn func(key K, value V)) error {
 	if fn == nil {
 		return fmt.Errorf("%w: Drain without a function", ErrArgument)
 	}
+	w.checkUse()
 	var err error
 	w.pool.Run(func() { err = w.drain(fn) }) // for Shutdown, which waits for all of it
 	return err

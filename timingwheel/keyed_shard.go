@@ -1,6 +1,8 @@
 package timingwheel
 
 import (
+	"time"
+
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
@@ -211,11 +213,12 @@ func (s *keyedShard[K, V]) walk(n int) {
 func (s *keyedShard[K, V]) copyLive(timers []Pending[K, V], from int) ([]Pending[K, V], int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	origin := s.clock.moment(0)
 	to := min(from+batch, s.used)
 	for i := from; i < to; i++ {
 		if tick, live := s.ring.Due(uint32(i)); live {
 			e := &s.entries[i]
-			timers = append(timers, Pending[K, V]{e.key, e.value, s.clock.moment(s.clock.of(tick))})
+			timers = append(timers, Pending[K, V]{e.key, e.value, origin.Add(time.Duration(s.clock.of(tick)))})
 		}
 	}
 	return timers, max(to, from), to < s.used

@@ -14,8 +14,8 @@ type repeat struct {
 	scheduler Scheduler // or nil
 	times     int       // calls in all, or forever
 	left      int       // calls that have not begun, or forever
-	planned   int64     // when the call that waits or runs was to begin
-	moment    time.Time // the same as the scheduler said it
+	planned   int64     // when the call that waits or runs was to begin; 0 before the first
+	moment    time.Time // the same as the scheduler said it; zero before the first
 	calling   bool      // a call is running
 	restarted bool      // by Reset, since that call began
 }
@@ -29,40 +29,59 @@ func (r *repeat) begin(c *clock) (wait span, ok bool) {
 }
 
 // next returns the span until the call after the planned one, and false if there is
-// none. It calls the user's scheduler, so no lock may be
-// held; r may be a copy.
+// none. It calls the user's scheduler, so no lock may be held if there is one; r
+// may be a copy.
 func (r *repeat) next(c *clock) (wait span, moment time.Time, ok bool) {
-	if r.left == 0 {
+	switch {
+	case r.left == 0:
 		return span{}, moment, false
+	case r.scheduler != nil:
+		return r.nextMoment(c)
+	default:
+		return r.nextInterval(c), moment, true
 	}
-	if r.scheduler != nil {
-		// By the wall clock, which may have been set back since.
-		after := time.Now()
-		if r.moment.After(after) {
-			after = r.moment
-		}
-		moment = r.scheduler.Next(after)
-		return c.at(moment), moment, !moment.IsZero()
-	}
+}
+
+// nextInterval returns the span until the next multiple of the interval whose tick
+// has not begun. A call always begins some time after its tick, and that is no
+// reason to leave out the next.
+func (r *repeat) nextInterval(c *clock) span {
 	now := c.now()
 	if r.planned == 0 {
 		r.planned = now
 	}
-	missed := (now - r.planned) / r.interval
+	missed := max(c.of(c.ticks(now))-r.planned, 0) / r.interval
 	deadline := r.planned + (missed+1)*r.interval
 	if deadline < r.planned {
 		deadline = math.MaxInt64
 	}
-	return span{now, deadline}, moment, true
+	return span{now, deadline}
+}
+
+// nextMoment asks the scheduler for what comes after the planned moment. If the
+// tick of that has begun too, the call is missed, and it asks for what comes after
+// the present.
+func (r *repeat) nextMoment(c *clock) (wait span, moment time.Time, ok bool) {
+	if !r.moment.IsZero() {
+		moment = r.scheduler.Next(r.moment)
+		now, left := c.now(), int64(time.Until(moment))
+		if moment.IsZero() || left > 0 || !c.passed(now+left, now) {
+			return c.at(moment), moment, !moment.IsZero()
+		}
+	}
+	moment = r.scheduler.Next(time.Now())
+	return c.at(moment), moment, !moment.IsZero()
 }
 
 // plan notes when the next call is to begin.
 func (r *repeat) plan(deadline int64, moment time.Time) { r.planned, r.moment = deadline, moment }
 
-// restart makes the timer begin anew with a call at a deadline.
-func (r *repeat) restart(deadline int64, moment time.Time) {
+// restart makes the timer begin anew: with a call at the end of a span, and the
+// length of the span as its interval.
+func (r *repeat) restart(wait span, moment time.Time) {
+	r.interval = wait.deadline - wait.now
 	r.left = r.times
-	r.plan(deadline, moment)
+	r.plan(wait.deadline, moment)
 	r.restarted = true
 }
 

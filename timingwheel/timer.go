@@ -9,10 +9,11 @@ import (
 // what they mean in package time (Go 1.23 and later) and are safe for concurrent
 // use.
 type Timer struct {
-	// C is where the time is sent; nil unless the timer was made by NewTimer.
+	// C is where the time is sent; nil unless the timer was made by NewTimer or
+	// NewTicker.
 	C <-chan time.Time
 
-	f     func() // what to call
+	f     func() // what to call; sends on C if sends is set
 	shard *timerShard
 
 	// state is the deadline, if it is positive, or one of the states below. It is
@@ -26,17 +27,8 @@ type Timer struct {
 
 	repeat *repeat // nil if there is one call only; what it points to is guarded by shard.mu
 	slot   uint32  // the task number, while there is a task; guarded by shard.mu
-	kind   kind
+	sends  bool    // the driver calls f, with shard.mu held; otherwise a worker does
 }
-
-// A kind says who calls f.
-type kind uint8
-
-const (
-	byWorker kind = iota // as it is the user's, and may block
-	byDriver             // it does not block, but takes locks
-	inPlace              // with shard.mu held: it sends on C
-)
 
 const (
 	stopped = 0  // it has no task: it has fired, was stopped, or never started
@@ -56,7 +48,6 @@ func (t *Timer) Stop() bool {
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closed {
-		s.forget(t)
 		return t.unsend()
 	}
 	was := t.state.Swap(stopped)
@@ -68,21 +59,31 @@ func (t *Timer) Stop() bool {
 	return t.unsend() || was != stopped
 }
 
-// Reset makes the timer fire after d from now, at the next tick if d is not
-// positive, as if it had been started now: one that repeats begins anew, with its
-// first call then. It returns true if the timer was waiting, or repeating, and
-// false if it had fired or was stopped. After Reset nothing is received from C that
-// was sent before. Reset never waits for a callback. One that runs may overlap with
-// the next, as in package time, but not if the timer repeats: then the next begins
-// when it is due and the one that runs has ended.
+// Reset makes the timer fire after d from now, as if it had been started now. It
+// returns true if the timer was waiting, or repeating, and false if it had fired
+// or was stopped. After Reset nothing is received from C that was sent before.
 //
-// To make a timer that fires once do so later than before takes no lock.
+// A timer that fires once does so at the next tick if d is not positive. To make it
+// later takes no lock.
+//
+// A timer of Every, Repeat or NewTicker has the interval d from then on, as with
+// [time.Ticker.Reset]; Reset panics if d is not positive. One of Repeat has all its
+// calls again. One of Schedule is called after d, and then at the moments that
+// follow.
+//
+// Reset never waits for a callback. One that runs may overlap with the next, as in
+// package time, but not if the timer repeats: then the next begins when it is due
+// and the one that runs has ended.
 func (t *Timer) Reset(d time.Duration) bool {
-	wait := t.mustShard().clock.in(d)
+	s := t.mustShard()
+	if t.repeat != nil && t.repeat.scheduler == nil {
+		mustBePositive(d)
+	}
+	wait := s.clock.in(d)
 	if was := t.state.Load(); was > 0 && wait.deadline >= was && t.repeat == nil && t.state.CompareAndSwap(was, wait.deadline) {
 		return true
 	}
-	return t.shard.reset(t, wait)
+	return s.reset(t, wait)
 }
 
 // mustShard returns the shard of the timer. A Timer that was not made by Timers has
@@ -95,9 +96,10 @@ func (t *Timer) mustShard() *timerShard {
 }
 
 // unsend takes back what was sent on C and not received. It reports whether there
-// was something. shard.mu must be held, which keeps the driver from sending.
+// was something. shard.mu must be held, which keeps the driver from sending. C of
+// another timer is its owner's.
 func (t *Timer) unsend() bool {
-	if t.C == nil {
+	if !t.sends {
 		return false
 	}
 	select {

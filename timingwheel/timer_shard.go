@@ -7,8 +7,6 @@ import "time"
 type timerShard struct {
 	shard[*Timer]
 	timers *Timers
-	fired  []*Timer               // by visit, to be called by the driver after the lock is released
-	left   map[*Timer]*time.Timer // timers of contexts that go on after close
 }
 
 func (s *timerShard) init(t *Timers, slots int) {
@@ -20,7 +18,6 @@ func (s *timerShard) init(t *Timers, slots int) {
 func (s *timerShard) start(t *Timer, wait span) {
 	s.mu.Lock()
 	if s.closed {
-		s.leave(t, wait.deadline)
 		s.unlock()
 		return
 	}
@@ -61,7 +58,7 @@ func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 	}
 	calling := false
 	if t.repeat != nil {
-		t.repeat.restart(wait.deadline, s.clock.moment(wait.deadline))
+		t.repeat.restart(wait, s.clock.moment(wait.deadline))
 		calling = t.repeat.calling
 	}
 	before := t.state.Swap(wait.deadline)
@@ -76,18 +73,11 @@ func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 	}
 }
 
-// visit is the driver's visit. What needs no worker is called here, after the
-// lock was released.
+// visit is the driver's visit.
 func (s *timerShard) visit(tick int64) (done bool) {
 	s.mu.Lock()
-	done = s.advance(tick, s.visited)
-	fired := s.fired
-	s.fired = nil
-	s.unlock()
-	for _, t := range fired {
-		s.timers.pool.Run(t.f)
-	}
-	return done
+	defer s.unlock()
+	return s.advance(tick, s.visited)
 }
 
 // visited is told of a timer whose task is due.
@@ -96,30 +86,34 @@ func (s *timerShard) visited(i uint32) (again int64) {
 	for {
 		deadline := t.state.Load() // positive, as there is a task in a slot
 		tick := s.clock.dueTick(deadline)
-		if tick > s.ring.Now() {
+		switch {
+		case tick > s.ring.Now():
 			return tick - s.ring.Now() // it was reset
-		}
-		if t.kind == byWorker {
+		case !t.sends:
 			if t.state.CompareAndSwap(deadline, claimed) {
 				return Hold
 			}
-		} else if t.state.CompareAndSwap(deadline, stopped) {
-			s.fire(t, tick)
-			return 0
+		case t.state.CompareAndSwap(deadline, stopped):
+			return s.send(t, tick)
 		}
 	}
 }
 
-// fire is the end of a timer that needs no worker.
-func (s *timerShard) fire(t *Timer, tick int64) {
-	s.drop(t.slot)
+// send sends on the channel of a timer that was due at a tick. If it repeats it is
+// due again after so many ticks.
+func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	s.counts.fired++
 	s.late(tick)
-	if t.kind == byDriver {
-		s.fired = append(s.fired, t)
-		return
-	}
 	t.f()
+	if t.repeat == nil {
+		s.drop(t.slot)
+		return 0
+	}
+	wait := t.repeat.nextInterval(s.clock)
+	t.repeat.plan(wait.deadline, time.Time{})
+	t.state.Store(wait.deadline)
+	s.counts.started++
+	return s.clock.dueTick(wait.deadline) - s.ring.Now()
 }
 
 // callNext claims the timer that has been due for longest and calls its callback.
@@ -177,8 +171,7 @@ func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 	r := t.repeat
 	r.calling = false
 	if r.restarted {
-		wait.now, wait.deadline = s.clock.now(), r.planned
-		moment, ok = r.moment, true
+		wait, moment, ok = span{s.clock.now(), r.planned}, r.moment, true
 	}
 	tick := int64(idle)
 	if ok && t.state.Load() == running && !s.closed {
@@ -199,31 +192,11 @@ func (s *timerShard) close() {
 	s.closed = true
 	for i, t := range s.entries[:s.used] {
 		if s.live(uint32(i)) {
-			s.leave(t, t.state.Swap(stopped))
+			t.state.Store(stopped)
 			s.counts.removed++
 		}
 	}
 	s.renew()
-}
-
-// leave has the timer of a context, which somebody may wait for without another
-// way out, go on in package time. Other timers end with the wheel.
-func (s *timerShard) leave(t *Timer, deadline int64) {
-	if t.kind != byDriver {
-		return
-	}
-	if s.left == nil {
-		s.left = make(map[*Timer]*time.Timer)
-	}
-	s.left[t] = time.AfterFunc(time.Duration(deadline-s.clock.now()), t.f)
-}
-
-// forget stops a timer that goes on after close.
-func (s *timerShard) forget(t *Timer) {
-	if left := s.left[t]; left != nil {
-		left.Stop()
-		delete(s.left, t)
-	}
 }
 
 // tidy gives memory back if many timers have gone, and reports whether it did.

@@ -17,7 +17,7 @@ import (
 // use, also by callbacks.
 //
 // A timer fires never before its time, and at most one tick after it, if a worker
-// is free. Channels, sleepers and contexts need no worker.
+// is free. Channels and sleepers need no worker.
 //
 // While timers wait the wheel stays in memory, whoever else holds it.
 type Timers struct {
@@ -49,33 +49,33 @@ func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, erro
 	return t, nil
 }
 
-// AfterFunc calls f after d has passed, in a goroutine of the wheel. A d that is
-// not positive means the next tick. After Stop it returns a timer that does not
-// fire.
+// AfterFunc calls f after d has passed, in a goroutine of the wheel: at the next
+// tick if d is not positive. After Stop it returns a timer that does not fire. It
+// panics if f is nil, where package time panics when the timer fires.
 func (t *Timers) AfterFunc(d time.Duration, f func()) *Timer {
 	return t.start(&Timer{f: mustBeSet(f)}, t.in(d))
 }
 
 // At calls f at a moment, or at the next tick if it has passed. If the wall clock
 // is changed later, f is still called after the time that the moment was away
-// when At was called.
+// when At was called. It panics if f is nil.
 func (t *Timers) At(when time.Time, f func()) *Timer {
 	return t.start(&Timer{f: mustBeSet(f)}, t.at(when))
 }
 
 // Every calls f again and again, first after one interval. It panics if the
-// interval is not positive, as [time.NewTicker] does.
+// interval is not positive, as [time.NewTicker] does, or f is nil.
 //
 // The rate is fixed: the calls are planned for whole multiples of the interval
-// since the start, so that they do not drift. But a call that is still running
-// when the next is due swallows it, and so does a stall of the machine: the calls
-// for one timer never overlap, and what was missed is not made up for in a burst,
-// which would hit the program just when it is behind. An interval shorter than a
-// tick comes down to one call in a tick.
+// since the start, each rounded up to a tick, so that they do not drift. But a call
+// that still runs when the tick of the next begins swallows it, and so does a stall
+// of the machine: the calls for one timer never overlap, and what was missed is not
+// made up for in a burst, which would hit the program just when it is behind. An
+// interval shorter than a tick comes down to one call in a tick.
 //
-// A panic in f is no end of it. Stop, also during a call and by f itself, is.
+// A panic in f does not end it. Stop, also during a call and by f itself, does.
 func (t *Timers) Every(interval time.Duration, f func()) *Timer {
-	return t.startRepeat(&repeat{interval: mustBePositive(interval), times: forever}, f)
+	return t.startRepeat(&Timer{f: mustBeSet(f), repeat: &repeat{interval: mustBePositive(interval), times: forever}})
 }
 
 // Repeat is [Timers.Every] for exactly the given number of calls; what is
@@ -85,67 +85,31 @@ func (t *Timers) Repeat(times int, interval time.Duration, f func()) *Timer {
 	if times < 0 {
 		panic(fmt.Sprintf("timingwheel: Repeat %d times, want 0 or more", times))
 	}
-	return t.startRepeat(&repeat{interval: mustBePositive(interval), times: times}, f)
+	return t.startRepeat(&Timer{f: mustBeSet(f), repeat: &repeat{interval: mustBePositive(interval), times: times}})
 }
 
 // A Scheduler says when something is to happen, as the expressions of cron do.
 type Scheduler interface {
 	// Next returns the next moment after the given one, or the zero Time if
-	// there is none.
+	// there is none. It is not asked once for each call: what it answers must
+	// not depend on what it was asked before.
 	Next(after time.Time) time.Time
 }
 
-// Schedule calls f at the moments that a Scheduler says. After each call it asks
-// for the next moment after the planned one, or after the present one if that is
-// later: as with [Timers.Every], calls neither overlap nor burst. Next is called
-// by the goroutine that calls Schedule first, and then by workers, not by two at
-// once. Should it panic, that was the last call.
+// Schedule calls f at the moments that a Scheduler says. It asks for the moment
+// after the present one first, and after each call for the one after that for which
+// the call was planned; so a Next that adds an interval does not drift. If that
+// moment is over, because the call or the machine took too long, it asks for the
+// one after the present: as with [Timers.Every], calls neither overlap nor burst.
+//
+// Next is called by the goroutine that calls Schedule first, and then by workers,
+// not by two at once. Should it panic, that was the last call. Schedule panics if s
+// or f is nil.
 func (t *Timers) Schedule(s Scheduler, f func()) *Timer {
 	if s == nil {
 		panic("timingwheel: Schedule without a Scheduler")
 	}
-	return t.startRepeat(&repeat{scheduler: s, times: forever}, f)
-}
-
-// NewTimer returns a timer that sends the time on its channel after d has passed,
-// at the next tick if d is not positive. As with those of package time, after Stop or Reset has returned nothing is
-// received that was sent before; but while it waits it is not collected, and the
-// channel has a capacity of 1.
-func (t *Timers) NewTimer(d time.Duration) *Timer {
-	c := make(chan time.Time, 1)
-	send := func() {
-		select {
-		case c <- time.Now():
-		default: // not empty, though Stop and Reset see to it: somebody has put another into C
-		}
-	}
-	return t.start(&Timer{C: c, f: send, kind: inPlace}, t.in(d))
-}
-
-// After returns the channel of a new timer: see [Timers.NewTimer]. After Stop
-// nothing is ever sent on it.
-func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
-
-// Sleep waits until d has passed and returns nil. If ctx ends before that, it
-// returns the cause, and [ErrClosed] if the wheel is stopped. A d that is not
-// positive means no wait.
-func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if d <= 0 {
-		return nil
-	}
-	timer := t.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.done:
-		return ErrClosed
-	}
+	return t.startRepeat(&Timer{f: mustBeSet(f), repeat: &repeat{scheduler: s, times: forever}})
 }
 
 // Len returns the number of timers, those counted that are due and whose
@@ -165,9 +129,9 @@ func (t *Timers) Len() int {
 func (t *Timers) Stats() stats.WheelSnapshot { return t.stats() }
 
 // Stop stops all timers, so that no callback begins any more but one that was just
-// being called; [Timers.Shutdown] waits for that too. Sleepers return, and the timers that methods return from then on do not
-// fire. Contexts still end in time: they are left to package time. Stop may be
-// called again, and by callbacks.
+// being called; [Timers.Shutdown] waits for that too. Sleepers return, and the
+// timers that methods return from then on do not fire. Stop may be called again,
+// and by callbacks.
 func (t *Timers) Stop() { t.stop() }
 
 // Shutdown is [Timers.Stop], and waits until all callbacks have ended.
@@ -193,9 +157,8 @@ func (t *Timers) start(timer *Timer, wait span) *Timer {
 }
 
 // startRepeat starts a timer that repeats.
-func (t *Timers) startRepeat(r *repeat, f func()) *Timer {
-	timer := &Timer{f: mustBeSet(f), repeat: r}
-	if first, ok := r.begin(&t.clock); ok {
+func (t *Timers) startRepeat(timer *Timer) *Timer {
+	if first, ok := timer.repeat.begin(&t.clock); ok {
 		return t.start(timer, first)
 	}
 	timer.shard = &t.shards[0]

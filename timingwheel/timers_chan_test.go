@@ -124,11 +124,11 @@ func TestChannelTimersNeedNoWorker(t *testing.T) {
 		if err := timers.Sleep(t.Context(), 20*ms); err != nil {
 			t.Error(err)
 		}
-		ctx, cancel := timers.WithTimeout(t.Context(), 20*ms)
-		defer cancel()
-		<-ctx.Done()
-		if got := time.Since(start); got != 100*ms {
-			t.Errorf("WithTimeout: ended at %v, want 100ms", got)
+		for range timers.Ticks(t.Context(), 20*ms) {
+			if got := time.Since(start); got != 100*ms {
+				t.Errorf("Ticks: received at %v, want 100ms", got)
+			}
+			break
 		}
 		synctest.Wait()
 		if s := timers.Stats(); s.Running != 1 || s.Fired != 5 {
@@ -164,7 +164,7 @@ func TestSleep(t *testing.T) {
 		}, time.Hour, stop, 12 * ms},
 		{"ctx of the wheel ends", func(t *Timers) (context.Context, context.CancelFunc) {
 			return t.WithTimeout(context.Background(), 12*ms)
-		}, time.Hour, context.DeadlineExceeded, 20 * ms},
+		}, time.Hour, context.DeadlineExceeded, 12 * ms},
 		{"Stop", func(t *Timers) (context.Context, context.CancelFunc) {
 			return context.Background(), func() { time.AfterFunc(13*ms, t.Stop) }
 		}, time.Hour, ErrClosed, 13 * ms},
@@ -222,5 +222,105 @@ func TestAtAPastMoment(t *testing.T) {
 		timers.At(time.Now().Round(0).Add(20*ms), l.note)
 		time.Sleep(time.Hour)
 		l.want(t, 7, 7, 7, 7, 7, 27)
+	})
+}
+
+// TestTickerAgainstTime receives from tickers of the wheel and of package time, at
+// once and late, and must get the same.
+func TestTickerAgainstTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
+		timers.AfterFunc(0, func() { time.Sleep(time.Minute) }) // tickers need no worker
+		ours, theirs := timers.NewTicker(20*ms), time.NewTicker(20*ms)
+		tick := timers.Tick(20 * ms)
+		defer theirs.Stop()
+		for i := range 50 {
+			time.Sleep(time.Duration(i%7) * 9 * ms) // never to the moment of a tick
+			want := <-theirs.C
+			if got := <-ours.C; !got.Equal(want) {
+				t.Errorf("tick %d: got %v, want %v", i, got, want)
+			}
+			if got := <-tick; !got.Equal(want) {
+				t.Errorf("tick %d of Tick: got %v, want %v", i, got, want)
+			}
+		}
+		if n := timers.Len(); n != 2 {
+			t.Errorf("Len: %d, want both tickers", n)
+		}
+		wantTimers(t, "Stop", ours.Stop(), true)
+		wantTimers(t, "Stop again", ours.Stop(), false)
+		wantTimers(t, "Reset after Stop", ours.Reset(30*ms), false)
+		time.Sleep(30 * ms)
+		synctest.Wait()
+		wantTimers(t, "Stop with a tick that was not received", ours.Stop(), true)
+		tmWantNothing(t, "NewTicker", ours.C)
+		time.Sleep(time.Second)
+		tmWantNothing(t, "NewTicker", ours.C)
+	})
+}
+
+// TestTicksEnd has the loop over ticks end in each of its ways.
+func TestTicksEnd(t *testing.T) {
+	for name, end := range map[string]func(timers *Timers, cancel func()){
+		"context": func(_ *Timers, cancel func()) { cancel() },
+		"Stop":    func(timers *Timers, _ func()) { timers.Stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				timers := mustTimers(t, 10*ms, 8)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				time.AfterFunc(45*ms, func() { end(timers, cancel) })
+				l := newTimes()
+				for at := range timers.Ticks(ctx, 20*ms) {
+					if !at.Equal(time.Now()) {
+						t.Errorf("got %v at %v", at, time.Now())
+					}
+					l.note()
+				}
+				l.want(t, 20, 40)
+				if got := time.Since(l.start); got != 45*ms {
+					t.Errorf("the loop ended after %v", got)
+				}
+				if n := timers.Len(); n != 0 {
+					t.Errorf("Len: %d", n)
+				}
+			})
+		})
+	}
+	t.Run("in the body", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			timers := mustTimers(t, 10*ms, 8)
+			for range 20 {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				n := 0
+				for range timers.Ticks(ctx, 20*ms) {
+					n++
+					cancel()
+					time.Sleep(100 * ms) // a tick is there, but so is the end
+				}
+				if n != 1 || timers.Len() != 0 {
+					t.Fatalf("%d ticks, Len %d", n, timers.Len())
+				}
+			}
+		})
+	})
+}
+
+// TestChannelOfTheOwner: C of a timer with a function is nobody's but its owner's.
+func TestChannelOfTheOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		c := make(chan time.Time, 1)
+		timer := timers.AfterFunc(10*ms, func() { c <- time.Now() })
+		timer.C = c
+		time.Sleep(20 * ms)
+		wantTimers(t, "Stop", timer.Stop(), false)
+		select {
+		case <-timer.C:
+		default:
+			t.Error("Stop has taken what the function sent")
+		}
 	})
 }

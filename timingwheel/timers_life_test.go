@@ -38,7 +38,7 @@ func TestTimersStop(t *testing.T) {
 		for _, all := range []map[string]*Timer{waiting, after} {
 			for kind, timer := range all {
 				wantTimers(t, kind+": Stop", timer.Stop(), false)
-				wantTimers(t, kind+": Reset", timer.Reset(0), false)
+				wantTimers(t, kind+": Reset", timer.Reset(1), false)
 				wantTimers(t, kind+": Reset to later", timer.Reset(time.Hour), false)
 			}
 		}
@@ -113,7 +113,7 @@ func TestTimersStopDuringCalls(t *testing.T) {
 			t.Errorf("Shutdown returned at %v, with %d calls ended", got, ended.Load())
 		}
 		wantTimers(t, "Stop of Every", every.Stop(), false)
-		wantTimers(t, "Reset of Repeat", repeat.Reset(0), false)
+		wantTimers(t, "Reset of Repeat", repeat.Reset(1), false)
 		time.Sleep(time.Minute)
 		l.want(t, 20, 20, 20)
 	})

@@ -254,11 +254,15 @@ func (s tmScheduler) Next(after time.Time) time.Time {
 
 // next is when the call after the planned one is planned for.
 func (m *tmModel) next(h *tmTimer) (time.Duration, bool) {
-	now := m.now()
+	over := m.now() / tmTick * tmTick // what is planned up to the last tick is missed
 	if h.kind == tmSchedule {
-		return tmScheduler{m, h.interval}.next(max(now, h.planned))
+		s := tmScheduler{m, h.interval}
+		if next, ok := s.next(h.planned); !ok || next > over {
+			return next, ok
+		}
+		return s.next(m.now())
 	}
-	return h.planned + ((now-h.planned)/h.interval+1)*h.interval, true
+	return h.planned + (max(over-h.planned, 0)/h.interval+1)*h.interval, true
 }
 
 // add starts a timer, in the wheel and in the model. mu must be held.
@@ -331,6 +335,10 @@ func (m *tmModel) stop(h *tmTimer) {
 }
 
 func (m *tmModel) reset(h *tmTimer, d time.Duration) {
+	if h.kind == tmEvery || h.kind == tmRepeat {
+		d = max(d, tmTick/2) // the interval from now on
+		h.interval = d
+	}
 	got := h.timer.Reset(d)
 	if h.kind == tmRepeat && h.times == 0 {
 		if got {
@@ -588,9 +596,6 @@ func checkTimerShard(s *timerShard) error {
 	}
 	if live != s.ring.Len() || held != s.ring.Held() || int64(held) != s.held.Load() {
 		return fmt.Errorf("live %d, %d; held %d, %d, %d", live, s.ring.Len(), held, s.ring.Held(), s.held.Load())
-	}
-	if len(s.fired) > 0 {
-		return fmt.Errorf("%d timers fired and were not called", len(s.fired))
 	}
 	return nil
 }

@@ -203,7 +203,7 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 		wantTimers(t, "Stop again", stop.Stop(), false)
 		wantTimers(t, "Reset to later", later.Reset(100*ms), true)   // 175, at 180
 		wantTimers(t, "Reset to sooner", sooner.Reset(5*ms), true)   // 80: the worker is not free yet
-		wantTimers(t, "Reset of Every", every.Reset(60*ms), true)    // 135, at 140, then 185, at 190
+		wantTimers(t, "Reset of Every", every.Reset(60*ms), true)    // 135, at 140, then 195, at 200
 		wantTimers(t, "Stop of a Repeat", once.Stop(), true)         //
 		wantTimers(t, "Reset of a Repeat", once.Reset(70*ms), false) // 145, at 150
 		if n := timers.Len(); n != 5 {
@@ -212,8 +212,8 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 		if err := checkTimers(timers); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(120 * ms)
-		l.want(t, 105, 105, 140, 150, 180, 190)
+		time.Sleep(130 * ms)
+		l.want(t, 105, 105, 140, 150, 180, 200)
 		wantTimers(t, "Stop", stays.Stop(), false)
 		wantTimers(t, "Stop", every.Stop(), true)
 	})

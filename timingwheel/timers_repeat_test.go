@@ -169,7 +169,12 @@ func TestEveryHugeInterval(t *testing.T) {
 		every := timers.Every(1<<63-1, l.note)
 		time.Sleep(time.Hour)
 		l.want(t)
-		wantTimers(t, "Reset", every.Reset(0), true)
+		wantTimers(t, "Reset", every.Reset(30*time.Minute), true)
+		time.Sleep(time.Hour - ms)
+		if l.len() != 1 {
+			t.Errorf("%d calls, want one", l.len())
+		}
+		wantTimers(t, "Reset to the last time", every.Reset(1<<63-1), true)
 		time.Sleep(time.Hour)
 		if l.len() != 1 {
 			t.Errorf("%d calls, want one", l.len())
@@ -191,6 +196,11 @@ func TestRepeatingArguments(t *testing.T) {
 	wantPanic(t, "Schedule without a scheduler", func() { timers.Schedule(nil, f) })
 	wantPanic(t, "Schedule without a function", func() { timers.Schedule(tmNexts{}, nil) })
 	wantPanic(t, "AfterFunc without a function", func() { timers.AfterFunc(1, nil) })
+	wantPanic(t, "NewTicker 0", func() { timers.NewTicker(0) })
+	wantPanic(t, "Ticks 0", func() { timers.Ticks(t.Context(), 0) })
+	if timers.Tick(0) != nil || timers.Tick(-1) != nil {
+		t.Error("Tick of an interval that is not positive: not nil")
+	}
 	wantPanic(t, "At without a function", func() { timers.At(time.Now(), nil) })
 	if n := timers.Len(); n != 0 {
 		t.Errorf("%d timers were started", n)
@@ -271,7 +281,7 @@ func TestResetDuringCall(t *testing.T) {
 				timer.Store(startKind(timers, kind, 20*ms, func() {
 					l.note()
 					switch call++; call {
-					case 1: // at 20: again at 20+50, then 20 later
+					case 1: // at 20: again at 20+50
 						wantTimers(t, "Reset by itself", timer.Reset(50*ms), true)
 						time.Sleep(25 * ms)
 					case 2: // at 70 to 125, reset at 85 to 90: waits for the call
@@ -291,15 +301,9 @@ func TestResetDuringCall(t *testing.T) {
 				if third < 125*ms || third > 130*ms {
 					t.Errorf("the call that waited was at %v, want 125ms to 130ms", third)
 				}
-				// That call was planned for 90 ms.
-				fourth := 130 * ms
-				if kind == "Schedule" {
-					fourth = 140 * ms
-				}
-				if third == 130*ms && kind != "Schedule" {
-					fourth = 150 * ms
-				}
-				if want := []time.Duration{20 * ms, 70 * ms, third, fourth}; !slices.Equal(l.all, want) {
+				// That call was planned for 90 ms, and those of Every and Repeat now
+				// follow each other in 5 ms, those of Schedule in 20 as before.
+				if want := []time.Duration{20 * ms, 70 * ms, third, 140 * ms}; !slices.Equal(l.all, want) {
 					t.Errorf("called at %v, want %v", l.all, want)
 				}
 				wantTimers(t, "Stop at the end", timer.Stop(), false)
@@ -326,8 +330,8 @@ func TestResetAfterStopDuringCall(t *testing.T) {
 		time.Sleep(100 * ms)
 		wantTimers(t, "Stop of what was reset", every.Stop(), true)
 		wantTimers(t, "Reset", every.Reset(50*ms), false) // at 130
-		time.Sleep(75 * ms)
-		l.want(t, 20, 180, 200)
+		time.Sleep(125 * ms)
+		l.want(t, 20, 180, 230)
 	})
 }
 
@@ -391,13 +395,13 @@ func TestRepeat(t *testing.T) {
 		time.Sleep(75 * ms)
 		l.want(t, 100)
 		wantTimers(t, "Reset midway", timer.Reset(40*ms), true) // at 105: another three
-		time.Sleep(85 * ms)
-		l.want(t, 100, 150, 170, 190)
+		time.Sleep(130 * ms)
+		l.want(t, 100, 150, 190, 230) // the interval is 40 now
 		wantTimers(t, "Stop at the end", timer.Stop(), false)
 
-		l = newTimes() // at 190
-		wantTimers(t, "Reset at the end", timer.Reset(0), false)
-		time.Sleep(15 * ms)
+		l = newTimes() // at 235
+		wantTimers(t, "Reset at the end", timer.Reset(10*ms), false)
+		time.Sleep(16 * ms)
 		wantTimers(t, "Stop midway", timer.Stop(), true)
 		time.Sleep(time.Second)
 		if l.len() != 1 {
@@ -421,7 +425,7 @@ func TestRepeatResetInLastCall(t *testing.T) {
 			}
 		}))
 		time.Sleep(time.Second)
-		l.want(t, 20, 40, 90, 110)
+		l.want(t, 20, 40, 90, 140)
 	})
 }
 
@@ -482,8 +486,8 @@ func TestSchedule(t *testing.T) {
 		wantTimers(t, "Reset", timer.Reset(5*ms), true) // first at 30, in place of the planned one
 		time.Sleep(time.Second)
 		l.want(t, 20, 30, 50, 200, 220)
-		// Always the planned moment, or the present one if that is later.
-		if want := []time.Duration{0, 20 * ms, 30 * ms, 50 * ms, 215 * ms, 220 * ms}; !slices.Equal(asked, want) {
+		// Always the planned moment, and the present one if what follows that is over.
+		if want := []time.Duration{0, 15 * ms, 30 * ms, 42 * ms, 200 * ms, 215 * ms, 220 * ms}; !slices.Equal(asked, want) {
 			t.Errorf("asked for what is after %v, want %v", asked, want)
 		}
 		wantTimers(t, "Stop at the end", timer.Stop(), false)
@@ -683,4 +687,98 @@ func TestScheduleAfterTheWallClockWasSetBack(t *testing.T) {
 	if d := c.moment(wait.deadline).Sub(moment); d < -time.Second || d > time.Second {
 		t.Errorf("deadline %v, moment %v", c.moment(wait.deadline), moment)
 	}
+}
+
+// TestEveryKeepsItsRate: a call that begins and ends some time after its tick, as
+// all do but in fake time, is no reason to leave out the next.
+func TestEveryKeepsItsRate(t *testing.T) {
+	for _, kind := range []string{"Every", "Repeat", "Schedule", "Schedule by addition"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				timers := mustTimers(t, 10*ms, 8)
+				start := func(f func()) *Timer {
+					if kind == "Schedule by addition" {
+						return timers.Schedule(tmNexts{func(prev time.Time) time.Time { return prev.Add(10 * ms) }}, f)
+					}
+					return startKind(timers, kind, 10*ms, f)
+				}
+				fresh, inCallback := newTimes(), newTimes()
+				time.Sleep(20 * time.Microsecond) // since the tick
+				start(func() {
+					time.Sleep(50 * time.Microsecond)
+					fresh.note()
+				})
+				timers.AfterFunc(5*ms, func() { // at 10
+					time.Sleep(30 * time.Microsecond)
+					start(func() {
+						time.Sleep(50 * time.Microsecond)
+						inCallback.note()
+					})
+				})
+				time.Sleep(515 * ms)
+				synctest.Wait()
+				// From 20 and 30 on.
+				if fresh.len() != 50 || inCallback.len() != 49 {
+					t.Errorf("%d and %d calls in 51 ticks, want 50 and 49", fresh.len(), inCallback.len())
+				}
+			})
+		})
+	}
+}
+
+// TestResetChangesTheInterval as time.Ticker.Reset does.
+func TestResetChangesTheInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		called, ticked := newTimes(), newTimes()
+		every, ticker, theirs := timers.Every(100*ms, called.note), timers.NewTicker(100*ms), time.NewTicker(100*ms)
+		wantTimers(t, "Reset of Every", every.Reset(10*ms), true)
+		wantTimers(t, "Reset of NewTicker", ticker.Reset(10*ms), true)
+		theirs.Reset(10 * ms)
+		want := newTimes()
+		for range 35 {
+			<-theirs.C
+			want.note()
+			<-ticker.C
+			ticked.note()
+		}
+		synctest.Wait()
+		if !slices.Equal(called.all, want.all) || !slices.Equal(ticked.all, want.all) {
+			t.Errorf("called at %v, ticks at %v, those of package time at %v", called.all, ticked.all, want.all)
+		}
+		for _, d := range []time.Duration{0, -1} {
+			wantPanic(t, "Reset of Every", func() { every.Reset(d) })
+			wantPanic(t, "Reset of NewTicker", func() { ticker.Reset(d) })
+		}
+		every.Stop()
+		ticker.Stop()
+		theirs.Stop()
+	})
+}
+
+// TestMissedMomentsAreNotAsked: a scheduler is asked for what follows the planned
+// moment, and after a stall for what follows the present, not for all in between.
+func TestMissedMomentsAreNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		l := newTimes()
+		var asked []time.Duration
+		timer := timers.Schedule(tmNexts{func(after time.Time) time.Time {
+			asked = append(asked, after.Sub(l.start))
+			return after.Add(25 * ms)
+		}}, func() {
+			l.note()
+			if l.len() == 2 {
+				time.Sleep(time.Hour)
+			}
+		})
+		const hour = 60 * 60 * 1000
+		time.Sleep(time.Hour + 115*ms)
+		l.want(t, 30, 50, hour+80, hour+100) // the hour begins at 50
+		wantTimers(t, "Stop", timer.Stop(), true)
+		want := []time.Duration{0, 25 * ms, 50 * ms, time.Hour + 50*ms, time.Hour + 75*ms, time.Hour + 100*ms}
+		if !slices.Equal(asked, want) {
+			t.Errorf("asked for what is after %v, want %v", asked, want)
+		}
+	})
 }

@@ -28,27 +28,21 @@ func simulateMin(t *trace, limit int, ttls bool, tick func(n int)) counts {
 		if i%progressStep == 0 {
 			tick(progressStep)
 		}
-		op := at(t.ops, i)
-		if !op.get() && op != opStore {
+		if op := at(t.ops, i); !op.get() && op != opStore {
 			continue
 		}
 		hit := have.has(i)
 		if hit {
 			have.remove(i)
 			count--
-		}
-		c.count(t, i, hit)
-		if !hit && op == opLook {
-			continue // a set follows, if the program made one
-		}
-		if !hit && deadlines != nil {
+		} else if deadlines != nil {
 			deadlines[id] = deadline(at(t.at, i), at(t.ttls, i))
 		}
-		next := next[i]
-		if next == never || have.has(int(next)) || deadlines != nil && at(t.at, int(next)) >= deadlines[id] {
+		c.count(t, i, hit)
+		if next[i] == never || deadlines != nil && at(t.at, int(next[i])) >= deadlines[id] {
 			continue
 		}
-		have.add(int(next))
+		have.add(int(next[i]))
 		if count++; count > limit {
 			have.remove(have.last())
 			count--

@@ -1,0 +1,95 @@
+package timingwheel
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// NewTimer returns a timer that sends the time on its channel after d has passed,
+// at the next tick if d is not positive. As with those of package time, after Stop
+// or Reset has returned nothing is received that was sent before; but while it
+// waits it is not collected, and the channel has a capacity of 1.
+func (t *Timers) NewTimer(d time.Duration) *Timer { return t.start(newSender(), t.in(d)) }
+
+// After returns the channel of a new timer: see [Timers.NewTimer]. After Stop
+// nothing is ever sent on it.
+func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
+
+// NewTicker returns a timer that sends the time on its channel at each multiple of
+// the interval, rounded up to a tick, as [time.NewTicker] does: if the last time
+// was not received yet, it drops the next. It panics if the interval is not
+// positive. While it is not stopped it is not collected.
+func (t *Timers) NewTicker(interval time.Duration) *Timer {
+	timer := newSender()
+	timer.repeat = &repeat{interval: mustBePositive(interval), times: forever}
+	return t.startRepeat(timer)
+}
+
+// Tick returns the channel of a new ticker, which nothing but Stop of the wheel
+// ends, or nil if the interval is not positive, as [time.Tick] does. See
+// [Timers.NewTicker], and [Timers.Ticks] for one that ends.
+func (t *Timers) Tick(interval time.Duration) <-chan time.Time {
+	if interval <= 0 {
+		return nil
+	}
+	return t.NewTicker(interval).C
+}
+
+// Ticks returns an iterator over the ticks of a new ticker. It ends with ctx, when
+// the wheel is stopped, and when the loop is left. A body that takes longer than
+// the interval misses ticks, as with [Timers.NewTicker]. It panics if the interval
+// is not positive.
+func (t *Timers) Ticks(ctx context.Context, interval time.Duration) iter.Seq[time.Time] {
+	mustBePositive(interval)
+	return func(yield func(time.Time) bool) {
+		ticker := t.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case now := <-ticker.C:
+				if ctx.Err() != nil || !yield(now) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			case <-t.done:
+				return
+			}
+		}
+	}
+}
+
+// Sleep waits until d has passed and returns nil. If ctx ends before that, it
+// returns the cause, and [ErrClosed] if the wheel is stopped. A d that is not
+// positive means no wait, as in package time.
+func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if d <= 0 {
+		return nil
+	}
+	timer := t.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.done:
+		return ErrClosed
+	}
+}
+
+// newSender returns a timer that sends on its channel.
+func newSender() *Timer {
+	c := make(chan time.Time, 1)
+	send := func() {
+		select {
+		case c <- time.Now():
+		default: // the last was not received yet
+		}
+	}
+	return &Timer{C: c, f: send, sends: true}
+}
