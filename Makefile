@@ -1,6 +1,9 @@
-# All tests of both modules: the library, and its benchmarks with the peers that
-# they compare it with.
-.PHONY: test
+# Lists the targets.
+help:
+	@awk '/^# /{text = substr($$0, 3)} /^[a-z]+:/{sub(":.*", ""); printf "make %-8s %s\n", $$1, text}' Makefile
+
+# Runs the tests of all modules.
 test:
-	go test ./...
-	cd bench && go test ./...
+	@scripts/each go test ./...
+
+.PHONY: help test

@@ -1,7 +1,7 @@
 package cache
 
 import (
-	"github.com/pinwheel-cache/pinwheel/internal/ghost"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )

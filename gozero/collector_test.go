@@ -2,6 +2,7 @@ package gozero_test
 
 import (
 	"cmp"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/pinwheel-cache/pinwheel/gozero"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -171,10 +171,17 @@ func TestMustRegister(t *testing.T) {
 
 func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
+	// The decoder has the same interface in all versions that go-zero's have required.
+	decoder := expfmt.NewDecoder(strings.NewReader(text), expfmt.NewFormat(expfmt.TypeTextPlain))
+	families := map[string]*dto.MetricFamily{}
+	for {
+		family := new(dto.MetricFamily)
+		switch err := decoder.Decode(family); {
+		case err == io.EOF:
+			return families
+		case err != nil:
+			t.Fatal(err)
+		}
+		families[family.GetName()] = family
 	}
-	return families
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zeromicro/go-zero/core/conf"
-
 	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
@@ -17,7 +15,7 @@ func FuzzConf(f *testing.F) {
 	f.Add("Name: users\nExpire: 60\n")
 	f.Fuzz(func(t *testing.T, yaml string) {
 		var c gozero.Conf
-		if err := conf.LoadFromYamlBytes([]byte(yaml), &c); err != nil {
+		if err := loadYAML(yaml, &c); err != nil {
 			if err.Error() == "" {
 				t.Error("an error without a text")
 			}

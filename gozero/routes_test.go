@@ -8,6 +8,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -30,13 +31,20 @@ func serve(t *testing.T, prefix string, opts ...stats.HandlerOption) (base strin
 	}
 	newJournal(t)
 	server.AddRoutes(gozero.Routes(opts...), rest.WithPrefix(prefix))
-	serverless, err := rest.NewServerless(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(http.HandlerFunc(serverless.Serve))
+	web := httptest.NewServer(handlerOf(server))
 	t.Cleanup(web.Close)
 	return web.URL
+}
+
+// handlerOf returns what a server of go-zero serves. Starting it ends in the option,
+// before it listens: versions before 1.8 have no other way to it that later ones have too.
+func handlerOf(server *rest.Server) http.Handler {
+	handler := make(chan http.Handler, 1)
+	go server.StartWithOpts(func(s *http.Server) {
+		handler <- s.Handler
+		runtime.Goexit()
+	})
+	return <-handler
 }
 
 // answer is what a request led to.

@@ -61,7 +61,6 @@ type shownPoint struct {
 func show(t testing.TB, h http.Handler, points int) shown {
 	t.Helper()
 	text := body(t, h, "/stats.json?points="+strconv.Itoa(points))
-	checkSchema(t, text)
 	var s shown
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)

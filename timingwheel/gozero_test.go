@@ -5,18 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/zeromicro/go-zero/core/collection"
-
-	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
@@ -28,7 +23,6 @@ func TestGoZeroDefects(t *testing.T) {
 	t.Run("B", deadlocksAndCrashes)
 	t.Run("C", execution)
 	t.Run("D", costs)
-	t.Run("E", cacheOnTop)
 }
 
 func wrongTimes(t *testing.T) {
@@ -478,160 +472,12 @@ func costs(t *testing.T) {
 	})
 }
 
-// cacheOnTop is what goes wrong in go-zero's cache because of its wheel. E1, E2 and
-// E5 are in TestGoZeroDiffers in the root of this repository, which shows them with
-// go-zero's cache too.
-func cacheOnTop(t *testing.T) {
-	const keys = 2000
-	newCache := func(t *testing.T) *cache.Cache[int, int] {
-		c, err := cache.New(cache.Options[int, int]{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	readable := func(c *cache.Cache[int, int]) (n int) {
-		for key := range keys {
-			if _, ok := c.Get(key); ok {
-				n++
-			}
-		}
-		return n
-	}
-	inBubble(t, "E3: keys overwritten while their batch expires are deleted", func(t *testing.T) {
-		const rest = 20_000
-		c := newCache(t)
-		for key := range rest {
-			c.SetWithExpire(key, 1, 2*second)
-		}
-		time.Sleep(2 * second) // the driver wakes up, and at the same time:
-		for key := range keys {
-			c.SetWithExpire(key, 2, 60*second)
-		}
-		time.Sleep(10 * second)
-		if n := readable(c); n != keys || c.Len() != keys {
-			t.Errorf("%d keys readable and %d in all, want %d", n, c.Len(), keys)
-		}
-		time.Sleep(60 * second)
-		synctest.Wait()
-		if n := c.Len(); n != 0 {
-			t.Errorf("%d keys left after their time", n)
-		}
-		noError(t, c.Close(context.Background()))
-	})
-	inBubble(t, "E4: a key deleted and set again while the loop is busy lives for ever", func(t *testing.T) {
-		const rest = 20_000
-		c := newCache(t)
-		for key := range rest { // what keeps the loop busy
-			c.SetWithExpire(keys+key, 1, 2*second)
-		}
-		for key := range keys {
-			c.SetWithExpire(key, 1, hour)
-		}
-		time.Sleep(2 * second)
-		for key := range keys {
-			c.Del(key)
-			c.SetWithExpire(key, 2, 2*second)
-		}
-		if n := readable(c); n != keys {
-			t.Errorf("%d of %d keys readable", n, keys)
-		}
-		time.Sleep(2 * second)
-		if n := readable(c); n != 0 {
-			t.Errorf("%d keys readable after their time", n)
-		}
-		time.Sleep(10 * second)
-		synctest.Wait()
-		if n := c.Len(); n != 0 {
-			t.Errorf("%d keys live for ever", n)
-		}
-		noError(t, c.Close(context.Background()))
-	})
-	inBubble(t, "E6: Del and Set at the same time", func(t *testing.T) {
-		c := newCache(t)
-		var users sync.WaitGroup
-		users.Go(func() {
-			for key := range keys {
-				c.SetWithExpire(key, 1, 2*second)
-			}
-		})
-		users.Go(func() {
-			for key := range keys {
-				c.Del(key)
-			}
-		})
-		users.Wait()
-		time.Sleep(10 * second)
-		synctest.Wait()
-		if n := c.Len(); n != 0 {
-			t.Errorf("%d keys live for ever", n)
-		}
-		noError(t, c.Close(context.Background()))
-	})
-}
-
-// TestGoZeroWheelAgrees runs the same operations on our wheel and on go-zero's and
-// compares what fires at every tick. It keeps to what go-zero does right, which is
-// what it was made for: a time-out that is the same for all keys and at most a
-// revolution long, and moves by that. It is also a check of the tests above: they
-// and go-zero mean the same by a tick.
-func TestGoZeroWheelAgrees(t *testing.T) {
-	for seed := range uint64(30) {
-		random := rand.New(rand.NewPCG(seed, 7))
-		slots := random.IntN(12) + 1
-		timeout := time.Duration(random.IntN(slots)+1) * second
-		inBubble(t, fmt.Sprintf("seed %d: %d slots, time-out %v", seed, slots, timeout), func(t *testing.T) {
-			w, ours := keyedWheel(t, second, slots)
-			ticks := make(fakeTicker)
-			theirs := &firings{began: time.Now()}
-			g, err := collection.NewTimingWheelWithTicker(second, slots, func(key, _ any) { theirs.note(key.(string)) }, ticks)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(g.Stop)
-			for range 300 {
-				key := string(rune('a' + random.IntN(6)))
-				switch random.IntN(6) {
-				case 0, 1:
-					noError(t, w.SetTimer(key, 0, timeout))
-					noError(t, g.SetTimer(key, 0, timeout))
-				case 2:
-					_, err := w.MoveTimer(key, timeout)
-					noError(t, err)
-					noError(t, g.MoveTimer(key, timeout))
-				case 3:
-					_, err := w.RemoveTimer(key)
-					noError(t, err)
-					noError(t, g.RemoveTimer(key))
-				default:
-					time.Sleep(second)
-					ticks <- time.Now()
-				}
-				synctest.Wait() // go-zero's methods return before they have done anything
-				if got, want := ours.sorted(), theirs.sorted(); !slices.Equal(got, want) {
-					t.Fatalf("ours fired %v, go-zero's %v", got, want)
-				}
-			}
-			if ours.len() == 0 {
-				t.Error("nothing has fired")
-			}
-		})
-	}
-}
-
 // revolutions are a number of revolutions of a wheel, and ticks of a second.
 type revolutions struct{ whole, ticks int }
 
 func (r revolutions) of(slots int) time.Duration {
 	return time.Duration(r.whole*slots+r.ticks) * second
 }
-
-// fakeTicker is a ticker for go-zero. It has no buffer, so a tick has arrived once
-// it is sent.
-type fakeTicker chan time.Time
-
-func (f fakeTicker) Chan() <-chan time.Time { return f }
-func (f fakeTicker) Stop()                  {}
 
 // ringCalls are the tasks that a Ring says are due.
 type ringCalls struct {
@@ -658,18 +504,6 @@ func (c *ringCalls) want(ticks ...int64) {
 	if !slices.Equal(c.ticks, ticks) {
 		c.t.Errorf("tasks at ticks %v, want %v", c.ticks, ticks)
 	}
-}
-
-// sorted returns what has fired so far, by time and name.
-func (f *firings) sorted() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var all []string
-	for _, one := range f.all {
-		all = append(all, fmt.Sprintf("%07.1f s: %s", one.at.Seconds(), one.name))
-	}
-	slices.SortFunc(all, strings.Compare)
-	return all
 }
 
 func wantArgument(t *testing.T, err error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// What go-zero's cache does in these tests is in TestGoZeroDiffers, in the root of
-// this module: its goroutines never end, so that it cannot have fake time.
+// What go-zero's cache does in these tests is in proof/gozero: its goroutines never
+// end, so that it cannot have fake time.
 
 func newCache(t *testing.T, expire time.Duration, opts ...collection.CacheOption) *collection.Cache {
 	t.Helper()

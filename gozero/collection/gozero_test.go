@@ -53,7 +53,7 @@ func TestGoZeroSuite(t *testing.T) {
 // buildSuite builds go-zero's tests, and returns the program and their names.
 func buildSuite(t *testing.T) (binary string, names []string) {
 	t.Helper()
-	root, theirs, dir := moduleDir(t, module), moduleDir(t, goZero), t.TempDir()
+	root, own, theirs, dir := moduleDir(t, module), moduleDir(t, module+"/gozero"), moduleDir(t, goZero), t.TempDir()
 	for _, file := range []string{"cache_test.go", "timingwheel_test.go"} {
 		source := ported(t, read(t, filepath.Join(theirs, "core", "collection", file)))
 		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(source, -1) {
@@ -62,9 +62,10 @@ func buildSuite(t *testing.T) (binary string, names []string) {
 		write(t, filepath.Join(dir, file), source)
 	}
 	// The same requirements as here, so that all modules are in the module cache.
-	mod := strings.Replace(read(t, filepath.Join(root, "go.mod")), "module "+module, "module example.com/gozero", 1)
-	write(t, filepath.Join(dir, "go.mod"), fmt.Sprintf("%s\nrequire %s v0.0.0\n\nreplace %[2]s => %s\n", mod, module, root))
-	write(t, filepath.Join(dir, "go.sum"), read(t, filepath.Join(root, "go.sum")))
+	mod := strings.Replace(read(t, filepath.Join(own, "go.mod")), "module "+module+"/gozero", "module example.com/suite", 1)
+	mod = strings.Replace(mod, "=> ../", "=> "+root, 1)
+	write(t, filepath.Join(dir, "go.mod"), fmt.Sprintf("%s\nrequire %s/gozero v0.0.0\n\nreplace %[2]s/gozero => %s\n", mod, module, own))
+	write(t, filepath.Join(dir, "go.sum"), read(t, filepath.Join(own, "go.sum")))
 
 	binary = filepath.Join(dir, "tests.exe") // Windows insists on the name
 	build := []string{"test", "-mod=mod", "-vet=off", "-c", "-o", binary}

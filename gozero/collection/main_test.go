@@ -2,6 +2,8 @@ package collection_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -11,4 +13,18 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/collection.(*cacheStat).statLoop"),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/collection.(*TimingWheel).run"),
 	)
+}
+
+const ms = time.Millisecond
+
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

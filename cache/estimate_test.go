@@ -1,0 +1,196 @@
+package cache_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+type options = cache.Options[uint64, int]
+
+// TestExactWhereAllKeysAreSeen: of a cache that is small, and whose entries do not
+// expire, the estimates are what caches of half and of double the limit do when they
+// are used the same way: a load for every miss, and whatever else.
+func TestExactWhereAllKeysAreSeen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 20).Draw(t, "limit")
+		real := cache.Must(options{Limit: limit, WhatIf: true})
+		caches := []*cache.Cache[uint64, int]{real, cache.Must(options{Limit: 2 * limit})}
+		if limit > 1 {
+			caches = append(caches, cache.Must(options{Limit: limit / 2}))
+		}
+		key := rapid.Uint64Range(0, 60)
+		all := func(f func(c *cache.Cache[uint64, int])) {
+			for _, c := range caches {
+				f(c)
+			}
+		}
+		load := func(c *cache.Cache[uint64, int], k uint64) {
+			if _, ok := c.Get(k); !ok {
+				c.Set(k, 0)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"load": func(t *rapid.T) {
+				k := key.Draw(t, "k")
+				all(func(c *cache.Cache[uint64, int]) { load(c, k) })
+			},
+			"load many": func(t *rapid.T) {
+				seed := rapid.Uint64().Draw(t, "seed")
+				all(func(c *cache.Cache[uint64, int]) {
+					r := rand.New(rand.NewPCG(seed, 0))
+					for range 100 {
+						load(c, uint64(min(r.ExpFloat64()*15, 60)))
+					}
+				})
+			},
+			"Take": func(t *rapid.T) {
+				k := key.Draw(t, "k")
+				all(func(c *cache.Cache[uint64, int]) { _, _ = c.Take(k, func() (int, error) { return 0, nil }) })
+			},
+			"GetOrSet": func(t *rapid.T) {
+				k := key.Draw(t, "k")
+				all(func(c *cache.Cache[uint64, int]) { c.GetOrSet(k, 0) })
+			},
+			"Set": func(t *rapid.T) {
+				k := key.Draw(t, "k")
+				all(func(c *cache.Cache[uint64, int]) { c.Set(k, 0) })
+			},
+			"Compute": func(t *rapid.T) {
+				k, op := key.Draw(t, "k"), cache.Op(rapid.IntRange(0, 2).Draw(t, "op"))
+				all(func(c *cache.Cache[uint64, int]) { c.Compute(k, func(int, bool) (int, cache.Op) { return 0, op }) })
+			},
+			"Touch": func(t *rapid.T) {
+				k := key.Draw(t, "k")
+				all(func(c *cache.Cache[uint64, int]) { c.Touch(k, 0) })
+			},
+			"Del": func(t *rapid.T) {
+				k := key.Draw(t, "k")
+				all(func(c *cache.Cache[uint64, int]) { c.Del(k) })
+			},
+			"Peek":  func(t *rapid.T) { k := key.Draw(t, "k"); real.Peek(k) },
+			"Clear": func(*rapid.T) { all((*cache.Cache[uint64, int]).Clear) },
+			"": func(t *rapid.T) {
+				s := real.Stats()
+				want := stats.WhatIf{Gets: s.Gets(), Same: s.Hits, Double: caches[1].Stats().Hits}
+				if limit > 1 {
+					want.Half = caches[2].Stats().Hits
+				}
+				if s.WhatIf != want {
+					t.Fatalf("limit %d: %+v, want %+v", limit, s.WhatIf, want)
+				}
+			},
+		})
+	})
+}
+
+// streams are keys to be got, with different likelihoods.
+var streams = map[string]func(r *rand.Rand) func() uint64{
+	"Zipf 1.01": func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.01, 1, 1<<16).Uint64 },
+	"Zipf 1.2":  func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.2, 1, 1<<16).Uint64 },
+	"uniform":   func(r *rand.Rand) func() uint64 { return func() uint64 { return r.Uint64N(20_000) } },
+}
+
+// readThrough gets keys of a stream, sets those that are missing, and returns what
+// the cache did.
+func readThrough(o options, stream func(r *rand.Rand) func() uint64, gets int, wait time.Duration) stats.Snapshot {
+	c := cache.Must(o)
+	next := stream(rand.New(rand.NewPCG(1, 2)))
+	for range gets {
+		k := next()
+		if _, ok := c.Get(k); !ok {
+			c.Set(k, 0)
+		}
+		if wait > 0 {
+			time.Sleep(wait)
+		}
+	}
+	return c.Stats()
+}
+
+// checkEstimates compares the estimates of a cache with what caches of half and of
+// double the limit do.
+func checkEstimates(t *testing.T, o options, run func(o options) stats.Snapshot, within float64) {
+	t.Helper()
+	truth := func(limit int) float64 {
+		o := o
+		o.Limit = limit
+		return run(o).HitRatio()
+	}
+	half, double := truth(o.Limit/2), truth(o.Limit*2)
+	o.WhatIf = true
+	s := run(o)
+	for _, e := range []struct {
+		limit    int
+		want     float64
+		estimate func(stats.Snapshot) (float64, bool)
+	}{
+		{o.Limit / 2, half, stats.Snapshot.WhatIfHalf},
+		{o.Limit * 2, double, stats.Snapshot.WhatIfDouble},
+	} {
+		got, ok := e.estimate(s)
+		if !ok || math.Abs(got-e.want) > within {
+			t.Errorf("at limit %d: %.4f, %v; want %.4f", e.limit, got, ok, e.want)
+		}
+	}
+}
+
+// TestEstimatesByASample: they are as good as a sample allows, also if it has a key
+// that a tenth of all gets are for.
+func TestEstimatesByASample(t *testing.T) {
+	for name, stream := range streams {
+		t.Run(name, func(t *testing.T) {
+			checkEstimates(t, options{Limit: 5000}, func(o options) stats.Snapshot {
+				return readThrough(o, stream, 100_000, 0)
+			}, 0.03)
+		})
+	}
+}
+
+// TestEstimatesOfEntriesThatExpire: the ghosts only miss that expired entries make room.
+func TestEstimatesOfEntriesThatExpire(t *testing.T) {
+	stream := func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.1, 1, 5000).Uint64 }
+	for _, expire := range []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} {
+		t.Run(fmt.Sprint(expire), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				checkEstimates(t, options{Limit: 200, Expire: expire}, func(o options) stats.Snapshot {
+					return readThrough(o, stream, 10_000, time.Millisecond)
+				}, 0.03)
+			})
+		})
+	}
+}
+
+// TestEstimatesAfterResize: what the cache has by then, and so nobody sets again, the
+// ghosts come to have too.
+func TestEstimatesAfterResize(t *testing.T) {
+	c := cache.Must(options{Limit: 500, WhatIf: true})
+	for k := range uint64(500) {
+		c.Set(k, 0)
+	}
+	if err := c.Resize(1000); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		for k := range uint64(500) {
+			c.Get(k)
+		}
+	}
+	s := c.Stats()
+	half, _ := s.WhatIfHalf()
+	double, _ := s.WhatIfDouble()
+	if s.HitRatio() != 1 || half != 1 || double != 1 {
+		t.Errorf("500 keys, limit 1000: hit ratio %v, at 500 %v, at 2000 %v", s.HitRatio(), half, double)
+	}
+	if s.WhatIf.Same != 500*49 {
+		t.Errorf("%d hits of the same, want all but the first of each key", s.WhatIf.Same)
+	}
+}

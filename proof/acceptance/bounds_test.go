@@ -1,0 +1,459 @@
+package acceptance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+)
+
+// Promise 2: after Set returns, Get sees it, and Len never exceeds the limit, nor
+// the weight MaxWeight.
+func TestPromise2SynchronousAndBounded(t *testing.T) {
+	for _, limit := range []int{0, 1, 2, 3, 7, 50, 1000, 4095, 4096, 4097, 10_000} {
+		// Catches: writes that are queued or dropped; a new entry that is its own victim; limits of
+		// shards that do not add up; eviction before the limit is reached.
+		harness.Bubble(t, fmt.Sprintf("limit %d", limit), func(t *testing.T) { setThenGet(t, limit) })
+	}
+
+	// Catches: a removal that is not visible when the call returns.
+	harness.Bubble(t, "removals are synchronous", func(t *testing.T) {
+		c := harness.New(t, cache.Options[string, int]{})
+		for range 100 {
+			c.Set("k", 1)
+			if !c.Del("k") || c.Del("k") {
+				t.Fatal("Del of a present key = false, or of an absent one = true")
+			}
+			harness.WantMiss(t, c, "k")
+			harness.WantLen(t, c, 0)
+		}
+	})
+
+	harness.BubbleCheck(t, "eviction order", evictionOrder)
+	t.Run("after any history", anyHistory)
+	t.Run("beside each other", readYourWrites)
+
+	for _, limit := range []int{1, 100, 10_000} {
+		// Catches: an entry linked before its victim is unlinked; a limit checked outside the lock.
+		t.Run(fmt.Sprintf("Len while 8 goroutines write, limit %d", limit), func(t *testing.T) {
+			c := harness.New(t, cache.Options[int, int]{Limit: limit})
+			writeAndWatch(t, c, limit)
+			harness.WantLen(t, c, limit)
+		})
+		// Catches: a sum over many shards that counts what moves between them twice.
+		t.Run(fmt.Sprintf("Len while 8 goroutines write, resized to %d", limit), func(t *testing.T) {
+			c := harness.New(t, cache.Options[int, int]{})
+			harness.MustResize(t, c, limit)
+			writeAndWatch(t, c, limit)
+			harness.WantLen(t, c, limit)
+		})
+	}
+
+	// Catches: weight reserved after the fact, or per shard and summed too late.
+	t.Run("weight while 8 goroutines write", func(t *testing.T) {
+		const most = 1000
+		c := harness.New(t, cache.Options[int, int]{MaxWeight: most, Weigh: func(k, v int) uint32 { return uint32(v % 100) }})
+		writeAndWatch(t, c, 0)
+		harness.WantWeightOfContents(t, c, func(v int) uint64 { return uint64(v % 100) })
+	})
+
+	harness.Bubble(t, "one weight budget", oneWeightBudget)
+	harness.Bubble(t, "too heavy alone", tooHeavy)
+	harness.Bubble(t, "weight zero", weightZero)
+	harness.Bubble(t, "Weigh panics", weighPanics)
+	harness.BubbleCheck(t, "weighted contents", weightedContents)
+}
+
+func setThenGet(t *testing.T, limit int) {
+	c := harness.New(t, cache.Options[string, int]{Limit: limit})
+	for i := range 10*limit + 1000 {
+		key := strconv.Itoa(i)
+		switch i % 4 {
+		case 0:
+			c.Set(key, i)
+		case 1:
+			c.SetWithExpire(key, i, time.Hour)
+		case 2:
+			c.GetOrSet(key, i)
+		case 3:
+			_, _ = c.Take(key, func() (int, error) { return i, nil })
+		}
+		harness.WantHit(t, c, key, i)
+		if n := c.Len(); limit > 0 && n > limit {
+			t.Fatalf("Len = %d after %d keys", n, i+1)
+		}
+		if limit < 4096 && (limit == 0 || i < limit) {
+			harness.WantLen(t, c, i+1) // one shard: nothing goes before it must
+		}
+	}
+	if limit > 0 {
+		harness.WantLen(t, c, limit)
+	}
+	if n := len(harness.Collect(t, c)); n != c.Len() {
+		t.Errorf("All yields %d entries of %d", n, c.Len())
+	}
+}
+
+// secondChance is the naive model of one shard's eviction order: oldest first.
+type secondChance struct {
+	limit int
+	queue []scEntry
+}
+
+type scEntry struct {
+	key, value int
+	marks      int // uses that have not been taken back by a pass, at most 3
+}
+
+func (m *secondChance) find(key int) int {
+	return slices.IndexFunc(m.queue, func(e scEntry) bool { return e.key == key })
+}
+
+func (m *secondChance) remove(i int) { m.queue = slices.Delete(m.queue, i, i+1) }
+
+// use notes a hit or an overwrite of entry i.
+func (m *secondChance) use(i int) { m.queue[i].marks = min(m.queue[i].marks+1, 3) }
+
+// insert adds an absent key as the newest and returns what that evicted.
+func (m *secondChance) insert(key, value int) (evicted scEntry, any bool) {
+	if len(m.queue) == m.limit {
+		for m.queue[0].marks > 0 {
+			passed := m.queue[0]
+			passed.marks--
+			m.queue = append(m.queue[1:], passed)
+		}
+		evicted, any = m.queue[0], true
+		m.remove(0)
+	}
+	m.queue = append(m.queue, scEntry{key: key, value: value})
+	return evicted, any
+}
+
+// Catches: any order but second chance (a mark that survives Del and reuse of its slot, a mark
+// that is not taken back, Peek that marks, a Set of a present key that does not, a victim other
+// than the oldest without a mark).
+func evictionOrder(rt *rapid.T) {
+	// With 3 marks on each of 42 entries an eviction passes 126 at most, which is
+	// below the bound on its patience.
+	limit := rapid.IntRange(1, 42).Draw(rt, "limit")
+	ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) int {
+		return rapid.IntRange(-1, 6*2*limit-1).Draw(t, "op") // -1: nothing
+	}), 6*limit, 8*limit+50).Draw(rt, "ops")
+	rapid.SyncTest(rt, func(rt *rapid.T) {
+		var rec harness.Recorder[int, int]
+		c := harness.New(rt, cache.Options[int, int]{Limit: limit, OnRemove: rec.Add})
+		m := secondChance{limit: limit}
+		for n, op := range ops {
+			if op < 0 {
+				continue
+			}
+			key := op / 6
+			want := evictionStep(rt, c, &m, n, op%6, key)
+			if got := rec.Take(); !slices.Equal(got, want) {
+				rt.Fatalf("op %d on key %d: events %v, want %v", n, key, got, want)
+			}
+			if c.Len() != len(m.queue) {
+				rt.Fatalf("op %d: Len = %d, want %d", n, c.Len(), len(m.queue))
+			}
+		}
+	})
+}
+
+// evictionStep does one operation on the cache and the model and returns the events that the
+// model wants.
+func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *secondChance, n, kind, key int) (want []cache.Event[int, int]) {
+	at := m.find(key)
+	store := func() {
+		if at >= 0 {
+			want = append(want, cache.Event[int, int]{Key: key, Value: m.queue[at].value, Cause: cache.Replaced})
+			m.queue[at].value = n
+			m.use(at)
+		} else if victim, any := m.insert(key, n); any {
+			want = append(want, cache.Event[int, int]{Key: victim.key, Value: victim.value, Cause: cache.Evicted})
+		}
+	}
+	switch {
+	case kind <= 1:
+		store()
+		c.Set(key, n)
+	case kind == 2 && at < 0:
+		store()
+		if v, err := c.Take(key, func() (int, error) { return n, nil }); v != n || err != nil {
+			rt.Fatalf("op %d: Take = %d, %v", n, v, err)
+		}
+	case kind <= 3:
+		if _, ok := c.Get(key); ok != (at >= 0) {
+			rt.Fatalf("op %d: Get(%d) = %t, want %t", n, key, ok, at >= 0)
+		}
+		if at >= 0 {
+			m.use(at)
+		}
+	case kind == 4:
+		if _, ok := c.Peek(key); ok != (at >= 0) {
+			rt.Fatalf("op %d: Peek(%d) = %t, want %t", n, key, ok, at >= 0)
+		}
+	default:
+		if c.Del(key) != (at >= 0) {
+			rt.Fatalf("op %d: Del(%d) = %t", n, key, at < 0)
+		}
+		if at >= 0 {
+			want = append(want, cache.Event[int, int]{Key: key, Value: m.queue[at].value, Cause: cache.Deleted})
+			m.remove(at)
+		}
+	}
+	return want
+}
+
+// Catches: an index that wears out with the deletions and insertions it has seen, so that a lookup
+// misses what is there, or never ends.
+func anyHistory(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for limit := 1; limit <= 64; limit++ {
+			rng := rand.New(rand.NewPCG(1, uint64(limit)))
+			c := harness.New(t, cache.Options[int, int]{Limit: limit})
+			for i := range harness.Scaled(6000) {
+				key, set := rng.IntN(3*limit), rng.IntN(3) > 0
+				if set {
+					c.Set(key, i)
+				} else {
+					c.Del(key)
+				}
+				if v, ok := c.Peek(key); ok != set || ok && v != i {
+					t.Errorf("limit %d, operation %d: Peek(%d) = %d, %t; want %t", limit, i, key, v, ok, set)
+				}
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("an operation does not end")
+	}
+}
+
+// Catches: a write that another goroutine's write on another key undoes or delays.
+func readYourWrites(t *testing.T) {
+	c := harness.New(t, cache.Options[int, int]{})
+	rounds := harness.Scaled(20_000)
+	harness.Together(8, func(g int) {
+		for i := range rounds {
+			key := g + 8*(i%1000)
+			c.Set(key, i)
+			if v, ok := c.Get(key); !ok || v != i {
+				t.Errorf("Get after Set(%d) = %d, %t", i, v, ok)
+			}
+			if i%5 == 0 {
+				c.Del(key)
+				if v, ok := c.Get(key); ok {
+					t.Errorf("Get after Del = %d", v)
+				}
+			}
+		}
+	})
+}
+
+// writeAndWatch runs 8 writers that use every storing method, and watches Len and
+// the weight all the while. No limit is 0.
+func writeAndWatch(t *testing.T, c *cache.Cache[int, int], limit int) {
+	t.Helper()
+	stop := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		longest := 0
+		for stopped := false; !stopped; {
+			longest = max(longest, c.Len())
+			if s := c.Stats(); s.Weight > s.MaxWeight {
+				t.Errorf("weight %d above the limit of %d", s.Weight, s.MaxWeight)
+			}
+			select {
+			case <-stop:
+				stopped = true
+			default:
+			}
+		}
+		if limit > 0 && longest > limit {
+			t.Errorf("Len = %d above the limit of %d", longest, limit)
+		}
+	})
+	rounds := harness.Scaled(10_000)
+	harness.Together(8, func(g int) {
+		for i := range rounds {
+			key, value := (g*7919+i*31)%20_011, i
+			switch i % 8 {
+			case 0:
+				c.GetOrSet(key, value)
+			case 1:
+				_, _ = c.Take(key, func() (int, error) { return value, nil })
+			case 2:
+				c.Compute(key, func(int, bool) (int, cache.Op) { return value, cache.OpSet })
+			case 3:
+				c.SetWithExpire(key, value, time.Hour)
+			case 4:
+				c.Del((key + 13) % 20_011) // so that room appears in other shards
+			default:
+				c.Set(key, value)
+			}
+		}
+	})
+	if limit > 0 {
+		for key := range 3 * limit { // full again
+			c.Set(key, key)
+		}
+	}
+	close(stop)
+	watcher.Wait()
+}
+
+// Catches: a budget split over shards, where one heavy value finds no room in its own.
+func oneWeightBudget(t *testing.T) {
+	for _, most := range []uint64{10, 1000, 1 << 20, 1 << 40} {
+		heavy := uint32(min(most*9/10, 1<<32-1))
+		c := harness.New(t, cache.Options[string, uint32]{MaxWeight: most, Weigh: func(_ string, v uint32) uint32 { return v }})
+		for i := range 200 {
+			key := strconv.Itoa(i)
+			c.Set(key, heavy)
+			harness.WantHit(t, c, key, heavy)
+			if most < 1<<32 {
+				harness.WantLen(t, c, 1)
+			}
+			if w := c.Stats().Weight; w > most {
+				t.Fatalf("weight %d of at most %d", w, most)
+			}
+		}
+		c.Set("whole", uint32(min(most, 1<<32-1))) // exactly the limit fits
+		harness.WantHit(t, c, "whole", uint32(min(most, 1<<32-1)))
+	}
+}
+
+// Catches: everything evicted for a value that cannot fit; the old value served on; a lost report.
+func tooHeavy(t *testing.T) {
+	var rec harness.Recorder[string, int]
+	c := harness.New(t, cache.Options[string, int]{
+		MaxWeight: 10, Weigh: func(_ string, v int) uint32 { return uint32(v) }, OnRemove: rec.Add,
+	})
+	c.Set("other", 3)
+	c.Set("k", 4)
+	c.Set("k", 11)
+	harness.WantMiss(t, c, "k")
+	harness.WantHit(t, c, "other", 3)
+	harness.WantEvents(t, &rec, harness.Event("k", 4, cache.Replaced), harness.Event("k", 11, cache.Evicted))
+	c.Set("new", 12)
+	harness.WantMiss(t, c, "new")
+	harness.WantHit(t, c, "other", 3)
+	harness.WantEvents(t, &rec, harness.Event("new", 12, cache.Evicted))
+	if v, err := c.Take("taken", func() (int, error) { return 13, nil }); v != 13 || err != nil {
+		t.Errorf("Take of a value too heavy = %d, %v; want it all the same", v, err)
+	}
+	harness.WantMiss(t, c, "taken")
+	harness.WantEvents(t, &rec, harness.Event("taken", 13, cache.Evicted))
+	harness.WantLen(t, c, 1)
+	if w := c.Stats().Weight; w != 3 {
+		t.Errorf("weight %d, want 3", w)
+	}
+}
+
+// Catches: zero taken for one, or an eviction loop that looks for weight where there is none.
+func weightZero(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{MaxWeight: 1, Weigh: func(_ string, v int) uint32 { return uint32(v) }})
+	for _, k := range harness.Numbered("zero", 1000) {
+		c.Set(k, 0)
+	}
+	c.Set("one", 1)
+	c.Set("two", 1)
+	harness.WantHit(t, c, "two", 1)
+	harness.WantMiss(t, c, "one")
+	if w := c.Stats().Weight; w != 1 {
+		t.Errorf("weight %d, want 1", w)
+	}
+}
+
+// Catches: Weigh called under a lock, or after the entry was half stored.
+func weighPanics(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{MaxWeight: 10, Weigh: func(_ string, v int) uint32 {
+		if v < 0 {
+			panic("negative")
+		}
+		return uint32(v)
+	}})
+	c.Set("k", 5)
+	if got := harness.Recovered(func() { c.Set("k", -1) }); got != "negative" {
+		t.Errorf("recovered %v, want the panic of Weigh", got)
+	}
+	if got := harness.Recovered(func() { c.Set("new", -1) }); got != "negative" {
+		t.Errorf("recovered %v, want the panic of Weigh", got)
+	}
+	harness.WantHit(t, c, "k", 5)
+	harness.WantMiss(t, c, "new")
+	c.Set("k", 6)
+	harness.WantHit(t, c, "k", 6)
+	harness.WantLen(t, c, 1)
+}
+
+// Catches: weight that drifts from the contents, more evicted than needed, a value lost or
+// reported twice. The contents are what was stored and not reported.
+func weightedContents(rt *rapid.T) {
+	const most = 100
+	weights := rapid.SliceOfN(rapid.IntRange(0, most+10), 50, 200).Draw(rt, "weights")
+	keys := rapid.SliceOfN(rapid.IntRange(0, 19), len(weights), len(weights)).Draw(rt, "keys")
+	type value struct{ id, weight int }
+	rapid.SyncTest(rt, func(rt *rapid.T) {
+		var rec harness.Recorder[int, value]
+		c := harness.New(rt, cache.Options[int, value]{
+			MaxWeight: most, Weigh: func(_ int, v value) uint32 { return uint32(v.weight) }, OnRemove: rec.Add,
+		})
+		contents := map[int]value{}
+		for i, key := range keys {
+			v := value{i, weights[i]}
+			old, replaced := contents[key]
+			before := 0
+			for _, v := range contents {
+				before += v.weight
+			}
+			c.Set(key, v)
+			stored := v.weight <= most
+			if stored {
+				contents[key] = v
+			} else {
+				delete(contents, key)
+			}
+			surplus := 0 // that others may be evicted for
+			if stored {
+				surplus = before - old.weight + v.weight - most
+			}
+			evicted, heaviest := 0, 0
+			for _, e := range rec.Take() {
+				switch {
+				case replaced && e.Key == key && e.Value == old && e.Cause == cache.Replaced:
+					replaced = false
+				case !stored && e.Value == v && e.Cause == cache.Evicted:
+					stored = true // not an error: it is reported
+				case e.Key != key && contents[e.Key] == e.Value && e.Cause == cache.Evicted && surplus > 0:
+					evicted, heaviest = evicted+e.Value.weight, max(heaviest, e.Value.weight)
+					delete(contents, e.Key)
+				default:
+					rt.Fatalf("Set %d: unexpected event %+v", i, e)
+				}
+			}
+			if surplus > 0 && evicted-heaviest >= surplus {
+				rt.Fatalf("Set %d: evicted a weight of %d, more than needed for %d", i, evicted, surplus)
+			}
+			if replaced || !stored {
+				rt.Fatalf("Set %d: no event for the replaced or the heavy value", i)
+			}
+			if got := harness.Collect(rt, c); len(got) != len(contents) || got[key] != contents[key] {
+				rt.Fatalf("Set %d: contents %v, want %v", i, got, contents)
+			}
+			harness.WantWeightOfContents(rt, c, func(v value) uint64 { return uint64(v.weight) })
+		}
+	})
+}

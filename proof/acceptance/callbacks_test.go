@@ -1,0 +1,649 @@
+package acceptance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+)
+
+// Promise 5: callbacks run exactly once for each removed value, with its cause,
+// outside all locks, in order per key, at most Workers at once; they may call the
+// cache; a panic is recovered, counted and reported; Close waits for them. When
+// they fall behind a bound, whoever removes waits (a callback never does).
+//
+// "Exactly once" under load is TestLedger.
+func TestPromise5Callbacks(t *testing.T) {
+	for _, r := range removals() {
+		// Catches: a removal that is not reported, reported twice, or with another cause or value.
+		harness.Bubble(t, "cause of "+r.name, func(t *testing.T) {
+			var rec harness.Recorder[string, int]
+			c := harness.New(t, cache.Options[string, int]{Limit: 2, Expire: time.Minute, OnRemove: rec.Add})
+			r.remove(c)
+			harness.WantEvents(t, &rec, r.want...)
+			harness.MustClose(t, c)
+			harness.WantEvents(t, &rec, r.atClose...)
+			wantRemovals(t, c, append(r.want, r.atClose...))
+		})
+	}
+
+	harness.Bubble(t, "in order per key", orderPerKey)
+	t.Run("in order per key, many writers", orderOfManyWriters)
+	for _, workers := range []int{1, 3, 16} {
+		harness.Bubble(t, fmt.Sprintf("at most %d at once", workers), func(t *testing.T) { workersBound(t, workers) })
+	}
+	harness.Bubble(t, "they may call the cache", callbackCallsCache)
+
+	harness.Bubble(t, "panics are reported", callbackPanics)
+	harness.Bubble(t, "panics are logged without OnPanic", callbackPanicLogged)
+	harness.Bubble(t, "Goexit", callbackGoexits)
+
+	for name, remove := range removers() {
+		harness.Bubble(t, "back-pressure on "+name, func(t *testing.T) { backPressure(t, remove) })
+	}
+	for name, remove := range massRemovers() {
+		harness.Bubble(t, "back-pressure within "+name, func(t *testing.T) { massRemoval(t, remove) })
+	}
+	harness.Bubble(t, "nobody else waits", othersDoNotWait)
+	harness.Bubble(t, "a callback never waits", callbackNeverWaits)
+	t.Run("Resize in a callback of Resize", resizeFromCallback)
+	harness.Bubble(t, "Take in a callback of a load that waits for room", takeFromCallback)
+	harness.Bubble(t, "Close waits for them", closeWaitsForCallbacks)
+	harness.Bubble(t, "Close of another cache", closeFromCallback)
+}
+
+type removal struct {
+	name          string
+	remove        func(c *cache.Cache[string, int])
+	want, atClose []cache.Event[string, int]
+}
+
+func removals() []removal {
+	type C = *cache.Cache[string, int]
+	type events = []cache.Event[string, int]
+	compute := func(c C, op cache.Op) {
+		c.Compute("k", func(int, bool) (int, cache.Op) { return 2, op })
+	}
+	k := func(value int, cause cache.Cause) events { return events{harness.Event("k", value, cause)} }
+	return []removal{
+		{"nothing", func(c C) { c.Set("k", 1) }, nil, k(1, cache.Cleared)},
+		{"Del", func(c C) { c.Set("k", 1); c.Del("k"); c.Del("k") }, k(1, cache.Deleted), nil},
+		{"Set again", func(c C) { c.Set("k", 1); c.Set("k", 1) }, k(1, cache.Replaced), k(1, cache.Cleared)},
+		{"Clear", func(c C) { c.Set("k", 1); c.Clear() }, k(1, cache.Cleared), nil},
+		{"expiry", func(c C) { c.SetWithExpire("k", 1, time.Second); time.Sleep(2 * time.Second) }, k(1, cache.Expired), nil},
+		{"expiry by default", func(c C) { c.Set("k", 1); time.Sleep(61 * time.Second) }, k(1, cache.Expired), nil},
+		{"eviction", func(c C) { c.Set("k", 1); c.Set("l", 2); c.Set("m", 3) }, k(1, cache.Evicted),
+			events{harness.Event("l", 2, cache.Cleared), harness.Event("m", 3, cache.Cleared)}},
+		{"eviction by Take", func(c C) {
+			c.Set("k", 1)
+			c.Set("l", 2)
+			_, _ = c.Take("m", func() (int, error) { return 3, nil })
+		}, k(1, cache.Evicted), events{harness.Event("l", 2, cache.Cleared), harness.Event("m", 3, cache.Cleared)}},
+		{"eviction by GetOrSet", func(c C) { c.Set("k", 1); c.Set("l", 2); c.GetOrSet("m", 3) }, k(1, cache.Evicted),
+			events{harness.Event("l", 2, cache.Cleared), harness.Event("m", 3, cache.Cleared)}},
+		{"Resize", func(c C) { c.Set("k", 1); c.Set("l", 2); _ = c.Resize(1) }, k(1, cache.Evicted),
+			events{harness.Event("l", 2, cache.Cleared)}},
+		{"negative SetWithExpire", func(c C) { c.Set("k", 1); c.SetWithExpire("k", 2, -1) }, k(1, cache.Deleted), nil},
+		{"negative SetWithExpire of nothing", func(c C) { c.SetWithExpire("k", 2, -1) }, nil, nil},
+		{"negative Touch", func(c C) { c.Set("k", 1); c.Touch("k", -1) }, k(1, cache.Deleted), nil},
+		{"Touch", func(c C) { c.Set("k", 1); c.Touch("k", time.Hour) }, nil, k(1, cache.Cleared)},
+		{"Compute with OpSet", func(c C) { c.Set("k", 1); compute(c, cache.OpSet) }, k(1, cache.Replaced), k(2, cache.Cleared)},
+		{"Compute with OpDelete", func(c C) { c.Set("k", 1); compute(c, cache.OpDelete) }, k(1, cache.Deleted), nil},
+		{"Compute with OpKeep", func(c C) { c.Set("k", 1); compute(c, cache.OpKeep) }, nil, k(1, cache.Cleared)},
+		{"Set over an expired value", func(c C) {
+			c.SetWithExpire("k", 1, time.Nanosecond)
+			time.Sleep(time.Nanosecond)
+			c.Set("k", 2)
+		}, k(1, cache.Expired), k(2, cache.Cleared)},
+		{"Take over an expired value", func(c C) {
+			c.SetWithExpire("k", 1, time.Nanosecond)
+			time.Sleep(time.Nanosecond)
+			_, _ = c.Take("k", func() (int, error) { return 2, nil })
+		}, k(1, cache.Expired), k(2, cache.Cleared)},
+		{"Del of an expired value", func(c C) {
+			c.SetWithExpire("k", 1, time.Nanosecond)
+			time.Sleep(time.Nanosecond)
+			c.Del("k")
+			time.Sleep(harness.MaxTick)
+		}, k(1, cache.Expired), nil},
+	}
+}
+
+// wantRemovals compares the counters of removals with the events.
+func wantRemovals(t *testing.T, c *cache.Cache[string, int], events []cache.Event[string, int]) {
+	t.Helper()
+	by := map[cache.Cause]uint64{}
+	for _, e := range events {
+		by[e.Cause]++
+	}
+	r := c.Stats().Removals
+	if r.Expired != by[cache.Expired] || r.Evicted != by[cache.Evicted] || r.Deleted != by[cache.Deleted] ||
+		r.Replaced != by[cache.Replaced] || r.Cleared != by[cache.Cleared] {
+		t.Errorf("counted %+v, reported %v", r, by)
+	}
+}
+
+// Catches: a pool whose workers overtake each other on one key.
+func orderPerKey(t *testing.T) {
+	const keys, values = 20, 200
+	var last [keys]int
+	var inside [keys]atomic.Bool
+	c := harness.New(t, cache.Options[int, int]{Workers: 8, OnRemove: func(e cache.Event[int, int]) {
+		if inside[e.Key].Swap(true) {
+			t.Errorf("two callbacks for key %d at once", e.Key)
+		}
+		if e.Value != last[e.Key]+1 {
+			t.Errorf("key %d: event of value %d after %d", e.Key, e.Value, last[e.Key])
+		}
+		last[e.Key] = e.Value
+		time.Sleep(time.Duration((e.Key*7+e.Value*13)%5) * time.Millisecond)
+		inside[e.Key].Store(false)
+	}})
+	harness.Together(keys, func(key int) {
+		for v := 1; v <= values; v++ {
+			switch c.SetWithExpire(key, v, time.Hour); v % 4 {
+			case 0:
+				c.Del(key)
+			case 1:
+				c.Touch(key, 3*time.Millisecond)
+				time.Sleep(5 * time.Millisecond) // may expire by the driver or by the next Set
+			}
+		}
+	})
+	harness.MustClose(t, c)
+	for key := range last {
+		if last[key] != values {
+			t.Errorf("key %d: last event %d, want %d", key, last[key], values)
+		}
+	}
+}
+
+// Catches: events queued after the lock is released, so that writers overtake each other. The
+// numbers of a key are drawn in Compute and so grow in the order in which they are stored.
+func orderOfManyWriters(t *testing.T) {
+	const keys = 10
+	var drawn [keys]atomic.Int64
+	var last [keys]int64
+	c := harness.New(t, cache.Options[int, int64]{Limit: keys - 2, Workers: 4, OnRemove: func(e cache.Event[int, int64]) {
+		if e.Value <= last[e.Key] {
+			t.Errorf("key %d: event of value %d (%v) after %d", e.Key, e.Value, e.Cause, last[e.Key])
+		}
+		last[e.Key] = e.Value
+	}})
+	rounds := harness.Scaled(10_000)
+	harness.Together(8, func(g int) {
+		for i := range rounds {
+			key := (g*3 + i) % keys
+			c.Compute(key, func(int64, bool) (int64, cache.Op) { return drawn[key].Add(1), cache.OpSet })
+			switch i % 9 {
+			case 0:
+				c.Del(key)
+			case 1:
+				c.Touch(key, time.Microsecond)
+			case 2:
+				if i%900 == 2 {
+					c.Clear()
+				}
+			}
+		}
+	})
+	harness.MustClose(t, c)
+}
+
+// Catches: Workers ignored, in either direction.
+func workersBound(t *testing.T, workers int) {
+	var running, most atomic.Int32
+	gate := make(chan struct{})
+	c := harness.New(t, cache.Options[string, int]{Workers: workers, OnRemove: func(cache.Event[string, int]) {
+		if n := running.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		<-gate
+		running.Add(-1)
+	}})
+	producer := harness.RemoveUntilBlocked(t, func(i int) {
+		c.Set(fmt.Sprint(i), i)
+		c.Del(fmt.Sprint(i))
+	})
+	if n := running.Load(); int(n) != workers {
+		t.Errorf("%d callbacks run at once, want %d", n, workers)
+	}
+	close(gate)
+	<-producer.Done
+	harness.MustClose(t, c)
+	if n := most.Load(); int(n) > workers {
+		t.Errorf("%d callbacks ran at once, want at most %d", n, workers)
+	}
+}
+
+// Catches: a callback run under a lock of its shard, of the driver or of the runner.
+func callbackCallsCache(t *testing.T) {
+	var c *cache.Cache[string, int]
+	var calls atomic.Int32
+	c = harness.New(t, cache.Options[string, int]{Limit: 100, Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+		if !strings.HasPrefix(e.Key, "k") {
+			return
+		}
+		calls.Add(1)
+		c.Get(e.Key)
+		c.Peek(e.Key)
+		c.Set("other", e.Value)
+		c.SetWithExpire("other", e.Value, time.Second)
+		c.Touch("other", time.Minute)
+		_, _ = c.Take("taken", func() (int, error) { return 1, nil })
+		ctx, cancel := context.WithCancel(context.Background())
+		_, _ = c.TakeCtx(ctx, e.Key+"taken", func(context.Context) (int, error) { return 1, harness.ErrFetch })
+		cancel()
+		c.GetOrSet("or", 1)
+		c.Compute("other", func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
+		c.Del("taken")
+		c.Len()
+		for range c.All() {
+			break
+		}
+		c.Stats()
+		_ = c.Resize(100)
+		if e.Cause == cache.Cleared {
+			c.Clear()
+		}
+		closing, cancelClose := context.WithTimeout(context.Background(), time.Second)
+		if e.Key == "k: close" {
+			_ = c.Close(closing) // may not wait for itself for ever
+		}
+		cancelClose()
+	}})
+	c.Set("k", 1)
+	c.Set("k", 2) // replaced
+	c.Del("k")    // deleted
+	c.SetWithExpire("k", 3, time.Second)
+	time.Sleep(2 * time.Second) // expired
+	c.Set("k", 4)
+	harness.Fill(c, 100) // evicted
+	c.Set("k", 5)
+	c.Clear() // cleared
+	synctest.Wait()
+	if n := calls.Load(); n != 5 {
+		t.Errorf("%d callbacks ended, want 5", n)
+	}
+	c.Set("k: close", 6)
+	c.Del("k: close")
+	time.Sleep(2 * time.Second)
+	harness.MustClose(t, c)
+	if n := calls.Load(); n != 6 {
+		t.Errorf("%d callbacks ended, want 6", n)
+	}
+}
+
+// Catches: a panic that kills the process, a worker, the order of its key, or goes unnoticed.
+func callbackPanics(t *testing.T) {
+	var mu sync.Mutex
+	var reported []any
+	var seen atomic.Int32
+	c := harness.New(t, cache.Options[string, int]{
+		Workers: 2,
+		OnRemove: func(e cache.Event[string, int]) {
+			seen.Add(1)
+			if e.Value%2 == 1 {
+				panic(e.Value)
+			}
+		},
+		OnPanic: func(v any, stack []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			reported = append(reported, v)
+			if !bytes.Contains(stack, []byte("callbackPanics")) {
+				t.Errorf("the stack does not lead to the callback:\n%s", stack)
+			}
+		},
+	})
+	for i := range 100 {
+		c.Set("k", i)
+	}
+	c.Clear()
+	synctest.Wait()
+	if seen.Load() != 100 || len(reported) != 50 || c.Stats().Callbacks.Panics != 50 {
+		t.Errorf("%d callbacks, %d panics reported, %d counted; want 100, 50, 50",
+			seen.Load(), len(reported), c.Stats().Callbacks.Panics)
+	}
+	for i, v := range reported {
+		if v != 2*i+1 {
+			t.Fatalf("panics reported: %v", reported)
+		}
+	}
+	harness.MustClose(t, c)
+}
+
+// Catches: a panic that is recovered and then told to nobody.
+func callbackPanicLogged(t *testing.T) {
+	logged := captureLog(t)
+	c := harness.New(t, cache.Options[string, int]{Name: "users", OnRemove: func(cache.Event[string, int]) { panic("boom 4711") }})
+	c.Set("k", 1)
+	c.Del("k")
+	harness.MustClose(t, c)
+	if got := logged(); !strings.Contains(got, "boom 4711") {
+		t.Errorf("the log does not tell of the panic: %q", got)
+	}
+}
+
+// captureLog sends slog's default logger into a buffer for the rest of the test.
+func captureLog(t *testing.T) func() string {
+	t.Helper()
+	var mu sync.Mutex
+	var buf bytes.Buffer
+	old, w, flags := slog.Default(), log.Writer(), log.Flags()
+	slog.SetDefault(slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return buf.Write(p)
+	}), nil)))
+	t.Cleanup(func() {
+		slog.SetDefault(old)
+		log.SetOutput(w)
+		log.SetFlags(flags)
+	})
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return buf.String()
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// Catches: Goexit (t.FailNow) in a callback that takes a worker, its queue or Close with it.
+func callbackGoexits(t *testing.T) {
+	var seen atomic.Int32
+	c := harness.New(t, cache.Options[string, int]{
+		Workers: 1, OnPanic: func(any, []byte) {},
+		OnRemove: func(e cache.Event[string, int]) {
+			seen.Add(1)
+			if e.Value%3 == 0 {
+				runtime.Goexit()
+			}
+		},
+	})
+	for i := range 99 {
+		c.Set("k", i)
+	}
+	c.Clear()
+	harness.MustClose(t, c)
+	if n := seen.Load(); n != 99 {
+		t.Errorf("%d callbacks ran, want 99", n)
+	}
+}
+
+// removers returns the ways to remove; call i removes at least one value.
+func removers() map[string]func(c *cache.Cache[string, int], i int) {
+	type C = *cache.Cache[string, int]
+	return map[string]func(c C, i int){
+		"Set of the same key": func(c C, i int) { c.Set("k", i) },
+		"Set of another key":  func(c C, i int) { c.Set(fmt.Sprint(i), i) },
+		"Take":                func(c C, i int) { _, _ = c.Take(fmt.Sprint(i), func() (int, error) { return i, nil }) },
+		"GetOrSet":            func(c C, i int) { c.GetOrSet(fmt.Sprint(i), i) },
+		"Del":                 func(c C, i int) { c.GetOrSet("k", i); c.Del("k") },
+		"Clear":               func(c C, i int) { c.GetOrSet("k", i); c.Clear() },
+		"negative Touch":      func(c C, i int) { c.GetOrSet("k", i); c.Touch("k", -1) },
+		"negative expire":     func(c C, i int) { c.GetOrSet("k", i); c.SetWithExpire("k", i, -1) },
+		"Compute with OpSet":  func(c C, i int) { c.Compute("k", func(int, bool) (int, cache.Op) { return i, cache.OpSet }) },
+		"Compute with OpDelete": func(c C, i int) {
+			c.GetOrSet("k", i)
+			c.Compute("k", func(int, bool) (int, cache.Op) { return i, cache.OpDelete })
+		},
+		"Resize": func(c C, i int) { c.GetOrSet("k", i); c.GetOrSet("l", i); _ = c.Resize(1); _ = c.Resize(2) },
+	}
+}
+
+// Catches: a way to remove that queues without bound, or that gives up and drops the report.
+func backPressure(t *testing.T, remove func(c *cache.Cache[string, int], i int)) {
+	gate := make(chan struct{})
+	var reported atomic.Int64
+	c := harness.New(t, cache.Options[string, int]{Limit: 2, Workers: 2, OnRemove: func(cache.Event[string, int]) {
+		<-gate
+		reported.Add(1)
+	}})
+	producer := harness.RemoveUntilBlocked(t, func(i int) { remove(c, i) })
+	if reported.Load() != 0 {
+		t.Error("a callback ended although the gate is closed")
+	}
+	blockedAt := producer.Removals.Load()
+	time.Sleep(time.Hour)
+	if n := producer.Removals.Load(); n != blockedAt {
+		t.Errorf("the producer went on from %d to %d removals although no callback ended", blockedAt, n)
+	}
+	close(gate)
+	<-producer.Done
+	harness.MustClose(t, c)
+	r := c.Stats().Removals
+	removed := int64(r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared)
+	if reported.Load() != removed || removed < blockedAt {
+		t.Errorf("%d reported, %d removed, producer blocked at %d: some were lost", reported.Load(), removed, blockedAt)
+	}
+}
+
+// massRemovers returns calls that remove all of 100000 entries but one.
+func massRemovers() map[string]func(c *cache.Cache[string, int]) {
+	type C = *cache.Cache[string, int]
+	return map[string]func(c C){
+		"Clear":  func(c C) { c.Clear(); c.Set("last", 1) },
+		"Resize": func(c C) { _ = c.Resize(1) },
+		"expiry": func(c C) { time.Sleep(2 * time.Minute); c.Set("last", 1) },
+	}
+}
+
+// Catches: a bound that is looked at once per call, so that one call queues everything.
+func massRemoval(t *testing.T, remove func(c *cache.Cache[string, int])) {
+	const entries = 100_000
+	gate := make(chan struct{})
+	var reported atomic.Int64
+	o := cache.Options[string, int]{Expire: time.Minute, Workers: 1, OnRemove: func(cache.Event[string, int]) {
+		<-gate
+		reported.Add(1)
+	}}
+	measured := harness.New(t, o)
+	producer := harness.RemoveUntilBlocked(t, func(i int) { measured.Set("k", i) })
+	bound := int(producer.Removals.Load())
+
+	c := harness.New(t, o)
+	harness.Fill(c, entries)
+	harness.Start(func() (int, error) { remove(c); return 0, nil })
+	time.Sleep(3 * time.Minute)
+	if queued := c.Stats().Callbacks.Queued; queued > 2*bound+1000 {
+		t.Errorf("%d events queued behind a blocked callback, want about %d", queued, bound)
+	}
+	close(gate)
+	<-producer.Done
+	time.Sleep(time.Minute)
+	harness.MustClose(t, c)
+	if n := reported.Load() - producer.Removals.Load(); n < entries {
+		t.Errorf("%d values reported, want %d", n, entries)
+	}
+}
+
+// Catches: waiting under a lock, or waiting by those who remove nothing.
+func othersDoNotWait(t *testing.T) {
+	gate := make(chan struct{})
+	c := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
+	c.Set("present", 1)
+	c.SetWithExpire("expired", 1, time.Nanosecond)
+	time.Sleep(time.Nanosecond)
+	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	others := harness.Start(func() (int, error) {
+		harness.WantHit(t, c, "present", 1)
+		harness.WantMiss(t, c, "expired")
+		c.Get("busy")
+		c.Peek("busy")
+		c.Len()
+		c.Stats()
+		c.Touch("present", time.Hour)
+		for range c.All() {
+		}
+		c.Set("new", 2)
+		c.GetOrSet("newer", 3)
+		c.Del("absent")
+		return c.Take("taken", func() (int, error) { return 4, nil })
+	})
+	if others.Running() {
+		t.Error("a call that removes nothing waits for the backlog")
+	}
+	close(gate)
+	others.Want(t, 4, nil)
+	<-producer.Done
+	harness.MustClose(t, c)
+}
+
+// Catches: a callback that waits for itself (a deadlock that ends the test).
+func callbackNeverWaits(t *testing.T) {
+	gate := make(chan struct{})
+	measured := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
+	producer := harness.RemoveUntilBlocked(t, func(i int) { measured.Set("k", i) })
+	bound := int(producer.Removals.Load())
+	close(gate)
+	<-producer.Done
+	harness.MustClose(t, measured)
+
+	var c *cache.Cache[string, int]
+	var reported atomic.Int64
+	removals := 2*bound + 1000
+	c = harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+		if reported.Add(1) == 1 {
+			for i := range removals {
+				c.Set("inner", i)
+			}
+		}
+	}})
+	c.Set("outer", 1)
+	c.Del("outer")
+	synctest.Wait()
+	if got := int(reported.Load()); got != removals { // all but the last value, and the outer one
+		t.Errorf("%d reported, want %d (bound %d)", got, removals, bound)
+	}
+	harness.MustClose(t, c)
+}
+
+// Catches: a lock of Resize that is held while it waits for the callbacks, one of which asks for it.
+func resizeFromCallback(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var c *cache.Cache[string, int]
+		c = harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) {
+			harness.MustResize(t, c, 10)
+		}})
+		harness.Fill(c, 20_000)
+		harness.MustResize(t, c, 10)
+		harness.MustClose(t, c)
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Error("deadlock: Resize waits for the callbacks, and a callback for Resize")
+	}
+}
+
+// Catches: a load that waits for the backlog before it has landed, when it must make room, while
+// the callback that would shorten the backlog waits for that load.
+func takeFromCallback(t *testing.T) {
+	const most = 1 << 20
+	gate := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	var c *cache.Cache[string, int]
+	var begun atomic.Bool
+	c = harness.New(t, cache.Options[string, int]{
+		MaxWeight: most, Weigh: func(_ string, v int) uint32 { return uint32(v) }, Workers: 1,
+		OnRemove: func(cache.Event[string, int]) {
+			<-gate
+			if !begun.Swap(true) {
+				_, _ = c.TakeCtx(ctx, "k", func(context.Context) (int, error) { return 1, nil })
+			}
+		},
+	})
+	for _, k := range harness.Numbered("quarter", 4) { // the cache is full
+		c.Set(k, most/4)
+	}
+	fetching := make(chan struct{})
+	loader := harness.Start(func() (int, error) {
+		return c.Take("k", func() (int, error) { <-fetching; return most, nil })
+	})
+	producer := harness.RemoveUntilBlocked(t, func(int) { c.Set("zero", 0) })
+	close(fetching)
+	synctest.Wait() // the load has evicted the rest, and should be waiting for the backlog
+	close(gate)
+	synctest.Wait()
+	if loader.Running() {
+		t.Error("deadlock: the load waits for the callbacks, and a callback for the load")
+	}
+	cancel()
+	loader.Want(t, most, nil)
+	<-producer.Done
+	harness.MustClose(t, c)
+}
+
+// Catches: Close that returns before the last callback has, forgets the queued ones, or cannot be
+// called again after its context ended.
+func closeWaitsForCallbacks(t *testing.T) {
+	gate := make(chan struct{})
+	var reported atomic.Int32
+	c := harness.New(t, cache.Options[string, int]{Workers: 2, OnRemove: func(cache.Event[string, int]) {
+		<-gate
+		reported.Add(1)
+	}})
+	for i, k := range harness.Numbered("k", 50) {
+		c.Set(k, i)
+	}
+	for _, k := range harness.Numbered("k", 10) {
+		c.Del(k)
+	}
+	closing := harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+	if !closing.Running() {
+		t.Fatal("Close returned while callbacks run")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	began := time.Now()
+	if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+		t.Errorf("Close = %v after %v, want the deadline after 1s", err, time.Since(began))
+	}
+	close(gate)
+	closing.Want(t, 0, nil)
+	if n := reported.Load(); n != 50 {
+		t.Errorf("%d callbacks had run when Close returned, want 50", n)
+	}
+	harness.MustClose(t, c)
+}
+
+// Catches: a Close in a callback that waits, by which two caches that close each other would hang;
+// one that does not close, or loses the callbacks that it does not wait for.
+func closeFromCallback(t *testing.T) {
+	var reported atomic.Int32
+	inner := harness.New(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) { reported.Add(1) }})
+	inner.Set("k", 1)
+	outer := harness.New(t, cache.Options[string, *cache.Cache[string, int]]{
+		OnRemove: func(e cache.Event[string, *cache.Cache[string, int]]) {
+			if err := e.Value.Close(context.Background()); err == nil {
+				t.Error("Close in a callback = nil: it cannot have waited")
+			}
+		},
+	})
+	outer.Set("inner", inner)
+	outer.Del("inner")
+	harness.MustClose(t, outer)
+	harness.WantLen(t, inner, 0)
+	harness.MustClose(t, inner)
+	if n := reported.Load(); n != 1 {
+		t.Errorf("%d callbacks of the inner cache, want 1", n)
+	}
+}

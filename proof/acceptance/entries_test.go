@@ -1,0 +1,375 @@
+package acceptance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+)
+
+// Promise 3: no lost, no immortal, no resurrected entry. Expiry removes an entry
+// only if it is the one that expired; an entry always has its task; a load that
+// began before a Set, Del or Clear of its key never stores over it.
+func TestPromise3EntriesLiveTheirLife(t *testing.T) {
+	// Lost: catches expiry by key or by slot number that hits the entry that came after.
+	for _, offset := range []time.Duration{-1, 0, 1, 50 * time.Millisecond, 100 * time.Millisecond, time.Second} {
+		harness.Bubble(t, fmt.Sprintf("overwritten %v after its deadline", offset), func(t *testing.T) { overwrittenLate(t, offset) })
+	}
+	harness.Bubble(t, "overwritten by many while it expires", overwrittenByMany)
+
+	// Immortal: catches a task lost between Del and Set, in a Clear, or when TTLs come and go.
+	harness.Bubble(t, "everything expires after a storm", everythingExpires)
+	harness.Bubble(t, "a TTL after none, and none after a TTL", ttlComesAndGoes)
+
+	// Resurrected: catches a load that stores what was read before the key was changed.
+	for _, f := range fences() {
+		for _, take := range harness.Takers() {
+			harness.Bubble(t, f.name+" fences "+take.Name, func(t *testing.T) { fenced(t, f, take) })
+		}
+	}
+	harness.Bubble(t, "callers after the fence fetch again", lateCallers)
+	harness.Bubble(t, "only its own key is fenced", unfenced)
+	harness.Bubble(t, "expiry does not fence", expiryDoesNotFence)
+	harness.Bubble(t, "stored with the TTL from the end of the load", loadedTTL)
+	for _, w := range writers() {
+		t.Run("never older than the last "+w.name, func(t *testing.T) { neverStale(t, w.write) })
+	}
+}
+
+func overwrittenLate(t *testing.T, offset time.Duration) {
+	var rec harness.Recorder[string, int]
+	c := harness.New(t, cache.Options[string, int]{OnRemove: rec.Add})
+	keys := harness.Numbered("k", 2000)
+	for _, k := range keys {
+		c.SetWithExpire(k, 1, time.Second)
+	}
+	time.Sleep(time.Second + offset)
+	for i, k := range keys {
+		switch i % 3 {
+		case 0:
+			c.SetWithExpire(k, 2, time.Hour)
+		case 1:
+			c.Set(k, 2) // without a TTL
+		case 2:
+			if live := c.Touch(k, time.Hour); live != (offset < 0) {
+				t.Fatalf("Touch = %t", live)
+			}
+		}
+	}
+	time.Sleep(30 * time.Minute)
+	cause := cache.Expired
+	if offset < 0 {
+		cause = cache.Replaced
+	}
+	var want []cache.Event[string, int]
+	for i, k := range keys {
+		switch touched := i%3 == 2; {
+		case !touched:
+			harness.WantHit(t, c, k, 2)
+			want = append(want, harness.Event(k, 1, cause))
+		case offset < 0:
+			harness.WantHit(t, c, k, 1)
+		default:
+			harness.WantMiss(t, c, k)
+			want = append(want, harness.Event(k, 1, cache.Expired))
+		}
+	}
+	harness.WantEvents(t, &rec, want...)
+}
+
+// Writers wake at the very instants of the driver and race with it.
+func overwrittenByMany(t *testing.T) {
+	const perWriter = 200
+	c := harness.New(t, cache.Options[int, int]{})
+	for round := range harness.Scaled(40) {
+		for k := range 8 * perWriter {
+			c.SetWithExpire(k, -1, 200*time.Millisecond)
+		}
+		harness.Together(8, func(g int) {
+			time.Sleep(200*time.Millisecond + time.Duration(g/2)*10*time.Millisecond)
+			for i := range perWriter {
+				c.SetWithExpire(g*perWriter+i, round, time.Hour)
+			}
+		})
+		time.Sleep(2 * harness.MaxTick)
+		for k := range 8 * perWriter {
+			harness.WantHit(t, c, k, round)
+		}
+	}
+}
+
+func everythingExpires(t *testing.T) {
+	var reported, stored atomic.Int64
+	c := harness.New(t, cache.Options[int, int]{
+		Expire:   2 * time.Second,
+		OnRemove: func(cache.Event[int, int]) { reported.Add(1) },
+	})
+	for range harness.Scaled(20) {
+		harness.Together(8, func(g int) {
+			rng := rand.New(rand.NewPCG(3, uint64(g)))
+			for range 1000 {
+				key := rng.IntN(20)
+				ttl := time.Duration(1 + rng.Int64N(int64(3*time.Second)))
+				switch rng.IntN(10) {
+				case 0, 1, 2:
+					stored.Add(1)
+					c.SetWithExpire(key, g, ttl)
+				case 3:
+					stored.Add(1)
+					c.Set(key, g)
+				case 4:
+					c.Touch(key, ttl)
+				case 5, 6:
+					c.Del(key)
+				case 7:
+					if _, loaded := c.GetOrSet(key, g); !loaded {
+						stored.Add(1)
+					}
+				case 8:
+					if rng.IntN(20) == 0 {
+						c.Clear()
+					}
+				case 9:
+					time.Sleep(time.Duration(rng.IntN(4)) * 50 * time.Millisecond)
+				}
+			}
+		})
+		time.Sleep(3*time.Second + harness.MaxTick)
+		synctest.Wait()
+		harness.WantLen(t, c, 0) // without a read
+		if got := reported.Load(); got != stored.Load() {
+			t.Fatalf("%d values reported, %d stored", got, stored.Load())
+		}
+	}
+}
+
+func ttlComesAndGoes(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	for round := range 20 {
+		c.Set("k", round)
+		time.Sleep(time.Second)
+		if !c.Touch("k", 5*time.Second) {
+			t.Fatal("Touch of a live key = false")
+		}
+		time.Sleep(time.Second)
+		if !c.Touch("k", 0) {
+			t.Fatal("Touch of a live key = false")
+		}
+		time.Sleep(time.Hour)
+		harness.WantHit(t, c, "k", round)
+		c.SetWithExpire("k", round, time.Second)
+		time.Sleep(time.Second + harness.MaxTick)
+		harness.WantLen(t, c, 0)
+	}
+}
+
+// fence is a change of "k" during a load that will return 1, and what must be
+// there afterwards: want, or nothing for 0.
+type fence struct {
+	name   string
+	change func(c *cache.Cache[string, int])
+	want   int
+}
+
+func fences() []fence {
+	type C = *cache.Cache[string, int]
+	return []fence{
+		{"Set", func(c C) { c.Set("k", 2) }, 2},
+		{"SetWithExpire", func(c C) { c.SetWithExpire("k", 2, time.Hour) }, 2},
+		{"SetWithExpire negative", func(c C) { c.SetWithExpire("k", 2, -1) }, 0},
+		{"GetOrSet", func(c C) { c.GetOrSet("k", 2) }, 2},
+		{"Del", func(c C) { c.Del("k") }, 0},
+		{"Clear", func(c C) { c.Clear() }, 0},
+		{"Compute with OpSet", func(c C) {
+			c.Compute("k", func(int, bool) (int, cache.Op) { return 2, cache.OpSet })
+		}, 2},
+		{"Compute with OpDelete", func(c C) {
+			c.Compute("k", func(int, bool) (int, cache.Op) { return 2, cache.OpDelete })
+		}, 0},
+		{"Set and Del", func(c C) { c.Set("k", 2); c.Del("k") }, 0},
+		{"Set and eviction", func(c C) { c.Set("k", 2); c.Set("x", 3); c.Set("y", 4) }, 0},
+		{"Set and expiry", func(c C) { c.SetWithExpire("k", 2, time.Millisecond); time.Sleep(time.Minute) }, 0},
+		{"Del, Set and Clear", func(c C) { c.Del("k"); c.Set("k", 2); c.Clear() }, 0},
+	}
+}
+
+// taker is Take, or TakeCtx with a context that can be cancelled or not.
+func fenced(t *testing.T, f fence, take harness.Taker) {
+	for _, before := range []string{"absent", "expired"} {
+		c := harness.New(t, cache.Options[string, int]{Limit: 2})
+		if before == "expired" {
+			c.SetWithExpire("k", -1, time.Nanosecond)
+			time.Sleep(time.Nanosecond)
+		}
+		gate := make(chan struct{})
+		loader := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
+		waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+		f.change(c)
+		close(gate)
+		loader.Want(t, 1, nil)
+		waiter.Want(t, 1, nil)
+		if v, ok := c.Get("k"); v != f.want || ok != (f.want != 0) {
+			t.Errorf("%s before: Get = %d, %t after the load; want %d", before, v, ok, f.want)
+		}
+	}
+}
+
+// Catches: a caller that joins a load which began before the Del it has seen return; two fetches
+// at once; a second fence that is forgotten.
+func lateCallers(t *testing.T) {
+	for _, take := range harness.Takers() {
+		c := harness.New(t, cache.Options[string, int]{})
+		gate1, gate2 := make(chan struct{}), make(chan struct{})
+		var fetching atomic.Bool
+		first := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate1, 1)) })
+		c.Del("k")
+		var late [3]*harness.Outcome
+		for i := range late {
+			late[i] = harness.Start(func() (int, error) {
+				return take.Take(c, "k", func() (int, error) {
+					if fetching.Swap(true) {
+						t.Errorf("%s: two fetches at once", take.Name)
+					}
+					<-gate2
+					fetching.Store(false)
+					return 2, nil
+				})
+			})
+		}
+		if fetching.Load() {
+			t.Errorf("%s: a late caller fetches while the fenced fetch runs", take.Name)
+		}
+		close(gate1)
+		first.Want(t, 1, nil)
+		synctest.Wait()
+		harness.WantMiss(t, c, "k")
+		if !fetching.Load() {
+			t.Errorf("%s: the late callers do not fetch", take.Name)
+		}
+		c.Del("k") // fences the second load as well
+		third := harness.Start(func() (int, error) { return take.Take(c, "k", func() (int, error) { return 3, nil }) })
+		close(gate2)
+		for _, o := range late {
+			o.Want(t, 2, nil)
+		}
+		third.Want(t, 3, nil)
+		harness.WantHit(t, c, "k", 3)
+	}
+}
+
+// Catches: a fence for the whole shard, which throws away loads for nothing.
+func unfenced(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{Limit: 2})
+	gate := make(chan struct{})
+	loader := harness.Start(func() (int, error) { return c.Take("k", harness.Gated(gate, 1)) })
+	for i, k := range harness.Numbered("other", 50) {
+		c.Set(k, i)
+		c.Touch(k, time.Hour)
+		c.Del(k)
+	}
+	harness.Fill(c, 50) // evicts
+	close(gate)
+	loader.Want(t, 1, nil)
+	harness.WantHit(t, c, "k", 1)
+}
+
+// Catches: the old value, reclaimed while its successor is being loaded, that takes the load for
+// void: every expiry then costs two loads.
+func expiryDoesNotFence(t *testing.T) {
+	for _, take := range harness.Takers() {
+		for _, late := range []time.Duration{0, 1, 99 * time.Millisecond, time.Second, time.Minute} {
+			c := harness.New(t, cache.Options[string, int]{})
+			c.SetWithExpire("far", 1, time.Hour)
+			time.Sleep(55 * time.Millisecond)
+			c.SetWithExpire("k", 1, time.Second)
+			time.Sleep(time.Second + late)
+			v, err := take.Take(c, "k", func() (int, error) {
+				time.Sleep(2 * harness.MaxTick) // the driver comes by
+				return 2, nil
+			})
+			if v != 2 || err != nil {
+				t.Errorf("%s = %d, %v; want 2", take.Name, v, err)
+			}
+			if v, ok := c.Get("k"); v != 2 || !ok {
+				t.Errorf("%s, begun %v after the old value expired: not stored", take.Name, late)
+			}
+		}
+	}
+}
+
+func loadedTTL(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{Expire: time.Second})
+	for _, take := range harness.Takers() {
+		_, _ = take.Take(c, take.Name, func() (int, error) {
+			time.Sleep(time.Minute)
+			return 1, nil
+		})
+		harness.WantHit(t, c, take.Name, 1)
+		time.Sleep(time.Second - 1)
+		harness.WantHit(t, c, take.Name, 1)
+		time.Sleep(time.Nanosecond)
+		harness.WantMiss(t, c, take.Name)
+	}
+}
+
+type writer struct {
+	name  string
+	write func(c *cache.Cache[string, int], key string, value int)
+}
+
+func writers() []writer {
+	type C = *cache.Cache[string, int]
+	return []writer{
+		{"Del", func(c C, key string, _ int) { c.Del(key) }},
+		{"Clear", func(c C, _ string, _ int) { c.Clear() }},
+		{"Set", func(c C, key string, value int) {
+			c.SetWithExpire(key, value, 50*time.Microsecond) // soon loaded again
+		}},
+		{"Compute", func(c C, key string, _ int) {
+			c.Compute(key, func(int, bool) (int, cache.Op) { return 0, cache.OpDelete })
+		}},
+	}
+}
+
+// neverStale keeps a cache in front of a "database" of one number that only
+// grows. Once a write and the change of the cache that follows it have returned,
+// nobody who asks afterwards may see an older number.
+func neverStale(t *testing.T, write func(c *cache.Cache[string, int], key string, value int)) {
+	const key = "k"
+	c := harness.New(t, cache.Options[string, int]{})
+	var database, published atomic.Int64
+	fetch := func() (int, error) {
+		v := database.Load()
+		runtime.Gosched()
+		return int(v), nil
+	}
+	rounds := harness.Scaled(3000)
+	var stop atomic.Bool
+	harness.Together(5, func(g int) {
+		if g == 0 {
+			for v := range int64(rounds) {
+				database.Store(v)
+				write(c, key, int(v))
+				published.Store(v)
+				runtime.Gosched()
+			}
+			stop.Store(true)
+		}
+		for i := 0; !stop.Load(); i++ {
+			least := int(published.Load())
+			if v, ok := c.Get(key); ok && v < least {
+				t.Errorf("Get = %d after %d was published", v, least)
+			}
+			least = int(published.Load())
+			if v, err := harness.Takers()[(g+i)%3].Take(c, key, fetch); err != nil || v < least {
+				t.Errorf("%s = %d, %v after %d was published", harness.Takers()[(g+i)%3].Name, v, err, least)
+			}
+		}
+	})
+}

@@ -1,0 +1,304 @@
+package acceptance
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+)
+
+// Promise 7: bad input is an error that says what and why, from New. A TTL of 0
+// in SetWithExpire means never, a negative one removes the key, one under a
+// millisecond is honoured. Keys that cannot be hashed panic before any lock is
+// taken; keys unequal to themselves are never stored.
+func TestPromise7BadInput(t *testing.T) {
+	// Catches: an option that is not validated (a limit of -1 that means "none", a TTL of 3600 ns).
+	for name, bad := range badOptions() {
+		t.Run(name, func(t *testing.T) {
+			c, err := cache.New(bad.options)
+			if err == nil || c != nil {
+				t.Fatalf("New = %v, %v; want nil and an error", c, err)
+			}
+			for _, word := range bad.words {
+				if !strings.Contains(strings.ToLower(err.Error()), word) {
+					t.Errorf("the error %q does not say %q", err, word)
+				}
+			}
+			if got := harness.Recovered(func() { cache.Must(bad.options) }); got == nil {
+				t.Error("Must does not panic")
+			}
+		})
+	}
+	// Catches: validation that refuses what is allowed.
+	for name, o := range goodOptions() {
+		t.Run(name, func(t *testing.T) {
+			c := harness.New(t, o)
+			c.Set("k", 1)
+			harness.WantHit(t, c, "k", 1)
+			cache.Must(o).Set("k", 1)
+		})
+	}
+	t.Run("a limit beyond all memory", hugeLimit)
+
+	harness.Bubble(t, "TTLs of SetWithExpire", oddTTLs)
+	harness.Bubble(t, "TTLs of Touch", oddTouches)
+	harness.Bubble(t, "keys that cannot be hashed", unhashableKeys)
+	harness.Bubble(t, "keys unequal to themselves", unequalKeys)
+	harness.Bubble(t, "keys of every type", equalKeys)
+}
+
+type badOption struct {
+	options cache.Options[string, int]
+	words   []string // that the error must contain, in lower case
+}
+
+func badOptions() map[string]badOption {
+	type O = cache.Options[string, int]
+	weigh := func(string, int) uint32 { return 1 }
+	return map[string]badOption{
+		"negative Limit":       {O{Limit: -1}, []string{"limit", "-1"}},
+		"Jitter 1":             {O{Jitter: 1}, []string{"jitter", "1"}},
+		"Jitter above 1":       {O{Jitter: 5}, []string{"jitter", "5"}},
+		"Jitter negative":      {O{Jitter: -0.1}, []string{"jitter", "-0.1"}},
+		"Jitter NaN":           {O{Jitter: math.NaN()}, []string{"jitter", "nan"}},
+		"Jitter infinite":      {O{Jitter: math.Inf(1)}, []string{"jitter", "inf"}},
+		"Expire without unit":  {O{Expire: 60 * 60}, []string{"expire", "3.6µs"}},
+		"Expire just under":    {O{Expire: time.Millisecond - 1}, []string{"expire", "999.999µs"}},
+		"Expire negative":      {O{Expire: -time.Second}, []string{"expire", "-1s"}},
+		"Idle without unit":    {O{Idle: 30}, []string{"idle", "30ns"}},
+		"Idle negative":        {O{Idle: -time.Second}, []string{"idle", "-1s"}},
+		"MaxWeight, no Weigh":  {O{MaxWeight: 10}, []string{"maxweight", "weigh"}},
+		"Limit and MaxWeight":  {O{Limit: 10, MaxWeight: 10, Weigh: weigh}, []string{"limit", "maxweight"}},
+		"negative Workers":     {O{Workers: -1}, []string{"workers", "-1"}},
+		"Policy out of range":  {O{Policy: 100}, []string{"policy"}},
+		"negative Policy":      {O{Policy: cache.Policy(minusOne())}, []string{"policy"}},
+		"two mistakes at once": {O{Limit: -1, Jitter: 2}, nil},
+	}
+}
+
+// minusOne is -1, or the greatest Policy if Policy is unsigned.
+func minusOne() (p cache.Policy) { return p - 1 }
+
+func goodOptions() map[string]cache.Options[string, int] {
+	type O = cache.Options[string, int]
+	return map[string]O{
+		"zero options":            {},
+		"Expire of a millisecond": {Expire: time.Millisecond, Idle: time.Hour},
+		"longest Expire":          {Expire: math.MaxInt64},
+		"longest Idle":            {Idle: math.MaxInt64},
+		"Idle above Expire":       {Expire: time.Minute, Idle: time.Hour},
+		"Idle below Expire":       {Expire: time.Hour, Idle: time.Minute},
+		"Jitter just under 1":     {Expire: time.Hour, Jitter: math.Nextafter(1, 0)},
+		"Jitter without Expire":   {Jitter: 0.5},
+		"least Limit":             {Limit: 1},
+		"least MaxWeight":         {MaxWeight: 1, Weigh: func(string, int) uint32 { return 1 }},
+		"greatest MaxWeight":      {MaxWeight: math.MaxUint64, Weigh: func(string, int) uint32 { return math.MaxUint32 }},
+		"many Workers":            {Workers: 1 << 20, OnRemove: func(cache.Event[string, int]) {}},
+		"Workers, no OnRemove":    {Workers: 3},
+	}
+}
+
+// Catches: memory reserved for the limit, and a limit cut down to 32 bits.
+func hugeLimit(t *testing.T) {
+	c, err := cache.New(cache.Options[string, int]{Limit: math.MaxInt})
+	if err != nil {
+		t.Logf("refused: %v", err)
+		return
+	}
+	harness.Fill(c, 1000)
+	harness.WantLen(t, c, 1000)
+	harness.WantHit(t, c, "999", 999)
+}
+
+func oddTTLs(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{Expire: time.Minute})
+	c.SetWithExpire("never", 1, 0)
+	c.SetWithExpire("removed", 1, time.Hour)
+	c.SetWithExpire("removed", 2, -1)
+	c.SetWithExpire("absent", 1, -time.Hour)
+	harness.WantMiss(t, c, "removed")
+	harness.WantMiss(t, c, "absent")
+	harness.WantLen(t, c, 1)
+	for _, short := range []time.Duration{1, 20, time.Microsecond, 300 * time.Microsecond} {
+		c.SetWithExpire("short", 1, short)
+		harness.WantHit(t, c, "short", 1)
+		time.Sleep(short - 1)
+		harness.WantHit(t, c, "short", 1)
+		time.Sleep(time.Nanosecond)
+		harness.WantMiss(t, c, "short")
+	}
+	time.Sleep(24 * time.Hour)
+	harness.WantHit(t, c, "never", 1)
+}
+
+func oddTouches(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{Expire: time.Minute})
+	want := func(key string, ttl time.Duration, want bool) {
+		t.Helper()
+		if got := c.Touch(key, ttl); got != want {
+			t.Errorf("Touch(%s, %v) = %t, want %t", key, ttl, got, want)
+		}
+	}
+	for _, ttl := range []time.Duration{-1, 0, 1, time.Hour, math.MaxInt64} {
+		want("absent", ttl, false)
+	}
+	harness.WantLen(t, c, 0)
+	c.Set("k", 1)
+	want("k", -1, true)
+	want("k", -1, false)
+	harness.WantMiss(t, c, "k")
+	c.Set("k", 1)
+	want("k", math.MaxInt64, true)
+	time.Sleep(time.Hour)
+	harness.WantHit(t, c, "k", 1)
+	want("k", 1, true)
+	harness.WantHit(t, c, "k", 1)
+	time.Sleep(time.Nanosecond)
+	want("k", time.Hour, false)
+	harness.WantMiss(t, c, "k")
+}
+
+// Catches: a panic of the runtime's hash under a lock, after which the cache hangs.
+func unhashableKeys(t *testing.T) {
+	type pair struct{ a, b any }
+	c := harness.New(t, cache.Options[any, int]{Limit: 10})
+	keys := map[string]any{
+		"[]int":          []int{1},
+		"map[string]int": map[string]int{},
+		"func()":         func() {},
+		"pair":           pair{1, []int{}},
+		"[2]interface":   [2]any{1, map[int]int{}},
+	}
+	for _, size := range []int{0, 5} {
+		for i := range size {
+			c.Set(i, i)
+		}
+		for name, key := range keys {
+			for method, call := range keyedCalls(c, key) {
+				got := harness.Recovered(call)
+				if msg := fmt.Sprint(got); got == nil || !strings.Contains(msg, name) && !strings.Contains(msg, "[]int") && !strings.Contains(msg, "map[") {
+					t.Errorf("%s of %s: panic %v, want one that names the type", method, name, got)
+				}
+				c.Set("after", 1)
+				harness.WantHit(t, c, any("after"), 1)
+				c.Del("after")
+			}
+		}
+	}
+	c.Clear()
+	harness.WantLen(t, c, 0)
+	harness.MustClose(t, c)
+}
+
+// keyedCalls returns every method that takes a key.
+func keyedCalls[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
+	fetch := func() (int, error) { return 1, nil }
+	return map[string]func(){
+		"Get":                    func() { c.Get(key) },
+		"Peek":                   func() { c.Peek(key) },
+		"Set":                    func() { c.Set(key, 1) },
+		"SetWithExpire":          func() { c.SetWithExpire(key, 1, time.Hour) },
+		"SetWithExpire negative": func() { c.SetWithExpire(key, 1, -1) },
+		"Touch":                  func() { c.Touch(key, time.Hour) },
+		"Take":                   func() { _, _ = c.Take(key, fetch) },
+		"TakeCtx": func() {
+			_, _ = c.TakeCtx(context.Background(), key, func(context.Context) (int, error) { return 1, nil })
+		},
+		"GetOrSet": func() { c.GetOrSet(key, 1) },
+		"Compute":  func() { c.Compute(key, func(int, bool) (int, cache.Op) { return 1, cache.OpSet }) },
+		"Del":      func() { c.Del(key) },
+	}
+}
+
+// Catches: entries that can never be found, replaced or deleted again: a leak by one per Set.
+func unequalKeys(t *testing.T) {
+	neverStored(t, math.NaN())
+	neverStored(t, any(math.NaN()))
+	neverStored(t, complex(1, math.NaN()))
+	neverStored(t, [2]float64{1, math.NaN()})
+	neverStored(t, struct {
+		name string
+		x    float32
+	}{"x", float32(math.NaN())})
+	neverStored(t, struct{ x any }{math.NaN()})
+}
+
+func neverStored[K comparable](t *testing.T, key K) {
+	t.Helper()
+	var rec harness.Recorder[K, int]
+	c := harness.New(t, cache.Options[K, int]{OnRemove: rec.Add})
+	for range 3 {
+		for name, call := range keyedCalls(c, key) {
+			if got := harness.Recovered(call); got != nil {
+				t.Errorf("%s(%v): panic %v", name, key, got)
+			}
+			if n := c.Len(); n != 0 {
+				t.Fatalf("%s(%v) stored: Len = %d", name, key, n)
+			}
+		}
+	}
+	fetches := 0
+	for range 2 {
+		if v, err := c.Take(key, func() (int, error) { fetches++; return fetches, nil }); v != fetches || err != nil {
+			t.Errorf("Take(%v) = %d, %v", key, v, err)
+		}
+	}
+	if fetches != 2 {
+		t.Errorf("%d fetches for 2 calls of Take(%v)", fetches, key)
+	}
+	if v, loaded := c.GetOrSet(key, 5); v != 5 || loaded {
+		t.Errorf("GetOrSet(%v) = %d, %t; want 5, false", key, v, loaded)
+	}
+	if events := rec.Take(); len(events) != 0 {
+		t.Errorf("reported %v", events)
+	}
+	harness.MustClose(t, c)
+}
+
+// Catches: a hash or comparison of bytes where == decides (0 and -0, strings, interfaces, padding).
+func equalKeys(t *testing.T) {
+	sameKey(t, 0.0, math.Copysign(0, -1), 1)
+	sameKey(t, complex(0, 0), complex(math.Copysign(0, -1), 0), 1i)
+	sameKey(t, "ab", strings.Repeat("a", 1)+"b", "abc")
+	sameKey[any](t, 1, 1, int64(1))
+	sameKey[any](t, "1", "1", 1)
+	sameKey[any](t, nil, nil, 0)
+	sameKey[error](t, harness.ErrFetch, harness.ErrFetch, harness.ErrLeft)
+	type padded struct {
+		a byte
+		b int64
+		_ byte
+		s string
+	}
+	dirty := padded{a: 1, b: 2, s: "s"}
+	sameKey(t, padded{a: 1, b: 2, s: "s"}, dirty, padded{a: 2, b: 2, s: "s"})
+	sameKey(t, [2]string{"a", "b"}, [2]string{"a", "b"}, [2]string{"ab", ""})
+	x, y := 1, 1
+	sameKey(t, &x, &x, &y)
+	sameKey(t, true, true, false)
+
+	units := harness.New(t, cache.Options[struct{}, struct{}]{Limit: 3, Expire: time.Second})
+	units.Set(struct{}{}, struct{}{})
+	units.Set(struct{}{}, struct{}{})
+	harness.WantHit(t, units, struct{}{}, struct{}{})
+	harness.WantLen(t, units, 1)
+	time.Sleep(time.Second)
+	harness.WantMiss(t, units, struct{}{})
+}
+
+func sameKey[K comparable](t *testing.T, key, same, other K) {
+	t.Helper()
+	c := harness.New(t, cache.Options[K, int]{})
+	c.Set(key, 1)
+	c.Set(other, 2)
+	harness.WantHit(t, c, same, 1)
+	c.Set(same, 3)
+	harness.WantHit(t, c, key, 3)
+	harness.WantHit(t, c, other, 2)
+	harness.WantLen(t, c, 2)
+}

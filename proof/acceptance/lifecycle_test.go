@@ -1,0 +1,364 @@
+package acceptance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+	"weak"
+
+	"go.uber.org/goleak"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+)
+
+// Promise 6: no goroutine until the first TTL or callback; a cache nobody holds
+// is collected with its goroutine, without Close; Close is idempotent and the
+// behaviour after it is defined; usable under testing/synctest.
+func TestPromise6Lifecycle(t *testing.T) {
+	t.Run("no goroutine without need", noGoroutine)
+	for name, use := range uses() {
+		// Catches: a driver, runner or load that outlives its work. A bubble that ends with a goroutine
+		// blocked, or waiting for a ticker, fails.
+		harness.Bubble(t, "a bubble ends without Close: "+name, func(t *testing.T) { use(harness.New(t, usedOptions())) })
+		// Catches: a timer, goroutine or registry that keeps the cache or its values alive.
+		t.Run("collected: "+name, func(t *testing.T) { collected(t, use) })
+		// Catches: a goroutine that Close forgets.
+		t.Run("no goroutine after Close: "+name, func(t *testing.T) {
+			running := goleak.IgnoreCurrent()
+			c := harness.New(t, usedOptions())
+			use(c)
+			harness.MustClose(t, c)
+			goleak.VerifyNone(t, running)
+		})
+	}
+	t.Run("removed values are let go", removedValuesCollected)
+	t.Run("no goroutine after the last TTL", noGoroutineAfterTTL)
+
+	harness.Bubble(t, "Close empties", closeEmpties)
+	harness.Bubble(t, "Close again", closeAgain)
+	harness.Bubble(t, "Close waits for loads", func(t *testing.T) {
+		closeWaitsForLoads(t, cache.Options[string, int]{})
+		closeWaitsForLoads(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) {}})
+	})
+	harness.Bubble(t, "Close waits for loads that nobody waits for", closeWaitsForAbandoned)
+	harness.Bubble(t, "after Close", afterClose)
+	t.Run("Close beside everything", closeBesideEverything)
+}
+
+// Catches: goroutines started by New or by work that needs none.
+func noGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	var caches []*cache.Cache[string, int]
+	for range 20 {
+		c := harness.New(t, cache.Options[string, int]{
+			Limit: 10, Jitter: 0.1, Workers: 4, OnRemove: func(cache.Event[string, int]) {},
+		})
+		c.Set("k", 1)
+		c.Get("k")
+		_, _ = c.Take("l", func() (int, error) { return 1, nil })
+		c.GetOrSet("m", 2)
+		c.Stats()
+		caches = append(caches, c)
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines for %d caches without TTL or callback", n-before, len(caches))
+	}
+	runtime.KeepAlive(caches)
+}
+
+// usedOptions has everything switched on that could need a goroutine.
+func usedOptions() cache.Options[string, *payload] {
+	return cache.Options[string, *payload]{
+		Name: "lifecycle", Limit: 100, Idle: time.Hour, OnRemove: func(cache.Event[string, *payload]) {},
+	}
+}
+
+// payload is big enough not to be put together with other values by the
+// allocator, which would delay its collection.
+type payload struct{ _ [64]int }
+
+func uses() map[string]func(c *cache.Cache[string, *payload]) {
+	type C = *cache.Cache[string, *payload]
+	return map[string]func(c C){
+		"nothing": func(C) {},
+		"TTL":     func(c C) { c.SetWithExpire("k", new(payload), time.Hour) },
+		"short TTL": func(c C) {
+			c.SetWithExpire("k", new(payload), 5*time.Millisecond)
+			c.SetWithExpire("l", new(payload), time.Hour)
+		},
+		"callback": func(c C) { c.Set("k", new(payload)); c.Del("k") },
+		"load": func(c C) {
+			_, _ = c.TakeCtx(context.Background(), "k", func(context.Context) (*payload, error) { return new(payload), nil })
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			_, _ = c.TakeCtx(ctx, "l", func(context.Context) (*payload, error) { return new(payload), nil })
+		},
+		"everything": func(c C) {
+			for i := range 1000 {
+				c.SetWithExpire(fmt.Sprint(i), new(payload), time.Duration(i)*time.Minute)
+			}
+			c.Clear()
+			c.SetWithExpire("k", new(payload), time.Minute)
+			c.Touch("k", time.Hour)
+		},
+	}
+}
+
+func collected(t *testing.T, use func(c *cache.Cache[string, *payload])) {
+	running := goleak.IgnoreCurrent()
+	var freed atomic.Int32
+	build := func() weak.Pointer[cache.Cache[string, *payload]] {
+		var c *cache.Cache[string, *payload]
+		o := usedOptions()
+		o.OnRemove = func(cache.Event[string, *payload]) { _ = c } // as callbacks do
+		c = harness.New(t, o)
+		use(c)
+		p := new(payload)
+		runtime.AddCleanup(p, func(*atomic.Int32) { freed.Add(1) }, &freed)
+		c.SetWithExpire("payload", p, time.Hour)
+		return weak.Make(c)
+	}
+	w := build()
+	if !gcUntil(func() bool { return w.Value() == nil && freed.Load() == 1 }) {
+		t.Errorf("not collected: cache %t, value %t", w.Value() == nil, freed.Load() == 1)
+	}
+	goleak.VerifyNone(t, running)
+}
+
+// gcUntil collects garbage until done, for some seconds at most.
+func gcUntil(done func() bool) bool {
+	for range 400 {
+		runtime.GC()
+		if done() {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
+
+// Catches: removed keys and values that stay in the arrays, in the tombstones of the wheel or in
+// the queue of callbacks.
+func removedValuesCollected(t *testing.T) {
+	c := harness.New(t, cache.Options[string, *payload]{Limit: 4})
+	var made, freed atomic.Int32
+	add := func(remove func(key string)) {
+		p := new(payload)
+		made.Add(1)
+		runtime.AddCleanup(p, func(*atomic.Int32) { freed.Add(1) }, &freed)
+		c.SetWithExpire("k", p, time.Hour)
+		remove("k")
+	}
+	add(func(key string) { c.Del(key) })
+	add(func(string) { c.Clear() })
+	add(func(key string) { c.SetWithExpire(key, nil, time.Hour) })
+	add(func(key string) { c.SetWithExpire(key, nil, -1) })
+	add(func(string) { fillPayload(c) })
+	add(func(string) { fillPayload(c); c.Clear() })
+	add(func(key string) { c.Touch(key, time.Millisecond) }) // the driver removes it
+	if !gcUntil(func() bool { return freed.Load() == made.Load() }) {
+		t.Errorf("%d of %d removed values collected", freed.Load(), made.Load())
+	}
+	runtime.KeepAlive(c)
+}
+
+func fillPayload(c *cache.Cache[string, *payload]) {
+	for _, k := range harness.Numbered("filler", 4) {
+		c.Set(k, nil)
+	}
+}
+
+// Catches: a driver that goes on with nothing to do.
+func noGoroutineAfterTTL(t *testing.T) {
+	running := goleak.IgnoreCurrent()
+	expired := make(chan struct{})
+	c := harness.New(t, cache.Options[string, int]{
+		Expire: 10 * time.Millisecond, OnRemove: func(cache.Event[string, int]) { close(expired) },
+	})
+	c.Set("k", 1)
+	<-expired
+	goleak.VerifyNone(t, running)
+	harness.WantLen(t, c, 0)
+}
+
+// Catches: values that Close drops without a report.
+func closeEmpties(t *testing.T) {
+	var rec harness.Recorder[string, int]
+	c := harness.New(t, cache.Options[string, int]{OnRemove: rec.Add})
+	harness.Fill(c, 5000)
+	c.SetWithExpire("ttl", -1, time.Hour)
+	harness.MustClose(t, c)
+	harness.WantLen(t, c, 0)
+	events := rec.Take()
+	values := map[int]bool{}
+	for _, e := range events {
+		values[e.Value] = true
+		if e.Cause != cache.Cleared {
+			t.Fatalf("%+v, want the cause Cleared", e)
+		}
+	}
+	if len(events) != 5001 || len(values) != 5001 {
+		t.Errorf("%d events of %d values, want 5001", len(events), len(values))
+	}
+}
+
+// Catches: a second Close that panics, hangs, or returns before the first.
+func closeAgain(t *testing.T) {
+	gate := make(chan struct{})
+	c := harness.New(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) { <-gate }})
+	c.Set("k", 1)
+	var closing [3]*harness.Outcome
+	for i := range closing {
+		closing[i] = harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+	}
+	for i, o := range closing {
+		if !o.Running() {
+			t.Errorf("Close %d returned before the callbacks", i)
+		}
+	}
+	close(gate)
+	for _, o := range closing {
+		o.Want(t, 0, nil)
+	}
+	harness.MustClose(t, c)
+
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = c.Close(ended) // nothing to wait for: nil or its error, but no hang
+	unused := harness.New(t, cache.Options[string, int]{})
+	harness.MustClose(t, unused)
+	harness.MustClose(t, unused)
+}
+
+// Catches: Close that abandons loads, stores their results, or fails their callers.
+func closeWaitsForLoads(t *testing.T, o cache.Options[string, int]) {
+	for _, take := range harness.Takers() {
+		c := harness.New(t, o)
+		gate := make(chan struct{})
+		loader := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
+		waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: Close = %v, want its deadline", take.Name, err)
+		}
+		cancel()
+		closing := harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+		if !closing.Running() {
+			t.Errorf("%s: Close returned while a load runs", take.Name)
+		}
+		close(gate)
+		loader.Want(t, 1, nil)
+		waiter.Want(t, 1, nil)
+		closing.Want(t, 0, nil)
+		harness.WantMiss(t, c, "k")
+		harness.WantLen(t, c, 0)
+	}
+}
+
+// Catches: Close that returns while a fetch still uses what the program is about to close.
+func closeWaitsForAbandoned(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	gate := make(chan struct{})
+	call, leave := takeCtx(c, func(context.Context) (int, error) { <-gate; return 1, nil })
+	leave(harness.ErrLeft)
+	wantLeft(t, call, harness.ErrLeft)
+	closing := harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+	if !closing.Running() {
+		t.Error("Close returned while a load runs")
+	}
+	close(gate)
+	closing.Want(t, 0, nil)
+}
+
+// Catches: a method that panics, hangs or stores after Close.
+func afterClose(t *testing.T) {
+	var rec harness.Recorder[string, int]
+	c := harness.New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, Idle: time.Second, OnRemove: rec.Add})
+	c.Set("k", 1)
+	harness.MustClose(t, c)
+	harness.WantEvents(t, &rec, harness.Event("k", 1, cache.Cleared))
+
+	c.Set("k", 2)
+	c.SetWithExpire("k", 2, time.Hour)
+	harness.WantMiss(t, c, "k")
+	if v, ok := c.Peek("k"); ok {
+		t.Errorf("Peek = %d", v)
+	}
+	if c.Touch("k", time.Hour) || c.Touch("k", -1) {
+		t.Error("Touch = true")
+	}
+	if c.Del("k") {
+		t.Error("Del = true")
+	}
+	if v, loaded := c.GetOrSet("k", 3); v != 3 || loaded {
+		t.Errorf("GetOrSet = %d, %t; want 3, false", v, loaded)
+	}
+	if v, ok := c.Compute("k", func(old int, found bool) (int, cache.Op) {
+		if found {
+			t.Errorf("Compute found %d", old)
+		}
+		return 4, cache.OpSet
+	}); ok {
+		t.Errorf("Compute = %d, true; want nothing present", v)
+	}
+	for round := range 2 {
+		for _, take := range harness.Takers() {
+			v, err := take.Take(c, "k", func() (int, error) { return round, nil })
+			if v != round || err != nil {
+				t.Errorf("%s = %d, %v; want each call to fetch", take.Name, v, err)
+			}
+			if _, err := take.Take(c, "k", harness.FailFetch); err != harness.ErrFetch {
+				t.Errorf("%s: error %v, want fetch's", take.Name, err)
+			}
+		}
+	}
+	for k, v := range c.All() {
+		t.Errorf("All yields %s, %d", k, v)
+	}
+	c.Clear()
+	_ = c.Resize(5)
+	harness.WantLen(t, c, 0)
+	if s := c.Stats(); s.Entries != 0 || s.Removals.Cleared != 1 {
+		t.Errorf("entries, cleared = %d, %d; want 0, 1", s.Entries, s.Removals.Cleared)
+	}
+	time.Sleep(time.Hour)
+	harness.WantEvents(t, &rec)
+	harness.MustClose(t, c)
+}
+
+// Catches: entries stored behind the back of Close, reports lost or doubled by it, deadlocks.
+func closeBesideEverything(t *testing.T) {
+	for range harness.Scaled(100) {
+		var reported atomic.Int64
+		c := harness.New(t, cache.Options[int, int]{
+			Limit: 50, Expire: time.Millisecond, Workers: 2,
+			OnRemove: func(cache.Event[int, int]) { reported.Add(1) },
+		})
+		harness.Together(5, func(g int) {
+			if g == 0 {
+				runtime.Gosched()
+				harness.MustClose(t, c)
+				return
+			}
+			for i := range 200 {
+				c.Set(i%60, i)
+				_, _ = c.Take(i%70, func() (int, error) { return i, nil })
+				c.Get(i % 60)
+				if i%3 == 0 {
+					c.Del(i % 60)
+				}
+			}
+		})
+		harness.MustClose(t, c)
+		harness.WantLen(t, c, 0)
+		r := c.Stats().Removals
+		if sum := int64(r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared); reported.Load() != sum {
+			t.Fatalf("%d reported, %d counted", reported.Load(), sum)
+		}
+	}
+}

@@ -1,0 +1,481 @@
+package acceptance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+)
+
+// Promise 4: Take runs one fetch per key at a time. A waiter leaves when its own
+// context ends; the first caller's cancellation does not fail the others. A panic
+// or Goexit in fetch reaches its caller as such and every waiter as an error;
+// nothing is stored, nothing hangs.
+func TestPromise4Take(t *testing.T) {
+	harness.Bubble(t, "one fetch for many callers", oneFetch)
+	harness.Bubble(t, "keys do not wait for each other", keysApart)
+	harness.Bubble(t, "a hit does not fetch", hitDoesNotFetch)
+	harness.Bubble(t, "errors are returned and not stored", fetchErrors)
+
+	harness.Bubble(t, "a waiter leaves with its context", waiterLeaves)
+	harness.Bubble(t, "the first caller leaves and fails nobody", firstLeaves)
+	harness.Bubble(t, "the fetch is cancelled when all have left", allLeave)
+	harness.Bubble(t, "a caller after all have left", callerAfterAllLeft)
+	harness.Bubble(t, "a caller behind a fenced fetch leaves", standbyLeaves)
+	harness.Bubble(t, "the context of fetch", fetchContext)
+	harness.Bubble(t, "a context that has ended already", endedContext)
+
+	for _, take := range harness.Takers() {
+		harness.Bubble(t, "panic in "+take.Name, func(t *testing.T) { fetchPanics(t, take) })
+		harness.Bubble(t, "Goexit in "+take.Name, func(t *testing.T) { fetchGoexits(t, take) })
+		harness.Bubble(t, "fetch calls the cache in "+take.Name, func(t *testing.T) { fetchCallsCache(t, take) })
+	}
+	harness.Bubble(t, "panic after everyone has left", panicToNobody)
+	harness.Bubble(t, "nil fetch", nilFetch)
+	t.Run("storm", takeStorm)
+}
+
+// Catches: a second fetch beside the first; a waiter that gets nothing; a miscounted wait.
+func oneFetch(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	var fetches atomic.Int32
+	fetch := func() (int, error) {
+		fetches.Add(1)
+		time.Sleep(time.Second)
+		return 7, nil
+	}
+	began := time.Now()
+	var calls []*harness.Outcome
+	for i := range 60 {
+		calls = append(calls, harness.Start(func() (int, error) { return harness.Takers()[i%3].Take(c, "k", fetch) }))
+	}
+	for _, call := range calls {
+		call.Want(t, 7, nil)
+	}
+	if took := time.Since(began); fetches.Load() != 1 || took != time.Second {
+		t.Errorf("%d fetches in %v, want 1 in 1s", fetches.Load(), took)
+	}
+	s := c.Stats()
+	if s.Gets() != 60 || s.Loads.Waiters != 59 {
+		t.Errorf("gets, waiters = %d, %d; want 60, 59", s.Gets(), s.Loads.Waiters)
+	}
+	harness.WantHit(t, c, "k", 7)
+}
+
+// Catches: one flight at a time per shard or per cache; a lock held while fetch runs.
+func keysApart(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	gate := make(chan struct{})
+	blocked := harness.Start(func() (int, error) { return c.Take("blocked", harness.Gated(gate, 1)) })
+	for i, k := range harness.Numbered("k", 500) {
+		if v, err := c.Take(k, func() (int, error) { return i, nil }); v != i || err != nil {
+			t.Fatalf("Take = %d, %v", v, err)
+		}
+	}
+	c.Set("other", 1)
+	harness.WantHit(t, c, "other", 1)
+	close(gate)
+	blocked.Want(t, 1, nil)
+}
+
+// Catches: fetch run or waited for although the value is there.
+func hitDoesNotFetch(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	c.Set("k", 1)
+	for _, take := range harness.Takers() {
+		harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) }).Want(t, 1, nil)
+	}
+	if s := c.Stats(); s.Hits != 3 || s.Misses != 0 {
+		t.Errorf("hits, misses = %d, %d; want 3, 0", s.Hits, s.Misses)
+	}
+}
+
+// Catches: errors wrapped, cached, or turned into values; the value beside an error stored.
+func fetchErrors(t *testing.T) {
+	for _, take := range harness.Takers() {
+		c := harness.New(t, cache.Options[string, int]{})
+		gate := make(chan struct{})
+		fail := func() (int, error) { <-gate; return 5, harness.ErrFetch }
+		loader := harness.Start(func() (int, error) { return take.Take(c, "k", fail) })
+		waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 9)) })
+		close(gate)
+		<-loader.Done
+		<-waiter.Done
+		if loader.Err != harness.ErrFetch || waiter.Err != harness.ErrFetch {
+			t.Errorf("%s: errors %v and %v, want fetch's own", take.Name, loader.Err, waiter.Err)
+		}
+		harness.WantMiss(t, c, "k")
+		harness.WantLen(t, c, 0)
+		harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 2)) }).Want(t, 2, nil)
+		harness.WantHit(t, c, "k", 2)
+	}
+}
+
+// takeCtx starts TakeCtx of "k" with a context of its own.
+func takeCtx(c *cache.Cache[string, int], fetch func(context.Context) (int, error)) (*harness.Outcome, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return harness.Start(func() (int, error) { return c.TakeCtx(ctx, "k", fetch) }), cancel
+}
+
+// wantLeft fails unless the call has already returned because of its context.
+func wantLeft(t *testing.T, o *harness.Outcome, cause error) {
+	t.Helper()
+	synctest.Wait()
+	if o.Running() {
+		t.Fatal("the caller did not leave when its context ended")
+	}
+	if o.Value != 0 || (!errors.Is(o.Err, cause) && !errors.Is(o.Err, context.Canceled)) {
+		t.Fatalf("the caller left with %d, %v; want the cause of its context", o.Value, o.Err)
+	}
+}
+
+// Catches: waiters that ignore their context, or take the load down with them.
+func waiterLeaves(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	gate := make(chan struct{})
+	loader := harness.Start(func() (int, error) { return c.Take("k", harness.Gated(gate, 1)) })
+	leaving, leave := takeCtx(c, harness.NoFetch(t))
+	staying, cancel := takeCtx(c, harness.NoFetch(t))
+	defer cancel(nil)
+	deadline, cancelDeadline := context.WithTimeout(context.Background(), time.Second)
+	defer cancelDeadline()
+	timed := harness.Start(func() (int, error) { return c.TakeCtx(deadline, "k", harness.NoFetch(t)) })
+
+	leave(harness.ErrLeft)
+	wantLeft(t, leaving, harness.ErrLeft)
+	if !staying.Running() || !timed.Running() {
+		t.Fatal("another waiter left too")
+	}
+	began := time.Now()
+	<-timed.Done
+	if took := time.Since(began); took != time.Second || !errors.Is(timed.Err, context.DeadlineExceeded) {
+		t.Errorf("left after %v with %v, want the deadline after 1s", took, timed.Err)
+	}
+	close(gate)
+	loader.Want(t, 1, nil)
+	staying.Want(t, 1, nil)
+	harness.WantHit(t, c, "k", 1)
+}
+
+// Catches: a fetch that lives by the context of whoever came first.
+func firstLeaves(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	gate := make(chan struct{})
+	first, leave := takeCtx(c, func(ctx context.Context) (int, error) {
+		<-gate
+		return 1, ctx.Err()
+	})
+	second, cancel := takeCtx(c, harness.NoFetch(t))
+	defer cancel(nil)
+	third := harness.Start(func() (int, error) { return c.Take("k", harness.FailFetch) })
+	leave(harness.ErrLeft)
+	wantLeft(t, first, harness.ErrLeft)
+	close(gate)
+	second.Want(t, 1, nil)
+	third.Want(t, 1, nil)
+	harness.WantHit(t, c, "k", 1)
+}
+
+// Catches: a fetch cancelled too early, or left running for nobody.
+func allLeave(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	var cancelled atomic.Bool
+	fetch := func(ctx context.Context) (int, error) {
+		<-ctx.Done()
+		cancelled.Store(true)
+		return 1, ctx.Err()
+	}
+	calls, leave := make([]*harness.Outcome, 4), make([]context.CancelCauseFunc, 4)
+	for i := range calls {
+		calls[i], leave[i] = takeCtx(c, fetch)
+	}
+	for i, call := range calls {
+		if cancelled.Load() {
+			t.Fatalf("cancelled although %d callers still wait", len(calls)-i)
+		}
+		leave[i](harness.ErrLeft)
+		wantLeft(t, call, harness.ErrLeft)
+	}
+	if !cancelled.Load() {
+		t.Error("not cancelled although every caller has left")
+	}
+	harness.WantMiss(t, c, "k")
+	if v, err := c.Take("k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
+		t.Errorf("the next Take = %d, %v; want 2", v, err)
+	}
+}
+
+// Catches: a newcomer that joins a cancelled fetch and fails for the sake of those who left; two
+// fetches at once.
+func callerAfterAllLeft(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	var running atomic.Int32
+	fetch := func(ctx context.Context) (int, error) {
+		if running.Add(1) > 1 {
+			t.Error("two fetches at once")
+		}
+		defer running.Add(-1)
+		time.Sleep(time.Minute) // deaf to its context
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return 2, nil
+	}
+	abandoned, leave := takeCtx(c, fetch)
+	leave(harness.ErrLeft)
+	wantLeft(t, abandoned, harness.ErrLeft)
+	late, cancel := takeCtx(c, fetch)
+	defer cancel(nil)
+	later := harness.Start(func() (int, error) {
+		return c.Take("k", func() (int, error) { return fetch(context.Background()) })
+	})
+	late.Want(t, 2, nil)
+	later.Want(t, 2, nil)
+	harness.WantHit(t, c, "k", 2)
+}
+
+// Catches: a wait for somebody else's fetch to end that no context can end.
+func standbyLeaves(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	gate := make(chan struct{})
+	loader := harness.Start(func() (int, error) { return c.Take("k", harness.Gated(gate, 1)) })
+	c.Del("k")
+	late, leave := takeCtx(c, harness.NoFetch(t))
+	leave(harness.ErrLeft)
+	wantLeft(t, late, harness.ErrLeft)
+	close(gate)
+	loader.Want(t, 1, nil)
+	harness.WantMiss(t, c, "k")
+}
+
+type contextKey struct{}
+
+// Catches: values lost (traces, tenants), and a deadline of one caller that ends the fetch of all.
+func fetchContext(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), contextKey{}, "value"), time.Second)
+	defer cancel()
+	first := harness.Start(func() (int, error) {
+		return c.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) {
+			if v := ctx.Value(contextKey{}); v != "value" {
+				t.Errorf("value %v in the context of fetch, want the caller's", v)
+			}
+			time.Sleep(time.Minute)
+			return 1, ctx.Err()
+		})
+	})
+	waiter, leave := takeCtx(c, harness.NoFetch(t))
+	defer leave(nil)
+	<-first.Done
+	if !errors.Is(first.Err, context.DeadlineExceeded) {
+		t.Errorf("the first caller left with %v, want its deadline", first.Err)
+	}
+	waiter.Want(t, 1, nil)
+
+	got, err := c.TakeCtx(context.WithValue(context.Background(), contextKey{}, "other"), "uncancellable",
+		func(ctx context.Context) (int, error) {
+			if v := ctx.Value(contextKey{}); v != "other" {
+				t.Errorf("value %v in the context of fetch, want the caller's", v)
+			}
+			return 3, ctx.Err()
+		})
+	if got != 3 || err != nil {
+		t.Errorf("TakeCtx = %d, %v; want 3", got, err)
+	}
+}
+
+// Catches: a load that hangs, or is left behind, for a caller that was gone before it came.
+func endedContext(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(harness.ErrLeft)
+	call := harness.Start(func() (int, error) {
+		return c.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+	})
+	wantLeft(t, call, harness.ErrLeft)
+	if v, err := c.Take("k", func() (int, error) { return 1, nil }); v != 1 || err != nil {
+		t.Errorf("Take = %d, %v; want 1", v, err)
+	}
+}
+
+// Catches: a panic swallowed, wrapped, or thrown on a goroutine nobody can recover on (the process
+// dies); waiters that hang or get a zero value without an error.
+func fetchPanics(t *testing.T, take harness.Taker) {
+	for _, value := range []any{"boom", harness.ErrFetch, &struct{ n int }{7}} {
+		c := harness.New(t, cache.Options[string, int]{})
+		gate := make(chan struct{})
+		loader := harness.Start(func() (int, error) {
+			return take.Take(c, "k", func() (int, error) { <-gate; panic(value) })
+		})
+		var waiters []*harness.Outcome
+		for _, w := range harness.Takers() {
+			waiters = append(waiters, harness.Start(func() (int, error) { return w.Take(c, "k", harness.FailFetch) }))
+		}
+		close(gate)
+		<-loader.Done
+		if loader.Panicked != value {
+			t.Errorf("the caller recovered %v, want %v", loader.Panicked, value)
+		}
+		for _, w := range waiters {
+			<-w.Done
+			var pe *cache.PanicError
+			switch {
+			case w.Panicked != nil || w.Goexit || !errors.As(w.Err, &pe):
+				t.Errorf("a waiter got %d, %v (panic %v); want a *PanicError", w.Value, w.Err, w.Panicked)
+			case pe.Value != value || len(pe.Stack) == 0:
+				t.Errorf("a waiter got the panic %v with a stack of %d bytes, want %v", pe.Value, len(pe.Stack), value)
+			case !strings.Contains(pe.Error(), fmt.Sprint(value)):
+				t.Errorf("the message %q does not tell the panic %v", pe.Error(), value)
+			}
+		}
+		harness.WantMiss(t, c, "k")
+		harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 2)) }).Want(t, 2, nil)
+	}
+}
+
+// Catches: a deferred clean-up that does not run for Goexit, so that waiters hang; Goexit turned
+// into an error for its caller (t.FailNow in a fetch would not end the test).
+func fetchGoexits(t *testing.T, take harness.Taker) {
+	c := harness.New(t, cache.Options[string, int]{})
+	gate := make(chan struct{})
+	loader := harness.Start(func() (int, error) {
+		return take.Take(c, "k", func() (int, error) { <-gate; runtime.Goexit(); return 1, nil })
+	})
+	waiter := harness.Start(func() (int, error) { return c.Take("k", harness.FailFetch) })
+	waiterCtx, cancel := takeCtx(c, harness.NoFetch(t))
+	defer cancel(nil)
+	close(gate)
+	<-loader.Done
+	if !loader.Goexit {
+		t.Errorf("the caller got %d, %v (panic %v); want its goroutine to end", loader.Value, loader.Err, loader.Panicked)
+	}
+	for _, w := range []*harness.Outcome{waiter, waiterCtx} {
+		<-w.Done
+		if w.Goexit || w.Panicked != nil || !errors.Is(w.Err, cache.ErrGoexit) {
+			t.Errorf("a waiter got %d, %v (panic %v); want ErrGoexit", w.Value, w.Err, w.Panicked)
+		}
+	}
+	harness.WantMiss(t, c, "k")
+	harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 2)) }).Want(t, 2, nil)
+}
+
+// Catches: fetch run under a lock.
+func fetchCallsCache(t *testing.T, take harness.Taker) {
+	c := harness.New(t, cache.Options[string, int]{Limit: 10})
+	call := harness.Start(func() (int, error) {
+		return take.Take(c, "k", func() (int, error) {
+			c.Set("a", 1)
+			c.Del("a")
+			for range c.All() {
+				break
+			}
+			return take.Take(c, "inner", func() (int, error) {
+				c.Set("k", 5) // fences the outer load
+				return c.Len(), nil
+			})
+		})
+	})
+	call.Want(t, 1, nil)
+	harness.WantHit(t, c, "k", 5)
+	harness.WantHit(t, c, "inner", 1)
+}
+
+// Catches: a process that dies of a panic which no caller is left to take.
+func panicToNobody(t *testing.T) {
+	for _, end := range []func(){func() { panic("boom") }, runtime.Goexit} {
+		c := harness.New(t, cache.Options[string, int]{OnPanic: func(any, []byte) {}})
+		gate := make(chan struct{})
+		call, leave := takeCtx(c, func(context.Context) (int, error) { <-gate; end(); return 1, nil })
+		leave(harness.ErrLeft)
+		wantLeft(t, call, harness.ErrLeft)
+		close(gate)
+		synctest.Wait()
+		if v, err := c.Take("k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
+			t.Errorf("the next Take = %d, %v; want 2", v, err)
+		}
+		harness.MustClose(t, c)
+	}
+}
+
+// Catches: a nil fetch that is noticed only when it is called, with a flight left behind for ever.
+func nilFetch(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	c.Set("present", 1)
+	for _, key := range []string{"absent", "present"} {
+		for name, call := range map[string]func(){
+			"Take":    func() { _, _ = c.Take(key, nil) },
+			"TakeCtx": func() { _, _ = c.TakeCtx(context.Background(), key, nil) },
+		} {
+			got := harness.Recovered(call)
+			if got == nil || !strings.Contains(fmt.Sprint(got), "fetch") || isRuntimeError(got) {
+				t.Errorf("%s of an %s key with a nil fetch: panic %v, want one that says so", name, key, got)
+			}
+		}
+	}
+	if v, err := c.Take("absent", func() (int, error) { return 2, nil }); v != 2 || err != nil {
+		t.Errorf("the next Take = %d, %v; want 2", v, err)
+	}
+}
+
+func isRuntimeError(v any) bool {
+	_, is := v.(runtime.Error)
+	return is
+}
+
+// Catches: two fetches at once, lost wake-ups and hangs that only real threads bring about.
+func takeStorm(t *testing.T) {
+	const keys = 5
+	c := harness.New(t, cache.Options[int, int]{Limit: 3, OnPanic: func(any, []byte) {}})
+	var running [keys]atomic.Int32
+	rounds := harness.Scaled(5000)
+	harness.Together(8, func(g int) {
+		for i := range rounds {
+			key := (g + i) % keys
+			fetch := func(context.Context) (int, error) {
+				if running[key].Add(1) > 1 {
+					t.Errorf("key %d: two fetches at once", key)
+				}
+				defer running[key].Add(-1)
+				switch runtime.Gosched(); i % 11 {
+				case 0:
+					return 0, harness.ErrFetch
+				case 1:
+					panic(harness.ErrFetch)
+				}
+				return key, nil
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			if i%7 == 0 {
+				go cancel()
+			}
+			var v int
+			var err error
+			panicked := harness.Recovered(func() { v, err = c.TakeCtx(ctx, key, fetch) })
+			cancel()
+			var pe *cache.PanicError
+			switch {
+			case panicked == harness.ErrFetch, errors.Is(err, harness.ErrFetch), errors.Is(err, context.Canceled), errors.As(err, &pe):
+			case panicked != nil || err != nil || v != key:
+				t.Errorf("Take(%d) = %d, %v, panic %v", key, v, err, panicked)
+			}
+			switch i % 5 {
+			case 0:
+				c.Del(key)
+			case 1:
+				c.Set(key, key)
+			}
+		}
+	})
+	harness.MustClose(t, c)
+}

@@ -1,0 +1,405 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+)
+
+// The tests of faults: what the program, the machine or a caller does wrong, and
+// what the cache promises all the same. docs/guarantees.md has the list of them,
+// also of those that the tests of the promises show.
+
+// backlogBound is how many events wait before who removes a value waits, as
+// Options.OnRemove says.
+const backlogBound = 4096
+
+// methods has every method of a cache, by its name, as a call that ends by itself.
+func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	return map[string]func(){
+		"Get":           func() { c.Get(key) },
+		"Peek":          func() { c.Peek(key) },
+		"Set":           func() { c.Set(key, 1) },
+		"SetWithExpire": func() { c.SetWithExpire(key, 1, time.Hour) },
+		"Touch":         func() { c.Touch(key, time.Hour) },
+		"GetOrSet":      func() { c.GetOrSet(key, 1) },
+		"Compute": func() {
+			c.Compute(key, func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
+		},
+		"Take": func() { _, _ = c.Take(key, func() (int, error) { return 1, nil }) },
+		"TakeCtx": func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			_, _ = c.TakeCtx(ctx, key, func(context.Context) (int, error) { return 1, nil })
+		},
+		"Del":     func() { c.Del(key) },
+		"Clear":   func() { c.Clear() },
+		"All":     func() { c.All()(func(K, int) bool { return true }) },
+		"Len":     func() { c.Len() },
+		"Resize":  func() { _ = c.Resize(5) },
+		"Stats":   func() { c.Stats() },
+		"HotKeys": func() { c.HotKeys() },
+		"Close":   func() { _ = c.Close(ended) },
+	}
+}
+
+// Catches: a new method that the tests of faults do not know.
+func TestFaultsKnowEveryMethod(t *testing.T) {
+	c := harness.New(t, cache.Options[string, int]{})
+	known := methods(c, "k")
+	for i := range reflect.TypeOf(c).NumMethod() {
+		name := reflect.TypeOf(c).Method(i).Name
+		if known[name] == nil {
+			t.Errorf("%s is not among the methods that are tested with faults", name)
+		}
+		delete(known, name)
+	}
+	for name := range known {
+		t.Errorf("the cache has no method %s", name)
+	}
+}
+
+// wantReturn fails unless a call returns, whatever else is blocked in the bubble.
+func wantReturn(t *testing.T, what string, call func()) {
+	t.Helper()
+	o := harness.Start(func() (int, error) { call(); return 0, nil })
+	if o.Running() || o.Panicked != nil {
+		t.Errorf("%s does not return (panic %v)", what, o.Panicked)
+	}
+}
+
+// closeTimesOut fails unless a Close that something holds up ends with the cause of
+// its context.
+func closeTimesOut[K comparable, V any](t *testing.T, c *cache.Cache[K, V]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, harness.ErrLeft)
+	defer cancel()
+	began := time.Now()
+	if err := c.Close(ctx); err != harness.ErrLeft || time.Since(began) != time.Second {
+		t.Errorf("Close = %v after %v, want the cause of its context after 1s", err, time.Since(began))
+	}
+}
+
+// A loader that never ends holds up those who wait for its key without a context,
+// and nobody else. Whatever is done to the key meanwhile stays done. One that ends
+// when the cache is closed changes nothing any more.
+//
+// Panics and Goexit are TestPromise4Take.
+func TestFaultyLoader(t *testing.T) {
+	for _, take := range harness.Takers() {
+		harness.Bubble(t, "hangs in "+take.Name, func(t *testing.T) { loaderHangs(t, take) })
+		harness.Bubble(t, "returns after Close in "+take.Name, func(t *testing.T) { loaderOutlivesClose(t, take) })
+	}
+}
+
+// Catches: a lock held while fetch runs; a method that waits for a load; a load that
+// is given up after a time, so that there are two; Close without an end.
+func loaderHangs(t *testing.T, take harness.Taker) {
+	c := harness.New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, HotKeys: 3})
+	gate := make(chan struct{})
+	hung := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
+	waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+	time.Sleep(24 * time.Hour)
+
+	leaving, cancel := context.WithTimeoutCause(context.Background(), time.Minute, harness.ErrLeft)
+	defer cancel()
+	if v, err := c.TakeCtx(leaving, "k", harness.NoFetch(t)); err != harness.ErrLeft {
+		t.Errorf("TakeCtx beside the hanging load = %d, %v; want the cause of its context", v, err)
+	}
+	harness.WantMiss(t, c, "k")
+	c.Set("k", 2)
+	harness.WantHit(t, c, "k", 2)
+	for _, key := range []string{"k", "other"} {
+		for name, call := range methods(c, key) {
+			if name != "Take" && name != "TakeCtx" && name != "Close" { // which wait for it
+				wantReturn(t, fmt.Sprintf("%s of %q", name, key), call)
+			}
+		}
+	}
+	if v, err := take.Take(c, "another", func() (int, error) { return 3, nil }); v != 3 || err != nil {
+		t.Errorf("%s of another key = %d, %v; want 3", take.Name, v, err)
+	}
+	c.Set("k", 4)
+	if !hung.Running() || !waiter.Running() {
+		t.Error("a call whose load hangs has returned")
+	}
+
+	closeTimesOut(t, c)
+	close(gate)
+	hung.Want(t, 1, nil)
+	waiter.Want(t, 1, nil)
+	harness.MustClose(t, c)
+}
+
+// Catches: a late value that is stored behind the back of Close, counted or reported;
+// callers that get an error for it; callers after Close that wait for it.
+func loaderOutlivesClose(t *testing.T, take harness.Taker) {
+	var rec harness.Recorder[string, int]
+	c := harness.New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, OnRemove: rec.Add})
+	gate := make(chan struct{})
+	loader := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
+	waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+	closeTimesOut(t, c)
+	if v, err := take.Take(c, "k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
+		t.Errorf("%s after Close = %d, %v; want its own fetch", take.Name, v, err)
+	}
+	time.Sleep(time.Hour)
+	close(gate)
+	loader.Want(t, 1, nil)
+	waiter.Want(t, 1, nil)
+	harness.MustClose(t, c)
+	harness.WantMiss(t, c, "k")
+	harness.WantLen(t, c, 0)
+	harness.WantEvents(t, &rec)
+	if s := c.Stats(); s.Sets != 0 || s.Entries != 0 {
+		t.Errorf("%d sets, %d entries after Close, want none", s.Sets, s.Entries)
+	}
+}
+
+// A callback that never ends takes one worker out of service, and its key. When all
+// workers are, 4096 events wait; then whoever removes a value waits, after it has
+// been removed. Nobody else does.
+//
+// Panics, Goexit and the waiting of each method are TestPromise5Callbacks.
+func TestFaultyCallback(t *testing.T) {
+	harness.Bubble(t, "blocks for ever", callbackBlocks)
+	harness.Bubble(t, "blocks one worker of two", callbackBlocksOneWorker)
+	for name := range methods(harness.New(t, cache.Options[string, int]{}), "k") {
+		harness.Bubble(t, "calls "+name+" while others wait", func(t *testing.T) { callbackCalls(t, name) })
+	}
+}
+
+// Catches: a bound that is another one than documented, or none; a remover that
+// waits before it removes, so that the old value is still found; a Close that hangs,
+// or that leaves the removers of a closed cache waiting.
+func callbackBlocks(t *testing.T) {
+	forever := make(chan struct{})
+	var reported atomic.Int64
+	c := harness.New(t, cache.Options[string, int]{Workers: 1, HotKeys: 3, OnRemove: func(cache.Event[string, int]) {
+		<-forever
+		reported.Add(1)
+	}})
+	c.Set("present", 1)
+	keys := harness.Numbered("k", 20)
+	for i, key := range keys {
+		c.Set(key, i)
+	}
+	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	var waiting []*harness.Outcome
+	for _, key := range keys {
+		waiting = append(waiting, harness.Start(func() (int, error) { c.Del(key); return 0, nil }))
+	}
+	time.Sleep(24 * time.Hour)
+	if n, want := c.Stats().Callbacks.Queued, backlogBound+1+len(keys); n != want {
+		t.Errorf("%d events wait, want %d and one for each of the %d who wait", n, backlogBound, 1+len(keys))
+	}
+	for i, o := range waiting {
+		if !o.Running() {
+			t.Error("Del does not wait for the callbacks")
+		}
+		harness.WantMiss(t, c, keys[i])
+	}
+	for _, name := range []string{"Get", "Peek", "Touch", "Take", "TakeCtx", "GetOrSet", "All", "Len", "Stats", "HotKeys"} {
+		wantReturn(t, name, methods(c, "present")[name])
+	}
+
+	closeTimesOut(t, c)
+	for name, call := range methods(c, "present") {
+		wantReturn(t, name+" of the closed cache", call)
+	}
+	harness.WantLen(t, c, 0)
+	close(forever)
+	<-producer.Done
+	harness.MustClose(t, c)
+	if r := c.Stats().Removals; reported.Load() != int64(r.Total()) {
+		t.Errorf("%d values reported, %d removed", reported.Load(), r.Total())
+	}
+}
+
+// Catches: a queue for each worker, by which one that hangs stops a part of the keys.
+func callbackBlocksOneWorker(t *testing.T) {
+	forever := make(chan struct{})
+	var reported atomic.Int64
+	c := harness.New(t, cache.Options[string, int]{Workers: 2, OnRemove: func(e cache.Event[string, int]) {
+		if e.Key == "hangs" {
+			<-forever
+		}
+		reported.Add(1)
+	}})
+	const others = 3 * backlogBound
+	c.Set("hangs", 1)
+	c.Del("hangs")
+	wantReturn(t, "removing others", func() {
+		for _, key := range harness.Numbered("k", others) {
+			c.Set(key, 1)
+			c.Del(key)
+		}
+	})
+	c.Set("hangs", 2)
+	c.Del("hangs") // in order, so after the first
+	synctest.Wait()
+	if n := reported.Load(); n != others {
+		t.Errorf("%d values reported beside the callback that hangs, want %d", n, others)
+	}
+	close(forever)
+	harness.MustClose(t, c)
+	if n := reported.Load(); n != others+2 {
+		t.Errorf("%d values reported, want %d", n, others+2)
+	}
+}
+
+// Catches: a method that waits for callbacks although it is called by one, when that
+// is the only one that may run, and the backlog is full.
+func callbackCalls(t *testing.T, name string) {
+	gate := make(chan struct{})
+	var c *cache.Cache[string, int]
+	var called atomic.Bool
+	c = harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+		<-gate
+		if e.Value != 0 {
+			return
+		}
+		for _, key := range []string{"busy", "absent"} { // its own, and another
+			methods(c, key)[name]()
+		}
+		called.Store(true)
+	}})
+	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	close(gate)
+	<-producer.Done
+	synctest.Wait()
+	if !called.Load() {
+		t.Fatalf("%s does not return to the callback", name)
+	}
+	harness.MustClose(t, c)
+}
+
+// The driver is held up for minutes, as by callbacks that are behind, while the
+// program goes on. No read finds what has expired, and no deadline that was put off
+// meanwhile is forgotten; when the driver is free, each value that has expired is
+// reported, once, and no other.
+//
+// Catches: reads that rely on the driver; a task that comes up late and expires an
+// entry whose deadline has been put off since; values lost or reported twice.
+func TestDriverHeldUp(t *testing.T) {
+	for _, stall := range []time.Duration{time.Second, time.Minute, 10 * time.Minute} {
+		harness.Bubble(t, stall.String(), func(t *testing.T) { driverHeldUp(t, stall) })
+	}
+}
+
+func driverHeldUp(t *testing.T, stall time.Duration) {
+	gate := make(chan struct{})
+	var rec harness.Recorder[string, int]
+	c := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+		<-gate
+		if e.Key != "busy" {
+			rec.Add(e)
+		}
+	}})
+	keys := harness.Numbered("k", 100)
+	for i, key := range keys {
+		c.SetWithExpire(key, i, time.Duration(i+1)*stall/100)
+	}
+	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	for i, key := range keys {
+		time.Sleep(stall/100 - 1)
+		harness.WantHit(t, c, key, i)
+		if i%3 == 0 {
+			c.Touch(key, 2*stall)
+		}
+		time.Sleep(time.Nanosecond)
+		if i%3 != 0 {
+			harness.WantMiss(t, c, key)
+		}
+	}
+	c.SetWithExpire("new", 1000, stall)
+	if n := c.Stats().Removals.Expired; n > 10 { // those of one shard in one tick
+		t.Errorf("%d entries were removed: the driver was not held up", n)
+	}
+	close(gate)
+	<-producer.Done
+	time.Sleep(min(2*harness.MaxTick, stall/2))
+
+	var want []cache.Event[string, int]
+	for i, key := range keys {
+		if i%3 == 0 {
+			harness.WantHit(t, c, key, i)
+		} else {
+			want = append(want, harness.Event(key, i, cache.Expired))
+		}
+	}
+	harness.WantHit(t, c, "new", 1000)
+	harness.WantEvents(t, &rec, want...)
+	time.Sleep(2*stall + 2*harness.MaxTick)
+	want = []cache.Event[string, int]{harness.Event("new", 1000, cache.Expired)}
+	for i := 0; i < len(keys); i += 3 {
+		want = append(want, harness.Event(keys[i], i, cache.Expired))
+	}
+	harness.WantEvents(t, &rec, want...)
+	harness.MustClose(t, c)
+}
+
+// Weights at the ends of their range are counted exactly, and so never run over: a
+// value fits if the others can make room for it, and else is removed at once.
+//
+// Catches: sums in 32 bits, a weight of zero that is evicted for in vain, room that is
+// not given back when a value changes or goes.
+func TestExtremeWeights(t *testing.T) {
+	for _, most := range []uint64{1, 2, huge - 1, huge, huge + 1, 3 * huge, math.MaxUint64 - 1, math.MaxUint64} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) { extremeWeights(t, most, []uint32{0, 1, 2, huge - 1, huge}) })
+	}
+}
+
+const huge = math.MaxUint32 // the greatest weight
+
+func extremeWeights(t *testing.T, most uint64, weights []uint32) {
+	c := harness.New(t, cache.Options[int, uint32]{MaxWeight: most, Weigh: func(_ int, w uint32) uint32 { return w }})
+	stores := []func(key int, w uint32){
+		c.Set,
+		func(key int, w uint32) { c.Del(key); c.GetOrSet(key, w) },
+		func(key int, w uint32) { c.Del(key); _, _ = c.Take(key, func() (uint32, error) { return w, nil }) },
+		func(key int, w uint32) {
+			c.Compute(key, func(uint32, bool) (uint32, cache.Op) { return w, cache.OpSet })
+		},
+	}
+	for i, first := range weights {
+		for j, second := range weights {
+			for k, store := range stores {
+				for n, w := range []uint32{first, second, first, 0, second} {
+					key := (i + j + k + n) % 3
+					store(key, w)
+					if got, ok := c.Get(key); ok != (uint64(w) <= most) || ok && got != w {
+						t.Fatalf("Get = %d, %t after storing a weight of %d of %d", got, ok, w, most)
+					}
+					harness.WantWeightOfContents(t, c, func(w uint32) uint64 { return uint64(w) })
+				}
+			}
+		}
+	}
+	c.Clear()
+	held := int(min(most/huge, 1000)) // that fit
+	for key := range 1000 {
+		c.Set(key, huge)
+		harness.WantLen(t, c, min(key+1, held))
+	}
+	if w := c.Stats().Weight; w != uint64(held)*huge {
+		t.Errorf("weight %d, want %d times %d", w, held, huge)
+	}
+	if n := len(harness.Collect(t, c)); n != held {
+		t.Errorf("All yields %d entries, want %d", n, held)
+	}
+	harness.MustClose(t, c)
+	if w := c.Stats().Weight; w != 0 {
+		t.Errorf("weight %d of an empty cache", w)
+	}
+}

@@ -1,0 +1,44 @@
+module github.com/pinwheel-cache/pinwheel/proof
+
+go 1.25.0
+
+require (
+	github.com/Yiling-J/theine-go v0.6.3
+	github.com/anishathalye/porcupine v1.3.1
+	github.com/dgraph-io/ristretto/v2 v2.4.2
+	github.com/hashicorp/golang-lru/v2 v2.0.7
+	github.com/jellydator/ttlcache/v3 v3.4.1
+	github.com/maypok86/otter/v2 v2.4.0
+	github.com/pinwheel-cache/pinwheel v0.0.0
+	github.com/prometheus/client_model v0.6.2
+	github.com/prometheus/common v0.66.1
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	github.com/zeromicro/go-zero v1.10.3
+	go.uber.org/goleak v1.3.0
+	golang.org/x/sync v0.22.0
+	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/fatih/color v1.18.0 // indirect
+	github.com/klauspost/cpuid/v2 v2.0.9 // indirect
+	github.com/mattn/go-colorable v0.1.13 // indirect
+	github.com/mattn/go-isatty v0.0.20 // indirect
+	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/pinwheel-cache/pinwheel/gozero v0.0.0
+	github.com/spaolacci/murmur3 v1.1.0 // indirect
+	github.com/zeebo/xxh3 v1.0.2 // indirect
+	go.opentelemetry.io/otel v1.40.0 // indirect
+	go.opentelemetry.io/otel/trace v1.40.0 // indirect
+	go.uber.org/automaxprocs v1.6.0 // indirect
+	go.yaml.in/yaml/v2 v2.4.2 // indirect
+	golang.org/x/sys v0.41.0 // indirect
+	golang.org/x/text v0.34.0 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
+)
+
+replace github.com/pinwheel-cache/pinwheel => ../
+
+replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero

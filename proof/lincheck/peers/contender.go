@@ -1,0 +1,69 @@
+package main
+
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
+)
+
+// A contender is a cache to be checked.
+type contender struct {
+	name   string
+	module string // whose version is printed
+
+	// open returns a new cache with the operations that it has, and how to end it; or
+	// nil, if it cannot be made so.
+	open func(c config) (*lincheck.Subject, func())
+
+	retries bool // of lincheck.Promises
+
+	// expiry is a check of its own for a cache whose TTLs are too coarse for the others.
+	expiry func(seed uint64) *lincheck.Survey
+}
+
+// A config is how a cache is made.
+type config struct {
+	limit int           // entries; roomy is as good as none
+	ttl   time.Duration // of all writes that do not have their own; 0 is none
+	loads bool          // Take is going to be used
+}
+
+// roomy is a limit that is far from being reached.
+const roomy = 1000
+
+// The expirable cache is last: its goroutine never ends, and works all the time if the
+// TTL is short.
+var contenders = []contender{
+	{name: "pinwheel", module: "github.com/pinwheel-cache/pinwheel", open: openPinwheel},
+	{name: "naive map", open: openNaive},
+	{name: "go-zero", module: "github.com/zeromicro/go-zero", open: openGoZero, expiry: goZeroExpiry},
+	{name: "otter", module: "github.com/maypok86/otter/v2", open: openOtter, retries: true},
+	{name: "theine", module: "github.com/Yiling-J/theine-go", open: openTheine},
+	{name: "ttlcache", module: "github.com/jellydator/ttlcache/v3", open: openTTLCache},
+	{name: "ristretto", module: "github.com/dgraph-io/ristretto/v2", open: openRistretto(false)},
+	{name: "ristretto, Wait", module: "github.com/dgraph-io/ristretto/v2", open: openRistretto(true)},
+	{name: "golang-lru", module: "github.com/hashicorp/golang-lru/v2", open: openLRU},
+	{name: "golang-lru, expirable", module: "github.com/hashicorp/golang-lru/v2", open: openExpirable},
+}
+
+// A wide value has parts that are all the same. Who reads one that is being written sees
+// that they differ.
+type wide struct {
+	parts [4]int64
+	ttl   time.Duration // for caches that ask the value; 0 is for ever
+}
+
+func widen(value int64, ttl time.Duration) wide {
+	return wide{[4]int64{value, value, value, value}, ttl}
+}
+
+func (w wide) narrow() int64 {
+	for _, part := range w.parts {
+		if part != w.parts[0] {
+			return lincheck.Torn
+		}
+	}
+	return w.parts[0]
+}
+
+func narrowed(w wide, ok bool) (int64, bool) { return w.narrow(), ok }

@@ -1,0 +1,86 @@
+// Command lincheck checks, with proof/lincheck, whether this module's cache and those of
+// other libraries behave as if their operations happened one after the other, and prints a
+// table of what it found: see docs/linearizability.md.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"time"
+)
+
+// settings are what the flags say.
+type settings struct {
+	length  time.Duration
+	seed    uint64
+	only    *regexp.Regexp
+	verbose bool
+	out     string
+}
+
+func main() {
+	s := settings{only: regexp.MustCompile("")}
+	flag.DurationVar(&s.length, "for", 2*time.Second, "how long to check each cache in each scenario")
+	flag.Uint64Var(&s.seed, "seed", 0, "the seed of the operations; 0 for a new one")
+	flag.Func("only", "check caches whose name matches `regexp`", func(expr string) (err error) {
+		s.only, err = regexp.Compile(expr)
+		return err
+	})
+	flag.BoolVar(&s.verbose, "v", false, "print the shortest history with each fault")
+	flag.StringVar(&s.out, "o", "", "write the table to `file` as well")
+	flag.Parse()
+	if flag.NArg() > 0 || s.length <= 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if s.seed == 0 {
+		s.seed = rand.Uint64()
+	}
+	if err := s.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "lincheck:", err)
+		os.Exit(1)
+	}
+}
+
+// run checks all scenarios of the first before the second, so that what an ill-behaved
+// cache leaves behind harms few others.
+func (s settings) run() error {
+	var all []result
+	for _, sc := range scenarios {
+		for _, c := range contenders {
+			if !s.only.MatchString(c.name) {
+				continue
+			}
+			until := time.Now().Add(s.length)
+			r := sc.run(c, s.seed, func(int) bool { return time.Now().Before(until) })
+			all = append(all, r)
+			s.tell(r)
+		}
+	}
+	if s.out == "" {
+		return table(os.Stdout, s, all)
+	}
+	f, err := os.Create(s.out)
+	if err != nil {
+		return err
+	}
+	if err := table(io.MultiWriter(os.Stdout, f), s, all); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// tell prints a result as soon as it is there.
+func (s settings) tell(r result) {
+	fmt.Fprintf(os.Stderr, "%-20s | %-17s | %s\n", r.contender, r.scenario, r)
+	if !s.verbose || r.Survey == nil {
+		return
+	}
+	for _, f := range r.Found {
+		fmt.Fprintf(os.Stderr, "\n  %v, in %d of %d histories; the shortest:\n%v\n\n", f.Fault, f.Histories, r.Histories, f.Example)
+	}
+}

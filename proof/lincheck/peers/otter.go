@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
+)
+
+// ever is a TTL that does not end.
+const ever = 10 * 365 * 24 * time.Hour
+
+func forEver(ttl time.Duration) time.Duration {
+	if ttl == 0 {
+		return ever
+	}
+	return ttl
+}
+
+// openOtter has the TTL of a value in the value, where otter's calculator asks for it: its
+// Set has none, and Set and then SetExpiresAfter would be two operations.
+func openOtter(c config) (*lincheck.Subject, func()) {
+	options := otter.Options[int, wide]{MaximumSize: c.limit}
+	if c.ttl > 0 {
+		options.ExpiryCalculator = otter.ExpiryWritingFunc(func(e otter.Entry[int, wide]) time.Duration {
+			return forEver(e.Value.ttl)
+		})
+	}
+	o := otter.Must(&options)
+	s := &lincheck.Subject{
+		Get: func(key int) (int64, bool) { return narrowed(o.GetIfPresent(key)) },
+		Peek: func(key int) (int64, bool) {
+			e, ok := o.GetEntryQuietly(key)
+			return e.Value.narrow(), ok
+		},
+		Set: func(key int, value int64) { o.Set(key, widen(value, c.ttl)) },
+		Del: func(key int) bool {
+			_, ok := o.Invalidate(key)
+			return ok
+		},
+		GetOrSet: func(key int, value int64) (int64, bool) {
+			actual, stored := o.SetIfAbsent(key, widen(value, c.ttl))
+			return actual.narrow(), !stored
+		},
+		Compute: func(key int, f func(int64, bool) (int64, lincheck.Action)) (int64, bool) {
+			return narrowed(o.Compute(key, func(old wide, found bool) (wide, otter.ComputeOp) {
+				value, does := f(old.narrow(), found)
+				return widen(value, c.ttl), [...]otter.ComputeOp{otter.CancelOp, otter.WriteOp, otter.InvalidateOp}[does]
+			}))
+		},
+		Take: func(key int, fetch func() (int64, error)) (int64, error) {
+			v, err := o.Get(context.Background(), key, otter.LoaderFunc[int, wide](func(context.Context, int) (wide, error) {
+				value, err := fetch()
+				return widen(value, c.ttl), err
+			}))
+			return v.narrow(), err
+		},
+		Clear: o.InvalidateAll,
+	}
+	if c.ttl > 0 {
+		s.SetWithExpire = func(key int, value int64, ttl time.Duration) { o.Set(key, widen(value, forEver(ttl))) }
+		s.Renew = func(key int, ttl time.Duration) { o.SetExpiresAfter(key, forEver(ttl)) }
+	}
+	return s, func() { o.StopAllGoroutines() }
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A verdict says what has become of a mutation.
+type verdict string
+
+const (
+	killed       verdict = "killed"
+	hung         verdict = "hung" // killed too: the test came to no end
+	survived     verdict = "SURVIVED"
+	doesNotBuild verdict = "does not compile"
+	doesNotApply verdict = "does not apply"
+)
+
+// bad reports whether something is to be done, to the tests or to the list.
+func (v verdict) bad() bool { return v != killed && v != hung }
+
+// A bench builds and runs the tests of a module. It writes to a folder of its own
+// and never to the module.
+type bench struct {
+	root    string // of the repository
+	scratch string
+	times   int                    // how often each mutation has to be killed
+	all     bool                   // run all tests of the package, not the one that is named
+	took    map[test]time.Duration // by the tests, unmutated
+	files   map[test][]string      // of tests, that are left out
+}
+
+// prove runs the tests that mutations name on the module as it is. They must pass,
+// or else it would prove nothing that they fail.
+func (b *bench) prove(mutations []mutation) error {
+	b.took, b.files = map[test]time.Duration{}, map[test][]string{}
+	built := map[string]string{}
+	for _, m := range mutations {
+		pkg, t := m.test.pkg, m.test
+		if _, done := b.took[t]; done {
+			continue
+		}
+		if built[pkg] == "" {
+			binary := filepath.Join(b.scratch, fmt.Sprintf("unmutated%d.test", len(built)))
+			if output, err := b.build(binary, pkg); err != nil {
+				return fmt.Errorf("%s does not compile: %w\n%s", pkg, err, output)
+			}
+			built[pkg] = binary
+		}
+		unneeded, err := unneeded(filepath.Join(b.root, pkg), t.run)
+		if err != nil {
+			return err
+		}
+		if !b.all {
+			b.files[t] = unneeded
+		}
+		began := time.Now()
+		output, err := b.run(context.Background(), built[pkg], t, 1)
+		if err == nil && strings.Contains(output, "no tests to run") {
+			err = errors.New("there is no such test")
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s, unmutated: %w\n%s", pkg, t.run, err, output)
+		}
+		b.took[t] = time.Since(began)
+	}
+	return nil
+}
+
+// try applies a mutation, runs its test and returns what that said.
+func (b *bench) try(m mutation) (v verdict, output string) {
+	dir, err := os.MkdirTemp(b.scratch, "")
+	if err != nil {
+		return doesNotApply, err.Error()
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := b.overlay(dir, m)
+	if err != nil {
+		return doesNotApply, err.Error()
+	}
+	binary := filepath.Join(dir, "mutated.test")
+	if output, err := b.build(binary, m.test.pkg, "-overlay", overlay); err != nil {
+		return doesNotBuild, output
+	}
+	for seed := 1; seed <= b.times; seed++ {
+		v, output = b.runMutated(binary, m.test, seed)
+		if v == survived {
+			return survived, fmt.Sprintf("in run %d\n%s", seed, output)
+		}
+	}
+	return v, output
+}
+
+// overlay writes the mutated file, and the description of it that the go command
+// takes, to dir. There the test files that are not needed do not exist.
+func (b *bench) overlay(dir string, m mutation) (path string, err error) {
+	original := filepath.Join(b.root, m.file)
+	source, err := os.ReadFile(original)
+	if err != nil {
+		return "", err
+	}
+	source, err = m.apply(source)
+	if err != nil {
+		return "", err
+	}
+	mutated := filepath.Join(dir, "mutated.go")
+	if err := os.WriteFile(mutated, source, 0o600); err != nil {
+		return "", err
+	}
+	replace := map[string]string{original: mutated}
+	for _, unneeded := range b.files[m.test] {
+		replace[unneeded] = ""
+	}
+	description, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "overlay.json")
+	return path, os.WriteFile(path, description, 0o600)
+}
+
+// build makes the test binary of a package. Nobody is going to debug it.
+func (b *bench) build(binary, pkg string, flags ...string) (output string, err error) {
+	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags...)
+	cmd := exec.Command("go", append(args, ".")...)
+	cmd.Dir = filepath.Join(b.root, pkg) // which may be in another module below root
+	said, err := cmd.CombinedOutput()
+	return string(said), err
+}
+
+// runMutated runs a test for ten times as long as it takes unmutated, and five
+// seconds.
+func (b *bench) runMutated(binary string, t test, seed int) (v verdict, output string) {
+	limit := 10*b.took[t] + 5*time.Second
+	if b.all {
+		limit = 10 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	output, err := b.run(ctx, binary, t, seed)
+	switch {
+	case err == nil:
+		return survived, output
+	case ctx.Err() != nil:
+		return hung, output
+	}
+	return killed, output
+}
+
+// run runs a test in the scratch folder, where it may leave things. A test by rapid
+// draws the same inputs for the same seed, so that a kill is no luck, and does not
+// look for a smaller one to fail with.
+func (b *bench) run(ctx context.Context, binary string, t test, seed int) (output string, err error) {
+	var args []string
+	if !b.all {
+		args = append(args, "-test.run", t.run)
+	}
+	if t.checks == "" {
+		args = append(args, "-test.short")
+	} else {
+		args = append(args, "-rapid.checks", t.checks, "-rapid.seed", strconv.Itoa(seed), "-rapid.shrinktime", "0s", "-rapid.nofailfile")
+	}
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Dir = b.scratch
+	said, err := cmd.CombinedOutput()
+	return string(said), err
+}

@@ -1,0 +1,301 @@
+package stats
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+var nastyNames = []string{
+	"users",
+	`back\slash`, `quote"quote`, "new\nline", `\n`, `\"`, `\\`, "\\\n\"", "\r\n", "tab\t",
+	`a",result="hit`, "{}", "#", " ", "ü 世界 🎡", "<script>alert(1)</script>", "&amp;", "{{.}}",
+	"bad\xff\xfeutf8", "\xff", "\x00", "\u2028", "{cache=\"x\"} 1\n# HELP",
+}
+
+// parse reads an exposition with the parser of the Prometheus project.
+func parse(t rapid.TB, exposition string) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(exposition))
+	if err != nil {
+		t.Fatalf("the parser says %v about\n%s", err, exposition)
+	}
+	return families
+}
+
+// series returns every series whose label by, cache or wheel, is source, as
+// "name label=value ... part".
+func series(families map[string]*dto.MetricFamily, by, source string) map[string]float64 {
+	all := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.Metric {
+			id, own := name, false
+			for _, label := range m.Label {
+				if label.GetName() == by {
+					own = label.GetValue() == source
+				} else {
+					id += " " + label.GetName() + "=" + label.GetValue()
+				}
+			}
+			if !own {
+				continue
+			}
+			switch family.GetType() {
+			case dto.MetricType_COUNTER:
+				all[id] = m.Counter.GetValue()
+			case dto.MetricType_GAUGE:
+				all[id] = m.Gauge.GetValue()
+			case dto.MetricType_HISTOGRAM:
+				all[id+" sum"] = m.Histogram.GetSampleSum()
+				all[id+" count"] = float64(m.Histogram.GetSampleCount())
+				for _, b := range m.Histogram.Bucket {
+					all[fmt.Sprint(id, " le ", b.GetUpperBound())] = float64(b.GetCumulativeCount())
+				}
+			}
+		}
+	}
+	return all
+}
+
+// wantSeries returns the series that the exposition must have for s, no more and
+// no less.
+func wantSeries(s stats.Snapshot) map[string]float64 {
+	want := map[string]float64{
+		"cache_gets_total result=hit":         float64(s.Hits),
+		"cache_gets_total result=miss":        float64(s.Misses),
+		"cache_misses_total reason=absent":    float64(s.Misses - s.MissesExpired),
+		"cache_misses_total reason=expired":   float64(s.MissesExpired),
+		"cache_puts_total":                    float64(s.Sets),
+		"cache_evictions_total cause=size":    float64(s.Removals.Evicted),
+		"cache_evictions_total cause=expired": float64(s.Removals.Expired),
+		"cache_removals_total cause=explicit": float64(s.Removals.Deleted),
+		"cache_removals_total cause=replaced": float64(s.Removals.Replaced),
+		"cache_removals_total cause=cleared":  float64(s.Removals.Cleared),
+		"cache_size":                          float64(s.Entries),
+		"cache_load_waiters_total":            float64(s.Loads.Waiters),
+		"cache_callbacks_queued":              float64(s.Callbacks.Queued),
+		"cache_callback_panics_total":         float64(s.Callbacks.Panics),
+		"cache_expiry_pending":                float64(s.Expiry.Pending),
+		"cache_expiry_tombstones":             float64(s.Expiry.Tombstones),
+	}
+	if s.Limit > 0 {
+		want["cache_capacity"] = float64(s.Limit)
+	}
+	if s.MaxWeight > 0 {
+		want["cache_weight"] = float64(s.Weight)
+		want["cache_weight_capacity"] = float64(s.MaxWeight)
+	}
+	if s.WhatIf.Gets > 0 {
+		want["cache_what_if_hits_total limit=half"] = float64(s.WhatIf.Half)
+		want["cache_what_if_hits_total limit=same"] = float64(s.WhatIf.Same)
+		want["cache_what_if_hits_total limit=double"] = float64(s.WhatIf.Double)
+	}
+	if a := s.EvictedAge; a.Count() > 0 {
+		addBuckets(want, "cache_evicted_age_seconds", a.Buckets(), a.Sum())
+	}
+	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)
+	addHistogram(want, "cache_loads_seconds result=failure", s.Loads.Failed)
+	addHistogram(want, "cache_expiry_lateness_seconds", s.Expiry.Lateness)
+	return want
+}
+
+// wantWheelSeries is wantSeries for a Wheel.
+func wantWheelSeries(w stats.WheelSnapshot) map[string]float64 {
+	want := map[string]float64{
+		"timingwheel_pending":       float64(w.Pending),
+		"timingwheel_backlog":       float64(w.Backlog),
+		"timingwheel_running":       float64(w.Running),
+		"timingwheel_tombstones":    float64(w.Tombstones),
+		"timingwheel_started_total": float64(w.Started),
+		"timingwheel_removed_total": float64(w.Removed),
+		"timingwheel_fired_total":   float64(w.Fired),
+		"timingwheel_panics_total":  float64(w.Panics),
+	}
+	addHistogram(want, "timingwheel_lateness_seconds", w.Lateness)
+	return want
+}
+
+// addHistogram adds the series of h to want.
+func addHistogram(want map[string]float64, id string, h stats.Histogram) {
+	addBuckets(want, id, h.Buckets(), h.Sum())
+}
+
+func addBuckets(want map[string]float64, id string, buckets iter.Seq2[time.Duration, uint64], sum time.Duration) {
+	var below uint64
+	for bound, n := range buckets {
+		below += n
+		le := bound.Seconds()
+		if bound == math.MaxInt64 {
+			le = math.Inf(1)
+		}
+		want[fmt.Sprint(id, " le ", le)] = float64(below)
+	}
+	want[id+" sum"] = sum.Seconds()
+	want[id+" count"] = float64(below)
+}
+
+func checkSeries(t *testing.T, got, want map[string]float64) {
+	t.Helper()
+	for _, id := range slices.Sorted(maps.Keys(want)) {
+		if v, ok := got[id]; !ok {
+			t.Errorf("no series %s", id)
+		} else if v != want[id] {
+			t.Errorf("%s = %v, want %v", id, v, want[id])
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := want[id]; !ok {
+			t.Errorf("series %s, which nobody asked for", id)
+		}
+	}
+}
+
+func TestMetricsShowEveryNumber(t *testing.T) {
+	want := map[string]stats.Snapshot{}
+	for i, name := range nastyNames {
+		s := distinct(uint64(1000 * i))
+		switch i % 3 { // as a real cache is limited in one way or in none
+		case 0:
+			s.Weight, s.MaxWeight = 0, 0
+		case 1:
+			s.Limit = 0
+		case 2:
+			s.Limit, s.Weight, s.MaxWeight = 0, 0, 0
+		}
+		unique := registerCache(t, name, always(s))
+		want[unique] = s
+	}
+	families := parse(t, metrics(t))
+	for name, s := range want {
+		t.Run(name, func(t *testing.T) {
+			checkSeries(t, series(families, "cache", name), wantSeries(s))
+		})
+	}
+}
+
+func TestMetricsOfAnUnusedCache(t *testing.T) {
+	registerCache(t, "users", always(stats.Snapshot{}))
+	text := metrics(t)
+	checkSeries(t, series(parse(t, text), "cache", "users"), wantSeries(stats.Snapshot{}))
+	for _, name := range []string{"cache_capacity", "cache_weight", "cache_evicted_age", "cache_what_if"} {
+		if strings.Contains(text, name) {
+			t.Errorf("%s is there, but the cache does not have it", name)
+		}
+	}
+}
+
+func TestMetricsShowEveryNumberOfWheels(t *testing.T) {
+	want := map[string]stats.WheelSnapshot{}
+	for i, name := range nastyNames {
+		w := distinctWheel(uint64(1000 * i))
+		unique := registerWheel(t, name, always(w))
+		want[unique] = w
+	}
+	unused := registerWheel(t, "unused", always(stats.WheelSnapshot{})) // has every series too
+	want[unused] = stats.WheelSnapshot{}
+	families := parse(t, metrics(t))
+	for name, w := range want {
+		t.Run(name, func(t *testing.T) {
+			checkSeries(t, series(families, "wheel", name), wantWheelSeries(w))
+		})
+	}
+}
+
+// Whoever reads the metrics of caches sees the same text with wheels or without.
+func TestMetricsOfWheelsComeAfterThoseOfCaches(t *testing.T) {
+	registerCache(t, "users", always(distinct(0)))
+	caches := metrics(t)
+	registerWheel(t, "users", always(distinctWheel(500)))
+	wheels, found := strings.CutPrefix(metrics(t), caches)
+	if !found {
+		t.Fatalf("with a wheel the metrics are\n%s\nwhich does not begin with\n%s", metrics(t), caches)
+	}
+	if wheels == "" || strings.Contains(wheels, "cache") {
+		t.Errorf("the metrics of the wheel are\n%s", wheels)
+	}
+}
+
+func TestMetricsOfNothingAreEmpty(t *testing.T) {
+	if got := metrics(t); got != "" {
+		t.Errorf("got %q, want nothing", got)
+	}
+}
+
+// The parser forgives a family in two pieces; Prometheus does not promise to.
+func TestMetricsKeepAFamilyTogether(t *testing.T) {
+	registerCache(t, "a", always(distinct(0)))
+	registerCache(t, "b", always(distinct(500)))
+	registerWheel(t, "a", always(distinctWheel(1000)))
+	registerWheel(t, "b", always(distinctWheel(1500)))
+	text := metrics(t)
+	if !strings.HasSuffix(text, "\n") {
+		t.Error("the last line does not end")
+	}
+	seen := map[string]bool{}
+	var family, previous string
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "# HELP "):
+			family = strings.Fields(line)[2]
+			if seen[family] {
+				t.Errorf("%s begins twice", family)
+			}
+			seen[family] = true
+		case strings.HasPrefix(line, "# TYPE "):
+			if !strings.HasPrefix(previous, "# HELP "+family+" ") || strings.Fields(line)[2] != family {
+				t.Errorf("%q does not follow its HELP", line)
+			}
+		case !strings.HasPrefix(line, family):
+			t.Errorf("%q is within %s", line, family)
+		}
+		previous = line
+	}
+	for _, f := range parse(t, text) {
+		if f.GetHelp() == "" || f.GetType() == dto.MetricType_UNTYPED {
+			t.Errorf("%s has no help or no type", f.GetName())
+		}
+	}
+}
+
+func TestMetricsSurviveAnyName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := map[string][]string{} // names by label
+		n := rapid.IntRange(1, 4).Draw(t, "caches")
+		for range n {
+			name := rapid.OneOf(
+				rapid.String(),
+				rapid.StringOf(rapid.SampledFrom([]rune("\\\"\n{},= #a"))),
+				rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
+			).Draw(t, "name")
+			unique := registerCache(t, name, always(stats.Snapshot{Sets: 1, Loads: stats.Loads{OK: observed(time.Second)}}))
+			want["cache"] = append(want["cache"], unique)
+			unique = registerWheel(t, name, always(stats.WheelSnapshot{Fired: 1, Lateness: observed(time.Second)}))
+			want["wheel"] = append(want["wheel"], unique)
+		}
+		slices.Sort(want["cache"])
+		slices.Sort(want["wheel"])
+		for _, family := range parse(t, metrics(t)) {
+			got := map[string]bool{}
+			by := family.Metric[0].Label[0].GetName()
+			for _, m := range family.Metric {
+				got[m.Label[0].GetValue()] = true
+			}
+			if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want[by]) {
+				t.Fatalf("%s has the %ss %q, want %q", family.GetName(), by, names, want[by])
+			}
+		}
+	})
+}

@@ -1,0 +1,124 @@
+// Package stats holds what stats serves against readers of others: the parser of the
+// Prometheus project, and a validator of JSON Schema.
+package stats
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// tb is what both *testing.T and *rapid.T have.
+type tb interface {
+	Helper()
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+}
+
+// register registers a source until the end of the test.
+func register(t tb, source stats.Source) (unique string) {
+	unique, unregister := stats.Register(source)
+	t.Cleanup(unregister)
+	return unique
+}
+
+func registerCache(t tb, name string, snapshot func() (stats.Snapshot, bool)) (unique string) {
+	return register(t, stats.CacheSource{Name: name, Snapshot: snapshot})
+}
+
+func registerWheel(t tb, name string, snapshot func() (stats.WheelSnapshot, bool)) (unique string) {
+	return register(t, stats.WheelSource{Name: name, Snapshot: snapshot})
+}
+
+// always returns a source that reports s.
+func always[S any](s S) func() (S, bool) {
+	return func() (S, bool) { return s, true }
+}
+
+// served returns the answer to a GET.
+func served(t tb, target string, options ...stats.HandlerOption) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	stats.Handler(options...).ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("GET %s: status %d, want 200", target, w.Code)
+	}
+	return w.Body.String()
+}
+
+func metrics(t tb) string {
+	t.Helper()
+	return served(t, "/metrics")
+}
+
+// observed returns a histogram of durations.
+func observed(durations ...time.Duration) stats.Histogram {
+	var r stats.DurationRecorder
+	for _, took := range durations {
+		r.Observe(took)
+	}
+	return r.Histogram()
+}
+
+// distinct returns a Snapshot in which no two numbers are the same, starting after n,
+// so that a number shown in the wrong place is noticed.
+func distinct(n uint64) stats.Snapshot {
+	var s stats.Snapshot
+	n = number(reflect.ValueOf(&s).Elem(), n)
+	s.Misses += 1000 * n // more than expired ones, as in a real one
+	return s
+}
+
+// distinctWheel is distinct for a Wheel.
+func distinctWheel(n uint64) stats.WheelSnapshot {
+	var w stats.WheelSnapshot
+	number(reflect.ValueOf(&w).Elem(), n)
+	return w
+}
+
+// number gives the numbers in v the values after n, one each, and returns the last.
+// The buckets of a histogram get smaller numbers, which are distinct too.
+func number(v reflect.Value, n uint64) uint64 {
+	n++
+	switch field := v.Addr().Interface().(type) {
+	case *stats.Histogram:
+		*field = observed(steps(n)...)
+	case *stats.Ages:
+		var r stats.AgeRecorder
+		for _, age := range steps(n) {
+			r.Observe(age)
+		}
+		*field = r.Ages()
+	default:
+		switch {
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				n = number(v.Field(i), n)
+			}
+		case v.CanUint():
+			v.SetUint(n)
+		default:
+			v.SetInt(int64(n))
+		}
+	}
+	return n
+}
+
+// steps returns durations from 10 µs on, each longer one more often.
+func steps(n uint64) (all []time.Duration) {
+	times := int(n % 64)
+	for d := 10 * time.Microsecond; d < 100*time.Hour; d *= 2 {
+		times++
+		all = append(all, slices.Repeat([]time.Duration{d}, times)...)
+	}
+	return all
+}

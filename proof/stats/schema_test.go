@@ -1,0 +1,158 @@
+package stats
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+const schemaFile = "../../docs/stats.schema.json"
+
+// strictSchema is the schema, except that it allows no other fields: readers must
+// pass over those they do not know, but this version has none.
+var strictSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	file, err := os.Open(schemaFile)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	schema, err := jsonschema.UnmarshalJSON(file)
+	if err != nil {
+		return nil, err
+	}
+	closeObjects(schema)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource(schemaFile, schema); err != nil {
+		return nil, err
+	}
+	return c.Compile(schemaFile)
+})
+
+// closeObjects has every object of a schema refuse fields that it does not name.
+func closeObjects(schema any) {
+	switch schema := schema.(type) {
+	case map[string]any:
+		if _, ok := schema["properties"].(map[string]any); ok && schema["type"] == "object" {
+			schema["additionalProperties"] = false
+		}
+		for _, value := range schema {
+			closeObjects(value)
+		}
+	case []any:
+		for _, value := range schema {
+			closeObjects(value)
+		}
+	}
+}
+
+// checkSchema fails t unless text is as the schema says.
+func checkSchema(t testing.TB, text string) {
+	t.Helper()
+	schema, err := strictSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if err := schema.Validate(document); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+}
+
+// A schema that allows anything would pass every answer.
+func TestTheSchemaRefuses(t *testing.T) {
+	register(t, stats.CacheSource{Name: "users", Snapshot: always(distinct(0)), HotKeys: hotKeys})
+	text := served(t, "/stats.json")
+	checkSchema(t, text)
+	schema, err := strictSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct{ from, to string }{
+		{`"version":1`, `"version":2`},
+		{`"caches":[`, `"Caches":[`},
+		{`"wheels":[]`, `"wheels":null`},
+		{`"purge":false`, `"purge":0`},
+		{`"name":"users"`, `"name":""`},
+		{`"hits":`, `"hits":-`},
+		{`"hits":`, `"more":1,"hits":`},
+		{`"hits":`, `"hat":`},
+		{`"seconds":`, `"seconds":"0","second":`},
+		{`"purgeable":false`, `"purgeable":null`},
+		{`"windows":{`, `"windows":null,"window":{`},
+		{`"key":"a"`, `"key":1`},
+		{`"share":0`, `"share":1.5`},
+		{`"half":{`, `"half":{"more":1,`},
+		{`"time":"2`, `"time":"x2`},
+	} {
+		changed := strings.Replace(text, change.from, change.to, 1)
+		if changed == text {
+			t.Errorf("no %s in %s", change.from, text)
+			continue
+		}
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(changed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema.Validate(document) == nil {
+			t.Errorf("%s instead of %s passes", change.to, change.from)
+		}
+	}
+}
+
+func hotKeys() []stats.HotKey { return []stats.HotKey{{Key: "a"}, {Key: "\xff<"}} }
+
+// TestStatsFitTheSchema asks for the statistics in all the shapes they have: of
+// nothing, of what was never used, of odd names, with hot keys and purging, with few
+// points of history and with many, and by expvar.
+func TestStatsFitTheSchema(t *testing.T) {
+	fit := func(t *testing.T, options ...stats.HandlerOption) {
+		for _, query := range []string{"", "?points=0", "?points=1", "?points=60"} {
+			checkSchema(t, served(t, "/stats.json"+query, options...))
+		}
+		checkSchema(t, stats.Var{}.String())
+	}
+	t.Run("nothing", func(t *testing.T) { fit(t) })
+	t.Run("never used", func(t *testing.T) {
+		registerCache(t, "users", always(stats.Snapshot{}))
+		registerWheel(t, "users", always(stats.WheelSnapshot{}))
+		fit(t)
+	})
+	t.Run("odd names", func(t *testing.T) {
+		for i, name := range nastyNames {
+			registerCache(t, name, always(distinct(uint64(1000*i))))
+			registerWheel(t, name, always(distinctWheel(uint64(1000*i))))
+		}
+		fit(t)
+	})
+	t.Run("hot keys and purging", func(t *testing.T) {
+		register(t, stats.CacheSource{
+			Name: "users", Snapshot: always(distinct(0)), HotKeys: hotKeys,
+			Purge:    func(string) (int, error) { return 1, nil },
+			PurgeAll: func() int { return 1 },
+		})
+		fit(t, stats.WithPurge(func(*http.Request) error { return nil }))
+	})
+	t.Run("history", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var n uint64
+			registerCache(t, "users", func() (stats.Snapshot, bool) { n++; return stats.Snapshot{Hits: n, Sets: n}, true })
+			registerWheel(t, "users", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Fired: n}, true })
+			for range 70 {
+				fit(t)
+				time.Sleep(7 * time.Second)
+			}
+		})
+	})
+}
