@@ -17,10 +17,11 @@ const (
 )
 
 // marker is the line before a Go block: the file that has the same code.
-var marker = regexp.MustCompile(`^<!-- bench/migration/((?:before|after)/\w+\.go) -->$`)
+var marker = regexp.MustCompile(`^<!-- bench/migration/(after/\w+\.go) -->$`)
 
 // TestBlocks proves that every Go block of the document compiles: it is, but for
-// the package clause, a file of a package that this test is built with.
+// the package clause, a file of a package that this test is built with. What the code
+// was before is linked to.
 func TestBlocks(t *testing.T) {
 	shown := make(map[string]bool)
 	for _, b := range readBlocks(t) {
@@ -40,9 +41,13 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("%s is not compiled into this test", file)
 		}
 	}
+	text := read(t)
 	for _, file := range compiled {
-		if !shown[file] {
+		switch {
+		case strings.HasPrefix(file, "after/") && !shown[file]:
 			t.Errorf("no block of %s shows %s", document, file)
+		case strings.HasPrefix(file, "before/") && !strings.Contains(text, "](../bench/migration/"+file+")"):
+			t.Errorf("%s does not link to %s", document, file)
 		}
 	}
 }
@@ -58,16 +63,21 @@ func (b block) at(i int) string {
 	return fmt.Sprintf("%s:%d", strings.TrimPrefix(document, "../../"), b.line+i)
 }
 
-// readBlocks returns the Go blocks of the document. A fence with a language that
-// might be Go by another name is an error, so that no block gets past.
-func readBlocks(t *testing.T) []block {
+func read(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text)
+}
+
+// readBlocks returns the Go blocks of the document. A fence with a language that
+// might be Go by another name is an error, so that no block gets past.
+func readBlocks(t *testing.T) []block {
+	t.Helper()
 	var blocks []block
-	lines := strings.Split(string(text), "\n")
+	lines := strings.Split(read(t), "\n")
 	for i := 0; i < len(lines); i++ {
 		fence, language := lines[i], ""
 		if !strings.HasPrefix(strings.TrimSpace(fence), "```") {

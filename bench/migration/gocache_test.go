@@ -170,3 +170,27 @@ func TestGoCacheItemCount(t *testing.T) {
 		want(t, "ours: Len long after expiry", p.Len(), 0)
 	})
 }
+
+// Add and Replace with a TTL take two steps here. Who stores between them gets the TTL.
+func TestGoCacheAddWithTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gocache.New(time.Hour, 0)
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		for range 2 {
+			added := g.Add("k", 1, time.Minute) == nil
+			_, there := p.GetOrSet("k", 1)
+			if !there {
+				p.Touch("k", time.Minute)
+			}
+			want(t, "both add", added, !there)
+		}
+		if _, there := p.GetOrSet("contended", 1); !there {
+			p.Set("contended", 2) // by somebody else
+			p.Touch("contended", time.Minute)
+		}
+		time.Sleep(time.Minute + 1)
+		want(t, "go-cache: there after a minute", has(g.Get("k")), false)
+		want(t, "ours: there after a minute", has(p.Get("k")), false)
+		want(t, "ours: what was set in between, for an hour", has(p.Get("contended")), false)
+	})
+}

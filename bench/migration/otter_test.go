@@ -2,11 +2,13 @@ package migration
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/maypok86/otter/v2"
+	otterstats "github.com/maypok86/otter/v2/stats"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
@@ -115,6 +117,48 @@ func TestOtterDeletionDuringLoad(t *testing.T) {
 	want(t, "ours: loads", loads, 1)
 	want(t, "ours: value", v, 1)
 	want(t, "ours: kept", has(p.Get("k")), false)
+}
+
+// Who waits for a load gets what was set meanwhile from otter, and what was loaded
+// from ours. Both keep what was set.
+func TestOtterSetDuringLoad(t *testing.T) {
+	o := newOtter(t, otter.Options[string, int]{})
+	v := must(o.Get(t.Context(), "k", otter.LoaderFunc[string, int](func(context.Context, string) (int, error) {
+		set := make(chan struct{})
+		go func() { o.Set("k", 100); close(set) }()
+		<-set
+		return 101, nil
+	})))
+	want(t, "otter: returned", v, 100)
+	want(t, "otter: kept", value(o.GetIfPresent("k")), 100)
+
+	p := pinwheel(t, cache.Options[string, int]{})
+	v = must(p.TakeCtx(t.Context(), "k", func(context.Context) (int, error) {
+		p.Set("k", 100)
+		return 101, nil
+	}))
+	want(t, "ours: returned", v, 101)
+	want(t, "ours: kept", value(p.Get("k")), 100)
+}
+
+// Compute is a lookup to otter's statistics, and SetIfAbsent is none. To ours
+// GetOrSet is one, and Compute is none.
+func TestOtterCounts(t *testing.T) {
+	o := newOtter(t, otter.Options[string, int]{StatsRecorder: otterstats.NewCounter()})
+	p := pinwheel(t, cache.Options[string, int]{})
+	counts := func(hits, misses uint64) string { return fmt.Sprint(hits, " hits, ", misses, " misses") }
+	for range 2 {
+		o.SetIfAbsent("k", 1)
+		p.GetOrSet("k", 1)
+	}
+	want(t, "otter: SetIfAbsent", counts(o.Stats().Hits, o.Stats().Misses), "0 hits, 0 misses")
+	want(t, "ours: GetOrSet", counts(p.Stats().Hits, p.Stats().Misses), "1 hits, 1 misses")
+	for range 2 {
+		o.Compute("computed", func(int, bool) (int, otter.ComputeOp) { return 1, otter.WriteOp })
+		p.Compute("computed", func(int, bool) (int, cache.Op) { return 1, cache.OpSet })
+	}
+	want(t, "otter: Compute", counts(o.Stats().Hits, o.Stats().Misses), "1 hits, 1 misses")
+	want(t, "ours: Compute", counts(p.Stats().Hits, p.Stats().Misses), "1 hits, 1 misses")
 }
 
 // A weight of 0 pins an entry in otter, and does not in ours.

@@ -256,3 +256,67 @@ func TestOtterPair(t *testing.T) {
 	}
 	same[products](t, 7, must(before.NewProducts(load)), must(after.NewProducts(load)), steps)
 }
+
+func TestTTLCachePair(t *testing.T) {
+	type sessions interface {
+		LogIn(token, user string)
+		User(token string) (string, bool)
+		LogOut(token string) (string, bool)
+		Close()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var expired []string
+		end := func(user string) { expired = append(expired, user) }
+		steps := func(s sessions, tr *trace) {
+			defer s.Close()
+			expired = nil
+			s.LogIn("a", "ann")
+			s.LogIn("b", "bob")
+			time.Sleep(19 * time.Minute)
+			tr.add(s.User("a"))
+			time.Sleep(2 * time.Minute)
+			tr.add(s.User("a")) // asked for two minutes ago
+			tr.add(s.User("b"))
+			tr.add(s.LogOut("a"))
+			tr.add(s.LogOut("a"))
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			tr.add(expired) // who logged out is none of them
+		}
+		same[sessions](t, 6, before.NewSessions(end), after.NewSessions(end), steps)
+	})
+}
+
+func TestSingleflightPair(t *testing.T) {
+	type users interface {
+		User(ctx context.Context, id string) (string, error)
+		Forget(id string)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		loads := 0
+		load := func(ctx context.Context, id string) (string, error) {
+			loads++
+			time.Sleep(time.Second)
+			if id == "" {
+				return "", errors.New("no such user")
+			}
+			return fmt.Sprintf("user %s, load %d", id, loads), ctx.Err()
+		}
+		steps := func(u users, tr *trace) {
+			loads = 0
+			// Who asks first leaves before there is an answer, and another gets it.
+			first, leave := context.WithTimeout(t.Context(), time.Second/2)
+			defer leave()
+			left := make(chan error, 1)
+			go func() { _, err := u.User(first, "a"); left <- err }()
+			synctest.Wait()
+			tr.add(u.User(t.Context(), "a"))
+			tr.add(<-left)
+			tr.add(u.User(t.Context(), "a"))
+			tr.add(u.User(t.Context(), ""))
+			u.Forget("a")
+			tr.add(u.User(t.Context(), "a"))
+		}
+		same[users](t, 5, before.NewUsers(load), after.NewUsers(load), steps)
+	})
+}

@@ -172,3 +172,44 @@ func TestRistrettoAdmission(t *testing.T) {
 	p.Set(2, 1)
 	want(t, "ours: a new key among hot ones is there", has(p.Get(2)), true)
 }
+
+// Clear begins the statistics anew there. Ours are those since the cache was made.
+func TestRistrettoClearsStatistics(t *testing.T) {
+	r := must(ristretto.NewCache(&ristretto.Config[string, int]{
+		NumCounters: 1000, MaxCost: 1000, BufferItems: 64, Metrics: true,
+	}))
+	defer r.Close()
+	p := pinwheel(t, cache.Options[string, int]{})
+	r.Get("k")
+	p.Get("k")
+	r.Clear()
+	p.Clear()
+	want(t, "ristretto: misses after Clear", r.Metrics.Misses(), 0)
+	want(t, "ours: misses after Clear", p.Stats().Misses, 1)
+}
+
+// A nil cache is an empty one there, and a panic here.
+func TestRistrettoNil(t *testing.T) {
+	var r *ristretto.Cache[string, int]
+	want(t, "ristretto: Set of a nil cache", r.Set("k", 1, 1), false)
+	want(t, "ristretto: Get of a nil cache", has(r.Get("k")), false)
+
+	var p *cache.Cache[string, int]
+	defer func() { want(t, "ours: panics", recover() != nil, true) }()
+	p.Get("k")
+}
+
+// A []byte is a key there, and here the string of it.
+func TestRistrettoBytes(t *testing.T) {
+	key := []byte("k")
+	r := must(ristretto.NewCache(&ristretto.Config[[]byte, int]{
+		NumCounters: 1000, MaxCost: 1000, BufferItems: 64,
+	}))
+	defer r.Close()
+	p := pinwheel(t, cache.Options[string, int]{})
+	r.Set(key, 1, 1)
+	r.Wait()
+	p.Set(string(key), 1)
+	want(t, "ristretto", has(r.Get(key)), true)
+	want(t, "ours", has(p.Get(string(key))), true)
+}
