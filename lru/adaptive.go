@@ -15,17 +15,21 @@ const (
 // the hits by half a percent at most.
 const (
 	unit        = 64  // the target of small is counted in parts of an entry
-	firstPart   = 3   // percent of the slots that small is to have at first,
+	firstPart   = 2   // percent of the slots that small is to have at first,
 	leastPart   = 1   // at least
 	mostPart    = 40  // and at most
-	slackPart   = 2   // percent of the slots by which small may be above its target
 	nearPart    = 4   // percent of the slots: the victims of each queue that are near
 	ghostPart   = 300 // percent of the slots: the victims of small that are remembered
-	youngPart   = 40  // percent of the age of main's oldest: what is younger challenges it
+	youngPart   = 45  // percent of the age of main's oldest: what is younger challenges it
 	checkedPart = 32  // one in so many of the slots lies between two checkpoints
 
 	// tries is how many of main's oldest entries a challenge looks at.
 	tries = 16
+
+	// Small is dry if so many keys more came back too late than were used while they
+	// were there, of which each counts for several.
+	dry        = 128
+	usedPerDry = 8
 )
 
 // An Adaptive is the eviction order of the entries of one cache shard by the
@@ -55,6 +59,7 @@ type Adaptive struct {
 
 	slots  int            // that the fields below are made for
 	target int            // of small, in parts of an entry: unit is one
+	late   int            // up to 2*dry: above dry, small is dry
 	ghost  ghost          // victims of small
 	near   [queues]recent // the latest victims of each queue
 }
@@ -92,23 +97,25 @@ func (a *Adaptive) Resize(n int) {
 // fit begins anew, for n slots, with what is remembered of victims, and gives small
 // the same part of them as before.
 func (a *Adaptive) fit(n int) {
-	part := firstPart * unit * n / 100
+	target := part(n, firstPart*unit)
 	if a.slots > 0 {
-		part = int(int64(a.target) * int64(n) / int64(a.slots))
+		target = int(int64(a.target) * int64(n) / int64(a.slots))
 	}
 	a.slots = n
-	a.aim(part)
+	a.aim(target)
 	a.checks.every = max(1, n/checkedPart)
-	a.ghost = newGhost(n * ghostPart / 100)
+	a.ghost = newGhost(part(n, ghostPart))
 	for q := range a.near {
-		a.near[q] = newRecent(n * nearPart / 100)
+		a.near[q] = newRecent(part(n, nearPart))
 	}
 }
 
+// part returns so many percent of n, on 32 bits too.
+func part(n, percent int) int { return int(int64(n) * int64(percent) / 100) }
+
 // aim changes the target of small, as far as its bounds allow.
 func (a *Adaptive) aim(target int) {
-	least, most := leastPart*unit*a.slots/100, mostPart*unit*a.slots/100
-	a.target = max(min(target, most), least, unit)
+	a.target = max(min(target, part(a.slots, mostPart*unit)), part(a.slots, leastPart*unit), unit)
 }
 
 // Mark notes a hit of entry i. It writes nothing for an entry that has three marks
@@ -123,7 +130,7 @@ func (a *Adaptive) Admit(h uint64, full bool) Place {
 	near := a.near[small].take(h)
 	switch {
 	case near: // a few more entries in small, and it had been a hit
-		a.aim(a.target + unit)
+		a.cameLate(unit)
 	case a.near[main].take(h):
 		a.aim(a.target - 2*unit)
 	}
@@ -132,16 +139,23 @@ func (a *Adaptive) Admit(h uint64, full bool) Place {
 		return toSmall
 	}
 	if !near && age < a.slots {
-		a.aim(a.target + 1)
+		a.cameLate(1)
 	}
-	if !full || a.len[main] == 0 || a.len[small] > a.target/unit+slackPart*a.slots/100+2 {
+	if !full || a.len[main] == 0 || a.len[small] > a.target/unit+2 {
 		return toMain
 	}
 	// Main has its part. The key came back within age: did main's oldest?
-	if age*100 < a.mainAge()*youngPart && a.challenge() {
+	if int64(age)*100 < a.mainAge()*youngPart && a.challenge() {
 		return forMain
 	}
 	return toSmall
+}
+
+// cameLate raises the target of small for a key that came back after it was evicted
+// from there.
+func (a *Adaptive) cameLate(by int) {
+	a.late = min(a.late+1, 2*dry)
+	a.aim(a.target + by)
 }
 
 // challenge looks for an entry without a mark among the oldest of main, which has
@@ -174,6 +188,10 @@ func (a *Adaptive) Insert(i uint32, at Place) {
 //
 // This is where hits take effect. A marked entry of small that Victim meets goes to
 // main, without a mark. A marked entry of main loses one and becomes the newest.
+//
+// A loop just longer than the order makes small look a few entries too short, however
+// long it grows: what small gains, main loses to the loop. So if small is dry, every
+// used entry of main that would have to make room for it lowers the target.
 func (a *Adaptive) Victim(at Place) (i uint32, ok bool) {
 	if a.Len() == 0 {
 		return 0, false
@@ -188,11 +206,15 @@ func (a *Adaptive) Victim(at Place) (i uint32, ok bool) {
 			return p - firstEntry, true
 		}
 		a.unlink(p)
-		if q == small {
+		switch {
+		case q == small:
 			a.marks.clear(p - firstEntry)
+			a.late = max(a.late-usedPerDry, 0)
 			if a.len[small] < a.target/unit {
 				q = main
 			}
+		case a.late > dry && at != forMain:
+			a.aim(a.target - unit/4)
 		}
 		a.push(main, p)
 	}
@@ -269,7 +291,7 @@ func (a *Adaptive) oldestOrOther(q *uint32) (p uint32) {
 }
 
 // mainAge returns how old main's oldest entry is, in victims of small.
-func (a *Adaptive) mainAge() int {
+func (a *Adaptive) mainAge() int64 {
 	a.oldest(main)
 	return a.checks.age()
 }

@@ -14,6 +14,7 @@ type adaptiveModel struct {
 	marks map[uint32]int
 
 	slots, target  int
+	late           int
 	ghost          [][]uint64    // each row's latest first, with holes
 	near           [2][][]uint64 // of small, of main
 	now, oldest    int
@@ -44,7 +45,7 @@ func (m *adaptiveModel) resize(n int) {
 	if m.slots > 0 && n >= m.slots-m.slots/8 && n <= m.slots+m.slots/8 {
 		return
 	}
-	target := n * 3 * unit / 100
+	target := n * 2 * unit / 100
 	if m.slots > 0 {
 		target = m.target * n / m.slots
 	}
@@ -80,6 +81,7 @@ func forget(rows [][]uint64, h uint64) (place int, ok bool) {
 func (m *adaptiveModel) admit(h uint64, full bool) Place {
 	_, near := forget(m.near[0], h)
 	if near {
+		m.late = min(m.late+1, 256)
 		m.aim(m.target + unit)
 	} else if _, ok := forget(m.near[1], h); ok {
 		m.aim(m.target - 2*unit)
@@ -90,13 +92,14 @@ func (m *adaptiveModel) admit(h uint64, full bool) Place {
 	}
 	age := (2*place + 1) * len(m.ghost) / 2
 	if !near && age < m.slots {
+		m.late = min(m.late+1, 256)
 		m.aim(m.target + 1)
 	}
-	if !full || len(m.mainEntries()) == 0 || len(m.small) > m.target/unit+m.slots*2/100+2 {
+	if !full || len(m.mainEntries()) == 0 || len(m.small) > m.target/unit+2 {
 		return toMain
 	}
 	m.dropCheckpoints()
-	if age*100 >= (m.now-m.oldest)*40 {
+	if age*100 >= (m.now-m.oldest)*45 {
 		return toSmall
 	}
 	for range tries {
@@ -165,9 +168,13 @@ func (m *adaptiveModel) victim(at Place) uint32 {
 		m.remove(i)
 		if fromSmall = inSmall; inSmall {
 			m.marks[i] = 0
+			m.late = max(m.late-8, 0)
 			fromSmall = len(m.small) >= m.target/unit
 		} else {
 			m.marks[i]--
+			if m.late > 128 && at != forMain {
+				m.aim(m.target - 16)
+			}
 		}
 		m.push(i)
 	}
@@ -218,8 +225,8 @@ func (m *adaptiveModel) check(a *Adaptive) error {
 			return err
 		}
 	}
-	if a.target != m.target || int(a.checks.now) != m.now {
-		return fmt.Errorf("the target is %d, the time %d; want %d and %d", a.target, a.checks.now, m.target, m.now)
+	if a.target != m.target || a.late != m.late || int(a.checks.now) != m.now {
+		return fmt.Errorf("the target is %d, late %d, the time %d; want %d, %d and %d", a.target, a.late, a.checks.now, m.target, m.late, m.now)
 	}
 	return nil
 }

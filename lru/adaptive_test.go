@@ -77,6 +77,7 @@ func runAdaptiveModel(t *rapid.T) {
 			}
 			o.resize(rapid.Uint32Range(least, least+50).Draw(t, "room"))
 		},
+		"dry": func(*rapid.T) { o.a.late, o.m.late = 2*dry, 2*dry }, // as after many loops
 		"clear": func(*rapid.T) {
 			o.a.Clear()
 			o.m = adaptiveModel{marks: map[uint32]int{}}
@@ -228,6 +229,26 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 	if got := a.mainAge(); got < n/2 || got > n/2+n/checkedPart {
 		t.Errorf("main's oldest has age %d, want some %d", got, n/2)
+	}
+}
+
+// TestPlaces: of four fingerprints exactly those are found that are equal, whatever
+// the others are.
+func TestPlaces(t *testing.T) {
+	values := []uint64{1, 2, 3, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff}
+	for _, f := range values {
+		for k := range uint64(len(values) * len(values) * len(values)) {
+			word := values[k%8] | values[k/8%8]<<16 | values[k/64]<<48
+			want := uint64(0)
+			for s := 0; s < 64; s += 16 {
+				if word>>s&0xffff == f {
+					want |= 0x8000 << s
+				}
+			}
+			if got := places(word, f); got != want {
+				t.Fatalf("%x is in %x at %x, want %x", f, word, got, want)
+			}
+		}
 	}
 }
 

@@ -7,12 +7,12 @@ import mathbits "math/bits"
 // which entries were removed.
 const checkpoints = 64
 
-// Checkpoints are positions in main without an entry, one after each so many
-// entries that come to its newest end. A checkpoint knows the time at which it was
-// put there, and so how old the entries are that follow it, whatever was removed
-// meanwhile. The time is the number of victims of small.
+// checkpointing puts checkpoints into main: positions without an entry, one for each
+// so many entries that come to its newest end. A checkpoint knows the time at which it
+// was put there, and so how old the entries are that follow it, whatever was removed
+// meanwhile. The time is the number of victims of small so far.
 type checkpointing struct {
-	now    uint32
+	now    uint32              // wraps, as only differences count
 	every  int                 // entries between two checkpoints
 	until  int                 // entries before the next one
 	free   uint64              // a bit for each checkpoint that is not in main
@@ -42,4 +42,4 @@ func (c *checkpointing) passed(k uint32) {
 }
 
 // age returns how old main's oldest entry is.
-func (c *checkpointing) age() int { return int(c.now - c.oldest) }
+func (c *checkpointing) age() int64 { return int64(c.now - c.oldest) }
