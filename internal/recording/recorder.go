@@ -1,0 +1,176 @@
+package recording
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	// enough bytes wake the writer, and most bytes wait for it. Beyond that accesses
+	// are lost, since nobody who uses the cache is to wait for a disk or a network.
+	enough = 64 << 10
+	most   = 1 << 20
+
+	// flushEvery is how long an access waits for the writer at most.
+	flushEvery = time.Second
+)
+
+// A Recorder collects the accesses to a sample of keys, for [Recorder.Run] to write. It
+// is safe for concurrent use. Its lock comes after those of a cache's shards.
+type Recorder struct {
+	below, salt uint64
+	start       time.Time
+	wake        chan struct{} // has room for one
+
+	mu       sync.Mutex
+	prf      cipher.Block
+	scratch  [aes.BlockSize]byte
+	pending  []byte // the payload of the next block; empty if there is none
+	latest   uint64 // microseconds
+	spare    []byte // what pending is exchanged with
+	accesses uint64
+	lost     uint64
+	ended    bool // what comes now is for nobody
+}
+
+// NewRecorder returns a Recorder of one key in so many, from 1 on, with new random seeds.
+func NewRecorder(oneIn uint64) *Recorder {
+	secret := make([]byte, 16)
+	_, _ = rand.Read(secret) // it never fails
+	prf, err := aes.NewCipher(secret)
+	if err != nil {
+		panic(err) // 16 bytes are a key
+	}
+	return &Recorder{
+		below: (1 << 32) / oneIn,
+		salt:  mathrand.Uint64(),
+		start: time.Now(),
+		wake:  make(chan struct{}, 1),
+		prf:   prf,
+	}
+}
+
+// Sees reports whether the key with hash h is in the sample. It is inlined, so that most
+// keys cost no more than this.
+func (r *Recorder) Sees(h uint64) bool { return (h^r.salt)*golden>>32 < r.below }
+
+const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
+
+// Add records an access now. Its Key is the hash of a key that the Recorder sees, of which
+// the recording has another hash; its time is not looked at.
+func (r *Recorder) Add(a Access) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	if len(r.pending) > most-longestAccess {
+		r.lost++
+		return
+	}
+	now := uint64(time.Since(r.start).Microseconds())
+	if len(r.pending) == 0 {
+		r.pending = binary.AppendUvarint(r.pending, now)
+		r.latest = now
+	}
+	if a.Op != Clear {
+		a.Key = r.hidden(a.Key)
+	}
+	before := len(r.pending)
+	r.pending = appendAccess(r.pending, a, now-r.latest)
+	r.latest = now
+	r.accesses++
+	if before < enough && len(r.pending) >= enough {
+		select {
+		case r.wake <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
+
+// hidden returns the keyed hash of a hash. r.mu must be held.
+func (r *Recorder) hidden(h uint64) uint64 {
+	r.scratch = [aes.BlockSize]byte{}
+	binary.LittleEndian.PutUint64(r.scratch[:], h)
+	r.prf.Encrypt(r.scratch[:], r.scratch[:])
+	return binary.LittleEndian.Uint64(r.scratch[:])
+}
+
+// Run writes a recording to w until ctx ends, and then its end. It is to be called once:
+// what is added afterwards is for nobody. It returns the first error of w, after which
+// nothing more is written.
+func (r *Recorder) Run(ctx context.Context, w io.Writer, h Header, counters func() Counters) error {
+	defer r.end()
+	h.Start = r.start
+	first := counters()
+	head, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(appendBlock([]byte(Magic), kindHeader, head)); err != nil {
+		return err
+	}
+	if err := r.writeUntil(ctx, w); err != nil {
+		return err
+	}
+	end := r.end()
+	end.First, end.Last = first, counters()
+	if err := r.flush(w); err != nil {
+		return err
+	}
+	tail, err := json.Marshal(end)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(appendBlock(nil, kindEnd, tail))
+	return err
+}
+
+// end has what is added from now on ignored, and returns what was added.
+func (r *Recorder) end() End {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	return End{Duration: time.Since(r.start), Accesses: r.accesses, Lost: r.lost}
+}
+
+// writeUntil writes what is added until ctx ends.
+func (r *Recorder) writeUntil(ctx context.Context, w io.Writer) error {
+	ticks := time.NewTicker(flushEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks.C:
+		case <-r.wake:
+		}
+		if err := r.flush(w); err != nil {
+			return err
+		}
+	}
+}
+
+// flush writes what is pending as a block, if anything is.
+func (r *Recorder) flush(w io.Writer) error {
+	r.mu.Lock()
+	payload := r.pending
+	r.pending, r.spare = r.spare[:0], nil
+	r.mu.Unlock()
+	var err error
+	if len(payload) > 0 {
+		_, err = w.Write(appendBlock(nil, kindAccesses, payload))
+	}
+	r.mu.Lock()
+	r.spare = payload
+	r.mu.Unlock()
+	return err
+}
