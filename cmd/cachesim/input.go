@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
 
 // An input reads accesses from files.
@@ -18,6 +20,8 @@ type input struct {
 
 	lines, skipped uint64
 	firstSkipped   string // where and why
+
+	recorded *recorded // nil unless the input is a recording
 }
 
 const (
@@ -63,8 +67,14 @@ func (in *input) read(name string, r io.Reader) error {
 		b = bufio.NewReaderSize(unpacked, longestLine)
 	}
 	head, _ := b.Peek(sniffed) // an error comes again below
+	if recording.IsRecording(head) {
+		return in.readRecording(name, b)
+	}
 	if i := bytes.IndexByte(head, 0); i >= 0 {
 		return fmt.Errorf("%s is no text: byte %d is zero; want lines, also in gzip", name, i)
+	}
+	if in.recorded != nil {
+		return fmt.Errorf("%s comes after a recording: want no other file beside it", name)
 	}
 	return in.readLines(name, b)
 }

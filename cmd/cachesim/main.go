@@ -184,6 +184,12 @@ func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 		}
 		r.CeilingWithoutTTL = &without
 	}
+	if in.recorded != nil {
+		r.Input.Seconds = in.recorded.end.Duration.Seconds()
+		if r.Recording, err = l.check(in.recorded); err != nil {
+			return nil, err
+		}
+	}
 	r.Advice, err = l.advise(r.Runs, r.Ceiling, in, s.limits == nil)
 	r.Worth = worthOfPoint(s.rate, s.latency, r.Input)
 	return r, err

@@ -28,21 +28,27 @@ func simulateMin(t *trace, limit int, ttls bool, tick func(n int)) counts {
 		if i%progressStep == 0 {
 			tick(progressStep)
 		}
-		if op := at(t.ops, i); !op.get() && op != opStore {
+		op := at(t.ops, i)
+		if !op.get() && op != opStore {
 			continue
 		}
 		hit := have.has(i)
 		if hit {
 			have.remove(i)
 			count--
-		} else if deadlines != nil {
-			deadlines[id] = deadline(at(t.at, i), at(t.ttls, i))
 		}
 		c.count(t, i, hit)
-		if next[i] == never || deadlines != nil && at(t.at, int(next[i])) >= deadlines[id] {
+		if !hit && op == opLook {
+			continue // a set follows, if the program made one
+		}
+		if !hit && deadlines != nil {
+			deadlines[id] = deadline(at(t.at, i), at(t.ttls, i))
+		}
+		next := next[i]
+		if next == never || have.has(int(next)) || deadlines != nil && at(t.at, int(next)) >= deadlines[id] {
 			continue
 		}
-		have.add(int(next[i]))
+		have.add(int(next))
 		if count++; count > limit {
 			have.remove(have.last())
 			count--

@@ -20,6 +20,8 @@ type report struct {
 	Skipped      uint64  `json:"lines_skipped,omitempty"`
 	FirstSkipped string  `json:"first_skipped,omitempty"`
 
+	Recording *check `json:"recording,omitempty"`
+
 	Advice advice `json:"advice"`
 	Worth  worth  `json:"worth_of_a_point"`
 }
@@ -70,6 +72,9 @@ func (r *report) about() []string {
 	lines := []string{r.Title + ": " + thousands(in.Gets) + " gets of " + thousands(in.Keys) + " keys" + r.span() + "."}
 	if r.Skipped > 0 {
 		lines = append(lines, fmt.Sprintf("Skipped %s of %s lines. The first: %s.", thousands(r.Skipped), thousands(r.Lines), r.FirstSkipped))
+	}
+	if r.Recording != nil {
+		lines = append(lines, r.Recording.text()...)
 	}
 	if in.SampleRate < 1 {
 		lines = append(lines, fmt.Sprintf("A sample of %s keys, %s of all; figures are estimates, and after ± is what 19 in 20 are not further off.",

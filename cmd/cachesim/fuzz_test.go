@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Whatever the lines are, an error or an access comes out, and never a panic.
+func FuzzLines(f *testing.F) {
+	f.Add("a,1700000000,512,10m\n\"b \"\"x\"\"\",2026-11-22T03:14:34Z,-,\n")
+	f.Add(`{"key": "a", "time": 1.5, "size": 3, "ttl": "1h"}` + "\n" + `{"key": {"deep": []}}`)
+	f.Add(`1.2.3.4 - - [22/Nov/2026:03:14:34 +0000] "GET /x HTTP/1.1" 200 512`)
+	f.Add("key,time,size,ttl\na,b,c,d\n")
+	f.Add("\x1f\x8b\x08")
+	f.Fuzz(func(t *testing.T, input string) {
+		for _, args := range []string{
+			"", "-format csv -key 1 -time 2 -size 3 -ttl 4", "-format csv -key key -time time",
+			"-format csv -separator space -key 7", "-format json -key key -time time -size size -ttl ttl",
+			`-regexp (?P<time>\[.*\])?.*"(?P<key>.*)"(?P<size>.*)`,
+		} {
+			status, stdout, stderr := cachesim(input, append(strings.Fields(args), "-policies", "min", "-limits", "3")...)
+			if status == 0 != (stderr == "") || status == 0 != (stdout != "") || strings.Contains(stdout, "NaN") {
+				t.Errorf("%s: status %d\n%s\n%s", args, status, stdout, stderr)
+			}
+		}
+	})
+}
+
+// A cell ends where a reader of CSV says.
+func FuzzCells(f *testing.F) {
+	f.Add("a", "b,\"c", "")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		var line strings.Builder
+		want := []string{a, b, c}
+		for i, cell := range want {
+			if i > 0 {
+				line.WriteByte(',')
+			}
+			line.WriteString(`"` + strings.ReplaceAll(cell, `"`, `""`) + `"`)
+		}
+		got := splitCells(nil, []byte(line.String()), ',')
+		if len(got) != 3 {
+			t.Fatalf("%s has the cells %q", &line, got)
+		}
+		for i := range want {
+			if string(got[i]) != want[i] {
+				t.Errorf("%s has the cells %q, want %q", &line, got, want)
+			}
+		}
+	})
+}
