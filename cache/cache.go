@@ -20,9 +20,12 @@ type Cache[K comparable, V any] struct {
 	shards []shard[K, V] // a power of two of them
 	common[K, V]
 
-	resizing sync.Mutex // one Resize at a time, so that the shards agree
-	driver   driver
-	gate     gate
+	resizing  sync.Mutex // one Resize at a time, so that the shards agree
+	policy    Policy
+	name      string      // in the statistics
+	recording atomic.Bool // by Record: one at a time
+	driver    driver
+	gate      gate
 
 	loadsOK, loadsFailed stats.DurationRecorder
 	waiters              atomic.Uint64
@@ -41,10 +44,11 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	}
 	c := &Cache[K, V]{common: common[K, V]{
 		hasher: hash.New[K](),
-		watch:  newWatch(o, runtime.GOMAXPROCS(0)),
 		weigh:  o.Weigh,
 		ages:   o.Ages,
 	}}
+	c.policy = o.Policy
+	c.watch.Store(newWatch(o, runtime.GOMAXPROCS(0)))
 	c.timing.init(o.Expire, o.Idle, o.Jitter)
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
@@ -104,7 +108,7 @@ func (c *Cache[K, V]) initShards(n int) {
 		s := &c.shards[i]
 		s.lock.Init(runtime.GOMAXPROCS(0))
 		s.common = &c.common
-		s.noted = c.watch != nil || c.ages
+		s.noted = c.watch.Load() != nil || c.ages
 		s.index = index.New(0)
 		s.setLimited(c.budget.max.Load() > 0)
 	}
@@ -133,8 +137,8 @@ func (c *Cache[K, V]) shardOf(h uint64) *shard[K, V] {
 // one or its deadline has passed.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	h := c.hasher.Hash(key)
-	if c.watch != nil {
-		c.asked(h, key)
+	if w := c.watch.Load(); w != nil {
+		c.asked(w, h, key)
 	}
 	s := c.shardOf(h)
 	r := s.lock.RLock()
@@ -230,7 +234,7 @@ func (c *Cache[K, V]) Del(key K) bool {
 	s := c.shardOf(h)
 	s.lock.Lock()
 	s.breakFences(key)
-	c.watch.removed(h)
+	c.watch.Load().removed(h)
 	i, found := s.find(h, key)
 	live := found && !s.expired(i)
 	if found {

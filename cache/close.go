@@ -26,7 +26,7 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.gate.close()
 	c.stopDriver()
 	c.unregister()
-	c.watch.closed()
+	c.watch.Load().closed()
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.lock.Lock()

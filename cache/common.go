@@ -12,10 +12,10 @@ import (
 // A common is what the shards of a cache have in common, and all that a shard knows
 // of its cache. Each of its parts is safe for concurrent use.
 type common[K comparable, V any] struct {
-	// What a Get needs comes first, and is never changed.
+	// What a Get needs comes first, and is never changed, but for watch by Record.
 	mask   uint64 // one less than the number of shards
 	hasher hash.Hasher[K]
-	watch  *watch[K] // nil unless HotKeys or WhatIf is set
+	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
 	timing
 
 	limit  atomic.Int64                // most entries; 0 if they have no limit, or are weighed

@@ -85,7 +85,7 @@ func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool
 	case OpDelete:
 		value = none
 		s.breakFences(key)
-		c.watch.removed(h)
+		c.watch.Load().removed(h)
 		if found {
 			s.remove(i, h, Deleted)
 			s.maybeShrink()

@@ -1,6 +1,8 @@
 package cache_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"time"
 
@@ -54,4 +56,24 @@ func ExampleOptions_whatIf() {
 	double, ok := s.WhatIfDouble()
 	fmt.Printf("hit ratio %.2f, with double the limit %.2f, %v\n", s.HitRatio(), double, ok)
 	// Output: hit ratio 0.00, with double the limit 0.99, true
+}
+
+// What a cache is asked for, in a minute, for cmd/cachesim.
+func ExampleCache_Record() {
+	users := cache.Must(cache.Options[int, string]{Name: "users", Limit: 1000})
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var file bytes.Buffer // or a file
+	go func() {
+		for range 3 {
+			users.Take(42, func() (string, error) { return "ann", nil })
+		}
+		cancel() // that was enough
+	}()
+	if err := users.Record(ctx, &file, 1); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(file.String()[:20])
+	// Output: pinwheel recording 1
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -104,6 +105,17 @@ const (
 	// until then.
 	Adaptive
 )
+
+// String returns the name of the policy in lower case, as reports have it.
+func (p Policy) String() string {
+	switch p {
+	case LRU:
+		return "lru"
+	case Adaptive:
+		return "adaptive"
+	}
+	return "Policy(" + strconv.Itoa(int(p)) + ")"
+}
 
 // minTTL is the least TTL that options accept: NewCache(60*60) in go-zero is
 // 3.6 µs and was meant to be an hour.

@@ -171,7 +171,7 @@ func (c *Cache[K, V]) setLimit(limit int) {
 		c.shards[i].setLimited(limit > 0)
 	}
 	c.limit.Store(int64(limit))
-	c.watch.resized(limit)
+	c.watch.Load().resized(limit)
 }
 
 // evictSurplus evicts up to n entries while there is a surplus. It reports whether

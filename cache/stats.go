@@ -21,8 +21,8 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	}
 	total.Expiry.Lateness = c.lateness.Histogram()
 	total.EvictedAge = c.evictedAge.Ages()
-	if c.watch != nil && c.watch.ghosts != nil {
-		total.WhatIf = stats.WhatIf(c.watch.ghosts.Counts())
+	if w := c.watch.Load(); w != nil && w.ghosts != nil {
+		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
 	}
 	if c.runner != nil {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
@@ -68,7 +68,7 @@ func (c *Cache[K, V]) register(name string) {
 	w := weak.Make(c)
 	source := sourceOf(w)
 	source.Name = name
-	_, c.unregister = stats.Register(source)
+	c.name, c.unregister = stats.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 
@@ -89,7 +89,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 			return removed
 		},
 	}
-	if c := w.Value(); c.watch != nil && c.watch.hot != nil {
+	if watch := w.Value().watch.Load(); watch != nil && watch.hot != nil {
 		source.HotKeys = func() []stats.HotKey {
 			if c := w.Value(); c != nil {
 				return c.hotKeysAsText()

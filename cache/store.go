@@ -75,7 +75,7 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 	if s.born != nil {
 		s.born[i] = s.common.clock.moment()
 	}
-	s.common.watch.stored(u.hash, u.life.cap)
+	s.common.stored(u)
 }
 
 // insert gives a key that has no entry one, without a deadline. Its weight is

@@ -17,8 +17,8 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	l := c.lifeOf(h, expire)
-	if c.watch != nil {
-		c.watch.touched(h, l.cap)
+	if w := c.watch.Load(); w != nil {
+		c.touched(w, h, l.cap)
 	}
 	found, done := s.touch(h, key, l, c.slack(expire))
 	if !done {

@@ -69,7 +69,7 @@ func (s *shard[K, V]) unpin() { s.pins.Add(-1) }
 // loads that are under way from being stored. Entries that are stored while it
 // runs may stay.
 func (c *Cache[K, V]) Clear() {
-	c.watch.cleared()
+	c.watch.Load().cleared()
 	for i := range c.shards {
 		c.shards[i].clear(c.settle)
 	}

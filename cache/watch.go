@@ -7,11 +7,12 @@ import (
 )
 
 // A watch sees what is asked for, and what is stored, in a cache that is to find hot
-// keys or to estimate other limits. It is safe for concurrent use. Its locks come
-// after those of shards.
+// keys, to estimate other limits, or to be recorded. It is safe for concurrent use, and
+// never changes: Record puts another in its place. Its locks come after those of shards.
 type watch[K comparable] struct {
 	hot    *hotkeys.Sketch[K] // nil without HotKeys
 	ghosts *ghost.Ghosts      // nil without WhatIf
+	record *record            // nil unless Record runs
 }
 
 // newWatch returns nil if there is nothing to watch for.
@@ -29,14 +30,16 @@ func newWatch[K comparable, V any](o Options[K, V], procs int) *watch[K] {
 	return w
 }
 
-// asked tells the watch of a get.
-func (c *Cache[K, V]) asked(h uint64, key K) {
-	w := c.watch
+// asked tells a watch of a get.
+func (c *Cache[K, V]) asked(w *watch[K], h uint64, key K) {
 	if w.hot != nil && !c.hasher.Lost(key) {
 		w.hot.Add(key)
 	}
 	if w.ghostsOf(h) != nil {
-		c.askedGhosts(h, key)
+		c.askedGhosts(w.ghosts, h, key)
+	}
+	if w.recordOf(h) != nil {
+		c.recordGet(w.record, h, key)
 	}
 }
 
@@ -51,43 +54,53 @@ func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 
 // askedGhosts tells the ghosts of a get. Of what the cache has, but a ghost has not,
 // no set is going to follow, as it would if the cache were the ghost.
-func (c *Cache[K, V]) askedGhosts(h uint64, key K) {
+func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
 	now := c.clock.coarse.Load()
-	if c.watch.ghosts.Get(h, now) {
+	if g.Get(h, now) {
 		return
 	}
-	if deadline, ok := c.shardOf(h).deadlineByTTL(h, key); ok {
-		c.watch.ghosts.Fill(h, now, deadline)
+	if deadline, _, ok := c.shardOf(h).look(h, key); ok {
+		g.Fill(h, now, deadline)
 	}
 }
 
-// deadlineByTTL returns the deadline of a key by its TTL, and false if it has no entry
-// or that has expired.
-func (s *shard[K, V]) deadlineByTTL(h uint64, key K) (deadline int64, ok bool) {
+// look returns the deadline of a key by its TTL, and its weight, which is 0 if the cache
+// does not weigh. It returns false if the key has no entry or that has expired.
+func (s *shard[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
 	i, ok := s.findLive(h, key)
-	switch {
-	case !ok:
-		return 0, false
-	case s.caps != nil:
-		return s.caps[i], true
+	if !ok {
+		return 0, 0, false
 	}
-	return s.entries[i].deadline.load(), true
+	if s.weights != nil {
+		weight = s.weights[i]
+	}
+	if s.caps != nil {
+		return s.caps[i], weight, true
+	}
+	return s.entries[i].deadline.load(), weight, true
 }
 
-// touched tells the watch, if there is one, of another deadline for a key.
-func (w *watch[K]) touched(h uint64, deadline int64) {
+// touched tells a watch of another deadline for a key.
+func (c *common[K, V]) touched(w *watch[K], h uint64, deadline int64) {
 	if g := w.ghostsOf(h); g != nil {
 		g.Touch(h, deadline)
+	}
+	if r := w.recordOf(h); r != nil {
+		c.recordTouch(r, h, deadline)
 	}
 }
 
 // stored tells the watch, if there is one, of a value with a deadline: the one by its
 // TTL, for the ghosts know nothing of being idle.
-func (w *watch[K]) stored(h uint64, deadline int64) {
-	if g := w.ghostsOf(h); g != nil {
-		g.Set(h, deadline)
+func (c *common[K, V]) stored(u *update[K, V]) {
+	w := c.watch.Load()
+	if g := w.ghostsOf(u.hash); g != nil {
+		g.Set(u.hash, u.life.cap)
+	}
+	if r := w.recordOf(u.hash); r != nil {
+		c.recordSet(r, u)
 	}
 }
 
@@ -96,12 +109,18 @@ func (w *watch[K]) removed(h uint64) {
 	if g := w.ghostsOf(h); g != nil {
 		g.Remove(h)
 	}
+	if r := w.recordOf(h); r != nil {
+		r.removed(h)
+	}
 }
 
 // cleared tells the watch, if there is one, that the program removed all keys.
 func (w *watch[K]) cleared() {
 	if w != nil && w.ghosts != nil {
 		w.ghosts.Clear()
+	}
+	if w != nil && w.record != nil {
+		w.record.cleared()
 	}
 }
 
@@ -112,10 +131,13 @@ func (w *watch[K]) resized(limit int) {
 	}
 }
 
-// closed lets go of the keys that the watch holds, if there is one.
+// closed lets go of the keys that the watch holds, if there is one, and has Record end.
 func (w *watch[K]) closed() {
 	if w != nil && w.hot != nil {
 		w.hot.Close()
+	}
+	if w != nil && w.record != nil {
+		w.record.end()
 	}
 }
 
@@ -131,11 +153,12 @@ type HotKey[K comparable] struct {
 // than one part in 128 of them. A key may have left the cache. What a key points to is
 // held until another takes its place, or the cache is closed.
 func (c *Cache[K, V]) HotKeys() []HotKey[K] {
-	if c.watch == nil || c.watch.hot == nil {
+	w := c.watch.Load()
+	if w == nil || w.hot == nil {
 		return nil
 	}
 	var keys []HotKey[K]
-	for _, k := range c.watch.hot.Top() {
+	for _, k := range w.hot.Top() {
 		keys = append(keys, HotKey[K](k))
 	}
 	return keys

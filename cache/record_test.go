@@ -1,0 +1,249 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/recording"
+)
+
+// recordedOf returns what a recording of a cache, one key in oneIn, has of use.
+func recordedOf[K comparable, V any](t *testing.T, c *Cache[K, V], oneIn int, use func()) (h recording.Header, all []recording.Access, end recording.End, raw []byte) {
+	t.Helper()
+	var out bytes.Buffer
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := c.Record(ctx, &out, oneIn); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Wait()
+	use()
+	cancel()
+	done.Wait()
+	end, err := recording.Read(bytes.NewReader(out.Bytes()), func(got recording.Header) { h = got }, func(a recording.Access) error {
+		all = append(all, a)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, all, end, out.Bytes()
+}
+
+// TestRecord: all that changes what a cache has is in a recording, with its TTL and
+// weight, and of a key only a hash.
+func TestRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[string, int]{Name: "recorded", MaxWeight: 100, Weigh: func(_ string, v int) uint32 { return uint32(v) }, Expire: time.Minute})
+		defer c.Close(context.Background())
+		const key, other = "a-key-to-be-kept-secret", "another-secret-key"
+		h, got, end, raw := recordedOf(t, c, 1, func() {
+			c.Get(key)
+			c.Set(key, 7)
+			time.Sleep(time.Second)
+			c.Get(key)
+			c.Peek(key) // without a trace
+			c.Touch(key, time.Hour)
+			c.Take(key, nil1)
+			c.SetWithExpire(other, 8, 0)
+			c.Get(other)
+			c.Compute(other, func(int, bool) (int, Op) { return 9, OpSet })
+			c.Compute(other, func(int, bool) (int, Op) { return 0, OpDelete })
+			c.Take(other, func() (int, error) { return 5, nil })
+			c.Del(key)
+			c.GetOrSet(key, 3)
+			c.Set(other, 101) // too heavy: not stored
+			c.Clear()
+		})
+		if bytes.Contains(raw, []byte("secret")) {
+			t.Error("the recording has a key")
+		}
+		a, b := got[0].Key, got[5].Key
+		s := time.Second
+		const get, set, touch, remove, clearAll = recording.Get, recording.Set, recording.Touch, recording.Remove, recording.Clear
+		want := []recording.Access{
+			{Op: get, Key: a},
+			{Op: set, Key: a, Weight: 7, TTL: time.Minute},
+			{Op: get, Key: a, At: s, Hit: true, Weight: 7, TTL: 59 * s},
+			{Op: touch, Key: a, At: s, TTL: time.Hour},
+			{Op: get, Key: a, At: s, Hit: true, Weight: 7, TTL: time.Hour},
+			{Op: set, Key: b, At: s, Weight: 8},
+			{Op: get, Key: b, At: s, Hit: true, Weight: 8},
+			{Op: set, Key: b, At: s, Weight: 9, TTL: time.Minute},
+			{Op: remove, Key: b, At: s},
+			{Op: get, Key: b, At: s},
+			{Op: set, Key: b, At: s, Weight: 5, TTL: time.Minute},
+			{Op: remove, Key: a, At: s},
+			{Op: get, Key: a, At: s},
+			{Op: set, Key: a, At: s, Weight: 3, TTL: time.Minute},
+			{Op: clearAll, At: s},
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		if h.Cache != "recorded" || h.Policy != "lru" || h.MaxWeight != 100 || h.OneIn != 1 || a == b {
+			t.Errorf("the header is %+v", h)
+		}
+		if f, l := end.First, end.Last; f != (recording.Counters{}) || l.Hits != 3 || l.Misses != 3 || l.Sets != 6 {
+			t.Errorf("the counters are %+v and %+v", f, l)
+		}
+	})
+}
+
+func nil1() (int, error) { return 0, errors.New("not to be called") }
+
+// TestRecordASample: of one key in 16, all accesses; of the others none.
+func TestRecordASample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 100_000})
+		const keys, rounds = 16 << 10, 4
+		_, got, _, _ := recordedOf(t, c, 16, func() {
+			for range rounds {
+				for i := range keys {
+					c.Get(i)
+				}
+			}
+		})
+		count := map[uint64]int{}
+		for _, a := range got {
+			count[a.Key]++
+		}
+		if n := len(count); n < 850 || n > 1200 {
+			t.Errorf("%d keys, want some 1024", n)
+		}
+		for key, n := range count {
+			if n != rounds {
+				t.Fatalf("key %x is there %d times, want %d", key, n, rounds)
+			}
+		}
+	})
+}
+
+// TestRecordLeavesNothing: when it has ended, the cache is as before, so that an operation
+// takes no longer; what else watches goes on all the while.
+func TestRecordLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, o := range []Options[int, int]{{Limit: 10}, {Limit: 10, Ages: true}, {Limit: 10, WhatIf: true, HotKeys: 3}} {
+			c := Must(o)
+			before := c.watch.Load()
+			recordedOf(t, c, 1, func() {
+				ask(c, 1)
+				if !c.shards[0].noted || c.watch.Load().record == nil {
+					t.Error("it does not record")
+				}
+			})
+			if c.watch.Load() != before || c.shards[0].noted != (o.Ages || before != nil) {
+				t.Errorf("%+v: the watch is %v, and noted %v", o, c.watch.Load(), c.shards[0].noted)
+			}
+			if o.HotKeys > 0 && (len(c.HotKeys()) != 1 || c.Stats().WhatIf.Gets != 2000) {
+				t.Errorf("hot keys %v, what if %+v", c.HotKeys(), c.Stats().WhatIf)
+			}
+		}
+	})
+}
+
+func TestRecordErrors(t *testing.T) {
+	c := Must(Options[int, int]{})
+	for _, oneIn := range []int{0, -1, 1<<20 + 1} {
+		if err := c.Record(t.Context(), io.Discard, oneIn); err == nil || !strings.Contains(err.Error(), "want a number from 1") {
+			t.Errorf("one in %d: %v", oneIn, err)
+		}
+	}
+	full := errors.New("full")
+	if err := c.Record(t.Context(), writerFunc(func([]byte) (int, error) { return 0, full }), 1); !errors.Is(err, full) {
+		t.Errorf("%v, want %v", err, full)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		recordedOf(t, c, 1, func() {
+			if err := c.Record(t.Context(), io.Discard, 1); !errors.Is(err, errRecording) {
+				t.Errorf("a second one: %v", err)
+			}
+		})
+		recordedOf(t, c, 1, func() {}) // and then one may again
+	})
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestRecordEndsWithTheCache: Close ends a recording, and of a closed cache there is only
+// the end.
+func TestRecordEndsWithTheCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		var out bytes.Buffer
+		for range 2 {
+			var done sync.WaitGroup
+			done.Go(func() {
+				if err := c.Record(t.Context(), &out, 1); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			if err := c.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			done.Wait()
+			if _, err := recording.Read(&out, func(recording.Header) {}, func(recording.Access) error { return nil }); err != nil {
+				t.Error(err)
+			}
+			out.Reset()
+		}
+	})
+}
+
+// TestRecordBesideEverything is for the race detector: recordings begin and end while the
+// cache is used, and each can be read.
+func TestRecordBesideEverything(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 500, Expire: time.Second, HotKeys: 3})
+	defer c.Close(context.Background())
+	stop := make(chan struct{})
+	var users sync.WaitGroup
+	for g := range 4 {
+		users.Go(func() {
+			for i := g; ; i += 7 {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				key := i % 1000
+				switch i % 16 {
+				case 0:
+					c.Del(key)
+				case 1:
+					c.Touch(key, time.Minute)
+				case 2:
+					c.HotKeys()
+				default:
+					c.GetOrSet(key, i)
+				}
+			}
+		})
+	}
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		var out bytes.Buffer
+		if err := c.Record(ctx, &out, 2); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if _, err := recording.Read(&out, func(recording.Header) {}, func(recording.Access) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	users.Wait()
+}
