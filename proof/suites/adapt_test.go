@@ -37,35 +37,43 @@ func (s suite) source() (string, error) {
 
 // adapted is a file of tests that uses an adapter.
 type adapted struct {
-	text    []byte
-	tests   []string // the tests and examples in it
-	omitted []string // those of the names to be left out that were in it
+	text      []byte
+	functions []string // all that were in it
+	tests     []string // the tests and examples that are left
 }
 
-// adapt has a file of tests import adapters in place of what they stand for, and
-// leaves out benchmarks, which may look into the original, and the functions named.
-// Lines keep their numbers.
-func adapt(name string, text []byte, imports map[string]string, omit []string) (adapted, error) {
+// adapt has a file of tests import adapters in place of what they stand for. It leaves
+// out benchmarks, which may look into the original, and does with the other functions
+// what is expected of them. Lines keep their numbers.
+func adapt(name string, text []byte, imports map[string]string, expected expectations) (adapted, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments)
 	if err != nil {
 		return adapted{}, err
 	}
 	a := adapted{text: bytes.Clone(text)}
-	for _, decl := range file.Decls {
+	bubbles := false
+	for _, decl := range slices.Backward(file.Decls) { // the edits move what is behind them
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || f.Recv != nil {
 			continue
 		}
-		switch name := f.Name.Name; {
-		case slices.Contains(omit, name):
-			a.omitted = append(a.omitted, name)
+		name := f.Name.Name
+		a.functions = append(a.functions, name)
+		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) {
 			a.blank(files, f)
-		case measures(f):
-			a.blank(files, f)
-		case strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example"):
+			continue
+		} else if v == bubble {
+			bubbles = true
+			a.replace(files, f.Body.Rbrace, f.Body.End(), "}) }")
+			a.replace(files, f.Body.Lbrace, f.Body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
+		}
+		if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Example") {
 			a.tests = append(a.tests, name)
 		}
+	}
+	if bubbles {
+		a.replace(files, file.Name.End(), file.Name.End(), `; import "testing/synctest"`)
 	}
 	return a, a.replaceImports(name, imports)
 }
@@ -86,6 +94,11 @@ func (a *adapted) blank(files *token.FileSet, n ast.Node) {
 	}
 }
 
+// replace puts other text in the place of some.
+func (a *adapted) replace(files *token.FileSet, from, to token.Pos, text string) {
+	a.text = slices.Replace(a.text, files.Position(from).Offset, files.Position(to).Offset, []byte(text)...)
+}
+
 // replaceImports leaves out the imports that nothing uses any more, and has the others
 // import adapters under the names that they had.
 func (a *adapted) replaceImports(name string, imports map[string]string) error {
@@ -103,7 +116,7 @@ func (a *adapted) replaceImports(name string, imports map[string]string) error {
 		}
 		return true
 	})
-	for _, spec := range slices.Backward(file.Imports) { // the edits move what is behind them
+	for _, spec := range slices.Backward(file.Imports) {
 		original, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			return err
@@ -115,8 +128,7 @@ func (a *adapted) replaceImports(name string, imports map[string]string) error {
 		if !used[as] {
 			a.blank(files, spec)
 		} else if adapter, ok := imports[original]; ok {
-			from, to := files.Position(spec.Pos()).Offset, files.Position(spec.End()).Offset
-			a.text = slices.Replace(a.text, from, to, fmt.Appendf(nil, "%s %q", as, adapters+adapter)...)
+			a.replace(files, spec.Pos(), spec.End(), fmt.Sprintf("%s %q", as, adapters+adapter))
 		}
 	}
 	return nil

@@ -8,11 +8,11 @@
 // Below adapters/ is a package for each suite. It has the names that the tests use, on
 // top of this library. The test files are read from the Go installation and the module
 // cache, and go test sees them beside the adapter by way of its -overlay flag: none is
-// copied into the repository. What is changed on the way is an import path, so that a
-// test gets the adapter where it asked for the original, and functions that are left
-// out; lines keep their numbers.
+// copied into the repository. What is changed on the way are import paths, so that a
+// test gets the adapter where it asked for the original; functions that are left out; and
+// tests that are put into a bubble of testing/synctest. Lines keep their numbers.
 //
-// Beside the adapter is expected.txt, which names each test that is to fail or is left
-// out, with the reason. A test that fails and is not named fails the run, as does one
+// Beside the adapter is expected.txt, which names each test that is to fail, is left out
+// or is put into a bubble, with the reason. A test that fails and is not named fails the run, as does one
 // that is named and passes, a test that did not end, and any data race.
 package suites

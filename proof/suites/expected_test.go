@@ -11,9 +11,10 @@ import (
 type verdict string
 
 const (
-	fails   verdict = "fail" // it fails, each time
-	omitted verdict = "omit" // it does not compile with the adapter, or ends now one way and now another
-	slow    verdict = "slow" // it passes, and runs with -suites.long only
+	fails   verdict = "fail"   // it fails, each time
+	omitted verdict = "omit"   // it does not compile with the adapter, or ends now one way and now another
+	slow    verdict = "slow"   // it passes, and runs with -suites.long only
+	bubble  verdict = "bubble" // it passes, but a busy machine is too late for it: it runs under testing/synctest
 )
 
 // expectations are the tests of a suite that do not simply pass, by name. That of a
@@ -41,11 +42,11 @@ func parseExpectations(text, tag string) (expectations, error) {
 			return nil, fmt.Errorf("line %d: %q: want a verdict, a test and a reason", number+1, line)
 		}
 		v, name := verdict(words[0]), words[1]
-		if v != fails && v != omitted && v != slow {
-			return nil, fmt.Errorf("line %d: %q: want fail, omit or slow", number+1, words[0])
+		if !slices.Contains([]verdict{fails, omitted, slow, bubble}, v) {
+			return nil, fmt.Errorf("line %d: %q: want fail, omit, slow or bubble", number+1, words[0])
 		}
 		if v != fails && strings.Contains(name, "/") {
-			return nil, fmt.Errorf("line %d: %q: a subtest cannot be left out", number+1, name)
+			return nil, fmt.Errorf("line %d: %q: a subtest can only fail", number+1, name)
 		}
 		if !holds {
 			continue
@@ -63,7 +64,13 @@ func (e expectations) names(v verdict) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(e)), func(name string) bool { return e[name] != v })
 }
 
-// errNoSuchTest says that the list names tests to be left out that are not there.
-func errNoSuchTest(names []string) error {
-	return fmt.Errorf("no test of the suite is called %s: take it off the list", strings.Join(names, " or "))
+// known returns an error if the list names functions that are not in the files of the
+// suite.
+func (e expectations) known(functions []string) error {
+	for _, name := range slices.Sorted(maps.Keys(e)) {
+		if e[name] != fails && !slices.Contains(functions, name) {
+			return fmt.Errorf("no test of the suite is called %s: take it off the list", name)
+		}
+	}
+	return nil
 }

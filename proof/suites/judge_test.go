@@ -2,6 +2,7 @@ package suites
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,9 +33,9 @@ func TestJudge(t *testing.T) {
 		"a subtest fails as listed":   {below + bad, "fail TestA/b because", nil},
 		"listed as slow, and fails":   {fail + bad, "slow TestA because", []string{"TestA failed"}},
 		"a race in one that may fail": {race + bad, "fail TestA because", []string{"TestA has a data race"}},
-		"hangs":                       {hangs + bad, "", []string{"the package failed", "TestA did not run"}},
-		"does not run":                {other + ok, "", []string{"TestA did not run"}},
-		"does not build":              {`{"Action":"build-output","Output":"undefined: x"}` + bad, "", []string{"the package failed, and no test\nundefined: x", "TestA did not run"}},
+		"hangs":                       {hangs + bad, "fail TestA because", []string{"the package failed", "not run to the end: TestA"}},
+		"does not run":                {other + ok, "", []string{"not run to the end: TestA"}},
+		"does not build":              {`{"Action":"build-output","Output":"undefined: x"}` + bad, "", []string{"the package failed, and no test\nundefined: x", "not run to the end: TestA"}},
 		"the process ends late":       {pass + bad, "", []string{"the package failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,14 +107,17 @@ func TestB(t *testing.T) {
 	fmt.Println()
 }
 
+func TestC(t *testing.T) { time.Sleep(1) }
+
 func helper(b *testing.B) { fmt.Println() }
 `
-	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, []string{"TestB", "TestC"})
+	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, expectations{"TestB": omitted, "TestC": bubble})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := string(a.text)
-	for _, want := range []string{`. "` + adapters + `sync"`, `time "` + adapters + `clock"`, "// TestA stays.\nfunc TestA"} {
+	for _, want := range []string{`. "` + adapters + `sync"`, `time "` + adapters + `clock"`, "// TestA stays.\nfunc TestA",
+		`package x; import "testing/synctest"`, "TestC(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %q in it", got, want)
 		}
@@ -126,8 +130,9 @@ func helper(b *testing.B) { fmt.Println() }
 	if got, want := strings.Count(got, "\n"), strings.Count(text, "\n"); got != want {
 		t.Errorf("%d lines, want %d", got, want)
 	}
-	if len(a.tests) != 1 || a.tests[0] != "TestA" || len(a.omitted) != 1 || a.omitted[0] != "TestB" {
-		t.Errorf("tests %v, left out %v", a.tests, a.omitted)
+	slices.Sort(a.tests)
+	if !slices.Equal(a.tests, []string{"TestA", "TestC"}) || len(a.functions) != 4 {
+		t.Errorf("tests %v of the functions %v", a.tests, a.functions)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 )
 
@@ -131,16 +130,13 @@ func (s suite) overlay(dir string, expected expectations) (overlay string, tests
 		return "", nil, err
 	}
 	replace := map[string]string{}
-	omit := expected.names(omitted)
-	if !*long {
-		omit = append(omit, expected.names(slow)...)
-	}
+	var functions []string
 	for _, file := range s.files {
 		text, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(file)))
 		if err != nil {
 			return "", nil, err
 		}
-		adapted, err := adapt(file, text, s.imports, omit)
+		adapted, err := adapt(file, text, s.imports, expected)
 		if err != nil {
 			return "", nil, err
 		}
@@ -154,10 +150,10 @@ func (s suite) overlay(dir string, expected expectations) (overlay string, tests
 			return "", nil, err
 		}
 		tests = append(tests, adapted.tests...)
-		omit = slices.DeleteFunc(omit, func(name string) bool { return slices.Contains(adapted.omitted, name) })
+		functions = append(functions, adapted.functions...)
 	}
-	if len(omit) > 0 {
-		return "", nil, errNoSuchTest(omit)
+	if err := expected.known(functions); err != nil {
+		return "", nil, err
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

@@ -36,7 +36,7 @@ type Cache struct {
 // New makes a cache. It removes what has expired whatever interval is asked for.
 func New(ttl, _ time.Duration) *Cache {
 	c := &Cache{ttl: ttl, calls: calls.New()}
-	c.cache = cache.Must(cache.Options[string, Item]{Expire: max(ttl, 0), OnRemove: c.removed})
+	c.cache = cache.Must(cache.Options[string, Item]{Expire: max(ttl, 0), OnRemove: c.removed, Workers: 1})
 	return c
 }
 

@@ -41,8 +41,9 @@ func NewWithExpire[K comparable, V any](size int, onEvicted func(K, V), ttl time
 	c := &Cache[K, V]{calls: calls.New()}
 	var err error
 	c.cache, err = cache.New(cache.Options[K, *entry[V]]{
-		Limit:  size,
-		Expire: ttl,
+		Limit:   size,
+		Expire:  ttl,
+		Workers: 1, // onEvicted is called by one goroutine at a time
 		OnRemove: func(e cache.Event[K, *entry[V]]) {
 			defer c.calls.End()
 			if onEvicted != nil && e.Cause != cache.Replaced {

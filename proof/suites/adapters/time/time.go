@@ -52,51 +52,11 @@ func Sleep(d Duration) {
 	}
 }
 
-// A Ticker is a call that repeats and sends on a channel.
-type Ticker struct {
-	C     <-chan Time
-	timer *timingwheel.Timer
-}
+// A Ticker is a timer that repeats.
+type Ticker = timingwheel.Timer
 
-func NewTicker(d Duration) *Ticker {
-	c := make(chan Time, 1)
-	return &Ticker{c, wheel.Every(d, func() {
-		select {
-		case c <- time.Now():
-		default:
-		}
-	})}
-}
-
-func Tick(d Duration) <-chan Time {
-	if d <= 0 {
-		return nil
-	}
-	return NewTicker(d).C
-}
-
-// Stop of a Ticker that was made by hand does nothing, as in package time.
-func (t *Ticker) Stop() {
-	if t.timer != nil {
-		t.timer.Stop()
-		t.drain()
-	}
-}
-
-func (t *Ticker) Reset(d Duration) {
-	if d <= 0 {
-		panic("non-positive interval for Ticker.Reset")
-	}
-	t.timer.Reset(d)
-	t.drain()
-}
-
-func (t *Ticker) drain() {
-	select {
-	case <-t.C:
-	default:
-	}
-}
+func NewTicker(d Duration) *Ticker { return wheel.NewTicker(d) }
+func Tick(d Duration) <-chan Time  { return wheel.Tick(d) }
 
 // AsynctimerChan is the setting of GODEBUG for channels with a buffer, of which the
 // wheel knows nothing.
@@ -111,6 +71,5 @@ func (setting) Value() string { return "" }
 func CheckRuntimeTimerPeriodOverflow() {
 	t := wheel.Every(math.MaxInt64, func() {})
 	defer t.Stop()
-	t.Reset(0)
 	<-After(25 * Millisecond)
 }
