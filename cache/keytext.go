@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // keyParser returns a function that reads a key as keyText writes it: strings,
@@ -26,7 +27,11 @@ func keyParser[K comparable]() func(text string) (K, error) {
 	}
 	return func(text string) (key K, err error) {
 		if err := set(reflect.ValueOf(&key).Elem(), text); err != nil {
-			return key, fmt.Errorf("key %q: want a %v", text, t)
+			article := "a"
+			if strings.HasPrefix(t.String(), "int") {
+				article = "an"
+			}
+			return key, fmt.Errorf("key %q: want %s %v", text, article, t)
 		}
 		return key, nil
 	}

@@ -66,12 +66,16 @@ func (s sink) gauge(v float64) {
 	s.metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, v, s.source)
 }
 
-// histogram takes a [stats.Histogram] or [stats.Ages]. Each bucket of Prometheus also
+// histogram takes a [stats.Histogram] or [stats.Ages], unless it is empty. Each bucket of Prometheus also
 // counts what is in those below it, and the one without a bound is the number of all.
 func (s sink) histogram(h interface {
 	Buckets() iter.Seq2[time.Duration, uint64]
+	Count() uint64
 	Sum() time.Duration
 }, label ...string) {
+	if h.Count() == 0 {
+		return
+	}
 	buckets := make(map[float64]uint64)
 	var below uint64
 	for bound, n := range h.Buckets() {

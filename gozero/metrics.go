@@ -95,9 +95,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 	cacheMetric("cache_evicted_age_seconds",
 		"How long ago a value had been stored when it was evicted because the cache was full.", "",
 		func(to sink, s stats.Snapshot) {
-			if a := s.EvictedAge; a.Count() > 0 {
-				to.histogram(a)
-			}
+			to.histogram(s.EvictedAge)
 		}),
 	cacheMetric("cache_what_if_hits_total",
 		"Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.", "limit",

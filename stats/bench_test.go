@@ -19,12 +19,17 @@ func benchmarked() *stats.Registry {
 			return make([]stats.HotKey, 10)
 		}})
 	}
+	sampleAll(r)
+	return r
+}
+
+// sampleAll gives all caches a full history.
+func sampleAll(r *stats.Registry) {
 	at := time.Now().Add(-305 * time.Second)
 	for range 61 {
 		r.Sample(at)
 		at = at.Add(5 * time.Second)
 	}
-	return r
 }
 
 func BenchmarkStatsJSON(b *testing.B) {

@@ -34,10 +34,15 @@
 // files and connections of the same origin only, and neither inline scripts nor
 // inline styles. No answer is stored by a browser or a proxy.
 //
+// Answers are compressed for clients that take gzip, and sent as they are computed:
+// two at once in the process. The queries cache=NAME and wheel=NAME, each any number of
+// times, choose what stats.json and metrics are about. Names, keys and errors are
+// shown up to 200 bytes.
+//
 // For its charts the page needs what happened before somebody opened it. So from the
 // first call of Handler on, a timer takes a Snapshot of each cache and timing wheel
 // every 5 seconds, and the last 60 points, which are five minutes, are kept in
-// memory. A cache that is made later has points from then on. If samples fail to come
+// memory. A cache that is made later has points from its registration on. If samples fail to come
 // for more than 20 seconds, the history begins anew.
 //
 // The handler shows counts and the names of caches and timing wheels, never a value,
@@ -46,6 +51,10 @@
 // any other handler:
 //
 //	http.Handle("/cache/", onlyAdmins(stats.Handler()))
+//
+// At a loopback address the handler answers only for localhost and loopback addresses,
+// and for the names of [WithHosts]: or else the page of another site could read it by
+// DNS rebinding.
 //
 // With WithPurge that holds all the more. The function given to it is asked for every
 // request to purge, and requests that a page of another site had a browser send are
@@ -57,7 +66,8 @@
 // # JSON
 //
 // The query points=N, from 0 to 61, adds the newest N points of history. Without it
-// there is no history. The last point may be one that is not over, which is partial
+// there is no history. An answer has 3,000 points at most, or two for each cache and
+// wheel: with more than 50 of them each has fewer. The last point may be one that is not over, which is partial
 // and at least 1 second long; it is replaced by a closed one with the same start.
 // What happened in the last minute and the last five is always there, in windows.
 //
@@ -172,6 +182,8 @@
 //	sum by (cache) (rate(cache_gets_total{result="hit"}[5m]))
 //	  / sum by (cache) (rate(cache_gets_total[5m]))
 //
+// A histogram that has counted nothing is not written.
+//
 // The metrics of caches are:
 //
 //	cache_gets_total{result="hit|miss"}                     counter
@@ -188,7 +200,7 @@
 //	cache_callback_panics_total                             counter
 //	cache_expiry_pending, cache_expiry_tombstones           gauges
 //	cache_expiry_lateness_seconds                           histogram
-//	cache_evicted_age_seconds                               histogram, absent if not tracked
+//	cache_evicted_age_seconds                               histogram
 //	cache_what_if_hits_total{limit="half|same|double"}      counter, absent if not estimated
 //
 // With double the limit the cache would answer about so many more gets per second:

@@ -227,3 +227,29 @@ func ExampleHistogram_Quantile() {
 	// median: 101.944µs
 	// p99: 31.87671ms
 }
+
+func ExampleWithHosts() {
+	_, unregister := stats.Register(stats.CacheSource{
+		Name:     "users",
+		Snapshot: func() (stats.Snapshot, bool) { return stats.Snapshot{}, true },
+	})
+	defer unregister()
+
+	// Behind a proxy on the same machine that passes on the name it was asked for.
+	server := httptest.NewServer(stats.Handler(stats.WithHosts("stats.example.com")))
+	defer server.Close()
+	for _, host := range []string{"stats.example.com", "evil.example"} {
+		request, _ := http.NewRequest("GET", server.URL+"/stats.json?cache=users", nil)
+		request.Host = host
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		answer.Body.Close()
+		fmt.Println(host, answer.StatusCode)
+	}
+	// Output:
+	// stats.example.com 200
+	// evil.example 403
+}

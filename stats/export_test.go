@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -29,10 +30,18 @@ func (r *registries) Handler(options ...HandlerOption) http.Handler {
 	return newHandler(r, options...)
 }
 
-func (r *registries) Metrics() string { return string(r.appendMetrics(nil)) }
+func (r *registries) Metrics() string {
+	var text strings.Builder
+	_ = r.writeMetrics(&text, selection{}) // a Builder takes everything
+	return text.String()
+}
 
-// JSONStats is the type that stats.json is made of.
-var JSONStats = reflect.TypeFor[jsonStats]()
+// JSONStats is the type that stats.json is made of, if all were there at once.
+var JSONStats = reflect.TypeFor[struct {
+	jsonHead
+	Caches []jsonCache `json:"caches"`
+	Wheels []jsonWheel `json:"wheels"`
+}]()
 
 // HistoryBytes returns what the history of the cache of a name takes in memory.
 func (r *registries) HistoryBytes(name string) int {

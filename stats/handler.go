@@ -1,27 +1,26 @@
 package stats
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 )
 
 // Handler returns a handler that serves the statistics of all caches and
 // timing wheels of the process: a page, stats.json and metrics. The package
-// documentation says where it may be mounted and what it serves. It is safe for
-// concurrent use, and every call returns an equally good one.
+// documentation says where it may be mounted and what it serves. Nil options are
+// skipped. It is safe for concurrent use, and every call returns an equally good one.
 //
 // From the first call on, every cache and timing wheel is asked for its numbers
 // every five seconds, which takes some microseconds for each, so that the page has
 // the last five minutes to show when somebody opens it. The numbers take up to
-// 75 KB for each.
+// 80 KB for each.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }
@@ -33,12 +32,15 @@ type HandlerOption func(*handler)
 type handler struct {
 	registered *registries
 	authorize  func(*http.Request) error // of a purge; nil if there is none
+	hosts      []string                  // further names of this machine; see WithHosts
 }
 
 func newHandler(registered *registries, options ...HandlerOption) *handler {
 	h := &handler{registered: registered}
 	for _, set := range options {
-		set(h)
+		if set != nil {
+			set(h)
+		}
 	}
 	registered.keepHistory()
 	return h
@@ -57,31 +59,31 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 
 	last := lastElement(r.URL.Path)
+	if err := h.checkHost(r, last); err != nil {
+		http.Error(w, err.Error(), http.StatusForbidden)
+		return
+	}
 	if last == "purge" && h.authorize != nil {
 		h.servePurge(w, r)
 		return
 	}
-	contentType, render := h.resource(last)
-	if render == nil {
-		http.NotFound(w, r)
+	contentType, resource := h.resource(last)
+	switch {
+	case resource == nil:
+		http.Error(w, fmt.Sprintf("there is no %q here: want the page, which has no name, stats.json or metrics", last), http.StatusNotFound)
 		return
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		header.Set("Allow", "GET, HEAD")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		http.Error(w, "the statistics are only read: want GET or HEAD, not "+r.Method, http.StatusMethodNotAllowed)
 		return
 	}
-	// Into a buffer, so that a failure is a clean answer and HEAD knows the length.
-	var body bytes.Buffer
-	if err := render(&body, r); err != nil {
+	write, err := resource(r)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	header.Set("Content-Type", contentType)
-	header.Set("Content-Length", strconv.Itoa(body.Len()))
-	if r.Method == http.MethodGet {
-		_, _ = w.Write(body.Bytes()) // it fails when the client has gone
-	}
+	answer(w, r, write)
 }
 
 // assets are the page and what it loads.
@@ -89,16 +91,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //go:embed page.html *.js *.css *.svg
 var assets embed.FS
 
-// resource returns what is served under the given last element of a path; render
-// is nil if nothing is. An error of render is the client's fault.
-func (h *handler) resource(last string) (contentType string, render func(*bytes.Buffer, *http.Request) error) {
+// A resource looks at a request and returns what writes the answer. An error is the
+// client's fault.
+type resource func(*http.Request) (write func(io.Writer) error, err error)
+
+// resource returns what is served under the given last element of a path, and nil if
+// nothing is.
+func (h *handler) resource(last string) (contentType string, _ resource) {
 	switch last {
 	case "":
-		return "text/html; charset=utf-8", renderPage
+		return "text/html; charset=utf-8", page
 	case "stats.json":
-		return "application/json", h.renderJSON
+		return "application/json", h.json
 	case "metrics":
-		return "text/plain; version=0.0.4; charset=utf-8", h.renderMetrics
+		return "text/plain; version=0.0.4; charset=utf-8", h.metrics
 	}
 	if last == "page.html" {
 		return "", nil // it is at "", with its links
@@ -107,9 +113,11 @@ func (h *handler) resource(last string) (contentType string, render func(*bytes.
 	if err != nil {
 		return "", nil
 	}
-	return assetTypes[path.Ext(last)], func(body *bytes.Buffer, _ *http.Request) error {
-		body.Write(asset)
-		return nil
+	return assetTypes[path.Ext(last)], func(*http.Request) (func(io.Writer) error, error) {
+		return func(to io.Writer) error {
+			_, err := to.Write(asset)
+			return err
+		}, nil
 	}
 }
 
@@ -120,29 +128,26 @@ var assetTypes = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// renderPage writes the page, with what its links begin with.
-func renderPage(body *bytes.Buffer, r *http.Request) error {
-	page, err := fs.ReadFile(assets, "page.html")
-	body.WriteString(strings.ReplaceAll(string(page), "{{dir}}", html.EscapeString(linkDir(r))))
-	return err
-}
-
-func (h *handler) renderJSON(body *bytes.Buffer, r *http.Request) error {
-	f := noHistory
-	f.purge = h.authorize != nil
-	if asked := r.URL.Query().Get("points"); asked != "" {
-		points, err := strconv.Atoi(asked)
-		if err != nil || points < 0 {
-			return fmt.Errorf("points is %q: want how many points of history, from 0 to %d", asked, kept+1)
+// page is the page, with what its links begin with.
+func page(r *http.Request) (func(io.Writer) error, error) {
+	return func(to io.Writer) error {
+		page, err := fs.ReadFile(assets, "page.html")
+		if err == nil {
+			_, err = io.WriteString(to, strings.ReplaceAll(string(page), "{{dir}}", html.EscapeString(linkDir(r))))
 		}
-		f.points = min(points, kept+1)
-	}
-	return h.registered.writeJSON(body, f)
+		return err
+	}, nil
 }
 
-func (h *handler) renderMetrics(body *bytes.Buffer, _ *http.Request) error {
-	body.Write(h.registered.appendMetrics(body.AvailableBuffer()))
-	return nil
+func (h *handler) json(r *http.Request) (func(io.Writer) error, error) {
+	f, err := newForm(r.URL.Query())
+	f.purge = h.authorize != nil
+	return func(to io.Writer) error { return h.registered.writeJSON(to, f) }, err
+}
+
+func (h *handler) metrics(r *http.Request) (func(io.Writer) error, error) {
+	of := newSelection(r.URL.Query())
+	return func(to io.Writer) error { return h.registered.writeMetrics(to, of) }, nil
 }
 
 // linkDir returns what the page puts before its relative links. A browser

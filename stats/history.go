@@ -3,6 +3,7 @@ package stats
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -99,6 +100,8 @@ type sampler struct {
 	mu    sync.Mutex // also held while samples are taken, so that they are in order
 	last  time.Time  // when a sample was taken
 	chain int        // of timers; an older one than this has ended
+
+	sampling atomic.Bool // a sample was taken
 }
 
 // ensure begins to take samples, or begins again if they have ceased. A timer ends
@@ -118,6 +121,7 @@ func (s *sampler) ensure(sample func(now time.Time)) {
 // tick takes a sample and sees to the next. It must be called with s.mu held.
 func (s *sampler) tick(chain int, sample func(now time.Time)) {
 	s.last = time.Now()
+	s.sampling.Store(true)
 	sample(s.last)
 	time.AfterFunc(interval, func() {
 		s.mu.Lock()

@@ -410,10 +410,10 @@ func TestACacheThatComesLater(t *testing.T) {
 			points []float64 // lengths
 			window float64
 		}{
-			{2 * time.Second, nil, 0}, // at 14 s
-			{1 * time.Second, nil, 0}, // the first sample is just taken
-			{2 * time.Second, []float64{2}, 2},
-			{4 * time.Second, []float64{5, 1}, 6},
+			{2 * time.Second, []float64{2}, 2}, // at 14 s
+			{1 * time.Second, []float64{3}, 3}, // a sample is just taken
+			{2 * time.Second, []float64{3, 2}, 5},
+			{4 * time.Second, []float64{3, 5, 1}, 9},
 		} {
 			sleep(step.sleep)
 			c := show(t, h, 61).Caches[0]
@@ -424,6 +424,40 @@ func TestACacheThatComesLater(t *testing.T) {
 			if !slices.Equal(got, step.points) || c.Windows["1m"].Seconds != step.window {
 				t.Errorf("points of %v and a window of %v s, want %v and %v", got, c.Windows["1m"].Seconds, step.points, step.window)
 			}
+		}
+	})
+}
+
+// What a new cache does before the next sample is in its windows, also if the cache
+// counted before it was registered: then only what came after.
+func TestTheFirstSecondsAreInTheWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		h := r.Handler()
+		sleep(2 * time.Second)
+		now := stats.Snapshot{Hits: 1000}
+		wheel := stats.WheelSnapshot{Fired: 1000}
+		r.Register("users", func() (stats.Snapshot, bool) { return now, true })
+		r.RegisterWheel("timers", func() (stats.WheelSnapshot, bool) { return wheel, true })
+		sleep(time.Second)
+		now.Hits += 20
+		wheel.Fired += 20
+		sleep(10 * time.Second)
+		now.Hits += 10
+		all := show(t, h, 61)
+		c := all.Caches[0]
+		if got := c.Windows["1m"].Hits; got != 30 {
+			t.Errorf("%d hits in the last minute, want 30", got)
+		}
+		var points, fired uint64
+		for _, p := range c.History {
+			points += p.Hits
+		}
+		for _, p := range all.Wheels[0].History {
+			fired += p.Fired
+		}
+		if points != 30 || fired != 20 {
+			t.Errorf("%d hits and %d timers in all points, want 30 and 20", points, fired)
 		}
 	})
 }
@@ -450,10 +484,10 @@ func TestAHistoryIsOfOneCacheOnly(t *testing.T) {
 				if c := show(t, h, 61).Caches[0]; len(c.History) != 0 || c.Windows["5m"].Seconds != 0 || c.Windows["5m"].Hits != 0 {
 					t.Errorf("the new cache begins with %+v", c)
 				}
-				sleep(6 * time.Second) // at 37 s, of which the cache was there at 35
+				sleep(6 * time.Second) // at 37 s; a point was closed at 35
 				c := show(t, h, 61).Caches[0]
-				if len(c.History) != 1 || c.History[0].Seconds != 2 || c.History[0].Hits != 6000 {
-					t.Errorf("the points are %+v, want one of 2 s", c.History)
+				if len(c.History) != 2 || c.History[0].Hits != 12_000 || c.History[1].Hits != 6000 {
+					t.Errorf("the points are %+v, want one of 4 s and one of 2", c.History)
 				}
 			})
 		})

@@ -1,9 +1,11 @@
 package stats
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -12,13 +14,12 @@ import (
 // must change with them.
 const schemaVersion = 1
 
-type jsonStats struct {
-	Version  int         `json:"version"`
-	Time     time.Time   `json:"time"`
-	Interval float64     `json:"interval_seconds"`
-	Purge    bool        `json:"purge"`
-	Caches   []jsonCache `json:"caches"`
-	Wheels   []jsonWheel `json:"wheels"`
+// A jsonHead is what comes before the arrays of caches and wheels.
+type jsonHead struct {
+	Version  int       `json:"version"`
+	Time     time.Time `json:"time"`
+	Interval float64   `json:"interval_seconds"`
+	Purge    bool      `json:"purge"`
 }
 
 type jsonCache struct {
@@ -110,34 +111,53 @@ type jsonWheel struct {
 	History            []jsonWheelPoint `json:"history,omitzero"`
 }
 
-// A form is what of the JSON depends on who asks.
-type form struct {
-	purge  bool // it is allowed to purge
-	points int  // of history for each cache and wheel; below 0 no history at all
-}
-
-// noHistory is the form for those who ask for nothing.
-var noHistory = form{points: -1}
-
-// writeJSON writes the statistics of caches and wheels as of now.
-func (r *registries) writeJSON(w io.Writer, f form) error {
-	now := time.Now()
-	caches, wheels := r.caches.all(now), r.wheels.all(now)
-	all := jsonStats{
+// writeJSON writes the statistics of caches and wheels as of now. It takes each cache
+// and wheel in turn, and so holds one of them at a time.
+func (r *registries) writeJSON(to io.Writer, f form) error {
+	head, err := json.Marshal(jsonHead{
 		Version:  schemaVersion,
-		Time:     now.UTC(),
+		Time:     time.Now().UTC(),
 		Interval: interval.Seconds(),
 		Purge:    f.purge,
-		Caches:   make([]jsonCache, 0, len(caches)), // never nil, which would be null
-		Wheels:   make([]jsonWheel, 0, len(wheels)),
+	})
+	if err != nil {
+		return err
 	}
-	for _, l := range caches {
-		all.Caches = append(all.Caches, newJSONCache(l, f.points))
+	caches, wheels := r.caches.registered(f.hasCache), r.wheels.registered(f.hasWheel)
+	points := f.pointsOfEach(len(caches) + len(wheels))
+	write := func(text string) {
+		if err == nil {
+			_, err = io.WriteString(to, text)
+		}
 	}
-	for _, l := range wheels {
-		all.Wheels = append(all.Wheels, newJSONWheel(l, f.points))
+	write(strings.TrimSuffix(string(head), "}"))
+	write(`,"caches":[`)
+	err = cmp.Or(err, writeArray(to, &r.caches, caches, func(l look[Snapshot]) any { return newJSONCache(l, points) }))
+	write(`],"wheels":[`)
+	err = cmp.Or(err, writeArray(to, &r.wheels, wheels, func(l look[WheelSnapshot]) any { return newJSONWheel(l, points) }))
+	write("]}\n")
+	return err
+}
+
+// writeArray writes what element makes of each source that is still there, with commas
+// between.
+func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S], element func(look[S]) any) error {
+	encoder := json.NewEncoder(to)
+	comma := ""
+	for _, source := range sources {
+		l, ok := r.look(source, time.Now())
+		if !ok {
+			continue
+		}
+		if _, err := io.WriteString(to, comma); err != nil {
+			return err
+		}
+		if err := encoder.Encode(element(l)); err != nil {
+			return err
+		}
+		comma = ","
 	}
-	return json.NewEncoder(w).Encode(all)
+	return nil
 }
 
 func newJSONCache(l look[Snapshot], points int) jsonCache {
@@ -212,7 +232,7 @@ func newJSONHotKeys(c CacheSource) []jsonHotKey {
 		if !(k.Share >= 0 && k.Share <= 1) { // JSON has no NaN
 			k.Share = 0
 		}
-		keys = append(keys, jsonHotKey(k))
+		keys = append(keys, jsonHotKey{shorten(k.Key), k.Share})
 	}
 	return keys
 }

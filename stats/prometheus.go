@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"cmp"
+	"io"
 	"iter"
 	"math"
 	"strconv"
@@ -79,9 +81,7 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, s Snapshot) { e.histogram("", s.Expiry.Lateness) }},
 	{"cache_evicted_age_seconds", "histogram", "How long ago a value had been stored when it was evicted because the cache was full.",
 		func(e *exposition, s Snapshot) {
-			if a := s.EvictedAge; a.Count() > 0 {
-				e.histogram("", a)
-			}
+			e.histogram("", s.EvictedAge)
 		}},
 	{"cache_what_if_hits_total", "counter", "Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.",
 		func(e *exposition, s Snapshot) {
@@ -115,45 +115,44 @@ var wheelFamilies = []family[WheelSnapshot]{
 		func(e *exposition, w WheelSnapshot) { e.histogram("", w.Lateness) }},
 }
 
-// appendMetrics appends the statistics of caches and wheels in Prometheus text
-// format 0.0.4.
-func (r *registries) appendMetrics(buf []byte) []byte {
+// writeMetrics writes the statistics of the selected caches and wheels in Prometheus
+// text format 0.0.4.
+func (r *registries) writeMetrics(to io.Writer, of selection) error {
 	now := time.Now()
-	buf = appendFamilies(buf, "cache", cacheFamilies, r.caches.all(now))
-	return appendFamilies(buf, "wheel", wheelFamilies, r.wheels.all(now))
+	err := writeFamilies(to, "cache", cacheFamilies, r.caches.looks(of.hasCache, now))
+	return cmp.Or(err, writeFamilies(to, "wheel", wheelFamilies, r.wheels.looks(of.hasWheel, now)))
 }
 
-// appendFamilies appends what the families have of every look, with the name of
-// each in the label by. The format wants all samples of a family together, so
-// families are outside and looks inside.
-func appendFamilies[S any](buf []byte, by string, families []family[S], looks []look[S]) []byte {
-	e := exposition{buf: buf, by: by}
+// writeFamilies writes what the families have of every look, with the name of each in
+// the label by. The format wants all samples of a family together, so families are
+// outside and looks inside.
+func writeFamilies[S any](to io.Writer, by string, families []family[S], looks []look[S]) error {
+	e := exposition{by: by}
 	for _, f := range families {
-		before := len(e.buf)
-		e.begin(f.name, f.kind, f.help)
-		headed := len(e.buf)
+		e.family, e.kind, e.help = f.name, f.kind, f.help
+		e.headed = false
 		for _, l := range looks {
 			e.source = l.name
 			f.write(&e, l.stats)
-		}
-		if len(e.buf) == headed {
-			e.buf = e.buf[:before] // a header without samples tells nobody anything
+			if len(e.buf) >= chunk {
+				if _, err := to.Write(e.buf); err != nil {
+					return err
+				}
+				e.buf = e.buf[:0]
+			}
 		}
 	}
-	return e.buf
+	_, err := to.Write(e.buf)
+	return err
 }
 
 // An exposition is a text under construction.
 type exposition struct {
-	buf    []byte
-	family string // name of the family being written
-	by     string // label that has source in every sample: cache or wheel
-	source string // name of the cache or wheel being written
-}
-
-func (e *exposition) begin(name, kind, help string) {
-	e.family = name
-	e.buf = append(e.buf, "# HELP "+name+" "+help+"\n# TYPE "+name+" "+kind+"\n"...)
+	buf                []byte // what is not written yet
+	family, kind, help string // of the samples being written
+	headed             bool   // the family has its header, which it gets with the first sample
+	by                 string // label that has source in every sample: cache or wheel
+	source             string // name of the cache or wheel being written
 }
 
 // value writes a sample. label is one more label beside that of the source, as
@@ -170,12 +169,17 @@ func (e *exposition) gauge(v int) {
 	e.buf = append(e.buf, '\n')
 }
 
-// histogram writes the samples of h, a [Histogram] or [Ages]. Each bucket of the
-// format also counts what is in the buckets below it.
+// histogram writes the samples of h, a [Histogram] or [Ages], unless it is empty: most
+// caches use few of theirs, each of which is 25 samples. Each bucket of the format also
+// counts what is in the buckets below it.
 func (e *exposition) histogram(label string, h interface {
 	Buckets() iter.Seq2[time.Duration, uint64]
+	Count() uint64
 	Sum() time.Duration
 }) {
+	if h.Count() == 0 {
+		return
+	}
 	separator := ""
 	if label != "" {
 		separator = ","
@@ -198,6 +202,10 @@ func (e *exposition) histogram(label string, h interface {
 
 // name writes the name of a sample and its labels.
 func (e *exposition) name(suffix, label string) {
+	if !e.headed {
+		e.headed = true
+		e.buf = append(e.buf, "# HELP "+e.family+" "+e.help+"\n# TYPE "+e.family+" "+e.kind+"\n"...)
+	}
 	e.buf = append(e.buf, e.family...)
 	e.buf = append(e.buf, suffix...)
 	e.buf = append(e.buf, '{')

@@ -2,8 +2,10 @@ package stats
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // WithPurge has the handler also serve purge, by which a POST removes a key of a
@@ -63,7 +65,7 @@ func (h *handler) servePurge(w http.ResponseWriter, r *http.Request) {
 // purge does what r asks for, if it may, and returns how many entries it removed.
 func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
 	if r.Method != http.MethodPost {
-		return 0, refuse(http.StatusMethodNotAllowed, "method not allowed: want POST")
+		return 0, refuse(http.StatusMethodNotAllowed, "a purge changes what is cached: want POST, not %s", r.Method)
 	}
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
 		return 0, refuse(http.StatusForbidden, "%v", err)
@@ -71,18 +73,25 @@ func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
 	if err := h.authorize(r); err != nil {
 		return 0, refuse(http.StatusForbidden, "%v", err)
 	}
+	const want = "want the fields cache and key, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'"
+	if sent := r.Header.Get("Content-Type"); !strings.HasPrefix(sent, "application/x-www-form-urlencoded") {
+		return 0, refuse(http.StatusUnsupportedMediaType, "the body is %q: %s", sent, want)
+	}
 	if err := r.ParseForm(); err != nil {
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			return 0, refuse(http.StatusRequestEntityTooLarge, "the body is too large: want at most %d bytes", tooLarge.Limit)
+		}
 		return 0, refuse(http.StatusBadRequest, "cannot read the form: %v", err)
 	}
 	// Not from the address, which ends up in logs.
 	names, keys, all := r.PostForm["cache"], r.PostForm["key"], r.PostForm["all"]
 	if len(names) != 1 || len(keys)+len(all) != 1 || len(all) == 1 && all[0] != "1" {
-		return 0, refuse(http.StatusBadRequest, "want the fields cache and key, or cache and all=1")
+		return 0, refuse(http.StatusBadRequest, want)
 	}
 	name := names[0]
 	c, ok := h.registered.cacheOf(name)
 	if !ok {
-		return 0, refuse(http.StatusNotFound, "there is no cache %q", name)
+		return 0, refuse(http.StatusNotFound, "there is no cache %q", shorten(name))
 	}
 	if len(keys) == 1 {
 		return purgeKey(c, name, keys[0])
@@ -106,10 +115,11 @@ func purgeKey(c CacheSource, name, key string) (removed int, refused *refusal) {
 
 // cacheOf returns the source of the cache of a name.
 func (r *registries) cacheOf(name string) (c CacheSource, ok bool) {
-	for _, reg := range r.caches.registered() {
-		if reg.name == name {
-			return reg.cache, true
-		}
+	r.caches.mu.Lock()
+	defer r.caches.mu.Unlock()
+	reg := r.caches.byName[name]
+	if reg == nil {
+		return c, false
 	}
-	return CacheSource{}, false
+	return reg.cache, true
 }

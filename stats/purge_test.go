@@ -184,9 +184,9 @@ func TestPurgeRefuses(t *testing.T) {
 		{"all in the query", purge{target: "/purge?all=1", body: "cache=users"}, 400, "want the fields"},
 		{"bad escape", purge{body: form + "&x=%zz"}, 400, "cannot read the form"},
 		{"semicolon", purge{body: "cache=users;key=1"}, 400, "cannot read the form"},
-		{"too large", purge{body: form + "&x=" + strings.Repeat("x", 64<<10)}, 400, "too large"},
-		{"JSON", purge{body: `{"cache":"users","key":"1"}`, header: map[string]string{"Content-Type": "application/json"}}, 400, "want the fields"},
-		{"plain text", purge{body: form, header: map[string]string{"Content-Type": "text/plain"}}, 400, "want the fields"},
+		{"too large", purge{body: form + "&x=" + strings.Repeat("x", 64<<10)}, 413, "too large: want at most 65536 bytes"},
+		{"JSON", purge{body: `{"cache":"users","key":"1"}`, header: map[string]string{"Content-Type": "application/json"}}, 415, "form-encoded: curl"},
+		{"plain text", purge{body: form, header: map[string]string{"Content-Type": "text/plain"}}, 415, "form-encoded: curl"},
 		{"no such cache", purge{body: "cache=nobody&key=1"}, 404, `no cache "nobody"`},
 		{"empty name", purge{body: "cache=&all=1"}, 404, "no cache"},
 		{"name of a wheel", purge{body: "cache=wheel&all=1"}, 404, "no cache"},
@@ -388,7 +388,7 @@ func TestPurgeOverTheNetwork(t *testing.T) {
 	}{
 		{url.Values{"cache": {"users"}, "key": {"1"}}, 200, `{"removed":1}` + "\n"},
 		{url.Values{"cache": {"users"}, "key": {"1"}}, 200, `{"removed":0}` + "\n"},
-		{url.Values{"cache": {"users"}, "key": {strings.Repeat("1", 64<<10)}}, 400, `{"error":"cannot read the form: http: request body too large"}` + "\n"},
+		{url.Values{"cache": {"users"}, "key": {strings.Repeat("1", 64<<10)}}, 413, `{"error":"the body is too large: want at most 65536 bytes"}` + "\n"},
 	} {
 		response, err := server.Client().PostForm(server.URL+"/cache/purge", test.form)
 		if err != nil {

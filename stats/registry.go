@@ -17,6 +17,18 @@ type registries struct {
 	sampler
 }
 
+// register adds a source to one of the registries, and begins its history if there are
+// histories: or else what happened before its first sample would be in none.
+func register[S any](all *registries, r *registry[S], name string, source func() (S, bool), cache CacheSource) (string, func()) {
+	added := r.register(name, source, cache)
+	if all.sampling.Load() {
+		if l, ok := r.look(added, added.since); ok {
+			r.keep(l)
+		}
+	}
+	return added.name, func() { r.remove(added) }
+}
+
 // keepHistory has samples taken from now on.
 func (r *registries) keepHistory() {
 	r.ensure(func(now time.Time) {
@@ -59,9 +71,9 @@ type look[S any] struct {
 
 // register adds source, which must not be nil, under a name made of name, which
 // must not be empty.
-func (r *registry[S]) register(name string, source func() (S, bool), cache CacheSource) (string, func()) {
+func (r *registry[S]) register(name string, source func() (S, bool), cache CacheSource) *registration[S] {
 	// Before it is made unique: two names may differ in invalid bytes only.
-	name = strings.ToValidUTF8(name, "\uFFFD")
+	name = shorten(strings.ToValidUTF8(name, "\uFFFD"))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byName == nil {
@@ -71,7 +83,7 @@ func (r *registry[S]) register(name string, source func() (S, bool), cache Cache
 	added := &registration[S]{asked: name, since: time.Now(), source: source, cache: cache}
 	added.name, added.suffix = r.freeName(name)
 	r.byName[added.name] = added
-	return added.name, func() { r.remove(added) }
+	return added
 }
 
 // freeName returns name, or name with the lowest suffix that makes it unique. It
@@ -106,19 +118,31 @@ func (r *registry[S]) remove(old *registration[S]) {
 }
 
 // all asks every source, and returns what they reported sorted by name.
-func (r *registry[S]) all(now time.Time) []look[S] {
-	registered := r.registered()
+func (r *registry[S]) all(now time.Time) []look[S] { return r.looks(everything, now) }
+
+// looks asks those sources whose name is wanted, and returns what they reported sorted
+// by name.
+func (r *registry[S]) looks(wanted func(name string) bool, now time.Time) []look[S] {
+	registered := r.registered(wanted)
 	looks := make([]look[S], 0, len(registered))
 	for _, reg := range registered {
-		// No lock is held here: a source takes the locks of its cache or wheel,
-		// which may register or unregister while it holds them.
-		if stats, ok := reg.source(); ok {
-			looks = append(looks, look[S]{reg, now, stats, r.samples(reg)})
-		} else {
-			r.remove(reg)
+		if l, ok := r.look(reg, now); ok {
+			looks = append(looks, l)
 		}
 	}
 	return looks
+}
+
+// look asks one source. If that reports that it is gone, it is taken out.
+func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok bool) {
+	// No lock is held here: a source takes the locks of its cache or wheel, which may
+	// register or unregister while it holds them.
+	stats, ok := reg.source()
+	if !ok {
+		r.remove(reg)
+		return l, false
+	}
+	return look[S]{reg, now, stats, r.samples(reg)}, true
 }
 
 func (r *registry[S]) samples(reg *registration[S]) []sample[S] {
@@ -130,18 +154,29 @@ func (r *registry[S]) samples(reg *registration[S]) []sample[S] {
 // sample adds what every source reports now to its history.
 func (r *registry[S]) sample(now time.Time) {
 	for _, l := range r.all(now) {
-		r.mu.Lock()
-		l.history.add(sample[S]{now, l.stats})
-		r.mu.Unlock()
+		r.keep(l)
 	}
 }
 
-// registered returns what is registered now, sorted by name.
-func (r *registry[S]) registered() []*registration[S] {
+// keep adds what a source reported to its history.
+func (r *registry[S]) keep(l look[S]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.history.add(sample[S]{l.at, l.stats})
+}
+
+// everything is every name.
+func everything(string) bool { return true }
+
+// registered returns what is registered now under a name that is wanted, sorted by
+// name.
+func (r *registry[S]) registered(wanted func(name string) bool) []*registration[S] {
 	r.mu.Lock()
 	regs := make([]*registration[S], 0, len(r.byName))
-	for _, reg := range r.byName {
-		regs = append(regs, reg)
+	for name, reg := range r.byName {
+		if wanted(name) {
+			regs = append(regs, reg)
+		}
 	}
 	r.mu.Unlock()
 	slices.SortFunc(regs, func(a, b *registration[S]) int { return cmp.Compare(a.name, b.name) })

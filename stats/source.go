@@ -52,6 +52,8 @@ type HotKey struct {
 // [Wheels], until unregister is called or its Snapshot reports false. It panics if
 // Snapshot is nil. It is safe for concurrent use.
 //
+// Once [Handler] has been called, Register takes a first snapshot before it returns.
+//
 // The registry holds the functions of source as long as it knows it, and so
 // everything they refer to. To let a cache be collected that nobody holds any more,
 // capture a [weak.Pointer] to it, never the cache itself, and report false once the
@@ -61,7 +63,7 @@ type HotKey struct {
 // Two caches may ask for the same name, but two series with the same labels are
 // no valid exposition. So the name is made unique by a suffix, "users",
 // "users-2", "users-3" and so on, and returned; it can be had again once it is
-// free. Bytes that are not UTF-8 are replaced. The names of timing wheels are unique
+// free. Bytes that are not UTF-8 are replaced, and a name of more than 200 bytes is cut. The names of timing wheels are unique
 // among themselves, whatever caches are called.
 //
 // unregister may be called more than once, and from several goroutines. A look that
@@ -74,14 +76,14 @@ func (c CacheSource) register(r *registries) (string, func()) {
 	if c.Snapshot == nil {
 		panic("stats: Register of a CacheSource without Snapshot")
 	}
-	return r.caches.register(cmp.Or(c.Name, "cache"), c.Snapshot, c)
+	return register(r, &r.caches, cmp.Or(c.Name, "cache"), c.Snapshot, c)
 }
 
 func (w WheelSource) register(r *registries) (string, func()) {
 	if w.Snapshot == nil {
 		panic("stats: Register of a WheelSource without Snapshot")
 	}
-	return r.wheels.register(cmp.Or(w.Name, "wheel"), w.Snapshot, CacheSource{})
+	return register(r, &r.wheels, cmp.Or(w.Name, "wheel"), w.Snapshot, CacheSource{})
 }
 
 // A NamedCache is the [Snapshot] of one registered cache. Its Name is valid UTF-8, not

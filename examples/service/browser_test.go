@@ -69,7 +69,7 @@ func TestPageInABrowser(t *testing.T) {
 	t.Run("purge", func(t *testing.T) {
 		b.t = t
 		b.do("a key that is not there", chromedp.SendKeys(`form input`, "nonsense\r"))
-		b.until("it says what is wrong", `document.querySelector('form output').textContent.includes('want a int64')`)
+		b.until("it says what is wrong", `document.querySelector('form output').textContent.includes('want an int64')`)
 	})
 	t.Run("views", func(t *testing.T) {
 		b.t = t

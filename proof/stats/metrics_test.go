@@ -103,9 +103,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		want["cache_what_if_hits_total limit=same"] = float64(s.WhatIf.Same)
 		want["cache_what_if_hits_total limit=double"] = float64(s.WhatIf.Double)
 	}
-	if a := s.EvictedAge; a.Count() > 0 {
-		addBuckets(want, "cache_evicted_age_seconds", a.Buckets(), a.Sum())
-	}
+	addBuckets(want, "cache_evicted_age_seconds", s.EvictedAge.Buckets(), s.EvictedAge.Sum())
 	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)
 	addHistogram(want, "cache_loads_seconds result=failure", s.Loads.Failed)
 	addHistogram(want, "cache_expiry_lateness_seconds", s.Expiry.Lateness)
@@ -142,6 +140,10 @@ func addBuckets(want map[string]float64, id string, buckets iter.Seq2[time.Durat
 			le = math.Inf(1)
 		}
 		want[fmt.Sprint(id, " le ", le)] = float64(below)
+	}
+	if below == 0 { // an empty one is not written
+		maps.DeleteFunc(want, func(series string, _ float64) bool { return strings.HasPrefix(series, id+" le ") })
+		return
 	}
 	want[id+" sum"] = sum.Seconds()
 	want[id+" count"] = float64(below)

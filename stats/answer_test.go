@@ -1,0 +1,274 @@
+package stats_test
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"unicode/utf8"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// unzipped returns the body of an answer.
+func unzipped(t testing.TB, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	if w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() == 0 {
+		return w.Body.String()
+	}
+	zip, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestAnswersAreCompressed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the same time in all answers
+		var r stats.Registry
+		for i := range 100 {
+			r.Register("users", always(distinct(uint64(i))))
+		}
+		h := r.Handler()
+		for file := range files {
+			plain := body(t, h, "/"+file)
+			for accepted, zipped := range map[string]bool{
+				"gzip": true, "br, GZIP": true, "deflate, gzip;q=0.5": true, "gzip ; q=1": true,
+				"": false, "br": false, "gzip;q=0": false, "gzip; q=0.00": false, "xgzip": false,
+			} {
+				request := httptest.NewRequest(http.MethodGet, "/"+file, nil)
+				request.Header.Set("Accept-Encoding", accepted)
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, request)
+				if got := w.Header().Get("Content-Encoding") == "gzip"; got != zipped {
+					t.Errorf("%q, accepted %q: compressed is %v", file, accepted, got)
+				}
+				if w.Header().Get("Vary") != "Accept-Encoding" {
+					t.Errorf("%q: Vary is %q", file, w.Header().Get("Vary"))
+				}
+				if size := w.Body.Len(); zipped && len(plain) > 10_000 && size > len(plain)/2 {
+					t.Errorf("%q has %d bytes of %d", file, size, len(plain))
+				}
+				if unzipped(t, w) != plain {
+					t.Errorf("%q, accepted %q: another text", file, accepted)
+				}
+			}
+		}
+	})
+}
+
+// Some caches and wheels can be asked for by name.
+func TestSelection(t *testing.T) {
+	var r stats.Registry
+	var asked atomic.Int64
+	for _, name := range []string{"a", "b", "c & d"} {
+		r.Register(name, counted(&asked, always(distinct(0))))
+		r.RegisterWheel(name, always(distinctWheel(0)))
+	}
+	h := r.Handler()
+	for query, want := range map[string]struct{ caches, wheels []string }{
+		"?":                       {[]string{"a", "b", "c & d"}, []string{"a", "b", "c & d"}},
+		"?cache=a":                {[]string{"a"}, nil},
+		"?wheel=b":                {nil, []string{"b"}},
+		"?cache=c+%26+d&cache=a":  {[]string{"a", "c & d"}, nil},
+		"?cache=b&wheel=a":        {[]string{"b"}, []string{"a"}},
+		"?cache=nobody":           {nil, nil},
+		"?cache=":                 {nil, nil},
+		"?points=3&cache=a&more=": {[]string{"a"}, nil},
+	} {
+		asked.Store(0)
+		d := readJSONOf(t, h, query)
+		named := func(all []map[string]any) (names []string) {
+			for _, c := range all {
+				names = append(names, c["name"].(string))
+			}
+			return names
+		}
+		if got := named(d.Caches); !slices.Equal(got, want.caches) || asked.Load() != int64(len(want.caches)) {
+			t.Errorf("%s: caches %q, %d of them asked; want %q", query, got, asked.Load(), want.caches)
+		}
+		if got := named(d.Wheels); !slices.Equal(got, want.wheels) {
+			t.Errorf("%s: wheels %q, want %q", query, got, want.wheels)
+		}
+		metrics := body(t, h, "/metrics"+query)
+		for _, name := range []string{"a", "b", "c & d"} {
+			if got := strings.Contains(metrics, fmt.Sprintf("{cache=%q", name)); got != slices.Contains(want.caches, name) {
+				t.Errorf("%s: metrics of cache %q: %v", query, name, got)
+			}
+			if got := strings.Contains(metrics, fmt.Sprintf("{wheel=%q", name)); got != slices.Contains(want.wheels, name) {
+				t.Errorf("%s: metrics of wheel %q: %v", query, name, got)
+			}
+		}
+	}
+}
+
+// An answer has 3,000 points at most, or two for each cache.
+func TestPointsOfManyCaches(t *testing.T) {
+	for caches, want := range map[int]int{1: 60, 50: 60, 51: 58, 1000: 3, 2000: 2} {
+		r := new(stats.Registry)
+		for range caches {
+			r.Register("users", always(stats.Snapshot{}))
+		}
+		sampleAll(r)
+		points := func(query string) (sum int) {
+			var d struct {
+				Caches []struct{ History []json.RawMessage }
+			}
+			if err := json.Unmarshal([]byte(body(t, r.Handler(), "/stats.json"+query)), &d); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range d.Caches {
+				sum += len(c.History)
+			}
+			return sum
+		}
+		if got := points("?points=61"); got != caches*want {
+			t.Errorf("%d caches have %d points, want %d each", caches, got, want)
+		}
+		if got := points("?points=61&cache=users"); got != 60 {
+			t.Errorf("one of %d caches has %d points, want 60", caches, got)
+		}
+	}
+}
+
+// Texts are shown up to 200 bytes, whole characters.
+func TestLongTextsAreCut(t *testing.T) {
+	var r stats.Registry
+	long := strings.Repeat("ä", 1<<20)
+	first, _ := r.Add(stats.CacheSource{Name: long, Snapshot: always(stats.Snapshot{}), HotKeys: func() []stats.HotKey {
+		return []stats.HotKey{{Key: "x" + long}, {Key: long[:200]}}
+	}})
+	second, _ := r.Register(long+"x", always(stats.Snapshot{}))
+	if want := long[:200] + "…"; first != want || second != want+"-2" {
+		t.Errorf("the names are %q and %q", first, second)
+	}
+	h := r.Handler()
+	keys := readJSON(t, h).Caches[0]["hot_keys"].([]any)
+	for i, want := range []string{"x" + long[:198] + "…", long[:200]} {
+		if got := keys[i].(map[string]any)["key"]; got != want {
+			t.Errorf("key %d is %q, want %q", i, got, want)
+		}
+	}
+	if text := body(t, h, "/metrics"); len(text) > 100_000 || !utf8.ValidString(text) {
+		t.Errorf("metrics have %d bytes", len(text))
+	}
+}
+
+// A slowReader takes an answer a chunk at a time, when it is let.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	chunks chan int // size of each, taken before Write returns
+}
+
+func (w slowReader) Write(p []byte) (int, error) {
+	w.chunks <- len(p)
+	return w.ResponseRecorder.Write(p)
+}
+
+// An answer is sent as it is made, and a client that reads slowly holds up no other.
+func TestAnswersAreStreamed(t *testing.T) {
+	var r stats.Registry
+	var asked atomic.Int64
+	for range 1000 {
+		r.Register("users", counted(&asked, always(distinct(0))))
+	}
+	h := r.Handler()
+	asked.Store(0)
+	var slow []slowReader
+	for range 5 {
+		w := slowReader{httptest.NewRecorder(), make(chan int)}
+		slow = append(slow, w)
+		go func() {
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/stats.json", nil))
+			close(w.chunks)
+		}()
+	}
+	for _, w := range slow {
+		<-w.chunks // one is read, and the next waits to be
+	}
+	if n := asked.Load(); n > 5*200 {
+		t.Errorf("%d caches were asked for five chunks", n)
+	}
+	body(t, h, "/stats.json")
+	for _, w := range slow {
+		for size := range w.chunks {
+			if size > 64<<10 {
+				t.Errorf("a chunk of %d bytes", size)
+			}
+		}
+		var d document
+		if err := json.Unmarshal(w.Body.Bytes(), &d); err != nil || len(d.Caches) != 1000 {
+			t.Errorf("%d caches, %v", len(d.Caches), err)
+		}
+	}
+}
+
+// Two answers are computed at once. Whoever goes away while waiting gets none.
+func TestAnswersTakeTurns(t *testing.T) {
+	var r stats.Registry
+	h := r.Handler()
+	var holding atomic.Bool
+	begun, hold := make(chan bool, 100), make(chan bool)
+	r.Register("users", func() (stats.Snapshot, bool) {
+		if holding.Load() {
+			begun <- true
+			<-hold
+		}
+		return stats.Snapshot{}, true
+	})
+	holding.Store(true)
+	ask := func(ctx context.Context, wg *sync.WaitGroup) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		wg.Go(func() { h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/stats.json", nil).WithContext(ctx)) })
+		return w
+	}
+	var first, later sync.WaitGroup
+	answered := []*httptest.ResponseRecorder{ask(t.Context(), &first), ask(t.Context(), &first)}
+	<-begun
+	<-begun
+	ctx, leave := context.WithCancel(t.Context())
+	var left []*httptest.ResponseRecorder
+	for range 8 {
+		left = append(left, ask(ctx, &later))
+	}
+	leave()
+	later.Wait() // though the first two are not done
+	holding.Store(false)
+	close(hold)
+	first.Wait()
+	if len(begun) > 0 {
+		t.Errorf("%d more answers were computed beside the first two", len(begun))
+	}
+	for _, w := range left {
+		if w.Body.Len() > 0 {
+			t.Errorf("who left got %q", w.Body)
+		}
+	}
+	for _, w := range append(answered, ask(t.Context(), &later)) {
+		later.Wait()
+		if !strings.Contains(w.Body.String(), "users") {
+			t.Errorf("the answer is %q", w.Body)
+		}
+	}
+}
+
+func TestNilOptionsAreSkipped(t *testing.T) {
+	var r stats.Registry
+	h := r.Handler(nil, stats.WithPurge(func(*http.Request) error { return nil }), nil)
+	if w := serve(h, http.MethodGet, "/purge"); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("status %d, want 405 of purge", w.Code)
+	}
+}
