@@ -132,6 +132,11 @@ func TestAlerts(t *testing.T) {
 	known := series(t)
 	for _, group := range file.Groups {
 		for _, rule := range group.Rules {
+			if rule.Record != "" {
+				check(t, known, rule.Record, rule.Expr)
+				known = append(known, labels.FromStrings(model.MetricNameLabel, rule.Record, "job", "service", "cache", "users"))
+				continue
+			}
 			check(t, known, rule.Alert, rule.Expr)
 			for _, want := range []string{"summary", "description"} {
 				if rule.Annotations[want] == "" {
