@@ -4,6 +4,11 @@ help:
 
 # Runs the tests of all modules.
 test:
-	@scripts/each go test ./...
+	@scripts/each go test -vet=off ./...
 
-.PHONY: help test
+# Runs those for longer that look for luck: random histories, and other libraries' suites.
+long:
+	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
+	cd proof/suites && go test . -suites.long
+
+.PHONY: help test long

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"syscall"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/bench/cputime"
 	"github.com/pinwheel-cache/pinwheel/bench/libs"
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
@@ -84,7 +84,7 @@ func runExpiry[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]f
 	if cache == nil {
 		return nil, err
 	}
-	before := processorTime()
+	before := cputime.Used()
 	late, end := 0.0, e.start.Add(e.spread+e.after)
 	lener, counts := cache.(libs.Lener)
 	for last, left := time.Now(), e.n; left > 0 && last.Before(end); {
@@ -97,7 +97,7 @@ func runExpiry[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]f
 		late += (float64(were+left)/2 - e.alive(middle)) * now.Sub(last).Seconds()
 		last = now
 	}
-	figures := []figure{{"CPU ns/entry", float64((processorTime() - before).Nanoseconds()) / float64(e.n)}}
+	figures := []figure{{"CPU ns/entry", float64((cputime.Used() - before).Nanoseconds()) / float64(e.n)}}
 	if counts {
 		figures = append(figures, figure{"mean lateness ms", late * 1000 / float64(e.n)})
 	}
@@ -120,13 +120,4 @@ func runExpiryReads[K libs.Key, V any](l libs.Library, k kind[K, V], short bool)
 		now = gets.add(now)
 	}
 	return gets.figures("Get"), nil
-}
-
-// processorTime returns what the process has used so far.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

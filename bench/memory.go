@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/bench/cputime"
 	"github.com/pinwheel-cache/pinwheel/bench/libs"
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
@@ -85,9 +86,9 @@ func idle(short bool) float64 {
 	}
 	debug.FreeOSMemory() // or the runtime does it meanwhile
 	time.Sleep(wait / 10)
-	before := processorTime()
+	before := cputime.Used()
 	time.Sleep(wait)
-	return float64((processorTime() - before).Nanoseconds()) / 1e6 / wait.Seconds()
+	return float64((cputime.Used() - before).Nanoseconds()) / 1e6 / wait.Seconds()
 }
 
 // allocations returns the allocations of operations on a full cache, for which

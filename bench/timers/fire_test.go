@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/bench/cputime"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 	"github.com/zeromicro/go-zero/core/collection"
 )
@@ -100,26 +100,17 @@ func BenchmarkFire(b *testing.B) {
 					b.Fatalf("setting took %v, too long", late)
 				}
 				time.Sleep(time.Until(f.start.Add(4 * time.Second)))
-				before := processorTime()
+				before := cputime.Used()
 				for f.fired.Load() < million {
 					time.Sleep(10 * time.Millisecond)
 				}
-				b.ReportMetric(float64(processorTime()-before)/million, "cpu-ns/timer")
+				b.ReportMetric(float64((cputime.Used()-before).Nanoseconds())/million, "cpu-ns/timer")
 				b.ReportMetric(float64(f.worst.Load())/1e6, "worst-late-ms")
 				stop()
 			}
 			b.ReportMetric(0, "ns/op")
 		})
 	}
-}
-
-// processorTime returns what this process has used so far, in nanoseconds.
-func processorTime() int64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
 }
 
 // BenchmarkTimerBurst reports how long setting a timer takes, at the 99.9th

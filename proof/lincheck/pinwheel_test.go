@@ -20,7 +20,7 @@ func TestPinwheel(t *testing.T) {
 			for _, c := range configs {
 				t.Run(c.name, func(t *testing.T) {
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(w.threads))
-					more := first(c.histories * w.share / 100)
+					more := first(max(1, c.histories*w.share/500))
 					if *runFor > 0 {
 						more = until(*runFor / time.Duration(len(ways)*len(configs)))
 					}
@@ -42,7 +42,7 @@ var ways = []struct {
 	name    string
 	threads int
 	open    func(*testing.T, config) *Subject
-	share   int // of the histories, in percent
+	share   int // of a fifth of the histories, in percent
 }{
 	{"small values", processors, open[[8]int64], 100},
 	{"large values", processors, open[[256]int64], 100},

@@ -11,11 +11,11 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/zeromicro/go-zero/core/collection"
 
+	"github.com/pinwheel-cache/pinwheel/bench/cputime"
 	"github.com/pinwheel-cache/pinwheel/bench/switch/traffic"
 )
 
@@ -29,9 +29,9 @@ func main() {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	began, busy := time.Now(), cpu()
+	began, busy := time.Now(), cputime.Used()
 	d.drive()
-	took, used := time.Since(began), cpu()-busy
+	took, used := time.Since(began), cputime.Used()-busy
 	runtime.ReadMemStats(&after)
 	perOp := func(total float64) float64 { return total / float64(*n) }
 	err := json.NewEncoder(os.Stdout).Encode(map[string]float64{
@@ -91,9 +91,9 @@ func (d *driver) idle() time.Duration {
 		d.items.SetWithExpire(key, d.value, time.Hour)
 		d.sessions.SetWithExpire(key, d.value, time.Hour)
 	}
-	busy := cpu()
+	busy := cputime.Used()
 	time.Sleep(seconds * time.Second)
-	return (cpu() - busy) / seconds
+	return (cputime.Used() - busy) / seconds
 }
 
 // do does with the caches what a handler of the service does.
@@ -116,12 +116,3 @@ func (d *driver) do(op traffic.Op) {
 }
 
 func (d *driver) fetch() (any, error) { return d.value, nil }
-
-// cpu returns the processor time of the process, user and system.
-func cpu() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		log.Fatal(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
-}
