@@ -1,6 +1,6 @@
 module github.com/pinwheel-cache/pinwheel/proof
 
-go 1.25.0
+go 1.26.0
 
 require (
 	github.com/Yiling-J/theine-go v0.6.3
@@ -19,6 +19,8 @@ require (
 	golang.org/x/sync v0.22.0
 	pgregory.net/rapid v1.3.0
 )
+
+require golang.org/x/mod v0.42.0
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect

@@ -1,0 +1,184 @@
+// Package release releases the modules to a proxy in a folder, as scripts/release does
+// for users, and builds what users would from there.
+package release
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+)
+
+const (
+	library = "github.com/pinwheel-cache/pinwheel"
+	version = "v0.1.0"
+	goZero  = "github.com/zeromicro/go-zero"
+)
+
+// TestRelease publishes HEAD and uses it from modules outside, with an empty module
+// cache.
+//
+// Catches: a replace line that is needed, requirements of one version on another that
+// is not there, a file that the module lacks, and a cache that moves its user's go-zero.
+func TestRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("downloads and builds go-zero")
+	}
+	users := publish(t)
+	t.Run("cache beside go-zero v1.7.0", func(t *testing.T) {
+		// NewSet has type parameters in later versions.
+		users.write(t, "main.go", `package main
+
+import "github.com/zeromicro/go-zero/core/collection"
+
+func main() {
+	set := collection.NewSet()
+	set.AddStr("x")
+}
+`)
+		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n\nrequire "+goZero+" v1.7.0\n")
+		users.run(t, "go", "mod", "tidy")
+		before := users.sums(t)
+		users.write(t, "cache.go", `package main
+
+import "`+library+`/cache"
+
+func init() { cache.Must(cache.Options[string, int]{Limit: 10}).Set("x", 1) }
+`)
+		users.run(t, "go", "get", library+"@"+version)
+		users.run(t, "go", "mod", "tidy")
+		users.run(t, "go", "build", "-o", os.DevNull, ".")
+		if got := users.run(t, "go", "list", "-m", goZero); got != goZero+" v1.7.0" {
+			t.Errorf("the service now has %s", got)
+		}
+		// go mod tidy also notes what the tests of cache require, which go get does not.
+		ours := slices.DeleteFunc(users.sums(t), func(line string) bool {
+			return slices.Contains(before, line) || strings.HasPrefix(line, "go.uber.org/goleak ") || strings.HasPrefix(line, "pgregory.net/rapid ")
+		})
+		if len(ours) > 4 {
+			t.Errorf("go.sum has %d lines more, want at most 4:\n%s", len(ours), strings.Join(ours, "\n"))
+		}
+	})
+	t.Run("gozero and its collection", func(t *testing.T) {
+		users := users.inFolder(t)
+		users.write(t, "main.go", `package main
+
+import (
+	"time"
+
+	"`+library+`/gozero"
+	"`+library+`/gozero/collection"
+)
+
+func main() {
+	users := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
+	users.Set("x", 1)
+	c, err := collection.NewCache(time.Minute)
+	if err != nil {
+		panic(err)
+	}
+	c.Set("x", 1)
+}
+`)
+		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
+		users.run(t, "go", "get", library+"/gozero@"+version)
+		users.run(t, "go", "mod", "tidy")
+		users.run(t, "go", "run", ".")
+	})
+	t.Run("go install", func(t *testing.T) {
+		users.inFolder(t).run(t, "go", "install", library+"/cmd/cachesim@"+version)
+	})
+}
+
+// A user has a module in a folder, and an environment.
+type user struct {
+	dir string
+	env []string
+}
+
+// publish releases HEAD into a proxy, and returns a user of that.
+func publish(t *testing.T) user {
+	t.Helper()
+	here := user{".", os.Environ()}
+	clone, proxy := t.TempDir(), t.TempDir()
+	here.run(t, "git", "clone", "-q", here.run(t, "git", "rev-parse", "--show-toplevel"), clone)
+	releaser := user{clone, append(os.Environ(),
+		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
+	releaser.run(t, "scripts/release", version)
+	for _, tag := range strings.Fields(releaser.run(t, "git", "tag", "--list", "*"+version)) {
+		publishTag(t, releaser, proxy, tag)
+	}
+	// What others have published is in the module cache, or comes from where the go
+	// command gets it.
+	proxies := fmt.Sprintf("file://%s,file://%s/cache/download,%s",
+		proxy, here.run(t, "go", "env", "GOMODCACHE"), here.run(t, "go", "env", "GOPROXY"))
+	return user{t.TempDir(), append(os.Environ(), "GOPROXY="+proxies, "GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
+		"GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "GOWORK=off", "GONOPROXY=", "GOPRIVATE=")}
+}
+
+// publishTag puts a module, as it is at a tag, into a proxy.
+func publishTag(t *testing.T, repo user, proxy, tag string) {
+	t.Helper()
+	subdir := strings.TrimSuffix(strings.TrimSuffix(tag, version), "/")
+	path := strings.TrimSuffix(library+"/"+subdir, "/")
+	at := user{filepath.Join(proxy, filepath.FromSlash(path), "@v"), nil}
+	if err := os.MkdirAll(at.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(at.dir, version+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := zip.CreateFromVCS(file, module.Version{Path: path, Version: version}, repo.dir, tag, subdir); err != nil {
+		t.Fatal(err)
+	}
+	at.write(t, "list", version+"\n")
+	at.write(t, version+".info", `{"Version":"`+version+`"}`)
+	at.write(t, version+".mod", repo.run(t, "git", "show", tag+":"+strings.TrimPrefix(subdir+"/go.mod", "/"))+"\n")
+}
+
+// inFolder returns the user with an empty folder.
+func (u user) inFolder(t *testing.T) user {
+	u.dir = t.TempDir()
+	return u
+}
+
+func (u user) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(u.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs a command and returns what it prints, without the space around it.
+func (u user) run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	if strings.HasPrefix(name, "scripts/") {
+		name = filepath.Join(u.dir, name)
+	}
+	cmd := exec.Command(name, args...)
+	var stderr strings.Builder
+	cmd.Dir, cmd.Env, cmd.Stderr = u.dir, u.env, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, &stderr)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// sums returns the lines of go.sum.
+func (u user) sums(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(u.dir, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSpace(string(text)), "\n")
+}
