@@ -17,6 +17,8 @@
 //	gozero.MustRegister()
 //	server.Start()
 //
+// It works with go-zero v1.7.0 and later, and is tested with that and the newest.
+//
 // The cache itself is that of package cache. Package gozero/collection is another
 // thing: it has go-zero's collection.Cache and collection.TimingWheel, for programs
 // that were written for those. [LogStats], [Routes] and [MustRegister] are about all

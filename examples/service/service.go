@@ -3,7 +3,7 @@
 // by beats and reported when they go silent, reminders in a timing wheel, and the
 // statistics of all three.
 //
-//	go run ./examples/service -load 500/s
+//	go run -C examples ./service -load 500/s
 package main
 
 import (
