@@ -67,9 +67,9 @@ func (w *wheel) callSome() bool { return w.callUpTo(inTurn) }
 // shards in turn, so that none is neglected.
 func (w *wheel) callUpTo(n int) (found bool) {
 	turn := w.turn.Add(1)
-	shards := uint32(len(w.parts))
-	for i := range shards {
-		p := w.parts[(turn+i)%shards]
+	parts := w.madeParts()
+	for i := range uint32(len(parts)) {
+		p := parts[(turn+i)%uint32(len(parts))]
 		for ; n > 0 && p.ready() && p.callNext(); n-- {
 			found = true
 		}
@@ -82,7 +82,7 @@ func (w *wheel) callUpTo(n int) (found bool) {
 
 // anyReady reports whether timers are due and not claimed yet.
 func (w *wheel) anyReady() bool {
-	for _, p := range w.parts {
+	for _, p := range w.madeParts() {
 		if p.ready() {
 			return true
 		}
@@ -96,7 +96,7 @@ func (w *wheel) mayOffer() bool {
 		return false
 	}
 	due := int64(0)
-	for _, p := range w.parts {
+	for _, p := range w.madeParts() {
 		due += p.due()
 	}
 	return due > w.offered.Load()

@@ -2,16 +2,18 @@ package timingwheel
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 )
 
 // A driver wakes up for the next visit of a shard, and not at all while there is
 // none to come. It is a timer of the runtime, not a goroutine: between visits
-// there is none. The timer holds the wheel, so that timers fire though nobody
-// else holds it. After its last timer has fired a wheel that nobody holds is
-// collected; if that was removed, when the alarm that was set for it has gone off.
+// there is none. That timer holds the anchors, and these hold the wheel while it
+// has timers, so that they fire though nobody else holds it. A wheel without timers
+// is collected, whatever the alarm is set for.
 type driver struct {
 	// alarm is the tick for which the timer is set, or awake, or idle.
 	//
@@ -44,7 +46,7 @@ func (w *wheel) wakeBy(tick int64) {
 	}
 }
 
-// wake is what the timer calls. Two can overlap, when the alarm is set anew just as
+// wake is called when the alarm goes off. Two can overlap, when the alarm is set anew just as
 // it goes off: then they share the work, and each sets the alarm when it is done.
 func (w *wheel) wake() {
 	w.driver.mu.Lock()
@@ -93,10 +95,21 @@ func (w *wheel) setAlarm() {
 	}
 	wait := time.Duration(w.of(next) - w.now())
 	if w.driver.timer == nil {
-		w.driver.timer = time.AfterFunc(wait, w.wake)
+		w.driver.timer = time.AfterFunc(wait, w.waker())
 		return
 	}
 	w.driver.timer.Reset(wait)
+}
+
+// waker returns what the timer calls. It holds the wheel by its anchors alone.
+func (w *wheel) waker() func() {
+	weakly, anchors := weak.Make(w), w.anchors
+	return func() {
+		if w := weakly.Value(); w != nil {
+			w.wake()
+		}
+		runtime.KeepAlive(anchors)
+	}
 }
 
 // stopDriver sees to it that no visit begins any more. One may still be under

@@ -28,8 +28,9 @@ import (
 // While timers wait the wheel stays in memory, whoever else holds it.
 type TimingWheel[K comparable, V any] struct {
 	wheel
-	shards  []keyedShard[K, V]
+	shards  []atomic.Pointer[keyedShard[K, V]] // made when first used; nil again after Stop
 	mask    uint64
+	slots   int // of each shard's ring
 	hasher  hash.Hasher[K]
 	execute func(key K, value V)
 	workers int
@@ -66,18 +67,15 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 	}
 	slots = ringSlots(slots, interval)
 	w := &TimingWheel[K, V]{
-		shards:  make([]keyedShard[K, V], shardCount(slots, runtime.GOMAXPROCS(0))),
+		shards:  make([]atomic.Pointer[keyedShard[K, V]], shardCount(slots, runtime.GOMAXPROCS(0))),
+		slots:   slots,
 		hasher:  hash.New[K](),
 		execute: execute,
 		workers: o.workers,
 		quota:   quota{limit: int64(o.limit)},
 	}
 	w.mask = uint64(len(w.shards) - 1)
-	w.wheel.init(interval, o)
-	for i := range w.shards {
-		w.shards[i].init(w, slots)
-		w.parts = append(w.parts, &w.shards[i])
-	}
+	w.wheel.init(interval, len(w.shards), o)
 	w.unregister = register(o.name, w, (*TimingWheel[K, V]).Stats)
 	return w, nil
 }
@@ -109,6 +107,9 @@ func (w *TimingWheel[K, V]) set(key K, value V, wait span) error {
 		return err
 	}
 	s := w.shardOf(h)
+	if s == nil {
+		return ErrClosed
+	}
 	s.mu.Lock()
 	tick, err := s.put(h, key, value, wait)
 	s.unlock()
@@ -133,6 +134,9 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 	}
 	wait := w.in(delay)
 	s := w.shardOf(h)
+	if s == nil {
+		return false, ErrClosed
+	}
 	s.mu.Lock()
 	tick, found, err := s.move(h, key, wait)
 	s.unlock()
@@ -151,6 +155,9 @@ func (w *TimingWheel[K, V]) RemoveTimer(key K) (bool, error) {
 		return false, err
 	}
 	s := w.shardOf(h)
+	if s == nil {
+		return false, ErrClosed
+	}
 	s.mu.Lock()
 	defer s.unlock()
 	return s.take(h, key)
@@ -174,8 +181,11 @@ func (w *TimingWheel[K, V]) Drain(fn func(key K, value V)) error {
 
 func (w *TimingWheel[K, V]) drain(fn func(K, V)) error {
 	var taken []places[keyed[K, V]]
-	for i := range w.shards {
-		timers, err := w.shards[i].steal()
+	if w.stopped() {
+		return ErrClosed
+	}
+	for s := range made(w.shards) {
+		timers, err := s.steal()
 		if err != nil {
 			return err
 		}
@@ -214,8 +224,8 @@ func (w *TimingWheel[K, V]) callAll(taken []places[keyed[K, V]], fn func(K, V)) 
 // to [TimingWheel.SetTimerAt] afterwards.
 func (w *TimingWheel[K, V]) All() iter.Seq[Pending[K, V]] {
 	return func(yield func(Pending[K, V]) bool) {
-		for i := range w.shards {
-			if !w.shards[i].each(yield) {
+		for s := range made(w.shards) {
+			if !s.each(yield) {
 				return
 			}
 		}
@@ -229,8 +239,8 @@ func (w *TimingWheel[K, V]) Len() int {
 		return int(w.quota.used.Load())
 	}
 	n := 0
-	for i := range w.shards {
-		n += w.shards[i].len()
+	for s := range made(w.shards) {
+		n += s.len()
 	}
 	return n
 }
@@ -243,14 +253,14 @@ func (w *TimingWheel[K, V]) Stats() stats.WheelSnapshot { return w.stats() }
 // just being called; [TimingWheel.Shutdown] waits for that too. All other methods
 // return [ErrClosed] from then on, those that have no error to return find
 // nothing. It may be called again, and by callbacks.
-func (w *TimingWheel[K, V]) Stop() { w.stop() }
+func (w *TimingWheel[K, V]) Stop() { stop(&w.wheel, w.shards) }
 
 // Shutdown is [TimingWheel.Stop], and waits until all callbacks have ended, and
 // all Drains. If ctx ends before that it returns the cause;
 // it may be called again, to go on waiting. Called by a callback, of this wheel or
 // another, it stops the wheel and returns an error instead of waiting for itself.
 func (w *TimingWheel[K, V]) Shutdown(ctx context.Context) error {
-	w.stop()
+	w.Stop()
 	return w.drained(ctx)
 }
 
@@ -262,10 +272,19 @@ func (w *TimingWheel[K, V]) hashOf(key K) (uint64, error) {
 	return h, nil
 }
 
-// shardOf returns the shard of a key with hash h. It takes bits of the hash that
-// the index of the shard does not.
+// shardOf returns the shard of a key with hash h, or nil after Stop. It takes bits
+// of the hash that the index of the shard does not.
 func (w *TimingWheel[K, V]) shardOf(h uint64) *keyedShard[K, V] {
-	return &w.shards[h>>8&w.mask]
+	i := h >> 8 & w.mask
+	if s := w.shards[i].Load(); s != nil {
+		return s
+	}
+	return w.makeShard(int(i))
+}
+
+// makeShard is for the first use of shard i.
+func (w *TimingWheel[K, V]) makeShard(i int) *keyedShard[K, V] {
+	return makeShard(&w.wheel, &w.shards[i], func(s *keyedShard[K, V]) { s.init(w, i) })
 }
 
 func errDelay(method string, delay time.Duration) error {

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // Nothing runs and nothing is armed while nothing waits.
@@ -134,10 +136,8 @@ func TestKeyedStop(t *testing.T) {
 		if err := w.Shutdown(t.Context()); err != nil {
 			t.Errorf("Shutdown after Stop: %v", err)
 		}
-		for i := range w.shards {
-			if err := w.shards[i].check(); err != nil {
-				t.Error(err)
-			}
+		for range made(w.shards) {
+			t.Error("a shard is left")
 		}
 		if w.driver.timer.Stop() {
 			t.Error("stopped, and the timer of the driver is armed")
@@ -452,7 +452,7 @@ func TestKeyedIsCollected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustSetKeyed(t, w, 1, new([1 << 16]byte), 100*time.Millisecond)
+		mustSetKeyed(t, w, 1, new([1 << 16]byte), time.Second/2)
 		return weak.Make(w)
 	}()
 	runtime.GC()
@@ -479,7 +479,7 @@ func TestKeyedIsCollectedWithoutTimers(t *testing.T) {
 			w.Stop()
 		},
 		"removed": func(w *TimingWheel[int, int]) {
-			_ = w.SetTimer(1, 1, 50*time.Millisecond) // as long as the alarm that was set for it
+			_ = w.SetTimer(1, 1, time.Hour) // for which the alarm stays set
 			_, _ = w.RemoveTimer(1)
 		},
 		"drained": func(w *TimingWheel[int, int]) {
@@ -617,7 +617,7 @@ func TestKeyedCatchesUp(t *testing.T) {
 
 // ticksBehind returns how far the first shard is behind the clock.
 func ticksBehind(w *TimingWheel[int, int]) int64 {
-	s := &w.shards[0]
+	s := w.shards[0].Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return w.ticks(w.now()) - s.ring.Now()
@@ -781,9 +781,9 @@ func TestKeyedAllWhileChanging(t *testing.T) {
 	for range w.All() {
 		break
 	}
-	for i := range w.shards {
-		if n := w.shards[i].walks; n != 0 {
-			t.Errorf("shard %d: %d iterations under way", i, n)
+	for s := range made(w.shards) {
+		if n := s.walks; n != 0 {
+			t.Errorf("%d iterations under way", n)
 		}
 	}
 }
@@ -813,10 +813,11 @@ func (h *keyedHook) nextVisit() int64 {
 	h.look()
 	return idle
 }
-func (h *keyedHook) due() int64  { return 0 }
-func (h *keyedHook) ready() bool { return false }
-func (h *keyedHook) tidy() bool  { return false }
-func (h *keyedHook) close()      {}
+func (h *keyedHook) due() int64                 { return 0 }
+func (h *keyedHook) ready() bool                { return false }
+func (h *keyedHook) shrink() bool               { return false }
+func (h *keyedHook) close()                     {}
+func (h *keyedHook) addTo(*stats.WheelSnapshot) {}
 
 // A timer that is set at any moment while the driver sets its alarm fires in time:
 // the driver sees it, or who sets it sees the alarm.
@@ -826,7 +827,9 @@ func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 			var called keyedCalls[int, int]
 			w := newKeyed(t, keyedTick, 4, called.add)
 			n := 0
-			w.parts = append(w.parts, &keyedHook{look: func() {
+			h2, _ := w.hashOf(2)
+			w.shardOf(h2) // made now, for which it takes the lock of the driver
+			parts := append(w.madeParts(), &keyedHook{look: func() {
 				if w.driver.mu.TryLock() { // it is not the alarm
 					w.driver.mu.Unlock()
 					return
@@ -835,10 +838,9 @@ func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 					return
 				}
 				// SetTimer, but for the lock of the driver, which this goroutine has.
-				h, _ := w.hashOf(2)
-				s := w.shardOf(h)
+				s := w.shardOf(h2)
 				s.mu.Lock()
-				tick, err := s.put(h, 2, 0, w.in(3*keyedTick))
+				tick, err := s.put(h2, 2, 0, w.in(3*keyedTick))
 				s.unlock()
 				if err != nil {
 					t.Error(err)
@@ -847,6 +849,7 @@ func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 					go w.wakeBy(tick)
 				}
 			}})
+			w.parts.Store(&parts)
 			start := time.Now()
 			mustSetKeyed(t, w, 1, 0, keyedTick)
 			time.Sleep(20 * keyedTick)

@@ -19,8 +19,8 @@ type keyed[K comparable, V any] struct {
 	value V
 }
 
-func (s *keyedShard[K, V]) init(w *TimingWheel[K, V], slots int) {
-	s.shard.init(&w.clock, slots)
+func (s *keyedShard[K, V]) init(w *TimingWheel[K, V], i int) {
+	s.shard.init(&w.wheel, i, w.slots)
 	s.wheel = w
 	s.index = index.New(0)
 }
@@ -102,8 +102,8 @@ func (s *keyedShard[K, V]) visit(tick int64) (done bool) {
 	return s.advance(tick, func(uint32) int64 { return Hold })
 }
 
-// tidy gives memory back if many timers have gone, and reports whether it did.
-func (s *keyedShard[K, V]) tidy() bool {
+// shrink gives memory back if many timers have gone, and reports whether it did.
+func (s *keyedShard[K, V]) shrink() bool {
 	s.mu.Lock()
 	defer s.unlock()
 	return s.maybeShrink()
@@ -112,6 +112,7 @@ func (s *keyedShard[K, V]) tidy() bool {
 // callNext claims the timer that has been due for longest and calls its callback.
 // It reports whether there was one. Until the claim the timer can be removed.
 func (s *keyedShard[K, V]) callNext() bool {
+	now := s.clock.now()
 	s.mu.Lock()
 	i, due, ok := s.ring.Take()
 	if !ok {
@@ -120,16 +121,14 @@ func (s *keyedShard[K, V]) callNext() bool {
 	}
 	t := s.entries[i]
 	s.remove(s.wheel.hasher.Hash(t.key), i)
-	s.counts.fired++
-	if s.ring.Len() == 0 { // or else it is left to tidy
-		s.maybeShrink()
-	}
+	s.fired(due, now)
+	tick := s.shrinkAfter(s.clock.ticks(now))
 	more := s.ring.Held() > 0
 	s.unlock()
 	if more {
 		s.wheel.more()
 	}
-	s.late(due)
+	s.wheel.wakeBy(tick)
 	s.wheel.execute(t.key, t.value)
 	return true
 }
@@ -161,7 +160,7 @@ func (s *keyedShard[K, V]) clear() places[keyed[K, V]] {
 	return old
 }
 
-// maybeShrink is tidy for those who have the lock.
+// maybeShrink is shrink for those who have the lock.
 func (s *keyedShard[K, V]) maybeShrink() bool {
 	if s.walks != 0 || !s.sparse() {
 		return false

@@ -73,6 +73,58 @@ func TestKeyedMemory(t *testing.T) {
 	}
 }
 
+// TestIdleWheelsAreSmall: at any number of processors, a wheel without timers takes
+// at most twice the 19 KB of go-zero's with 300 slots, and next to nothing after
+// Stop.
+func TestIdleWheelsAreSmall(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	const wheels, idle, stopped = 100, 38 << 10, 8 << 10
+	for _, procs := range []int{1, 2, 16, 64} {
+		runtime.GOMAXPROCS(procs)
+		for name, f := range map[string]func() (use, stop func()){
+			"by key": func() (use, stop func()) {
+				w, err := New(10*time.Millisecond, 512, func(int, int) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return func() {
+					for key := range 1000 {
+						mustSetKeyed(t, w, key, 0, time.Hour)
+					}
+				}, w.Stop
+			},
+			"by handle": func() (use, stop func()) {
+				timers, err := NewTimers(10*time.Millisecond, 512)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return func() {
+					for i := range 1000 {
+						timers.start(&Timer{f: func() {}}, timers.in(time.Hour+time.Duration(i)))
+					}
+				}, timers.Stop
+			},
+		} {
+			var use, stop [wheels]func()
+			before := keyedHeap()
+			for i := range wheels {
+				use[i], stop[i] = f()
+			}
+			if each := (keyedHeap() - before) / wheels; each > idle {
+				t.Errorf("%s, %d processors: %d bytes for an idle wheel, want at most %d", name, procs, each, idle)
+			}
+			for i := range wheels {
+				use[i]()
+				stop[i]()
+			}
+			if each := (keyedHeap() - before) / wheels; each > stopped {
+				t.Errorf("%s, %d processors: %d bytes for a stopped wheel, want at most %d", name, procs, each, stopped)
+			}
+			runtime.KeepAlive(use)
+		}
+	}
+}
+
 // keyedHeap returns the bytes in use.
 func keyedHeap() int64 {
 	runtime.GC()

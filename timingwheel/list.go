@@ -82,9 +82,6 @@ func (r *Ring) link(i uint32, due int64) {
 		r.linkAt(i, 0, due, 0, 0)
 		return
 	}
-	if r.levels[1].heads == nil {
-		r.levels[1].init(r.slots())
-	}
 	at := min(due>>r.shift, r.now>>r.shift+r.slots())
 	circle, diff := r.split(due - at<<r.shift)
 	r.linkAt(i, 1, at, circle, diff)
@@ -93,6 +90,9 @@ func (r *Ring) link(i uint32, due int64) {
 // linkAt puts a task that is in no list into the slot of a tick of a level.
 func (r *Ring) linkAt(i uint32, l int, at int64, circle uint32, diff uint16) {
 	lv := &r.levels[l]
+	if lv.heads == nil {
+		lv.init(r.slots())
+	}
 	p := lv.slot(at)
 	next := lv.heads[p]
 	r.tasks[i] = task{

@@ -60,7 +60,6 @@ func NewRing(slots int) *Ring {
 	for l := range r.levels {
 		r.levels[l].scan = none
 	}
-	r.levels[0].init(1 << r.shift)
 	return r
 }
 

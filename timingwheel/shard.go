@@ -34,13 +34,17 @@ const (
 //   - next is at most the tick of the next visit to a live task, or idle if no
 //     live task is in a slot.
 //   - held is the length of the ring's due list.
+//   - If there are timers, anchored is set and *anchor is the owner, else nil.
 type shard[E any] struct {
-	clock *clock
-	mu    sync.Mutex
+	owner  *wheel
+	clock  *clock // the owner's
+	anchor **wheel
+	mu     sync.Mutex
 	places[E]
-	closed bool
-	walks  int // iterations under way, which need the numbers to stay
-	counts counts
+	anchored bool
+	closed   bool
+	walks    int // iterations under way, which need the numbers to stay
+	counts   counts
 
 	next     atomic.Int64
 	held     atomic.Int64
@@ -68,8 +72,9 @@ func (s *shard[E]) renew() (old places[E]) {
 	return old
 }
 
-func (s *shard[E]) init(c *clock, slots int) {
-	s.clock = c
+// init makes shard i of a wheel, with the number of slots of its ring.
+func (s *shard[E]) init(w *wheel, i, slots int) {
+	s.owner, s.clock, s.anchor = w, &w.clock, &w.anchors[i]
 	s.places = newPlaces[E](slots)
 	s.next.Store(idle)
 }
@@ -159,10 +164,17 @@ func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 	return tick
 }
 
-// unlock publishes held and gives the lock back.
+// unlock publishes held, sets the anchor, and gives the lock back.
 func (s *shard[E]) unlock() {
 	if n := int64(s.ring.Held()); n != s.held.Load() {
 		s.held.Store(n)
+	}
+	if live := s.ring.Len() > 0; live != s.anchored {
+		s.anchored = live
+		*s.anchor = nil
+		if live {
+			*s.anchor = s.owner
+		}
 	}
 	s.mu.Unlock()
 }
@@ -176,12 +188,24 @@ func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
 		next, _ = s.ring.NextVisit()
 	}
 	s.next.Store(next)
+	s.shrinkAfter(tick)
 	return done
 }
 
-// late counts a timer that was due at a tick and is called now.
-func (s *shard[E]) late(tick int64) {
-	s.lateness.Observe(time.Duration(s.clock.now() - s.clock.of(tick)))
+// shrinkAfter wants a visit at the next tick if the arrays are to shrink. It
+// returns the tick by which the driver has to be awake for that, or idle.
+func (s *shard[E]) shrinkAfter(tick int64) int64 {
+	if s.walks > 0 || !s.sparse() || tick+1 >= s.next.Load() {
+		return idle
+	}
+	s.next.Store(tick + 1)
+	return tick + 1
+}
+
+// fired counts a timer that was due at a tick and is called now.
+func (s *shard[E]) fired(tick, now int64) {
+	s.counts.fired++
+	s.lateness.Observe(time.Duration(now - s.clock.of(tick)))
 }
 
 // nextVisit returns the tick by which the driver has to visit the shard, or idle.
@@ -202,8 +226,8 @@ func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	total.Started += s.counts.started
 	total.Removed += s.counts.removed
 	total.Fired += s.counts.fired
-	s.mu.Unlock()
 	total.Lateness = total.Lateness.Plus(s.lateness.Histogram())
+	s.mu.Unlock()
 }
 
 // len returns the number of timers that wait.

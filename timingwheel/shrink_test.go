@@ -33,16 +33,56 @@ func TestShrinkAfterFiring(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		places := 0
-		for i := range w.shards {
-			places += len(w.shards[i].entries)
+		for s := range made(w.shards) {
+			places += len(s.entries)
 		}
 		if most := 5*w.Len() + minPlaces*len(w.shards); places > most || w.Len() < n/20 {
 			t.Errorf("by key: %d places for %d timers, want at most %d", places, w.Len(), most)
 		}
-		if places, most := len(timers.shards[0].entries), 5*timers.Len(); places > most {
+		if places, most := len(timers.shards[0].Load().entries), 5*timers.Len(); places > most {
 			t.Errorf("by handle: %d places for %d timers, want at most %d", places, timers.Len(), most)
 		}
 		w.Stop()
 		timers.Stop()
 	})
+}
+
+// TestShrinkAfterABurst: few timers of a day and many of two seconds. The memory of
+// these is given back in ten seconds, though the others wake nobody.
+func TestShrinkAfterABurst(t *testing.T) {
+	const many, few = 100_000, 100
+	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newKeyed(t, tick, 512, func(int, int) {})
+			timers := mustTimers(t, tick, 512)
+			timers.shift += 2 // a quarter of the shards have all
+			for i := range many {
+				delay := 2 * time.Second
+				if i%(many/few) == 0 {
+					delay = 24 * time.Hour
+				}
+				_ = w.SetTimer(i, i, delay)
+				timers.AfterFunc(delay, func() {})
+			}
+			time.Sleep(2*time.Second + tick + 10*time.Second)
+			synctest.Wait()
+			keyed, handles, shards := 0, 0, 0
+			for s := range made(w.shards) {
+				keyed += len(s.entries)
+				shards++
+			}
+			for s := range made(timers.shards) {
+				handles += len(s.entries)
+			}
+			if most := sparse*few + minPlaces*shards; w.Len() != few || timers.Len() != few || keyed > most || handles > most {
+				t.Errorf("tick %v: %d places by key for %d timers, %d by handle for %d, want at most %d", tick, keyed, w.Len(), handles, timers.Len(), most)
+			}
+			alarm := w.alarm.Load()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if w.alarm.Load() != alarm {
+				t.Errorf("tick %v: awake after it has shrunk", tick)
+			}
+		})
+	}
 }

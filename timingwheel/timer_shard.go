@@ -9,8 +9,8 @@ type timerShard struct {
 	timers *Timers
 }
 
-func (s *timerShard) init(t *Timers, slots int) {
-	s.shard.init(&t.clock, slots)
+func (s *timerShard) init(t *Timers, i int) {
+	s.shard.init(&t.wheel, i, t.slots)
 	s.timers = t
 }
 
@@ -102,8 +102,7 @@ func (s *timerShard) visited(i uint32) (again int64) {
 // send sends on the channel of a timer that was due at a tick. If it repeats it is
 // due again after so many ticks.
 func (s *timerShard) send(t *Timer, tick int64) (again int64) {
-	s.counts.fired++
-	s.late(tick)
+	s.fired(tick, s.clock.now())
 	t.f()
 	if t.repeat == nil {
 		s.drop(t.slot)
@@ -119,6 +118,7 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 // callNext claims the timer that has been due for longest and calls its callback.
 // It reports whether there was one. Until the claim the timer can be stopped.
 func (s *timerShard) callNext() bool {
+	now := s.clock.now()
 	s.mu.Lock()
 	i, due, ok := s.ring.Take()
 	if !ok {
@@ -127,10 +127,8 @@ func (s *timerShard) callNext() bool {
 	}
 	t := s.entries[i]
 	s.drop(i)
-	s.counts.fired++
-	if s.ring.Len() == 0 { // or else it is left to tidy
-		s.maybeShrink()
-	}
+	s.fired(due, now)
+	tick := s.shrinkAfter(s.clock.ticks(now))
 	state := int64(stopped)
 	if t.repeat != nil && t.repeat.claim() {
 		state = running
@@ -141,7 +139,7 @@ func (s *timerShard) callNext() bool {
 	if more {
 		s.timers.more()
 	}
-	s.late(due)
+	s.timers.wakeBy(tick)
 	if t.repeat != nil {
 		defer s.again(t)
 	}
@@ -199,14 +197,14 @@ func (s *timerShard) close() {
 	s.renew()
 }
 
-// tidy gives memory back if many timers have gone, and reports whether it did.
-func (s *timerShard) tidy() bool {
+// shrink gives memory back if many timers have gone, and reports whether it did.
+func (s *timerShard) shrink() bool {
 	s.mu.Lock()
 	defer s.unlock()
 	return s.maybeShrink()
 }
 
-// maybeShrink is tidy for those who have the lock.
+// maybeShrink is shrink for those who have the lock.
 func (s *timerShard) maybeShrink() bool {
 	if !s.sparse() {
 		return false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/affinity"
@@ -22,8 +23,9 @@ import (
 // While timers wait the wheel stays in memory, whoever else holds it.
 type Timers struct {
 	wheel
-	shards []timerShard
-	shift  uint8 // a shard is chosen by the top bits of a hash: 64 - log2(len)
+	shards []atomic.Pointer[timerShard] // made when first used; nil again after Stop
+	shift  uint8                        // a shard is chosen by the top bits of a hash: 64 - log2(len)
+	slots  int                          // of each shard's ring
 }
 
 // NewTimers returns timers with a tick of the given interval, on a wheel with a
@@ -38,13 +40,12 @@ func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, erro
 		return nil, fmt.Errorf("%w: Timers have no error to return at a limit, use a TimingWheel", ErrArgument)
 	}
 	slots = ringSlots(slots, interval)
-	t := &Timers{shards: make([]timerShard, shardCount(slots, runtime.GOMAXPROCS(0)))}
-	t.shift = uint8(64 - bits.TrailingZeros(uint(len(t.shards))))
-	t.wheel.init(interval, o)
-	for i := range t.shards {
-		t.shards[i].init(t, slots)
-		t.parts = append(t.parts, &t.shards[i])
+	t := &Timers{
+		shards: make([]atomic.Pointer[timerShard], shardCount(slots, runtime.GOMAXPROCS(0))),
+		slots:  slots,
 	}
+	t.shift = uint8(64 - bits.TrailingZeros(uint(len(t.shards))))
+	t.wheel.init(interval, len(t.shards), o)
 	t.unregister = register(o.name, t, (*Timers).Stats)
 	return t, nil
 }
@@ -117,8 +118,8 @@ func (t *Timers) Schedule(s Scheduler, f func()) *Timer {
 // during its call.
 func (t *Timers) Len() int {
 	n := 0
-	for i := range t.shards {
-		n += t.shards[i].len()
+	for s := range made(t.shards) {
+		n += s.len()
 	}
 	return n
 }
@@ -132,14 +133,14 @@ func (t *Timers) Stats() stats.WheelSnapshot { return t.stats() }
 // being called; [Timers.Shutdown] waits for that too. Sleepers return, and the
 // timers that methods return from then on do not fire. Stop may be called again,
 // and by callbacks.
-func (t *Timers) Stop() { t.stop() }
+func (t *Timers) Stop() { stop(&t.wheel, t.shards) }
 
 // Shutdown is [Timers.Stop], and waits until all callbacks have ended.
 // If ctx ends before that it returns the cause; it may be called again, to go on
 // waiting. Called by a callback, of this wheel or another, it stops the wheel and
 // returns an error instead of waiting for itself.
 func (t *Timers) Shutdown(ctx context.Context) error {
-	t.stop()
+	t.Stop()
 	return t.drained(ctx)
 }
 
@@ -151,9 +152,23 @@ const stay = 20
 // start gives a new timer its place and its deadline.
 func (t *Timers) start(timer *Timer, wait span) *Timer {
 	place := affinity.Hint() + uint64(wait.now>>stay)*0x9E3779B97F4A7C15
-	timer.shard = &t.shards[place>>t.shift]
+	timer.shard = t.shardAt(int(place >> t.shift))
 	timer.shard.start(timer, wait)
 	return timer
+}
+
+// shardAt returns shard i, or a closed one after Stop.
+func (t *Timers) shardAt(i int) *timerShard {
+	if s := t.shards[i].Load(); s != nil {
+		return s
+	}
+	if s := makeShard(&t.wheel, &t.shards[i], func(s *timerShard) { s.init(t, i) }); s != nil {
+		return s
+	}
+	closed := new(timerShard)
+	closed.init(t, i)
+	closed.closed = true
+	return closed
 }
 
 // startRepeat starts a timer that repeats.
@@ -161,7 +176,7 @@ func (t *Timers) startRepeat(timer *Timer) *Timer {
 	if first, ok := timer.repeat.begin(&t.clock); ok {
 		return t.start(timer, first)
 	}
-	timer.shard = &t.shards[0]
+	timer.shard = t.shardAt(0)
 	return timer
 }
 

@@ -348,8 +348,8 @@ func TestTimersSpread(t *testing.T) {
 			time.Sleep(ms)
 		}
 		used := 0
-		for i := range timers.shards {
-			if timers.shards[i].len() > 0 {
+		for s := range made(timers.shards) {
+			if s.len() > 0 {
 				used++
 			}
 		}

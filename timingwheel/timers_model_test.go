@@ -535,12 +535,18 @@ func checkTimers(t *Timers) error {
 	var errs []error
 	next := int64(idle)
 	for i := range t.shards {
-		s := &t.shards[i]
+		s := t.shards[i].Load()
+		if s == nil {
+			continue
+		}
 		s.mu.Lock()
 		if err := checkTimerShard(s); err != nil {
 			errs = append(errs, fmt.Errorf("shard %d: %w", i, err))
 		}
 		next = min(next, s.next.Load())
+		if held := t.anchors[i] != nil; held != (s.ring.Len() > 0) {
+			errs = append(errs, fmt.Errorf("shard %d: %d timers, and the alarm holds the wheel: %v", i, s.ring.Len(), held))
+		}
 		s.mu.Unlock()
 	}
 	if alarm := t.alarm.Load(); alarm > next {

@@ -3,6 +3,8 @@ package timingwheel
 import (
 	"math/bits"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 	"weak"
 
@@ -16,16 +18,20 @@ type wheel struct {
 	clock
 	driver
 	dispatcher
-	parts      []part
-	done       chan struct{} // closed by Stop
+	parts      atomic.Pointer[[]part] // the shards made so far; written with driver.mu held
+	anchors    []*wheel               // by shard: the wheel while the shard has timers, or nil
+	done       chan struct{}          // closed by Stop
 	unregister func()
+
+	folding sync.Mutex // guards folded, and that shards are counted there or in parts
+	folded  stats.WheelSnapshot
 }
 
 // A part is a shard as the driver and the workers see it.
 type part interface {
 	nextVisit() int64
 	visit(tick int64) (done bool)
-	tidy() (done bool)
+	shrink() (done bool)
 	ready() bool
 	due() int64
 	callNext() bool
@@ -66,8 +72,10 @@ func shardCount(slots, procs int) int {
 	return n
 }
 
-func (w *wheel) init(interval time.Duration, o options) {
+// init makes a wheel that is to have a number of shards.
+func (w *wheel) init(interval time.Duration, shards int, o options) {
 	w.clock = newClock(interval)
+	w.anchors = make([]*wheel, shards)
 	w.done = make(chan struct{})
 	w.initDriver()
 	w.initDispatcher(o)
@@ -79,7 +87,7 @@ func (w *wheel) advance() {
 	for busy := true; busy; {
 		busy = false
 		tick := w.ticks(w.now())
-		for _, p := range w.parts {
+		for _, p := range w.madeParts() {
 			if p.nextVisit() <= tick {
 				busy = !p.visit(tick) || busy
 			}
@@ -91,16 +99,21 @@ func (w *wheel) advance() {
 			runtime.Gosched()
 		}
 	}
-	w.tidy()
+	w.shrink()
 }
 
-// tidy has one shard give memory back, if there is one whose timers have gone.
-// When timers fire evenly, all shards come to that at the same time, and together
-// they would be late for the next tick.
-func (w *wheel) tidy() {
-	for _, p := range w.parts {
-		if p.tidy() {
-			return
+// shrinkWithin is how long all shards together take to give memory back.
+const shrinkWithin = 4 * time.Second
+
+// shrink has some shards give memory back whose timers have gone; the others want
+// to be visited at the next tick. When timers fire evenly, all shards come to that
+// at the same time, and together they would be late for that tick.
+func (w *wheel) shrink() {
+	parts := w.madeParts()
+	most := 1 + len(parts)*int(w.tick)/int(shrinkWithin)
+	for _, p := range parts {
+		if most > 0 && p.shrink() {
+			most--
 		}
 	}
 }
@@ -108,7 +121,7 @@ func (w *wheel) tidy() {
 // nextVisit returns the tick by which the driver has to be awake, or idle.
 func (w *wheel) nextVisit() int64 {
 	next := int64(idle)
-	for _, p := range w.parts {
+	for _, p := range w.madeParts() {
 		next = min(next, p.nextVisit())
 	}
 	if w.refused.Load() && w.anyReady() {
@@ -117,21 +130,14 @@ func (w *wheel) nextVisit() int64 {
 	return next
 }
 
-// stop takes all timers off and lets nothing more begin.
-func (w *wheel) stop() {
-	w.stopDriver()
-	for _, p := range w.parts {
-		p.close()
-	}
-	w.unregister()
-}
-
 // stats returns what the wheel has done since it was made.
 func (w *wheel) stats() stats.WheelSnapshot {
-	var total stats.WheelSnapshot
-	for _, p := range w.parts {
+	w.folding.Lock()
+	total := w.folded
+	for _, p := range w.madeParts() {
 		p.addTo(&total)
 	}
+	w.folding.Unlock()
 	total.Running = w.pool.Running()
 	total.Panics = w.pool.Panics()
 	if w.offers != nil {

@@ -1,0 +1,81 @@
+package timingwheel
+
+import (
+	"iter"
+	"sync/atomic"
+)
+
+// The shards of a wheel are made when they are used for the first time, and are
+// gone after Stop: a wheel with hundreds of shards and no timers has a pointer and
+// an anchor for each.
+
+// makeShard makes a shard, unless somebody else has meanwhile, and puts it where it
+// belongs. It returns nil after Stop.
+func makeShard[S any, P interface {
+	*S
+	part
+}](w *wheel, place *atomic.Pointer[S], init func(*S)) *S {
+	w.driver.mu.Lock()
+	defer w.driver.mu.Unlock()
+	if s := place.Load(); s != nil || w.driver.closed {
+		return s
+	}
+	s := new(S)
+	init(s)
+	parts := append(w.madeParts(), P(s)) // beyond the end of what others read
+	w.parts.Store(&parts)
+	place.Store(s)
+	return s
+}
+
+// madeParts returns the shards made so far.
+func (w *wheel) madeParts() []part {
+	if parts := w.parts.Load(); parts != nil {
+		return *parts
+	}
+	return nil
+}
+
+// made returns the shards made so far.
+func made[S any](shards []atomic.Pointer[S]) iter.Seq[*S] {
+	return func(yield func(*S) bool) {
+		for i := range shards {
+			if s := shards[i].Load(); s != nil && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// stop takes all timers off, lets nothing more begin, and lets go of the shards.
+func stop[S any](w *wheel, shards []atomic.Pointer[S]) {
+	w.stopDriver()
+	for _, p := range w.madeParts() {
+		p.close()
+	}
+	w.fold()
+	for i := range shards {
+		shards[i].Store(nil)
+	}
+	w.unregister()
+}
+
+// fold keeps what the shards have counted, and lets go of them. They must be closed.
+func (w *wheel) fold() {
+	w.folding.Lock()
+	defer w.folding.Unlock()
+	for _, p := range w.madeParts() {
+		p.addTo(&w.folded)
+	}
+	w.parts.Store(nil)
+}
+
+// stopped reports whether Stop was called.
+func (w *wheel) stopped() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
