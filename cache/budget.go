@@ -61,7 +61,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, weight uint32) (missing u
 	}
 	freed := uint64(0) // by evictions, still reserved, less than need
 	for !b.reserve(need - freed) {
-		victim, ok := s.order.Victim()
+		victim, ok := s.victim()
 		switch {
 		case !ok, found && s.len == 1:
 			b.release(freed)

@@ -1,6 +1,9 @@
 package cache
 
-// What a shard asks of its eviction order, apart from the Mark of a Get.
+import "github.com/pinwheel-cache/pinwheel/lru"
+
+// All that a shard asks of its eviction order is in this file, but for the Mark in
+// [Cache.Get]. A shard without a limit has no order.
 
 // use marks entry i as used.
 func (s *shard[K, V]) use(i uint32) {
@@ -9,10 +12,54 @@ func (s *shard[K, V]) use(i uint32) {
 	}
 }
 
+// enlist adds entry i, which is new, to the order.
+func (s *shard[K, V]) enlist(i uint32) {
+	if s.order != nil {
+		s.order.Insert(i)
+	}
+}
+
+// delist takes entry i, which is being removed, out of the order.
+func (s *shard[K, V]) delist(i uint32) {
+	if s.order != nil {
+		s.order.Remove(i)
+	}
+}
+
+// relist gives entry from the slot number to in the order.
+func (s *shard[K, V]) relist(from, to uint32) {
+	if s.order != nil {
+		s.order.Rename(from, to)
+	}
+}
+
+// resizeOrder makes room in the order for n slots.
+func (s *shard[K, V]) resizeOrder(n int) {
+	if s.order != nil {
+		s.order.Resize(n)
+	}
+}
+
+// makeOrder makes the order of a shard that had no limit so far, with the entries
+// there are by their slot numbers.
+func (s *shard[K, V]) makeOrder() {
+	s.order = new(lru.Order)
+	s.order.Resize(len(s.entries))
+	for i := range s.entries {
+		if s.entries[i].live() {
+			s.order.Insert(uint32(i))
+		}
+	}
+}
+
+// victim returns the entry to evict next, which stays where it is. It returns false if
+// there is none.
+func (s *shard[K, V]) victim() (i uint32, ok bool) { return s.order.Victim() }
+
 // takeOver evicts the entry that is next by the order and gives its slot to a key
 // that has no entry. The deadline is still that of the old one, as its task is.
 func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
-	i, _ := s.order.Victim()
+	i, _ := s.victim()
 	e := &s.entries[i]
 	old := s.common.hasher.Hash(e.key)
 	s.noteRemoval(i, old, s.causeOr(Evicted, i))
@@ -29,7 +76,7 @@ func (s *shard[K, V]) evict() bool {
 	if !s.limited || s.len == 0 {
 		return false
 	}
-	i, _ := s.order.Victim()
+	i, _ := s.victim()
 	s.remove(i, s.common.hasher.Hash(s.entries[i].key), s.causeOr(Evicted, i))
 	return true
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/pinwheel-cache/pinwheel/internal/index"
-	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 const (
@@ -65,9 +64,7 @@ func (s *shard[K, V]) setSlots(n int) {
 	if s.common.ages {
 		s.born = resized(s.born, n)
 	}
-	if s.order != nil {
-		s.order.Resize(n)
-	}
+	s.resizeOrder(n)
 	if s.ring != nil {
 		s.ring.Resize(n)
 	}
@@ -113,9 +110,7 @@ func (s *shard[K, V]) rename(from, to uint32) {
 	if s.born != nil {
 		s.born[to] = s.born[from]
 	}
-	if s.order != nil {
-		s.order.Rename(from, to)
-	}
+	s.relist(from, to)
 	if s.ring != nil {
 		s.ring.Rename(from, to)
 	}
@@ -197,14 +192,7 @@ func (s *shard[K, V]) setLimited(limited bool) {
 		return
 	}
 	s.common.budget.used.Add(uint64(s.len))
-	if s.order != nil {
-		return
-	}
-	s.order = new(lru.Order) // with the entries there are in no particular order
-	s.order.Resize(len(s.entries))
-	for i := range s.entries {
-		if s.entries[i].live() {
-			s.order.Insert(uint32(i))
-		}
+	if s.order == nil {
+		s.makeOrder()
 	}
 }

@@ -90,9 +90,7 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	e.deadline.set(never)
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
-	if s.order != nil {
-		s.order.Insert(i)
-	}
+	s.enlist(i)
 	s.len++
 	return i
 }
