@@ -32,8 +32,8 @@ type Cache[K comparable, V any] struct {
 	unregister           func()
 }
 
-// New returns an empty cache. The error says everything that is wrong with the
-// options.
+// New returns an empty cache. An error wraps [ErrArgument] and says everything that is
+// wrong with the options.
 //
 // A cache has no goroutine until the first call of OnRemove, and none while
 // nothing expires and no call runs. One that nobody holds any more is collected,

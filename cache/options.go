@@ -121,11 +121,25 @@ func (p Policy) String() string {
 // 3.6 µs and was meant to be an hour.
 const minTTL = time.Millisecond
 
+// ErrArgument is what the errors of [New] and [Cache.Resize] match by [errors.Is].
+var ErrArgument = errors.New("cache: wrong argument")
+
+// An argumentError says which argument was wrong and what to write instead.
+type argumentError string
+
+func wrongArgument(format string, args ...any) error {
+	return argumentError(fmt.Sprintf("cache: "+format, args...))
+}
+
+func (e argumentError) Error() string { return string(e) }
+
+func (argumentError) Unwrap() error { return ErrArgument }
+
 // check returns what is wrong with the options, all of it.
 func (o *Options[K, V]) check() error {
 	var wrong []error
 	refuse := func(format string, args ...any) {
-		wrong = append(wrong, fmt.Errorf("cache: "+format, args...))
+		wrong = append(wrong, wrongArgument(format, args...))
 	}
 	if o.Limit < 0 {
 		refuse("Limit is %d: want the most entries, or 0 for no limit", o.Limit)

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/pinwheel-cache/pinwheel/internal/index"
@@ -134,14 +133,14 @@ func resized[T any](old []T, n int) []T {
 
 // Resize changes the limit of the cache to limit entries, or to none if limit
 // is 0. If there are more entries than that, it evicts the surplus before it
-// returns. It returns an error for a negative limit and for a cache that has a
-// MaxWeight.
+// returns. For a negative limit, and for a cache that has a MaxWeight, it returns an
+// error that wraps [ErrArgument].
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.weigh != nil {
-		return fmt.Errorf("cache: Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
+		return wrongArgument("Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
 	}
 	if limit < 0 || limit > math.MaxInt32 {
-		return fmt.Errorf("cache: Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
+		return wrongArgument("Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
 	}
 	c.setLimit(limit)
 	for surplus := c.budget.surplus(); limit > 0 && surplus > 0; surplus = c.budget.surplus() {

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -111,4 +112,18 @@ func TestShrinkingKeepsTTLs(t *testing.T) {
 			t.Error("an entry outlived its TTL")
 		}
 	})
+}
+
+// TestResizeRefuses: what cannot be a limit is an ErrArgument, and changes nothing.
+func TestResizeRefuses(t *testing.T) {
+	counted := Must(Options[int, int]{Limit: 2})
+	weighed := Must(Options[int, int]{MaxWeight: 2, Weigh: func(_, v int) uint32 { return uint32(v) }})
+	for _, err := range []error{counted.Resize(-1), weighed.Resize(1)} {
+		if !errors.Is(err, ErrArgument) {
+			t.Errorf("Resize = %v, want an ErrArgument", err)
+		}
+	}
+	if got := counted.Stats().Limit; got != 2 {
+		t.Errorf("the limit is %d, want 2", got)
+	}
 }

@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -23,6 +24,9 @@ func TestPromise7BadInput(t *testing.T) {
 			c, err := cache.New(bad.options)
 			if err == nil || c != nil {
 				t.Fatalf("New = %v, %v; want nil and an error", c, err)
+			}
+			if !errors.Is(err, cache.ErrArgument) {
+				t.Errorf("the error %q is no ErrArgument", err)
 			}
 			for _, word := range bad.words {
 				if !strings.Contains(strings.ToLower(err.Error()), word) {
