@@ -24,7 +24,6 @@ type Cache[K comparable, V any] struct {
 	policy    Policy
 	name      string      // in the statistics
 	recording atomic.Bool // by Record: one at a time
-	driver    driver
 	gate      gate
 
 	loadsOK, loadsFailed stats.DurationRecorder
@@ -53,6 +52,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
 	c.gate.init()
+	c.initDriver()
 	c.initShards(shardCount(c.budget.max.Load(), runtime.GOMAXPROCS(0)))
 	if o.OnRemove != nil {
 		c.runner = newRunner(o)
@@ -108,6 +108,7 @@ func (c *Cache[K, V]) initShards(n int) {
 		s := &c.shards[i]
 		s.lock.Init(runtime.GOMAXPROCS(0))
 		s.common = &c.common
+		s.next.Store(noTick)
 		s.noted = c.watch.Load() != nil || c.ages
 		s.index = index.New(0)
 		s.setLimited(c.budget.max.Load() > 0)

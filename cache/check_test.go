@@ -103,8 +103,15 @@ func (s *shard[K, V]) checkOrder() error {
 }
 
 // checkRing: the ring comes by an entry with a deadline no later than that, and has
-// no task for a slot without one.
+// no task for a slot without one. The driver comes by before the ring does.
 func (s *shard[K, V]) checkRing() error {
+	if s.ring != nil {
+		visit, ok := s.ring.NextVisit()
+		next, alarm := s.next.Load(), s.common.driver.alarm.Load()
+		if ok && next > visit || !s.closed && alarm > next {
+			return fmt.Errorf("the ring has a visit at %d (%v), the shard says %d, and the driver comes at %d", visit, ok, next, alarm)
+		}
+	}
 	for i := range s.entries {
 		e := &s.entries[i]
 		deadline := e.deadline.load()

@@ -1,29 +1,26 @@
 package cache
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 )
 
 // A clock tells the time in nanoseconds. It is monotonic and begins at one tick.
-// Reading the real clock takes longer than a whole lookup, so a coarse time is
-// kept beside it, which is never ahead and is brought up to date by the expiry
-// driver at every tick and by every exact reading.
+// Reading the real clock takes longer than a whole lookup, so two times are kept
+// beside it: a coarse one, which is never ahead, and the horizon.
 type clock struct {
-	start  time.Time
-	coarse atomic.Int64
-
-	// spare is how many more times the real clock is read for a new deadline
-	// before the next tick. It does not run out while the driver stands still.
-	spare atomic.Int32
+	start    time.Time
+	perTick  int64 // nanoseconds
+	coarse   atomic.Int64
+	horizon  atomic.Int64 // no later deadline passes before the driver moves the horizon on
+	stores   readings     // for the deadlines of what is stored or touched
+	idleness readings     // for those that a Get puts off
 }
 
 const (
-	// near is how close a deadline must be to the coarse time for passed to ask
-	// the real clock. The coarse time may stand still for that long, which takes a
-	// machine that does not run a due timer for ten seconds, before a value is
-	// read past its deadline.
+	// near is how far beyond the next tick of the driver the horizon lies. So long may
+	// the tick be late, which takes a machine that does not run a due timer for ten
+	// seconds, before a value is read past its deadline.
 	near = int64(10 * time.Second)
 
 	// readingsPerTick is how many deadlines are exact in a tick. After that the
@@ -39,8 +36,8 @@ const (
 
 func (c *clock) init(tick time.Duration) {
 	c.start = time.Now().Add(-tick)
-	c.coarse.Store(int64(tick))
-	c.pause()
+	c.perTick = int64(tick)
+	c.tick()
 }
 
 // now returns the exact time.
@@ -50,31 +47,29 @@ func (c *clock) now() int64 {
 	return now
 }
 
-// recent returns a time for a new deadline that may be early, but not by more
-// than a tick, if that is not late: it is exact as long as not much is done in a tick. luck decides
-// whether it reads the real clock when more is done: the hash of a key will do. If
-// exact is set the time is exact all the same.
-func (c *clock) recent(luck uint64, exact bool) int64 {
+// recent returns a time for a new deadline that may be early, but not by more than a
+// tick, if that is not late: it is exact as long as r has readings left. Then h, the
+// hash of a key, decides whether it reads the real clock. If exact is set the time is
+// exact all the same. It returns last if it took the last of the readings of r: then
+// the driver has to bring the next tick.
+func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool) {
 	if exact {
-		return c.now()
+		return c.now(), false
 	}
-	if spare := c.spare.Load(); spare > 0 {
-		if spare <= readingsPerTick { // or else there are no ticks
-			c.spare.Add(-1)
-		}
-		now := int64(time.Since(c.start))
+	if r.left.Load() > 0 {
+		now = int64(time.Since(c.start))
 		c.advance(now, 0)
-		return now
+		return now, r.take(now, c.perTick)
 	}
-	if (luck>>20^uint64(c.coarse.Load()))%readEvery == 0 {
+	if (h>>20^uint64(c.coarse.Load()))%readEvery == 0 {
 		c.advance(int64(time.Since(c.start)), step)
 	}
 	// Always this one, so that time does not go back from call to call.
-	return c.coarse.Load()
+	return c.coarse.Load(), false
 }
 
 // busy reports whether the exact readings of the tick are used up.
-func (c *clock) busy() bool { return c.spare.Load() <= 0 }
+func (c *clock) busy() bool { return c.stores.left.Load() <= 0 }
 
 // advance brings the coarse time up to date if it lags behind by more than a step.
 // It never sets it back, which who read the real clock and then was held up would.
@@ -89,20 +84,49 @@ func (c *clock) advance(now, step int64) {
 
 // tick is a tick of the driver.
 func (c *clock) tick() {
-	c.advance(int64(time.Since(c.start)), 0)
-	c.spare.Store(readingsPerTick)
+	now := int64(time.Since(c.start))
+	c.advance(now, 0)
+	c.stores.renew(now, c.perTick)
+	c.idleness.renew(now, c.perTick)
 }
 
-// pause says that there are no ticks to come for a while.
-func (c *clock) pause() { c.spare.Store(math.MaxInt32) }
+// trust moves the horizon on, for a driver that is going to tick at a given time.
+func (c *clock) trust(at int64) {
+	for {
+		horizon := c.horizon.Load()
+		if at+near <= horizon || c.horizon.CompareAndSwap(horizon, at+near) {
+			return
+		}
+	}
+}
 
-// far reports whether a deadline, or never, is so far that it has not passed: what
-// there is to say of nearly all, and so it is inlined.
-func (c *clock) far(deadline int64) bool { return deadline-c.coarse.Load() > near }
+// far reports whether a deadline, or never, lies beyond the horizon and so has not
+// passed. Nearly all do, and so it is inlined.
+func (c *clock) far(deadline int64) bool { return deadline > c.horizon.Load() }
 
 // passed reports whether the time has come that a deadline names.
 func (c *clock) passed(deadline int64) bool {
 	return !c.far(deadline) && (deadline <= c.coarse.Load() || deadline <= c.now())
+}
+
+// A readings counts exact readings of the clock: so many are left in a tick.
+type readings struct {
+	left atomic.Int32
+	end  atomic.Int64 // of the tick; from then on there are new ones
+}
+
+// take takes a reading, whose time is now, and reports whether it was the last of its
+// tick.
+func (r *readings) take(now, tick int64) (last bool) {
+	if now >= r.end.Load() {
+		r.renew(now, tick)
+	}
+	return r.left.Add(-1) == 0
+}
+
+func (r *readings) renew(now, tick int64) {
+	r.end.Store((now/tick + 1) * tick)
+	r.left.Store(readingsPerTick)
 }
 
 // after returns the time d after now, or never if there is none.

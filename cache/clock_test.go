@@ -15,15 +15,16 @@ import (
 // A clockModel is a clock, and what must hold of its recent.
 type clockModel struct {
 	clock
-	spare  int   // exact readings left; -1: any number
-	ticked int64 // the time of the last tick
+	spare  int   // exact readings left in the tick
+	ends   int64 // the tick, and then there are new ones if there are any left
+	ticked int64 // the time of the last tick of the driver, or of the last reading
 	last   int64 // what recent returned last
 }
 
 func newClockModel(tick time.Duration) *clockModel {
-	m := &clockModel{spare: -1}
+	m := new(clockModel)
 	m.init(tick)
-	m.ticked = m.real()
+	m.renew()
 	return m
 }
 
@@ -32,12 +33,12 @@ func (m *clockModel) real() int64 { return int64(time.Since(m.start)) }
 
 func (m *clockModel) tick() {
 	m.clock.tick()
-	m.spare, m.ticked = readingsPerTick, m.real()
+	m.renew()
 }
 
-func (m *clockModel) pause() {
-	m.clock.pause()
-	m.spare = -1
+func (m *clockModel) renew() {
+	m.spare, m.ticked = readingsPerTick, m.real()
+	m.ends = (m.ticked/m.perTick + 1) * m.perTick
 }
 
 // testingT is what testing.T and rapid.T have in common here.
@@ -50,8 +51,14 @@ type testingT interface {
 // otherwise between the last tick and now; and it does not go back.
 func (m *clockModel) recent(t testingT, luck uint64) int64 {
 	t.Helper()
-	got, now := m.clock.recent(luck, false), m.real()
+	if m.spare > 0 && m.real() >= m.ends {
+		m.renew()
+	}
+	got, last := m.clock.recent(&m.stores, luck, false)
+	now := m.real()
 	switch {
+	case last != (m.spare == 1):
+		t.Fatalf("recent took the last reading: %v, with %d left", last, m.spare)
 	case m.spare != 0 && got != now:
 		t.Fatalf("recent is %d at %d, with %d exact readings left", got, now, m.spare)
 	case got > now:
@@ -84,7 +91,7 @@ func TestRecentModel(t *testing.T) {
 					}
 				},
 				"exact": func(t *rapid.T) {
-					if got := m.clock.recent(rapid.Uint64().Draw(t, "luck"), true); got != m.real() {
+					if got, _ := m.clock.recent(&m.stores, rapid.Uint64().Draw(t, "luck"), true); got != m.real() {
 						t.Fatalf("the exact time is %d, and not %d", m.real(), got)
 					}
 				},
@@ -94,7 +101,6 @@ func TestRecentModel(t *testing.T) {
 					}
 				},
 				"tick":  func(*rapid.T) { m.tick() },
-				"pause": func(*rapid.T) { m.pause() },
 				"sleep": func(t *rapid.T) { time.Sleep(time.Duration(rapid.Int64Range(1, int64(2*tick)).Draw(t, "d"))) },
 				"": func(t *rapid.T) {
 					if coarse := m.coarse.Load(); coarse > m.real() || coarse < m.ticked {
@@ -107,14 +113,18 @@ func TestRecentModel(t *testing.T) {
 }
 
 // TestRecentOfABusyTick: the first readings are exact, after them one in readEvery
-// brings the time up to date, and a tick and a pause make it exact again.
+// brings the time up to date, and a tick of the driver makes it exact again. If not all
+// were used there are new ones in the next tick, whether or not the driver brings it.
 func TestRecentOfABusyTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newClockModel(time.Second)
 		random := rand.New(rand.NewPCG(1, 2))
-		for range 3 * readingsPerTick { // before the first tick there is no busy one
-			m.recent(t, random.Uint64())
-			time.Sleep(time.Microsecond)
+		for range 3 { // with these, no tick is busy
+			for range readingsPerTick - 1 {
+				m.recent(t, random.Uint64())
+				time.Sleep(time.Microsecond)
+			}
+			time.Sleep(time.Second)
 		}
 		for range 2 {
 			m.tick()
@@ -133,11 +143,6 @@ func TestRecentOfABusyTick(t *testing.T) {
 			if steps < 50 || steps > 200 {
 				t.Errorf("the time moved on %d times in %d readings, want one in %d", steps, n, readEvery)
 			}
-		}
-		m.pause()
-		for range 3 * readingsPerTick {
-			m.recent(t, random.Uint64())
-			time.Sleep(time.Microsecond)
 		}
 	})
 }
@@ -321,31 +326,6 @@ func TestShortTTLsAreExact(t *testing.T) {
 	})
 }
 
-// TestPauseOfTheDriver: while no entry expires the driver stands still, and what is
-// then stored has the exact time; so has what is stored at first.
-func TestPauseOfTheDriver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Expire: time.Hour})
-		for range 2 {
-			for range 3 * readingsPerTick {
-				l := c.lifeOf(rand.Uint64(), time.Hour) // which does not start the driver
-				if got := time.Duration(l.deadline - c.realTime()); got != time.Hour {
-					t.Fatalf("a life of %v, want an hour", got)
-				}
-				time.Sleep(time.Microsecond)
-			}
-			for k := range 3 * readingsPerTick { // a busy tick, and then a pause
-				c.Set(-k-1, k)
-			}
-			c.Clear()
-			time.Sleep(2 * patience * c.tick)
-			if c.driver.running.Load() {
-				t.Fatal("the driver goes on without an entry")
-			}
-		}
-	})
-}
-
 // TestRecentOfMany: time does not go back for a goroutine, whoever else reads or sets
 // the clock.
 func TestRecentOfMany(t *testing.T) {
@@ -358,7 +338,7 @@ func TestRecentOfMany(t *testing.T) {
 		wg.Go(func() {
 			last := int64(0)
 			for k := uint64(0); !stop.Load(); k++ {
-				now := c.recent(k<<20, false)
+				now, _ := c.recent(&c.stores, k<<20, false)
 				if now < last {
 					backs.Add(1)
 					if d := last - now; d > worst.Load() {
@@ -400,17 +380,22 @@ func TestJitterInABusyTick(t *testing.T) {
 	})
 }
 
-// TestSpareDoesNotRunOut: without ticks a reading is exact, however many there are.
-func TestSpareDoesNotRunOut(t *testing.T) {
+// TestAbsentKeysTakeNoReadings: a Touch of a key without an entry does not use up the
+// exact readings of the clock; nor does a Get in an Idle cache those for what is stored.
+func TestAbsentKeysTakeNoReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Expire: time.Hour})
-		before := c.clock.spare.Load()
+		c := Must(Options[int, int]{Expire: 100 * time.Second, Idle: time.Hour})
+		c.Set(1, 1)
 		for range 2 * readingsPerTick {
-			c.Touch(1, time.Hour) // nothing to touch, and so no driver either
+			c.Touch(2, time.Hour)
+			c.Get(1)
 		}
-		if after := c.clock.spare.Load(); after != before {
-			t.Errorf("%d readings to spare, %d before", after, before)
+		time.Sleep(c.tick / 2)
+		c.Set(3, 3)
+		if got := time.Duration(c.deadlineOf(3) - c.realTime()); got != 100*time.Second {
+			t.Errorf("a TTL of %v, want 100 s", got)
 		}
+		c.Clear()
 	})
 }
 

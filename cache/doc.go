@@ -16,8 +16,8 @@
 //   - A value is never returned at or after its deadline, whatever the wheel is
 //     doing. The wheel only reclaims memory and reports, within a tick: a
 //     hundredth of the shorter of Expire and Idle, but 10 ms to 1 s.
-//   - If more than 256 values are stored or touched in a tick, or read with Idle,
-//     those beyond may expire early by up to a tick, or by more if the machine
+//   - If more than 256 values are stored or touched in a tick, or more than 256 read
+//     with Idle, those beyond may expire early by up to a tick, or by more if the machine
 //     brings the tick late, and a quarter of one more for Touch. A TTL of less than
 //     a hundred ticks is always kept exactly.
 //   - After Set returns, Get sees the value. There are never more entries, and

@@ -1,70 +1,103 @@
 package cache
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 	"weak"
 )
 
-// patience is for how many ticks the driver goes on without an entry that
-// expires. Starting and stopping it costs more than a tick.
-const patience = 10
-
-// A driver calls the cache at every tick while there are entries that expire.
-// It is a timer of the runtime, not a goroutine: between ticks there is none.
-// The timer holds the cache weakly, so that a cache nobody else holds is
-// collected, and with it the driver.
+// A driver wakes up when the ring of some shard has tasks to visit, and not at all
+// while no entry expires. It is a timer of the runtime, not a goroutine: between ticks
+// there is none. The timer holds the cache weakly, so that a cache nobody else holds
+// is collected; then it goes off once, for nothing.
 type driver struct {
-	// running is false only if no tick is to come. Who gives an entry a
-	// deadline looks at it after that; the tick that clears it looks for such
-	// entries after that. So one of them sees the other.
-	running atomic.Bool
+	// alarm is the tick at which the driver is going to visit the shards, or noTick.
+	//
+	// Who sets a task lowers the next visit of its shard and then looks at alarm. A
+	// tick raises alarm and then looks at the shards. So one of them sees the other.
+	alarm atomic.Int64
 
 	// working is held by the tick that expires entries, which takes long when
-	// callbacks are behind. Ticks that come meanwhile only keep the coarse
-	// clock going, on which the exactness of reads depends.
+	// callbacks are behind. Ticks that come meanwhile only keep the clock going, on
+	// which the exactness of reads depends.
 	working sync.Mutex
 
-	mu     sync.Mutex // guards what follows, and changes of running
-	timer  *time.Timer
-	idle   int // ticks since the last one that found an entry that expires
+	// mu guards what follows, and changes of alarm. It may be taken with the lock of
+	// a shard held.
+	mu     sync.Mutex
+	timer  *time.Timer // nil before the first deadline
+	at     int64       // the tick for which timer is set, or noTick
 	closed bool
+
+	newTimer func(wait time.Duration) *time.Timer // that ticks
 }
 
-// drive makes sure that the driver runs, after an entry was given a deadline, or
-// never, and the lock released.
-func (c *Cache[K, V]) drive(deadline int64) {
-	if deadline != never && !c.driver.running.Load() {
-		c.startDriver()
+// noTick is a tick that never comes.
+const noTick = math.MaxInt64
+
+// initDriver gives the cache a driver, which has no timer yet.
+func (c *Cache[K, V]) initDriver() {
+	c.driver.alarm.Store(noTick)
+	c.driver.at = noTick
+	w := weak.Make(c)
+	c.driver.newTimer = func(wait time.Duration) *time.Timer {
+		return time.AfterFunc(wait, func() {
+			if c := w.Value(); c != nil {
+				c.tickNow()
+			}
+		})
 	}
 }
 
-func (c *Cache[K, V]) startDriver() {
-	d := &c.driver
+// wakeBy makes sure that the driver is awake by a tick.
+func (t *timing) wakeBy(tick int64) {
+	if tick < t.driver.alarm.Load() {
+		t.lowerAlarm(tick)
+	}
+}
+
+func (t *timing) lowerAlarm(tick int64) {
+	d := &t.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || d.running.Load() {
+	if d.closed || tick >= d.alarm.Load() {
 		return
 	}
-	d.running.Store(true)
-	d.idle = 0
-	c.clock.tick()
-	wait := c.untilTick(c.clock.now())
+	d.alarm.Store(tick)
+	if at := t.wakeAt(tick); at < d.at {
+		t.setTimer(at)
+	}
+}
+
+// wakeAt returns the tick at which to wake up for a visit: that of the visit, or one
+// before if it is far off. Then only the horizon moves on, for it can reach at most to
+// that visit as long as reads of what expires later are not to read the clock.
+func (t *timing) wakeAt(visit int64) int64 {
+	ahead := near/int64(t.tick) + 2
+	if visit == noTick || visit-ahead <= t.clock.now()/int64(t.tick) {
+		return visit
+	}
+	return visit - ahead
+}
+
+// setTimer sets the timer for a tick. driver.mu must be held.
+func (t *timing) setTimer(tick int64) {
+	d := &t.driver
+	d.at = tick
+	if tick == noTick {
+		d.timer.Stop()
+		return
+	}
+	at := tick * int64(t.tick)
+	t.clock.trust(at)
+	wait := time.Duration(at - t.clock.now())
 	if d.timer == nil {
-		d.timer = time.AfterFunc(wait, ticker(weak.Make(c)))
+		d.timer = d.newTimer(wait)
 		return
 	}
 	d.timer.Reset(wait)
-}
-
-// ticker returns what the timer calls. It must not hold the cache itself.
-func ticker[K comparable, V any](w weak.Pointer[Cache[K, V]]) func() {
-	return func() {
-		if c := w.Value(); c != nil {
-			c.tickNow()
-		}
-	}
 }
 
 // tickNow is one tick.
@@ -74,66 +107,53 @@ func (c *Cache[K, V]) tickNow() {
 	}
 	defer c.gate.exit()
 	c.clock.tick()
-	if !c.nextTick() {
-		return
-	}
-	if c.driver.working.TryLock() {
+	visiting := c.driver.working.TryLock()
+	c.beginTick(visiting)
+	if visiting {
 		defer c.driver.working.Unlock()
-		c.expire()
+		c.endTick(c.expire())
 	}
 }
 
-// nextTick sets the timer for the next tick. It returns false if there is none
-// to come, because no entry has had a deadline for a while.
-func (c *Cache[K, V]) nextTick() bool {
-	d := &c.driver
+// beginTick sets the timer for the tick to come, which keeps the clock going while
+// entries are being expired. Visiting, it raises the alarm.
+func (t *timing) beginTick(visiting bool) {
+	d := &t.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return false
+		return
 	}
-	d.idle++
-	if c.expiring() {
-		d.idle = 0
+	if visiting {
+		d.alarm.Store(noTick)
 	}
-	if d.idle >= patience {
-		d.running.Store(false)
-		c.clock.pause()
-		if !c.expiring() {
-			return false
-		}
-		d.running.Store(true)
-		c.clock.tick()
-	}
-	d.timer.Reset(c.untilTick(c.clock.now()))
-	return true
+	t.setTimer(t.nextTick())
 }
 
-// expiring reports whether any entry is to expire.
-func (c *Cache[K, V]) expiring() bool {
-	for i := range c.shards {
-		s := &c.shards[i]
-		r := s.lock.RLock()
-		n := 0
-		if s.ring != nil {
-			n = s.ring.Len()
-		}
-		s.lock.RUnlock(r)
-		if n > 0 {
-			return true
-		}
+// endTick sets the alarm for the next visit of all shards, or what others have set it
+// for while they were visited.
+func (t *timing) endTick(next int64) {
+	d := &t.driver
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
 	}
-	return false
+	next = min(next, d.alarm.Load())
+	d.alarm.Store(next)
+	t.setTimer(t.wakeAt(next))
 }
+
+// nextTick returns the first tick after now.
+func (t *timing) nextTick() int64 { return t.clock.now()/int64(t.tick) + 1 }
 
 // stopDriver sees to it that no tick begins any more. One may still be at work.
-func (c *Cache[K, V]) stopDriver() {
-	d := &c.driver
+func (t *timing) stopDriver() {
+	d := &t.driver
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
-	d.running.Store(false)
-	c.clock.pause()
+	d.alarm.Store(math.MinInt64) // nobody needs to wake it
 	if d.timer != nil {
 		d.timer.Stop()
 	}

@@ -50,18 +50,22 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 		s.ring = timingwheel.NewRing(slots)
 		s.ring.Resize(len(s.entries))
 	}
-	if s.ring.Len()+s.ring.Tombstones() == 0 {
-		// An empty ring is not advanced by the driver. Here it catches up, or
-		// else it would go through the revolutions it missed with this task.
+	if due-s.ring.Now() > slots {
+		// The driver advances a ring when there is something to visit. Here it catches
+		// up, up to that, or a task that is due soon would go to the overflow level.
 		s.ring.Advance(s.common.clock.coarse.Load()/int64(s.common.tick), 0, nil)
 	}
 	s.ring.Set(i, due)
+	if visit, _ := s.ring.Visit(i); visit < s.next.Load() {
+		s.next.Store(visit)
+		s.common.wakeBy(visit)
+	}
 }
 
 // slide puts off the end of idleness of entry i, which is being read now with hash
 // h. It returns false if somebody has found the entry expired meanwhile.
 func (s *shard[K, V]) slide(i uint32, h uint64) bool {
-	return s.slideTo(i, min(after(s.common.timeFor(h, 0), s.common.idle), s.caps[i]))
+	return s.slideTo(i, min(after(s.common.timeFor(&s.common.clock.idleness, h, 0), s.common.idle), s.caps[i]))
 }
 
 // slideTo is slide to a deadline, unless somebody got further meanwhile. To never, the
@@ -99,34 +103,31 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	if done {
 		s.maybeShrink()
 	}
+	next, ok := s.ring.NextVisit()
+	if !ok {
+		next = noTick
+	}
+	s.next.Store(next)
 	return done, s.unlock()
 }
 
-// visitBy reports whether the ring has anything to visit up to a tick.
-func (s *shard[K, V]) visitBy(tick int64) bool {
-	r := s.lock.RLock()
-	defer s.lock.RUnlock(r)
-	if s.ring == nil {
-		return false
-	}
-	next, ok := s.ring.NextVisit()
-	return ok && next <= tick
-}
-
-// expire removes what has expired. It takes the shards in turn, a batch of each,
-// so that no shard has the driver in its lock for long.
-func (c *Cache[K, V]) expire() {
+// expire removes what has expired, and returns the tick at which there is next
+// something to visit, or noTick. It takes the shards in turn, a batch of each, so that
+// no shard has the driver in its lock for long.
+func (c *Cache[K, V]) expire() (next int64) {
 	for busy := true; busy; {
-		busy = false
+		busy, next = false, noTick
+		now := c.clock.now() / int64(c.tick)
 		for i := range c.shards {
 			s := &c.shards[i]
-			if !s.visitBy(c.clock.now() / int64(c.tick)) {
-				continue
+			if s.next.Load() <= now {
+				done, reported := s.expireBatch()
+				busy = busy || !done
+				c.settle(reported)
 			}
-			done, reported := s.expireBatch()
-			busy = busy || !done
-			c.settle(reported)
+			next = min(next, s.next.Load())
 		}
 		runtime.Gosched()
 	}
+	return next
 }

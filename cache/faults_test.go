@@ -114,6 +114,11 @@ func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.gate.enter()
 	defer c.gate.exit() // before the next tick enters
 	c.clock.start = c.clock.start.Add(-by)
+	c.driver.mu.Lock()
+	defer c.driver.mu.Unlock()
+	if c.driver.timer != nil { // it goes by another clock here
+		c.driver.timer.Reset(max(time.Duration(c.driver.at*int64(c.tick)-c.realTime()), c.untilTick(c.realTime())))
+	}
 }
 
 // TestClockJumps: while no tick comes, for up to ten seconds no read finds what has

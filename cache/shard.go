@@ -48,12 +48,13 @@ type shard[K comparable, V any] struct {
 	lock     biased.Lock
 	removals [Cleared]uint64 // by cause, from Expired on
 
-	free          uint32 // the first free slot; the others follow from it
+	next          atomic.Int64 // the tick by which the ring has to be visited, or noTick
+	free          uint32       // the first free slot; the others follow from it
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
 	born          []moment      // when values were stored, if the cache keeps their ages
 
-	_ [136]byte // to a power of two, and so that no two shards meet in a cache line
+	_ [128]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is

@@ -19,15 +19,14 @@ type update[K comparable, V any] struct {
 	life   life
 }
 
-// endStore ends an attempt to store u in s, which is locked: it unlocks s, makes the
-// room that is missing by evictions in other shards, and sees to it that the driver
-// runs. It reports whether settle must follow.
+// endStore ends an attempt to store u in s, which is locked: it unlocks s and
+// makes the room that is missing by evictions in other shards. It reports whether
+// settle must follow.
 func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (reported bool) {
 	reported = s.unlock()
 	if missing > 0 {
 		reported = c.makeRoom(u.hash, missing) || reported
 	}
-	c.drive(u.life.deadline)
 	return reported
 }
 

@@ -17,6 +17,7 @@ const (
 type timing struct {
 	idle        time.Duration
 	clock       clock
+	driver      driver
 	expireAfter time.Duration
 	tick        time.Duration
 	short       time.Duration // a hundred ticks: what is shorter is counted from the exact time
@@ -60,7 +61,11 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	if t.jitter != 0 && ttl != 0 {
 		ttl = t.jittered(ttl)
 	}
-	now := t.timeFor(h, ttl)
+	return t.lifeFrom(t.timeFor(&t.clock.stores, h, ttl), ttl)
+}
+
+// lifeFrom is lifeOf from a given time on, for a TTL that jitter has been applied to.
+func (t *timing) lifeFrom(now int64, ttl time.Duration) life {
 	l := forever
 	if ttl > 0 {
 		l.cap = after(now, ttl)
@@ -75,8 +80,12 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 // timeFor returns the time at which a life with the given TTL, or idleness,
 // begins: the exact one if either is short, and else one that is early by no more
 // than a hundredth of it.
-func (t *timing) timeFor(h uint64, ttl time.Duration) int64 {
-	return t.clock.recent(h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
+func (t *timing) timeFor(r *readings, h uint64, ttl time.Duration) int64 {
+	now, last := t.clock.recent(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
+	if last {
+		t.wakeBy(t.nextTick()) // or else the coarse time would stand still
+	}
+	return now
 }
 
 // jittered spreads a TTL by the jitter of the options.

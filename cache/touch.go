@@ -16,28 +16,37 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	}
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
-	l := c.lifeOf(h, expire)
-	if w := c.watch.Load(); w != nil {
-		c.touched(w, h, l.cap)
-	}
-	found, done := s.touch(h, key, l, c.slack(expire))
+	l, found, done := s.touch(h, key, expire)
 	if !done {
 		found = s.touchTask(h, key, l)
-		c.drive(l.deadline)
+	}
+	if w := c.watch.Load(); w != nil {
+		if !found {
+			// The ghosts may have what the cache has not: its life is for them alone.
+			l = c.lifeFrom(c.clock.now(), expire)
+		}
+		c.touched(w, h, l.cap)
 	}
 	return found
 }
 
-// touch is Touch as far as a reader can do it. It returns done if that was all.
-func (s *shard[K, V]) touch(h uint64, key K, l life, slack int64) (found, done bool) {
+// touch is Touch as far as a reader can do it. It returns the new life of the entry,
+// if there is one, and done if that was all. Of an absent key it does not ask the
+// time.
+func (s *shard[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
 	r := s.lock.RLock()
 	i, found := s.findLive(h, key)
-	done = !found || s.caps == nil && l.deadline != never && s.retime(i, l.deadline, slack)
-	if found && done {
+	if !found {
+		s.lock.RUnlock(r)
+		return l, false, true
+	}
+	l = s.common.lifeOf(h, ttl)
+	done = s.caps == nil && l.deadline != never && s.retime(i, l.deadline, s.common.slack(ttl))
+	if done {
 		s.use(i)
 	}
 	s.lock.RUnlock(r)
-	return found, done
+	return l, true, done
 }
 
 // retime gives entry i, which a reader found alive, another deadline, or leaves the

@@ -55,7 +55,7 @@ func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 // askedGhosts tells the ghosts of a get. Of what the cache has, but a ghost has not,
 // no set is going to follow, as it would if the cache were the ghost.
 func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
-	now := c.clock.coarse.Load()
+	now := c.clock.now()
 	if g.Get(h, now) {
 		return
 	}

@@ -1,0 +1,116 @@
+package cache
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// ticksOf counts the ticks of the driver of a cache, which has not begun, while f runs.
+func ticksOf(c *Cache[int, int], f func()) int64 {
+	var n atomic.Int64
+	c.driver.newTimer = func(wait time.Duration) *time.Timer {
+		return time.AfterFunc(wait, func() { n.Add(1); c.tickNow() })
+	}
+	f()
+	synctest.Wait()
+	return n.Load()
+}
+
+// TestNoTicksForNothing: the driver sleeps until an entry is to expire, whatever the
+// tick is, and when none is left it does not tick at all.
+func TestNoTicksForNothing(t *testing.T) {
+	for name, o := range map[string]Options[int, int]{
+		"a second": {Expire: time.Second},
+		"an hour":  {Expire: time.Hour},
+		"idle":     {Idle: time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := Must(o)
+			const most = 12 // visits on the way, and those before, which move the horizon on
+			if got := ticksOf(c, func() {
+				c.SetWithExpire(1, 1, time.Hour)
+				time.Sleep(time.Hour - time.Nanosecond)
+				if _, ok := c.Peek(1); !ok {
+					t.Errorf("%s: gone before its time", name)
+				}
+				time.Sleep(time.Nanosecond)
+				if _, ok := c.Peek(1); ok {
+					t.Errorf("%s: there at its time", name)
+				}
+				time.Sleep(c.tick)
+				synctest.Wait()
+				if c.Len() != 0 {
+					t.Errorf("%s: not removed a tick later", name)
+				}
+			}); got > most {
+				t.Errorf("%s: %d ticks for one entry, want at most %d", name, got, most)
+			}
+			if err := c.check(); err != nil {
+				t.Error(err)
+			}
+			if c.driver.at != noTick {
+				t.Errorf("%s: the driver is to tick at %d, with nothing in the cache", name, c.driver.at)
+			}
+		})
+	}
+}
+
+// TestSetWhileShardsAreVisited: a deadline that comes when its shard has been visited,
+// and the driver has not yet set its timer, is not forgotten.
+func TestSetWhileShardsAreVisited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		c.beginTick(true)
+		next := c.expire()
+		c.SetWithExpire(1, 1, time.Second)
+		c.endTick(next)
+		time.Sleep(time.Second + c.tick)
+		synctest.Wait()
+		if c.Len() != 0 {
+			t.Error("the driver sleeps on")
+		}
+	})
+}
+
+// TestHorizonOfALongSleep: while the driver sleeps, a read of what expires long after
+// does not read the clock; of what expires soon it does, or a tick that comes late would
+// have it found.
+func TestHorizonOfALongSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour}) // ticks every second
+		c.SetWithExpire(1, 1, 8*time.Minute)            // less than a revolution
+		for wait := time.Minute; wait < 8*time.Minute; wait += time.Minute {
+			time.Sleep(time.Minute)
+			if !c.clock.far(c.deadlineOf(1)) {
+				t.Fatalf("a read after %v of 8 minutes reads the clock", wait)
+			}
+		}
+		time.Sleep(time.Minute - time.Second)
+		if c.clock.far(c.deadlineOf(1)) {
+			t.Error("a read a second before the end does not read the clock")
+		}
+		c.Clear()
+	})
+}
+
+// TestABusyTickEnds: when the exact readings of a tick are used up the driver brings the
+// next one, though no entry expires for long.
+func TestABusyTickEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ttl = time.Hour
+		c := Must(Options[int, int]{Expire: ttl})
+		for range 50 {
+			for k := range 2 * readingsPerTick {
+				c.Set(k, k)
+			}
+			time.Sleep(10*c.tick + c.tick/2)
+			c.Set(-1, 0)
+			if lives := time.Duration(c.deadlineOf(-1) - c.realTime()); lives != ttl {
+				t.Fatalf("a TTL of %v, want %v", lives, ttl)
+			}
+		}
+		c.Clear()
+	})
+}
