@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"reflect"
 	"strings"
 	"sync"
@@ -13,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // recordedOf returns what a recording of a cache, one key in oneIn, has of use.
@@ -246,4 +250,26 @@ func TestRecordBesideEverything(t *testing.T) {
 	}
 	close(stop)
 	users.Wait()
+}
+
+// TestRecordByTheStatistics: a cache offers it there, as long as it is there.
+func TestRecordByTheStatistics(t *testing.T) {
+	c := Must(Options[int, int]{Name: "recorded by the statistics"})
+	server := httptest.NewServer(stats.Handler(stats.WithPurge(func(*http.Request) error { return nil })))
+	defer server.Close()
+	answer, err := http.PostForm(server.URL+"/record", url.Values{"cache": {c.name}, "seconds": {"1"}, "one_in": {"1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	c.Get(1) // the header of the recording has come
+	_, err = recording.Read(answer.Body, func(h recording.Header) {
+		if h.Cache != c.name {
+			t.Errorf("it is of %q", h.Cache)
+		}
+	}, func(recording.Access) error { return nil })
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("status %d, %v", answer.StatusCode, err)
+	}
 }

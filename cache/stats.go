@@ -1,6 +1,9 @@
 package cache
 
 import (
+	"context"
+	"errors"
+	"io"
 	"runtime"
 	"weak"
 
@@ -72,6 +75,9 @@ func (c *Cache[K, V]) register(name string) {
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 
+// errGone is for who asks for a cache that was collected meanwhile.
+var errGone = errors.New("cache: it is there no more")
+
 // sourceOf returns what a cache offers the statistics, as long as it is there.
 func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSource {
 	source := stats.CacheSource{
@@ -88,6 +94,12 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 			}
 			return removed
 		},
+	}
+	source.Record = func(ctx context.Context, out io.Writer, oneIn int) error {
+		if c := w.Value(); c != nil {
+			return c.Record(ctx, out, oneIn)
+		}
+		return errGone
 	}
 	if watch := w.Value().watch.Load(); watch != nil && watch.hot != nil {
 		source.HotKeys = func() []stats.HotKey {

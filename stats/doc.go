@@ -27,6 +27,7 @@
 //	/cache/stats.json  the same numbers as JSON
 //	/cache/metrics     the same numbers in Prometheus text format 0.0.4
 //	/cache/purge       removes entries, with [WithPurge] only
+//	/cache/record      records what a cache is asked for, with [WithPurge] only
 //
 // The page is the same for everybody. Its script fetches stats.json every few
 // seconds and draws it; what the page is made of is served beside it. It loads
@@ -57,7 +58,7 @@
 // DNS rebinding.
 //
 // With WithPurge that holds all the more. The function given to it is asked for every
-// request to purge, and requests that a page of another site had a browser send are
+// request to purge or to record, and requests that a page of another site had a browser send are
 // refused before.
 //
 // Where [expvar] is served, expvar.Publish("pinwheel", stats.Var{}) adds the same

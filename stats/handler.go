@@ -31,7 +31,7 @@ type HandlerOption func(*handler)
 // A handler serves the statistics of one set of registries.
 type handler struct {
 	registered *registries
-	authorize  func(*http.Request) error // of a purge; nil if there is none
+	authorize  func(*http.Request) error // of a purge or recording; nil if there is none
 	hosts      []string                  // further names of this machine; see WithHosts
 }
 
@@ -65,6 +65,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if last == "purge" && h.authorize != nil {
 		h.servePurge(w, r)
+		return
+	}
+	if last == "record" && h.authorize != nil {
+		h.serveRecord(w, r)
 		return
 	}
 	contentType, resource := h.resource(last)

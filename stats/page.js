@@ -577,6 +577,36 @@ function newPurge(cache) {
 	return node;
 }
 
+// newRecorder returns a form to record what the cache is asked for, and keep that as a file.
+function newRecorder(cache) {
+	const input = (name, value, max) => html('input', {name, value, type: 'number', min: 1, max, required: true});
+	const seconds = input('seconds', 60, 3600);
+	const oneIn = input('one_in', 64, 1 << 20);
+	const start = html('button', {}, 'Record');
+	const result = html('output');
+	const node = html('form', {class: 'card', 'data-needs': 'purge'}, html('h2', {}, 'Record for cachesim'),
+		html('p', {}, html('label', {}, 'seconds ', seconds), ' ', html('label', {}, 'one key in ', oneIn), ' ', start), result);
+	node.onsubmit = async (event) => {
+		event.preventDefault();
+		start.disabled = true;
+		setText(result, `Recording for ${seconds.value} s: keep this page open.`);
+		try {
+			const body = new URLSearchParams({cache, seconds: seconds.value, one_in: oneIn.value});
+			const response = await fetch(new URL('record', base), {method: 'POST', body});
+			if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? 'status ' + response.status);
+			const file = await response.blob();
+			const href = URL.createObjectURL(file);
+			html('a', {href, download: cache + '.recording'}).click();
+			URL.revokeObjectURL(href);
+			setText(result, `Recorded ${scaled(file.size, sizes, digits)}B.`);
+		} catch ({message}) {
+			setText(result, `Not recorded: ${message}.`);
+		}
+		start.disabled = false;
+	};
+	return node;
+}
+
 function newDetail(what, name) {
 	const notice = newNotice();
 	const head = html('h1', {tabindex: -1}, name);
@@ -585,7 +615,7 @@ function newDetail(what, name) {
 	const view = {title: name + ' – pinwheel', head, charts: charts[what].map((spec) => new Chart(spec))};
 	const build = (stats) => {
 		const ifs = [whatIf('half', 'what_if.half.'), whatIf('as it is', ''), whatIf('double', 'what_if.double.')];
-		const more = [hot, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newPurge(name)];
+		const more = [hot, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newPurge(name), newRecorder(name)];
 		body.append(
 			box('div', 'tiles', ...columns[what].slice(1).map(newTile)),
 			box('div', 'charts', ...view.charts.map((chart) => chart.figure), ...more),

@@ -20,7 +20,14 @@ import (
 // the text of the error, and nothing is removed. It must not be nil, and must be safe
 // for concurrent use.
 //
-// The answer is JSON: {"removed": 1} with the number of entries removed, which is 0 if
+// It decides likewise who may have record, which is served then too:
+//
+//	curl -o users.recording -d 'cache=users&seconds=60&one_in=64' http://127.0.0.1:8080/cache/record
+//
+// records for so long what the cache is asked for, one key in so many, with hashes instead
+// of keys, for cmd/cachesim. Both numbers may be left out, and then are these.
+//
+// The answer to a purge is JSON: {"removed": 1} with the number of entries removed, which is 0 if
 // the cache does not have the key, or {"error": "..."}.
 func WithPurge(authorize func(*http.Request) error) HandlerOption {
 	if authorize == nil {
@@ -29,10 +36,10 @@ func WithPurge(authorize func(*http.Request) error) HandlerOption {
 	return func(h *handler) { h.authorize = authorize }
 }
 
-// maxPurge is the most bytes of a request to purge.
-const maxPurge = 64 << 10
+// maxForm is the most bytes of a request.
+const maxForm = 64 << 10
 
-// A refusal is why nothing is purged, for whoever asked.
+// A refusal is why nothing is done, for whoever asked.
 type refusal struct {
 	status int
 	text   string
@@ -42,46 +49,63 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-func (h *handler) servePurge(w http.ResponseWriter, r *http.Request) {
-	var answer struct {
-		Removed *int   `json:"removed,omitempty"`
-		Error   string `json:"error,omitempty"`
-	}
-	status := http.StatusOK
-	r.Body = http.MaxBytesReader(w, r.Body, maxPurge)
-	if removed, refused := h.purge(r); refused == nil {
-		answer.Removed = &removed
-	} else {
-		status, answer.Error = refused.status, refused.text
-	}
-	if status == http.StatusMethodNotAllowed {
+// answer answers with why nothing is done.
+func (refused *refusal) answer(w http.ResponseWriter) {
+	if refused.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
 	}
+	answerJSON(w, refused.status, struct {
+		Error string `json:"error"`
+	}{refused.text})
+}
+
+func answerJSON(w http.ResponseWriter, status int, answer any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer) // it fails when the client has gone
 }
 
-// purge does what r asks for, if it may, and returns how many entries it removed.
-func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
+func (h *handler) servePurge(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	removed, refused := h.purge(r)
+	if refused != nil {
+		refused.answer(w)
+		return
+	}
+	answerJSON(w, http.StatusOK, struct {
+		Removed int `json:"removed"`
+	}{removed})
+}
+
+// mayPost reads the form of a POST that is authorized, and else says why it is not. why is
+// what takes a POST, and want which form.
+func (h *handler) mayPost(r *http.Request, why, want string) (refused *refusal) {
 	if r.Method != http.MethodPost {
-		return 0, refuse(http.StatusMethodNotAllowed, "a purge changes what is cached: want POST, not %s", r.Method)
+		return refuse(http.StatusMethodNotAllowed, "%s: want POST, not %s", why, r.Method)
 	}
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		return 0, refuse(http.StatusForbidden, "%v", err)
+		return refuse(http.StatusForbidden, "%v", err)
 	}
 	if err := h.authorize(r); err != nil {
-		return 0, refuse(http.StatusForbidden, "%v", err)
+		return refuse(http.StatusForbidden, "%v", err)
 	}
-	const want = "want the fields cache and key, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'"
 	if sent := r.Header.Get("Content-Type"); !strings.HasPrefix(sent, "application/x-www-form-urlencoded") {
-		return 0, refuse(http.StatusUnsupportedMediaType, "the body is %q: %s", sent, want)
+		return refuse(http.StatusUnsupportedMediaType, "the body is %q: %s", sent, want)
 	}
 	if err := r.ParseForm(); err != nil {
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			return 0, refuse(http.StatusRequestEntityTooLarge, "the body is too large: want at most %d bytes", tooLarge.Limit)
+			return refuse(http.StatusRequestEntityTooLarge, "the body is too large: want at most %d bytes", tooLarge.Limit)
 		}
-		return 0, refuse(http.StatusBadRequest, "cannot read the form: %v", err)
+		return refuse(http.StatusBadRequest, "cannot read the form: %v", err)
+	}
+	return nil
+}
+
+// purge does what r asks for, if it may, and returns how many entries it removed.
+func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
+	const want = "want the fields cache and key, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'"
+	if refused := h.mayPost(r, "a purge changes what is cached", want); refused != nil {
+		return 0, refused
 	}
 	// Not from the address, which ends up in logs.
 	names, keys, all := r.PostForm["cache"], r.PostForm["key"], r.PostForm["all"]

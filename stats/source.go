@@ -2,6 +2,8 @@ package stats
 
 import (
 	"cmp"
+	"context"
+	"io"
 	"time"
 )
 
@@ -31,6 +33,11 @@ type CacheSource struct {
 
 	// PurgeAll removes all entries, and returns how many those were.
 	PurgeAll func() (removed int)
+
+	// Record writes a recording for cmd/cachesim to w until ctx ends, of one key in
+	// oneIn. It returns an error if it cannot begin, and then has written nothing, or
+	// that of w.
+	Record func(ctx context.Context, w io.Writer, oneIn int) error
 }
 
 // A WheelSource is to a timing wheel what a [CacheSource] is to a cache.

@@ -111,7 +111,7 @@ func TestWorthOfAPoint(t *testing.T) {
 		t.Errorf("%+v, want the rate of the input: 100 a second", w)
 	}
 	text := worthOfPoint(5000, 2*time.Millisecond, summary{}).text()
-	if want := "One point of hit ratio is 50 queries a second less at 5e+03 gets a second, 0.1 fewer connections busy, and 20µs off the mean get."; text != want {
+	if want := "One point of hit ratio is 50 queries a second less at 5,000 gets a second, 0.1 fewer connections busy, and 20µs off the mean get."; text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 }

@@ -104,7 +104,7 @@ func TestLayouts(t *testing.T) {
 		"regexp":      {all["nginx"], []string{"-regexp", expr}, true, true},
 		"columns":     {all["nginx"], []string{"-format", "csv", "-separator", "space", "-key", "6", "-size", "8"}, false, true},
 	} {
-		status, stdout, stderr := cachesim(test.input, append(test.args, "-json", "-limits", "2")...)
+		status, stdout, stderr := cachesim(test.input, append(test.args, "-json", "-limits", "2", "-policies", "lru,min")...)
 		if status != 0 {
 			t.Errorf("%s: status %d: %s", name, status, stderr)
 			continue

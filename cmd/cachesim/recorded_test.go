@@ -124,7 +124,7 @@ func TestRecordedTTLsAndWeights(t *testing.T) {
 				recording.Access{Op: recording.Set, Key: key, Weight: 60, TTL: time.Hour})
 		}
 	}
-	r := studied(t, recordingOf(t, h, all, recording.Counters{}, recording.Counters{Misses: 6}), "-limits", "100B,120B")
+	r := studied(t, recordingOf(t, h, all, recording.Counters{}, recording.Counters{Misses: 6}), "-limits", "100B,120B", "-policies", "lru,min")
 	if len(r.Runs) != 2 || r.Runs[0].Hits != 0 || r.Runs[1].Hits != 4 || r.Recording.Simulated != 0 || r.Recording.Unit != "bytes" {
 		t.Errorf("%+v, %+v", r.Runs, r.Recording)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ func (r *report) span() string {
 	if r.Input.Seconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" in %v, %.3g a second", r.Input.duration().Round(time.Second), float64(r.Input.Gets)/r.Input.Seconds)
+	return fmt.Sprintf(" in %v, %s a second", r.Input.duration().Round(time.Second), short(float64(r.Input.Gets)/r.Input.Seconds))
 }
 
 func (r *report) bytesOfCeiling() string {
@@ -227,7 +228,7 @@ func (w worth) text() string {
 	}
 	text := "One point of hit ratio"
 	if w.GetsPerSecond > 0 {
-		text += fmt.Sprintf(" is %.3g queries a second less at %.3g gets a second", w.QueriesPerSecond, w.GetsPerSecond)
+		text += fmt.Sprintf(" is %s queries a second less at %s gets a second", short(w.QueriesPerSecond), short(w.GetsPerSecond))
 	} else {
 		text += " is a query less for every hundred gets"
 	}
@@ -244,6 +245,14 @@ func percent(ratio float64) string { return fmt.Sprintf("%.1f %%", 100*ratio) }
 
 // points100 returns a difference of ratios in points of a hundred.
 func points100(difference float64) string { return fmt.Sprintf("%.1f points", 100*difference) }
+
+// short returns v with three digits, or all that are before the point.
+func short(v float64) string {
+	if v >= 999.5 {
+		return thousands(uint64(math.Round(v)))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
 
 func counted(n uint64, what string) string {
 	if n != 1 {

@@ -1,0 +1,101 @@
+package stats
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	// How long is recorded, and one key in how many, if nothing is said.
+	defaultSeconds = 60
+	defaultOneIn   = 64
+
+	mostSeconds = 3600
+)
+
+// serveRecord answers with a recording of a cache, as it is made.
+func (h *handler) serveRecord(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	wanted, refused := h.wantedRecord(r)
+	if refused != nil {
+		refused.answer(w)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wanted.length)
+	defer cancel()
+	// A server may cut answers off that take longer than others do.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	out := &flushed{w: w}
+	if err := wanted.record(ctx, out, wanted.oneIn); err != nil && !out.begun {
+		refuse(http.StatusConflict, "%v", err).answer(w)
+	}
+}
+
+// A wantedRecord is what a request to record asks for.
+type wantedRecord struct {
+	record func(ctx context.Context, w io.Writer, oneIn int) error
+	length time.Duration
+	oneIn  int
+}
+
+func (h *handler) wantedRecord(r *http.Request) (wanted wantedRecord, refused *refusal) {
+	const want = "want the field cache, and perhaps seconds and one_in, form-encoded: curl -d 'cache=users&seconds=60'"
+	if refused := h.mayPost(r, "a recording is begun", want); refused != nil {
+		return wanted, refused
+	}
+	name := r.PostForm.Get("cache")
+	c, ok := h.registered.cacheOf(name)
+	if !ok {
+		return wanted, refuse(http.StatusNotFound, "there is no cache %q", shorten(name))
+	}
+	if c.Record == nil {
+		return wanted, refuse(http.StatusBadRequest, "cache %q cannot be recorded", name)
+	}
+	seconds, err := numberOf(r, "seconds", defaultSeconds, mostSeconds)
+	if err != nil {
+		return wanted, refuse(http.StatusBadRequest, "%v", err)
+	}
+	wanted.oneIn, err = numberOf(r, "one_in", defaultOneIn, 1<<20)
+	if err != nil {
+		return wanted, refuse(http.StatusBadRequest, "%v", err)
+	}
+	wanted.record, wanted.length = c.Record, time.Duration(seconds)*time.Second
+	return wanted, nil
+}
+
+// numberOf returns a field of the form, a number from 1 to most, or what stands for it if
+// it is left out.
+func numberOf(r *http.Request, field string, otherwise, most int) (int, error) {
+	text := r.PostForm.Get(field)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("%s is %q: want a number from 1 to %d", field, text, most)
+	}
+	return n, nil
+}
+
+// flushed sends on at once what is written, with the header of a file to be kept.
+type flushed struct {
+	w     http.ResponseWriter
+	begun bool
+}
+
+func (f *flushed) Write(p []byte) (int, error) {
+	if !f.begun {
+		f.begun = true
+		f.w.Header().Set("Content-Type", "application/octet-stream")
+		f.w.Header().Set("Content-Disposition", `attachment; filename="cache.recording"`)
+	}
+	n, err := f.w.Write(p)
+	if err == nil {
+		_ = http.NewResponseController(f.w).Flush() // what cannot is sent at the end
+	}
+	return n, err
+}

@@ -1,0 +1,100 @@
+package stats_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// recordable registers a cache whose recordings say what was asked for.
+func recordable(r *stats.Registry, name string) {
+	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, oneIn int) error {
+		if oneIn == 13 {
+			return errors.New("being recorded already")
+		}
+		begin := time.Now()
+		_, _ = fmt.Fprintf(w, "%s, one in %d", name, oneIn)
+		<-ctx.Done()
+		_, err := fmt.Fprintf(w, ", %v", time.Since(begin))
+		return err
+	}})
+}
+
+func TestRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		recordable(&r, "users")
+		h := r.Handler(stats.WithPurge(anybody))
+		for body, want := range map[string]string{
+			"cache=users":                    "users, one in 64, 1m0s",
+			"cache=users&seconds=5&one_in=1": "users, one in 1, 5s",
+		} {
+			w := purge{target: "/cache/record", body: body}.send(h)
+			if w.Code != http.StatusOK || w.Body.String() != want || w.Header().Get("Content-Type") != "application/octet-stream" ||
+				!strings.HasPrefix(w.Header().Get("Content-Disposition"), "attachment") || !w.Flushed {
+				t.Errorf("%s: status %d, %s, %v, want %s", body, w.Code, w.Body, w.Header(), want)
+			}
+			checkSafe(t, "record", w.Header())
+		}
+	})
+}
+
+// TestRecordEndsWithItsClient: who goes away records no longer.
+func TestRecordEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		recordable(&r, "users")
+		h := r.Handler(stats.WithPurge(anybody))
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, purge{target: "/record", body: "cache=users"}.request().WithContext(ctx))
+		if !strings.HasSuffix(w.Body.String(), ", 3s") {
+			t.Error(w.Body)
+		}
+	})
+}
+
+// TestRecordRefuses: as purge does, and what it cannot do.
+func TestRecordRefuses(t *testing.T) {
+	var r stats.Registry
+	recordable(&r, "users")
+	newPurgeable(1).register(&r, "plain")
+	nobody := func(*http.Request) error { return errors.New("nobody may") }
+	for _, test := range []struct {
+		purge
+		authorize func(*http.Request) error
+		status    int
+		want      string
+	}{
+		{purge{body: "cache=users"}, nobody, 403, "nobody may"},
+		{purge{method: "GET"}, anybody, 405, "want POST"},
+		{purge{body: "cache=users", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, anybody, 403, "cross-origin"},
+		{purge{body: "cache=orders"}, anybody, 404, `there is no cache "orders"`},
+		{purge{body: "cache=plain"}, anybody, 400, `cache "plain" cannot be recorded`},
+		{purge{body: "cache=users&seconds=0"}, anybody, 400, `seconds is "0": want a number from 1 to 3600`},
+		{purge{body: "cache=users&seconds=3601"}, anybody, 400, `seconds is "3601"`},
+		{purge{body: "cache=users&one_in=x"}, anybody, 400, `one_in is "x": want a number from 1 to 1048576`},
+		{purge{body: "cache=users&one_in=13"}, anybody, 409, "being recorded already"},
+	} {
+		test.target = "/cache/record"
+		w := test.send(r.Handler(stats.WithPurge(test.authorize)))
+		var answer map[string]string
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != test.status || !strings.Contains(answer["error"], test.want) {
+			t.Errorf("%+v: status %d, %s\nwant %d, %s", test.purge, w.Code, w.Body, test.status, test.want)
+		}
+	}
+	if w := (purge{target: "/cache/record", body: "cache=users"}).send(r.Handler()); w.Code != http.StatusNotFound {
+		t.Errorf("without WithPurge: status %d", w.Code)
+	}
+}
