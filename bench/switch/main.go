@@ -1,6 +1,6 @@
 // Command switch runs a go-zero service with go-zero's collection.Cache and the same
 // service with that import changed, under the same load, and compares what they
-// take and answer: see README.md of the module and docs/go-zero.md.
+// take and answer: see README.md.
 package main
 
 import (
