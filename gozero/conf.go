@@ -77,7 +77,7 @@ func (c Conf) check() error {
 		if d <= 0 || d >= minTTL {
 			return nil
 		}
-		return fmt.Errorf("%s is %v: want at least 1ms, such as 5s or 5m, or 0s for never", field, d)
+		return fmt.Errorf("%w: %s is %v: want at least 1ms, such as 5s or 5m, or 0s for never", cache.ErrArgument, field, d)
 	}
 	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle))
 }

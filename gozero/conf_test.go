@@ -1,6 +1,7 @@
 package gozero_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -95,6 +96,9 @@ func TestConfMistakes(t *testing.T) {
 			_, err = gozero.NewCache[string, int](c)
 			if err != nil && !strings.Contains(err.Error(), `cache "users"`) {
 				t.Errorf("%s: %v does not say which cache", test.yaml, err)
+			}
+			if !errors.Is(err, cache.ErrArgument) {
+				t.Errorf("%s: %v is no ErrArgument", test.yaml, err)
 			}
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -75,6 +75,7 @@ func ExampleRoutes() {
 	// GET /cache/icon.svg
 	// HEAD /cache/icon.svg
 	// POST /cache/purge
+	// POST /cache/record
 }
 
 // Once in main, and the DevServer shows all caches at :6060/metrics.

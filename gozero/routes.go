@@ -26,7 +26,8 @@ import (
 // rest.WithJwt asks for a header that they do not send.
 //
 // What has no route is the server's to answer, in the form of its other answers. POST
-// of purge needs [stats.WithPurge].
+// of purge and of record needs [stats.WithPurge]; a recording lasts no longer than the
+// server's Timeout, unless rest.WithTimeout sets another for these routes.
 func Routes(opts ...stats.HandlerOption) []rest.Route {
 	h := stats.Handler(opts...)
 	routes := []rest.Route{
@@ -38,7 +39,9 @@ func Routes(opts ...stats.HandlerOption) []rest.Route {
 			rest.Route{Method: http.MethodGet, Path: "/" + name, Handler: file(h, name)},
 			rest.Route{Method: http.MethodHead, Path: "/" + name, Handler: file(h, name)})
 	}
-	return append(routes, rest.Route{Method: http.MethodPost, Path: "/purge", Handler: file(h, "purge")})
+	return append(routes,
+		rest.Route{Method: http.MethodPost, Path: "/purge", Handler: file(h, "purge")},
+		rest.Route{Method: http.MethodPost, Path: "/record", Handler: file(h, "record")})
 }
 
 // files are what the handler serves beside the page, and what the page is made of.

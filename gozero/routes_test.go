@@ -120,6 +120,9 @@ func TestPurge(t *testing.T) {
 	}))
 	users := closed(t, gozero.MustNewCache[string, int](gozero.Conf{Name: "users"}))
 	users.Set("a", 1)
+	if got := request(t, http.MethodPost, base+"/cache/record"); got.code != http.StatusForbidden || !strings.Contains(got.body, "who are you?") {
+		t.Errorf("a stranger who would record: %+v", got)
+	}
 	post := func(authorization string) (code int) {
 		r, err := http.NewRequest(http.MethodPost, base+"/cache/purge", strings.NewReader("cache=users&key=a"))
 		if err != nil {
