@@ -24,6 +24,7 @@ type common[K comparable, V any] struct {
 	runner *runner.Runner[Event[K, V]] // nil without OnRemove
 	ages   bool                        // the ages of values are kept
 
+	abandoned  atomic.Uint64 // callers that gave up before their load had ended
 	lateness   stats.DurationRecorder
 	evictedAge stats.AgeRecorder
 }

@@ -13,6 +13,7 @@ import (
 // of the shard.
 type load[K comparable, V any] struct {
 	shard     *shard[K, V]
+	began     int64
 	key       K
 	hash      uint64
 	unshared  bool          // the shard does not know it: the result is for one caller and not stored
@@ -30,7 +31,7 @@ type load[K comparable, V any] struct {
 }
 
 func (s *shard[K, V]) newLoad(h uint64, key K) *load[K, V] {
-	return &load[K, V]{shard: s, key: key, hash: h, callers: 1}
+	return &load[K, V]{shard: s, began: s.common.clock.now(), key: key, hash: h, callers: 1}
 }
 
 // makeDone makes the channel for those who wait for the load.
@@ -95,6 +96,7 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 		select {
 		case <-l.done:
 		case <-ctx.Done():
+			c.abandoned.Add(1)
 			c.gate.exit()
 			return value, nil, context.Cause(ctx)
 		}
@@ -178,7 +180,6 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context) (V, error),
 	if !l.unshared {
 		defer c.gate.exit()
 	}
-	began := c.clock.now()
 	var weight uint32
 	l.err = ErrGoexit // unless fetch returns or panics
 	defer func() {
@@ -187,7 +188,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context) (V, error),
 				l.how, l.err = panicked, &PanicError{p, debug.Stack()}
 			}
 		}
-		c.observeLoad(time.Duration(c.clock.now()-began), l.err)
+		c.observeLoad(time.Duration(c.clock.now()-l.began), l.err)
 		c.end(l, weight)
 		if l.how == panicked && repanic {
 			panic(l.err.(*PanicError).Value)
@@ -247,6 +248,7 @@ func (l *load[K, V]) wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
+	l.shard.common.abandoned.Add(1)
 	l.shard.lock.Lock()
 	defer l.shard.lock.Unlock()
 	if l.callers--; l.callers == 0 {

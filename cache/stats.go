@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"time"
 	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -20,8 +21,11 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 			OK:      c.loadsOK.Histogram(),
 			Failed:  c.loadsFailed.Histogram(),
 			Waiters: c.waiters.Load(),
+
+			Abandoned: c.abandoned.Load(),
 		},
 	}
+	c.addStuck(&total)
 	total.Expiry.Lateness = c.lateness.Histogram()
 	total.EvictedAge = c.evictedAge.Ages()
 	if w := c.watch.Load(); w != nil && w.ghosts != nil {
@@ -29,6 +33,7 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	}
 	if c.runner != nil {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
+		total.Callbacks.Running, total.Callbacks.Oldest = c.runner.Running()
 	}
 	for i := range c.shards {
 		c.shards[i].lock.Lock()
@@ -44,6 +49,41 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	}
 	total.Sets = total.Removals.Total() + uint64(total.Entries) // each of them was stored, and no others
 	return total
+}
+
+// addStuck adds what has not ended, or not been removed, though it may be time. It
+// looks at one shard at a time, under the lock for reading: after a database hung, and
+// callbacks did, there may be much of it.
+func (c *Cache[K, V]) addStuck(total *stats.Snapshot) {
+	now := c.clock.now()
+	for i := range c.shards {
+		s := &c.shards[i]
+		r := s.lock.RLock()
+		total.Loads.Running += len(s.loads)
+		for _, l := range s.loads {
+			total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
+		}
+		total.Expiry.Overdue += s.overdue(now)
+		s.lock.RUnlock(r)
+	}
+}
+
+// overdue returns how many entries have a deadline that has passed, if the ring is late
+// by more than a tick or two: only then it looks at all entries. The lock must be held,
+// at least for reading.
+func (s *shard[K, V]) overdue(now int64) (n int) {
+	if s.ring == nil {
+		return 0
+	}
+	if next, ok := s.ring.NextVisit(); !ok || next+2 > now/int64(s.common.tick) {
+		return 0
+	}
+	for i := range s.entries {
+		if _, ok := s.ring.Due(uint32(i)); ok && s.entries[i].deadline.load() <= now {
+			n++
+		}
+	}
+	return n
 }
 
 // addTo adds what the shard has done to total. The lock must be held for writing.

@@ -85,6 +85,7 @@
 //	purge                   boolean, whether purge is served; it may still refuse
 //	caches                  array, sorted by name, empty if there is no cache
 //	  name                  string, unique among caches
+//	  since                 string, RFC 3339, when the cache was made
 //	  hits, misses          number, counters; their sum is the number of gets
 //	  hit_ratio             number, 0 to 1; 0 when nothing was asked for yet
 //	  misses_absent         number, counter; of misses, those that found nothing
@@ -97,13 +98,18 @@
 //	  loads                 object
 //	    ok, failed          number, counters; loads that ended so
 //	    waiters             number, counter; callers that joined the load of another
+//	    running             number, gauge; loads that have not ended
+//	    oldest_seconds      number, gauge; how long the oldest of them has run
+//	    abandoned           number, counter; callers that gave up before their load had ended
 //	    mean_seconds, p50_seconds, p99_seconds
 //	                        number, of all loads, ok and failed; 0 when there was none
 //	  callbacks             object
-//	    queued              number, gauge
+//	    queued, running     number, gauges
+//	    oldest_seconds      number, gauge; how long the oldest running call has run
 //	    panics              number, counter
 //	  expiry                object
 //	    pending, tombstones number, gauges
+//	    overdue             number, gauge; of pending, those past their deadline, once removal is late
 //	    lateness_p50_seconds, lateness_p99_seconds
 //	                        number, from the deadline to the removal; 0 when nothing expired
 //	  windows               object
@@ -113,8 +119,8 @@
 //	                        number
 //	      hit_ratio         number, 0 to 1; 0 when there were no gets
 //	      gets_per_second   number, 0 if seconds is
-//	      sets, evicted, expired, loads
-//	                        number; loads that ended, ok and failed
+//	      sets, evicted, expired, loads, loads_failed, loads_abandoned
+//	                        number; loads are those that ended, ok and failed
 //	      load_p50_seconds, load_p99_seconds
 //	                        number, 0 when there was no load
 //	  evicted_age           object, or null if the cache does not track it or has evicted nothing
@@ -139,15 +145,16 @@
 //	                        number, gauges at the end of the point
 //	    expired, evicted, deleted, replaced, cleared
 //	                        number, values removed, by cause
-//	    loads, loads_failed, load_waiters
+//	    loads, loads_failed, load_waiters, loads_abandoned
 //	                        number; loads has those that failed too
 //	    load_p50_seconds, load_p99_seconds
 //	                        number, 0 if loads is
 //	    evicted_age_p50_seconds, evicted_age_p99_seconds
 //	                        number, 0 if evicted is, or if the cache does not track it
-//	    callbacks_queued    number, gauge at the end of the point
+//	    loads_running, callbacks_queued, callbacks_running
+//	                        number, gauges at the end of the point
 //	    callback_panics     number
-//	    expiry_pending, tombstones
+//	    expiry_pending, expiry_overdue, tombstones
 //	                        number, gauges at the end of the point
 //	    lateness_p50_seconds, lateness_p99_seconds
 //	                        number, 0 if expired is
@@ -197,9 +204,13 @@
 //	cache_weight, cache_weight_capacity                     gauges, absent if not weighted
 //	cache_loads_seconds{result="success|failure"}           histogram
 //	cache_load_waiters_total                                counter
-//	cache_callbacks_queued                                  gauge
+//	cache_loads_running, cache_oldest_load_seconds          gauges
+//	cache_loads_abandoned_total                             counter
+//	cache_callbacks_queued, cache_callbacks_running         gauges
+//	cache_oldest_callback_seconds                           gauge
 //	cache_callback_panics_total                             counter
-//	cache_expiry_pending, cache_expiry_tombstones           gauges
+//	cache_expiry_pending, cache_expiry_overdue              gauges
+//	cache_expiry_tombstones                                 gauge
 //	cache_expiry_lateness_seconds                           histogram
 //	cache_evicted_age_seconds                               histogram
 //	cache_what_if_hits_total{limit="half|same|double"}      counter, absent if not estimated

@@ -24,6 +24,7 @@ type jsonHead struct {
 
 type jsonCache struct {
 	Name          string           `json:"name"`
+	Since         time.Time        `json:"since"`
 	Hits          uint64           `json:"hits"`
 	Misses        uint64           `json:"misses"`
 	HitRatio      float64          `json:"hit_ratio"`
@@ -58,18 +59,24 @@ type jsonLoads struct {
 	OK          uint64  `json:"ok"`
 	Failed      uint64  `json:"failed"`
 	Waiters     uint64  `json:"waiters"`
+	Running     int     `json:"running"`
+	Oldest      float64 `json:"oldest_seconds"`
+	Abandoned   uint64  `json:"abandoned"`
 	MeanSeconds float64 `json:"mean_seconds"`
 	P50Seconds  float64 `json:"p50_seconds"`
 	P99Seconds  float64 `json:"p99_seconds"`
 }
 
 type jsonCallbacks struct {
-	Queued int    `json:"queued"`
-	Panics uint64 `json:"panics"`
+	Queued  int     `json:"queued"`
+	Running int     `json:"running"`
+	Oldest  float64 `json:"oldest_seconds"`
+	Panics  uint64  `json:"panics"`
 }
 
 type jsonExpiry struct {
 	Pending            int     `json:"pending"`
+	Overdue            int     `json:"overdue"`
 	Tombstones         int     `json:"tombstones"`
 	LatenessP50Seconds float64 `json:"lateness_p50_seconds"`
 	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
@@ -165,6 +172,7 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 	loads := s.Loads.all()
 	c := jsonCache{
 		Name:          l.name,
+		Since:         l.since.UTC(),
 		Hits:          s.Hits,
 		Misses:        s.Misses,
 		HitRatio:      s.HitRatio(),
@@ -180,13 +188,22 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 			OK:          s.Loads.OK.Count(),
 			Failed:      s.Loads.Failed.Count(),
 			Waiters:     s.Loads.Waiters,
+			Running:     s.Loads.Running,
+			Oldest:      s.Loads.Oldest.Seconds(),
+			Abandoned:   s.Loads.Abandoned,
 			MeanSeconds: loads.Mean().Seconds(),
 			P50Seconds:  p50(loads),
 			P99Seconds:  p99(loads),
 		},
-		Callbacks: jsonCallbacks(s.Callbacks),
+		Callbacks: jsonCallbacks{
+			Queued:  s.Callbacks.Queued,
+			Running: s.Callbacks.Running,
+			Oldest:  s.Callbacks.Oldest.Seconds(),
+			Panics:  s.Callbacks.Panics,
+		},
 		Expiry: jsonExpiry{
 			Pending:            s.Expiry.Pending,
+			Overdue:            s.Expiry.Overdue,
 			Tombstones:         s.Expiry.Tombstones,
 			LatenessP50Seconds: p50(s.Expiry.Lateness),
 			LatenessP99Seconds: p99(s.Expiry.Lateness),

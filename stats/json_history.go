@@ -20,6 +20,8 @@ type jsonWindow struct {
 	Evicted        uint64  `json:"evicted"`
 	Expired        uint64  `json:"expired"`
 	Loads          uint64  `json:"loads"`
+	LoadsFailed    uint64  `json:"loads_failed"`
+	LoadsAbandoned uint64  `json:"loads_abandoned"`
 	LoadP50Seconds float64 `json:"load_p50_seconds"`
 	LoadP99Seconds float64 `json:"load_p99_seconds"`
 }
@@ -44,6 +46,8 @@ func newJSONWindow(p point[Snapshot]) jsonWindow {
 		Evicted:        s.Removals.Evicted,
 		Expired:        s.Removals.Expired,
 		Loads:          loads.Count(),
+		LoadsFailed:    s.Loads.Failed.Count(),
+		LoadsAbandoned: s.Loads.Abandoned,
 		LoadP50Seconds: p50(loads),
 		LoadP99Seconds: p99(loads),
 	}
@@ -83,13 +87,17 @@ type jsonCachePoint struct {
 	Loads                uint64  `json:"loads"`
 	LoadsFailed          uint64  `json:"loads_failed"`
 	LoadWaiters          uint64  `json:"load_waiters"`
+	LoadsRunning         int     `json:"loads_running"`
+	LoadsAbandoned       uint64  `json:"loads_abandoned"`
 	LoadP50Seconds       float64 `json:"load_p50_seconds"`
 	LoadP99Seconds       float64 `json:"load_p99_seconds"`
 	EvictedAgeP50Seconds float64 `json:"evicted_age_p50_seconds"`
 	EvictedAgeP99Seconds float64 `json:"evicted_age_p99_seconds"`
 	CallbacksQueued      int     `json:"callbacks_queued"`
+	CallbacksRunning     int     `json:"callbacks_running"`
 	CallbackPanics       uint64  `json:"callback_panics"`
 	ExpiryPending        int     `json:"expiry_pending"`
+	ExpiryOverdue        int     `json:"expiry_overdue"`
 	Tombstones           int     `json:"tombstones"`
 	LatenessP50Seconds   float64 `json:"lateness_p50_seconds"`
 	LatenessP99Seconds   float64 `json:"lateness_p99_seconds"`
@@ -118,13 +126,17 @@ func newJSONCachePoints(points []point[Snapshot]) []jsonCachePoint {
 			Loads:                loads.Count(),
 			LoadsFailed:          s.Loads.Failed.Count(),
 			LoadWaiters:          s.Loads.Waiters,
+			LoadsRunning:         s.Loads.Running,
+			LoadsAbandoned:       s.Loads.Abandoned,
 			LoadP50Seconds:       p50(loads),
 			LoadP99Seconds:       p99(loads),
 			EvictedAgeP50Seconds: p50(s.EvictedAge),
 			EvictedAgeP99Seconds: p99(s.EvictedAge),
 			CallbacksQueued:      s.Callbacks.Queued,
+			CallbacksRunning:     s.Callbacks.Running,
 			CallbackPanics:       s.Callbacks.Panics,
 			ExpiryPending:        s.Expiry.Pending,
+			ExpiryOverdue:        s.Expiry.Overdue,
 			Tombstones:           s.Expiry.Tombstones,
 			LatenessP50Seconds:   p50(s.Expiry.Lateness),
 			LatenessP99Seconds:   p99(s.Expiry.Lateness),

@@ -101,6 +101,13 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			"loads.ok":                    number(s.Loads.OK.Count()),
 			"loads.failed":                number(s.Loads.Failed.Count()),
 			"loads.waiters":               number(s.Loads.Waiters),
+			"loads.running":               number(uint64(s.Loads.Running)),
+			"loads.oldest_seconds":        s.Loads.Oldest.Seconds(),
+			"loads.abandoned":             number(s.Loads.Abandoned),
+			"callbacks.running":           number(uint64(s.Callbacks.Running)),
+			"callbacks.oldest_seconds":    s.Callbacks.Oldest.Seconds(),
+			"expiry.overdue":              number(uint64(s.Expiry.Overdue)),
+			"since":                       c["since"], // see TestSince
 			"loads.mean_seconds":          loads.Mean().Seconds(),
 			"loads.p50_seconds":           loads.Quantile(0.5).Seconds(),
 			"loads.p99_seconds":           loads.Quantile(0.99).Seconds(),
@@ -281,4 +288,25 @@ func TestJSONOfOddNumbers(t *testing.T) {
 			t.Errorf("share %d is %v, want %v", i, got, want)
 		}
 	}
+}
+
+// A cache is shown with the time at which it was registered, and so is the next one of
+// its name.
+func TestSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		check := func() {
+			t.Helper()
+			began := time.Now()
+			_, unregister := r.Register("users", always(stats.Snapshot{}))
+			defer unregister()
+			time.Sleep(3 * time.Second)
+			got, err := time.Parse(time.RFC3339, readJSON(t, r.Handler()).Caches[0]["since"].(string))
+			if err != nil || !got.Equal(began) || !r.Caches()[0].Since.Equal(began) {
+				t.Errorf("since %v, %v; want %v", got, err, began)
+			}
+		}
+		check()
+		check()
+	})
 }

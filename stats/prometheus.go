@@ -69,12 +69,24 @@ var cacheFamilies = []family[Snapshot]{
 		}},
 	{"cache_load_waiters_total", "counter", "Callers that joined the load of another caller.",
 		func(e *exposition, s Snapshot) { e.value("", s.Loads.Waiters) }},
+	{"cache_loads_running", "gauge", "Loads that have not ended.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Loads.Running) }},
+	{"cache_oldest_load_seconds", "gauge", "How long the oldest load has run that has not ended; 0 if there is none.",
+		func(e *exposition, s Snapshot) { e.seconds(s.Loads.Oldest) }},
+	{"cache_loads_abandoned_total", "counter", "Callers that gave up before their load had ended.",
+		func(e *exposition, s Snapshot) { e.value("", s.Loads.Abandoned) }},
 	{"cache_callbacks_queued", "gauge", "Removal callbacks that have not begun yet.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Callbacks.Queued) }},
+	{"cache_callbacks_running", "gauge", "Removal callbacks running now.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Callbacks.Running) }},
+	{"cache_oldest_callback_seconds", "gauge", "How long the oldest removal callback has run that runs now; 0 if there is none.",
+		func(e *exposition, s Snapshot) { e.seconds(s.Callbacks.Oldest) }},
 	{"cache_callback_panics_total", "counter", "Removal callbacks that panicked.",
 		func(e *exposition, s Snapshot) { e.value("", s.Callbacks.Panics) }},
 	{"cache_expiry_pending", "gauge", "Entries with a deadline.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Pending) }},
+	{"cache_expiry_overdue", "gauge", "Entries past their deadline whose removal is late.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Overdue) }},
 	{"cache_expiry_tombstones", "gauge", "Removed tasks the timing wheel has not come by yet.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Tombstones) }},
 	{"cache_expiry_lateness_seconds", "histogram", "How long after its deadline an expired entry was removed.",
@@ -167,6 +179,12 @@ func (e *exposition) gauge(v int) {
 	e.name("", "")
 	e.buf = strconv.AppendInt(e.buf, int64(v), 10)
 	e.buf = append(e.buf, '\n')
+}
+
+// seconds writes a sample that is a time.
+func (e *exposition) seconds(d time.Duration) {
+	e.name("", "")
+	e.float(d.Seconds())
 }
 
 // histogram writes the samples of h, a [Histogram] or [Ages], unless it is empty: most

@@ -1,5 +1,7 @@
 package stats
 
+import "time"
+
 // A Snapshot is what one cache has done, taken at one moment. Counters are
 // cumulative since the cache was made; gauges, marked as such, are the state at
 // that moment. The zero Snapshot is that of a cache nobody has used.
@@ -53,17 +55,24 @@ type Loads struct {
 	OK      Histogram // durations of the loads that returned a value
 	Failed  Histogram // durations of the loads that did not
 	Waiters uint64    // callers that joined the load of another caller
+
+	Running   int           // gauge: loads that have not ended
+	Oldest    time.Duration // gauge: how long the oldest of Running has run; 0 if none does
+	Abandoned uint64        // callers that gave up, as their context ended before the load
 }
 
 // Callbacks is about the functions that a cache calls when it removes a value.
 type Callbacks struct {
-	Queued int    // gauge: calls that have not begun yet
-	Panics uint64 // calls that ended in a panic
+	Queued  int           // gauge: calls that have not begun yet
+	Running int           // gauge: calls that have begun and not ended
+	Oldest  time.Duration // gauge: how long the oldest of Running has run; 0 if none does
+	Panics  uint64        // calls that ended in a panic
 }
 
 // Expiry is about the timing wheel that removes expired entries.
 type Expiry struct {
 	Pending    int       // gauge: entries with a deadline
+	Overdue    int       // gauge: those of Pending whose deadline has passed, once removal is late
 	Tombstones int       // gauge: removed tasks the wheel has not come by yet
 	Lateness   Histogram // from an entry's deadline to its removal
 }
@@ -143,11 +152,11 @@ func (r Removals) minus(earlier Removals) Removals {
 }
 
 func (l Loads) minus(earlier Loads) Loads {
-	return Loads{
-		OK:      l.OK.Minus(earlier.OK),
-		Failed:  l.Failed.Minus(earlier.Failed),
-		Waiters: less(l.Waiters, earlier.Waiters),
-	}
+	l.OK = l.OK.Minus(earlier.OK)
+	l.Failed = l.Failed.Minus(earlier.Failed)
+	l.Waiters = less(l.Waiters, earlier.Waiters)
+	l.Abandoned = less(l.Abandoned, earlier.Abandoned)
+	return l
 }
 
 func (w WhatIf) minus(earlier WhatIf) WhatIf {

@@ -250,9 +250,12 @@ func metrics(t *testing.T) map[string]*dto.MetricFamily {
 	var ages stats.AgeRecorder
 	ages.Observe(time.Second)
 	full.EvictedAge = ages.Ages()
+	var used stats.DurationRecorder // one that is not is not written
+	used.Observe(time.Second)
+	full.Loads.OK, full.Loads.Failed, full.Expiry.Lateness = used.Histogram(), used.Histogram(), used.Histogram()
 	_, unregister := stats.Register(stats.CacheSource{Name: "users", Snapshot: func() (stats.Snapshot, bool) { return full, true }})
 	defer unregister()
-	_, unregisterWheel := stats.Register(stats.WheelSource{Name: "sessions", Snapshot: func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{}, true }})
+	_, unregisterWheel := stats.Register(stats.WheelSource{Name: "sessions", Snapshot: func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Lateness: used.Histogram()}, true }})
 	defer unregisterWheel()
 
 	w := httptest.NewRecorder()

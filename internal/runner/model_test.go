@@ -214,12 +214,12 @@ func (s *system) checkInvariants() error {
 		return fmt.Errorf("%d items are left behind in fifo, with %d workers", length(&r.fifo), r.workers)
 	}
 	n := length(&r.fifo)
-	for key, chain := range r.running {
+	for key, call := range r.running {
 		if !slices.ContainsFunc(s.seen.running, func(j *job) bool { return j.order == key }) {
 			return fmt.Errorf("key %d is held and not running", key)
 		}
-		if chain != nil {
-			n += length(chain)
+		if call.chain != nil {
+			n += length(call.chain)
 		}
 	}
 	if got := r.Queued(); got != n {

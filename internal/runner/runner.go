@@ -21,6 +21,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // The design.
@@ -90,9 +91,8 @@ type Runner[T any] struct {
 	fifo    queue[entry[T]]
 	workers int // goroutines that work, or are started and will
 
-	// running has the keys of the callbacks that run now, at most limit, and
-	// the items deferred because of them, nil as long as there are none.
-	running map[uint64]*queue[T]
+	// running has the callbacks that run now, at most limit, by their keys.
+	running map[uint64]running[T]
 	unused  []*queue[T] // empty chains for later, at most limit
 
 	room chan struct{} // closed and forgotten when queued falls to backlog; nil: nobody waits
@@ -102,6 +102,12 @@ type Runner[T any] struct {
 type entry[T any] struct {
 	order uint64
 	item  T
+}
+
+// A running callback.
+type running[T any] struct {
+	began time.Time
+	chain *queue[T] // the items deferred because of it; nil as long as there are none
 }
 
 // New returns a runner that calls call for each item, at most workers at once,
@@ -128,7 +134,7 @@ func New[T any](workers, backlog int, call func(T), report func(recovered any, s
 		limit:   workers,
 		backlog: int64(backlog),
 		guard:   guard{report: report},
-		running: make(map[uint64]*queue[T]),
+		running: make(map[uint64]running[T]),
 	}
 	r.start = func() { work(r.run) }
 	return r
@@ -245,6 +251,17 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 
 // Queued returns the number of items that wait to be called.
 func (r *Runner[T]) Queued() int { return int(r.queued.Load()) }
+
+// Running returns the number of callbacks that run now, and how long the oldest of
+// them has run, which is 0 if there is none.
+func (r *Runner[T]) Running() (n int, oldest time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, running := range r.running {
+		oldest = max(oldest, time.Since(running.began))
+	}
+	return len(r.running), oldest
+}
 
 // Panics returns the number of callbacks that panicked or called
 // [runtime.Goexit].

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 	"weak"
 )
 
@@ -499,5 +500,32 @@ func TestIdleRunnerIsCollected(t *testing.T) {
 		if w.Value() != nil {
 			t.Error("a runner that nobody holds is still there")
 		}
+	})
+}
+
+// A call that waited for another of its key has not run while it waited.
+func TestRunningOfAChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := New(2, 10, func(int) { <-release }, nil)
+		want := func(n int, oldest time.Duration) {
+			t.Helper()
+			synctest.Wait()
+			if gotN, gotOldest := r.Running(); gotN != n || gotOldest != oldest {
+				t.Errorf("%d run, the oldest for %v; want %d and %v", gotN, gotOldest, n, oldest)
+			}
+		}
+		want(0, 0)
+		r.Push(1, 1)
+		time.Sleep(time.Second)
+		r.Push(1, 2)
+		time.Sleep(time.Second)
+		want(1, 2*time.Second)
+		release <- struct{}{}
+		want(1, 0)
+		time.Sleep(time.Second)
+		want(1, time.Second)
+		close(release)
+		want(0, 0)
 	})
 }

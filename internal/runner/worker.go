@@ -1,5 +1,7 @@
 package runner
 
+import "time"
+
 // sweep is the most items that are deferred in one critical section. A pusher
 // waits for the section, so a million items of one key must not be deferred in
 // a single one; at about 25 ns each this is some 6 µs.
@@ -38,8 +40,9 @@ func (r *Runner[T]) serve(e entry[T]) {
 // reports false if there is none; the worker has left then.
 func (r *Runner[T]) next(order uint64) (entry[T], bool) {
 	r.mu.Lock()
-	if chain := r.running[order]; chain != nil {
+	if chain := r.running[order].chain; chain != nil {
 		if item, ok := chain.pop(); ok {
+			r.running[order] = running[T]{time.Now(), chain}
 			r.dequeued()
 			r.mu.Unlock()
 			return entry[T]{order, item}, true
@@ -63,18 +66,18 @@ func (r *Runner[T]) take() (entry[T], bool) {
 			r.mu.Unlock()
 			return e, false
 		}
-		chain, busy := r.running[e.order]
+		call, busy := r.running[e.order]
 		if !busy {
-			r.running[e.order] = nil
+			r.running[e.order] = running[T]{began: time.Now()}
 			r.dequeued()
 			r.mu.Unlock()
 			return e, true
 		}
-		if chain == nil {
-			chain = r.newChain()
-			r.running[e.order] = chain
+		if call.chain == nil {
+			call.chain = r.newChain()
+			r.running[e.order] = call
 		}
-		chain.push(e.item)
+		call.chain.push(e.item)
 		if n%sweep == 0 {
 			r.mu.Unlock()
 			r.mu.Lock()
