@@ -16,6 +16,31 @@ func (s *shard[K, V]) addFence(key K, f *fence) {
 	}
 	f.next = s.fences[key]
 	s.fences[key] = f
+	s.mostFences = max(s.mostFences, len(s.fences))
+}
+
+// addLoad makes a load known to those who come for its key.
+func (s *shard[K, V]) addLoad(l *load[K, V]) {
+	if s.loads == nil {
+		s.loads = make(map[K]*load[K, V])
+	}
+	s.loads[l.key] = l
+	s.mostLoads = max(s.mostLoads, len(s.loads))
+}
+
+// shrunk returns m, or a smaller map with the same if m had many more keys once, at
+// most *most: a map does not give memory back by itself.
+func shrunk[K comparable, E any](m map[K]E, most *int) map[K]E {
+	const small = 64
+	if *most <= small || len(m) > *most/sparse {
+		return m
+	}
+	less := make(map[K]E, len(m))
+	for key, e := range m {
+		less[key] = e
+	}
+	*most = len(m)
+	return less
 }
 
 // removeFence takes a fence off again and reports whether it held.
@@ -31,7 +56,7 @@ func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 	} else if f.next != nil {
 		s.fences[key] = f.next
 	} else {
-		delete(s.fences, key)
+		s.dropFences(key)
 	}
 	return true
 }
@@ -56,7 +81,13 @@ func (s *shard[K, V]) breakFencesOn(key K) {
 	for ; f != nil; f = f.next {
 		f.broken = true
 	}
+	s.dropFences(key)
+}
+
+// dropFences takes all fences off a key.
+func (s *shard[K, V]) dropFences(key K) {
 	delete(s.fences, key)
+	s.fences = shrunk(s.fences, &s.mostFences)
 }
 
 // breakAllFences breaks the fences on all keys of the shard.
@@ -69,5 +100,5 @@ func (s *shard[K, V]) breakAllFences() {
 			f.broken = true
 		}
 	}
-	clear(s.fences)
+	s.fences, s.mostFences = nil, 0
 }

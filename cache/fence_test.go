@@ -95,3 +95,36 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMapsOfLoadsShrink: what many loads and Computes at once took is given back, and
+// those that still run are not lost.
+func TestMapsOfLoadsShrink(t *testing.T) {
+	const n = 1000
+	c := Must(Options[int, int]{Limit: 1})
+	s := &c.shards[0]
+	var loads []*load[int, int]
+	fences := make([]fence, n)
+	for k := range n {
+		_, l, _ := c.join(context.Background(), k)
+		l.err = ErrGoexit
+		loads = append(loads, l)
+		s.addFence(k, &fences[k])
+	}
+	for k := range n - 1 {
+		c.end(loads[k], 0)
+		c.gate.exit()
+		s.removeFence(k, &fences[k])
+	}
+	if s.mostLoads > n/2 || s.mostFences > n/2 {
+		t.Errorf("maps for %d loads and %d fences, with one of each", s.mostLoads, s.mostFences)
+	}
+	if s.loads[n-1] != loads[n-1] || s.fences[n-1] != &fences[n-1] {
+		t.Error("the last load or fence is lost")
+	}
+	c.end(loads[n-1], 0)
+	c.gate.exit()
+	s.removeFence(n-1, &fences[n-1])
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}

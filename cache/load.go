@@ -124,13 +124,10 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, l *
 	switch {
 	case l == nil:
 		l = s.newLoad(h, key)
-		if s.loads == nil {
-			s.loads = make(map[K]*load[K, V])
-		}
 		if ctx.Done() != nil {
 			l.makeDone() // the leader waits too
 		}
-		s.loads[key] = l
+		s.addLoad(l)
 		return value, l, leader
 	case l.stale || l.abandoned:
 		l.makeDone()
@@ -231,11 +228,12 @@ func (c *Cache[K, V]) end(l *load[K, V], weight uint32) {
 // shard it returns how much is missing, and the load goes on.
 func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	delete(s.loads, l.key)
+	s.loads = shrunk(s.loads, &s.mostLoads)
 	if !l.stale && l.err == nil {
 		missing = s.put(u)
 	}
 	if missing > 0 {
-		s.loads[l.key] = l
+		s.addLoad(l)
 	}
 	return missing
 }

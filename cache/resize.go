@@ -132,7 +132,9 @@ func resized[T any](old []T, n int) []T {
 }
 
 // Resize changes the limit of the cache to limit entries, or to none if limit
-// is 0. If there are more entries than that, it evicts the surplus before it
+// is 0. It does not change the number of shards, which New chose by the first limit: a
+// cache that is to grow from below 8192 entries to many should be made with the larger
+// limit and resized to the smaller one, or one lock guards all of it. If there are more entries than that, it evicts the surplus before it
 // returns. For a negative limit, and for a cache that has a MaxWeight, it returns an
 // error that wraps [ErrArgument].
 func (c *Cache[K, V]) Resize(limit int) error {

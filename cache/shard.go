@@ -52,9 +52,11 @@ type shard[K comparable, V any] struct {
 	free          uint32       // the first free slot; the others follow from it
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
-	born          []moment      // when values were stored, if the cache keeps their ages
+	mostLoads     int           // keys that loads and fences had at once, of late
+	mostFences    int
+	born          []moment // when values were stored, if the cache keeps their ages
 
-	_ [128]byte // to a power of two, and so that no two shards meet in a cache line
+	_ [112]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is

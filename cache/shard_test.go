@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,4 +106,34 @@ func TestTickAt(t *testing.T) {
 			t.Errorf("tickAt(%d) is %d, want %d", deadline, got, want)
 		}
 	}
+}
+
+// TestStatsHoldsOneShard: while Stats waits for a shard, the others can be used.
+func TestStatsHoldsOneShard(t *testing.T) {
+	c := fourShards()
+	last := &c.shards[len(c.shards)-1]
+	last.lock.Lock()
+	began, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		close(began)
+		c.Stats()
+		close(done)
+	}()
+	<-began
+	used := make(chan struct{})
+	go func() {
+		for range 10_000 { // Stats comes to the last shard meanwhile
+			c.shards[0].lock.Lock()
+			c.shards[0].lock.Unlock()
+			runtime.Gosched()
+		}
+		close(used)
+	}()
+	select {
+	case <-used:
+	case <-time.After(time.Minute):
+		t.Error("a shard is held while Stats waits for another")
+	}
+	last.lock.Unlock()
+	<-done
 }

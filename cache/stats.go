@@ -11,9 +11,11 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// Stats returns what the cache has done since it was made, at one moment: the
-// values stored are those removed and those there are. For that moment, some
-// microseconds, it holds all shards.
+// Stats returns what the cache has done since it was made: gets are hits and misses, and
+// the values stored are those removed and those there are. It looks at one shard after
+// another and holds none of them for longer than a write does. What others change
+// meanwhile may be seen in one and not in another, so that for a moment there can seem
+// to be a few entries more than the limit.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.limit.Load()),
@@ -35,17 +37,14 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
 		total.Callbacks.Running, total.Callbacks.Oldest = c.runner.Running()
 	}
-	for i := range c.shards {
-		c.shards[i].lock.Lock()
-	}
 	if c.weigh != nil {
 		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
 	}
 	for i := range c.shards {
-		c.shards[i].addTo(&total)
-	}
-	for i := range c.shards {
-		c.shards[i].lock.Unlock()
+		s := &c.shards[i]
+		s.lock.Lock()
+		s.addTo(&total)
+		s.lock.Unlock()
 	}
 	total.Sets = total.Removals.Total() + uint64(total.Entries) // each of them was stored, and no others
 	return total
