@@ -6,9 +6,10 @@ help:
 test:
 	@scripts/each go test -vet=off ./...
 
-# Runs those for longer that look for luck: random histories, and other libraries' suites.
+# Runs what takes longer: random histories, other libraries' suites, a release with go-zero.
 long:
 	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
+	cd proof && go test ./release -release.gozero
 	cd proof/suites && go test . -suites.long
 
 .PHONY: help test long

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"sync/atomic"
@@ -49,6 +50,7 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"Resize":  func() { _ = c.Resize(5) },
 		"Stats":   func() { c.Stats() },
 		"HotKeys": func() { c.HotKeys() },
+		"Record":  func() { _ = c.Record(ended, io.Discard, 1) },
 		"Close":   func() { _ = c.Close(ended) },
 	}
 }
