@@ -97,7 +97,7 @@ func (w *wheel) mayOffer() bool {
 	}
 	due := int64(0)
 	for _, p := range w.madeParts() {
-		due += p.due()
+		due += p.backlog()
 	}
 	return due > w.offered.Load()
 }

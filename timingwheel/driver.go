@@ -65,9 +65,9 @@ func (w *wheel) sleep() {
 	}
 }
 
-// rest sets the alarm anew after many timers have gone, so that it is not for one
+// rearm sets the alarm anew after many timers have gone, so that it is not for one
 // of those.
-func (w *wheel) rest() {
+func (w *wheel) rearm() {
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
 	if w.alarm.Load() != awake {

@@ -191,7 +191,7 @@ func (w *TimingWheel[K, V]) drain(fn func(K, V)) error {
 		}
 		taken = append(taken, timers)
 	}
-	w.rest()
+	w.rearm()
 	w.callAll(taken, fn)
 	return nil
 }

@@ -813,7 +813,7 @@ func (h *keyedHook) nextVisit() int64 {
 	h.look()
 	return idle
 }
-func (h *keyedHook) due() int64                 { return 0 }
+func (h *keyedHook) backlog() int64             { return 0 }
 func (h *keyedHook) ready() bool                { return false }
 func (h *keyedHook) shrink() bool               { return false }
 func (h *keyedHook) close()                     {}

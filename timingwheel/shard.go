@@ -211,8 +211,8 @@ func (s *shard[E]) fired(tick, now int64) {
 // nextVisit returns the tick by which the driver has to visit the shard, or idle.
 func (s *shard[E]) nextVisit() int64 { return s.next.Load() }
 
-// due returns the number of timers that are due and not called yet.
-func (s *shard[E]) due() int64 { return s.held.Load() }
+// backlog returns the number of timers that are due and not called yet.
+func (s *shard[E]) backlog() int64 { return s.held.Load() }
 
 // ready reports whether there are any.
 func (s *shard[E]) ready() bool { return s.held.Load() > 0 }

@@ -141,15 +141,15 @@ func (s *timerShard) callNext() bool {
 	}
 	s.timers.wakeBy(tick)
 	if t.repeat != nil {
-		defer s.again(t)
+		defer s.planNext(t)
 	}
 	t.f()
 	return true
 }
 
-// again plans the next call of a timer that repeats, when one has ended in
+// planNext plans the next call of a timer that repeats, when one has ended in
 // whatever way.
-func (s *timerShard) again(t *Timer) {
+func (s *timerShard) planNext(t *Timer) {
 	s.mu.Lock()
 	r := *t.repeat
 	s.mu.Unlock()

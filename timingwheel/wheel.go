@@ -33,7 +33,7 @@ type part interface {
 	visit(tick int64) (done bool)
 	shrink() (done bool)
 	ready() bool
-	due() int64
+	backlog() int64
 	callNext() bool
 	addTo(*stats.WheelSnapshot)
 	close()
