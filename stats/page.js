@@ -144,7 +144,7 @@ function refresh(root, stats) {
 	each('field', (node, path) => {
 		const [v, owner] = find(stats, path);
 		showNumber(node, v, kindOf(path), owner);
-		node.classList.toggle('bad', v > 0 && /panics|failed/.test(path));
+		node.classList.toggle('bad', v > 0 && /panics|failed|abandoned|overdue/.test(path));
 	});
 	each('needs', (node, path) => node.hidden = !find(stats, path)[0]);
 	each('part', (node, paths) => {
@@ -184,10 +184,10 @@ function stretches(points, values) {
 	return runs;
 }
 
-// A run of one point is a dot, thanks to round caps.
+// A run of one point is a dot.
 function linePath(runs, x, y) {
 	const at = (i) => x[i].toFixed(1) + ' ' + y[i].toFixed(1);
-	return runs.map((run) => 'M' + run.map(at).join('L') + (run[1] ? '' : 'h.1')).join('');
+	return runs.map((run) => 'M' + run.map(at).join('L') + (run.length > 1 ? '' : 'm-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0')).join('');
 }
 
 function areaPath(runs, x, top, bottom) {
@@ -237,9 +237,10 @@ const charts = {
 		['loads', 'Loads and sets', rate, 'loads failed:loads_failed joined:load_waiters sets'],
 		['evicted-age', 'Age at eviction', seconds,
 			'p99:evicted_age_p99_seconds p50:evicted_age_p50_seconds', 'evicted_age'],
-		['callbacks', 'Callback backlog', count, 'queued:callbacks_queued panics:callback_panics'],
+		['running', 'Loads that run', count, 'running:loads_running gave-up:loads_abandoned'],
+		['callbacks', 'Callback backlog', count, 'queued:callbacks_queued running:callbacks_running panics:callback_panics'],
 		['lateness', 'Expiry lateness', seconds, 'p99:lateness_p99_seconds p50:lateness_p50_seconds'],
-		['tombstones', 'Expiry wheel', count, 'pending:expiry_pending tombstones'],
+		['tombstones', 'Expiry wheel', count, 'pending:expiry_pending overdue:expiry_overdue tombstones'],
 	],
 	wheels: [
 		['pending', 'Timers', count, 'pending tombstones'],
@@ -412,8 +413,10 @@ const columns = {
 		['Hit ratio', 'in all', 'hit_ratio'],
 		['Requests', '1 min', 'windows.1m.gets_per_second', 'gets'],
 		['Entries', 'of limit', 'entries'],
-		['Evictions', 'in all', 'removals.evicted'],
+		['Evictions', '5 min', 'windows.5m.evicted'],
 		['Load time', 'p99, 5 min', 'windows.5m.load_p99_seconds'],
+		['Loads failed', '5 min', 'windows.5m.loads_failed'],
+		['Loads running', 'now', 'loads.running'],
 	],
 	wheels: [
 		['Timing wheel', 'name', 'name'],
@@ -537,7 +540,7 @@ const newBars = (needs, title, ...rows) => html('section', {class: 'card bars', 
 	html('h2', {}, title), html('ol', {tabindex: 0, 'aria-label': title}, ...rows));
 const newBar = (word, path, whole) => html('li', {}, word, field(path), bar(path + whole));
 
-const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`, '/hot_keys.0.share');
+const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`, '');
 const whatIf = (word, path) => newBar(html('span', {}, word + ', ', field(path + 'limit')), path + 'hit_ratio', '');
 
 // newPurge returns a form to remove one key or, after a second click, all.
@@ -671,7 +674,7 @@ function accept(json) {
 	for (const what of ['caches', 'wheels']) remember(what, json);
 	for (const cache of json.caches) {
 		cache.gets = cache.hits + cache.misses;
-		cache.quiet = !cache.gets;
+		cache.quiet = !cache.gets && !cache.sets;
 		cache.purge = json.purge;
 	}
 	for (const wheel of json.wheels) wheel.fired_per_second = recent(state.points.wheels.get(wheel.name), 'fired');
