@@ -1,6 +1,10 @@
 package cache
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/lru"
+)
 
 // A budget is what the entries of all shards may weigh together. In a cache
 // with a Limit every entry weighs 1. There is one budget for the whole cache and
@@ -46,9 +50,9 @@ func (b *budget) release(n uint64) {
 
 // reserveFor takes weight from the budget for the value of a new entry or, if
 // found, the new value of entry i. As long as there is too little it evicts
-// other entries of this shard. It returns what is missing when there are none,
+// other entries of this shard, for one that goes to a place. It returns what is missing when there are none,
 // and then has reserved nothing.
-func (s *shard[K, V]) reserveFor(i uint32, found bool, weight uint32) (missing uint64) {
+func (s *shard[K, V]) reserveFor(i uint32, found bool, weight uint32, at lru.Place) (missing uint64) {
 	b := &s.common.budget
 	need := uint64(weight)
 	if found {
@@ -61,14 +65,13 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, weight uint32) (missing u
 	}
 	freed := uint64(0) // by evictions, still reserved, less than need
 	for !b.reserve(need - freed) {
-		victim, ok := s.victim()
+		victim, ok := s.victim(at)
 		switch {
 		case !ok, found && s.len == 1:
 			b.release(freed)
 			return need
 		case found && victim == i:
-			s.use(i) // to be passed over
-			continue
+			victim = s.firstBut(i)
 		}
 		freed += s.detach(victim, s.common.hasher.Hash(s.entries[victim].key), s.causeOr(Evicted, victim))
 		if freed >= need {

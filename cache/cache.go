@@ -44,6 +44,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	c := &Cache[K, V]{common: common[K, V]{
 		hasher: hash.New[K](),
 		weigh:  o.Weigh,
+		policy: o.Policy,
 		ages:   o.Ages,
 	}}
 	c.policy = o.Policy
@@ -155,8 +156,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		return value, false
 	}
 	value = e.value
-	if s.order != nil {
-		s.order.Mark(i)
+	if s.marks != nil {
+		s.marks.Mark(i)
 	}
 	s.lock.RUnlockHit(r)
 	return value, true

@@ -22,6 +22,7 @@ type common[K comparable, V any] struct {
 	weigh  func(K, V) uint32           // nil if entries are counted
 	budget budget                      // what the entries may weigh
 	runner *runner.Runner[Event[K, V]] // nil without OnRemove
+	policy Policy                      // of eviction
 	ages   bool                        // the ages of values are kept
 
 	abandoned  atomic.Uint64 // callers that gave up before their load had ended

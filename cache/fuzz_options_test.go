@@ -100,7 +100,7 @@ func wrongFields(o *Options[byte, int]) (wrong []string) {
 		{"MaxWeight", o.MaxWeight > 0 && o.Weigh == nil},
 		{"Weigh", o.MaxWeight == 0 && o.Weigh != nil},
 		{"both", o.MaxWeight > 0 && o.Limit > 0},
-		{"Policy", o.Policy != LRU},
+		{"Policy", o.Policy > Adaptive},
 		{"Workers", o.Workers < 0},
 		{"HotKeys", o.HotKeys < 0 || o.HotKeys > 1000},
 		{"WhatIf", o.WhatIf && o.Limit == 0},

@@ -61,6 +61,7 @@ func runModel(t *rapid.T, mask uint64) {
 		Limit:   rapid.SampledFrom([]int{0, 1, 2, 7, 16, 50}).Draw(t, "limit"),
 		Expire:  rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Second}).Draw(t, "expire"),
 		Idle:    rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond}).Draw(t, "idle"),
+		Policy:  rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(t, "policy"),
 		Workers: 1,
 	}
 	if o.Limit > 0 && rapid.Bool().Draw(t, "weighted") {

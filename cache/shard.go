@@ -28,7 +28,7 @@ type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index
 	entries []entry[K, V]
-	order   *lru.Order // nil while there is no limit of any kind
+	marks   *lru.Marks // of order; nil while there is no limit of any kind
 	common  *common[K, V]
 
 	ring     *timingwheel.Ring // nil before the first TTL
@@ -54,9 +54,10 @@ type shard[K comparable, V any] struct {
 	missesExpired atomic.Uint64 // of those that lock counts
 	mostLoads     int           // keys that loads and fences had at once, of late
 	mostFences    int
-	born          []moment // when values were stored, if the cache keeps their ages
+	order         lru.Policy // nil while there is no limit of any kind
+	born          []moment   // when values were stored, if the cache keeps their ages
 
-	_ [112]byte // to a power of two, and so that no two shards meet in a cache line
+	_ [96]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is
@@ -134,7 +135,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	s.noteRemoval(i, h, cause)
 	weight = uint64(s.weight(i))
 	s.index.Remove(h, i)
-	s.delist(i)
+	s.delist(i, h, cause)
 	if s.ring != nil {
 		s.ring.Remove(i)
 	}

@@ -1,5 +1,7 @@
 package cache
 
+import "github.com/pinwheel-cache/pinwheel/lru"
+
 // An update is a value that is to be stored for a key, with all that is worked out
 // before the shard is locked. Who stores one locks the shard, calls put and then
 // endStore, and begins again as long as room is missing:
@@ -55,7 +57,7 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 		}
 		i = s.takeOver(u)
 	default:
-		i = s.insert(u)
+		i = s.insert(u, s.admit(u.hash, false))
 	}
 	s.begin(i, u)
 	return 0
@@ -79,7 +81,7 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 
 // insert gives a key that has no entry one, without a deadline. Its weight is
 // reserved.
-func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
+func (s *shard[K, V]) insert(u *update[K, V], at lru.Place) uint32 {
 	if s.len == len(s.entries) {
 		s.grow()
 	}
@@ -89,7 +91,7 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	e.deadline.set(never)
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
-	s.enlist(i)
+	s.enlist(i, at)
 	s.len++
 	return i
 }
@@ -109,13 +111,17 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 		s.refuse(i, found, u)
 		return 0
 	}
-	if missing := s.reserveFor(i, found, u.weight); missing > 0 {
+	var at lru.Place
+	if !found {
+		at = s.admit(u.hash, s.common.budget.lacks(uint64(u.weight), s.common.budget.used.Load()))
+	}
+	if missing := s.reserveFor(i, found, u.weight, at); missing > 0 {
 		return missing
 	}
 	if found {
 		s.replace(i, u)
 	} else {
-		i = s.insert(u)
+		i = s.insert(u, at)
 	}
 	s.begin(i, u)
 	s.weights[i] = u.weight

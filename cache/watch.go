@@ -3,6 +3,7 @@ package cache
 import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
+	"github.com/pinwheel-cache/pinwheel/lru"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -25,7 +26,7 @@ func newWatch[K comparable, V any](o Options[K, V], procs int) *watch[K] {
 		w.hot = hotkeys.New[K](o.HotKeys)
 	}
 	if o.WhatIf {
-		w.ghosts = ghost.New(o.Limit, procs)
+		w.ghosts = ghost.New(o.Limit, procs, func() lru.Policy { return newOrder(o.Policy) })
 	}
 	return w
 }

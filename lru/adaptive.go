@@ -32,9 +32,9 @@ const (
 	usedPerDry = 8
 )
 
-// An Adaptive is the eviction order of the entries of one cache shard by the
-// adaptive policy. It knows entries by their slot numbers, and keys that were
-// evicted by fingerprints of their hashes.
+// An Adaptive is the [Policy] that scans and loops do not get the better of. It knows
+// entries by their slot numbers, and keys that were evicted by fingerprints of their
+// hashes.
 //
 // It has two queues, as S3-FIFO has (Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues
 // are All You Need for Cache Eviction", SOSP 2023). New entries go to small, a few
@@ -52,7 +52,7 @@ const (
 // needs the Adaptive for itself: no Mark may run beside it.
 type Adaptive struct {
 	links  links // the sentinels, the checkpoints, the entries
-	marks  marks
+	marks  Marks
 	inMain bits
 	len    [queues]int
 	checks checkpointing
@@ -63,9 +63,6 @@ type Adaptive struct {
 	ghost  ghost          // victims of small
 	near   [queues]recent // the latest victims of each queue
 }
-
-// A Place is where a new entry goes, and who gives up an entry for it.
-type Place uint8
 
 const (
 	toSmall Place = iota // whichever queue has more than its part gives one up
@@ -87,7 +84,7 @@ func (a *Adaptive) Resize(n int) {
 	}
 	copy(links, a.links)
 	a.links = links
-	a.marks = a.marks.resized(n)
+	a.marks.resize(n)
 	a.inMain = a.inMain.resized(n)
 	if a.slots == 0 || n < a.slots-a.slots/8 || n > a.slots+a.slots/8 {
 		a.fit(n)
@@ -95,10 +92,10 @@ func (a *Adaptive) Resize(n int) {
 }
 
 // fit begins anew, for n slots, with what is remembered of victims, and gives small
-// the same part of them as before.
+// the same part of them as before, if there were victims to find it by.
 func (a *Adaptive) fit(n int) {
 	target := part(n, firstPart*unit)
-	if a.slots > 0 {
+	if a.slots > 0 && a.checks.now > 0 {
 		target = int(int64(a.target) * int64(n) / int64(a.slots))
 	}
 	a.slots = n
@@ -118,10 +115,11 @@ func (a *Adaptive) aim(target int) {
 	a.target = max(min(target, part(a.slots, mostPart*unit)), part(a.slots, leastPart*unit), unit)
 }
 
-// Mark notes a hit of entry i. It writes nothing for an entry that has three marks
-// already, so that many readers of a hot entry share its cache line. Of marks set at
-// the very same moment some may be lost.
-func (a *Adaptive) Mark(i uint32) { a.marks.add(i) }
+// Marks returns the marks of the entries.
+func (a *Adaptive) Marks() *Marks { return &a.marks }
+
+// Mark notes a hit of entry i, as [Marks.Mark] does.
+func (a *Adaptive) Mark(i uint32) { a.marks.Mark(i) }
 
 // Admit returns where a key with hash h is to go, which has no entry and is about to
 // get one; full says whether another one has to go for it. It is to be called once
@@ -243,13 +241,6 @@ func (a *Adaptive) Rename(from, to uint32) {
 	a.links.rename(from+firstEntry, to+firstEntry)
 	a.marks.copy(from, to)
 	a.inMain.set(to, a.inMain.get(from))
-}
-
-// Clear empties the order and forgets all keys.
-func (a *Adaptive) Clear() {
-	n := max(0, len(a.links)-int(firstEntry))
-	*a = Adaptive{}
-	a.Resize(n)
 }
 
 // All returns an iterator over the order, first small, then main, each from the

@@ -46,7 +46,7 @@ func (m *adaptiveModel) resize(n int) {
 		return
 	}
 	target := n * 2 * unit / 100
-	if m.slots > 0 {
+	if m.slots > 0 && m.now > 0 {
 		target = m.target * n / m.slots
 	}
 	m.slots, m.every = n, max(1, n/32)

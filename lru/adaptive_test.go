@@ -78,12 +78,6 @@ func runAdaptiveModel(t *rapid.T) {
 			o.resize(rapid.Uint32Range(least, least+50).Draw(t, "room"))
 		},
 		"dry": func(*rapid.T) { o.a.late, o.m.late = 2*dry, 2*dry }, // as after many loops
-		"clear": func(*rapid.T) {
-			o.a.Clear()
-			o.m = adaptiveModel{marks: map[uint32]int{}}
-			o.m.resize(int(o.room))
-			clear(o.keys)
-		},
 		"": func(t *rapid.T) {
 			if err := o.m.check(&o.a); err != nil {
 				t.Fatal(err)

@@ -14,11 +14,11 @@ func ExampleOrder() {
 	var order lru.Order
 	order.Resize(len(names))
 	for i := range names {
-		order.Insert(uint32(i))
+		order.Insert(uint32(i), 0)
 	}
 
 	order.Mark(0) // ann was used: eviction passes her over once
-	victim, _ := order.Victim()
+	victim, _ := order.Victim(0)
 	fmt.Println("evict", names[victim])
 	order.Remove(victim)
 

@@ -6,21 +6,21 @@ import "sync/atomic"
 // without another hit.
 const maxMark = 3
 
-// marks holds a two-bit counter per entry, sixteen in a word: dense, so that
-// the marks of a whole shard stay in the processor's cache while its entries
-// do not. Only add, which may run beside itself, is atomic; the others have the
-// marks for themselves.
-type marks []uint32
+// Marks holds a two-bit counter per entry, sixteen in a word: dense, so that the
+// marks of a whole shard stay in the processor's cache while its entries do not.
+type Marks struct{ words []uint32 }
 
 const marksPerWord = 16
 
-func (m marks) at(i uint32) (word *uint32, shift uint32) {
-	return &m[i/marksPerWord], i % marksPerWord * 2
-}
-
-// add raises mark i by one unless it is at its highest. It gives up rather
-// than retry when another goroutine changes the word: the mark is a hint.
-func (m marks) add(i uint32) {
+// Mark notes a hit of entry i: eviction will pass it over once more, up to three
+// times. It writes nothing for an entry that has its three already, so that many
+// readers of a hot entry share its cache line.
+//
+// Mark may be called by any number of goroutines at once, but not beside a method of
+// the [Policy] that the marks are of. Of marks set at the very same moment some may
+// be lost: rather than try again when another goroutine changes the word, Mark gives
+// up, for a mark is a hint.
+func (m *Marks) Mark(i uint32) {
 	word, shift := m.at(i)
 	old := atomic.LoadUint32(word)
 	if old>>shift&maxMark < maxMark {
@@ -28,8 +28,12 @@ func (m marks) add(i uint32) {
 	}
 }
 
+func (m *Marks) at(i uint32) (word *uint32, shift uint32) {
+	return &m.words[i/marksPerWord], i % marksPerWord * 2
+}
+
 // take lowers mark i by one and reports whether it was above zero.
-func (m marks) take(i uint32) bool {
+func (m *Marks) take(i uint32) bool {
 	word, shift := m.at(i)
 	if *word>>shift&maxMark == 0 {
 		return false
@@ -38,20 +42,20 @@ func (m marks) take(i uint32) bool {
 	return true
 }
 
-func (m marks) clear(i uint32) { m.set(i, 0) }
+func (m *Marks) clear(i uint32) { m.set(i, 0) }
 
-func (m marks) copy(from, to uint32) {
+func (m *Marks) copy(from, to uint32) {
 	word, shift := m.at(from)
 	m.set(to, *word>>shift&maxMark)
 }
 
-func (m marks) set(i, mark uint32) {
+func (m *Marks) set(i, mark uint32) {
 	word, shift := m.at(i)
 	*word = *word&^(maxMark<<shift) | mark<<shift
 }
 
-func (m marks) resized(n int) marks {
-	words := make(marks, (n+marksPerWord-1)/marksPerWord)
-	copy(words, m)
-	return words
+func (m *Marks) resize(n int) {
+	words := make([]uint32, (n+marksPerWord-1)/marksPerWord)
+	copy(words, m.words)
+	m.words = words
 }

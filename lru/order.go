@@ -9,8 +9,8 @@ import "iter"
 // them.
 const patience = 128
 
-// An Order is the eviction order of the entries of one cache shard, oldest
-// first. It knows entries by their slot numbers only.
+// An Order is the [Policy] that evicts what was not used for longest. It knows
+// entries by their slot numbers only.
 //
 // The zero Order is empty and has room for no entry; Resize makes room. An
 // Order must not be copied after first use.
@@ -20,7 +20,7 @@ const patience = 128
 type Order struct {
 	// links[0] is the sentinel, links[i+1] belongs to entry i.
 	links links
-	marks marks
+	marks Marks
 	len   int
 }
 
@@ -33,22 +33,29 @@ func (o *Order) Resize(n int) {
 	links := make(links, n+1)
 	copy(links, o.links)
 	o.links = links
-	o.marks = o.marks.resized(n)
+	o.marks.resize(n)
 }
+
+// Admit returns the zero Place: there is one only.
+func (o *Order) Admit(uint64, bool) Place { return 0 }
 
 // Insert adds entry i, which must not be in the order, as the newest one and
 // without a mark.
-func (o *Order) Insert(i uint32) {
+func (o *Order) Insert(i uint32, _ Place) {
 	o.links.pushNewest(0, i+1)
 	o.marks.clear(i)
 	o.len++
 }
 
-// Mark notes a hit of entry i: eviction will pass it over once more, up to
-// three times. It writes nothing for an entry that has its three already, so
-// that many readers of a hot entry share its cache line. Of marks set at the
-// very same moment some may be lost.
-func (o *Order) Mark(i uint32) { o.marks.add(i) }
+// Marks returns the marks of the entries.
+func (o *Order) Marks() *Marks { return &o.marks }
+
+// Mark notes a hit of entry i, as [Marks.Mark] does.
+func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
+
+// Evict takes entry i, which must be in the order, out of it. Nothing is remembered
+// of its key.
+func (o *Order) Evict(i uint32, _ uint64) { o.Remove(i) }
 
 // Remove takes entry i, which must be in the order, out of it.
 func (o *Order) Remove(i uint32) {
@@ -61,7 +68,7 @@ func (o *Order) Remove(i uint32) {
 //
 // This is where hits take effect: a marked entry that Victim meets loses one
 // mark and becomes the newest instead.
-func (o *Order) Victim() (i uint32, ok bool) {
+func (o *Order) Victim(Place) (i uint32, ok bool) {
 	if o.len == 0 {
 		return 0, false
 	}
@@ -74,13 +81,6 @@ func (o *Order) Victim() (i uint32, ok bool) {
 		o.links.pushNewest(0, oldest)
 	}
 	return o.links[0].next - 1, true
-}
-
-// Renew makes entry i, which must be in the order, the newest one, without a mark.
-func (o *Order) Renew(i uint32) {
-	o.links.unlink(i + 1)
-	o.links.pushNewest(0, i+1)
-	o.marks.clear(i)
 }
 
 // Rename gives entry from, which must be in the order, the slot number to,

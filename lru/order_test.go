@@ -77,7 +77,7 @@ func orderModel(t *rapid.T) {
 	t.Repeat(map[string]func(*rapid.T){
 		"insert": func(t *rapid.T) {
 			if i, ok := free(); ok {
-				o.Insert(i)
+				o.Insert(i, 0)
 				m.order, m.marks[i] = append(m.order, i), 0
 			}
 		},
@@ -94,7 +94,7 @@ func orderModel(t *rapid.T) {
 			}
 		},
 		"victim": func(t *rapid.T) {
-			got, ok := o.Victim()
+			got, ok := o.Victim(0)
 			if ok != (len(m.order) > 0) || ok && got != m.victim() {
 				t.Fatalf("the victim is %d, %v; the order %v", got, ok, m.order)
 			}
@@ -125,7 +125,7 @@ func orderModel(t *rapid.T) {
 }
 
 func TestEmptyOrderHasNoVictim(t *testing.T) {
-	if i, ok := new(Order).Victim(); ok {
+	if i, ok := new(Order).Victim(0); ok {
 		t.Errorf("the victim is %d", i)
 	}
 }
@@ -136,12 +136,12 @@ func TestVictimIsBounded(t *testing.T) {
 	o := new(Order)
 	o.Resize(n)
 	for i := range uint32(n) {
-		o.Insert(i)
+		o.Insert(i, 0)
 		for range maxMark {
 			o.Mark(i)
 		}
 	}
-	if i, _ := o.Victim(); i != patience {
+	if i, _ := o.Victim(0); i != patience {
 		t.Errorf("the victim is %d, want %d after that many were moved on", i, patience)
 	}
 }
@@ -152,7 +152,7 @@ func TestMarksBesideEachOther(t *testing.T) {
 	o := new(Order)
 	o.Resize(marksPerWord)
 	for i := range uint32(marksPerWord) {
-		o.Insert(i)
+		o.Insert(i, 0)
 	}
 	var wg sync.WaitGroup
 	for g := range uint32(4) {
@@ -179,12 +179,12 @@ func TestOrderDoesNotAllocate(t *testing.T) {
 	o := new(Order)
 	o.Resize(100)
 	for i := range uint32(100) {
-		o.Insert(i)
+		o.Insert(i, 0)
 	}
 	if n := testing.AllocsPerRun(1000, func() {
-		i, _ := o.Victim()
+		i, _ := o.Victim(0)
 		o.Remove(i)
-		o.Insert(i)
+		o.Insert(i, 0)
 		o.Mark((i + 7) % 100)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -70,7 +70,7 @@ func pinwheel[V parts](c *cache.Cache[int, V], ctx bool) *Subject {
 
 // open returns a new cache, which is closed when the test ends.
 func open[V parts](t *testing.T, c config) *Subject {
-	o := cache.Options[int, V]{Limit: c.limit, MaxWeight: c.maxWeight, Expire: c.expire, Idle: c.idle}
+	o := cache.Options[int, V]{Limit: c.limit, MaxWeight: c.maxWeight, Expire: c.expire, Idle: c.idle, Policy: c.policy}
 	if c.maxWeight > 0 {
 		o.Weigh = func(_ int, v V) uint32 { return c.weigh(v[0]) }
 	}

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // TestPinwheel checks histories of the cache in all its configurations.
@@ -53,6 +55,7 @@ var ways = []struct {
 type config struct {
 	name         string
 	limit        int
+	policy       cache.Policy
 	maxWeight    uint64
 	unit         uint32 // of weight
 	expire, idle time.Duration
@@ -71,14 +74,14 @@ var configs = []config{
 	{name: "many shards", workload: lasting, histories: 400},
 	{name: "one key", workload: Workload{Keys: 1}, histories: 300},
 	{name: "evicts", limit: 3, workload: crowded, histories: 400},
-	{name: "evicts, events", limit: 3, events: true, ctx: true, workload: crowded, histories: 300},
+	{name: "evicts by Adaptive, events", limit: 3, policy: cache.Adaptive, events: true, ctx: true, workload: crowded, histories: 300},
 	{name: "evicts from many shards", resize: 3, workload: crowded, histories: 300},
 	{name: "weighs", maxWeight: 9, unit: 1, workload: crowded, histories: 300},
-	{name: "weighs in many shards", maxWeight: 4 * 4096, unit: 2048, events: true, workload: crowded, histories: 300},
+	{name: "weighs in many shards", policy: cache.Adaptive, maxWeight: 4 * 4096, unit: 2048, events: true, workload: crowded, histories: 300},
 	{name: "expires", limit: 1000, expire: ms, workload: mortal, histories: 80},
 	{name: "expires in many shards", expire: 2 * ms, events: true, workload: mortal, histories: 80},
 	{name: "idle", expire: 3 * ms, idle: ms, workload: mortal, histories: 80},
-	{name: "expires and evicts", limit: 3, expire: 2 * ms, idle: ms, events: true, workload: fullDead, histories: 80},
+	{name: "expires and evicts", limit: 3, policy: cache.Adaptive, expire: 2 * ms, idle: ms, events: true, workload: fullDead, histories: 80},
 }
 
 // weigh gives values weights from 1 to 5 units, and to some one that is too heavy.

@@ -31,7 +31,7 @@ func fleet(f *failure) []subject {
 	return []subject{
 		newTarget(spec[uint64, uint64]{
 			form: numbers(), size: 16_000, listens: true,
-			options: numbered{Name: "large", Limit: 12_288, Expire: 20 * time.Second, Ages: true, HotKeys: 10, WhatIf: true},
+			options: numbered{Name: "large", Limit: 12_288, Policy: cache.Adaptive, Expire: 20 * time.Second, Ages: true, HotKeys: 10, WhatIf: true},
 		}, openCache, f),
 		newTarget(spec[uint64, uint64]{
 			form: numbers(), size: 2000,
@@ -43,7 +43,7 @@ func fleet(f *failure) []subject {
 		}, openCache, f),
 		newTarget(spec[string, *parcel]{
 			form: parcels(), size: 64, listens: true,
-			options: named{Name: "tiny", Limit: 16, Expire: 40 * time.Millisecond}, callback: sometimes(64, panicking, exiting, useCache),
+			options: named{Name: "tiny", Limit: 16, Policy: cache.Adaptive, Expire: 40 * time.Millisecond}, callback: sometimes(64, panicking, exiting, useCache),
 		}, openCache, f),
 		newTarget(spec[uint64, uint64]{
 			form: numbers(), size: 3000,
@@ -51,7 +51,7 @@ func fleet(f *failure) []subject {
 		}, openCache, f),
 		newTarget(spec[string, *parcel]{
 			form: parcels(), size: 1500, listens: true, weighs: true,
-			options: named{Name: "weighed", MaxWeight: 20_000, Expire: 500 * time.Millisecond, Jitter: 0.5}, callback: sometimes(64, panicking, useCache),
+			options: named{Name: "weighed", MaxWeight: 20_000, Policy: cache.Adaptive, Expire: 500 * time.Millisecond, Jitter: 0.5}, callback: sometimes(64, panicking, useCache),
 		}, openCache, f),
 		newTarget(spec[uint64, uint64]{
 			form: numbers(), size: 1000, listens: true,
@@ -63,7 +63,7 @@ func fleet(f *failure) []subject {
 		}, openCache, f),
 		newTarget(spec[uint64, uint64]{
 			form: numbers(), size: 12_000, listens: true, limits: []int{0, 50, 1000, 5000, 10_000, 11_000},
-			options: numbered{Name: "resized", Limit: 10_000, Expire: time.Second, Ages: true},
+			options: numbered{Name: "resized", Limit: 10_000, Policy: cache.Adaptive, Expire: time.Second, Ages: true},
 		}, openCache, f),
 		newTarget(spec[string, *parcel]{
 			form: parcels(), size: 600, listens: true,

@@ -12,7 +12,7 @@ import (
 // for itself.
 type ghost struct {
 	index   index.Index
-	order   lru.Order
+	order   lru.Policy
 	entries []entry
 	free    uint32        // the first free entry, or the number of entries
 	hits    atomic.Uint64 // each as many times as its weight
@@ -25,10 +25,11 @@ type entry struct {
 	deadline int64 // in a free entry, the next free one
 }
 
-// reset empties the ghost and gives it a limit. Its hits stay.
-func (g *ghost) reset(limit int) {
+// reset empties the ghost and gives it a limit and an order, which is empty. Its hits
+// stay.
+func (g *ghost) reset(limit int, order lru.Policy) {
 	g.index = index.New(limit)
-	g.order = lru.Order{}
+	g.order = order
 	g.order.Resize(limit)
 	g.entries = make([]entry, limit)
 	for i := range g.entries {
@@ -86,12 +87,14 @@ func (g *ghost) set(h uint64, deadline int64) {
 		i = g.free
 		g.free = uint32(g.entries[i].deadline)
 		g.index.Insert(h, i)
-		g.order.Insert(i)
+		g.order.Insert(i, g.order.Admit(h, false))
 	default:
-		i, _ = g.order.Victim()
+		at := g.order.Admit(h, true)
+		i, _ = g.order.Victim(at)
 		g.index.Remove(g.entries[i].hash, i)
 		g.index.Insert(h, i)
-		g.order.Renew(i)
+		g.order.Evict(i, g.entries[i].hash)
+		g.order.Insert(i, at)
 	}
 	g.entries[i] = entry{h, deadline}
 }

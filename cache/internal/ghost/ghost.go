@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
+	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 // sampleSize is how many entries the ghost of the same limit has at most.
@@ -24,8 +25,9 @@ const sampleSize = 1024
 // A Ghosts is three caches without values. It is safe for concurrent use. Make one
 // with [New].
 type Ghosts struct {
-	threshold atomic.Uint64 // keys with a mixed hash of 32 bits below it are in the sample
-	gets      atomic.Uint64 // each as many times as weight
+	order     func() lru.Policy // makes that of a ghost
+	threshold atomic.Uint64     // keys with a mixed hash of 32 bits below it are in the sample
+	gets      atomic.Uint64     // each as many times as weight
 
 	lock               biased.Lock // for reading: gets, which only mark
 	weight             uint64      // how many gets one in the sample stands for, times sampleSize
@@ -33,9 +35,9 @@ type Ghosts struct {
 }
 
 // New returns the ghosts of a cache with a limit, and stripes for a number of
-// processors.
-func New(limit, procs int) *Ghosts {
-	g := new(Ghosts)
+// processors. They evict as the orders do that a function makes, which are empty.
+func New(limit, procs int, order func() lru.Policy) *Ghosts {
+	g := &Ghosts{order: order}
 	g.lock.Init(procs)
 	g.Resize(limit)
 	return g
@@ -47,9 +49,9 @@ func (g *Ghosts) Resize(limit int) {
 	sample := min(limit, sampleSize)
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	g.half.reset(sample / 2)
-	g.same.reset(sample)
-	g.double.reset(sample * 2)
+	g.half.reset(sample/2, g.order())
+	g.same.reset(sample, g.order())
+	g.double.reset(sample*2, g.order())
 	g.weight = uint64(max(limit, sampleSize))
 	g.threshold.Store(uint64(float64(sample) / float64(max(limit, 1)) * (1 << 32)))
 }
@@ -113,9 +115,9 @@ func (g *Ghosts) Remove(h uint64) {
 // Clear removes all keys.
 func (g *Ghosts) Clear() {
 	g.lock.Lock()
-	g.half.reset(len(g.half.entries))
-	g.same.reset(len(g.same.entries))
-	g.double.reset(len(g.double.entries))
+	g.half.reset(len(g.half.entries), g.order())
+	g.same.reset(len(g.same.entries), g.order())
+	g.double.reset(len(g.double.entries), g.order())
 	g.lock.Unlock()
 }
 

@@ -1,0 +1,197 @@
+package cache
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/hash"
+)
+
+// knownHash makes runs with the same keys alike.
+func knownHash(k uint64) uint64 {
+	h := (k ^ k>>31) * 0x9E3779B97F4A7C15
+	h = (h ^ h>>29) * 0xBF58476D1CE4E5B9
+	return h ^ h>>32
+}
+
+// byPolicy returns a cache whose hash is known.
+func byPolicy(p Policy, limit int) *Cache[uint64, uint64] {
+	c := Must(Options[uint64, uint64]{Policy: p, Limit: limit})
+	c.hasher = hash.By(knownHash)
+	return c
+}
+
+// answer is what a program does with a cache of what can be worked out again.
+func answer(c *Cache[uint64, uint64], key uint64) (hit bool) {
+	_, hit = c.Get(key)
+	if !hit {
+		c.Set(key, key)
+	}
+	return hit
+}
+
+// mixedTrace has keys by a Zipf distribution, loops just longer than n, and keys that
+// come once.
+func mixedTrace(n int) (trace []uint64) {
+	r := rand.New(rand.NewPCG(5, 6))
+	skewed := rand.NewZipf(r, 1.01, 10, uint64(10*n))
+	for i := range uint64(60 * n) {
+		switch {
+		case i/uint64(5*n)%4 == 3:
+			trace = append(trace, 1<<32+i%uint64(n+n/20))
+		case r.IntN(4) == 0:
+			trace = append(trace, 1<<33+i)
+		default:
+			trace = append(trace, skewed.Uint64())
+		}
+	}
+	return trace
+}
+
+// TestHitRatio: a change of a policy, or of how the cache uses it, that costs half a
+// point is noticed, in one shard and in several.
+func TestHitRatio(t *testing.T) {
+	for _, test := range []struct {
+		policy Policy
+		limit  int
+		want   float64 // percent
+	}{
+		{LRU, 2000, 30.30},
+		{Adaptive, 2000, 42.70},
+		{Adaptive, 10_000, 47.48},
+	} {
+		trace := mixedTrace(test.limit)
+		c := byPolicy(test.policy, test.limit)
+		hits := 0
+		for _, key := range trace {
+			if answer(c, key) {
+				hits++
+			}
+		}
+		if got := 100 * float64(hits) / float64(len(trace)); math.Abs(got-test.want) > 0.3 {
+			t.Errorf("policy %d, limit %d: %.2f %% hits, want %.2f", test.policy, test.limit, got, test.want)
+		}
+	}
+}
+
+// TestHitRatioOfMany: goroutines that replay a trace in turns have the hits of one.
+func TestHitRatioOfMany(t *testing.T) {
+	const limit, goroutines = 2000, 16
+	trace := mixedTrace(limit)
+	one, hits := byPolicy(Adaptive, limit), 0
+	for _, key := range trace {
+		if answer(one, key) {
+			hits++
+		}
+	}
+	many := byPolicy(Adaptive, limit)
+	var next, manyHits atomic.Int64
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(trace)); i = next.Add(1) - 1 {
+				if answer(many, trace[i]) {
+					manyHits.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if diff := 100 * math.Abs(float64(hits)-float64(manyHits.Load())) / float64(len(trace)); diff > 0.3 {
+		t.Errorf("%d hits of one goroutine, and %d of %d: %.2f points", hits, manyHits.Load(), goroutines, diff)
+	}
+}
+
+// TestGhosts: of a key that was evicted the order knows that it was there, but not of
+// one that was removed or expired.
+func TestGhosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, test := range map[string]struct {
+			leave func(c *Cache[uint64, uint64])
+			known bool
+		}{
+			"evicted": {func(c *Cache[uint64, uint64]) { c.Set(100, 0) }, true},
+			"surplus": {func(c *Cache[uint64, uint64]) { _ = c.Resize(9) }, true},
+			"deleted": {func(c *Cache[uint64, uint64]) { c.Del(0) }, false},
+			"cleared": {func(c *Cache[uint64, uint64]) { c.Clear() }, false},
+			"expired": {func(c *Cache[uint64, uint64]) {
+				c.SetWithExpire(0, 0, time.Minute)
+				time.Sleep(2 * time.Minute)
+			}, false},
+			"expired, and the wheel has not come by": {func(c *Cache[uint64, uint64]) {
+				c.Del(0)
+				c.SetWithExpire(0, 0, time.Millisecond)
+				time.Sleep(time.Millisecond)
+				for k := range uint64(20) {
+					c.Set(100+k, 0)
+				}
+			}, false},
+		} {
+			c := byPolicy(Adaptive, 10)
+			for k := range uint64(10) {
+				c.Set(k, k)
+			}
+			test.leave(c)
+			if _, there := c.Peek(0); there {
+				t.Errorf("%s: the key is still there", name)
+			}
+			if known := c.shards[0].order.Admit(knownHash(0), true) != 0; known != test.known {
+				t.Errorf("%s: the key is known: %v", name, known)
+			}
+			if err := c.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestAdmission: a key that comes back has its place in main whether or not another
+// entry has to go for it.
+func TestAdmission(t *testing.T) {
+	c := byPolicy(Adaptive, 10)
+	for k := range uint64(11) {
+		c.Set(k, k) // 0 is evicted
+	}
+	c.Del(10)
+	c.Set(0, 0)
+	c.Set(10, 10) // 0 was the last to come in but one
+	if i, _ := c.shards[0].order.Victim(0); c.shards[0].entries[i].key == 0 {
+		t.Error("the key that came back is the first to go")
+	}
+	var last uint64
+	for i := range c.shards[0].order.All() {
+		last = c.shards[0].entries[i].key
+	}
+	if last != 0 {
+		t.Errorf("the entry of %d is the last in the order, want that of the key that came back", last)
+	}
+}
+
+// TestRoomForTheSame: where an entry gets a heavier value, others go for it, though
+// it is the first by the order.
+func TestRoomForTheSame(t *testing.T) {
+	for _, p := range []Policy{LRU, Adaptive} {
+		c := Must(Options[uint64, uint64]{
+			Policy: p, MaxWeight: 4, Weigh: func(_, v uint64) uint32 { return uint32(v) },
+		})
+		for k := range uint64(4) {
+			c.Set(k, 1)
+		}
+		for k := range uint64(4) {
+			c.Set(k, 3)
+			if v, ok := c.Get(k); v != 3 || !ok {
+				t.Errorf("policy %d: key %d has %d, %v, want 3", p, k, v, ok)
+			}
+			c.Set(k+10, 1)
+			if err := c.check(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

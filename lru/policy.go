@@ -1,0 +1,63 @@
+package lru
+
+import "iter"
+
+// A Policy decides which entry of a cache shard goes when there is no room for a new
+// one: [Order] is one, and [Adaptive]. It knows entries by their slot numbers, and
+// keys by hashes of 64 bits, each of which is to be as good as a random number.
+//
+// A new entry for a key with hash h, in a shard that is full, takes four calls:
+//
+//	at := policy.Admit(h, true)
+//	i, _ := policy.Victim(at)
+//	policy.Evict(i, hashOfEntry(i))
+//	policy.Insert(i, at)
+//
+// Mark, and that of Marks, may be called by any number of goroutines at once. Every
+// other method needs the Policy for itself: no Mark may run beside it.
+type Policy interface {
+	// Len returns the number of entries.
+	Len() int
+
+	// Resize makes room for the slot numbers below n, keeping the order. No entry at
+	// or above n may be in it.
+	Resize(n int)
+
+	// Marks returns the marks of the entries, which are the same for ever.
+	Marks() *Marks
+
+	// Mark notes a hit of entry i.
+	Mark(i uint32)
+
+	// Admit returns where the entry is to go that a key with hash h, which has none,
+	// is about to get; full says whether another one has to go for it. It is to be
+	// called once for an entry, as what was known of the key is forgotten then.
+	Admit(h uint64, full bool) Place
+
+	// Victim returns the entry to evict for one that goes to a place, or at the zero
+	// Place for none in particular, and leaves it in the order. It reports false if
+	// there is none. Before, up to 128 entries that were used are moved on.
+	Victim(at Place) (i uint32, ok bool)
+
+	// Insert adds entry i, which is not in the order, at a place and without a mark.
+	Insert(i uint32, at Place)
+
+	// Evict takes entry i, which is in the order and whose key has hash h, out of it.
+	Evict(i uint32, h uint64)
+
+	// Remove takes entry i, which is in the order, out of it: one that was deleted or
+	// has expired. Nothing is remembered of its key.
+	Remove(i uint32)
+
+	// Rename gives entry from, which is in the order, the slot number to, which is
+	// not. Its place and its mark stay.
+	Rename(from, to uint32)
+
+	// All returns an iterator over the entries, those first that are to go first as
+	// far as that can be said without regard to marks. They must not change
+	// meanwhile.
+	All() iter.Seq[uint32]
+}
+
+// A Place is where in the order of a [Policy] a new entry goes.
+type Place uint8
