@@ -67,7 +67,7 @@ func (h *History) Add(at time.Time, s Snapshot) { h.history.add(sample[Snapshot]
 // Points returns what a look at a time that finds s shows of the newest n points.
 func (h *History) Points(at time.Time, s Snapshot, n int) []Point {
 	var points []Point
-	for _, p := range h.look(at, s).points(n) {
+	for p := range h.look(at, s).points(n) {
 		points = append(points, exported(p))
 	}
 	return points

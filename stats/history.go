@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -61,21 +62,27 @@ type point[S any] struct {
 	running bool // it ends with a look, and not with a sample
 }
 
-// points returns the newest n points, the oldest first. The last one is running, if
-// it has run for long enough.
-func (l look[S]) points(n int) []point[S] {
-	samples := l.samples
-	last := len(samples) - 1
-	running := last >= 0 && l.at.Sub(samples[last].at) >= runningFrom
+// points yields the newest n points, the oldest first. The last one is running, if it
+// has run for long enough. Samples are large, and so none is copied to the heap.
+func (l look[S]) points(n int) iter.Seq[point[S]] {
+	closed := max(len(l.samples)-1, 0)
+	running := len(l.samples) > 0 && l.at.Sub(l.samples[closed].at) >= runningFrom
+	first := closed - n
 	if running {
-		samples = append(slices.Clip(samples), sample[S]{l.at, l.stats})
+		first++
 	}
-	points := make([]point[S], 0, n)
-	for i := max(1, len(samples)-n); i < len(samples); i++ {
-		a, b := samples[i-1], samples[i]
-		points = append(points, point[S]{a.at, b.at.Sub(a.at), a.stats, b.stats, running && i > last})
+	return func(yield func(point[S]) bool) {
+		for i := max(first, 0); i < closed; i++ {
+			a, b := &l.samples[i], &l.samples[i+1]
+			if !yield(point[S]{a.at, b.at.Sub(a.at), a.stats, b.stats, false}) {
+				return
+			}
+		}
+		if running && n > 0 {
+			a := &l.samples[closed]
+			yield(point[S]{a.at, l.at.Sub(a.at), a.stats, l.stats, true})
+		}
 	}
-	return points
 }
 
 // window returns the time that ends with the look and began length before it, or as

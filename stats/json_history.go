@@ -1,6 +1,9 @@
 package stats
 
-import "time"
+import (
+	"iter"
+	"time"
+)
 
 // jsonWindows says what happened of late.
 type jsonWindows struct {
@@ -103,9 +106,9 @@ type jsonCachePoint struct {
 	LatenessP99Seconds   float64 `json:"lateness_p99_seconds"`
 }
 
-func newJSONCachePoints(points []point[Snapshot]) []jsonCachePoint {
-	all := make([]jsonCachePoint, 0, len(points)) // never nil
-	for _, p := range points {
+func newJSONCachePoints(points iter.Seq[point[Snapshot]]) []jsonCachePoint {
+	all := make([]jsonCachePoint, 0) // never nil
+	for p := range points {
 		s := p.to.Minus(p.from)
 		loads := s.Loads.all()
 		all = append(all, jsonCachePoint{
@@ -160,9 +163,9 @@ type jsonWheelPoint struct {
 	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
 }
 
-func newJSONWheelPoints(points []point[WheelSnapshot]) []jsonWheelPoint {
-	all := make([]jsonWheelPoint, 0, len(points)) // never nil
-	for _, p := range points {
+func newJSONWheelPoints(points iter.Seq[point[WheelSnapshot]]) []jsonWheelPoint {
+	all := make([]jsonWheelPoint, 0) // never nil
+	for p := range points {
 		w := p.to.Minus(p.from)
 		all = append(all, jsonWheelPoint{
 			jsonPoint:          newJSONPoint(p.start, p.length, p.running),
