@@ -72,7 +72,8 @@ func (l *lab) advise(curve []run, ceiling run, in *input, refine bool) (advice, 
 		Policy: found.Policy, Limit: found.Limit, Unit: found.Unit, HitRatio: found.ratio(),
 		Knee: points[knee].Limit, Error: found.Error,
 	}
-	return a, l.probe(&a, found)
+	err := l.probe(&a, otherPolicy(curve, a.Policy))
+	return a, err
 }
 
 // refusals returns why there can be no advice.
@@ -160,7 +161,7 @@ func (l *lab) bisect(below, reaches run, want float64) (run, error) {
 
 // probe runs more of what the advice is about: other seeds, half and double the limit,
 // the other policy, no TTLs.
-func (l *lab) probe(a *advice, found run) error {
+func (l *lab) probe(a *advice, other string) error {
 	of := limit{n: a.Limit, inBytes: a.Unit != ""}
 	a.Lowest, a.Highest, a.Seeds = a.HitRatio, a.HitRatio, seeds
 	again := make([]limit, seeds-1)
@@ -180,10 +181,7 @@ func (l *lab) probe(a *advice, found run) error {
 		return err
 	}
 	a.Half, a.Double = runs[0].ratio(), runs[1].ratio()
-	for other := range policies {
-		if other == a.Policy {
-			continue
-		}
+	if other != "" {
 		r, err := l.run(other, of)
 		if err != nil {
 			return err
@@ -196,6 +194,16 @@ func (l *lab) probe(a *advice, found run) error {
 		return err
 	}
 	return nil
+}
+
+// otherPolicy returns the policy that was tried beside one, or nothing.
+func otherPolicy(curve []run, than string) string {
+	for _, r := range curve {
+		if r.Policy != than && r.Policy != clairvoyant {
+			return r.Policy
+		}
+	}
+	return ""
 }
 
 // withoutTTLs returns a lab in which nothing expires.

@@ -67,7 +67,7 @@ func TestAdviceFindsTheHotSet(t *testing.T) {
 			keys[i] = 1_000_000 + i // once
 		}
 	}
-	a := studied(t, text(keys)).Advice
+	a := studied(t, text(keys), "-policies", "lru").Advice
 	if a.Refused != nil || a.Limit < 490 || a.Limit > 650 {
 		t.Errorf("%+v, want a limit of a little over 500", a)
 	}

@@ -1,39 +1,19 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // policies are those of caches that can be tried. MIN is none of a cache.
-var policies = policiesOf(cache.LRU, cache.Adaptive)
-
-// policiesOf returns the policies that a cache accepts, by name.
-func policiesOf(all ...cache.Policy) map[string]cache.Policy {
-	accepted := map[string]cache.Policy{}
-	for _, p := range all {
-		if c, err := cache.New(cache.Options[int, int]{Policy: p, Limit: 1}); err == nil {
-			_ = c.Close(context.Background())
-			accepted[p.String()] = p
-		}
-	}
-	return accepted
-}
+var policies = map[string]cache.Policy{"lru": cache.LRU, "adaptive": cache.Adaptive}
 
 // everyPolicy is all that can be tried, as the flag has it.
-func everyPolicy() string {
-	names := []string{"lru"}
-	if _, ok := policies["adaptive"]; ok {
-		names = append(names, "adaptive")
-	}
-	return strings.Join(append(names, clairvoyant), ",")
-}
+const everyPolicy = "lru,adaptive,min"
 
 const clairvoyant = "min"
 

@@ -62,7 +62,7 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 		f.StringVar(&names[i], strings.TrimPrefix(fieldFlags[i], "-"), "", "`where` a line has "+what+": a column (number, or name in the first line), a path in JSON, or a group")
 	}
 	f.DurationVar(&s.reading.expire, "expire", 0, "the TTL of what has none of its own; it takes -time")
-	policies := f.String("policies", everyPolicy(), "what to try, of lru, adaptive and min; min is the optimum, which knows the future")
+	policies := f.String("policies", everyPolicy, "what to try, of lru, adaptive and min; min is the optimum, which knows the future")
 	limits := f.String("limits", "", "the limits to try: entries, parts of the keys or bytes, as in `1%,5%,1000,64MB`; without it, as many as make a curve")
 	f.Float64Var(&s.rate, "rate", 0, "`gets` per second, to say what a point of hit ratio is worth; without it, that of the input if it has times")
 	f.DurationVar(&s.latency, "latency", 0, "how long the database takes for a miss, for the same, as in `2ms`")
