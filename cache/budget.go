@@ -1,9 +1,8 @@
 package cache
 
 import (
+	"sync"
 	"sync/atomic"
-
-	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 // A budget is what the entries of all shards may weigh together. In a cache
@@ -13,9 +12,15 @@ import (
 //
 // A full cache that stores and evicts does not write to it: what the evicted
 // entry weighed goes to the new one.
+//
+// Who needs more than one hold of a shard's lock can free makes room: it holds making,
+// and what its evictions free stays reserved for it, so that no number of others with
+// light values can take it. There is one at a time, as two of them could have reserved
+// all there is and each wait for the other.
 type budget struct {
-	max  atomic.Uint64
-	used atomic.Uint64 // above max only while Resize makes max smaller
+	max    atomic.Uint64
+	used   atomic.Uint64 // above max only while Resize makes max smaller
+	making sync.Mutex    // before the locks of shards
 }
 
 // reserve takes n of the budget and reports whether there was as much.
@@ -48,36 +53,40 @@ func (b *budget) release(n uint64) {
 	}
 }
 
-// reserveFor takes weight from the budget for the value of a new entry or, if
-// found, the new value of entry i. As long as there is too little it evicts
-// other entries of this shard, for one that goes to a place. It returns what is missing when there are none,
-// and then has reserved nothing.
-func (s *shard[K, V]) reserveFor(i uint32, found bool, weight uint32, at lru.Place) (missing uint64) {
+// reserveFor takes from the budget what the value of u needs as a new entry or, if
+// found, in place of the value of entry i. As long as there is too little it evicts
+// other entries of this shard, a batch at most. It returns what is missing then; what
+// these weighed stays reserved for u.
+func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	b := &s.common.budget
-	need := uint64(weight)
+	need := uint64(u.weight)
 	if found {
-		old := uint64(s.weight(i))
-		if need <= old {
-			b.release(old - need)
+		old := uint64(s.weights[i])
+		b.release(old - min(old, need))
+		need -= min(old, need)
+	}
+	for range batch {
+		if u.reserved >= need {
+			b.release(u.reserved - need)
+			u.reserved = 0
 			return 0
 		}
-		need -= old
-	}
-	freed := uint64(0) // by evictions, still reserved, less than need
-	for !b.reserve(need - freed) {
-		victim, ok := s.victim(at)
-		switch {
-		case !ok, found && s.len == 1:
-			b.release(freed)
-			return need
-		case found && victim == i:
-			victim = s.firstBut(i)
-		}
-		freed += s.detach(victim, s.common.hasher.Hash(s.entries[victim].key), s.causeOr(Evicted, victim))
-		if freed >= need {
-			b.release(freed - need)
+		if b.reserve(need - u.reserved) {
+			u.reserved = 0
 			return 0
 		}
+		if s.lean(u.hash) && (u.making || b.making.TryLock()) {
+			u.making = true
+			break
+		}
+		victim, ok := s.victim(u.place)
+		if ok && found && victim == i {
+			victim, ok = s.firstBut(i)
+		}
+		if !ok {
+			break
+		}
+		u.reserved += s.detach(victim, s.common.hasher.Hash(s.entries[victim].key), s.causeOr(Evicted, victim))
 	}
-	return 0
+	return need - min(need, u.reserved)
 }

@@ -54,7 +54,11 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	c.limit.Store(int64(o.Limit))
 	c.gate.init()
 	c.initDriver()
-	c.initShards(shardCount(c.budget.max.Load(), runtime.GOMAXPROCS(0)))
+	part := uint64(entriesPerShard)
+	if o.Weigh != nil {
+		part = weightPerShard
+	}
+	c.initShards(shardCount(c.budget.max.Load(), part, runtime.GOMAXPROCS(0)))
 	if o.OnRemove != nil {
 		c.runner = newRunner(o)
 	}
@@ -77,17 +81,22 @@ const (
 	// worth while. A cache of fewer has one shard, and so one exact order.
 	entriesPerShard = 4096
 
+	// weightPerShard is the same for MaxWeight. Mostly that is in bytes, and then
+	// shards of less would have so few entries that what they evict is by chance.
+	weightPerShard = 256 << 10
+
 	// shardsPerProc is enough for two writers seldom to meet, and for arrays
 	// that are copied in a fraction of a millisecond when a shard of a cache of
 	// a million entries grows.
 	shardsPerProc = 16
 )
 
-// shardCount returns the number of shards, a power of two, for a limit of
+// shardCount returns the number of shards, a power of two and of at least part each,
+// for a limit of
 // entries or of weight.
-func shardCount(limit uint64, procs int) int {
+func shardCount(limit, part uint64, procs int) int {
 	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
-	for n > 1 && limit > 0 && uint64(n)*entriesPerShard > limit {
+	for n > 1 && limit > 0 && uint64(n)*part > limit {
 		n /= 2
 	}
 	return n
@@ -105,6 +114,9 @@ func (c *Cache[K, V]) initShards(n int) {
 	}
 	c.shards = make([]shard[K, V], n, capacity)
 	c.mask = uint64(n - 1)
+	if c.weigh != nil {
+		c.evictable = make(evictable, n)
+	}
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.lock.Init(runtime.GOMAXPROCS(0))
@@ -203,33 +215,52 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	u.hash, u.key, u.value = h, key, value
 	u.weight = c.weightOf(key, value)
 	u.life = c.lifeOf(h, ttl)
-	for missing := uint64(1); missing > 0; {
+	for done := false; !done; {
 		s.lock.Lock()
-		missing = s.put(&u)
-		c.settle(c.endStore(s, &u, missing))
+		done = c.endStore(s, &u, s.put(&u))
 	}
+	c.settle(u.reported)
 }
 
 // GetOrSet returns the value of a key and true if it has one, and otherwise
 // stores value, as Set does, and returns it and false. It counts as a hit or a
 // miss.
 func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
+	return c.getOrSet(key, value, c.expireAfter)
+}
+
+// GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as that of
+// [Cache.SetWithExpire]: 0 means for ever. With a negative one, value is returned and
+// not stored.
+func (c *Cache[K, V]) GetOrSetWithExpire(key K, value V, expire time.Duration) (actual V, loaded bool) {
+	if expire >= 0 {
+		return c.getOrSet(key, value, expire)
+	}
+	if actual, loaded = c.Get(key); loaded {
+		return actual, true
+	}
+	return value, false
+}
+
+func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loaded bool) {
 	if actual, loaded = c.Get(key); loaded {
 		return actual, true
 	}
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
-	u := update[K, V]{h, key, value, c.weightOf(key, value), c.lifeOf(h, c.expireAfter)}
-	for missing := uint64(1); missing > 0; {
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
+	for done := false; !done; {
 		s.lock.Lock()
-		if i, found := s.findLive(h, key); found {
+		if i, found := s.findLive(h, key); found && s.useAt(i, h) {
 			actual = s.entries[i].value
 			s.lock.Unlock()
+			c.abandon(&u)
+			c.settle(u.reported)
 			return actual, true
 		}
-		missing = s.put(&u)
-		c.settle(c.endStore(s, &u, missing))
+		done = c.endStore(s, &u, s.put(&u))
 	}
+	c.settle(u.reported)
 	return value, false
 }
 
@@ -239,15 +270,21 @@ func (c *Cache[K, V]) Del(key K) bool {
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	s.lock.Lock()
+	live := s.del(h, key)
+	c.settle(s.unlock())
+	return live
+}
+
+// del removes a key and reports whether it had a value whose deadline has not passed.
+func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	s.breakFences(key)
-	c.watch.Load().removed(h)
+	s.common.watch.Load().removed(h)
 	i, found := s.find(h, key)
-	live := found && !s.expired(i)
+	live = found && !s.expired(i)
 	if found {
 		s.remove(i, h, s.causeOr(Deleted, i))
 		s.maybeShrink()
 	}
-	c.settle(s.unlock())
 	return live
 }
 

@@ -14,6 +14,11 @@ func (c *Cache[K, V]) check() error {
 		if err := s.check(); err != nil {
 			return fmt.Errorf("shard %d: %w", i, err)
 		}
+		if c.weigh != nil {
+			if got, want := c.evictable[i].Load(), int64(s.order.Len()); got != want {
+				return fmt.Errorf("shard %d: %d entries count as evictable, want %d", i, got, want)
+			}
+		}
 		if s.limited {
 			for j := range s.entries {
 				if s.entries[j].live() {
@@ -86,17 +91,23 @@ func (s *shard[K, V]) checkOrder() error {
 		}
 		return nil
 	}
+	want := 0
+	for i := range s.entries {
+		if s.entries[i].live() && s.weight(uint32(i)) > 0 {
+			want++
+		}
+	}
 	slots := slices.Collect(s.order.All())
-	if len(slots) != s.len || s.order.Len() != s.len {
-		return fmt.Errorf("the order has %d entries, or %d, of %d", len(slots), s.order.Len(), s.len)
+	if len(slots) != want || s.order.Len() != want {
+		return fmt.Errorf("the order has %d entries, or %d, of %d", len(slots), s.order.Len(), want)
 	}
 	slices.Sort(slots)
-	if len(slices.Compact(slots)) != s.len {
+	if len(slices.Compact(slots)) != want {
 		return fmt.Errorf("the order has an entry twice")
 	}
 	for _, i := range slots {
-		if !s.entries[i].live() {
-			return fmt.Errorf("the order has free slot %d", i)
+		if !s.entries[i].live() || s.weight(i) == 0 {
+			return fmt.Errorf("the order has slot %d, which is free or weighs nothing", i)
 		}
 	}
 	return nil

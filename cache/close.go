@@ -10,6 +10,22 @@ import (
 // errCallback is what Close returns to OnRemove.
 var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")
 
+// Wait waits until no call of OnRemove waits or runs. If ctx ends before, it returns the
+// cause. While others go on removing values, that may be never. Called by OnRemove, of
+// this cache or another, it returns an error instead of waiting.
+func (c *Cache[K, V]) Wait(ctx context.Context) error {
+	switch {
+	case c.runner == nil:
+		return nil
+	case runner.InCallback():
+		return errors.New("cache: Wait called by OnRemove: a callback cannot wait for callbacks to end")
+	}
+	return c.runner.Drain(ctx)
+}
+
+// Closed reports whether Close has been called.
+func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
+
 // Close empties the cache, with Cleared for OnRemove, and waits until all loads
 // and all calls of OnRemove have ended. If ctx ends before, Close returns its
 // cause; it can be called again then, to go on waiting, and whenever else.

@@ -18,12 +18,13 @@ type common[K comparable, V any] struct {
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
 	timing
 
-	limit  atomic.Int64                // most entries; 0 if they have no limit, or are weighed
-	weigh  func(K, V) uint32           // nil if entries are counted
-	budget budget                      // what the entries may weigh
-	runner *runner.Runner[Event[K, V]] // nil without OnRemove
-	policy Policy                      // of eviction
-	ages   bool                        // the ages of values are kept
+	limit     atomic.Int64                // most entries; 0 if they have no limit, or are weighed
+	weigh     func(K, V) uint32           // nil if entries are counted
+	budget    budget                      // what the entries may weigh
+	evictable evictable                   // with weigh: entries that weigh something, by shard
+	runner    *runner.Runner[Event[K, V]] // nil without OnRemove
+	policy    Policy                      // of eviction
+	ages      bool                        // the ages of values are kept
 
 	abandoned  atomic.Uint64 // callers that gave up before their load had ended
 	lateness   stats.DurationRecorder

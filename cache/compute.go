@@ -1,6 +1,9 @@
 package cache
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // An Op is what the function of a Compute wants done.
 type Op uint8
@@ -14,17 +17,28 @@ const (
 // Compute changes the value of a key in one step, as in a counter: f gets the
 // value that the key has and whether it has one, and returns a value and what
 // to do with it. Compute returns the value that the key has afterwards, and
-// whether it has one. OpSet stores with the TTL of the options, as Set does.
+// whether it has one. OpSet keeps the deadline of a key that has a value; to
+// another it gives the TTL of the options.
 //
-// f runs without any lock, so it may use the cache, also this key, and may take
-// its time. If somebody else changes the key meanwhile, its result is dropped
-// and f is called again with the new value; likewise if room had to be made in
-// another shard first. So f should have no other effects. A panic of f goes
-// through, and nothing is changed. Compute panics if f is nil or returns another
-// Op than those above.
+// f runs without any lock, so it may use the cache and take its time. If somebody
+// else changes the key meanwhile, its result is dropped and f is called again with
+// the new value, so f should have no other effects. A panic of f goes through, and
+// nothing is changed. Compute panics if f is nil, returns another Op than those
+// above, or changes the key itself whenever it is called: it would be called for
+// ever.
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {
+	return c.compute(key, c.expireAfter, true, f)
+}
+
+// ComputeWithExpire is [Cache.Compute], but OpSet gives the key a new TTL: 0 makes
+// the value stay for ever, and with a negative one OpSet is OpDelete. Jitter applies.
+func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old V, found bool) (V, Op)) (V, bool) {
+	return c.compute(key, expire, false, f)
+}
+
+func (c *Cache[K, V]) compute(key K, ttl time.Duration, keepLife bool, f func(V, bool) (V, Op)) (V, bool) {
 	if f == nil {
 		panic("cache: Compute with a nil function")
 	}
@@ -34,65 +48,107 @@ func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool
 		f(none, false)
 		return none, false // cannot be stored
 	}
-	s := c.shardOf(h)
-	for {
-		if value, ok, done := c.tryCompute(s, h, key, f); done {
+	p := computation[K, V]{s: c.shardOf(h), hash: h, key: key, ttl: ttl, keepLife: keepLife, f: f}
+	for attempt := 0; ; attempt++ {
+		if attempt > 1 { // once or twice may be chance, or a function that does it once
+			p.goroutine = goroutineID()
+		}
+		if value, ok, done := c.tryCompute(&p); done {
 			return value, ok
 		}
 	}
 }
 
-// tryCompute is one attempt at Compute. It reports whether the key was left
-// alone meanwhile, so that the result counts.
-func (c *Cache[K, V]) tryCompute(s *shard[K, V], h uint64, key K, f func(V, bool) (V, Op)) (value V, ok, done bool) {
-	var mine fence
-	old, found := s.lookAt(h, key, &mine)
-	fenced := true
+// A computation is a call of Compute.
+type computation[K comparable, V any] struct {
+	s         *shard[K, V]
+	hash      uint64
+	key       K
+	ttl       time.Duration
+	keepLife  bool // a key that has a value keeps its deadline
+	f         func(V, bool) (V, Op)
+	goroutine uint64 // to be told from others that change the key; 0 if that does not matter
+}
+
+// tryCompute calls the function once. It reports whether the key was left alone
+// meanwhile, so that the result counts.
+func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) {
+	mine := fence{goroutine: p.goroutine}
+	old, found := p.s.lookAt(p.hash, p.key, &mine)
+	u, op := c.callFenced(p, &mine, old, found)
+	for !done {
+		p.s.lock.Lock()
+		held := p.s.removeFence(p.key, &mine)
+		i, live := p.s.findLive(p.hash, p.key)
+		if !held || live != found {
+			p.s.lock.Unlock()
+			c.abandon(&u)
+			c.settle(u.reported)
+			if mine.own {
+				panic("cache: the function of Compute changes its own key, so it would be called for ever")
+			}
+			return old, false, false
+		}
+		if live && p.keepLife && op == OpSet {
+			u.life = p.s.lifeAt(i, p.hash)
+		}
+		var missing uint64
+		ok, missing = p.s.apply(op, live, &u)
+		if missing > 0 { // the result is as good as before, unless the key is changed
+			mine = fence{}
+			p.s.addFence(p.key, &mine)
+		}
+		done = c.endStore(p.s, &u, missing)
+	}
+	c.settle(u.reported)
+	switch {
+	case !ok:
+		var none V
+		return none, false, true
+	case op == OpKeep:
+		return old, true, true
+	}
+	return u.value, true, true
+}
+
+// callFenced calls the function of a Compute and makes an update of what it returns.
+// It takes the fence off if there is a panic.
+func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found bool) (u update[K, V], op Op) {
+	returned := false
 	defer func() {
-		if fenced { // f panicked
-			s.lock.Lock()
-			s.removeFence(key, &mine)
-			s.lock.Unlock()
+		if !returned {
+			p.s.lock.Lock()
+			p.s.removeFence(p.key, mine)
+			p.s.lock.Unlock()
 		}
 	}()
-	value, op := f(old, found)
-	var none V
-	if op > OpDelete {
+	u = update[K, V]{hash: p.hash, key: p.key, life: forever}
+	u.value, op = p.f(old, found)
+	switch {
+	case op > OpDelete:
 		panic(fmt.Sprintf("cache: the function of Compute returned Op %d", op))
+	case op == OpSet && p.ttl < 0:
+		op = OpDelete
+	case op == OpSet:
+		u.weight, u.life = c.weightOf(p.key, u.value), c.lifeOf(p.hash, p.ttl)
 	}
-	u := update[K, V]{h, key, value, 0, forever}
-	if op == OpSet {
-		u.weight, u.life = c.weightOf(key, value), c.lifeOf(h, c.expireAfter)
-	}
-	fenced = false
+	returned = true
+	return u, op
+}
 
-	s.lock.Lock()
-	held := s.removeFence(key, &mine)
-	i, live := s.findLive(h, key)
-	if !held || live != found {
-		s.lock.Unlock()
-		return value, false, false
-	}
-	var missing uint64
+// apply does what a Compute has come to, for a key that has a value if live. It
+// reports whether the key has one then, or what room is missing.
+func (s *shard[K, V]) apply(op Op, live bool, u *update[K, V]) (ok bool, missing uint64) {
 	switch op {
-	case OpKeep:
-		value, ok = old, found
 	case OpSet:
-		missing = s.put(&u)
-		if _, ok = s.find(h, key); !ok { // too heavy, or the cache is closed
-			value = none
-		}
+		missing = s.put(u)
+		_, ok = s.find(u.hash, u.key) // or it was too heavy, or the cache is closed
+		return ok, missing
 	case OpDelete:
-		value = none
-		s.breakFences(key)
-		c.watch.Load().removed(h)
-		if found {
-			s.remove(i, h, Deleted)
-			s.maybeShrink()
-		}
+		s.del(u.hash, u.key)
+		return false, 0
 	}
-	c.settle(c.endStore(s, &u, missing))
-	return value, ok, missing == 0
+	return live, 0
 }
 
 // lookAt returns the value of a key and puts a fence on it.

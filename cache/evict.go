@@ -3,7 +3,8 @@ package cache
 import "github.com/pinwheel-cache/pinwheel/lru"
 
 // All that a shard asks of its eviction order is in this file, but for the Mark in
-// [Cache.Get]. A shard without a limit has no order.
+// [Cache.Get]. A shard without a limit has no order, and an entry that weighs nothing is
+// not in it, since to evict it would free nothing.
 
 // use marks entry i as used.
 func (s *shard[K, V]) use(i uint32) {
@@ -12,19 +13,28 @@ func (s *shard[K, V]) use(i uint32) {
 	}
 }
 
-// admit returns the place in the order for a key with hash h, which has no entry. full
-// says whether another entry has to go for it.
-func (s *shard[K, V]) admit(h uint64, full bool) lru.Place {
-	if s.order == nil {
-		return 0
-	}
-	return s.order.Admit(h, full)
+// useAt is use of an entry that has not expired by a caller that holds the lock for
+// writing: it also puts off the end of idleness. It returns false if that has come.
+func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
+	s.use(i)
+	return s.common.idle == 0 || s.slide(i, h)
 }
 
-// enlist adds entry i, which is new, to the order.
-func (s *shard[K, V]) enlist(i uint32, at lru.Place) {
+// admit asks the order, once, for the place of u, whose key has no entry. full says
+// whether another entry has to go for it.
+func (s *shard[K, V]) admit(u *update[K, V], full bool) {
+	if s.order != nil && !u.admitted {
+		u.place, u.admitted = s.order.Admit(u.hash, full), true
+	}
+}
+
+// enlist adds entry i, whose key has hash h, to the order.
+func (s *shard[K, V]) enlist(i uint32, h uint64, at lru.Place) {
 	if s.order != nil {
 		s.order.Insert(i, at)
+	}
+	if s.weights != nil {
+		s.common.evictable.of(h).Add(1)
 	}
 }
 
@@ -39,11 +49,14 @@ func (s *shard[K, V]) delist(i uint32, h uint64, cause Cause) {
 	default:
 		s.order.Remove(i)
 	}
+	if s.weights != nil {
+		s.common.evictable.of(h).Add(-1)
+	}
 }
 
 // relist gives entry from the slot number to in the order.
 func (s *shard[K, V]) relist(from, to uint32) {
-	if s.order != nil {
+	if s.order != nil && s.weight(to) > 0 {
 		s.order.Rename(from, to)
 	}
 }
@@ -76,33 +89,46 @@ func newOrder(p Policy) lru.Policy {
 	return new(lru.Order)
 }
 
-// victim returns the entry to evict next for one that goes to a place, and leaves it
-// where it is. It returns false if there is none.
-func (s *shard[K, V]) victim(at lru.Place) (i uint32, ok bool) { return s.order.Victim(at) }
+// few is how many entries a shard may have for victim to look at all of them.
+const few = 16
 
-// firstBut returns the entry that is next by the order, of which there are two, if
-// entry i is to stay.
-func (s *shard[K, V]) firstBut(i uint32) (j uint32) {
-	for j = range s.order.All() {
-		if j != i {
-			break
+// victim returns the entry to evict for one that goes to a place, and leaves it where
+// it is. It returns false if there is none. It is the next by the order, but of a few
+// entries rather one that has expired since the last tick.
+func (s *shard[K, V]) victim(at lru.Place) (i uint32, ok bool) {
+	if s.len <= few && s.ring != nil {
+		for i := range s.entries {
+			if s.entries[i].live() && s.weight(uint32(i)) > 0 && s.expired(uint32(i)) {
+				return uint32(i), true
+			}
 		}
 	}
-	return j
+	return s.order.Victim(at)
+}
+
+// firstBut returns the entry that is next by the order if entry i is to stay. It returns
+// false if there is no other.
+func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
+	for j := range s.order.All() {
+		if j != i {
+			return j, true
+		}
+	}
+	return 0, false
 }
 
 // takeOver evicts the entry that is next by the order and gives its slot to a key
 // that has no entry. The deadline is still that of the old one, as its task is.
 func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
-	at := s.admit(u.hash, true)
-	i, _ := s.victim(at)
+	s.admit(u, true)
+	i, _ := s.victim(u.place)
 	e := &s.entries[i]
 	old, cause := s.common.hasher.Hash(e.key), s.causeOr(Evicted, i)
 	s.noteRemoval(i, old, cause)
 	s.index.Remove(old, i)
 	s.index.Insert(u.hash, i)
 	s.delist(i, old, cause)
-	s.enlist(i, at)
+	s.enlist(i, u.hash, u.place)
 	e.key, e.value = u.key, u.value
 	return i
 }
@@ -110,31 +136,13 @@ func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
 // evict removes the entry that is next by the order. It returns false if there
 // is none, or if a Resize under way has the shard not limited.
 func (s *shard[K, V]) evict() bool {
-	if !s.limited || s.len == 0 {
+	if !s.limited {
 		return false
 	}
-	i, _ := s.victim(0)
+	i, ok := s.victim(0)
+	if !ok {
+		return false
+	}
 	s.remove(i, s.common.hasher.Hash(s.entries[i].key), s.causeOr(Evicted, i))
 	return true
-}
-
-// makeRoom evicts from other shards than that of h until the budget has n left,
-// or they are empty. It reports whether settle must follow.
-func (c *Cache[K, V]) makeRoom(h uint64, n uint64) (reported bool) {
-	for evicted := true; evicted; {
-		evicted = false
-		for k := uint64(1); k <= c.mask; k++ {
-			if !c.budget.lacks(n, c.budget.used.Load()) {
-				return reported
-			}
-			s := c.shardOf(h + k<<8)
-			s.lock.Lock()
-			if s.evict() {
-				evicted = true
-				s.maybeShrink()
-			}
-			reported = s.unlock() || reported
-		}
-	}
-	return reported
 }

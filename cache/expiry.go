@@ -37,6 +37,16 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 	}
 }
 
+// lifeAt returns the life of entry i, whose key has hash h and is being used now.
+func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
+	if s.caps == nil {
+		deadline := s.entries[i].deadline.load()
+		return life{deadline, deadline}
+	}
+	cap := s.caps[i]
+	return life{min(after(s.common.timeFor(&s.common.clock.idleness, h, 0), s.common.idle), cap), cap}
+}
+
 // comesBy reports whether the ring comes by the task of entry i in time for a
 // deadline.
 func (s *shard[K, V]) comesBy(i uint32, deadline int64) bool {

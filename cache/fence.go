@@ -5,8 +5,15 @@ package cache
 // breaks the fence, and then the result is not stored: it would undo the change. A
 // load is the same for a key that has no value, and has its own map.
 type fence struct {
-	broken bool
-	next   *fence // of the same key
+	broken    bool
+	own       bool   // by the goroutine below itself
+	goroutine uint64 // 0 if that is not to be found out
+	next      *fence // of the same key
+}
+
+func (f *fence) breakOff() {
+	f.broken = true
+	f.own = f.goroutine != 0 && f.goroutine == goroutineID()
 }
 
 // addFence puts a fence on a key.
@@ -79,7 +86,7 @@ func (s *shard[K, V]) breakFencesOn(key K) {
 		return
 	}
 	for ; f != nil; f = f.next {
-		f.broken = true
+		f.breakOff()
 	}
 	s.dropFences(key)
 }
@@ -97,7 +104,7 @@ func (s *shard[K, V]) breakAllFences() {
 	}
 	for _, f := range s.fences {
 		for ; f != nil; f = f.next {
-			f.broken = true
+			f.breakOff()
 		}
 	}
 	s.fences, s.mostFences = nil, 0

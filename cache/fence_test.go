@@ -80,7 +80,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatalf("join = %v, %v", l, err)
 	}
 	l.shard.lock.Lock()
-	missing := l.shard.endLoad(l, &update[int, int]{l.hash, 0, 0, 1, forever})
+	missing := l.shard.endLoad(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
 	l.shard.lock.Unlock()
 	if missing != 1 {
 		t.Fatalf("%d is missing, want 1", missing)

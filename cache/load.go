@@ -117,7 +117,7 @@ const (
 func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, l *load[K, V], r role) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if i, ok := s.findLive(h, key); ok {
+	if i, ok := s.findLive(h, key); ok && s.useAt(i, h) {
 		return s.entries[i].value, nil, finder
 	}
 	l = s.loads[key]
@@ -213,15 +213,13 @@ func (c *Cache[K, V]) end(l *load[K, V], weight uint32) {
 		l.publish()
 		return
 	}
-	u := update[K, V]{l.hash, l.key, l.value, weight, c.lifeOf(l.hash, c.expireAfter)}
-	reported := false
-	for missing := uint64(1); missing > 0; {
+	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: weight, life: c.lifeOf(l.hash, c.expireAfter)}
+	for done := false; !done; {
 		l.shard.lock.Lock()
-		missing = l.shard.endLoad(l, &u)
-		reported = c.endStore(l.shard, &u, missing) || reported
+		done = c.endStore(l.shard, &u, l.shard.endLoad(l, &u))
 	}
 	l.publish()
-	c.settle(reported) // after publish: a callback may wait for this load
+	c.settle(u.reported) // after publish: a callback may wait for this load
 }
 
 // endLoad is the part of end under the lock. If there is too little room in the

@@ -152,9 +152,13 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"Take":    func(t *rapid.T) { m.take(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
-		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op"))) },
-		"Clear":   func(t *rapid.T) { m.Clear(); m.settleEvents(t, -1, Cleared) },
-		"Resize":  func(t *rapid.T) { m.resize(t, rapid.SampledFrom([]int{0, 1, 3, 10, 100}).Draw(t, "limit")) },
+		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), nil) },
+		"ComputeWithExpire": func(t *rapid.T) {
+			d := ttl.Draw(t, "ttl")
+			m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), &d)
+		},
+		"Clear":  func(t *rapid.T) { m.Clear(); m.settleEvents(t, -1, Cleared) },
+		"Resize": func(t *rapid.T) { m.resize(t, rapid.SampledFrom([]int{0, 1, 3, 10, 100}).Draw(t, "limit")) },
 		"sleep": func(t *rapid.T) {
 			time.Sleep(rapid.SampledFrom([]time.Duration{1, time.Millisecond, 99 * time.Millisecond, 200 * time.Millisecond, time.Second, time.Minute}).Draw(t, "d"))
 			m.settleEvents(t, -1, Expired)
@@ -203,15 +207,20 @@ func (m *modelCache) use(key int) {
 
 // set stores a new value by store, in the model too.
 func (m *modelCache) set(t *rapid.T, key int, ttl time.Duration, store func(key, value int)) {
+	var deadline time.Time
+	if ttl > 0 {
+		deadline = time.Now().Add(ttl)
+	}
+	m.setUntil(t, key, deadline, store)
+}
+
+// setUntil is set with a deadline.
+func (m *modelCache) setUntil(t *rapid.T, key int, deadline time.Time, store func(key, value int)) {
 	m.next++
 	store(key, m.next)
 	m.settleEvents(t, key, Replaced)
-	e := modelEntry{value: m.next, used: time.Now()}
-	if ttl > 0 {
-		e.deadline = time.Now().Add(ttl)
-	}
-	m.entries[key] = e
-	if m.options.Weigh != nil && uint64(m.options.Weigh(key, e.value)) > m.options.MaxWeight {
+	m.entries[key] = modelEntry{value: m.next, used: time.Now(), deadline: deadline}
+	if m.options.Weigh != nil && uint64(m.options.Weigh(key, m.next)) > m.options.MaxWeight {
 		delete(m.entries, key)
 	}
 }
@@ -253,12 +262,17 @@ func (m *modelCache) take(t *rapid.T, key int, fails bool) {
 	})
 }
 
-func (m *modelCache) compute(t *rapid.T, key int, op Op) {
+// compute computes with a TTL, or with none so that a key that has a deadline keeps it.
+func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 	run := func(value int) (int, bool) {
-		return m.Compute(key, func(old int, found bool) (int, Op) {
+		f := func(old int, found bool) (int, Op) {
 			m.wantValue(t, "Compute", key, old, found)
 			return value, op
-		})
+		}
+		if ttl != nil {
+			return m.ComputeWithExpire(key, *ttl, f)
+		}
+		return m.Compute(key, f)
 	}
 	switch op {
 	case OpKeep:
@@ -270,7 +284,16 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op) {
 		}
 		m.settleEvents(t, key, Deleted)
 	case OpSet:
-		m.set(t, key, m.options.Expire, func(_, value int) {
+		var deadline time.Time
+		switch {
+		case ttl != nil && *ttl > 0:
+			deadline = time.Now().Add(*ttl)
+		case ttl == nil && m.live(key):
+			deadline = m.entries[key].deadline
+		case ttl == nil && m.options.Expire > 0:
+			deadline = time.Now().Add(m.options.Expire)
+		}
+		m.setUntil(t, key, deadline, func(_, value int) {
 			kept := m.options.Weigh == nil || uint64(m.options.Weigh(key, value)) <= m.options.MaxWeight
 			if v, ok := run(value); ok != kept || ok && v != value {
 				t.Fatalf("Compute(%d) = %d, %v; want %d, %v", key, v, ok, value, kept)
@@ -308,7 +331,7 @@ func (m *modelCache) settleEvents(t *rapid.T, key int, cause Cause) {
 		case m.expired(had) != (e.Cause == Expired):
 			t.Fatalf("%+v: expired is %v", e, m.expired(had))
 		case e.Cause == Expired:
-		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil):
+		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil && m.options.Weigh(e.Key, e.Value) > 0):
 		case e.Cause == cause && (key == -1 || key == e.Key):
 		default:
 			t.Fatalf("%+v, want %v of %d", e, cause, key)

@@ -38,15 +38,15 @@ type Options[K comparable, V any] struct {
 	// Weigh and takes the place of Limit. A value that is heavier than all of
 	// it is not kept: it is removed at once, as Evicted.
 	//
-	// A cache with a MaxWeight above 8191 has several shards, as if its entries
-	// weighed 1 each; each of them keeps an order of its own, and a new entry
-	// drives out those of its shard first.
+	// A cache has a shard for each 262,144 of MaxWeight, up to 16 for each processor,
+	// and each of them keeps an order of its own. It should be much more than single
+	// values weigh; that is so for the sizes of values in bytes.
 	MaxWeight uint64
 
-	// Weigh returns the weight of an entry. It is called once for each value
-	// stored, outside all locks, and may be called by several goroutines at
-	// once. An entry of weight 0 counts for nothing, but can be evicted like
-	// any other.
+	// Weigh returns the weight of an entry. It is called once for each value that is
+	// to be stored, also one that Compute computes in vain, outside all locks, and may
+	// be called by several goroutines at once. An entry of weight 0 is never evicted:
+	// that would make no room.
 	Weigh func(key K, value V) uint32
 
 	// Policy chooses what to evict: LRU, the zero value, or Adaptive.

@@ -126,11 +126,10 @@ func (r *record) removed(h uint64) { r.Add(recording.Access{Op: recording.Remove
 
 func (r *record) cleared() { r.Add(recording.Access{Op: recording.Clear}) }
 
-// left returns how long it is until a deadline, at least a nanosecond, or 0 if there is
-// none.
+// left is until as a recording has it: 0 if there is no deadline.
 func (t *timing) left(deadline int64) time.Duration {
 	if deadline == never {
 		return 0
 	}
-	return time.Duration(max(deadline-t.clock.now(), 1))
+	return t.until(deadline)
 }

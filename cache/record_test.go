@@ -61,7 +61,7 @@ func TestRecord(t *testing.T) {
 			c.Take(key, nil1)
 			c.SetWithExpire(other, 8, 0)
 			c.Get(other)
-			c.Compute(other, func(int, bool) (int, Op) { return 9, OpSet })
+			c.ComputeWithExpire(other, time.Minute, func(int, bool) (int, Op) { return 9, OpSet })
 			c.Compute(other, func(int, bool) (int, Op) { return 0, OpDelete })
 			c.Take(other, func() (int, error) { return 5, nil })
 			c.Del(key)

@@ -132,11 +132,13 @@ func resized[T any](old []T, n int) []T {
 }
 
 // Resize changes the limit of the cache to limit entries, or to none if limit
-// is 0. It does not change the number of shards, which New chose by the first limit: a
-// cache that is to grow from below 8192 entries to many should be made with the larger
-// limit and resized to the smaller one, or one lock guards all of it. If there are more entries than that, it evicts the surplus before it
-// returns. For a negative limit, and for a cache that has a MaxWeight, it returns an
-// error that wraps [ErrArgument].
+// is 0. If there are more entries than that, it evicts the surplus before it
+// returns. For a negative limit, and for a cache that has a MaxWeight, which is for
+// ResizeWeight, it returns an error that wraps [ErrArgument].
+//
+// Resize does not change the number of shards, which New chose by the first limit. Make a
+// cache that is to grow from below 8192 entries to many with the larger limit and resize
+// it to the smaller one, or one lock guards all of it.
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
@@ -145,13 +147,35 @@ func (c *Cache[K, V]) Resize(limit int) error {
 		return wrongArgument("Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
 	}
 	c.setLimit(limit)
-	for surplus := c.budget.surplus(); limit > 0 && surplus > 0; surplus = c.budget.surplus() {
+	if limit > 0 {
+		c.evictSurplus()
+	}
+	return nil
+}
+
+// ResizeWeight changes the MaxWeight of the cache. If its entries weigh more than that,
+// it evicts some before it returns. For 0, and for a cache without a MaxWeight, it
+// returns an error that wraps [ErrArgument]. The number of shards stays.
+func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
+	if c.weigh == nil {
+		return wrongArgument("ResizeWeight(%d) of a cache without MaxWeight: use Resize, or make it with Weigh", maxWeight)
+	}
+	if maxWeight == 0 {
+		return wrongArgument("ResizeWeight(0): want the most weight, above 0")
+	}
+	c.budget.max.Store(maxWeight)
+	c.evictSurplus()
+	return nil
+}
+
+// evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
+func (c *Cache[K, V]) evictSurplus() {
+	for surplus := c.budget.surplus(); surplus > 0; surplus = c.budget.surplus() {
 		each := int(min(surplus/uint64(len(c.shards))+1, batch))
 		for i := range c.shards {
 			c.settle(c.shards[i].evictSurplus(each))
 		}
 	}
-	return nil
 }
 
 // setLimit sets the limit of the cache and of its shards, but evicts nothing.

@@ -6,30 +6,42 @@ import "github.com/pinwheel-cache/pinwheel/lru"
 // before the shard is locked. Who stores one locks the shard, calls put and then
 // endStore, and begins again as long as room is missing:
 //
-//	for missing := uint64(1); missing > 0; {
+//	for done := false; !done; {
 //		s.lock.Lock()
-//		missing = s.put(&u)
-//		c.settle(c.endStore(s, &u, missing))
+//		done = c.endStore(s, &u, s.put(&u))
 //	}
+//	c.settle(u.reported)
 //
-// What the store depends on is looked at before put, every time.
+// What the store depends on is looked at before put, every time. Who finds then that
+// u is not to be stored any more calls abandon.
 type update[K comparable, V any] struct {
 	hash   uint64
 	key    K
 	value  V
 	weight uint32
 	life   life
+
+	reserved uint64 // of the budget, by evictions for this value
+	making   bool   // its storer makes room, and holds budget.making
+	reported bool   // events were queued: settle must follow
+
+	place    lru.Place // in the order, if it gets a new entry
+	admitted bool      // place has been asked for
 }
 
-// endStore ends an attempt to store u in s, which is locked: it unlocks s and
-// makes the room that is missing by evictions in other shards. It reports whether
-// settle must follow.
-func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (reported bool) {
-	reported = s.unlock()
+// endStore ends an attempt to store u in s, which is locked: it unlocks s and makes the
+// room that is missing by evictions in other shards. It returns done if nothing was
+// missing.
+func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (done bool) {
+	u.reported = s.unlock() || u.reported
 	if missing > 0 {
-		reported = c.makeRoom(u.hash, missing) || reported
+		c.makeRoom(u, missing)
+		return false
 	}
-	return reported
+	if u.making {
+		c.abandon(u) // what was reserved too much
+	}
+	return true
 }
 
 // put stores a value and makes the loads of its key stale. If there is too little
@@ -51,13 +63,18 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 	switch {
 	case found:
 		s.replace(i, u)
+	case s.limited && u.reserved > 0:
+		u.reserved--
+		s.admit(u, false)
+		i = s.insert(u)
 	case s.limited && !s.common.budget.reserve(1):
 		if s.len == 0 {
 			return 1
 		}
 		i = s.takeOver(u)
 	default:
-		i = s.insert(u, s.admit(u.hash, false))
+		s.admit(u, false)
+		i = s.insert(u)
 	}
 	s.begin(i, u)
 	return 0
@@ -81,7 +98,7 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 
 // insert gives a key that has no entry one, without a deadline. Its weight is
 // reserved.
-func (s *shard[K, V]) insert(u *update[K, V], at lru.Place) uint32 {
+func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	if s.len == len(s.entries) {
 		s.grow()
 	}
@@ -91,7 +108,9 @@ func (s *shard[K, V]) insert(u *update[K, V], at lru.Place) uint32 {
 	e.deadline.set(never)
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
-	s.enlist(i, at)
+	if u.weight > 0 {
+		s.enlist(i, u.hash, u.place)
+	}
 	s.len++
 	return i
 }
@@ -111,22 +130,33 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 		s.refuse(i, found, u)
 		return 0
 	}
-	var at lru.Place
-	if !found {
-		at = s.admit(u.hash, s.common.budget.lacks(uint64(u.weight), s.common.budget.used.Load()))
+	if !found && u.weight > 0 {
+		s.admit(u, s.common.budget.lacks(uint64(u.weight), s.common.budget.used.Load()))
 	}
-	if missing := s.reserveFor(i, found, u.weight, at); missing > 0 {
+	if missing := s.reserveFor(i, found, u); missing > 0 {
 		return missing
 	}
 	if found {
 		s.replace(i, u)
+		s.reweigh(i, u)
 	} else {
-		i = s.insert(u, at)
+		i = s.insert(u)
+		s.weights[i] = u.weight
 	}
 	s.begin(i, u)
-	s.weights[i] = u.weight
 	s.maybeShrink() // one heavy value can drive out many
 	return 0
+}
+
+// reweigh gives entry i another weight. The order has it only while that is not 0.
+func (s *shard[K, V]) reweigh(i uint32, u *update[K, V]) {
+	old := s.weights[i]
+	s.weights[i] = u.weight
+	if old == 0 && u.weight > 0 {
+		s.enlist(i, u.hash, 0)
+	} else if old > 0 && u.weight == 0 {
+		s.delist(i, u.hash, Replaced)
+	}
 }
 
 // refuse is put of a value that is heavier than the whole cache may be: it

@@ -4,55 +4,66 @@ import "iter"
 
 // All returns an iterator over the entries, in no particular order. It holds no
 // lock while the body of the loop runs, which may use the cache; what others
-// change meanwhile it may or may not see. An entry that stays all the while is
-// seen exactly once. A key that is removed and stored again may be seen twice.
-// It counts nothing and marks nothing as used.
+// change meanwhile it may or may not see, but it yields no value after its deadline
+// or after it was removed. An entry that stays all the while is seen exactly once. A
+// key that is removed and stored again may be seen twice. It counts nothing and marks
+// nothing as used.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		for i := range c.shards {
-			if !c.shards[i].each(yield) {
-				return
-			}
+		c.each(func(key K, value V, _ int64) bool { return yield(key, value) })
+	}
+}
+
+// Entries is [Cache.All] for entries with the time that they have left.
+func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
+	return func(yield func(Entry[K, V]) bool) {
+		c.each(func(key K, value V, deadline int64) bool {
+			return yield(Entry[K, V]{key, value, c.until(deadline)})
+		})
+	}
+}
+
+// each calls yield for the entries, with their deadlines, until it returns false.
+func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
+	for i := range c.shards {
+		if !c.shards[i].each(yield) {
+			return
 		}
 	}
 }
 
-type pair[K comparable, V any] struct {
-	key   K
-	value V
-}
-
-// each calls yield for the entries of the shard until it returns false, which
-// each then returns too.
-func (s *shard[K, V]) each(yield func(K, V) bool) bool {
+// each is that for the entries of a shard. It returns false if yield did.
+func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool {
 	s.pin()
 	defer s.unpin()
-	var pairs []pair[K, V]
-	for from, more := 0, true; more; {
-		pairs, from, more = s.copyLive(pairs[:0], from)
-		for _, p := range pairs {
-			if !yield(p.key, p.value) {
-				return false
-			}
+	for i, more := 0, true; more; {
+		var f found[K, V]
+		var ok bool
+		if f, ok, i, more = s.nextLive(i); ok && !yield(f.key, f.value, f.deadline) {
+			return false
 		}
-		clear(pairs) // hold nothing while yield runs again
 	}
 	return true
 }
 
-// copyLive appends a batch of entries, from a slot on, to pairs. It returns the
-// slot to go on with, and whether there is one.
-func (s *shard[K, V]) copyLive(pairs []pair[K, V], from int) ([]pair[K, V], int, bool) {
+// A found entry of a walk, as it was when it was found.
+type found[K comparable, V any] struct {
+	key      K
+	value    V
+	deadline int64
+}
+
+// nextLive returns the first entry from slot i on that has not expired, if there is one
+// among a batch of slots, the slot to go on with, and whether there is one.
+func (s *shard[K, V]) nextLive(i int) (f found[K, V], ok bool, after int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
-	to := min(from+batch, len(s.entries))
-	for i := from; i < to; i++ {
-		e := &s.entries[i]
-		if e.live() && !s.expired(uint32(i)) {
-			pairs = append(pairs, pair[K, V]{e.key, e.value})
+	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
+		if e := &s.entries[i]; e.live() && !s.expired(uint32(i)) {
+			f, ok = found[K, V]{e.key, e.value, e.deadline.load()}, true
 		}
 	}
-	return pairs, to, to < len(s.entries)
+	return f, ok, i, i < len(s.entries)
 }
 
 // pin keeps the entries in their slots until unpin: the shard may grow, but not
@@ -63,7 +74,15 @@ func (s *shard[K, V]) pin() {
 	s.lock.RUnlock(r)
 }
 
-func (s *shard[K, V]) unpin() { s.pins.Add(-1) }
+// unpin ends a pin. The last one gives back the memory that the shard could not while
+// it was pinned.
+func (s *shard[K, V]) unpin() {
+	if s.pins.Add(-1) == 0 {
+		s.lock.Lock()
+		s.maybeShrink()
+		s.lock.Unlock()
+	}
+}
 
 // Clear removes all entries that are in the cache when it is called, and keeps
 // loads that are under way from being stored. Entries that are stored while it
@@ -85,9 +104,6 @@ func (s *shard[K, V]) clear(settle func(reported bool)) {
 		settle(reported)
 	}
 	s.unpin()
-	s.lock.Lock()
-	s.maybeShrink()
-	s.lock.Unlock()
 }
 
 // clearBatch removes the entries of a batch of slots, from one on. It returns the slot
@@ -105,4 +121,38 @@ func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
 	}
 	more = to < len(s.entries)
 	return to, more, s.unlock()
+}
+
+// DelExpired removes all entries that have expired and returns how many there were. The
+// cache does so by itself, within a tick; this is for who must not wait for that. It
+// looks at every entry.
+func (c *Cache[K, V]) DelExpired() (removed int) {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.pin()
+		for from, more := 0, true; more; {
+			var n int
+			var reported bool
+			n, from, more, reported = s.delExpiredBatch(from)
+			removed += n
+			c.settle(reported)
+		}
+		s.unpin()
+	}
+	return removed
+}
+
+// delExpiredBatch is DelExpired for a batch of slots, from one on. It returns the slot
+// to go on with, and whether there is one.
+func (s *shard[K, V]) delExpiredBatch(from int) (removed, next int, more, reported bool) {
+	s.lock.Lock()
+	to := min(from+batch, len(s.entries))
+	for i := from; i < to; i++ {
+		if e := &s.entries[i]; e.live() && s.expired(uint32(i)) {
+			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
+			removed++
+		}
+	}
+	more = to < len(s.entries)
+	return removed, to, more, s.unlock()
 }

@@ -1,0 +1,86 @@
+package cache
+
+import (
+	"math"
+	"time"
+)
+
+// An Entry is a key with its value and the time it has left.
+type Entry[K comparable, V any] struct {
+	Key   K
+	Value V
+	TTL   time.Duration // until it expires; the longest there is if it never does
+}
+
+// Entry returns what the cache has for a key, and false if that is nothing or has
+// expired. It leaves no trace, as Peek.
+func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
+	h := c.hasher.Hash(key)
+	s := c.shardOf(h)
+	e := Entry[K, V]{Key: key}
+	deadline := int64(0)
+	r := s.lock.RLock()
+	i, ok := s.findLive(h, key)
+	if ok {
+		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.load()
+	}
+	s.lock.RUnlock(r)
+	if ok {
+		e.TTL = c.until(deadline)
+	}
+	return e, ok
+}
+
+// TTL returns how long a key still has a value: the longest [time.Duration] if that
+// never expires. It returns 0 and false if the key has none. With Idle, every use puts
+// the end off. TTL leaves no trace, as Peek.
+func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
+	e, ok := c.Entry(key)
+	return e.TTL, ok
+}
+
+// until returns the time until a deadline, and at least 1 ns, as it had not passed when
+// the entry was looked at.
+func (t *timing) until(deadline int64) time.Duration {
+	if deadline == never {
+		return math.MaxInt64
+	}
+	return time.Duration(max(deadline-t.clock.now(), 1))
+}
+
+// GetAndDel removes a key and returns the value that it had, and true; or false if it
+// had none or that had expired. Otherwise it is [Cache.Del]: it counts as neither a hit
+// nor a miss.
+func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
+	h := c.hasher.Hash(key)
+	s := c.shardOf(h)
+	s.lock.Lock()
+	if i, found := s.findLive(h, key); found {
+		value = s.entries[i].value
+	}
+	ok = s.del(h, key)
+	c.settle(s.unlock())
+	return value, ok
+}
+
+// Swap stores a value for a key, as Set does, and returns the value that it had before,
+// and true; or false if it had none or that had expired. It counts as neither a hit nor
+// a miss.
+func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
+	h := c.hasher.Hash(key)
+	s := c.shardOf(h)
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, c.expireAfter)}
+	for done := false; !done; {
+		s.lock.Lock()
+		var i uint32
+		var none V
+		if i, ok = s.findLive(h, key); ok {
+			old = s.entries[i].value
+		} else {
+			old = none
+		}
+		done = c.endStore(s, &u, s.put(&u))
+	}
+	c.settle(u.reported)
+	return old, ok
+}

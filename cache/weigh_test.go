@@ -1,0 +1,246 @@
+package cache
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// byValue weighs a value as it says.
+func byValue(_ int, value int) uint32 { return uint32(value) }
+
+// TestPartsOfTheBudgetDoNotDrift: evictions free more than they have to, and whoever
+// comes next takes that. The parts of the shards stay alike all the same.
+func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
+	const most = 4 * weightPerShard
+	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
+	c.initShards(16) // of some 40 entries: the fewer there are, the faster parts drift
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, 10_000)
+	for range 2_000_000 {
+		k := int(zipf.Uint64())
+		if _, ok := c.Get(k); !ok {
+			c.Set(k, 200+k*7919%2_800)
+		}
+	}
+	entries := c.Len()
+	for i := range c.shards {
+		n, mean := c.shards[i].len, entries/len(c.shards)
+		if n < mean/2 || n > 2*mean {
+			t.Errorf("shard %d has %d entries, where the mean is %d", i, n, mean)
+		}
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRoomMadeStaysReserved: what was freed for a heavy value goes to no light one
+// that is stored meanwhile.
+func TestRoomMadeStaysReserved(t *testing.T) {
+	const most = 100_000
+	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
+	c.initShards(8)
+	for k := range most {
+		c.Set(k, 1)
+	}
+	const heavy = 30_000
+	u := update[int, int]{hash: c.hasher.Hash(-1), key: -1, value: heavy, weight: heavy, life: forever}
+	s := c.shardOf(u.hash)
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer close(stop)
+	for writer := range 4 {
+		others.Go(func() {
+			for k := most * (writer + 1); ; k++ {
+				select {
+				case <-stop:
+					return
+				default:
+					c.Set(k, 1)
+				}
+			}
+		})
+	}
+	for done := false; !done; {
+		before := u.reserved
+		s.lock.Lock()
+		done = c.endStore(s, &u, s.put(&u))
+		if !done && u.making && u.reserved <= before && before > 0 {
+			t.Errorf("%d were reserved, and now %d are", before, u.reserved)
+		}
+	}
+	if v, ok := c.Peek(-1); v != heavy || !ok {
+		t.Errorf("Peek = %d, %v", v, ok)
+	}
+}
+
+// TestHeavyValuesMeet: each needs most of the cache, and none waits for another for
+// ever.
+func TestHeavyValuesMeet(t *testing.T) {
+	const most = 10_000
+	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
+	c.initShards(4)
+	var g sync.WaitGroup
+	for writer := range 4 {
+		g.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(writer), 0))
+			for range 300 {
+				k := random.IntN(20)
+				switch random.IntN(4) {
+				case 0:
+					c.Set(k, random.IntN(most+2))
+				case 1:
+					c.GetOrSet(k, random.IntN(most))
+				case 2:
+					_, _ = c.Take(k, func() (int, error) { return random.IntN(most), nil })
+				case 3:
+					c.Compute(k, func(old int, _ bool) (int, Op) { return min(old+most/2, most), OpSet })
+				}
+				for light := range 100 {
+					c.Set(100+light, 1)
+				}
+			}
+		})
+	}
+	g.Wait()
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWhatWeighsNothingStays: to drive it out would free nothing.
+func TestWhatWeighsNothingStays(t *testing.T) {
+	const most, nothings = 8_000, 10_000
+	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
+	for k := range nothings {
+		c.Set(k, 0)
+	}
+	for k := range most {
+		c.Set(nothings+k, 1)
+	}
+	c.Set(-1, 1)
+	if got := c.Stats().Removals.Evicted; got != 1 {
+		t.Errorf("%d were evicted for a weight of 1", got)
+	}
+	c.Set(-2, most)
+	if got, want := c.Len(), nothings+1; got != want {
+		t.Errorf("%d entries are left, want %d", got, want)
+	}
+	for k := range nothings { // and now they take part
+		c.Set(k, 1)
+	}
+	if _, ok := c.Peek(-2); ok {
+		t.Error("a value of all the weight was not evicted")
+	}
+	for k := range nothings {
+		c.Set(k, 0)
+	}
+	if got := c.Stats().Weight; got != 0 {
+		t.Errorf("the weight is %d", got)
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOneHoldEvictsABatch, however much a value needs.
+func TestOneHoldEvictsABatch(t *testing.T) {
+	const most = 10_000
+	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
+	for k := range most {
+		c.Set(k, 1)
+	}
+	u := update[int, int]{hash: c.hasher.Hash(-1), key: -1, value: most, weight: most, life: forever}
+	s := c.shardOf(u.hash)
+	for done := false; !done; {
+		before := s.removals[Evicted-Expired]
+		s.lock.Lock()
+		missing := s.put(&u)
+		if got := s.removals[Evicted-Expired] - before; got > batch {
+			t.Fatalf("%d were evicted at once", got)
+		}
+		done = c.endStore(s, &u, missing)
+	}
+	if got := c.Len(); got != 1 {
+		t.Errorf("%d entries are left", got)
+	}
+}
+
+// TestRoomIsGivenBack: what was freed for a value that is not stored in the end.
+func TestRoomIsGivenBack(t *testing.T) {
+	const most = 1000
+	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
+	for k := range most {
+		c.Set(k, 1)
+	}
+	calls := 0
+	c.Compute(-1, func(int, bool) (int, Op) {
+		calls++
+		return most, OpSet
+	})
+	if v, ok := c.Peek(-1); v != most || !ok || calls != 1 {
+		t.Errorf("Peek = %d, %v after %d calls", v, ok, calls)
+	}
+	u := update[int, int]{hash: c.hasher.Hash(-2), key: -2, value: most, weight: most, life: forever}
+	c.Set(-1, 1)
+	c.Set(-3, most-1)
+	s := c.shardOf(u.hash)
+	s.lock.Lock()
+	missing := s.put(&u)
+	if c.endStore(s, &u, missing+1) {
+		t.Fatal("it is stored")
+	}
+	c.abandon(&u)
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExpiredGoBeforeLive: of few entries those that expired since the last tick are
+// evicted first.
+func TestExpiredGoBeforeLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[string, int]{Limit: 4})
+		c.Set("live", 1)
+		for _, k := range []string{"a", "b", "c"} {
+			c.SetWithExpire(k, 1, time.Millisecond)
+		}
+		time.Sleep(2 * time.Millisecond)
+		c.Set("new", 1)
+		if _, ok := c.Get("live"); !ok {
+			t.Error("an entry that lives was driven out by one where three had expired")
+		}
+		if got := c.Stats().Removals; got.Expired != 1 || got.Evicted != 0 {
+			t.Errorf("removed: %+v", got)
+		}
+	})
+}
+
+// TestResizeWeight, down and up, and where it is refused.
+func TestResizeWeight(t *testing.T) {
+	c := Must(Options[int, int]{MaxWeight: 1000, Weigh: byValue})
+	for k := range 100 {
+		c.Set(k, 10)
+	}
+	if err := c.ResizeWeight(305); err != nil || c.Len() != 30 {
+		t.Errorf("ResizeWeight(305): %v, and %d entries are left", err, c.Len())
+	}
+	if err := c.ResizeWeight(2000); err != nil {
+		t.Error(err)
+	}
+	for k := range 200 {
+		c.Set(k, 10)
+	}
+	if c.Len() != 200 {
+		t.Errorf("%d entries are there", c.Len())
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+	if c.ResizeWeight(0) == nil || Must(Options[int, int]{Limit: 1}).ResizeWeight(1) == nil {
+		t.Error("no error")
+	}
+}
