@@ -1,5 +1,6 @@
-// Package lru keeps the order in which a cache evicts: least recently used
-// first, with hits that cost next to nothing.
+// Package lru keeps the order in which a cache evicts, with hits that cost next to
+// nothing. It has two policies: [Order] evicts what was not used for longest, and
+// [Adaptive] also protects what is used again from scans and loops.
 //
 // A textbook LRU moves an entry to the front of a list on every hit, which
 // takes the lock of the list and writes to the entry's neighbours. Here a hit
@@ -12,9 +13,11 @@
 // above that of the textbook LRU, because an entry used more than once outlives
 // those used once.
 //
-// An [Adaptive] does the same with two queues, so that what is used once does not
-// drive out what is used again: see there.
+// Adaptive moves entries by the same marks, in two queues. It also remembers what it
+// evicted, in six bytes for a slot: a fingerprint of 16 bits of each of the latest
+// victims of its small queue, three for a slot. Their places tell how long ago that
+// was, so that a key that comes back can be compared with the oldest entries there are.
 //
-// An [Order] holds slot numbers and nothing else: no keys, no values, no lock
-// and no clock. Whoever owns the slots keeps those.
+// Both hold slot numbers and no keys, no values, no lock and no clock. Whoever owns the
+// slots keeps those.
 package lru

@@ -1,0 +1,58 @@
+// Command hitratio replays traces of keys through caches and writes the share of gets
+// that each answered, as a table and as charts.
+//
+//	go run ./hitratio -traces DIR -o ../docs/hit-ratio
+//
+// A trace is a file NAME.u64.gz: gzip of little-endian uint64 keys, one for each
+// access. Besides those in DIR it replays some made ones. For each key it gets, and on
+// a miss sets. Every access counts, those of the cold start too. Caches that work in
+// the background are waited for after each access, as otherwise they would hold more
+// than their capacity or drop what is set.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+func main() {
+	log.SetFlags(0)
+	traces := flag.String("traces", "", "the `folder` of the traces")
+	only := flag.String("cache", ".", "replay only through caches that this `regexp` matches")
+	seeds := flag.Int("seeds", 1, "replay `n` times and take the median")
+	out := flag.String("o", "", "write a table and a chart into this `folder`, and not to standard output")
+	flag.Parse()
+	match, err := regexp.Compile(*only)
+	if err != nil {
+		log.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(*traces, "*.u64.gz"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	var cells []cell
+	for _, file := range files {
+		t, err := load(file)
+		if err != nil {
+			log.Fatal(err)
+		}
+		cells = append(cells, replayAll(t, match, *seeds)...)
+	}
+	for _, t := range made() {
+		cells = append(cells, replayAll(t, match, *seeds)...)
+	}
+	if *out == "" {
+		fmt.Print(table(cells))
+		return
+	}
+	if err := os.WriteFile(filepath.Join(*out, "table.md"), []byte(table(cells)), 0o644); err != nil {
+		log.Fatal(err)
+	}
+	if err := drawCells(cells, filepath.Join(*out, "traces.svg")); err != nil {
+		log.Fatal(err)
+	}
+}
