@@ -1,16 +1,16 @@
 package collection
 
 import (
+	"errors"
 	"log/slog"
+	"reflect"
+	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zeromicro/go-zero/core/timex"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pinwheel-cache/pinwheel/internal/hash"
-	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
@@ -40,30 +40,21 @@ const (
 type ticked struct {
 	interval time.Duration
 	execute  func(key, value any)
-	pool     *runner.Pool
-	hasher   hash.Hasher[any]
 	done     chan struct{} // closed by Stop
-	held     atomic.Int64  // timers in the due list, published when mu is given back
 
-	mu     sync.Mutex
-	closed bool
-	places places
+	mu      sync.Mutex
+	closed  bool
+	places  places
+	running int // workers
 }
 
 func newTicked(interval time.Duration, slots int, execute Execute) *ticked {
-	w := &ticked{
+	return &ticked{
 		interval: interval,
 		execute:  execute,
-		hasher:   hash.New[any](),
 		done:     make(chan struct{}),
 		places:   newPlaces(min(max(slots, minSlots), timingwheel.MaxSlots), 0),
 	}
-	w.pool = runner.NewPool(workers, w.callNext, w.ready, logPanic)
-	return w
-}
-
-func logPanic(recovered any, stack []byte) {
-	slog.Error("collection: callback of a timing wheel panicked", "panic", recovered, "stack", string(stack))
 }
 
 // run reads the ticker until the wheel is stopped.
@@ -90,23 +81,17 @@ func (w *ticked) tick() {
 	for done := false; !done; {
 		w.mu.Lock()
 		done = w.places.ring.Advance(now, batch, hold)
-		w.unlock()
-		w.pool.Wake()
+		w.startWorker()
+		w.mu.Unlock()
 	}
 }
 
 // hold has a timer that is due wait for a worker.
 func hold(uint32) int64 { return timingwheel.Hold }
 
-// unlock publishes held and gives the lock back.
-func (w *ticked) unlock() {
-	w.held.Store(int64(w.places.ring.Held()))
-	w.mu.Unlock()
-}
-
 // lock checks a key and takes the lock, or returns an error and does not take it.
 func (w *ticked) lock(key any) error {
-	if _, err := w.hasher.Try(key); err != nil {
+	if !findable(key) {
 		return ErrArgument
 	}
 	w.mu.Lock()
@@ -115,6 +100,13 @@ func (w *ticked) lock(key any) error {
 		return ErrClosed
 	}
 	return nil
+}
+
+// findable reports whether a map finds a key again: it can be hashed, and equals
+// itself, as NaN and what contains it do not.
+func findable(key any) bool {
+	same := key
+	return reflect.ValueOf(key).Comparable() && same == key
 }
 
 // due returns the tick at which a delay that begins now has passed.
@@ -127,7 +119,7 @@ func (w *ticked) SetTimer(key, value any, delay time.Duration) error {
 	if err := w.lock(key); err != nil {
 		return err
 	}
-	defer w.unlock()
+	defer w.mu.Unlock()
 	i, found := w.places.index[key]
 	if !found {
 		i = w.places.add(key)
@@ -145,7 +137,7 @@ func (w *ticked) MoveTimer(key any, delay time.Duration) (found bool, err error)
 	if err := w.lock(key); err != nil {
 		return false, err
 	}
-	defer w.unlock()
+	defer w.mu.Unlock()
 	i, found := w.places.index[key]
 	switch {
 	case !found:
@@ -162,7 +154,7 @@ func (w *ticked) RemoveTimer(key any) (found bool, err error) {
 	if err := w.lock(key); err != nil {
 		return false, err
 	}
-	defer w.unlock()
+	defer w.mu.Unlock()
 	i, found := w.places.index[key]
 	if found {
 		w.places.drop(i)
@@ -179,35 +171,75 @@ func (w *ticked) callSoon(i uint32) {
 	}
 	w.places.ring.Remove(i)
 	w.places.timers[i].soon = true
-	go w.pool.Run(func() {
+	go guard(func() {
 		w.mu.Lock()
 		if int(i) >= len(w.places.timers) || !w.places.timers[i].soon {
 			w.mu.Unlock()
 			return
 		}
 		t := w.places.drop(i)
-		w.unlock()
+		w.mu.Unlock()
 		w.execute(t.key, t.value)
 	})
 }
 
-// ready reports whether callNext would find something.
-func (w *ticked) ready() bool { return w.held.Load() > 0 }
+// startWorker starts one more worker if a timer is due and there may be one. The
+// lock must be held. One is enough, as it starts the next when it takes a timer.
+func (w *ticked) startWorker() {
+	if w.running < workers && w.places.ring.Held() > 0 {
+		w.running++
+		go w.work()
+	}
+}
 
-// callNext calls the callback of the timer that has been due for longest, and
-// reports whether there was one.
+// work calls the callbacks of timers that are due until none is left. The worker is
+// counted out under the lock under which it found none: no tick relies on it then.
+func (w *ticked) work() {
+	done := false
+	defer func() {
+		if !done { // a callback ended this goroutine by Goexit
+			go w.work()
+		}
+	}()
+	for w.callNext() {
+	}
+	done = true
+}
+
+// callNext calls the callback of the timer that has been due for longest. If there
+// is none, it counts its worker out and returns false.
 func (w *ticked) callNext() bool {
 	w.mu.Lock()
 	i, _, found := w.places.ring.Take()
 	if !found {
-		w.unlock()
+		w.running--
+		w.mu.Unlock()
 		return false
 	}
 	t := w.places.drop(i)
-	w.unlock()
-	w.pool.Wake() // for those that are left, as this callback may block
-	w.execute(t.key, t.value)
+	w.startWorker() // for those that are left, as this callback may block
+	w.mu.Unlock()
+	guard(func() { w.execute(t.key, t.value) })
 	return true
+}
+
+var errGoexit = errors.New("callback called runtime.Goexit")
+
+// guard calls f, and logs its panic, which ends there, or its Goexit, which does not.
+func guard(f func()) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		cause := recover()
+		if cause == nil {
+			cause = errGoexit
+		}
+		slog.Error("collection: callback of a timing wheel panicked", "panic", cause, "stack", string(debug.Stack()))
+	}()
+	f()
+	returned = true
 }
 
 // Drain takes all timers off under one lock, and calls fn without it.
@@ -218,13 +250,13 @@ func (w *ticked) Drain(fn func(key, value any)) error {
 		return ErrClosed
 	}
 	drained := w.places.renew()
-	w.unlock()
+	w.mu.Unlock()
 	var calls errgroup.Group
 	calls.SetLimit(workers)
 	for _, i := range drained.index {
 		calls.Go(func() error {
 			t := &drained.timers[i]
-			w.pool.Run(func() { fn(t.key, t.value) })
+			guard(func() { fn(t.key, t.value) })
 			return nil
 		})
 	}
@@ -233,7 +265,7 @@ func (w *ticked) Drain(fn func(key, value any)) error {
 
 func (w *ticked) Stop() {
 	w.mu.Lock()
-	defer w.unlock()
+	defer w.mu.Unlock()
 	if !w.closed {
 		w.closed = true
 		w.places.renew()

@@ -1,9 +1,13 @@
 package collection
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"math"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -291,6 +295,76 @@ func TestTickedMovedWhileDue(t *testing.T) {
 			t.Errorf("%d calls began while %d ran", n, workers)
 		}
 	})
+}
+
+// TestTickedFailures has more callbacks that panic or end their goroutine than there
+// are workers: they concern nobody else, are logged, and leave no worker behind.
+func TestTickedFailures(t *testing.T) {
+	var logged bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	synctest.Test(t, func(t *testing.T) {
+		const each = 2 * workers
+		var called atomic.Int64
+		fail := func(key, _ any) {
+			time.Sleep(time.Second) // until all workers are busy
+			called.Add(1)
+			switch key.(int) % 3 {
+			case 0:
+				panic("boom")
+			case 1:
+				runtime.Goexit()
+			}
+		}
+		w := newTicked(time.Second, 10, fail)
+		for i := range 3 * each {
+			_ = w.SetTimer(i, nil, time.Second)
+		}
+		w.tick()
+		time.Sleep(time.Minute)
+		if n := called.Load(); n != 3*each {
+			t.Errorf("%d called, want %d", n, 3*each)
+		}
+		for i := range 3 * each {
+			_ = w.SetTimer(i, nil, time.Second)
+		}
+		if err := w.Drain(fail); err != nil {
+			t.Error(err)
+		}
+		if n := called.Load(); n != 2*3*each {
+			t.Errorf("%d called after Drain, want %d", n, 2*3*each)
+		}
+		if w.running != 0 {
+			t.Errorf("%d workers left", w.running)
+		}
+		panics, exits := strings.Count(logged.String(), "boom"), strings.Count(logged.String(), errGoexit.Error())
+		if panics != 2*each || exits != 2*each {
+			t.Errorf("%d panics and %d exits logged, want %d of each", panics, exits, 2*each)
+		}
+	})
+}
+
+// TestTickedKeys has keys that no map finds again, among others that look like them.
+func TestTickedKeys(t *testing.T) {
+	w := newTicked(time.Second, 10, func(_, _ any) {})
+	for _, key := range []any{[]int{1}, map[int]int{}, func() {}, [1]any{[]int{1}}, struct{ x any }{[]int{1}},
+		math.NaN(), [1]any{math.NaN()}, struct{ x any }{float32(math.NaN())}} {
+		_, moveErr := w.MoveTimer(key, time.Second)
+		_, removeErr := w.RemoveTimer(key)
+		for _, err := range []error{w.SetTimer(key, nil, time.Second), moveErr, removeErr} {
+			if err != ErrArgument {
+				t.Errorf("%T: %v, want ErrArgument", key, err)
+			}
+		}
+	}
+	for _, key := range []any{1.5, [1]any{1}, struct{ x any }{"x"}, new([]int)} {
+		if err := w.SetTimer(key, nil, time.Second); err != nil {
+			t.Errorf("%T: %v", key, err)
+		}
+		if found, err := w.RemoveTimer(key); !found || err != nil {
+			t.Errorf("%T: %t, %v", key, found, err)
+		}
+	}
 }
 
 // TestTickedLongDelays has delays that must not be cut short, whatever the
