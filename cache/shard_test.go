@@ -2,6 +2,8 @@ package cache
 
 import (
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,28 +114,31 @@ func TestTickAt(t *testing.T) {
 func TestStatsHoldsOneShard(t *testing.T) {
 	c := fourShards()
 	last := &c.shards[len(c.shards)-1]
-	last.lock.Lock()
-	began, done := make(chan struct{}), make(chan struct{})
+	r := last.lock.RLock() // the lock for writing waits for this one
+	done, used := make(chan struct{}), make(chan struct{})
 	go func() {
-		close(began)
 		c.Stats()
 		close(done)
 	}()
-	<-began
-	used := make(chan struct{})
-	go func() {
-		for range 10_000 { // Stats comes to the last shard meanwhile
-			c.shards[0].lock.Lock()
-			c.shards[0].lock.Unlock()
-			runtime.Gosched()
+	waits := func(stack string) bool {
+		return strings.Contains(stack, ").Stats(") && strings.Contains(stack, "[chan receive")
+	}
+	for stacks := make([]byte, 1<<20); ; time.Sleep(time.Millisecond) {
+		all := string(stacks[:runtime.Stack(stacks, true)])
+		if slices.ContainsFunc(strings.Split(all, "\n\n"), waits) {
+			break
 		}
+	}
+	go func() {
+		c.shards[0].lock.Lock()
 		close(used)
+		c.shards[0].lock.Unlock()
 	}()
 	select {
 	case <-used:
 	case <-time.After(time.Minute):
 		t.Error("a shard is held while Stats waits for another")
 	}
-	last.lock.Unlock()
+	last.lock.RUnlock(r)
 	<-done
 }
