@@ -7,28 +7,28 @@ import (
 )
 
 // NewTimer returns a timer that sends the time on its channel after d has passed,
-// at the next tick if d is not positive. As with those of package time, after Stop
-// or Reset has returned nothing is received that was sent before; but while it
-// waits it is not collected, and the channel has a capacity of 1.
+// at the next tick if d is not positive. As in package time, a receive after Stop or
+// Reset has returned never gets a time sent before. Unlike there, the channel has a
+// capacity of 1, and a timer that waits is not garbage-collected.
 func (t *Timers) NewTimer(d time.Duration) *Timer { return t.start(newSender(), t.in(d)) }
 
-// After returns the channel of a new timer: see [Timers.NewTimer]. After Stop
-// nothing is ever sent on it.
+// After returns the channel of a new timer: see [Timers.NewTimer]. Once the wheel is
+// stopped, nothing is sent on it.
 func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
 
 // NewTicker returns a timer that sends the time on its channel at each multiple of
-// the interval, rounded up to a tick, as [time.NewTicker] does: if the last time
-// was not received yet, it drops the next. It panics if the interval is not
-// positive. While it is not stopped it is not collected.
+// the interval, rounded up to a tick. As [time.NewTicker] does, it drops a time if
+// the one before was not received yet. It panics if the interval is not positive.
+// A ticker is not garbage-collected until it is stopped.
 func (t *Timers) NewTicker(interval time.Duration) *Timer {
 	timer := newSender()
 	timer.repeat = &repeat{interval: mustBePositive(interval), times: forever}
 	return t.startRepeat(timer)
 }
 
-// Tick returns the channel of a new ticker, which nothing but Stop of the wheel
-// ends, or nil if the interval is not positive, as [time.Tick] does. See
-// [Timers.NewTicker], and [Timers.Ticks] for one that ends.
+// Tick returns the channel of a new ticker, or nil if the interval is not positive,
+// as [time.Tick] does. Only Stop of the wheel ends the ticker: use
+// [Timers.NewTicker] or [Timers.Ticks] for one that can be stopped.
 func (t *Timers) Tick(interval time.Duration) <-chan time.Time {
 	if interval <= 0 {
 		return nil
@@ -36,10 +36,10 @@ func (t *Timers) Tick(interval time.Duration) <-chan time.Time {
 	return t.NewTicker(interval).C
 }
 
-// Ticks returns an iterator over the ticks of a new ticker. It ends with ctx, when
-// the wheel is stopped, and when the loop is left. A body that takes longer than
-// the interval misses ticks, as with [Timers.NewTicker]. It panics if the interval
-// is not positive.
+// Ticks returns an iterator over the ticks of a new ticker. It ends when ctx ends,
+// when the wheel is stopped, and when the loop breaks. A loop body that takes longer
+// than the interval misses ticks, as with [Timers.NewTicker]. Ticks panics if the
+// interval is not positive.
 func (t *Timers) Ticks(ctx context.Context, interval time.Duration) iter.Seq[time.Time] {
 	mustBePositive(interval)
 	return func(yield func(time.Time) bool) {
@@ -60,9 +60,9 @@ func (t *Timers) Ticks(ctx context.Context, interval time.Duration) iter.Seq[tim
 	}
 }
 
-// Sleep waits until d has passed and returns nil. If ctx ends before that, it
-// returns the cause, and [ErrClosed] if the wheel is stopped. A d that is not
-// positive means no wait, as in package time.
+// Sleep waits until d has passed and returns nil. It returns the cause of ctx if ctx
+// ends first, and [ErrClosed] if the wheel is stopped first. It does not wait if d
+// is not positive, as in package time.
 func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

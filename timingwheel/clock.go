@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A clock tells the time in nanoseconds and in ticks. It is monotonic, whatever
-// happens to the wall clock, and begins at one tick, so that no time is 0.
+// A clock tells the time in nanoseconds and in ticks. It is monotonic: changes of
+// the wall clock do not affect it. It begins at one tick, so that no time is 0.
 type clock struct {
 	start time.Time // when the clock stood at 0
-	tick  int64     // its length in nanoseconds
+	tick  int64     // the length of a tick in nanoseconds
 }
 
 func newClock(tick time.Duration) clock {
@@ -19,18 +19,18 @@ func newClock(tick time.Duration) clock {
 // now returns the time.
 func (c *clock) now() int64 {
 	now := int64(time.Since(c.start))
-	if uint64(now) > sane {
+	if uint64(now) > twentyYears {
 		c.checkBubble()
 	}
 	return now
 }
 
-// sane is 20 years. Bubbles of testing/synctest begin in the year 2000: a clock
-// that is read in one and was made outside is negative, and the other way round it
-// is older.
-const sane = 20 * 365 * 24 * uint64(time.Hour)
+// Bubbles of testing/synctest begin in the year 2000: a clock that
+// was made outside and is read in a bubble shows a negative time, and one that was
+// made in a bubble and is read outside shows more than 20 years.
+const twentyYears = 20 * 365 * 24 * uint64(time.Hour)
 
-// checkUse panics if the clock must not be used here: see checkBubble.
+// checkUse panics if the clock was made in another bubble: see checkBubble.
 func (c *clock) checkUse() { c.now() }
 
 // checkBubble panics if the clock was made in a bubble of testing/synctest and is
@@ -45,15 +45,15 @@ func (c *clock) checkBubble() {
 	}
 }
 
-// inBubble reports whether a time was read in a bubble of testing/synctest: only
-// there times have no monotonic reading.
+// inBubble reports whether a time was read in a bubble of testing/synctest. Only
+// there does time.Now have no monotonic reading.
 func inBubble(t time.Time) bool { return t == t.Round(0) }
 
-// A span is from now to a deadline.
+// A span is the time from now to a deadline.
 type span struct{ now, deadline int64 }
 
-// in returns the span of d from now, at most up to the last time of the clock. A d
-// that is not positive counts as none.
+// in returns the span of d from now, cut at the last time of the clock. A negative d
+// counts as 0.
 func (c *clock) in(d time.Duration) span {
 	now := c.now()
 	if t := now + max(int64(d), 0); t > 0 {
@@ -62,8 +62,8 @@ func (c *clock) in(d time.Duration) span {
 	return span{now, math.MaxInt64}
 }
 
-// at returns the span up to a moment, or none if that has passed. Of two readings
-// of the wall clock the difference counts, as in package time.
+// at returns the span up to a moment, which is empty if the moment has passed. As
+// package time does, it compares monotonic readings where both times have one.
 func (c *clock) at(when time.Time) span { return c.in(time.Until(when)) }
 
 // moment returns the moment of a time, by the wall clock as it is set now.

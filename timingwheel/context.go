@@ -20,16 +20,15 @@ func (t *Timers) WithDeadline(parent context.Context, deadline time.Time) (conte
 	return context.WithDeadline(parent, deadline)
 }
 
-// WithDeadlineCause is [context.WithDeadlineCause]. The context is one of package
-// context, with a timer of package time: it ends at its deadline, not at a tick,
-// and goes on when the wheel is stopped. It counts neither in [Timers.Len] nor in
-// the statistics.
+// WithDeadlineCause is [context.WithDeadlineCause]. The context uses a timer of
+// package time: it ends at its deadline, not at a tick, and still ends then after
+// the wheel is stopped. [Timers.Len] and the statistics do not count it.
 //
-// A context with a timer of the wheel cannot be right: package context tells the
-// end of a parent at once only to contexts of its own, and those end with
-// [context.DeadlineExceeded] only by a timer of package time. So the four methods
-// save nothing. They are for programs that take all that has to do with time from
-// one value.
+// The wheel cannot time a context correctly: package context propagates the end of a
+// parent at once only to its own contexts, and those return
+// [context.DeadlineExceeded] only when a timer of package time ends them. So the four
+// methods save nothing. They serve programs that get every timer and timeout from one
+// value.
 func (t *Timers) WithDeadlineCause(parent context.Context, deadline time.Time, cause error) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(parent, deadline, cause)
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
-// A dispatcher has the callbacks called that are due. They stay in the due lists
-// of the shards until somebody is free to call them: there is no queue of its own
-// to grow, and what is removed or moved meanwhile is never seen.
+// A dispatcher calls the callbacks that are due. Their timers stay in the due lists
+// of the shards until a worker is free: the dispatcher has no queue that could grow,
+// and never sees a timer that was removed or moved meanwhile.
 type dispatcher struct {
 	pool *runner.Pool // claims and calls them
 	turn atomic.Uint32
 
-	// With the user's own pool a single worker of offers hands out call, once for
-	// every timer that is due, and does nothing else, as submit may block.
+	// With a pool of the user's, the single worker of offers submits call, once for
+	// every timer that is due. It does nothing else, as submit may block.
 	submit  func(run func()) error // nil without one
 	offers  *runner.Pool
 	call    func()
-	offered atomic.Int64 // calls handed out that have not begun
-	refused atomic.Bool  // submit failed; to be tried again at the next tick
+	offered atomic.Int64 // calls submitted that have not begun
+	refused atomic.Bool  // submit failed; the next tick tries again
 }
 
 func (w *wheel) initDispatcher(o options) {
@@ -37,7 +37,7 @@ func (w *wheel) initDispatcher(o options) {
 	}
 }
 
-// dispatch says that timers are due. It is called at every tick.
+// dispatch wakes a worker for timers that are due. It is called at every tick.
 func (w *wheel) dispatch() {
 	if w.submit == nil {
 		w.pool.Wake()
@@ -47,7 +47,8 @@ func (w *wheel) dispatch() {
 	w.offers.Wake()
 }
 
-// more says, before a callback that may block, that timers are left to be called.
+// more wakes another worker for the timers that are still due. A worker calls it
+// before a callback, which may block.
 func (w *wheel) more() {
 	if w.submit == nil {
 		w.pool.Wake()
@@ -55,16 +56,16 @@ func (w *wheel) more() {
 }
 
 // inTurn is how many callbacks a worker calls from one shard before it goes on to
-// the next: two workers that changed places at every callback would have to hand
-// each other all that they touch.
+// the next. Two workers that changed shards after every callback would fight over
+// the same cache lines.
 const inTurn = 32
 
-// callSome calls some callbacks of timers that are due, and reports whether there
-// were any.
+// callSome calls up to inTurn callbacks that are due, and reports whether there were
+// any.
 func (w *wheel) callSome() bool { return w.callUpTo(inTurn) }
 
-// callUpTo calls up to n callbacks of timers that are due in one shard. It takes the
-// shards in turn, so that none is neglected.
+// callUpTo calls up to n callbacks that are due in one shard. Each call starts at
+// another shard, so that none is neglected.
 func (w *wheel) callUpTo(n int) (found bool) {
 	turn := w.turn.Add(1)
 	parts := w.madeParts()
@@ -90,7 +91,7 @@ func (w *wheel) anyReady() bool {
 	return false
 }
 
-// mayOffer reports whether more timers are due than calls were handed out.
+// mayOffer reports whether more timers are due than calls are submitted.
 func (w *wheel) mayOffer() bool {
 	if w.refused.Load() {
 		return false
@@ -102,8 +103,7 @@ func (w *wheel) mayOffer() bool {
 	return due > w.offered.Load()
 }
 
-// offer hands out a call for a timer that is due, and reports whether there was
-// one.
+// offer submits a call for a timer that is due, and reports whether there was one.
 func (w *wheel) offer() bool {
 	if !w.mayOffer() {
 		return false
@@ -121,8 +121,9 @@ func (w *wheel) offer() bool {
 	return true
 }
 
-// takeBack counts an offer that has been taken up, or refused. A pool that calls a
-// function twice, or refuses it after it has called it, does not make it negative.
+// takeBack counts down the calls submitted, when one begins or is refused. The count
+// stays at 0 or more even if the pool runs a function twice, or refuses it after
+// running it.
 func (w *wheel) takeBack() {
 	for n := w.offered.Load(); n > 0 && !w.offered.CompareAndSwap(n, n-1); n = w.offered.Load() {
 	}
@@ -131,7 +132,7 @@ func (w *wheel) takeBack() {
 // errCallback is what Shutdown returns to a callback.
 var errCallback = errors.New("timingwheel: Shutdown called by a callback: the wheel is stopped, but a callback cannot wait for callbacks to end")
 
-// drained waits until no callback runs any more.
+// drained waits until no callback runs.
 func (w *wheel) drained(ctx context.Context) error {
 	pools := []*runner.Pool{w.pool}
 	if w.offers != nil {

@@ -9,17 +9,18 @@ import (
 	"weak"
 )
 
-// A driver wakes up for the next visit of a shard, and not at all while there is
-// none to come. It is a timer of the runtime, not a goroutine: between visits
-// there is none. That timer holds the anchors, and these hold the wheel while it
-// has timers, so that they fire though nobody else holds it. A wheel without timers
-// is collected, whatever the alarm is set for.
+// A driver wakes up for the next visit of a shard, and sleeps while no visit is
+// due. It is a timer of the runtime, so there is no goroutine between visits. The
+// runtime's timer references the anchors, and these reference the wheel while it has
+// timers: they fire even if the program has dropped the wheel. A wheel without timers
+// can be garbage-collected even while the alarm is set.
 type driver struct {
-	// alarm is the tick for which the timer is set, or awake, or idle.
+	// alarm is the tick for which the runtime's timer is set, or awake, or never.
 	//
-	// Who sets a timer writes the next visit of its shard and then looks at
-	// alarm; who sets the alarm writes it and then looks at the shards. So one
-	// of them sees the other, and nobody is late.
+	// A goroutine that sets a timer writes the next visit of the shard and then
+	// loads alarm; one that sets the alarm stores it and then loads the next
+	// visits. So at least one of the two sees the other's write, and no visit is
+	// missed.
 	alarm atomic.Int64
 
 	mu     sync.Mutex // guards what follows, and changes of alarm
@@ -27,11 +28,11 @@ type driver struct {
 	closed bool
 }
 
-// awake is the alarm while shards are being visited, and after Stop. The next
-// visits are looked at after that anyway.
+// awake is the value of alarm while shards are being visited, when the driver looks
+// at the next visits afterwards anyway, and after Stop.
 const awake = math.MinInt64
 
-func (w *wheel) initDriver() { w.alarm.Store(idle) }
+func (w *wheel) initDriver() { w.alarm.Store(never) }
 
 // wakeBy makes sure that the driver is awake by a tick. The shard's next visit
 // must have been written before.
@@ -46,17 +47,18 @@ func (w *wheel) wakeBy(tick int64) {
 	}
 }
 
-// wake is called when the alarm goes off. Two can overlap, when the alarm is set anew just as
-// it goes off: then they share the work, and each sets the alarm when it is done.
+// wake visits the shards when the alarm goes off. Two calls overlap if the alarm is
+// set again just as it goes off: then they share the work, and each sets the alarm
+// when it is done.
 func (w *wheel) wake() {
 	w.driver.mu.Lock()
 	w.alarm.Store(awake)
 	w.driver.mu.Unlock()
-	defer w.sleep() // whatever happens
+	defer w.sleep() // also after a panic
 	w.advance()
 }
 
-// sleep is the end of wake.
+// sleep ends wake: it sets the alarm for the next visit.
 func (w *wheel) sleep() {
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
@@ -65,8 +67,8 @@ func (w *wheel) sleep() {
 	}
 }
 
-// rearm sets the alarm anew after many timers have gone, so that it is not for one
-// of those.
+// rearm sets the alarm again after many timers were removed, so that it does not go
+// off for one of those.
 func (w *wheel) rearm() {
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
@@ -87,7 +89,7 @@ func (w *wheel) setAlarm() {
 		}
 		next = again
 	}
-	if next == idle {
+	if next == never {
 		if w.driver.timer != nil {
 			w.driver.timer.Stop()
 		}
@@ -101,7 +103,8 @@ func (w *wheel) setAlarm() {
 	w.driver.timer.Reset(wait)
 }
 
-// waker returns what the timer calls. It holds the wheel by its anchors alone.
+// waker returns what the runtime's timer calls. It references the wheel strongly only
+// through the anchors.
 func (w *wheel) waker() func() {
 	weakly, anchors := weak.Make(w), w.anchors
 	return func() {
@@ -112,8 +115,7 @@ func (w *wheel) waker() func() {
 	}
 }
 
-// stopDriver sees to it that no visit begins any more. One may still be under
-// way.
+// stopDriver prevents further visits. One may still be running when it returns.
 func (w *wheel) stopDriver() {
 	w.checkUse()
 	w.driver.mu.Lock()

@@ -1,7 +1,7 @@
 package timingwheel
 
-// As in package cache, and for the reason given there: so that what the methods of
-// a generic type call is inlined in programs.
+// These references make the compiler inline what the methods of the generic type
+// call, in programs too. inline.go of package cache gives the reason.
 var (
 	_ = (*TimingWheel[int, int]).SetTimer
 	_ = (*TimingWheel[int, int]).MoveTimer

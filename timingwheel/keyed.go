@@ -19,13 +19,13 @@ import (
 // concurrent use, also by callbacks.
 //
 // A timer fires once: never before its delay has passed, and at most one tick
-// after that, if a worker is free. Until its callback begins it can be moved,
-// replaced and removed, also when it is due and has to wait for a worker. What
-// was done last holds. Callbacks for different keys run at the same time and in
-// no particular order; so do two for one key, if its timer is set anew and due
-// again while a callback for it still runs.
+// after that if a worker is free. Until its callback begins it can be moved,
+// replaced and removed, also when it is due and waits for a worker. The last of
+// these operations wins. Callbacks for different keys run at the same time and in no
+// particular order. So do two callbacks for one key, if its timer is set again and
+// due again while a callback for it still runs.
 //
-// While timers wait the wheel stays in memory, whoever else holds it.
+// While timers wait, the wheel is not garbage-collected.
 type TimingWheel[K comparable, V any] struct {
 	wheel
 	shards  []atomic.Pointer[keyedShard[K, V]] // made when first used; nil again after Stop
@@ -45,16 +45,16 @@ type Pending[K comparable, V any] struct {
 }
 
 // New returns a wheel with a tick of the given interval that calls execute for
-// every timer that is due. The interval is how late a timer may be, and costs a
-// wake-up whenever something is due, at most one per tick; 10 ms to 1 s are
-// usual, and under 100 µs is refused.
+// every timer that is due. A timer fires up to one interval late, and the wheel wakes
+// up at most once per interval, only when it has work. Usual intervals are 10 ms
+// to 1 s; the interval must be from 100 µs to a year.
 //
-// slots is how many ticks a revolution of the wheel has, rounded up to a power of
-// two and cut at [MaxSlots]. A timer with a delay of up to a revolution is visited
-// once, one of up to slots revolutions twice, and a longer one once more for each
-// slots revolutions, which also wakes the wheel: so slots·interval is best about
-// the usual delay. If the product is very small, there are more slots, so that a
-// delay can be ten years; one of more than that may be cut.
+// slots is the number of ticks in a revolution of the wheel. It must be positive, and
+// is rounded up to a power of two and cut at [MaxSlots]. The wheel visits a timer
+// once if its delay is at most a revolution, twice if it is at most slots revolutions,
+// and once more for every further slots revolutions. Each visit may wake the wheel, so
+// slots·interval is best about the usual delay. If the product is very small, the
+// wheel has more slots, so that a delay can be ten years; a longer one may be cut.
 //
 // An error wraps [ErrArgument] and says what was wrong.
 func New[K comparable, V any](interval time.Duration, slots int, execute func(key K, value V), opts ...Option) (*TimingWheel[K, V], error) {
@@ -81,11 +81,10 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 }
 
 // SetTimer sets the timer of a key to fire after a delay, with a value. If the
-// key has a timer, it is moved and its value replaced. After the wheel was stopped
-// the error is [ErrClosed], and [ErrFull] if the wheel is full. It wraps
-// [ErrArgument] for a delay that is not positive, and for a key that cannot be
-// found again: one that has a slice in an interface, and one that is not equal to
-// itself.
+// key has a timer, it is moved and its value replaced. The error is [ErrClosed] after
+// Stop, and [ErrFull] if the wheel is full. It wraps [ErrArgument] if the delay is not
+// positive, or if the key cannot be found again: an interface in it holds a value that
+// cannot be hashed, such as a slice, or the key is not equal to itself, such as NaN.
 func (w *TimingWheel[K, V]) SetTimer(key K, value V, delay time.Duration) error {
 	if delay <= 0 {
 		return errDelay("SetTimer", delay)
@@ -93,10 +92,10 @@ func (w *TimingWheel[K, V]) SetTimer(key K, value V, delay time.Duration) error 
 	return w.set(key, value, w.in(delay))
 }
 
-// SetTimerAt is [TimingWheel.SetTimer] with a moment instead of a delay. One that
+// SetTimerAt is [TimingWheel.SetTimer] with a moment instead of a delay. A moment that
 // has passed means the next tick, so that timers that were saved with
-// [TimingWheel.All] can be set again after a restart. If the wall clock is changed
-// later, the timer still fires after the time that it was away when it was set.
+// [TimingWheel.All] can be set again after a restart. The wait is measured once: a
+// later change of the wall clock does not change when the timer fires.
 func (w *TimingWheel[K, V]) SetTimerAt(key K, value V, when time.Time) error {
 	return w.set(key, value, w.at(when))
 }
@@ -121,8 +120,8 @@ func (w *TimingWheel[K, V]) set(key K, value V, wait span) error {
 }
 
 // MoveTimer makes the timer of a key fire after a delay from now, whether that is
-// later or earlier than before, and reports whether there is one: false is said
-// of a key that has none, or whose callback has begun. The error is [ErrClosed],
+// later or earlier than before. It reports whether there is a timer: false means that
+// the key has none, or that its callback has begun. The error is [ErrClosed],
 // or wraps [ErrArgument], as for [TimingWheel.SetTimer].
 func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) {
 	if delay <= 0 {
@@ -146,9 +145,10 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 	return found, err
 }
 
-// RemoveTimer takes the timer of a key off. True means that its callback will not
-// be called, and false that there was none, or its callback has begun. The error
-// is [ErrClosed], or wraps [ErrArgument], as for [TimingWheel.SetTimer].
+// RemoveTimer removes the timer of a key. True means that its callback will not be
+// called; false means that the key has no timer, or that its callback has begun. The
+// error is [ErrClosed], or wraps [ErrArgument] for a key that cannot be found again,
+// as for [TimingWheel.SetTimer].
 func (w *TimingWheel[K, V]) RemoveTimer(key K) (bool, error) {
 	h, err := w.hashOf(key)
 	if err != nil {
@@ -160,22 +160,22 @@ func (w *TimingWheel[K, V]) RemoveTimer(key K) (bool, error) {
 	}
 	s.mu.Lock()
 	defer s.unlock()
-	return s.take(h, key)
+	return s.removeKey(h, key)
 }
 
-// Drain takes all timers off and calls fn for each, and returns when all calls
-// have ended, also those that begin after a Stop meanwhile. Each timer is given
-// either to fn or to the wheel's own function, never to both. The calls are made
-// by as many goroutines more as the wheel may have workers. fn may use the wheel;
-// the timers that it sets stay. A panic in fn is treated as one of a callback. The
-// error is [ErrClosed] after Stop, and wraps [ErrArgument] if fn is nil.
+// Drain removes all timers and calls fn for each. It returns when all calls have
+// ended; a Stop meanwhile does not cut them short. Each timer goes either to fn or to
+// the wheel's own function, never to both. The calls run in goroutines of their own,
+// as many at once as the wheel may have workers. fn may use the wheel; Drain leaves
+// the timers that fn sets. A panic in fn is treated as one in a callback. The error is
+// [ErrClosed] after Stop, and wraps [ErrArgument] if fn is nil.
 func (w *TimingWheel[K, V]) Drain(fn func(key K, value V)) error {
 	if fn == nil {
 		return fmt.Errorf("%w: Drain without a function", ErrArgument)
 	}
 	w.checkUse()
 	var err error
-	w.pool.Run(func() { err = w.drain(fn) }) // for Shutdown, which waits for all of it
+	w.pool.Run(func() { err = w.drain(fn) }) // so that Shutdown waits for it
 	return err
 }
 
@@ -216,11 +216,11 @@ func (w *TimingWheel[K, V]) callAll(taken []places[keyed[K, V]], fn func(K, V)) 
 }
 
 // All returns an iterator over the timers that wait, in no particular order. It
-// holds no lock while the body of the loop runs, which may use the wheel; what
-// changes meanwhile it may or may not see. A timer that waits all the while is
-// seen exactly once.
+// holds no lock while the loop body runs, so the body may use the wheel. Concurrent
+// changes may or may not be seen. A timer that waits throughout the iteration is
+// yielded exactly once.
 //
-// To have timers survive a restart, save what All yields before Stop, and give it
+// To keep timers across a restart, save what All yields before Stop, and pass it
 // to [TimingWheel.SetTimerAt] afterwards.
 func (w *TimingWheel[K, V]) All() iter.Seq[Pending[K, V]] {
 	return func(yield func(Pending[K, V]) bool) {
@@ -232,8 +232,8 @@ func (w *TimingWheel[K, V]) All() iter.Seq[Pending[K, V]] {
 	}
 }
 
-// Len returns the number of timers, those counted that are due and whose
-// callbacks have not begun. It is never more than the limit, if there is one.
+// Len returns the number of timers, including those that are due and whose
+// callbacks have not begun. It never exceeds the limit, if there is one.
 func (w *TimingWheel[K, V]) Len() int {
 	if w.quota.limit > 0 {
 		return int(w.quota.used.Load())
@@ -245,20 +245,20 @@ func (w *TimingWheel[K, V]) Len() int {
 	return n
 }
 
-// Stats returns what the wheel has done since it was made, as it is shown by
-// [stats.Handler]. What others change meanwhile it may or may not see.
+// Stats returns the statistics since New, as shown by [stats.Handler]. Concurrent
+// changes may or may not be counted.
 func (w *TimingWheel[K, V]) Stats() stats.WheelSnapshot { return w.stats() }
 
-// Stop takes all timers off, so that no callback begins any more but one that was
-// just being called; [TimingWheel.Shutdown] waits for that too. All other methods
-// return [ErrClosed] from then on, those that have no error to return find
-// nothing. It may be called again, and by callbacks.
+// Stop removes all timers. No callback begins afterwards, except one that a worker was
+// just about to call; [TimingWheel.Shutdown] waits for that too. Afterwards all other
+// methods return [ErrClosed], and those without an error find no timers. Stop may be
+// called again, and by callbacks.
 func (w *TimingWheel[K, V]) Stop() { stop(&w.wheel, w.shards) }
 
-// Shutdown is [TimingWheel.Stop], and waits until all callbacks have ended, and
-// all Drains. If ctx ends before that it returns the cause;
-// it may be called again, to go on waiting. Called by a callback, of this wheel or
-// another, it stops the wheel and returns an error instead of waiting for itself.
+// Shutdown is [TimingWheel.Stop], and then waits until all callbacks and Drains have
+// ended. If ctx ends first it returns the cause of ctx; call it again to go on
+// waiting. Called by a callback, of this wheel or another, it stops the wheel and
+// returns an error instead of waiting for itself.
 func (w *TimingWheel[K, V]) Shutdown(ctx context.Context) error {
 	w.Stop()
 	return w.drained(ctx)
@@ -272,8 +272,8 @@ func (w *TimingWheel[K, V]) hashOf(key K) (uint64, error) {
 	return h, nil
 }
 
-// shardOf returns the shard of a key with hash h, or nil after Stop. It takes bits
-// of the hash that the index of the shard does not.
+// shardOf returns the shard of a key with hash h, or nil after Stop. It uses bits of
+// the hash that the index of the shard does not use.
 func (w *TimingWheel[K, V]) shardOf(h uint64) *keyedShard[K, V] {
 	i := h >> 8 & w.mask
 	if s := w.shards[i].Load(); s != nil {
@@ -282,7 +282,7 @@ func (w *TimingWheel[K, V]) shardOf(h uint64) *keyedShard[K, V] {
 	return w.makeShard(int(i))
 }
 
-// makeShard is for the first use of shard i.
+// makeShard makes shard i, when it is first used.
 func (w *TimingWheel[K, V]) makeShard(i int) *keyedShard[K, V] {
 	return makeShard(&w.wheel, &w.shards[i], func(s *keyedShard[K, V]) { s.init(w, i) })
 }
@@ -297,8 +297,8 @@ type quota struct {
 	used  atomic.Int64
 }
 
-// take reports whether there was room for one more.
-func (q *quota) take() bool {
+// acquire counts one more timer, and reports false if the wheel is full.
+func (q *quota) acquire() bool {
 	if q.limit == 0 {
 		return true
 	}
@@ -313,7 +313,8 @@ func (q *quota) take() bool {
 	}
 }
 
-func (q *quota) give(n int) {
+// release counts n timers less.
+func (q *quota) release(n int) {
 	if q.limit > 0 {
 		q.used.Add(-int64(n))
 	}

@@ -122,7 +122,7 @@ func (s *keyedShard[K, V]) check() error {
 		return fmt.Errorf("published that %d are held, want %d", got, want)
 	}
 	soon := s.next.Load() <= s.clock.ticks(s.clock.now())+1 // the driver comes by
-	if live, most := s.ring.Len(), len(s.entries); s.walks == 0 && most > minPlaces && most > sparse*live && !soon {
+	if live, most := s.ring.Len(), len(s.entries); s.walks == 0 && most > minPlaces && most > sparseFactor*live && !soon {
 		return fmt.Errorf("%d places for %d timers", most, live)
 	}
 	if s.closed && s.ring.Len()+s.ring.Tombstones() > 0 {

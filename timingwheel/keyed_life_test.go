@@ -21,7 +21,7 @@ func TestKeyedSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
 		w := newKeyed(t, keyedTick, 4, called.add)
-		if w.driver.timer != nil || w.alarm.Load() != idle || keyedGoroutines() > 0 {
+		if w.driver.timer != nil || w.alarm.Load() != never || keyedGoroutines() > 0 {
 			t.Errorf("a new wheel has %d goroutines, its alarm is %d", keyedGoroutines(), w.alarm.Load())
 		}
 		for _, delay := range []time.Duration{1, keyedTick, 100 * keyedTick} {
@@ -811,7 +811,7 @@ type keyedHook struct {
 
 func (h *keyedHook) nextVisit() int64 {
 	h.look()
-	return idle
+	return never
 }
 func (h *keyedHook) backlog() int64             { return 0 }
 func (h *keyedHook) ready() bool                { return false }

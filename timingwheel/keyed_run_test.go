@@ -425,7 +425,7 @@ func wantKeyedSleep[K comparable, V any](t *testing.T, w *TimingWheel[K, V]) {
 	t.Helper()
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
-	if alarm := w.alarm.Load(); alarm != idle {
+	if alarm := w.alarm.Load(); alarm != never {
 		t.Errorf("the alarm is set for %d, want none", alarm)
 	}
 	if w.driver.timer != nil && w.driver.timer.Stop() {

@@ -49,7 +49,7 @@ func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64,
 		s.entries[i].value = value
 		return s.set(i, wait), nil
 	}
-	if !s.wheel.quota.take() {
+	if !s.wheel.quota.acquire() {
 		return 0, ErrFull
 	}
 	if s.full() {
@@ -74,8 +74,8 @@ func (s *keyedShard[K, V]) move(h uint64, key K, wait span) (tick int64, found b
 	return s.set(i, wait), true, nil
 }
 
-// take takes the timer of a key off, if there is one.
-func (s *keyedShard[K, V]) take(h uint64, key K) (found bool, err error) {
+// removeKey removes the timer of a key, if there is one.
+func (s *keyedShard[K, V]) removeKey(h uint64, key K) (found bool, err error) {
 	if s.closed {
 		return false, ErrClosed
 	}
@@ -88,21 +88,21 @@ func (s *keyedShard[K, V]) take(h uint64, key K) (found bool, err error) {
 	return found, nil
 }
 
-// remove takes timer i, whose key has hash h, out of the shard.
+// remove removes timer i, whose key has hash h, from the shard.
 func (s *keyedShard[K, V]) remove(h uint64, i uint32) {
 	s.index.Remove(h, i)
 	s.drop(i)
-	s.wheel.quota.give(1)
+	s.wheel.quota.release(1)
 }
 
-// visit is the driver's visit.
+// visit moves the shard on to a tick. The driver calls it.
 func (s *keyedShard[K, V]) visit(tick int64) (done bool) {
 	s.mu.Lock()
 	defer s.unlock()
 	return s.advance(tick, func(uint32) int64 { return Hold })
 }
 
-// shrink gives memory back if many timers have gone, and reports whether it did.
+// shrink frees memory if many timers have gone, and reports whether it did.
 func (s *keyedShard[K, V]) shrink() bool {
 	s.mu.Lock()
 	defer s.unlock()
@@ -133,7 +133,7 @@ func (s *keyedShard[K, V]) callNext() bool {
 	return true
 }
 
-// steal is clear for Drain.
+// steal removes all timers and returns them, for Drain. It fails after Stop.
 func (s *keyedShard[K, V]) steal() (places[keyed[K, V]], error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -143,7 +143,7 @@ func (s *keyedShard[K, V]) steal() (places[keyed[K, V]], error) {
 	return s.clear(), nil
 }
 
-// close takes all timers off for good.
+// close removes all timers and refuses new ones.
 func (s *keyedShard[K, V]) close() {
 	s.mu.Lock()
 	defer s.unlock()
@@ -151,16 +151,16 @@ func (s *keyedShard[K, V]) close() {
 	s.clear()
 }
 
-// clear takes all timers off and returns them.
+// clear removes all timers and returns them. mu must be held.
 func (s *keyedShard[K, V]) clear() places[keyed[K, V]] {
 	old := s.renew()
 	s.index = index.New(0)
 	s.counts.removed += uint64(old.ring.Len())
-	s.wheel.quota.give(old.ring.Len())
+	s.wheel.quota.release(old.ring.Len())
 	return old
 }
 
-// maybeShrink is shrink for those who have the lock.
+// maybeShrink is shrink with the lock held.
 func (s *keyedShard[K, V]) maybeShrink() bool {
 	if s.walks != 0 || !s.sparse() {
 		return false
@@ -169,7 +169,7 @@ func (s *keyedShard[K, V]) maybeShrink() bool {
 	return true
 }
 
-// setPlaces makes room for n timers, of which there must not be more.
+// setPlaces makes room for n timers. There must not be more than n.
 func (s *keyedShard[K, V]) setPlaces(n int) {
 	s.resize(n, func(keyed[K, V], uint32) {})
 	s.index = index.New(n)
@@ -180,8 +180,8 @@ func (s *keyedShard[K, V]) setPlaces(n int) {
 	}
 }
 
-// each calls yield for the timers of the shard until it returns false, which each
-// then returns too.
+// each calls yield for the timers of the shard, and returns false as soon as yield
+// does.
 func (s *keyedShard[K, V]) each(yield func(Pending[K, V]) bool) bool {
 	s.walk(1)
 	defer s.walk(-1)
@@ -198,8 +198,8 @@ func (s *keyedShard[K, V]) each(yield func(Pending[K, V]) bool) bool {
 	return true
 }
 
-// walk counts the iterations under way. While there is one the shard may grow,
-// but no timer changes its number.
+// walk adds n to the number of iterations in progress. During an iteration the shard
+// may grow, but no timer changes its number.
 func (s *keyedShard[K, V]) walk(n int) {
 	s.mu.Lock()
 	s.walks += n
@@ -207,8 +207,8 @@ func (s *keyedShard[K, V]) walk(n int) {
 	s.mu.Unlock()
 }
 
-// copyLive appends a batch of timers, from a number on, to timers. It returns the
-// number to go on with, and whether there is one.
+// copyLive appends a batch of timers, from task number from on, to timers. It returns
+// the number to continue from, and whether there are more.
 func (s *keyedShard[K, V]) copyLive(timers []Pending[K, V], from int) ([]Pending[K, V], int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

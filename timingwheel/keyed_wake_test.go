@@ -35,7 +35,7 @@ func TestKeyedDrainSetsTheAlarm(t *testing.T) {
 		if err := w.Drain(func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}
-		if alarm := w.alarm.Load(); alarm != idle {
+		if alarm := w.alarm.Load(); alarm != never {
 			t.Errorf("the alarm is set for tick %d", alarm)
 		}
 	})

@@ -5,12 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// The shards of a wheel are made when they are used for the first time, and are
-// gone after Stop: a wheel with hundreds of shards and no timers has a pointer and
-// an anchor for each.
+// The shards of a wheel are made when they are first used, and dropped by Stop: an
+// unused shard costs a pointer and an anchor.
 
-// makeShard makes a shard, unless somebody else has meanwhile, and puts it where it
-// belongs. It returns nil after Stop.
+// makeShard makes a shard and stores it in place, unless another goroutine has done
+// so meanwhile. It returns nil after Stop.
 func makeShard[S any, P interface {
 	*S
 	part
@@ -47,7 +46,7 @@ func made[S any](shards []atomic.Pointer[S]) iter.Seq[*S] {
 	}
 }
 
-// stop takes all timers off, lets nothing more begin, and lets go of the shards.
+// stop removes all timers, lets no further callback begin, and drops the shards.
 func stop[S any](w *wheel, shards []atomic.Pointer[S]) {
 	w.stopDriver()
 	for _, p := range w.madeParts() {
@@ -60,7 +59,8 @@ func stop[S any](w *wheel, shards []atomic.Pointer[S]) {
 	w.unregister()
 }
 
-// fold keeps what the shards have counted, and lets go of them. They must be closed.
+// fold adds the counts of the shards to folded, and drops the shards. They must be
+// closed.
 func (w *wheel) fold() {
 	w.folding.Lock()
 	defer w.folding.Unlock()

@@ -74,9 +74,9 @@ func (l *level) nextVisit(now int64) int64 {
 }
 
 // link puts a task that is in no list into the slot of the tick at which it is
-// due, if that is within a revolution. Otherwise it goes to the overflow level:
-// to the revolution in which it is due, or the last there is, with what then
-// remains in circle and diff.
+// due, if that is within a revolution. Otherwise it goes to the overflow level, into
+// the slot of the revolution in which it is due, or the last slot; circle and diff
+// hold the rest of the wait.
 func (r *Ring) link(i uint32, due int64) {
 	if due-r.now <= r.slots() {
 		r.linkAt(i, 0, due, 0, 0)
@@ -150,9 +150,9 @@ func (r *Ring) setPrev(next uint32, t *task, prev uint32) {
 	}
 }
 
-// The due list holds the tasks that are due and that nobody has taken yet, the
-// oldest first. As a list in the ring, it needs no memory of its own, and a task
-// that is removed or moved leaves it at once.
+// A dueList holds the tasks that are due and not taken yet, the oldest first. As it
+// links tasks of the ring, it needs no memory of its own, and a task that is removed
+// or moved leaves it at once.
 type dueList struct {
 	head, tail uint32
 	len        int

@@ -11,25 +11,25 @@ var (
 	// ErrClosed is returned after Stop.
 	ErrClosed = errors.New("timingwheel: the wheel is stopped")
 
-	// ErrArgument is wrapped by the errors that say which argument was wrong.
+	// ErrArgument is wrapped by every error that says which argument was wrong.
 	ErrArgument = errors.New("timingwheel: wrong argument")
 
-	// ErrFull is returned by a wheel made [WithLimit] that has as many timers.
+	// ErrFull is returned by a wheel that has as many timers as [WithLimit] allows.
 	ErrFull = errors.New("timingwheel: the wheel has as many timers as its limit")
 )
 
 const (
-	// minInterval is the least tick: one that is shorter is a number without its
-	// unit, and no operating system wakes anybody that precisely.
+	// minInterval is the shortest tick. Anything shorter is likely a number without
+	// its unit, and no operating system wakes a thread that precisely.
 	minInterval = 100 * time.Microsecond
 	maxInterval = 365 * 24 * time.Hour
 
-	// defaultWorkers is generous because callbacks of timers tend to wait for
-	// something, and a worker costs nothing while there is nothing to call.
+	// defaultWorkers is high because callbacks often block, and a worker costs
+	// nothing while there is nothing to call.
 	defaultWorkers = 64
 )
 
-// An Option changes how a wheel is made by [New] or [NewTimers].
+// An Option sets an option of a wheel made by [New] or [NewTimers].
 type Option func(*options)
 
 type options struct {
@@ -43,52 +43,52 @@ type options struct {
 	onPanic    func(recovered any, stack []byte)
 }
 
-// WithName names the wheel in the statistics of the process; "wheel" if it is
-// not given or empty. If there is a wheel of that name already, it gets a number
-// after it.
+// WithName names the wheel in the statistics of the process. Without it, or with an
+// empty name, the name is "wheel". A number is appended to a name that is in use.
 func WithName(name string) Option { return func(o *options) { o.name = name } }
 
-// WithWorkers sets the most callbacks that run at once, 64 if it is not given.
-// Timers that are due meanwhile wait, and can be removed and moved until their
-// callback begins; the ticks go on. It must be positive, and does not go with
+// WithWorkers sets how many callbacks may run at once; the default is 64. Further
+// timers that are due wait, and can be removed and moved until their callback
+// begins; the ticks go on. n must be positive. WithWorkers cannot be combined with
 // [WithPool].
 func WithWorkers(n int) Option {
 	return func(o *options) { o.workers, o.workersSet = n, true }
 }
 
-// WithPool has callbacks called by a pool of the caller's own instead of by
-// goroutines of the wheel. For every timer that is due, submit gets a function to
-// call once, on any goroutine: it picks a timer that is due then, if there still is
-// one, and calls its callback. A panic in the callback does not come out of it.
+// WithPool runs callbacks in a pool of the caller's instead of in goroutines of the
+// wheel. For every timer that is due, the wheel calls submit with a function that the
+// pool must call once, on any goroutine. That function claims a timer that is due, if
+// there still is one, and calls its callback. A panic in the callback does not leave
+// it.
 //
 // submit is called by one goroutine of the wheel at a time. It may wait until the
-// pool has room; the ticks go on. If it returns an error, the timer is offered
-// again at the next tick: it is late then, not lost. If it returns nil, the pool
-// must call the function sooner or later: for one that it drops, a timer waits
-// until the pool is called for another.
+// pool has room; the ticks go on. If it returns an error, the wheel tries again at
+// the next tick: the timer is late then, not lost. If it returns nil, the pool must
+// call the function sooner or later. If the pool drops the function, a timer waits
+// until submit is called for another. submit must not be nil.
 //
 // Drain does not use the pool.
 //
-// [ants.Pool.Submit], for one, has the form of submit.
+// [ants.Pool.Submit], for example, can be given as submit.
 //
 // [ants.Pool.Submit]: https://pkg.go.dev/github.com/panjf2000/ants/v2#Pool.Submit
 func WithPool(submit func(run func()) error) Option {
 	return func(o *options) { o.submit, o.submitSet = submit, true }
 }
 
-// WithLimit sets the most timers that a [TimingWheel] has at once, those counted
-// that are due and have to wait for their callback. With that many, setting
-// another returns [ErrFull]; a timer that is set can still be set anew and moved.
-// It must be positive. Without it there is no limit. [NewTimers] refuses it, as
-// its methods have no error to return.
+// WithLimit sets how many timers a [TimingWheel] may have at once, including those
+// that are due and wait for their callback to begin. At the limit, setting a timer
+// for another key returns [ErrFull]; existing timers can still be set again and moved.
+// n must be positive. Without this option there is no limit. [NewTimers] refuses it,
+// as the methods of [Timers] return no error.
 func WithLimit(n int) Option {
 	return func(o *options) { o.limit, o.limitSet = n, true }
 }
 
-// WithOnPanic sets what is told of a callback that panicked: what it panicked
-// with and the stack. The panic ends there. An error that says so stands for a
-// callback that called [runtime.Goexit]. If it is not given, package log/slog
-// logs it. f may be called by several goroutines at once.
+// WithOnPanic sets a function that is called when a callback panics, with the panic
+// value and the stack. The panic does not go further. For a callback that calls
+// [runtime.Goexit], recovered is an error that says so. The default logs with package
+// log/slog. f may be called by several goroutines at once, and must not be nil.
 func WithOnPanic(f func(recovered any, stack []byte)) Option {
 	return func(o *options) { o.onPanic = f }
 }

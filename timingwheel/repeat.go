@@ -14,10 +14,10 @@ type repeat struct {
 	scheduler Scheduler // or nil
 	times     int       // calls in all, or forever
 	left      int       // calls that have not begun, or forever
-	planned   int64     // when the call that waits or runs was to begin; 0 before the first
-	moment    time.Time // the same as the scheduler said it; zero before the first
+	planned   int64     // when the waiting or running call was to begin; 0 before the first
+	moment    time.Time // the same, as returned by the scheduler; zero before the first
 	calling   bool      // a call is running
-	restarted bool      // by Reset, since that call began
+	restarted bool      // Reset was called since that call began
 }
 
 // begin returns the span until the first call, and false if there is none.
@@ -43,8 +43,8 @@ func (r *repeat) next(c *clock) (wait span, moment time.Time, ok bool) {
 }
 
 // nextInterval returns the span until the next multiple of the interval whose tick
-// has not begun. A call always begins some time after its tick, and that is no
-// reason to leave out the next.
+// has not begun. A call always begins some time after its tick, so that alone must
+// not make it skip the next.
 func (r *repeat) nextInterval(c *clock) span {
 	now := c.now()
 	if r.planned == 0 {
@@ -58,9 +58,9 @@ func (r *repeat) nextInterval(c *clock) span {
 	return span{now, deadline}
 }
 
-// nextMoment asks the scheduler for what comes after the planned moment. If the
-// tick of that has begun too, the call is missed, and it asks for what comes after
-// the present.
+// nextMoment asks the scheduler for the moment after the planned one. If the tick of
+// that has begun already, the call is missed, and nextMoment asks for the first
+// moment after the present.
 func (r *repeat) nextMoment(c *clock) (wait span, moment time.Time, ok bool) {
 	if !r.moment.IsZero() {
 		moment = r.scheduler.Next(r.moment)
@@ -73,11 +73,11 @@ func (r *repeat) nextMoment(c *clock) (wait span, moment time.Time, ok bool) {
 	return c.at(moment), moment, !moment.IsZero()
 }
 
-// plan notes when the next call is to begin.
+// plan records when the next call is to begin.
 func (r *repeat) plan(deadline int64, moment time.Time) { r.planned, r.moment = deadline, moment }
 
-// restart makes the timer begin anew: with a call at the end of a span, and the
-// length of the span as its interval.
+// restart starts the timer again: the first call is at the end of a span, and the
+// length of the span is the interval.
 func (r *repeat) restart(wait span, moment time.Time) {
 	r.interval = wait.deadline - wait.now
 	r.left = r.times

@@ -11,16 +11,15 @@ const (
 	// modulo twice that in fourteen bits.
 	MaxSlots = 1 << 13
 
-	// Hold is what a visitor returns to have a task wait in the due list.
+	// Hold is what a visit function returns to put a task into the due list.
 	Hold = -1
 
 	tombstone = math.MaxUint16 // task.diff of a removed task; diff < MaxSlots
 )
 
 // A Ring is a timing wheel of two levels: it says which of a set of tasks are
-// due at a tick. Tasks are small numbers that the caller hands out, ticks are
-// counted by the caller too; a Ring has no lock and no clock. The package
-// comment has the algorithm.
+// due at a tick. The caller numbers the tasks, from 0 up, and counts the ticks; a
+// Ring has no lock and no clock. The package comment describes the algorithm.
 //
 // A Ring is not safe for concurrent use. Make one with [NewRing].
 type Ring struct {
@@ -29,7 +28,7 @@ type Ring struct {
 	due     dueList
 	shift   uint8 // log2 of the number of slots of a level
 	now     int64 // T: the tick that is, or was last, processed
-	live    int   // tasks that wait for their tick, or in the due list
+	live    int   // tasks that wait for their tick or are in the due list
 	removed int   // tombstones
 }
 
@@ -46,7 +45,7 @@ type task struct {
 	next, prev uint32 // neighbours in its list, or none
 	circle     uint32 // revolutions to wait after the next visit; in the due list, the low half of the tick
 	diff       uint16 // ticks to wait after those; tombstone if it was removed
-	at         uint16 // which list it is in: see place
+	at         uint16 // which list it is in: see inCircle
 }
 
 // NewRing returns an empty ring that stands at tick 0, with the given number of
@@ -75,7 +74,7 @@ func (r *Ring) Resize(n int) {
 	r.tasks = tasks
 }
 
-// Len returns the number of tasks that wait, for their tick or in the due list.
+// Len returns the number of tasks that wait for their tick or are in the due list.
 func (r *Ring) Len() int { return r.live }
 
 // Held returns the number of tasks in the due list.
@@ -110,8 +109,8 @@ func (r *Ring) Set(i uint32, due int64) {
 }
 
 // moveTask makes a task that is in a list due at another tick. It compares
-// distances from the cursor, never slot numbers: those say nothing about which
-// of two slots comes first. So it need not know the level of the slot either.
+// distances from the cursor: slot numbers do not say which of two slots comes first.
+// So it need not know the level of the slot either.
 func (r *Ring) moveTask(i uint32, due int64) {
 	t := &r.tasks[i]
 	if t.list() != inDue {
@@ -124,8 +123,8 @@ func (r *Ring) moveTask(i uint32, due int64) {
 	r.link(i, due)
 }
 
-// Remove takes the task off; it does nothing if the task does not wait. In a
-// slot it stays as a tombstone until its next visit, but its number is free at
+// Remove removes the task; it does nothing if the task does not wait. A task in a
+// slot stays there as a tombstone until its next visit, but its number is free at
 // once: a new task of that number takes the tombstone over.
 func (r *Ring) Remove(i uint32) {
 	t := &r.tasks[i]
@@ -154,8 +153,8 @@ func (r *Ring) Due(i uint32) (int64, bool) {
 	return r.now + r.dist(t) + r.rest(t), true
 }
 
-// Visit returns the tick at which Advance will next come by the task, which is not
-// after it is due, and false if it does not wait for a tick.
+// Visit returns the tick at which Advance will next visit the task, at or before the
+// tick at which it is due, and false if it does not wait for a tick.
 func (r *Ring) Visit(i uint32) (int64, bool) {
 	t := &r.tasks[i]
 	if t.at == 0 || t.diff == tombstone || t.list() == inDue {
@@ -164,7 +163,7 @@ func (r *Ring) Visit(i uint32) (int64, bool) {
 	return r.now + r.dist(t), true
 }
 
-// Forget takes the task out of the ring and leaves no tombstone.
+// Forget removes the task without leaving a tombstone.
 func (r *Ring) Forget(i uint32) {
 	t := &r.tasks[i]
 	if t.at == 0 {
@@ -178,8 +177,8 @@ func (r *Ring) Forget(i uint32) {
 	r.unlink(i)
 }
 
-// Rename gives the task from the number to, which must not be live. What to
-// has left of a tombstone is dropped.
+// Rename gives the task from the number to. The task to must not be live; a tombstone
+// of it is dropped.
 func (r *Ring) Rename(from, to uint32) {
 	r.Forget(to)
 	t := r.tasks[from]
@@ -192,14 +191,13 @@ func (r *Ring) Rename(from, to uint32) {
 	r.setPrev(t.next, &t, to)
 }
 
-// Advance moves the ring on to the given tick, tick by tick, and hands every
-// task that is due on the way to visit, which returns 0 if it has done with it,
-// k > 0 to have it again k ticks later, and [Hold] to have it wait in the due
-// list until Take, Set, Remove or Forget take it out there. It returns true once
-// the tick is reached, and false if it stopped because it had visited budget
-// tasks; the next call goes on from there, and Set and Remove may be used in
-// between. Ticks without tasks cost next to nothing, so a ring that was not
-// advanced for a long time catches up quickly and skips nothing.
+// Advance moves the ring on to the given tick and calls visit for every task that is
+// due on the way. visit returns 0 to end the task, k > 0 to make it due again k ticks
+// later, and [Hold] to put it into the due list, until Take, Set, Remove or Forget
+// takes it out. Advance returns true once the tick is reached, and false if it stopped
+// after visiting budget tasks; the next call goes on from there, and Set and Remove
+// may be used in between. Ticks without tasks cost next to nothing, so a ring that
+// was not advanced for a long time catches up quickly and skips nothing.
 //
 // visit may call Set, Remove and Forget for the task it was given, and for any
 // other; it must not call Advance, Take, Resize or Rename.
@@ -207,9 +205,10 @@ func (r *Ring) Advance(to int64, budget int, visit func(i uint32) (again int64))
 	return r.advance(to, budget, visit, false)
 }
 
-// AdvanceAll is Advance for a caller that keeps by itself when tasks are due, and
-// may have changed that without telling the ring: it hands every task that it comes
-// by to visit, also one that is due later. [Ring.Visit] says when it comes by.
+// AdvanceAll is Advance for a caller that keeps the deadlines of tasks itself, and
+// may have changed them without calling Set: it calls visit for every task in the
+// slots that it passes, also for one that is due later. [Ring.Visit] says when it
+// passes.
 func (r *Ring) AdvanceAll(to int64, budget int, visit func(i uint32) (again int64)) bool {
 	return r.advance(to, budget, visit, true)
 }
@@ -230,9 +229,8 @@ func (r *Ring) advance(to int64, budget int, visit func(i uint32) (again int64),
 	}
 }
 
-// step moves the cursor to a tick and takes the lists of its slots out of them
-// to be scanned, so that a task linked meanwhile, which may be for the same slot
-// a revolution later, is not visited now.
+// step moves the cursor to a tick and moves the lists of its slots to scan. So a task
+// linked meanwhile, into the same slot for a revolution later, is not visited now.
 func (r *Ring) step(now int64) {
 	r.now = now
 	r.levels[0].detach(now)
@@ -250,9 +248,9 @@ func (r *Ring) scanned() uint32 {
 	return r.levels[0].scan
 }
 
-// visit deals with task i, the first of a list being scanned. All its branches
-// but the last are the repairs that moveTask and Remove left undone. With all, the
-// caller says how long a task that is not due has to wait.
+// visit visits task i, the first of a list being scanned. It finishes what moveTask
+// and Remove deferred: it drops a tombstone, and links a task that is not due into its
+// slot. If all is set, due decides that too.
 func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 	t := r.tasks[i]
 	r.unlink(i)
@@ -275,8 +273,8 @@ func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 }
 
 // NextVisit returns the tick at which Advance will next find a task or a
-// tombstone in a slot, which is never after the next task in a slot is due. It
-// reports false if there are none.
+// tombstone in a slot, at or before the tick at which the next task is due. It
+// returns false if the slots are empty.
 func (r *Ring) NextVisit() (int64, bool) {
 	if r.scanned() != none {
 		return r.now, true

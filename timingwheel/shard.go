@@ -14,24 +14,24 @@ const (
 
 	// A shard that uses less than a quarter of its places shrinks to twice what
 	// it uses. So it must double or halve before its arrays are copied again.
-	sparse = 4
+	sparseFactor = 4
 
-	// batch is how many tasks one hold of a shard's lock deals with, some 20 µs
-	// of work, when there are many.
+	// batch is how many tasks are processed in one hold of a shard's lock, some
+	// 20 µs of work.
 	batch = 256
 
-	// idle is the next visit of a shard in which nobody waits for a tick.
-	idle = math.MaxInt64
+	// never is the next visit of a shard in which no timer waits for a tick.
+	never = math.MaxInt64
 )
 
-// A shard is a part of a wheel under a lock of its own: timers by task number. E
-// is what a timer is to the owner. mu guards all of it but what is atomic; that
-// is written with mu held, and may be read without.
+// A shard is a part of a wheel under a lock of its own: timers by task number, with
+// an entry of type E each. mu guards all fields; the atomic ones are written with mu
+// held, and may be read without.
 //
 // Invariants, between any two holds of mu:
 //
 //   - A task number below used is live in the ring, or it is in free.
-//   - next is at most the tick of the next visit to a live task, or idle if no
+//   - next is at most the tick of the next visit to a live task, or never if no
 //     live task is in a slot.
 //   - held is the length of the ring's due list.
 //   - If there are timers, anchored is set and *anchor is the owner, else nil.
@@ -49,7 +49,7 @@ type shard[E any] struct {
 	next     atomic.Int64
 	held     atomic.Int64
 	lateness stats.DurationRecorder
-	_        [64]byte // so that no two shards meet in a cache line
+	_        [64]byte // so that no two shards share a cache line
 }
 
 // places are the arrays of a shard.
@@ -57,7 +57,7 @@ type places[E any] struct {
 	ring    *Ring
 	entries []E      // by task number
 	free    []uint32 // task numbers given back
-	used    int      // the task numbers below it have been handed out at least once
+	used    int      // the task numbers below used have been handed out at least once
 }
 
 type counts struct{ started, removed, fired uint64 }
@@ -68,7 +68,7 @@ func newPlaces[E any](slots int) places[E] { return places[E]{ring: NewRing(slot
 func (s *shard[E]) renew() (old places[E]) {
 	old = s.places
 	s.places = newPlaces[E](int(old.ring.slots()))
-	s.next.Store(idle)
+	s.next.Store(never)
 	return old
 }
 
@@ -76,10 +76,10 @@ func (s *shard[E]) renew() (old places[E]) {
 func (s *shard[E]) init(w *wheel, i, slots int) {
 	s.owner, s.clock, s.anchor = w, &w.clock, &w.anchors[i]
 	s.places = newPlaces[E](slots)
-	s.next.Store(idle)
+	s.next.Store(never)
 }
 
-// live reports whether a task number is that of a timer.
+// live reports whether a task number belongs to a timer.
 func (p *places[E]) live(i uint32) bool {
 	_, ok := p.ring.Due(i)
 	return ok
@@ -101,21 +101,21 @@ func (p *places[E]) add(e E) uint32 {
 	return i
 }
 
-// drop takes a timer off and gives its number back.
+// drop removes a timer and frees its number.
 func (p *places[E]) drop(i uint32) {
-	var none E
+	var zero E
 	p.ring.Remove(i)
-	p.entries[i] = none // not to be kept alive from here
+	p.entries[i] = zero // not to be kept alive from here
 	p.free = append(p.free, i)
 }
 
 // sparse reports whether the arrays are to shrink.
 func (p *places[E]) sparse() bool {
-	return len(p.entries) > minPlaces && p.ring.Len() <= len(p.entries)/sparse
+	return len(p.entries) > minPlaces && p.ring.Len() <= len(p.entries)/sparseFactor
 }
 
-// resize gives the arrays n places, at least as many as there are timers. It tells
-// moved of every entry that got another number.
+// resize gives the arrays n places, at least as many as there are timers. It calls
+// moved for every entry that gets another number.
 func (p *places[E]) resize(n int, moved func(e E, to uint32)) {
 	if n < p.used {
 		p.compact(moved)
@@ -147,13 +147,13 @@ func (p *places[E]) compact(moved func(e E, to uint32)) {
 }
 
 // set makes task i due at the end of a span. It returns the tick by which the
-// driver has to be awake. If the task is far away, that is not when it is due: its
-// visits in the overflow level would have to be made up for then, all at once.
+// driver has to be awake. For a long span that is before the task is due: otherwise
+// the ring would have to catch up on all its visits in the overflow level at once.
 func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 	if s.ring.Len() == s.ring.Held() {
-		// A ring in which nobody waits for a tick is not advanced. Here it
-		// catches up, and visits the tombstones there are, or else this task
-		// would be visited in every revolution that was missed.
+		// A ring in which no task waits for a tick is not advanced. Here it
+		// catches up and visits its tombstones. Otherwise this task would be
+		// visited in every revolution that was missed.
 		s.ring.Advance(s.clock.ticks(wait.now), math.MaxInt, nil)
 	}
 	s.ring.Set(i, s.clock.dueTick(wait.deadline))
@@ -164,7 +164,7 @@ func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 	return tick
 }
 
-// unlock publishes held, sets the anchor, and gives the lock back.
+// unlock publishes held, sets the anchor, and releases the lock.
 func (s *shard[E]) unlock() {
 	if n := int64(s.ring.Held()); n != s.held.Load() {
 		s.held.Store(n)
@@ -179,11 +179,11 @@ func (s *shard[E]) unlock() {
 	s.mu.Unlock()
 }
 
-// advance moves the ring on to a tick, a batch of tasks at most. It returns done
-// once the tick is reached.
+// advance moves the ring on to a tick, visiting at most a batch of tasks. It reports
+// whether the tick is reached.
 func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
 	done = s.ring.Advance(tick, batch, visit)
-	next := int64(idle)
+	next := int64(never)
 	if s.ring.Len() > s.ring.Held() {
 		next, _ = s.ring.NextVisit()
 	}
@@ -192,11 +192,11 @@ func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
 	return done
 }
 
-// shrinkAfter wants a visit at the next tick if the arrays are to shrink. It
-// returns the tick by which the driver has to be awake for that, or idle.
+// shrinkAfter requests a visit at the next tick if the arrays are to shrink. It
+// returns the tick by which the driver has to be awake for that, or never.
 func (s *shard[E]) shrinkAfter(tick int64) int64 {
 	if s.walks > 0 || !s.sparse() || tick+1 >= s.next.Load() {
-		return idle
+		return never
 	}
 	s.next.Store(tick + 1)
 	return tick + 1
@@ -208,16 +208,16 @@ func (s *shard[E]) fired(tick, now int64) {
 	s.lateness.Observe(time.Duration(now - s.clock.of(tick)))
 }
 
-// nextVisit returns the tick by which the driver has to visit the shard, or idle.
+// nextVisit returns the tick by which the driver has to visit the shard, or never.
 func (s *shard[E]) nextVisit() int64 { return s.next.Load() }
 
 // backlog returns the number of timers that are due and not called yet.
 func (s *shard[E]) backlog() int64 { return s.held.Load() }
 
-// ready reports whether there are any.
+// ready reports whether timers are due and not called yet.
 func (s *shard[E]) ready() bool { return s.held.Load() > 0 }
 
-// addTo adds what the shard has done to total.
+// addTo adds the statistics of the shard to total.
 func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	s.mu.Lock()
 	total.Pending += s.ring.Len() - s.ring.Held()

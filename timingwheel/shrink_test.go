@@ -74,7 +74,7 @@ func TestShrinkAfterABurst(t *testing.T) {
 			for s := range made(timers.shards) {
 				handles += len(s.entries)
 			}
-			if most := sparse*few + minPlaces*shards; w.Len() != few || timers.Len() != few || keyed > most || handles > most {
+			if most := sparseFactor*few + minPlaces*shards; w.Len() != few || timers.Len() != few || keyed > most || handles > most {
 				t.Errorf("tick %v: %d places by key for %d timers, %d by handle for %d, want at most %d", tick, keyed, w.Len(), handles, timers.Len(), most)
 			}
 			alarm := w.alarm.Load()

@@ -2,7 +2,7 @@ package timingwheel
 
 import "time"
 
-// A timerShard is a shard of timers by handle. An entry is the handle, which has
+// A timerShard is a shard of timers by handle. An entry is the handle, which holds
 // its task number.
 type timerShard struct {
 	shard[*Timer]
@@ -14,7 +14,7 @@ func (s *timerShard) init(t *Timers, i int) {
 	s.timers = t
 }
 
-// start gives a timer that has none a deadline.
+// start sets the first deadline of a timer.
 func (s *timerShard) start(t *Timer, wait span) {
 	s.mu.Lock()
 	if s.closed {
@@ -33,14 +33,14 @@ func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
 	if s.full() {
 		s.resize(max(minPlaces, 2*len(s.entries)), renumber)
 	}
-	t.slot = s.add(t)
+	t.task = s.add(t)
 	s.counts.started++
-	return s.set(t.slot, wait)
+	return s.set(t.task, wait)
 }
 
-func renumber(t *Timer, slot uint32) { t.slot = slot }
+func renumber(t *Timer, task uint32) { t.task = task }
 
-// reset is Reset of what cannot be done without the lock.
+// reset is the part of Reset that takes the lock.
 func (s *timerShard) reset(t *Timer, wait span) bool {
 	s.mu.Lock()
 	tick, was := s.restart(t, wait)
@@ -50,11 +50,11 @@ func (s *timerShard) reset(t *Timer, wait span) bool {
 	return was
 }
 
-// restart gives a timer another deadline, whatever it is doing. It returns the tick
+// restart gives a timer another deadline, whatever its state. It returns the tick
 // by which the driver has to be awake, and whether the timer was to fire before.
 func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 	if s.closed || t.repeat != nil && t.repeat.times == 0 {
-		return idle, false
+		return never, false
 	}
 	calling := false
 	if t.repeat != nil {
@@ -64,23 +64,24 @@ func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 	before := t.state.Swap(wait.deadline)
 	switch {
 	case before > 0 || before == claimed:
-		return s.set(t.slot, wait), true
+		return s.set(t.task, wait), true
 	case calling:
 		t.state.Store(running) // the call will set the deadline when it ends
-		return idle, before != stopped
+		return never, before != stopped
 	default:
 		return s.enter(t, wait), before != stopped
 	}
 }
 
-// visit is the driver's visit.
+// visit moves the shard on to a tick. The driver calls it.
 func (s *timerShard) visit(tick int64) (done bool) {
 	s.mu.Lock()
 	defer s.unlock()
 	return s.advance(tick, s.visited)
 }
 
-// visited is told of a timer whose task is due.
+// visited is called for a timer whose task is due. It claims the timer or sends, or
+// returns the ticks until the deadline if Reset made that later.
 func (s *timerShard) visited(i uint32) (again int64) {
 	t := s.entries[i]
 	for {
@@ -99,13 +100,13 @@ func (s *timerShard) visited(i uint32) (again int64) {
 	}
 }
 
-// send sends on the channel of a timer that was due at a tick. If it repeats it is
-// due again after so many ticks.
+// send sends on the channel of a timer that was due at a tick. It returns the ticks
+// until the timer is due again, or 0 if it does not repeat.
 func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	s.fired(tick, s.clock.now())
 	t.f()
 	if t.repeat == nil {
-		s.drop(t.slot)
+		s.drop(t.task)
 		return 0
 	}
 	wait := t.repeat.nextInterval(s.clock)
@@ -147,8 +148,8 @@ func (s *timerShard) callNext() bool {
 	return true
 }
 
-// planNext plans the next call of a timer that repeats, when one has ended in
-// whatever way.
+// planNext plans the next call of a timer that repeats. It is called when a call has
+// returned, panicked, or ended its goroutine.
 func (s *timerShard) planNext(t *Timer) {
 	s.mu.Lock()
 	r := *t.repeat
@@ -162,8 +163,8 @@ func (s *timerShard) planNext(t *Timer) {
 	wait, moment, ok = r.next(s.clock)
 }
 
-// called ends a call of a timer that repeats. The next is to begin at the end of a
-// span, if there is one and nothing has happened to the timer meanwhile.
+// called ends a call of a timer that repeats. The next begins at the end of wait, if
+// ok and the timer was neither stopped nor reset meanwhile.
 func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 	s.mu.Lock()
 	r := t.repeat
@@ -171,7 +172,7 @@ func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 	if r.restarted {
 		wait, moment, ok = span{s.clock.now(), r.planned}, r.moment, true
 	}
-	tick := int64(idle)
+	tick := int64(never)
 	if ok && t.state.Load() == running && !s.closed {
 		r.plan(wait.deadline, moment)
 		t.state.Store(wait.deadline)
@@ -197,14 +198,14 @@ func (s *timerShard) close() {
 	s.renew()
 }
 
-// shrink gives memory back if many timers have gone, and reports whether it did.
+// shrink frees memory if many timers have gone, and reports whether it did.
 func (s *timerShard) shrink() bool {
 	s.mu.Lock()
 	defer s.unlock()
 	return s.maybeShrink()
 }
 
-// maybeShrink is shrink for those who have the lock.
+// maybeShrink is shrink with the lock held.
 func (s *timerShard) maybeShrink() bool {
 	if !s.sparse() {
 		return false

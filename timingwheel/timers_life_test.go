@@ -187,7 +187,7 @@ func TestNewTimersArguments(t *testing.T) {
 }
 
 // tmAlarms counts the goroutines that the alarm starts, by whether it is set.
-func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != idle }
+func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != never }
 
 // TestNoWakeUpsWithoutTimers looks at the alarm, which is the only thing that
 // wakes up.

@@ -533,7 +533,7 @@ func (m *tmModel) settled() error {
 // checkTimers checks the invariants of timers that nothing moves in.
 func checkTimers(t *Timers) error {
 	var errs []error
-	next := int64(idle)
+	next := int64(never)
 	for i := range t.shards {
 		s := t.shards[i].Load()
 		if s == nil {
@@ -584,7 +584,7 @@ func checkTimerShard(s *timerShard) error {
 			continue
 		}
 		live++
-		if t == nil || t.slot != i || t.shard != s {
+		if t == nil || t.task != i || t.shard != s {
 			return fmt.Errorf("number %d has another's timer: %+v", i, t)
 		}
 		if state := t.state.Load(); s.ring.tasks[i].list() == inDue {

@@ -23,7 +23,7 @@ type wheel struct {
 	done       chan struct{}          // closed by Stop
 	unregister func()
 
-	folding sync.Mutex // guards folded, and that shards are counted there or in parts
+	folding sync.Mutex // guards folded; with it held, each shard counts in folded or in parts
 	folded  stats.WheelSnapshot
 }
 
@@ -40,7 +40,7 @@ type part interface {
 }
 
 const (
-	// shardsPerProc is enough for two goroutines seldom to meet.
+	// shardsPerProc is high enough that two goroutines seldom use the same shard.
 	shardsPerProc = 16
 	maxShards     = 256
 
@@ -49,11 +49,11 @@ const (
 	maxSlots = 1 << 18
 )
 
-// reach is how far away a timer can be at least. A ring counts 2³² revolutions.
+// reach is a delay that every wheel must allow. A ring counts 2³² revolutions.
 const reach = 10 * 365 * 24 * time.Hour
 
-// ringSlots returns the number of slots of a wheel's rings, for the number that was
-// asked for.
+// ringSlots returns the number of slots of each ring of a wheel, given the number
+// that the user asked for.
 func ringSlots(slots int, interval time.Duration) int {
 	slots = 1 << bits.Len(uint(min(slots, MaxSlots)-1))
 	for interval < (reach>>32)/time.Duration(slots) {
@@ -62,7 +62,7 @@ func ringSlots(slots int, interval time.Duration) int {
 	return slots
 }
 
-// shardCount returns the number of shards, a power of two, whose rings have a
+// shardCount returns the number of shards, a power of two, if each ring has the given
 // number of slots.
 func shardCount(slots, procs int) int {
 	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
@@ -72,7 +72,7 @@ func shardCount(slots, procs int) int {
 	return n
 }
 
-// init makes a wheel that is to have a number of shards.
+// init prepares a wheel for the given number of shards.
 func (w *wheel) init(interval time.Duration, shards int, o options) {
 	w.clock = newClock(interval)
 	w.anchors = make([]*wheel, shards)
@@ -81,8 +81,8 @@ func (w *wheel) init(interval time.Duration, shards int, o options) {
 	w.initDispatcher(o)
 }
 
-// advance visits what there is to visit up to now. It takes the shards in turn, a
-// batch of each, so that no shard has the driver in its lock for long.
+// advance moves all shards on to the present tick. It takes the shards in turn, a
+// batch of each, so that it holds no lock for long.
 func (w *wheel) advance() {
 	for busy := true; busy; {
 		busy = false
@@ -102,12 +102,12 @@ func (w *wheel) advance() {
 	w.shrink()
 }
 
-// shrinkWithin is how long all shards together take to give memory back.
+// shrinkWithin is how long all shards together take to free memory.
 const shrinkWithin = 4 * time.Second
 
-// shrink has some shards give memory back whose timers have gone; the others want
-// to be visited at the next tick. When timers fire evenly, all shards come to that
-// at the same time, and together they would be late for that tick.
+// shrink shrinks some of the shards that have become sparse; the others are visited
+// again at the next tick. When timers fire evenly, all shards become sparse at the
+// same time, and shrinking them all would make that tick late.
 func (w *wheel) shrink() {
 	parts := w.madeParts()
 	most := 1 + len(parts)*int(w.tick)/int(shrinkWithin)
@@ -118,9 +118,9 @@ func (w *wheel) shrink() {
 	}
 }
 
-// nextVisit returns the tick by which the driver has to be awake, or idle.
+// nextVisit returns the tick by which the driver has to be awake, or never.
 func (w *wheel) nextVisit() int64 {
-	next := int64(idle)
+	next := int64(never)
 	for _, p := range w.madeParts() {
 		next = min(next, p.nextVisit())
 	}
@@ -130,7 +130,7 @@ func (w *wheel) nextVisit() int64 {
 	return next
 }
 
-// stats returns what the wheel has done since it was made.
+// stats returns the statistics of the wheel since it was made.
 func (w *wheel) stats() stats.WheelSnapshot {
 	w.folding.Lock()
 	total := w.folded
@@ -146,8 +146,7 @@ func (w *wheel) stats() stats.WheelSnapshot {
 	return total
 }
 
-// register makes the statistics of a wheel known to the process, without keeping
-// it alive.
+// register registers a wheel with package stats, without keeping it alive.
 func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot) (unregister func()) {
 	weakly := weak.Make(wheel)
 	_, unregister = stats.Register(stats.WheelSource{Name: name, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
