@@ -127,7 +127,7 @@
 //	    count               number, counter; values evicted, since ages are tracked
 //	    p50_seconds, p99_seconds
 //	                        number, from when a value was stored to its eviction
-//	  what_if               object, or null if the cache does not estimate it or has seen too little
+//	  what_if               object, of the last five minutes or since the limit was changed; null if not estimated
 //	    half, double        object, about a cache of half or double the limit
 //	      limit             number, that limit
 //	      hit_ratio         number, 0 to 1, an estimate

@@ -101,6 +101,23 @@ func (l look[S]) window(length time.Duration) point[S] {
 	return w
 }
 
+// underLimit returns what a cache did in the time that ends with the look and began
+// length before it, or when the limit was changed after that. Without a history that is
+// all it did.
+func underLimit(l look[Snapshot], length time.Duration) Snapshot {
+	earlier := l.stats
+	if len(l.samples) == 0 {
+		earlier = Snapshot{}
+	}
+	for _, s := range slices.Backward(l.samples) {
+		if s.stats.Limit != l.stats.Limit || l.at.Sub(s.at) > length+interval/2 {
+			break
+		}
+		earlier = s.stats
+	}
+	return l.stats.Minus(earlier)
+}
+
 // A sampler takes a sample of every source at each interval, from the first time
 // that ensure is called. Between samples there is only a timer.
 type sampler struct {

@@ -210,7 +210,7 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		},
 		Windows:    newJSONWindows(l),
 		EvictedAge: newJSONAges(s),
-		WhatIf:     newJSONWhatIf(s),
+		WhatIf:     newJSONWhatIf(underLimit(l, 5*time.Minute)),
 		HotKeys:    newJSONHotKeys(l.cache),
 		Purgeable:  l.cache.Purge != nil,
 	}

@@ -2,7 +2,11 @@ package stats_test
 
 import (
 	"math"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -50,4 +54,81 @@ func TestWhatIfIsARatio(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhatIfIsOfTheLastMinutes, and begins anew when the limit is changed: under the old
+// one the estimates were others.
+func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		users := varying{s: stats.Snapshot{Limit: 100}}
+		r.Register("users", users.snapshot)
+		h := r.Handler()
+		resize := func(limit int) { users.change(func(s *stats.Snapshot) { s.Limit = limit }) }
+		// pass has time pass in which one get in ten hits, and so many of each ten would
+		// with half the limit and with double.
+		pass := func(length time.Duration, half, double uint64) {
+			for range length / time.Second {
+				users.change(func(s *stats.Snapshot) {
+					s.Hits, s.Misses = s.Hits+1, s.Misses+9
+					s.WhatIf.Gets, s.WhatIf.Same = s.WhatIf.Gets+10, s.WhatIf.Same+1
+					s.WhatIf.Half, s.WhatIf.Double = s.WhatIf.Half+half, s.WhatIf.Double+double
+				})
+				time.Sleep(time.Second)
+			}
+		}
+		check := func(when string, limit int, half, double float64) {
+			t.Helper()
+			got := flat(readJSON(t, h).Caches[0], "", map[string]any{})
+			want := map[string]float64{"what_if.half.limit": float64(limit / 2), "what_if.half.hit_ratio": half,
+				"what_if.double.limit": float64(limit * 2), "what_if.double.hit_ratio": double}
+			for path, want := range want {
+				if got, ok := got[path].(float64); !ok || math.Abs(got-want) > 0.005 { // samples are 5 s apart
+					t.Errorf("%s: %s is %v, want %v", when, path, got, want)
+				}
+			}
+		}
+		pass(10*time.Minute, 1, 9)
+		check("at first", 100, 0.1, 0.9)
+		pass(6*time.Minute, 0, 2)
+		check("after six minutes of other traffic", 100, 0, 0.2)
+		time.Sleep(time.Second / 2) // not at the moment of a sample
+		resize(1000)
+		if got := readJSON(t, h).Caches[0]["what_if"]; got != nil {
+			t.Errorf("what_if is %v before there was a sample with the limit", got)
+		}
+		pass(20*time.Second, 1, 6)
+		check("after a Resize", 1000, 0.1, 0.6)
+		pass(6*time.Minute, 0, 0)
+		resize(100)
+		pass(10*time.Second, 0, 4)
+		check("with a limit that it had before", 100, 0, 0.4)
+	})
+}
+
+// TestWhatIfWithoutAHistory is of all there was.
+func TestWhatIfWithoutAHistory(t *testing.T) {
+	var r stats.Registry
+	r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: 10, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8}}))
+	if got, want := r.VarString(), `"what_if":{"half":{"limit":5,"hit_ratio":0.2},"double":{"limit":20,"hit_ratio":0.8}}`; !strings.Contains(got, want) {
+		t.Errorf("%s, want %s in it", got, want)
+	}
+}
+
+// A varying is a source of a Snapshot that a test changes.
+type varying struct {
+	mu sync.Mutex
+	s  stats.Snapshot // guarded by mu
+}
+
+func (v *varying) change(change func(*stats.Snapshot)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	change(&v.s)
+}
+
+func (v *varying) snapshot() (stats.Snapshot, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.s, true
 }
