@@ -49,6 +49,8 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	}}
 	c.policy = o.Policy
 	c.watch.Store(newWatch(o, runtime.GOMAXPROCS(0)))
+	c.timeout = o.Timeout
+	c.places.init(o.MaxLoads)
 	c.timing.init(o.Expire, o.Idle, o.Jitter)
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))

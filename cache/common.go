@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
@@ -26,7 +27,10 @@ type common[K comparable, V any] struct {
 	policy    Policy                      // of eviction
 	ages      bool                        // the ages of values are kept
 
-	abandoned  atomic.Uint64 // callers that gave up before their load had ended
+	abandoned atomic.Uint64 // callers that gave up before their load had ended
+	timeout   time.Duration // of a load; 0: none
+	places    places
+
 	lateness   stats.DurationRecorder
 	evictedAge stats.AgeRecorder
 }

@@ -247,3 +247,21 @@ func ExampleOptions_weight() {
 	fmt.Println(s.Weight, "of", s.MaxWeight, "in", s.Entries, "entries")
 	// Output: 8 of 10 in 2 entries
 }
+
+// A load that knows how long its value is good for says so.
+func ExampleCache_TakeWith() {
+	tokens := cache.Must(cache.Options[string, string]{
+		Expire:   time.Minute,
+		Timeout:  5 * time.Second, // a load that hangs fails with cache.ErrTimeout
+		MaxLoads: 10,              // so that the server is not asked more at once
+	})
+	token, err := tokens.TakeWith(context.Background(), "billing", func(ctx context.Context, l *cache.Load[string]) (string, error) {
+		// Here the server is asked; ctx has the deadline by which callers want an answer.
+		token, validFor := "secret", time.Hour
+		l.Expire = validFor - time.Minute
+		return token, nil
+	})
+	left, _ := tokens.TTL("billing")
+	fmt.Println(token, err, left.Round(time.Minute))
+	// Output: secret <nil> 59m0s
+}

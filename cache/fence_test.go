@@ -86,7 +86,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatalf("%d is missing, want 1", missing)
 	}
 	c.Del(0)
-	c.end(l, 1)
+	c.end(l)
 	c.gate.exit()
 	if _, ok := c.Peek(0); ok {
 		t.Error("a load undoes a Del")
@@ -111,7 +111,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 		s.addFence(k, &fences[k])
 	}
 	for k := range n - 1 {
-		c.end(loads[k], 0)
+		c.end(loads[k])
 		c.gate.exit()
 		s.removeFence(k, &fences[k])
 	}
@@ -121,7 +121,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	if s.loads[n-1] != loads[n-1] || s.fences[n-1] != &fences[n-1] {
 		t.Error("the last load or fence is lost")
 	}
-	c.end(loads[n-1], 0)
+	c.end(loads[n-1])
 	c.gate.exit()
 	s.removeFence(n-1, &fences[n-1])
 	if err := c.check(); err != nil {

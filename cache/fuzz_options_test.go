@@ -96,6 +96,8 @@ func wrongFields(o *Options[byte, int]) (wrong []string) {
 		{"Limit", o.Limit < 0 || int64(o.Limit) > math.MaxInt32},
 		{"Expire", tooShort(o.Expire)},
 		{"Idle", tooShort(o.Idle)},
+		{"Timeout", tooShort(o.Timeout)},
+		{"MaxLoads", o.MaxLoads < 0},
 		{"Jitter", math.IsNaN(o.Jitter) || o.Jitter < 0 || o.Jitter >= 1},
 		{"MaxWeight", o.MaxWeight > 0 && o.Weigh == nil},
 		{"Weigh", o.MaxWeight == 0 && o.Weigh != nil},

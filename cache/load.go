@@ -9,30 +9,39 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
-// A load is a fetch of a key that callers share, as the call of a singleflight. Its fields but the last group are guarded by the lock
-// of the shard.
+// A load is a fetch of a key that callers share, as the call of a singleflight.
 type load[K comparable, V any] struct {
-	shard     *shard[K, V]
-	began     int64
-	key       K
-	hash      uint64
-	unshared  bool          // the shard does not know it: the result is for one caller and not stored
-	stale     bool          // the key has been changed since: the result is not to be stored
-	callers   int           // that wait for the result
-	abandoned bool          // no caller waits any more, and the context has ended
-	done      chan struct{} // closed when the last group is set; nil while nobody waits for that
+	shard    *shard[K, V]
+	began    int64
+	key      K
+	hash     uint64
+	unshared bool          // the shard does not know it: the result is for one caller and not stored
+	stale    bool          // the key has been changed since: the result is not to be stored
+	done     chan struct{} // closed when the last group is set; nil while nobody waits for that
+	flight   *flight       // the context of the fetch; it knows the callers
+	// stale and done are guarded by the lock of the shard.
 
-	ctx    context.Context
-	cancel context.CancelFunc // of ctx; nil if there is no ctx
+	Load[V] // what the fetch of TakeWith is told, and says
+	weight  uint32
 
 	value V
 	err   error
 	how   outcome
 }
 
-func (s *shard[K, V]) newLoad(h uint64, key K) *load[K, V] {
-	return &load[K, V]{shard: s, began: s.common.clock.now(), key: key, hash: h, callers: 1}
+// newLoad returns a load that a caller with the context ctx begins.
+func (s *shard[K, V]) newLoad(ctx context.Context, h uint64, key K) *load[K, V] {
+	l := &load[K, V]{shard: s, began: s.common.clock.now(), key: key, hash: h, flight: new(flight)}
+	l.Expire = s.common.expireAfter
+	l.flight.begin(ctx, s.common.timeout)
+	if s.common.canLeave(ctx) {
+		l.makeDone() // the leader waits too
+	}
+	return l
 }
+
+// canLeave reports whether a caller may leave a load before it has ended.
+func (c *common[K, V]) canLeave(ctx context.Context) bool { return ctx.Done() != nil || c.timeout > 0 }
 
 // makeDone makes the channel for those who wait for the load.
 func (l *load[K, V]) makeDone() {
@@ -47,9 +56,7 @@ func (l *load[K, V]) publish() {
 	if l.done != nil {
 		close(l.done)
 	}
-	if l.cancel != nil {
-		l.cancel()
-	}
+	l.flight.land()
 }
 
 // An outcome is how a fetch ended.
@@ -61,6 +68,9 @@ const (
 	panicked
 )
 
+// A fetcher is the function of one of the Takes. The load is for that of TakeWith.
+type fetcher[K comparable, V any] func(ctx context.Context, l *load[K, V]) (V, error)
+
 // join finds a value that the cache did not have a moment ago, or waits for the load
 // of another caller, or returns a load for this caller to lead.
 func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V], err error) {
@@ -70,13 +80,16 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 	}
 	s := c.shardOf(h)
 	if c.hasher.Lost(key) || !c.gate.enter() { // the cache is closed
-		l := s.newLoad(h, key)
+		l := s.newLoad(ctx, h, key)
 		l.unshared = true
-		l.makeDone()
 		return value, l, nil
 	}
+	within := c.places.within(ctx)
 	for {
 		value, l, role := s.assign(ctx, h, key)
+		if within && l != nil {
+			l.flight.lendPlace()
+		}
 		switch role {
 		case finder:
 			c.gate.exit()
@@ -97,8 +110,13 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 		case <-l.done:
 		case <-ctx.Done():
 			c.abandoned.Add(1)
+			err = context.Cause(ctx)
+		case <-l.flight.late:
+			err = ErrTimeout
+		}
+		if err != nil {
 			c.gate.exit()
-			return value, nil, context.Cause(ctx)
+			return value, nil, err
 		}
 	}
 }
@@ -121,29 +139,31 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, l *
 		return s.entries[i].value, nil, finder
 	}
 	l = s.loads[key]
-	switch {
-	case l == nil:
-		l = s.newLoad(h, key)
-		if ctx.Done() != nil {
-			l.makeDone() // the leader waits too
-		}
-		s.addLoad(l)
-		return value, l, leader
-	case l.stale || l.abandoned:
-		l.makeDone()
-		return value, l, successor
-	default:
-		l.makeDone()
-		l.callers++
-		return value, l, follower
+	if l == nil {
+		return value, s.lead(ctx, h, key), leader
 	}
+	l.makeDone()
+	switch {
+	case l.stale:
+		return value, l, successor
+	case l.flight.join(ctx), l.flight.isLate():
+		return value, l, follower
+	default: // all callers have left
+		return value, l, successor
+	}
+}
+
+// lead begins a load of a key that has none.
+func (s *shard[K, V]) lead(ctx context.Context, h uint64, key K) *load[K, V] {
+	l := s.newLoad(ctx, h, key)
+	s.addLoad(l)
+	return l
 }
 
 // lead runs the fetch of a load: here if the caller cannot leave, else in another
 // goroutine.
-func (c *Cache[K, V]) lead(ctx context.Context, l *load[K, V], fetch func(context.Context) (V, error)) (V, error) {
-	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if ctx.Done() == nil {
+func (c *Cache[K, V]) lead(ctx context.Context, l *load[K, V], fetch fetcher[K, V]) (V, error) {
+	if !c.canLeave(ctx) {
 		c.run(l, fetch, true)
 		return l.value, l.err
 	}
@@ -173,11 +193,17 @@ func (c *Cache[K, V]) spawn(run func()) {
 
 // run calls fetch and ends the load, however fetch ends. With repanic a panic of
 // fetch goes on.
-func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context) (V, error), repanic bool) {
+func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 	if !l.unshared {
 		defer c.gate.exit()
 	}
-	var weight uint32
+	release, err := c.places.take(l.flight)
+	if err != nil {
+		l.err, l.how = err, returned
+		c.end(l)
+		return
+	}
+	defer release()   // when the value can be found
 	l.err = ErrGoexit // unless fetch returns or panics
 	defer func() {
 		if l.how != returned {
@@ -186,14 +212,14 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context) (V, error),
 			}
 		}
 		c.observeLoad(time.Duration(c.clock.now()-l.began), l.err)
-		c.end(l, weight)
+		c.end(l)
 		if l.how == panicked && repanic {
 			panic(l.err.(*PanicError).Value)
 		}
 	}()
-	value, err := fetch(l.ctx)
-	if err == nil {
-		weight = c.weightOf(l.key, value)
+	value, err := fetch(l.flight, l)
+	if err == nil && l.Expire >= 0 {
+		l.weight = c.weightOf(l.key, value)
 	}
 	l.value, l.err, l.how = value, err, returned
 }
@@ -208,12 +234,12 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 
 // end stores the result of a load, unless that failed or the key was changed
 // meanwhile, and hands it to the callers.
-func (c *Cache[K, V]) end(l *load[K, V], weight uint32) {
+func (c *Cache[K, V]) end(l *load[K, V]) {
 	if l.unshared {
 		l.publish()
 		return
 	}
-	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: weight, life: c.lifeOf(l.hash, c.expireAfter)}
+	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.lifeOf(l.hash, max(l.Expire, 0))}
 	for done := false; !done; {
 		l.shard.lock.Lock()
 		done = c.endStore(l.shard, &u, l.shard.endLoad(l, &u))
@@ -228,7 +254,7 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	delete(s.loads, l.key)
 	s.loads = shrunk(s.loads, &s.mostLoads)
 	if !l.stale && l.err == nil {
-		missing = s.put(u)
+		missing = s.keep(l, u)
 	}
 	if missing > 0 {
 		s.addLoad(l)
@@ -237,19 +263,21 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 }
 
 // wait waits until a load has ended. If ctx ends before, it returns the cause, and
-// the caller waits no more.
+// the caller waits no more; likewise at the Timeout.
 func (l *load[K, V]) wait(ctx context.Context) error {
 	select {
 	case <-l.done:
 		return nil
 	case <-ctx.Done():
+		l.shard.common.abandoned.Add(1)
+		l.flight.leave(ctx)
+		return context.Cause(ctx)
+	case <-l.flight.late:
 	}
-	l.shard.common.abandoned.Add(1)
-	l.shard.lock.Lock()
-	defer l.shard.lock.Unlock()
-	if l.callers--; l.callers == 0 {
-		l.abandoned = true
-		l.cancel()
+	select {
+	case <-l.done: // just in time
+		return nil
+	default:
+		return ErrTimeout
 	}
-	return context.Cause(ctx)
 }

@@ -49,6 +49,21 @@ type Options[K comparable, V any] struct {
 	// that would make no room.
 	Weigh func(key K, value V) uint32
 
+	// Timeout is the most that a load of one of the Takes may take, with its wait for a
+	// place of MaxLoads; 0 means for ever. Then the context of the fetch ends, with the
+	// cause [ErrTimeout], and its callers get that, also those that come while the fetch
+	// goes on nevertheless: there is one fetch per key at a time. What that returns in the
+	// end is stored, unless the key was changed. A plain Take runs its fetch itself and
+	// waits for it in any case. A positive time under a millisecond is refused.
+	Timeout time.Duration
+
+	// MaxLoads is the most fetches of the Takes at once; 0 means no limit. Others wait,
+	// the first one first, as long as a caller waits for them. A fetch begun within
+	// another one of the same cache, by a Take with its context, goes on the place of
+	// that. A plain Take has no context: in a fetch of a cache with MaxLoads, it may wait
+	// for ever.
+	MaxLoads int
+
 	// Policy chooses what to evict: LRU, the zero value, or Adaptive.
 	Policy Policy
 
@@ -159,6 +174,10 @@ func (o *Options[K, V]) check() error {
 	}
 	checkTTL("Expire", o.Expire)
 	checkTTL("Idle", o.Idle)
+	checkTTL("Timeout", o.Timeout)
+	if o.MaxLoads < 0 {
+		refuse("MaxLoads is %d: want the most loads at once, or 0 for no limit", o.MaxLoads)
+	}
 	if !(o.Jitter >= 0 && o.Jitter < 1) {
 		refuse("Jitter is %v: want a fraction from 0 up to, not including, 1", o.Jitter)
 	}

@@ -52,7 +52,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	if l != nil {
 		// Not by lead: run does not let fetch escape, so a function that captures
 		// the key is not allocated. That would be most of the cost of a hit.
-		c.run(l, func(context.Context) (V, error) { return fetch() }, true)
+		c.run(l, func(context.Context, *load[K, V]) (V, error) { return fetch() }, true)
 		return l.value, l.err
 	}
 	return value, err
@@ -60,10 +60,14 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 
 // TakeCtx is [Cache.Take] with a context. Every caller leaves, with the cause of
 // its context, when that ends: also the one that began the fetch, unless its
-// context cannot end. The fetch goes on in a goroutine of its own; the context
-// that it gets has the values of the first caller's and ends when all callers
-// have left. What it returns then is stored all the same. A context that has
-// ended already begins no fetch.
+// context cannot end. The fetch goes on in a goroutine of its own. What it returns
+// then is stored all the same. A context that has ended already begins no fetch.
+//
+// The context that fetch gets has the values of the first caller's and the latest
+// deadline of all its callers, which is later when one with a later deadline joins. It
+// ends when all callers have left, with the cause of the last one. A caller without a
+// deadline, as any plain Take is, takes the deadline away: a fetch that must end, such
+// as one that asks a database, is to have a time-out of its own, or the cache a Timeout.
 //
 // A panic of a fetch that ran in a goroutine of its own goes on in the first
 // caller's, without the stack of the fetch. If that caller has left, it has nobody
@@ -77,7 +81,7 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	}
 	value, l, err := c.join(ctx, key)
 	if l != nil {
-		return c.lead(ctx, l, fetch)
+		return c.lead(ctx, l, func(ctx context.Context, _ *load[K, V]) (V, error) { return fetch(ctx) })
 	}
 	return value, err
 }

@@ -1,0 +1,181 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// ErrTimeout is what callers of Take get, and the cause with which the context of the
+// fetch ends, when a load takes longer than the Timeout of the options.
+var ErrTimeout = errors.New("cache: the load took longer than Timeout")
+
+// A flight is the context of a load, and counts the callers that wait for it. It has the
+// values of the first caller's context and the latest deadline of all of them, and ends
+// as the context of the last one that left. Its lock comes after those of shards.
+//
+// It is not made of the contexts of package context, since none of those can have its
+// deadline put off, or end with an error that is known only then.
+type flight struct {
+	values   context.Context // of the first caller, without its end
+	late     chan struct{}   // closed at the Timeout; nil without one
+	timer    *time.Timer     // for that; nil without one
+	limit    time.Time       // when that is
+	placeFor any             // the cache of which the load has one of MaxLoads places, or nil
+	kept     bool            // it goes on when no caller waits
+
+	mu       sync.Mutex
+	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
+	callers  int             // that wait
+	deadline time.Time       // the latest of the callers' so far; zero if one had none
+	ended    context.Context // says how the context ended; nil before
+	lent     bool            // the load is to go on without a place of its own
+	lend     func()          // tells the load that waits for a place so; nil while none does
+}
+
+// begin makes f the context of a load that a caller with the context ctx began.
+func (f *flight) begin(ctx context.Context, timeout time.Duration) {
+	f.values = context.WithoutCancel(ctx)
+	f.callers = 1
+	f.deadline, _ = ctx.Deadline()
+	if timeout > 0 {
+		f.late = make(chan struct{})
+		f.limit = time.Now().Add(timeout)
+		f.timer = time.AfterFunc(timeout, func() {
+			f.end(context.DeadlineExceeded, ErrTimeout)
+			close(f.late)
+		})
+	}
+}
+
+// join adds a caller, unless the context has ended.
+func (f *flight) join(ctx context.Context) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended != nil {
+		return false
+	}
+	f.callers++
+	if deadline, ok := ctx.Deadline(); !ok {
+		f.deadline = time.Time{}
+	} else if !f.deadline.IsZero() && deadline.After(f.deadline) {
+		f.deadline = deadline
+	}
+	return true
+}
+
+// leave takes away a caller whose context has ended.
+func (f *flight) leave(ctx context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.callers--; f.callers == 0 && !f.kept {
+		f.endLocked(ctx.Err(), context.Cause(ctx))
+	}
+}
+
+// wanted reports whether a caller waits.
+func (f *flight) wanted() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.callers > 0
+}
+
+// isLate reports whether the load has taken longer than Timeout.
+func (f *flight) isLate() bool {
+	select {
+	case <-f.late:
+		return true
+	default:
+		return false
+	}
+}
+
+// end ends the context, if it has not ended yet.
+func (f *flight) end(err, cause error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.endLocked(err, cause)
+}
+
+func (f *flight) endLocked(err, cause error) {
+	if f.ended != nil {
+		return
+	}
+	f.ended = endedContext(f.values, err, cause)
+	if f.done != nil {
+		close(f.done)
+	}
+}
+
+// land ends the context of a load that has ended.
+func (f *flight) land() {
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.end(context.Canceled, context.Canceled)
+}
+
+// endedContext returns a context that has ended with an error of package context, and a
+// cause.
+func endedContext(values context.Context, err, cause error) context.Context {
+	if err == context.DeadlineExceeded {
+		ctx, cancel := context.WithDeadlineCause(values, time.Unix(0, 0), cause)
+		defer cancel()
+		return ctx
+	}
+	ctx, cancel := context.WithCancelCause(values)
+	cancel(cause)
+	return ctx
+}
+
+// Deadline returns the latest deadline of the callers, or the end of Timeout if that is
+// before.
+func (f *flight) Deadline() (deadline time.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	deadline = f.deadline
+	if f.kept {
+		deadline = time.Time{}
+	}
+	if !f.limit.IsZero() && (deadline.IsZero() || f.limit.Before(deadline)) {
+		deadline = f.limit
+	}
+	return deadline, !deadline.IsZero()
+}
+
+func (f *flight) Done() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.done == nil {
+		f.done = make(chan struct{})
+		if f.ended != nil {
+			close(f.done)
+		}
+	}
+	return f.done
+}
+
+func (f *flight) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended == nil {
+		return nil
+	}
+	return f.ended.Err()
+}
+
+// Value returns a value of the first caller's context. Once f has ended it asks ended, by
+// which [context.Cause] finds the cause.
+func (f *flight) Value(key any) any {
+	if p, ok := key.(placeOf); ok && f.placeFor == p.cache {
+		return true
+	}
+	f.mu.Lock()
+	values := f.values
+	if f.ended != nil {
+		values = f.ended
+	}
+	f.mu.Unlock()
+	return values.Value(key)
+}

@@ -1,0 +1,172 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDeadlineOfALoad: the context of a fetch has the latest deadline of its callers,
+// also of those that join, and none if one has none.
+func TestDeadlineOfALoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[string, int]{})
+		began := time.Now()
+		var fetching context.Context
+		release := make(chan struct{})
+		take := func(ctx context.Context) {
+			c.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) { fetching = ctx; <-release; return 1, nil })
+		}
+		want := func(after time.Duration) {
+			t.Helper()
+			synctest.Wait()
+			deadline, ok := fetching.Deadline()
+			if ok != (after > 0) || ok && deadline.Sub(began) != after {
+				t.Errorf("the deadline is %v, %v; want %v", deadline.Sub(began), ok, after)
+			}
+		}
+		var latest time.Duration
+		for _, d := range []time.Duration{time.Minute, time.Hour, time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			go take(ctx)
+			latest = max(latest, d)
+			want(latest)
+		}
+		go c.Take("k", func() (int, error) { return 0, errors.New("a second fetch") })
+		want(0)
+		close(release)
+	})
+}
+
+// TestEndOfALoadsContext: it ends as the context of the last caller did, for those that
+// are derived from it too.
+func TestEndOfALoadsContext(t *testing.T) {
+	why := errors.New("why")
+	for name, end := range map[string]struct {
+		context    func(context.Context) (context.Context, context.CancelFunc)
+		err, cause error
+	}{
+		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		}, context.DeadlineExceeded, context.DeadlineExceeded},
+		"deadline with a cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(ctx, time.Second, why)
+		}, context.DeadlineExceeded, why},
+		"cancelled with a cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(time.Second, func() { cancel(why) })
+			return ctx, func() { cancel(nil) }
+		}, context.Canceled, why},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := Must(Options[string, int]{})
+				ended := 0
+				fetch := func(ctx context.Context) (int, error) {
+					child, cancel := context.WithCancel(ctx)
+					defer cancel()
+					<-child.Done()
+					for name, ctx := range map[string]context.Context{"context": ctx, "child": child} {
+						if err, cause := ctx.Err(), context.Cause(ctx); err != end.err || cause != end.cause {
+							t.Errorf("the %s ended with %v, %v; want %v, %v", name, err, cause, end.err, end.cause)
+						}
+					}
+					ended++
+					return 0, ctx.Err()
+				}
+				first, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Millisecond, cancel) // not the last, so its end is nobody's concern
+				go c.TakeCtx(first, "k", fetch)
+				synctest.Wait()
+				ctx, cancelLast := end.context(t.Context())
+				defer cancelLast()
+				if _, err := c.TakeCtx(ctx, "k", fetch); err != end.cause {
+					t.Errorf("TakeCtx = %v", err)
+				}
+				synctest.Wait()
+				if ended != 1 {
+					t.Errorf("%d fetches ended", ended)
+				}
+			})
+		})
+	}
+}
+
+// TestTimeout: at the Timeout callers leave, those that come later at once, while the
+// fetch goes on. What it returns is kept, unless the key was changed.
+func TestTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[string, int]{Timeout: time.Second})
+		began := time.Now()
+		fetch := func(ctx context.Context) (int, error) {
+			if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) != time.Second {
+				t.Errorf("the deadline is %v, %v", deadline, ok)
+			}
+			<-ctx.Done()
+			if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || cause != ErrTimeout {
+				t.Errorf("the context ended with %v, %v", err, cause)
+			}
+			time.Sleep(time.Minute)
+			return 7, nil
+		}
+		go func() {
+			if _, err := c.TakeCtx(context.Background(), "k", fetch); err != ErrTimeout || time.Since(began) != time.Second {
+				t.Errorf("the first caller: %v after %v", err, time.Since(began))
+			}
+		}()
+		synctest.Wait()
+		late := func(after time.Duration) {
+			t.Helper()
+			if _, err := c.Take("k", func() (int, error) { return 0, nil }); err != ErrTimeout || time.Since(began) != after {
+				t.Errorf("Take = %v after %v, want ErrTimeout after %v", err, time.Since(began), after)
+			}
+		}
+		late(time.Second)
+		time.Sleep(time.Second)
+		late(2 * time.Second)
+		c.Set("k", 1)
+		c.Del("k")
+		late(2 * time.Second) // the key is taken, whatever happened to it
+		time.Sleep(time.Hour)
+		if v, ok := c.Get("k"); ok {
+			t.Errorf("a late load undid a Del: %d", v)
+		}
+		if _, err := c.TakeCtx(context.Background(), "k", fetch); err != ErrTimeout {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+		if v, ok := c.Get("k"); v != 7 || !ok {
+			t.Errorf("Get = %d, %v after a late load", v, ok)
+		}
+	})
+}
+
+// TestTimeoutOfAnInlineFetch: a fetch that Take runs itself cannot be left, but by those
+// who joined it; and one that all have left is late nevertheless.
+func TestTimeoutOfAnInlineFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[string, int]{Timeout: time.Second})
+		slow := func() (int, error) { time.Sleep(time.Minute); return 7, nil }
+		go func() {
+			if v, err := c.Take("k", slow); v != 7 || err != nil {
+				t.Errorf("Take = %d, %v", v, err)
+			}
+		}()
+		synctest.Wait()
+		if _, err := c.Take("k", slow); err != ErrTimeout {
+			t.Errorf("who joined: %v", err)
+		}
+		time.Sleep(time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		c.Del("k")
+		c.TakeCtx(ctx, "k", func(context.Context) (int, error) { return slow() })
+		if _, err := c.Take("k", slow); err != ErrTimeout {
+			t.Errorf("behind a fetch that everybody has left: %v", err)
+		}
+		time.Sleep(time.Hour)
+	})
+}

@@ -1,0 +1,66 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// A Load is what the function of [Cache.TakeWith] is told about the key, and what it says
+// about the value it returns. It is for that call alone: it must not be used after that.
+type Load[V any] struct {
+	// Old is the value that the cache has and that the load is to renew, if HasOld: one
+	// that is due for Refresh, or in Grace.
+	Old    V
+	HasOld bool
+
+	// Expire is the TTL that the value is to have, of any length: that of the options,
+	// unless the function sets it. Jitter applies. 0 means for ever. With a negative TTL
+	// the value goes to the callers and is not kept, and Old is removed.
+	Expire time.Duration
+
+	// Unchanged says that Old is still right: it stays, with a new TTL, and the callers
+	// get it. The value that the function returns is ignored, and OnRemove is told
+	// nothing. It is an error without Old.
+	Unchanged bool
+}
+
+var errUnchanged = errors.New("cache: the function of TakeWith says Unchanged, but there is no Old: look at HasOld first")
+
+// TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: how long it is
+// good for, that the old value is still right, or that it is not to be kept. If fetch
+// returns an error, what it says in l does not count.
+func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: TakeWith with a nil fetch")
+	}
+	if value, ok := c.Get(key); ok {
+		return value, nil
+	}
+	value, l, err := c.join(ctx, key)
+	if l != nil {
+		return c.lead(ctx, l, func(ctx context.Context, l *load[K, V]) (V, error) {
+			value, err := fetch(ctx, &l.Load)
+			if err == nil && l.Unchanged {
+				if !l.HasOld {
+					return value, errUnchanged
+				}
+				value = l.Old
+			}
+			return value, err
+		})
+	}
+	return value, err
+}
+
+// keep does with the result of a load what the load says. If there is too little room in
+// the shard it returns how much is missing.
+func (s *shard[K, V]) keep(l *load[K, V], u *update[K, V]) (missing uint64) {
+	switch {
+	case l.Expire < 0:
+		s.del(l.hash, l.key)
+		return 0
+	default:
+		return s.put(u)
+	}
+}
