@@ -28,6 +28,9 @@ type Cache[K comparable, V any] struct {
 
 	loadsOK, loadsFailed stats.DurationRecorder
 	waiters              atomic.Uint64
+	schema               string        // of snapshots
+	saving               sync.Mutex    // one SaveFile at a time
+	restored             atomic.Uint64 // entries that came from one
 	unregister           func()
 }
 
@@ -64,6 +67,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if o.OnRemove != nil {
 		c.runner = newRunner(o)
 	}
+	c.schema = o.Schema
 	c.register(o.Name)
 	return c, nil
 }

@@ -87,6 +87,10 @@ type Options[K comparable, V any] struct {
 	// for runtime.Goexit. If OnPanic is nil, package log/slog logs it.
 	OnPanic func(recovered any, stack []byte)
 
+	// Schema names what the encode given to Save makes of keys and values, such as
+	// "users v2": Restore refuses what was saved with another one.
+	Schema string
+
 	// HotKeys is how many of the keys that are asked for most to find, for
 	// [Cache.HotKeys] and the page of package stats; 0 means none, and at most 1000.
 	// A get then takes some ten nanoseconds more, and some keys are held that may

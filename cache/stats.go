@@ -46,7 +46,9 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 		s.addTo(&total)
 		s.lock.Unlock()
 	}
-	total.Sets = total.Removals.Total() + uint64(total.Entries) // each of them was stored, and no others
+	total.Restored = c.restored.Load()
+	// Each of them was stored, and no others. While a Restore runs, its count is behind.
+	total.Sets = total.Removals.Total() + uint64(total.Entries) - total.Restored
 	return total
 }
 

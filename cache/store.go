@@ -49,6 +49,11 @@ func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) 
 // returns how much is missing.
 func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 	s.breakFences(u.key)
+	return s.store(u)
+}
+
+// store is put, but leaves loads of the key alone.
+func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
 	if s.closed || s.common.hasher.Lost(u.key) {
 		return 0
 	}

@@ -261,6 +261,44 @@ func (a *Adaptive) All() iter.Seq[uint32] {
 	}
 }
 
+// First returns the first entry of All, and false if there is none.
+func (a *Adaptive) First() (i uint32, ok bool) {
+	if a.links == nil {
+		return 0, false
+	}
+	return a.from(small, a.links[small].next)
+}
+
+// After returns the entry that follows entry i, which must be in the order, in All, and
+// false if there is none.
+func (a *Adaptive) After(i uint32) (j uint32, ok bool) {
+	return a.from(a.inMain.get(i), a.links[i+firstEntry].next)
+}
+
+// from returns the entry at position p of queue q, or the first one after it, also in
+// the queues that follow.
+func (a *Adaptive) from(q, p uint32) (i uint32, ok bool) {
+	for {
+		switch {
+		case p >= firstEntry:
+			return p - firstEntry, true
+		case p != q: // a checkpoint
+			p = a.links[p].next
+		case q == main:
+			return 0, false
+		default:
+			q = main
+			p = a.links[main].next
+		}
+	}
+}
+
+// Heat returns the marks of entry i, and at least 1 if it is in main, so that another
+// order soon has it there too.
+func (a *Adaptive) Heat(i uint32) uint8 {
+	return max(a.marks.get(i), uint8(a.inMain.get(i)))
+}
+
 // oldest returns the position of the oldest entry of a queue, or that of its
 // sentinel. It takes the checkpoints before it out.
 func (a *Adaptive) oldest(q uint32) (p uint32) {

@@ -32,6 +32,12 @@ func (m *Marks) at(i uint32) (word *uint32, shift uint32) {
 	return &m.words[i/marksPerWord], i % marksPerWord * 2
 }
 
+// get returns mark i. It may be called beside Mark.
+func (m *Marks) get(i uint32) uint8 {
+	word, shift := m.at(i)
+	return uint8(atomic.LoadUint32(word) >> shift & maxMark)
+}
+
 // take lowers mark i by one and reports whether it was above zero.
 func (m *Marks) take(i uint32) bool {
 	word, shift := m.at(i)

@@ -104,3 +104,21 @@ func (o *Order) All() iter.Seq[uint32] {
 		}
 	}
 }
+
+// First returns the oldest entry, and false if there is none.
+func (o *Order) First() (i uint32, ok bool) {
+	if o.len == 0 {
+		return 0, false
+	}
+	return o.links[0].next - 1, true
+}
+
+// After returns the entry that is next to entry i, which must be in the order, on the
+// way to the newest, and false if i is that.
+func (o *Order) After(i uint32) (j uint32, ok bool) {
+	next := o.links[i+1].next
+	return next - 1, next != 0
+}
+
+// Heat returns the marks of entry i.
+func (o *Order) Heat(i uint32) uint8 { return o.marks.get(i) }

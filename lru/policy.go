@@ -53,6 +53,15 @@ type Policy interface {
 	// not. Its place and its mark stay.
 	Rename(from, to uint32)
 
+	// First returns the first entry of All, and After the one that follows entry i
+	// there. They report false if there is none.
+	First() (i uint32, ok bool)
+	After(i uint32) (j uint32, ok bool)
+
+	// Heat returns how far entry i is from eviction, beside its place: 0 to 3. That
+	// many marks are good for it in another order.
+	Heat(i uint32) uint8
+
 	// All returns an iterator over the entries, those first that are to go first as
 	// far as that can be said without regard to marks. They must not change
 	// meanwhile.

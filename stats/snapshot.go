@@ -16,7 +16,8 @@ type Snapshot struct {
 	// deadline. The others found nothing.
 	MissesExpired uint64
 
-	Sets     uint64 // values stored, by whatever method
+	Sets     uint64 // values stored, by whatever method but Restore
+	Restored uint64 // values that came from a snapshot
 	Removals Removals
 	Loads    Loads
 
@@ -122,6 +123,7 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	s.Misses = less(s.Misses, earlier.Misses)
 	s.MissesExpired = less(s.MissesExpired, earlier.MissesExpired)
 	s.Sets = less(s.Sets, earlier.Sets)
+	s.Restored = less(s.Restored, earlier.Restored)
 	s.Removals = s.Removals.minus(earlier.Removals)
 	s.Loads = s.Loads.minus(earlier.Loads)
 	s.Callbacks.Panics = less(s.Callbacks.Panics, earlier.Callbacks.Panics)

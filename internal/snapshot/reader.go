@@ -27,6 +27,7 @@ type Reader struct {
 	r       *bufio.Reader
 	offset  int64 // of what is read next
 	records uint64
+	number  [8]byte
 	body    []byte
 	limited io.LimitedReader
 	buffer  bytes.Buffer
@@ -92,7 +93,7 @@ func (r *Reader) Next() (Entry, []byte, error) {
 		err = r.readBody(int64(n))
 	}
 	if err == nil {
-		sum := crc32.Update(sumOfNumber(r.records), castagnoli, length)
+		sum := crc32.Update(sumOfNumber(&r.number, r.records), castagnoli, length)
 		err = r.checksum(crc32.Update(sum, castagnoli, r.body))
 	}
 	if err != nil {

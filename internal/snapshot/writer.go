@@ -55,6 +55,7 @@ type Writer struct {
 	w       *bufio.Writer
 	records uint64
 	scratch []byte
+	number  [8]byte
 	err     error
 }
 
@@ -102,7 +103,7 @@ func (w *Writer) Write(body []byte) error {
 		return w.err
 	}
 	b := binary.AppendUvarint(w.scratch[:0], uint64(len(body)))
-	sum := crc32.Update(sumOfNumber(w.records), castagnoli, b)
+	sum := crc32.Update(sumOfNumber(&w.number, w.records), castagnoli, b)
 	sum = crc32.Update(sum, castagnoli, body)
 	w.scratch = b
 	w.write(b)
@@ -131,9 +132,9 @@ func (w *Writer) write(b []byte) {
 	}
 }
 
-// sumOfNumber is the beginning of the checksum of record n.
-func sumOfNumber(n uint64) uint32 {
-	var b [8]byte
+// sumOfNumber is the beginning of the checksum of record n. It needs b, which would be
+// allocated.
+func sumOfNumber(b *[8]byte, n uint64) uint32 {
 	binary.LittleEndian.PutUint64(b[:], n)
 	return crc32.Checksum(b[:], castagnoli)
 }

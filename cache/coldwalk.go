@@ -1,0 +1,122 @@
+package cache
+
+// A coldWalk goes through the entries of a shard, those first that would be evicted
+// first, a batch in each hold of the lock. An entry that is in the shard all the while
+// is found once; of those that come meanwhile some are not.
+//
+// Eviction passes over entries that were used, so the walk goes through the order once
+// for those without a mark, then for those with one, and so on. It goes on from the entry
+// where it stopped. If that was removed meanwhile, it begins anew with the first and goes
+// over what it has seen already; as eviction takes the first too, there is little of
+// that. What is left in the end, and what has no order, comes by slot numbers.
+type coldWalk[K comparable, V any] struct {
+	s    *shard[K, V]
+	seen []uint64 // a bit for each slot that there was in the beginning
+	done bool
+
+	heat    uint8  // the most of this pass; above hottest: by slot numbers
+	last    uint32 // where the walk by the order stopped
+	follows bool   // it did
+	anew    int    // times that it may still begin anew
+	slot    int    // to go on with, once it is by slot numbers
+}
+
+// hottest is the most heat that an entry has.
+const hottest = 3
+
+// A walked entry is one as it was when a walk came by.
+type walked[K comparable, V any] struct {
+	key      K
+	value    V
+	deadline int64 // by TTL
+	weight   uint32
+	heat     uint8 // marks of the order
+}
+
+// mostAnew bounds how often a walk begins anew.
+const mostAnew = 100
+
+// begin pins the shard, which the caller has to unpin.
+func (w *coldWalk[K, V]) begin(s *shard[K, V]) {
+	s.pin()
+	r := s.lock.RLock()
+	n := len(s.entries)
+	s.lock.RUnlock(r)
+	*w = coldWalk[K, V]{s: s, seen: make([]uint64, (n+63)/64), anew: mostAnew}
+}
+
+// next appends at most a batch of entries to dst, and sets done if there are no more.
+func (w *coldWalk[K, V]) next(dst []walked[K, V]) []walked[K, V] {
+	if w.done {
+		return dst
+	}
+	r := w.s.lock.RLock()
+	defer w.s.lock.RUnlock(r)
+	if w.s.order != nil && w.heat <= hottest {
+		return w.byOrder(dst)
+	}
+	return w.bySlot(dst)
+}
+
+func (w *coldWalk[K, V]) byOrder(dst []walked[K, V]) []walked[K, V] {
+	for range batch {
+		i, ok := w.step()
+		if !ok {
+			w.heat++
+			w.follows = false
+			break
+		}
+		w.last, w.follows = i, true
+		if w.s.order.Heat(i) <= w.heat {
+			dst = w.add(dst, i)
+		}
+	}
+	return dst
+}
+
+// step returns the entry that follows in the order, and false at the end of a pass.
+func (w *coldWalk[K, V]) step() (i uint32, ok bool) {
+	switch {
+	case !w.follows:
+		return w.s.order.First()
+	case w.s.entries[w.last].live() && w.s.weight(w.last) > 0:
+		return w.s.order.After(w.last)
+	case w.anew == 0:
+		return 0, false
+	}
+	w.anew--
+	return w.s.order.First()
+}
+
+func (w *coldWalk[K, V]) bySlot(dst []walked[K, V]) []walked[K, V] {
+	for range batch {
+		if w.slot == 64*len(w.seen) || w.slot == len(w.s.entries) {
+			w.done = true
+			return dst
+		}
+		dst = w.add(dst, uint32(w.slot))
+		w.slot++
+	}
+	return dst
+}
+
+// add appends entry i to dst, unless that has been seen, or has expired.
+func (w *coldWalk[K, V]) add(dst []walked[K, V], i uint32) []walked[K, V] {
+	word, bit := i/64, uint64(1)<<(i%64)
+	if int(word) >= len(w.seen) || w.seen[word]&bit != 0 {
+		return dst
+	}
+	e := &w.s.entries[i]
+	if !e.live() || w.s.expired(i) {
+		return dst
+	}
+	w.seen[word] |= bit
+	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.load(), weight: w.s.weight(i)}
+	if w.s.caps != nil {
+		f.deadline = w.s.caps[i]
+	}
+	if w.s.order != nil {
+		f.heat = w.s.order.Heat(i)
+	}
+	return append(dst, f)
+}

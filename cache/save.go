@@ -1,0 +1,83 @@
+package cache
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/snapshot"
+)
+
+// wallClock is time.Now, but for tests that set the clock.
+var wallClock = time.Now
+
+// Save writes the entries of the cache to w, for Restore. encode appends what it makes
+// of a key and a value to dst; package cache/codec has some. Values that have expired
+// are left out.
+//
+// Save is no snapshot of one moment: it writes each entry as it was at some moment while
+// Save ran. It may run beside everything else. It holds no lock while it encodes or
+// writes, and calls encode from its own goroutine, one entry at a time. The entries that
+// would be evicted first come first, so that a smaller cache can keep the others.
+//
+// Save returns the first error of encode or w. What it has written then is no use.
+func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) ([]byte, error)) error {
+	if encode == nil {
+		panic("cache: Save with a nil encode")
+	}
+	if len(c.schema) > snapshot.MaxSchema {
+		return fmt.Errorf("cache: Save: a Schema of %d bytes: want at most %d", len(c.schema), snapshot.MaxSchema)
+	}
+	h := snapshot.Header{Schema: c.schema, Saved: wallClock().UnixNano(), Entries: uint64(c.Len())}
+	if c.weigh != nil {
+		h.Weight = c.budget.used.Load()
+	}
+	out, err := snapshot.NewWriter(w, h)
+	if err != nil {
+		return fmt.Errorf("cache: Save: %w", err)
+	}
+	walks := make([]coldWalk[K, V], len(c.shards))
+	for i := range walks {
+		walks[i].begin(&c.shards[i])
+		defer c.shards[i].unpin()
+	}
+	var body []byte
+	var entries []walked[K, V]
+	for more := true; more; {
+		more = false
+		for i := range walks { // a batch of each shard in turn, so that all of the coldest come first
+			entries = walks[i].next(entries[:0])
+			for _, e := range entries {
+				body = c.header(e).Append(body[:0])
+				if body, err = encode(body, e.key, e.value); err != nil {
+					return fmt.Errorf("cache: Save: encode: %w", err)
+				}
+				if err = out.Write(body); err != nil {
+					return fmt.Errorf("cache: Save: %w", err)
+				}
+			}
+			clear(entries) // hold nothing while the others are encoded
+			more = more || !walks[i].done
+		}
+	}
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("cache: Save: %w", err)
+	}
+	return nil
+}
+
+// header returns what a snapshot says of an entry beside what encode makes of it.
+func (c *Cache[K, V]) header(e walked[K, V]) snapshot.Entry {
+	h := snapshot.Entry{Mark: e.heat, Weighed: c.weigh != nil, Weight: e.weight}
+	if e.deadline != never {
+		h.Expires = true
+		now := wallClock().UnixNano()
+		if left := e.deadline - c.clock.now(); left < math.MaxInt64-now {
+			h.Deadline = now + left
+		} else {
+			h.Deadline = math.MaxInt64
+		}
+	}
+	return h
+}

@@ -1,0 +1,104 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestSaveFile: a file is complete or the old one, and leaves nothing beside it.
+func TestSaveFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	c := Must(Options[int, int]{})
+	if _, err := c.RestoreFile(path, decodeInts); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("RestoreFile of nothing: %v", err)
+	}
+	for k := range 1000 {
+		c.Set(k, k)
+	}
+	if err := c.SaveFile(t.Context(), path, encodeInts); err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	stop(enough)
+	failed := errors.New("failed")
+	if err := c.SaveFile(stopped, path, encodeInts); !errors.Is(err, enough) {
+		t.Errorf("SaveFile after its context ended: %v", err)
+	}
+	if err := c.SaveFile(t.Context(), path, func(b []byte, _, _ int) ([]byte, error) { return b, failed }); !errors.Is(err, failed) {
+		t.Errorf("SaveFile with an encode that fails: %v", err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = c.SaveFile(t.Context(), path, func([]byte, int, int) ([]byte, error) { panic("encode") })
+	}()
+	if err := c.SaveFile(t.Context(), filepath.Join(path, "below a file"), encodeInts); err == nil {
+		t.Error("SaveFile below a file: no error")
+	}
+	to := Must(Options[int, int]{})
+	if n, err := to.RestoreFile(path, decodeInts); n != 1000 || err != nil {
+		t.Errorf("RestoreFile = %d, %v", n, err)
+	}
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(files) != 1 {
+		t.Errorf("the folder has %v, %v", files, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("others may read it: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestSaveFileThatIsKilled, a hundred times: the file is always a whole one.
+func TestSaveFileThatIsKilled(t *testing.T) {
+	if path := os.Getenv("SAVE_FOR_EVER"); path != "" {
+		c := Must(Options[int, int]{})
+		for n := 0; ; n++ {
+			for k := range 2000 {
+				c.Set(k, n)
+			}
+			if err := c.SaveFile(context.Background(), path, encodeInts); err != nil {
+				panic(err)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	runs := 100
+	if testing.Short() {
+		runs = 10
+	}
+	read := 0
+	for run := range runs {
+		saver := exec.Command(os.Args[0], "-test.run=^TestSaveFileThatIsKilled$")
+		saver.Env = append(os.Environ(), "SAVE_FOR_EVER="+path)
+		if err := saver.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20*time.Millisecond + time.Duration(run)*time.Millisecond/3)
+		_ = saver.Process.Kill()
+		_ = saver.Wait()
+		c := Must(Options[int, int]{})
+		n, err := c.RestoreFile(path, decodeInts)
+		if errors.Is(err, fs.ErrNotExist) && read == 0 {
+			continue // killed before the first was complete
+		}
+		if n != 2000 || err != nil {
+			t.Fatalf("run %d: RestoreFile = %d, %v", run, n, err)
+		}
+		read++
+		want, _ := c.Get(0)
+		for k, v := range c.All() {
+			if v != want {
+				t.Fatalf("run %d: %d has value %d, and 0 has %d", run, k, v, want)
+			}
+		}
+	}
+	if read == 0 {
+		t.Error("no file was ever complete")
+	}
+}

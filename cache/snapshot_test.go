@@ -1,0 +1,343 @@
+package cache
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func encodeInts(dst []byte, key, value int) ([]byte, error) {
+	return fmt.Appendf(dst, "%d %d", key, value), nil
+}
+
+func decodeInts(b []byte) (key, value int, err error) {
+	_, err = fmt.Sscanf(string(b), "%d %d", &key, &value)
+	return key, value, err
+}
+
+func saved(t rapid.TB, c *Cache[int, int]) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := c.Save(&file, encodeInts); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// setWallClock moves the wall clock for the rest of a test.
+func setWallClock(t *testing.T, by time.Duration) {
+	wallClock = func() time.Time { return time.Now().Add(by) }
+	t.Cleanup(func() { wallClock = time.Now })
+}
+
+// TestSaveAndRestore: values, deadlines and weights come back, in caches of all kinds.
+func TestSaveAndRestore(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		synctest.Test(t, func(*testing.T) {
+			o := Options[int, int]{
+				Expire: rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(r, "expire"),
+				Idle:   rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(r, "idle"),
+				Policy: rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(r, "policy"),
+				Schema: rapid.StringN(0, 20, -1).Draw(r, "schema"),
+			}
+			switch rapid.IntRange(0, 2).Draw(r, "limit") {
+			case 1:
+				o.Limit = 1000
+			case 2:
+				o.MaxWeight, o.Weigh = 10_000, func(_, v int) uint32 { return uint32(v) }
+			}
+			from, to := Must(o), Must(o)
+			from.initShards(rapid.SampledFrom([]int{1, 4}).Draw(r, "shards"))
+			want := map[int]time.Duration{}
+			for range rapid.IntRange(0, 300).Draw(r, "sets") {
+				k := rapid.IntRange(0, 400).Draw(r, "key")
+				ttl := rapid.SampledFrom([]time.Duration{0, time.Nanosecond, time.Second, 24 * time.Hour}).Draw(r, "ttl")
+				from.SetWithExpire(k, k%7, ttl)
+				want[k] = ttl
+			}
+			file := saved(r, from)
+			away := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Second}).Draw(r, "away")
+			time.Sleep(away)
+			maps.DeleteFunc(want, func(_ int, ttl time.Duration) bool { return ttl > 0 && ttl <= away })
+			n, err := to.Restore(bytes.NewReader(file), decodeInts)
+			if err != nil || n < len(want) {
+				r.Fatalf("Restore = %d, %v, want %d", n, err, len(want))
+			}
+			for k, ttl := range want {
+				e, ok := to.Entry(k)
+				left := ttl - away
+				if ttl == 0 {
+					left = 1<<63 - 1
+				}
+				if o.Idle > 0 {
+					left = min(left, o.Idle)
+				}
+				if !ok || e.Value != k%7 || ttl != time.Nanosecond && e.TTL != left {
+					r.Fatalf("Entry(%d) = %+v, %v; want %d with %v left", k, e, ok, k%7, left)
+				}
+			}
+			if err := to.check(); err != nil {
+				r.Fatal(err)
+			}
+		})
+	})
+}
+
+// TestSnapshotsAreColdestFirst: whatever cache it is restored to keeps what was used.
+func TestSnapshotsAreColdestFirst(t *testing.T) {
+	for _, policy := range []Policy{LRU, Adaptive} {
+		for _, shards := range []int{1, 8} {
+			from := Must(Options[int, int]{Limit: 4000, Policy: policy})
+			from.initShards(shards)
+			for k := range 12_000 {
+				from.Set(k, k)
+				for hot := range 300 {
+					if k%100 == 0 {
+						from.Get(-1 - hot)
+						from.GetOrSet(-1-hot, 0)
+					}
+				}
+			}
+			to := Must(Options[int, int]{Limit: 1000, OnRemove: func(e Event[int, int]) { t.Errorf("told %+v", e) }})
+			n, err := to.Restore(bytes.NewReader(saved(t, from)), decodeInts)
+			if err != nil || n != 1000 || to.Len() != 1000 {
+				t.Errorf("Restore = %d, %v; %d entries", n, err, to.Len())
+			}
+			hot, young := 0, 0
+			for k := range to.All() {
+				if k < 0 {
+					hot++
+				} else if k >= 8000 {
+					young++
+				}
+			}
+			if hot < 290 || hot+young < 990 {
+				t.Errorf("%v, %d shards: %d of 300 hot entries came back, and %d of the young", policy, shards, hot, young)
+			}
+			if err := to.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestMarksComeBack: what was used before it was saved is passed over by eviction after
+// it was restored.
+func TestMarksComeBack(t *testing.T) {
+	from := Must(Options[int, int]{Limit: 10})
+	for k := range 10 {
+		from.Set(k, k)
+	}
+	from.Get(0)
+	to := Must(Options[int, int]{Limit: 10})
+	if _, err := to.Restore(bytes.NewReader(saved(t, from)), decodeInts); err != nil {
+		t.Fatal(err)
+	}
+	to.Set(10, 10)
+	if _, ok := to.Peek(0); !ok {
+		t.Error("the one that was used was evicted")
+	}
+	if _, ok := to.Peek(1); ok {
+		t.Error("the oldest one that was not used is still there")
+	}
+}
+
+// TestRestoreChangesNothing that is there, or under way.
+func TestRestoreChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := Must(Options[int, int]{})
+		for k := range 3 {
+			from.Set(k, 100+k)
+		}
+		file := saved(t, from)
+		events := 0
+		to := Must(Options[int, int]{OnRemove: func(Event[int, int]) { events++ }})
+		to.Set(0, 7)
+		loaded := make(chan int)
+		go func() {
+			v, _ := to.Take(1, func() (int, error) { time.Sleep(time.Second); return 8, nil })
+			loaded <- v
+		}()
+		synctest.Wait()
+		n, err := to.Restore(bytes.NewReader(file), decodeInts)
+		if err != nil || n != 2 {
+			t.Errorf("Restore = %d, %v; want 2", n, err)
+		}
+		synctest.Wait()
+		if events != 0 {
+			t.Errorf("OnRemove was told of %d", events)
+		}
+		if v := <-loaded; v != 8 {
+			t.Errorf("the load returned %d", v)
+		}
+		if got, want := maps.Collect(to.All()), map[int]int{0: 7, 1: 8, 2: 102}; !maps.Equal(got, want) {
+			t.Errorf("the cache has %v, want %v", got, want)
+		}
+		if s := to.Stats(); s.Restored != 2 {
+			t.Errorf("%d entries count as restored", s.Restored)
+		}
+	})
+}
+
+// TestClocksThatAreSet between Save and Restore: nothing lives longer than it had left.
+func TestClocksThatAreSet(t *testing.T) {
+	for by, want := range map[time.Duration]time.Duration{0: time.Hour, -24 * time.Hour: time.Hour, 30 * time.Minute: 30 * time.Minute, 24 * time.Hour: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			from := Must(Options[int, int]{Expire: time.Hour})
+			from.Set(1, 1)
+			file := saved(t, from)
+			setWallClock(t, by)
+			to := Must(Options[int, int]{Expire: time.Hour})
+			n, err := to.Restore(bytes.NewReader(file), decodeInts)
+			if left, ok := to.TTL(1); err != nil || left != want || ok != (want > 0) || n != to.Len() {
+				t.Errorf("clock set by %v: Restore = %d, %v; %v left, want %v", by, n, err, left, want)
+			}
+		})
+	}
+}
+
+// TestDamagedSnapshots: what comes before the damage is in the cache, and right.
+func TestDamagedSnapshots(t *testing.T) {
+	from := Must(Options[int, int]{Limit: 100})
+	for k := range 20 {
+		from.Set(k, k*k)
+	}
+	file := saved(t, from)
+	check := func(bad []byte) {
+		t.Helper()
+		to := Must(Options[int, int]{Limit: 100})
+		n, err := to.Restore(bytes.NewReader(bad), decodeInts)
+		if err == nil || n != to.Len() {
+			t.Fatalf("Restore = %d, %v; %d entries", n, err, to.Len())
+		}
+		for k, v := range to.All() {
+			if v != k*k {
+				t.Fatalf("%d has value %d", k, v)
+			}
+		}
+	}
+	for n := range file {
+		check(file[:n])
+		for bit := range 8 {
+			bad := bytes.Clone(file)
+			bad[n] ^= 1 << bit
+			check(bad)
+		}
+	}
+	var to = Must(Options[int, int]{})
+	if _, err := to.Restore(bytes.NewReader(file[:len(file)-1]), decodeInts); !errors.Is(err, ErrSnapshot) || to.Len() != 20 {
+		t.Errorf("a cut file: %v, and %d entries", err, to.Len())
+	}
+}
+
+// TestSnapshotErrors say what was wrong.
+func TestSnapshotErrors(t *testing.T) {
+	from := Must(Options[int, int]{Schema: "v1"})
+	from.Set(1, 1)
+	file := saved(t, from)
+	failed := errors.New("failed")
+	for want, restore := range map[string]func() (int, error){
+		`Schema "v1", the cache "v2"`: func() (int, error) {
+			return Must(Options[int, int]{Schema: "v2"}).Restore(bytes.NewReader(file), decodeInts)
+		},
+		"not a snapshot": func() (int, error) { return from.Restore(strings.NewReader("hello, world"), decodeInts) },
+		"decode of entry 1: failed": func() (int, error) {
+			return from.Restore(bytes.NewReader(file), func([]byte) (int, int, error) { return 0, 0, failed })
+		},
+		"encode: failed": func() (int, error) {
+			return 0, from.Save(&bytes.Buffer{}, func(b []byte, _, _ int) ([]byte, error) { return b, failed })
+		},
+		"Schema of 2000 bytes": func() (int, error) {
+			return 0, Must(Options[int, int]{Schema: strings.Repeat("x", 2000)}).Save(&bytes.Buffer{}, encodeInts)
+		},
+	} {
+		if n, err := restore(); n != 0 || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d, %v; want %q", n, err, want)
+		}
+	}
+}
+
+// TestSaveUnderLoad: entries that stay are saved once, whatever happens beside them.
+func TestSaveUnderLoad(t *testing.T) {
+	for _, policy := range []Policy{LRU, Adaptive} {
+		c := Must(Options[string, int]{Limit: 20_000, Policy: policy})
+		const stay = 2000
+		var writers sync.WaitGroup
+		stop := make(chan struct{})
+		keep := func() {
+			for k := range stay {
+				c.Get("stays " + strconv.Itoa(k))
+			}
+		}
+		for k := range stay {
+			c.Set("stays "+strconv.Itoa(k), k)
+		}
+		for writer := range 2 {
+			writers.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(writer), 0))
+				for n := 0; ; n++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					k := strconv.Itoa(random.IntN(18_000)) // with those that stay no more than the limit
+					if n%3 == 0 {
+						c.Del(k)
+					} else {
+						c.Set(k, 0)
+					}
+				}
+			})
+		}
+		for range 5 {
+			keep()
+			count := map[string]int{}
+			var file bytes.Buffer
+			err := c.Save(&file, func(b []byte, k string, _ int) ([]byte, error) {
+				count[k]++
+				return append(b, k...), nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range stay {
+				if n := count["stays "+strconv.Itoa(k)]; n != 1 {
+					t.Fatalf("%v: an entry that stays was saved %d times", policy, n)
+				}
+			}
+		}
+		close(stop)
+		writers.Wait()
+	}
+}
+
+// TestSaveNeedsNoAllocations for an entry.
+func TestSaveNeedsNoAllocations(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 10_000})
+	for k := range 10_000 {
+		c.Set(k, k)
+	}
+	allocations := testing.AllocsPerRun(3, func() {
+		_ = c.Save(discard{}, func(b []byte, k, v int) ([]byte, error) {
+			return strconv.AppendInt(strconv.AppendInt(b, int64(k), 10), int64(v), 10), nil
+		})
+	})
+	if allocations > 1000 {
+		t.Errorf("%v allocations for 10,000 entries", allocations)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
