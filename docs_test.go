@@ -60,6 +60,68 @@ func TestDocsAreReallyChecked(t *testing.T) {
 	}
 }
 
+// TestSnippets looks for the Go code of all documents in examples/snippets, where it is
+// compiled. That of docs/migration.md is in bench/migration, and compared there.
+//
+// Catches: a snippet with a name that was renamed, or that does not compile.
+func TestSnippets(t *testing.T) {
+	compiled := ""
+	walkFiles(t, "_test.go", func(path string, text []byte) {
+		if strings.HasPrefix(path, "examples/snippets/") {
+			compiled += "\n" + unspaced(string(text)) + "\n"
+		}
+	})
+	found := 0
+	for file, text := range documents(t) {
+		if file == "docs/migration.md" {
+			continue
+		}
+		for _, part := range snippets(text) {
+			if found++; !strings.Contains(compiled, "\n"+part+"\n") {
+				t.Errorf("%s has Go code that examples/snippets has not, so that nothing compiles it:\n%s", file, part)
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("found only %d parts of Go code", found)
+	}
+}
+
+// Catches: a search that finds nothing, or half of a snippet.
+func TestSnippetsAreFound(t *testing.T) {
+	got := snippets("```go\na  := 1 // x\n\tb()\n\n\nc()\n...\nd()\n```\n```sh\necho\n```\n")
+	if want := []string{"a := 1 // x\nb()", "c()", "d()"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+var (
+	goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
+	gap     = regexp.MustCompile(`(?m)^(?:\.\.\.)?\n`)
+)
+
+// snippets returns the Go code of a document in parts: an empty line, or one of three
+// dots, may stand for other code.
+func snippets(text string) (parts []string) {
+	for _, block := range goBlock.FindAllStringSubmatch(text, -1) {
+		for _, part := range gap.Split(block[1], -1) {
+			if part = unspaced(part); part != "" {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return parts
+}
+
+// unspaced returns code without the space that gofmt puts in.
+func unspaced(code string) string {
+	var lines []string
+	for line := range strings.Lines(code) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // documents returns the text of all Markdown files by their path.
 func documents(t *testing.T) map[string]string {
 	t.Helper()

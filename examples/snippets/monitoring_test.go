@@ -1,0 +1,72 @@
+package snippets
+
+import (
+	"crypto/subtle"
+	"errors"
+	"expvar"
+	"net/http"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/zeromicro/go-zero/rest"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+func Page() {
+	http.Handle("/cache/", stats.Handler())
+}
+
+func PageOfItsOwn() {
+	go http.ListenAndServe("127.0.0.1:6061", stats.Handler())
+}
+
+func PageWithPassword() {
+	http.Handle("/cache/", basicAuth(stats.Handler()))
+}
+
+func basicAuth(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, password, _ := r.BasicAuth()
+		if subtle.ConstantTimeCompare([]byte(password), []byte(os.Getenv("STATS_PASSWORD"))) != 1 {
+			w.Header().Set("WWW-Authenticate", `Basic realm="statistics"`)
+			http.Error(w, "unauthorized", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func Purge() {
+	stats.Handler(stats.WithPurge(func(r *http.Request) error {
+		if user, _, _ := r.BasicAuth(); user != "operator" {
+			return errors.New("only operators may purge")
+		}
+		return nil
+	}))
+}
+
+type Config struct {
+	rest.RestConf
+	Users gozero.Conf
+}
+
+func Service(c Config) *cache.Cache[int64, *User] {
+	users := gozero.MustNewCache[int64, *User](c.Users)
+
+	server := rest.MustNewServer(c.RestConf)
+	server.AddRoutes(gozero.Routes(), rest.WithPrefix("/cache")) // the page
+	gozero.MustRegister()                                        // metrics on the DevServer, :6060/metrics
+	server.Start()
+	return users
+}
+
+func Collector() {
+	prometheus.MustRegister(gozero.NewCollector())
+}
+
+func Expvar() {
+	expvar.Publish("pinwheel", stats.Var{})
+}
