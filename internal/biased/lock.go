@@ -2,21 +2,21 @@
 // readers on different processors do not write to a common cache line.
 //
 // The idea is BRAVO (Dice and Kogan, "BRAVO: Biased Locking for Reader-Writer
-// Locks", 2019). While the lock is biased, a reader only registers in one of a
-// few stripes, checks that the bias still stands, and is in. A writer takes the
-// mutex underneath, withdraws the bias and waits until the stripes are empty. A
-// reader that finds the bias gone takes the mutex too.
+// Locks", 2019). While the lock is biased, a reader registers in one of a few
+// stripes, checks that the bias is still on, and has the lock. A writer takes the
+// mutex underneath, revokes the bias and waits until the stripes are empty. A reader
+// that finds the bias off takes the mutex too.
 //
-// BRAVO gives the bias back after a time in proportion to what withdrawing it
-// took. Here the lock counts, and keeps to one of two ways of working. If there are
-// at least readsPerWrite reads to a write, the writer itself gives the bias back as
-// it leaves, so that nearly all reads are biased; that costs it a look at every
-// stripe, and two atomic stores. If there are fewer, the bias stays off, and
-// readers and writers meet in the mutex, which is cheaper then: a read through it
-// is no dearer than a biased one, but for the cache line that it shares.
+// BRAVO restores the bias after a time proportional to the cost of revoking it. This
+// lock counts reads and writes instead. If there are at least readsPerWrite reads per
+// write, each writer restores the bias when it unlocks, so nearly all reads are
+// biased; that costs the writer a look at every stripe and two atomic stores. If there
+// are fewer, the bias stays off, and readers and writers take the mutex. That is
+// cheaper then: except for the shared cache line, a read through the mutex costs no
+// more than a biased one.
 //
-// A stripe's word holds the readers inside and, above them, the hits so far: to
-// count a hit costs nothing, since the word is written anyway.
+// A stripe's word holds the number of readers inside and, in the bits above, the
+// hits so far. Counting a hit costs nothing, since the word is written anyway.
 package biased
 
 import (
@@ -32,10 +32,10 @@ const (
 	waiting  = 1 << (hitShift - 1) // a writer sleeps until the stripe is empty
 	inside   = waiting - 1         // the readers inside a stripe
 
-	// A window ends with so many writes or so many reads, whichever come first,
-	// and so says whether the bias is to outlast a write. It is long enough that
-	// luck does not decide: at 5 % writes it does once in some hundred windows,
-	// at 25 % never.
+	// A window ends after windowWrites writes or windowReads reads, whichever
+	// comes first; that decides whether writers restore the bias. It is long
+	// enough for a stable decision: at 5 % writes one window in some hundred
+	// decides wrongly, at 25 % none.
 	windowWrites  = 16
 	readsPerWrite = 8
 	windowReads   = windowWrites * readsPerWrite
@@ -46,48 +46,48 @@ const (
 	// inside for some ten nanoseconds, or, with a few cache misses, some hundred.
 	spins = 200
 
-	// foldAt is a count of hits in a stripe that is moved out of it.
+	// foldAt is how many hits a stripe counts before they are moved out of it.
 	foldAt = 1 << 40
 )
 
 // A Lock is a lock for many readers or one writer, biased towards readers. It
-// must be given its stripes by Init before use and must not be copied. A
-// goroutine that has it must not lock it again, not even for reading.
+// must be initialized by Init before use and must not be copied. A goroutine that
+// holds it must not lock it again, not even for reading.
 type Lock struct {
-	// What all biased readers read, and only a change of the bias writes.
+	// All biased readers read these fields; only a change of the bias writes them.
 	bias    atomic.Bool
 	shift   uint8    // stripes are picked by the top bits of a hash: 64 - log2(len)
 	stripes []stripe // a power of two of them
 
-	// striped is how many of the reads in the stripes are in a window already. It
-	// is guarded by mu, and here because it changes with the bias. So does drained,
-	// which is closed when the stripe with the waiting mark is empty: it is made
-	// before the mark is set, and read by who takes the mark off.
+	// striped is how many of the reads in the stripes a window has counted already.
+	// drained is closed when the stripe with the waiting mark is empty: it is made
+	// before the mark is set, and read by the goroutine that clears the mark. Both
+	// change only with the bias, so they are here. mu guards striped.
 	striped uint64
 	drained chan struct{}
 
-	_ [64]byte // so that the mutex, which all others write, is in another cache line
+	_ [64]byte // so that mu, which unbiased readers and writers write, is in another cache line
 
 	mu sync.Mutex
 
-	// All that follows is guarded by mu. While a writer is inside, bias is false.
+	// mu guards the fields below. While a writer is inside, bias is false.
 	reads, writes uint16 // in the present window
-	keep          bool   // the bias outlasts a write
-	hits, misses  uint64 // of readers that took mu, and hits folded
+	keep          bool   // writers restore the bias
+	hits, misses  uint64 // of readers that took mu, and hits moved out of stripes
 }
 
-// A stripe fills a cache line, so that readers in two stripes never meet.
+// A stripe fills a cache line, so that readers in different stripes do not share one.
 type stripe struct {
 	word   atomic.Uint64 // readers inside, the waiting mark, and the hits from hitShift on
 	misses atomic.Uint64
 	_      [48]byte
 }
 
-// A Reader is the proof of a read lock held, to be given back to RUnlock: the stripe
-// that it is registered in. It is nil if the mutex is held.
+// A Reader is a read lock held, to be passed to RUnlock: the stripe in which the
+// reader is registered, or nil if it holds the mutex.
 type Reader *stripe
 
-// Init makes l an unlocked lock for as many processors as procs.
+// Init makes l an unlocked lock for procs processors.
 func (l *Lock) Init(procs int) {
 	// Four stripes per processor, so that two goroutines seldom share one.
 	n := min(max(1<<bits.Len(uint(4*procs-1)), minStripes), maxStripes)
@@ -103,7 +103,7 @@ func (l *Lock) RLock() Reader {
 		s := &l.stripes[affinity.Hint()>>(l.shift&63)]
 		s.word.Add(1)
 		// A writer clears the bias before it looks at the stripes. So either
-		// it sees this reader, or this reader sees that the bias is gone.
+		// it sees this reader, or this reader sees that the bias is off.
 		if l.bias.Load() {
 			return s
 		}
@@ -113,23 +113,23 @@ func (l *Lock) RLock() Reader {
 	return nil
 }
 
-// RUnlock gives a read lock back. While the bias is on, what decides on it does not
-// see a read that is neither a hit nor a miss.
+// RUnlock releases a read lock. While the bias is on, the window does not count such a
+// read: it counts hits and misses only.
 func (l *Lock) RUnlock(r Reader) {
 	if r == nil || r.word.Add(^uint64(0))&(waiting|inside) == waiting {
 		l.runlock(r, 0)
 	}
 }
 
-// RUnlockHit is RUnlock after a hit. It is inlined, which makes two of the twenty
-// nanoseconds of a Get.
+// RUnlockHit is RUnlock after a hit, which it counts. It must stay small enough to be
+// inlined: that saves two of the twenty nanoseconds of a Get.
 func (l *Lock) RUnlockHit(r Reader) {
 	if r == nil || r.word.Add(1<<hitShift-1)&(waiting|inside) == waiting {
 		l.runlock(r, 1)
 	}
 }
 
-// RUnlockMiss is RUnlock after a miss.
+// RUnlockMiss is RUnlock after a miss, which it counts.
 func (l *Lock) RUnlockMiss(r Reader) {
 	if r == nil {
 		l.misses++
@@ -139,7 +139,7 @@ func (l *Lock) RUnlockMiss(r Reader) {
 	l.RUnlock(r)
 }
 
-// runlock is the rarer part of RUnlock: of a reader that has the mutex, or that was
+// runlock is the rare part of RUnlock: for a reader that holds the mutex, or that was
 // the last one in a stripe for which a writer waits.
 func (l *Lock) runlock(r Reader, hits uint64) {
 	if r != nil {
@@ -154,10 +154,11 @@ func (l *Lock) runlock(r Reader, hits uint64) {
 	l.mu.Unlock()
 }
 
-// wake takes the mark off a stripe that is empty, and wakes the writer. Several
-// readers may come here for one mark, as others come in vain and leave again; who
-// takes it off wakes. One that was held up on the way may find the mark of the next
-// writer instead, and then must not take it off while that one's readers are inside.
+// wake clears the waiting mark of a stripe that is empty, and wakes the writer.
+// Several readers may get here for one mark, since readers that find the bias off
+// enter and leave the stripe meanwhile; the one that clears the mark wakes. A reader
+// that was delayed may find the mark of the next writer instead, and must not clear it
+// while readers are inside.
 func (l *Lock) wake(s *stripe) {
 	for {
 		word := s.word.Load()
@@ -171,7 +172,7 @@ func (l *Lock) wake(s *stripe) {
 	}
 }
 
-// Lock locks for writing. Until Unlock nobody else is inside.
+// Lock locks for writing. Until Unlock no other reader or writer is inside.
 func (l *Lock) Lock() {
 	l.mu.Lock()
 	if l.bias.Load() {
@@ -182,7 +183,7 @@ func (l *Lock) Lock() {
 	}
 }
 
-// Unlock gives the write lock back.
+// Unlock releases the write lock.
 func (l *Lock) Unlock() {
 	if l.keep {
 		l.bias.Store(true)
@@ -195,8 +196,8 @@ func (l *Lock) endWindow(keep bool) {
 	l.reads, l.writes = 0, 0
 }
 
-// withdraw ends the bias, waits for the readers that came in under it, and counts
-// them.
+// withdraw revokes the bias, waits until the biased readers have left, and counts
+// their reads.
 func (l *Lock) withdraw() {
 	l.bias.Store(false)
 	striped := uint64(0)
@@ -214,15 +215,15 @@ func (l *Lock) withdraw() {
 	}
 }
 
-// drain waits until a stripe is empty. The bias is gone, so who comes in now leaves
-// without having read.
+// drain waits until a stripe is empty. The bias is off, so a reader that enters the
+// stripe now leaves it without having read.
 func (l *Lock) drain(s *stripe) {
 	for range spins {
 		if s.word.Load()&inside == 0 {
 			return
 		}
 	}
-	// A reader may have lost its processor. The one who leaves last wakes us.
+	// A reader may have been preempted. The last one to leave wakes the writer.
 	l.drained = make(chan struct{})
 	empty := s.word.Or(waiting)&inside == 0
 	if !empty || s.word.And(^uint64(waiting))&waiting == 0 {
@@ -241,9 +242,9 @@ func (l *Lock) Counts() (hits, misses uint64) {
 	return hits + l.hits, misses + l.misses
 }
 
-// hitsIn returns the hits in a stripe, which has room for 2⁴⁴ of them: when there are
-// many it moves them out. A lock that nobody writes to or counts for some hundred
-// days of hits alone would lose count.
+// hitsIn returns the hits in a stripe, and moves them out if there are many: a stripe
+// has room for 2⁴⁴. The count would overflow only if the lock had some hundred days of
+// hits without a write or a call of Counts.
 func (l *Lock) hitsIn(s *stripe) uint64 {
 	n := s.word.Load() >> hitShift
 	if n < foldAt {

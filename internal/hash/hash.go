@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// A Hasher hashes keys with seeds of its own, so that nobody outside can tell
-// which keys meet in a table. Make one with [New] or [By].
+// A Hasher hashes keys with random seeds of its own, so that an attacker cannot choose
+// keys that collide. Make one with [New] or [By]. It is safe for concurrent use.
 type Hasher[K comparable] struct {
 	word bool // keys are integers of 64 bits, which mix hashes
 	a, b uint64
@@ -32,12 +32,11 @@ func New[K comparable]() Hasher[K] {
 	return h
 }
 
-// By returns a Hasher that hashes with a given function, as a test does that
-// wants keys to collide.
+// By returns a Hasher that uses the given function. Tests use it to make keys collide.
 func By[K comparable](hash func(key K) uint64) Hasher[K] { return Hasher[K]{hash: hash} }
 
-// Hash returns the hash of a key. As a map does, it panics, and names the type,
-// if an interface in the key has a value that cannot be hashed.
+// Hash returns the hash of a key. As a map does, it panics if an interface in the key
+// holds a value that cannot be hashed; the panic names the type.
 func (h *Hasher[K]) Hash(key K) uint64 {
 	if h.word {
 		return mix(*(*uint64)(unsafe.Pointer(&key)), h.a, h.b)
@@ -45,10 +44,10 @@ func (h *Hasher[K]) Hash(key K) uint64 {
 	return h.hash(key)
 }
 
-// mix hashes an integer as the Go runtime does without hardware for it: by two
-// rounds of the step of wyhash (Wang Yi), each a multiplication whose halves are
-// folded. It is inlined, and takes two nanoseconds where maphash takes five. One
-// round alone leaves patterns, as TestSpread shows.
+// mix hashes an integer as the Go runtime does on processors without AES: by two
+// rounds of wyhash (Wang Yi), each a multiplication whose halves are folded. It is
+// inlined, and takes two nanoseconds where maphash takes five. One round alone leaves
+// patterns, as TestSpread shows.
 func mix(x, a, b uint64) uint64 {
 	hi, lo := bits.Mul64(x^a, bits.RotateLeft64(x, 32)^b)
 	hi, lo = bits.Mul64(hi^lo, golden)
@@ -68,9 +67,9 @@ func hashOf[K comparable](t reflect.Type) func(key K) uint64 {
 
 func integer(t reflect.Type) bool { return reflect.Int <= t.Kind() && t.Kind() <= reflect.Uintptr }
 
-// Try is Hash for keys that are to be found again. It returns an error
-// for one that cannot be hashed, which names the type, and for one that does not
-// equal itself, as NaN and what contains it.
+// Try is Hash with an error for a key that could not be found again: one that cannot
+// be hashed, whose type the error names, or one that does not equal itself, such as
+// NaN or a struct that contains it.
 func (h *Hasher[K]) Try(key K) (uint64, error) {
 	if h.fallible {
 		return h.try(key)
@@ -78,8 +77,8 @@ func (h *Hasher[K]) Try(key K) (uint64, error) {
 	return h.Hash(key), nil
 }
 
-// Lost reports whether a key does not equal itself, as NaN and what contains it:
-// it could be stored, but never found again.
+// Lost reports whether a key does not equal itself, such as NaN or a struct that
+// contains it: it could be stored, but never found again.
 func (h *Hasher[K]) Lost(key K) bool { return h.fallible && key != key }
 
 func (h *Hasher[K]) try(key K) (hash uint64, err error) {
@@ -100,7 +99,7 @@ func (h *Hasher[K]) try(key K) (hash uint64, err error) {
 }
 
 // fallible reports whether a type has values that cannot be hashed or do not equal
-// themselves. Only interfaces and floating-point numbers can bring those in.
+// themselves. Only types with interfaces or floating-point numbers do.
 func fallible(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface, reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:

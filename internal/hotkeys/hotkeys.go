@@ -1,10 +1,11 @@
-// Package hotkeys finds the keys that are asked for most.
+// Package hotkeys finds the keys that are looked up most.
 //
-// It is the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, "Efficient
+// It runs the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, "Efficient
 // Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005) on a sample
-// of the stream: of a fixed number of counters, a key that has none takes over the
-// least, with its count, which is then the most that the key may be counted too high.
-// A key with more than one part in as many as there are counters is never missing.
+// of the stream. There is a fixed number of counters. A key without one takes over the
+// counter with the least count and keeps that count, which bounds by how much the key
+// is then overcounted. With n counters, a key with a share above 1/n of the sample
+// always has a counter.
 package hotkeys
 
 import (
@@ -16,25 +17,24 @@ import (
 )
 
 const (
-	// sampleEvery is how many keys one is counted for. The others cost a random
-	// number.
+	// One key in sampleEvery is counted. The others cost a random number.
 	sampleEvery = 32
 
-	// countersPerKey is how many counters there are for each key asked for: the
-	// error of a share is at most one part in their number.
+	// countersPerKey is the number of counters for each key that Top may return.
+	// With n counters in all, the error of a share is at most 1/n.
 	countersPerKey = 8
 	minCounters    = 128
 
-	// halveAt is a number of keys counted per counter at which all counts are
-	// halved, so that they tell of what is hot of late.
+	// All counts are halved after halveAt keys per counter, so that recent keys
+	// weigh more.
 	halveAt = 64
 )
 
 // A Sketch counts keys. It is safe for concurrent use. Make one with [New].
 type Sketch[K comparable] struct {
-	keys int // asked for
+	keys int // the most that Top returns
 
-	mu       sync.Mutex // guards all that follows
+	mu       sync.Mutex // guards the fields below
 	counters counters[K]
 	byKey    map[K]*counter[K]
 	total    uint64 // keys counted
@@ -51,8 +51,8 @@ func New[K comparable](n int) *Sketch[K] {
 	}
 }
 
-// Add counts a key, which must equal itself, if it is in the sample. It never waits:
-// a key that comes while another is being counted is not in the sample.
+// Add counts a key if it is in the sample. The key must equal itself. Add never waits:
+// a key that is added while another is being counted is left out of the sample.
 func (s *Sketch[K]) Add(key K) {
 	if rand.Uint32()%sampleEvery != 0 || !s.mu.TryLock() {
 		return
@@ -86,7 +86,7 @@ func (s *Sketch[K]) count(key K) {
 	heap.Fix(&s.counters, c.place)
 }
 
-// halve halves all counts, which keeps their order.
+// halve halves all counts. This keeps the order of the heap.
 func (s *Sketch[K]) halve() {
 	s.total /= 2
 	for _, c := range s.counters {
@@ -95,14 +95,15 @@ func (s *Sketch[K]) halve() {
 	}
 }
 
-// A Key is a key and the least share that it has of all keys counted of late.
+// A Key is a key and its share of the keys counted recently, from 0 to 1: a lower
+// bound.
 type Key[K comparable] struct {
 	Key   K
 	Share float64
 }
 
-// Top returns the hottest keys, the hottest first: at most as many as New was asked
-// for, and none that may not have come at all.
+// Top returns the hottest keys, the hottest first: at most the n of [New], and only
+// keys that were certainly added.
 func (s *Sketch[K]) Top() []Key[K] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *Sketch[K]) Top() []Key[K] {
 	return top[:min(len(top), s.keys)]
 }
 
-// Close forgets all keys, and those that are still to come.
+// Close drops all keys, and ignores those added later.
 func (s *Sketch[K]) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +129,7 @@ func (s *Sketch[K]) Close() {
 type counter[K comparable] struct {
 	key   K
 	count uint64
-	over  uint64 // of count, what may not be the key's
+	over  uint64 // how much of count may belong to other keys
 	place int    // in the heap
 }
 

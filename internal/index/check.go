@@ -3,9 +3,8 @@ package index
 import "fmt"
 
 // Check returns an error unless the index has exactly the given slots, each
-// under its hash, and all that it says of them is true: every slot is where a
-// search for its hash comes by, and the groups count the keys that passed over
-// them right. It is for tests, and slow.
+// under its hash, where a search for that hash finds it, and every group counts
+// correctly the keys that passed over it. It is for tests, and slow.
 func (x *Index) Check(hashes map[uint32]uint64) error {
 	spills := make([]uint64, len(x.groups))
 	seen := map[uint32]bool{}

@@ -5,17 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// A guard calls functions of the user in such a way that one which fails harms
-// nobody else, and counts those that fail.
+// A guard recovers the panics of the user's functions, and counts and reports them.
 type guard struct {
 	report func(recovered any, stack []byte) // may be nil
 	failed atomic.Uint64
 }
 
-// end is deferred by the function that calls one of the user's, and sets
-// *returned after it. Its caller returns also if the user's function panics.
-// A Goexit cannot be stopped: it is counted, and goes on to the deferred
-// functions of the callers.
+// end is deferred by a function that calls one of the user's and sets *returned after
+// it. If that panics, end recovers and the deferring function returns. A Goexit cannot
+// be stopped: end counts it, and it goes on to the deferred functions of the callers.
 func (g *guard) end(returned *bool) {
 	if *returned {
 		return

@@ -16,29 +16,29 @@ import (
 //	                                looks at ready()
 //
 // A pool has no queue. Its owner keeps the work, and a worker calls next until
-// there is none. What can go wrong is a wake-up that is lost: Wake starts nobody,
-// because all workers are there, and the worker on which it relied leaves with
-// the work unclaimed. It cannot, because each of the two writes before it looks,
-// and atomics are in one order: either Wake sees that the worker has left, and
-// starts one, or the worker sees that there is work, and stays. Hence
+// there is none. The danger is a lost wake-up: Wake starts no worker, because all
+// are running, and the worker on which it relied leaves with the work unclaimed.
+// That cannot happen, because each of the two writes before it loads, and atomics
+// are in one order: either Wake sees that the worker has left, and starts one, or
+// the worker sees that there is work, and stays. Hence
 //
 //	invariant: once Wake has returned, work that nobody has claimed has a
 //	worker that will call next before it leaves; and a worker that is in a
 //	callback calls next after it
 //
-// A worker that stays takes itself back under the lock under which it was
+// A worker that stays is counted in again in the critical section in which it was
 // counted out. So the limit holds, and a Drain never sees the moment between.
 //
-// Guests, that is goroutines in Run, have no part in this. They are
-// counted apart, may leave at any time, and nobody relies on them.
+// Guests are goroutines in Run. They are counted separately and may leave at any
+// time; the invariant does not rely on them.
 
-// A Pool runs callbacks that its owner keeps, in whatever order and under
-// whatever lock the owner likes: the pool only provides the goroutines that
-// fetch them. It is made by [NewPool] and safe for concurrent use.
+// A Pool runs callbacks that its owner keeps, in the owner's order and under the
+// owner's lock: the pool only provides the goroutines that fetch them. It is made by
+// [NewPool] and safe for concurrent use.
 //
-// What happened before a [Pool.Wake] does not in general happen before the next
-// that finds the work: the owner's own lock sees to this. The end of a callback
-// happens before the return of the [Pool.Drain] that waited for it.
+// A [Pool.Wake] does not in general happen before the call of next that finds the
+// work (in the terms of the Go memory model): the owner's lock must order them. The
+// end of a callback happens before the return of the [Pool.Drain] that waited for it.
 type Pool struct {
 	next  func() bool
 	ready func() bool
@@ -52,25 +52,25 @@ type Pool struct {
 
 	mu     sync.Mutex
 	guests int           // goroutines in Run
-	idle   chan struct{} // closed and forgotten when the last worker or guest leaves; nil: nobody waits
+	idle   chan struct{} // closed and set to nil when the last worker or guest leaves; nil if no Drain waits
 }
 
 // NewPool returns a pool of at most workers workers, which call next again and
 // again as long as it finds work.
 //
 // next claims the oldest piece of work, calls its callback and reports true, or
-// reports false if there is none. It is called without locks, by all workers and
-// guests at once. When more work is left after its claim, it calls [Pool.Wake]
-// before the callback: the pool cannot see the moment between the two, and the
-// callback may block. The claim itself must not fail.
+// reports false if there is none. It is called without locks, by several goroutines
+// at once. If more work is left after its claim, it must call [Pool.Wake] before the
+// callback: the pool cannot see the moment between the two, and the callback may
+// block. The claim itself must not panic.
 //
 // ready reports whether next would find something. It is called at every Wake
 // that finds a worker missing, possibly with locks of the pool and of Wake's
-// caller held, so it must be cheap and lock nothing: it loads atomics. It must
+// caller held, so it must be cheap and take no lock: it loads atomics. It must
 // report true from before the Wake until the work has been claimed. It may
-// report true a moment longer, say until the one who claimed has counted down;
-// during that moment workers that find nothing ask again and again. Work which
-// cannot be claimed yet is therefore not ready.
+// report true a moment longer, for example until a counter is decremented after the
+// claim; during that moment workers that find nothing call it in a loop. So work that
+// cannot be claimed yet must not be ready.
 //
 // A panic in next or in Run is recovered and handed to report with the stack on
 // which it happened, and so is [ErrGoexit] when a callback ends its goroutine.
@@ -95,14 +95,13 @@ func NewPool(workers int, next, ready func() bool, report func(recovered any, st
 	return p
 }
 
-// Wake says that there may be work, and starts a worker if there is and fewer
-// than the limit run. Work that was ready before is run as soon as a worker is
-// free.
+// Wake starts a worker if work is ready and fewer workers than the limit run. Work
+// that was ready before the call is run as soon as a worker is free.
 //
 // Wake starts at most one worker, however much work there is: that one claims a
-// piece and wakes the next. It never blocks and calls nothing but ready, so it
-// may be called with locks held, also those that next takes. While all workers
-// run it takes no lock and costs an atomic load.
+// piece and wakes the next. It never blocks and calls only ready, so it may be called
+// with locks held, also those that next takes. While all workers run it takes no lock
+// and costs an atomic load.
 func (p *Pool) Wake() {
 	if p.workers.Load() < p.limit && p.ready() && p.enter() {
 		go p.start()
@@ -120,9 +119,8 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// run is the life of a worker, which has been counted. When it returns, or its
-// goroutine is ended by Goexit, the worker has left or handed over to an heir,
-// which goes on in a new goroutine.
+// run is the main loop of a worker, which has been counted in. When run returns, or
+// Goexit ends its goroutine, the worker has left or has continued in a new goroutine.
 func (p *Pool) run() {
 	left := false
 	defer func() {
@@ -148,32 +146,33 @@ func (p *Pool) step() (found bool) {
 // leave counts out a worker that found nothing, and reports whether it has left:
 // it stays if there is work again.
 //
-// ready must be asked after the count, as Wake counts after ready was made true,
-// and in the same critical section.
+// It must call ready after counting the worker out, as Wake loads the count after
+// ready became true, and in the same critical section.
 func (p *Pool) leave() bool {
 	p.mu.Lock()
 	p.workers.Add(-1)
 	if p.ready() {
 		p.workers.Add(1)
 		p.mu.Unlock()
-		runtime.Gosched() // whoever has claimed it may not have said so yet
+		runtime.Gosched() // ready may still report work that was claimed just now
 		return false
 	}
-	p.left()
+	p.signalIdle()
 	p.mu.Unlock()
 	return true
 }
 
-// left tells those that wait if the last worker or guest has been counted out.
-// It must be called with mu held, in the same critical section.
-func (p *Pool) left() {
+// signalIdle wakes the Drains that wait if the last worker or guest has been counted
+// out. It must be called with mu held, in the same critical section.
+func (p *Pool) signalIdle() {
 	if p.isIdle() && p.idle != nil {
 		close(p.idle)
 		p.idle = nil
 	}
 }
 
-// isIdle must be called with mu held.
+// isIdle reports whether there are no workers and no guests. It must be called with
+// mu held.
 func (p *Pool) isIdle() bool { return p.guests == 0 && p.workers.Load() == 0 }
 
 // Run calls f on the calling goroutine as a callback of the pool: a panic is
@@ -187,7 +186,7 @@ func (p *Pool) Run(f func()) {
 	defer func() { // also after a Goexit
 		p.mu.Lock()
 		p.guests--
-		p.left()
+		p.signalIdle()
 		p.mu.Unlock()
 	}()
 	work(func() {
@@ -198,12 +197,12 @@ func (p *Pool) Run(f func()) {
 	})
 }
 
-// Drain waits until the pool is idle: no worker is left, and no call of Run. All
-// work for which Wake was called has been run then. It returns the cause of ctx if
-// ctx ends before; the callbacks go on all the same.
+// Drain waits until the pool is idle: no worker and no call of Run is left, and all
+// work for which Wake was called has been run. If ctx ends first, Drain returns its
+// cause, and the callbacks go on.
 //
-// Drain refuses nothing and stops nobody, and to a callback it returns
-// [ErrCallback], as [Runner.Drain] does.
+// Drain does not stop the pool: it accepts work meanwhile and afterwards. Called by a
+// callback, Drain returns [ErrCallback], as [Runner.Drain] does.
 func (p *Pool) Drain(ctx context.Context) error {
 	return drain(ctx, &p.mu, p.isIdle, &p.idle)
 }

@@ -8,10 +8,10 @@ const blockLen = 32
 // queue is a first-in, first-out queue. The zero queue is empty and ready to
 // use. It has no lock.
 //
-// It is a list of blocks and not one ring: a ring that doubles copies all that
-// it holds, and a push made under a cache's lock must not copy a million
-// events. It also gives a burst's memory back block by block, with no rule for
-// when to shrink.
+// It is a list of blocks and not one ring buffer: a ring buffer that doubles copies
+// all its elements, and a push made under a cache's lock must not copy a million
+// events. A list of blocks also frees a burst's memory block by block, with no rule
+// for when to shrink.
 type queue[E any] struct {
 	head, tail *block[E] // both nil until the first push, never nil after it
 	spare      *block[E] // at most one unused block, for the next push that needs one
@@ -63,8 +63,8 @@ func (q *queue[E]) addBlock() {
 	q.tail, q.back = b, 0
 }
 
-// dropBlock gives the used-up head back. There is a block after it: the last
-// one is emptied in place.
+// dropBlock removes the used-up head and keeps it as the spare. There is a block after
+// it: the last one is reused in place.
 func (q *queue[E]) dropBlock() {
 	b := q.head
 	q.head, q.front = b.next, 0

@@ -1,19 +1,18 @@
-// Package runner calls callbacks, on goroutines of its own and a limited number
-// at a time. A [Runner] has a queue, and calls one function for each item that
-// is pushed to it. A [Pool] has none: its workers fetch what its owner keeps.
+// Package runner calls callbacks on its own goroutines, a limited number at a time. A
+// [Runner] has a queue, and calls one function for each item that is pushed to it. A
+// [Pool] has no queue: its workers fetch work that its owner keeps.
 //
 // The items of a runner carry an order key. Those with the same key are called
 // one after another, in the order in which they were pushed; those with
-// different keys may be called at the same time. A callback that blocks holds up
-// the items of its own key and nobody else's, as long as a worker is free. A
-// callback that panics or calls [runtime.Goexit] holds up nothing.
+// different keys may be called at the same time. A callback that blocks delays only
+// the items of its own key, as long as a worker is free. A callback that panics or
+// calls [runtime.Goexit] delays no other.
 //
-// Push never blocks. Back-pressure is a call of its own, [Runner.Wait], so
-// that a producer can push under its lock, where the order is decided, and wait
-// after it has released it.
+// Push never blocks. Back-pressure is a separate call, [Runner.Wait]: a producer
+// pushes under its lock, which decides the order, and waits after releasing it.
 //
-// A runner or a pool without work has no goroutine. There is nothing to close:
-// one that nobody holds is collected once its work is done.
+// A runner or a pool without work has no goroutine. There is nothing to close: once
+// its work is done, an unreferenced one is garbage-collected.
 package runner
 
 import (
@@ -39,31 +38,30 @@ import (
 // There is one queue, fifo, and each item leaves it once. Its order key is
 // looked at only then: if a callback of the same key is running, the item is
 // deferred to that key's chain, and the worker goes on to the next item. The
-// worker that ends a callback continues with the head of its key's chain and
-// gives the key free when the chain is empty. As every item of the key passes
+// worker that ends a callback continues with the head of its key's chain, and
+// releases the key when the chain is empty. As every item of the key passes
 // through fifo, and then through the chain while the key is running, the order
-// holds. It is also fair: an item on a chain is older than all that is in fifo.
+// holds. It is also fair: an item on a chain is older than all items in fifo.
 //
-// Lanes, that is a queue and a worker for each class of keys, would keep the
-// order without chains and with less to lock. But there a callback that blocks
-// holds up all the other keys of its lane while workers of other lanes are
-// idle, and that nobody else is delayed is what this package promises.
+// A queue and a worker for each class of keys would keep the order without chains
+// and with less locking. But then a callback that blocks would delay all other keys
+// of its class while other workers are idle, and this package promises that it
+// delays no other key.
 //
-// A worker is started by a push that finds fewer than the most workers, and
-// ends when it finds fifo empty. Both happen in the critical section that also
-// changes fifo, hence
+// A push starts a worker if fewer than the limit run, and a worker ends when it
+// finds fifo empty. Both happen in the critical section that also changes fifo,
+// hence
 //
 //	invariant: a worker that is not in a callback is about to look into
 //	fifo, and of these there are at least as many as fifo has items, or as
 //	many as the limit leaves beside the running callbacks
 //
-// and no item is left behind. The number of workers is a plain counter under
-// that lock and not a semaphore.Weighted. A Drain that waits in
-// Weighted.Acquire for all the weight makes every TryAcquire fail meanwhile:
-// the workers that are left are all that a push can count on, so one blocked
-// callback would delay the others, a callback that waits for one which it
-// pushed would hang, and a push at the moment in which Drain has all the
-// weight would be left behind. Besides, a second lock would buy nothing.
+// and no item is left behind. The number of workers is a plain counter under that
+// lock and not a semaphore.Weighted. A Drain that waits in Weighted.Acquire for all
+// the weight would make every TryAcquire fail meanwhile, so no push could start a
+// worker: one blocked callback would delay the others, a callback that waits for one
+// that it pushed would hang, and an item pushed while Drain holds all the weight
+// would be left behind.
 
 // ErrCallback is returned by [Runner.Drain] and [Pool.Drain] to a callback.
 var ErrCallback = errors.New("runner: a callback cannot wait for callbacks to end")
@@ -91,12 +89,12 @@ type Runner[T any] struct {
 	fifo    queue[entry[T]]
 	workers int // goroutines that work, or are started and will
 
-	// running has the callbacks that run now, at most limit, by their keys.
+	// running holds the callbacks that run now, at most limit, by their keys.
 	running map[uint64]running[T]
-	unused  []*queue[T] // empty chains for later, at most limit
+	unused  []*queue[T] // empty chains to reuse, at most limit
 
-	room chan struct{} // closed and forgotten when queued falls to backlog; nil: nobody waits
-	idle chan struct{} // closed and forgotten when the last worker leaves; nil: nobody waits
+	room chan struct{} // closed and set to nil when queued falls to backlog; nil if no Wait waits
+	idle chan struct{} // closed and set to nil when the last worker leaves; nil if no Drain waits
 }
 
 type entry[T any] struct {
@@ -104,20 +102,19 @@ type entry[T any] struct {
 	item  T
 }
 
-// A running callback.
+// A running is a callback that runs now.
 type running[T any] struct {
 	began time.Time
-	chain *queue[T] // the items deferred because of it; nil as long as there are none
+	chain *queue[T] // the items deferred until it ends; nil before the first
 }
 
 // New returns a runner that calls call for each item, at most workers at once,
 // and whose [Runner.Wait] waits while more than backlog items are queued.
 //
 // A panic in call is recovered and handed to report with the stack on which it
-// happened, and so is [ErrGoexit] when call ends its goroutine. A nil report
-// means that they are only counted. Workers call report, so it may be called by
-// several goroutines at once; it should not panic, and what it panics with is
-// dropped.
+// happened, and so is [ErrGoexit] when call ends its goroutine. If report is nil,
+// they are only counted. report may be called by several goroutines at once. It
+// should not panic; a panic of report is dropped.
 //
 // New panics if workers is not positive, backlog is negative or call is nil.
 func New[T any](workers, backlog int, call func(T), report func(recovered any, stack []byte)) *Runner[T] {
@@ -142,8 +139,7 @@ func New[T any](workers, backlog int, call func(T), report func(recovered any, s
 
 // Push queues an item. It never blocks and never calls a callback itself, so
 // it may be called with locks held; the order of concurrent pushes of one key
-// is then the order of the lock that they hold. Different things whose order
-// keys happen to be equal are called one after another.
+// is then the order in which they hold the lock.
 //
 // Push can be called at any time, also by callbacks, during a Drain and after
 // it. It does not look at the backlog: see [Runner.Wait].
@@ -161,20 +157,17 @@ func (r *Runner[T]) Push(order uint64, item T) {
 	}
 }
 
-// Wait is the back-pressure on producers: it returns at once if at most
-// backlog items are queued, and otherwise when their number has fallen to
-// backlog, or with the cause of ctx when ctx ends. Items being called are not
-// queued any more.
+// Wait waits until at most backlog items are queued, and returns nil. If ctx ends
+// first, it returns the cause of ctx. Items being called are not queued any more.
 //
-// A producer calls it after a push, when it holds no lock that a callback may
-// want. Because pushes themselves never wait, the queue can exceed the backlog
-// by what each producer pushes between two calls of Wait.
+// A producer calls Wait after a push, holding no lock that a callback may take. Since
+// pushes never wait, the queue can exceed the backlog by what each producer pushes
+// between two calls of Wait.
 //
-// A callback never waits, neither for its own runner nor for another: it would
-// wait for itself, or two runners for each other. To a goroutine that is in a
-// callback of any runner or pool Wait returns nil at once. A goroutine that a callback
-// starts, and an iterator that it runs by [iter.Pull], is not recognised; a
-// callback must not wait for one that calls Wait.
+// In a callback of any runner or pool Wait returns nil at once: otherwise a callback
+// could wait for itself, or two runners for each other. Wait does not recognise a
+// goroutine that a callback starts, unless by [Go], nor an iterator that it runs by
+// [iter.Pull]: a callback must not wait for one that calls Wait.
 func (r *Runner[T]) Wait(ctx context.Context) error {
 	if r.queued.Load() <= r.backlog {
 		return nil
@@ -200,16 +193,14 @@ func (r *Runner[T]) waitForRoom(ctx context.Context) error {
 }
 
 // Drain waits until the runner is idle: all items that were pushed have been
-// called, also those that their callbacks pushed, and no worker is left. It
-// returns the cause of ctx if ctx ends before; the callbacks go on all the
-// same.
+// called, also those that their callbacks pushed, and no worker is left. If ctx ends
+// first, Drain returns its cause, and the callbacks go on.
 //
-// Drain refuses nothing and stops nobody. Producers that keep pushing can keep
-// it waiting; what is pushed after it has returned is called as ever.
+// Drain does not stop the runner. Producers that keep pushing can keep Drain waiting,
+// and items pushed after it has returned are called as usual.
 //
-// To a callback, whose runner is not idle before it returns, Drain returns
-// [ErrCallback] at once. This holds for callbacks of other runners too, unless
-// r is idle.
+// Called by a callback of any runner or pool, Drain returns [ErrCallback] at once,
+// unless r is idle. A runner is never idle for its own callbacks.
 func (r *Runner[T]) Drain(ctx context.Context) error {
 	return drain(ctx, &r.mu, func() bool { return r.workers == 0 }, &r.idle)
 }

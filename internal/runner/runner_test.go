@@ -115,7 +115,7 @@ func TestPushUnderLock(t *testing.T) {
 // Many items of a blocked key are in front; another key still runs at once.
 func TestBlockedKeyDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const many = 10*sweep + 1
+		const many = 10*deferBatch + 1
 		var ran int
 		r := New(2, 0, call, never(t))
 		a := newGate()

@@ -2,12 +2,12 @@ package runner
 
 import "time"
 
-// sweep is the most items that are deferred in one critical section. A pusher
-// waits for the section, so a million items of one key must not be deferred in
-// a single one; at about 25 ns each this is some 6 µs.
-const sweep = 256
+// deferBatch is the most items that are deferred in one critical section, some 6 µs at
+// about 25 ns each. A push waits for the section, so a million items of one key must
+// not be deferred in a single one.
+const deferBatch = 256
 
-// run is the life of a worker that a push started.
+// run is the main function of a worker that a push started.
 func (r *Runner[T]) run() {
 	r.mu.Lock()
 	if e, ok := r.take(); ok {
@@ -15,9 +15,9 @@ func (r *Runner[T]) run() {
 	}
 }
 
-// serve calls e, whose key is marked as running, and then all that it can get.
-// When it returns, or its goroutine is ended by Goexit, the worker has left or
-// handed over to an heir, which goes on in a new goroutine.
+// serve calls e, whose key is marked as running, and then further items until there
+// are none. When serve returns, or Goexit ends its goroutine, the worker has left or
+// has continued in a new goroutine.
 func (r *Runner[T]) serve(e entry[T]) {
 	left := false
 	defer func() {
@@ -78,15 +78,15 @@ func (r *Runner[T]) take() (entry[T], bool) {
 			r.running[e.order] = call
 		}
 		call.chain.push(e.item)
-		if n%sweep == 0 {
+		if n%deferBatch == 0 {
 			r.mu.Unlock()
 			r.mu.Lock()
 		}
 	}
 }
 
-// dequeued counts an item that is about to be called, and lets the producers
-// go on if there is room now. It must be called with r.mu held.
+// dequeued counts an item that is about to be called, and wakes the producers in Wait
+// if there is room now. It must be called with r.mu held.
 func (r *Runner[T]) dequeued() {
 	if r.queued.Add(-1) <= r.backlog && r.room != nil {
 		close(r.room)
@@ -94,7 +94,7 @@ func (r *Runner[T]) dequeued() {
 	}
 }
 
-// leave counts a worker that found fifo empty. It must be called with r.mu
+// leave counts out a worker that found fifo empty. It must be called with r.mu
 // held, in the same critical section.
 func (r *Runner[T]) leave() {
 	r.workers--
@@ -104,7 +104,7 @@ func (r *Runner[T]) leave() {
 	}
 }
 
-// newChain must be called with r.mu held.
+// newChain returns an empty chain. It must be called with r.mu held.
 func (r *Runner[T]) newChain() *queue[T] {
 	last := len(r.unused) - 1
 	if last < 0 {
