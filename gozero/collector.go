@@ -11,18 +11,18 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// MustRegister registers what [NewCollector] returns with Prometheus' default
-// registry, which go-zero's DevServer serves, at :6060/metrics unless it is set up
-// otherwise. Calling it again does nothing. It panics if the registry has another
-// such collector, and is safe for concurrent use.
+// MustRegister registers a [NewCollector] with Prometheus' default registry, which
+// go-zero's DevServer serves, by default at :6060/metrics. Calling it again does
+// nothing. It panics if the registry has another such collector. It is safe for
+// concurrent use.
 func MustRegister() { registerOnce() }
 
 var registerOnce = sync.OnceFunc(func() { prometheus.MustRegister(NewCollector()) })
 
 // NewCollector returns a collector of the metrics of all caches and timing wheels
-// of the process, also of those made later. They are those that [stats.Handler]
-// serves as metrics: names, labels, help texts, buckets and numbers are the same, and
-// package stats lists them. A registry takes one such collector. It is safe for
+// of the process, also of those made later. The metrics are those that [stats.Handler]
+// serves, with the same names, labels, help texts, buckets and values; package stats
+// lists them. A registry accepts only one such collector. A collector is safe for
 // concurrent use.
 func NewCollector() prometheus.Collector { return collector{} }
 
@@ -50,8 +50,8 @@ func (collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// A sink takes the samples that one cache or timing wheel has of a metric. Each
-// method has the value of the further label, if the metric has one.
+// A sink takes the samples of one metric of one cache or timing wheel. Its methods
+// take the value of the second label, if the metric has one.
 type sink struct {
 	metrics chan<- prometheus.Metric
 	desc    *prometheus.Desc
@@ -66,8 +66,8 @@ func (s sink) gauge(v float64) {
 	s.metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, v, s.source)
 }
 
-// histogram takes a [stats.Histogram] or [stats.Ages], unless it is empty. Each bucket of Prometheus also
-// counts what is in those below it, and the one without a bound is the number of all.
+// histogram takes a [stats.Histogram] or [stats.Ages], and skips an empty one. Buckets
+// of Prometheus are cumulative, and the last bucket has no bound.
 func (s sink) histogram(h interface {
 	Buckets() iter.Seq2[time.Duration, uint64]
 	Count() uint64

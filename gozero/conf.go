@@ -10,26 +10,26 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// Conf is what a service's YAML sets about a cache, by go-zero's conf.Load or
-// conf.MustLoad:
+// Conf is the settings of a cache in a service's YAML, as go-zero's conf.Load or
+// conf.MustLoad reads them:
 //
 //	Users:
 //	  Name: users
 //	  Limit: 10000
 //	  Expire: 5m
 //
-// Times are written with their units, as in 500ms, 30s, 5m or 1h30m: conf refuses
-// a bare number, saying that it expects a string. [NewCache] refuses what else makes
-// no sense, and says what to write instead.
+// Times are written with their units, such as 500ms, 30s, 5m or 1h30m: conf refuses a
+// bare number with the error that it expects a string. [NewCache] refuses other wrong
+// values, and says what to write instead.
 //
-// go-zero's conf ignores keys that it does not know, and does not tell of them. So a
-// Limit that is misspelt is no limit: [NewCache] logs a line for a cache without any.
+// go-zero's conf silently ignores keys that it does not know, so a misspelt Limit means
+// no limit. [NewCache] therefore logs a line for a cache without a limit.
 //
-// Only Name must be there in YAML. A Conf made in Go has no defaults but those of
-// zero values; go-zero's conf.FillDefault fills in the others.
+// Only Name is required in YAML. In a Conf made in Go, fields left out are zero;
+// go-zero's conf.FillDefault sets the defaults.
 type Conf struct {
-	// Name is what statistics and log lines call the cache. A name that is in use
-	// gets a number behind it.
+	// Name names the cache in the statistics and in log lines. A number is appended
+	// to a name that is in use.
 	Name string
 
 	// Limit is the most entries; 0, the default, means no limit.
@@ -56,22 +56,23 @@ type Conf struct {
 	// GOMAXPROCS.
 	Workers int `json:",optional"`
 
-	// HotKeys is how many of the keys that are asked for most to find, at most
-	// 1000, for Cache.HotKeys and the page; 0, the default, means none.
+	// HotKeys is how many of the keys that are looked up most Cache.HotKeys and the
+	// page show, at most 1000; 0, the default, means none.
 	HotKeys int `json:",optional"`
 
-	// Ages has the statistics say how old values were when they were evicted.
+	// Ages makes the statistics show how old values were when they were evicted.
 	Ages bool `json:",optional"`
 
-	// WhatIf has the statistics estimate the hit ratio at half the limit and at
-	// double. It needs a Limit.
+	// WhatIf makes the statistics estimate the hit ratio at half and at double the
+	// limit. It needs a Limit.
 	WhatIf bool `json:",optional"`
 }
 
-// minTTL is that of package cache, whose own hint is in Go.
+// minTTL is the shortest time that package cache accepts.
 const minTTL = time.Millisecond
 
-// check reports the times that are too short, as YAML has them.
+// check returns an error for times that are too short. Package cache refuses them too,
+// but its errors say what to write in Go, not in YAML.
 func (c Conf) check() error {
 	short := func(field string, d time.Duration) error {
 		if d <= 0 || d >= minTTL {
@@ -82,8 +83,7 @@ func (c Conf) check() error {
 	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle))
 }
 
-// options returns the options of a cache that c and opts ask for. What opts set
-// wins.
+// options returns the options of a cache: those of c, as changed by opts.
 func options[K comparable, V any](c Conf, opts []Option[K, V]) cache.Options[K, V] {
 	o := cache.Options[K, V]{
 		Name:      c.Name,

@@ -1,7 +1,6 @@
-// Package gozero makes a cache at home in a go-zero service: settings in the
-// service's YAML, a cache that ends with the service, go-zero's minute line in
-// the log, the statistics as routes of the rest server, and metrics on the
-// DevServer.
+// Package gozero connects a cache with a go-zero service: settings in the service's
+// YAML, a cache that is closed when the service ends, go-zero's minute line in the
+// log, the statistics as routes of the rest server, and metrics on the DevServer.
 //
 //	type Config struct {
 //		rest.RestConf
@@ -19,25 +18,25 @@
 //
 // It works with go-zero v1.7.0 and later, and is tested with that and the newest.
 //
-// The cache itself is that of package cache. Package gozero/collection is another
-// thing: it has go-zero's collection.Cache and collection.TimingWheel, for programs
-// that were written for those. [LogStats], [Routes] and [MustRegister] are about all
-// caches and timing wheels of the process, however they were made.
+// The cache itself is that of package cache. Package gozero/collection is separate: it
+// has go-zero's collection.Cache and collection.TimingWheel, for programs that were
+// written for those. [LogStats] covers all caches of the process, and [Routes] and
+// [MustRegister] also all timing wheels, however they were made.
 //
 // # The end of the service
 //
 // At SIGTERM and SIGINT go-zero calls the wrap-up listeners, and a second later, or
 // what Shutdown.WrapUpTime says, all shutdown listeners at the same time. One of
 // them stops the server, and one closes the caches that were made by this package.
-// So a request that is still under way may find its cache closed: empty, and
-// calling fetch for each caller, but working. OnRemove gets what was in the cache,
-// as Cleared.
+// So a request that is still running may find its cache closed: it works, but is
+// empty and calls fetch for each caller. OnRemove gets the entries that were in the
+// cache, as Cleared.
 //
-// The server's Start returns when all shutdown listeners have ended, and so have the
-// loads and callbacks of the caches by then. What main does after Start, such as
-// closing the database, is done when no cache needs it any more. Caches are waited
-// for 4 seconds at most, and one that takes longer is logged: go-zero kills the
-// process 5.5 s after the signal, or what Shutdown.WaitTime says.
+// The server's Start returns when all shutdown listeners have ended. By then the loads
+// and callbacks of the caches have ended too, so main can close what they use, such as
+// the database, after Start. The listener waits at most 4 seconds for the caches, and
+// logs those that take longer: go-zero kills the process 5.5 s after the signal, or
+// after Shutdown.WaitTime.
 //
 // # Tests
 //

@@ -9,31 +9,32 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// statInterval is that of the log lines of go-zero's own caches.
+// statInterval is the interval of the log lines of go-zero's own caches.
 const statInterval = time.Minute
 
 // process logs the caches of the process.
 var process = new(statLog)
 
-// LogStats logs a line for every cache of the process each minute, of level stat
-// and in the words of go-zero's own caches:
+// LogStats logs a line for every cache of the process each minute, at level stat and
+// in the format of go-zero's own caches:
 //
 //	cache(users) - qpm: 1200, hit_ratio: 97.5%, elements: 9100, hit: 1170, miss: 30
 //
-// The numbers are those of that minute, and for a cache made within it, since it was
-// made, also when it has the name of one that was closed. A cache without traffic has
-// no line, nor has one for the minute in which it is closed. [NewCache] calls LogStats; a program
-// that makes its caches by package cache or gozero/collection calls it once it has
-// made them. Calling it again does nothing. It is safe for concurrent use.
+// The numbers are those of the last minute or, for a cache made within it, since it
+// was made, even if it has the name of one that was closed. There is no line for a
+// cache without traffic, nor for the minute in which a cache is closed. [NewCache]
+// calls LogStats; a program that makes its caches by package cache or
+// gozero/collection calls it after it has made them. While lines are logged, calling
+// it again does nothing. It is safe for concurrent use.
 //
-// There is no goroutine between the lines. They end with a minute after which the
-// process has no cache any more, and begin again with the next call.
+// There is no goroutine between the lines. The lines end when the process has no cache
+// any more, and begin again with the next call.
 func LogStats() { process.start() }
 
 // A statLog logs what the caches did each minute. The zero statLog does not run.
 type statLog struct {
-	mu      sync.Mutex                  // not held while caches are asked: their sources may take locks
-	running bool                        // a timer is set, or its tick under way
+	mu      sync.Mutex                  // not held during stats.Caches, which takes locks of the caches
+	running bool                        // a timer is set, or its tick runs
 	starts  int                         // calls of start
 	last    map[string]stats.NamedCache // all caches, by name, at the last tick
 }
@@ -45,13 +46,13 @@ func (l *statLog) start() {
 	l.running = true
 	l.mu.Unlock()
 	if first {
-		// What a cache did before is not of the first minute.
+		// The first minute leaves out what the caches did before.
 		l.keep(stats.Caches())
 		time.AfterFunc(statInterval, l.tick)
 	}
 }
 
-// tick logs a minute, and has the next one logged unless all caches are gone.
+// tick logs a minute, and sets the timer for the next unless all caches are gone.
 func (l *statLog) tick() {
 	for _, c := range l.minute() {
 		s := c.Snapshot
@@ -61,8 +62,8 @@ func (l *statLog) tick() {
 }
 
 // minute returns what the caches with traffic did since the last tick, and sets the
-// timer of the next. A cache that is made while it looks is found, or a start has come
-// since, and so the log goes on.
+// timer for the next. If a cache is made meanwhile, either stats.Caches returns it or
+// starts has changed, so the log goes on.
 func (l *statLog) minute() (busy []stats.NamedCache) {
 	l.mu.Lock()
 	starts := l.starts
@@ -85,7 +86,8 @@ func (l *statLog) minute() (busy []stats.NamedCache) {
 	return busy
 }
 
-// keep keeps what all caches have done for the next tick, and returns what was kept.
+// keep keeps the statistics of all caches for the next tick, and returns the previous
+// ones.
 func (l *statLog) keep(all []stats.NamedCache) (before map[string]stats.NamedCache) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

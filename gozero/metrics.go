@@ -6,8 +6,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A family is one metric: what it is called, and how to get the samples that a cache,
-// or a timing wheel, has of it, which may be none.
+// A family is one metric: its description, and a function that passes the samples of
+// a cache or a timing wheel to a sink. There may be none.
 type family[S any] struct {
 	desc    *prometheus.Desc
 	collect func(sink, S)
@@ -28,8 +28,8 @@ func wheelMetric(name, help string, collect func(sink, stats.WheelSnapshot)) fam
 	return family[stats.WheelSnapshot]{prometheus.NewDesc(name, help, []string{"wheel"}, nil), collect}
 }
 
-// cacheFamilies are the metrics of caches. That they are those of package stats is
-// tested: it cannot have them in this form, for it imports no Prometheus.
+// cacheFamilies are the metrics of caches. A test compares them with those of package
+// stats, which has them in another form, as it does not import Prometheus.
 var cacheFamilies = []family[stats.Snapshot]{
 	cacheMetric("cache_gets_total", "Lookups, by whether they found a live entry.", "result",
 		func(to sink, s stats.Snapshot) {

@@ -15,19 +15,19 @@ import (
 //
 //	server.AddRoutes(gozero.Routes(), rest.WithPrefix("/cache"))
 //
-// The page is at /cache/, and /cache leads there; stats.json, metrics and what the
-// page is made of are next to it. The links are relative, so a proxy in front may
-// put it all below another path, or take one off.
+// The page is at /cache/, and /cache redirects there; stats.json, metrics and the files
+// of the page are next to it. The links are relative, so a proxy may add or remove a
+// path prefix.
 //
 // The routes are like any other of the server: they are logged, measured, limited to
-// 3 s, and refused when the service is overloaded, which is fine for the page. For
-// Prometheus, [MustRegister] is the better way. Who may see the page is for a
-// middleware to decide that browsers can pass, such as a login by password or cookie:
-// rest.WithJwt asks for a header that they do not send.
+// 3 s, and refused when the service is overloaded. That suits the page; for Prometheus
+// use [MustRegister]. To restrict access, use a middleware that browsers can pass, such
+// as a login by password or cookie: rest.WithJwt requires a header that they do not
+// send.
 //
-// What has no route is the server's to answer, in the form of its other answers. POST
-// of purge and of record needs [stats.WithPurge]; a recording lasts no longer than the
-// server's Timeout, unless rest.WithTimeout sets another for these routes.
+// The server answers paths without a route, in its usual form. POST of purge and of
+// record needs [stats.WithPurge]. A recording lasts at most the server's Timeout,
+// unless rest.WithTimeout sets another for these routes.
 func Routes(opts ...stats.HandlerOption) []rest.Route {
 	h := stats.Handler(opts...)
 	routes := []rest.Route{
@@ -44,12 +44,12 @@ func Routes(opts ...stats.HandlerOption) []rest.Route {
 		rest.Route{Method: http.MethodPost, Path: "/record", Handler: file(h, "record")})
 }
 
-// files are what the handler serves beside the page, and what the page is made of.
+// files are what the handler serves beside the page itself.
 var files = []string{"stats.json", "metrics", "page.js", "style.css", "icon.svg"}
 
-// page serves the page below a path that ends in a slash, and leads there from one
-// that does not: go-zero's router takes both for the same, but a browser does not
-// when it resolves the links of the page.
+// page serves the page at a path that ends in a slash, and redirects there from one
+// that does not. go-zero's router treats both alike, but a browser resolves the page's
+// relative links differently.
 func page(h http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -57,15 +57,15 @@ func page(h http.Handler) http.HandlerFunc {
 			h.ServeHTTP(w, r)
 			return
 		}
-		// Relative as well: the browser may know the page by another path, in front
-		// of a proxy. It begins with a dot in case there is a colon in the name.
+		// Relative as well: behind a proxy, the browser may use another path. The
+		// leading dot matters if there is a colon in the name.
 		w.Header().Set("Location", "./"+path[strings.LastIndexByte(path, '/')+1:]+"/")
 		w.WriteHeader(http.StatusFound)
 	}
 }
 
-// file serves what is next to the page. To go-zero's router a slash behind the name
-// makes no difference; to the handler that would be the page.
+// file serves a file next to the page. go-zero's router ignores a slash after the name,
+// but the handler would serve the page for it, so file removes the slash.
 func file(h http.Handler, name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		named := *r

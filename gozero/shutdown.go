@@ -19,21 +19,21 @@ import (
 // main half a second of the 4.5 that go-zero gives shutdown listeners.
 const closeTime = 4 * time.Second
 
-// open has the caches that are to be closed when the service ends.
+// open holds the caches to be closed when the service ends.
 var open shutdown
 
-// One listener for all, since go-zero never forgets one; and from the beginning,
-// since go-zero counts them in a sync.WaitGroup, which would end a process that
-// makes caches both in a bubble of testing/synctest and outside.
+// There is one listener for all caches, since go-zero never removes one. It is added at
+// init, since go-zero counts listeners in a sync.WaitGroup, and a WaitGroup that is
+// used both inside and outside a bubble of testing/synctest ends the process.
 func init() { proc.AddShutdownListener(open.closeAll) }
 
-// A shutdown is what to close at the end. It holds caches weakly.
+// A shutdown closes caches when the service ends. It references them weakly.
 type shutdown struct {
 	mu     sync.Mutex
 	closes map[any]func(context.Context) // by weak pointer
 }
 
-// closeAtShutdown adds a cache until it is collected.
+// closeAtShutdown adds a cache to open, until it is garbage-collected.
 func closeAtShutdown[K comparable, V any](c *cache.Cache[K, V], name string) {
 	w := weak.Make(c)
 	open.add(w, func(ctx context.Context) {
@@ -63,8 +63,8 @@ func (s *shutdown) remove(key any) {
 	delete(s.closes, key)
 }
 
-// closeAll closes all caches at the same time, and returns when they have ended,
-// or after closeTime.
+// closeAll closes all caches at the same time. It returns when they are closed, or
+// after closeTime.
 func (s *shutdown) closeAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()

@@ -9,8 +9,8 @@
 //
 //	"github.com/pinwheel-cache/pinwheel/gozero/collection"
 //
-// and compiles. docs/go-zero.md of this module lists what behaves differently then,
-// and why.
+// and compiles. docs/go-zero.md of the library lists what then behaves differently, and
+// why.
 //
 // The other types of go-zero's package (Queue, Ring, RollingWindow, SafeMap, Set)
 // are not here.

@@ -2,30 +2,30 @@ package collection
 
 import "github.com/pinwheel-cache/pinwheel/timingwheel"
 
-// places are the timers of a ticked wheel: parallel arrays, in the ring and here,
-// and the numbers by key.
+// places holds the timers of a ticked wheel, by number: their tasks in the ring, their
+// keys and values in timers, and an index from key to number.
 type places struct {
 	ring   *timingwheel.Ring
 	slots  int
 	index  map[any]uint32
 	timers []timer
-	used   int // numbers that were ever handed out
+	used   int // numbers below it have been handed out at least once
 	free   []uint32
 }
 
 type timer struct {
 	key, value any
-	soon       bool // a goroutine is on its way to call it
+	soon       bool // a goroutine was started to call it, and it has no task
 }
 
-// newPlaces returns no timers, at a tick.
+// newPlaces returns places without timers. The ring stands at tick now.
 func newPlaces(slots int, now int64) places {
 	p := places{ring: timingwheel.NewRing(slots), slots: slots, index: make(map[any]uint32)}
 	p.ring.Advance(now, 0, nil) // visits nothing
 	return p
 }
 
-// renew leaves no timers, and no memory for them, and returns what there was.
+// renew removes all timers, frees their memory, and returns the old places.
 func (p *places) renew() (old places) {
 	old = *p
 	*p = newPlaces(old.slots, old.ring.Now())
@@ -56,8 +56,8 @@ func (p *places) grow() {
 	p.ring.Resize(len(timers))
 }
 
-// drop takes timer i off, gives its number back, and returns what it was. After
-// the last of many timers it gives back the memory too.
+// drop removes timer i, frees its number, and returns the timer. After the last of
+// many timers it frees the memory too.
 func (p *places) drop(i uint32) timer {
 	t := p.timers[i]
 	p.ring.Remove(i)

@@ -15,18 +15,17 @@ import (
 )
 
 const (
-	// workers is the most callbacks at once, as in a wheel that goes by the clock.
+	// workers is the most callbacks at once, as in a wheel driven by the clock.
 	workers = 64
 
-	// batch is how many timers a tick deals with before it lets others have the
-	// lock.
+	// batch is how many timers a tick visits before it releases the lock.
 	batch = 256
 
 	// minSlots lets a delay be thirteen years at 100 µs: a ring counts 2³²
 	// revolutions.
 	minSlots = 1024
 
-	// maxTicks is more than a ring counts, and so little that adding two of them
+	// maxTicks is more than a ring counts, and small enough that the sum of two
 	// does not overflow.
 	maxTicks = 1 << 60
 
@@ -34,9 +33,9 @@ const (
 	minPlaces = 1024
 )
 
-// A ticked wheel goes by a ticker. A timer that is due stays in the due list of
-// the ring until a worker claims it, so that it can be removed and moved until
-// then, and so that slow callbacks never hold up the ticks.
+// A ticked wheel is driven by a ticker. A timer that is due stays in the due list of
+// the ring until a worker claims it. So it can be removed and moved until then, and
+// slow callbacks never delay the ticks.
 type ticked struct {
 	interval time.Duration
 	execute  func(key, value any)
@@ -63,7 +62,7 @@ func (w *ticked) run(ticker timex.Ticker) {
 		select {
 		case _, open := <-ticker.Chan():
 			if !open {
-				return // somebody else has stopped it, and some panic if they are stopped twice
+				return // the ticker was stopped elsewhere, and some panic if stopped twice
 			}
 			w.tick()
 		case <-w.done:
@@ -86,10 +85,10 @@ func (w *ticked) tick() {
 	}
 }
 
-// hold has a timer that is due wait for a worker.
+// hold puts a timer that is due into the due list, where it waits for a worker.
 func hold(uint32) int64 { return timingwheel.Hold }
 
-// lock checks a key and takes the lock, or returns an error and does not take it.
+// lock checks a key and takes the lock. If it returns an error it does not hold it.
 func (w *ticked) lock(key any) error {
 	if !findable(key) {
 		return ErrArgument
@@ -103,7 +102,7 @@ func (w *ticked) lock(key any) error {
 }
 
 // findable reports whether a map finds a key again: it can be hashed, and equals
-// itself, as NaN and what contains it do not.
+// itself, unlike NaN.
 func findable(key any) bool {
 	same := key
 	return reflect.ValueOf(key).Comparable() && same == key
@@ -130,9 +129,9 @@ func (w *ticked) SetTimer(key, value any, delay time.Duration) error {
 	return nil
 }
 
-// MoveTimer with a delay of less than an interval is due at once, as in go-zero,
-// where somebody may rely on it, since the ticker cannot tell when that has
-// passed. But the timer does not fire again at its former time.
+// MoveTimer with a delay of less than an interval fires at once, as in go-zero: the
+// ticker cannot tell when such a delay has passed, and programs may rely on it. Unlike
+// in go-zero, the timer does not fire again at its former time.
 func (w *ticked) MoveTimer(key any, delay time.Duration) (found bool, err error) {
 	if err := w.lock(key); err != nil {
 		return false, err
@@ -162,9 +161,9 @@ func (w *ticked) RemoveTimer(key any) (found bool, err error) {
 	return found, nil
 }
 
-// callSoon calls the callback of timer i in a goroutine of its own: nothing in the
-// ring is due before the next tick. Until it begins, the timer can be removed and
-// moved. The lock must be held.
+// callSoon calls the callback of timer i in a new goroutine, as no task in the ring
+// can be due before the next tick. Until the callback begins, the timer can be removed
+// and moved. The lock must be held.
 func (w *ticked) callSoon(i uint32) {
 	if _, waits := w.places.ring.Visit(i); !waits {
 		return // it is due, or called already
@@ -183,8 +182,8 @@ func (w *ticked) callSoon(i uint32) {
 	})
 }
 
-// startWorker starts one more worker if a timer is due and there may be one. The
-// lock must be held. One is enough, as it starts the next when it takes a timer.
+// startWorker starts one more worker if a timer is due and fewer than the limit run.
+// One is enough: it starts the next when it takes a timer. The lock must be held.
 func (w *ticked) startWorker() {
 	if w.running < workers && w.places.ring.Held() > 0 {
 		w.running++
@@ -193,7 +192,8 @@ func (w *ticked) startWorker() {
 }
 
 // work calls the callbacks of timers that are due until none is left. The worker is
-// counted out under the lock under which it found none: no tick relies on it then.
+// counted out in the critical section in which it found none, so no tick relies on a
+// worker that is leaving.
 func (w *ticked) work() {
 	done := false
 	defer func() {
@@ -225,7 +225,7 @@ func (w *ticked) callNext() bool {
 
 var errGoexit = errors.New("callback called runtime.Goexit")
 
-// guard calls f, and logs its panic, which ends there, or its Goexit, which does not.
+// guard calls f. It recovers and logs a panic; a Goexit is logged and goes on.
 func guard(f func()) {
 	returned := false
 	defer func() {
@@ -242,7 +242,7 @@ func guard(f func()) {
 	returned = true
 }
 
-// Drain takes all timers off under one lock, and calls fn without it.
+// Drain removes all timers in one critical section, and calls fn without the lock.
 func (w *ticked) Drain(fn func(key, value any)) error {
 	w.mu.Lock()
 	if w.closed {

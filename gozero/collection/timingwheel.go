@@ -20,7 +20,7 @@ var (
 	ErrArgument = timingwheel.ErrArgument
 )
 
-// Execute is what a wheel calls for a timer that is due, with its key and value.
+// Execute is called for a timer that is due, with its key and value.
 type Execute func(key, value any)
 
 // A TimingWheel calls one function for keys, each at its time. A key has at most
@@ -29,15 +29,14 @@ type Execute func(key, value any)
 // callbacks.
 //
 // A timer fires once. Until its callback begins it can be moved, replaced and
-// removed, also when it is due and has to wait for its turn: 64 callbacks run at
-// once, in no particular order. What was done last holds. A callback that panics
-// harms no other; package log/slog logs it.
+// removed, also when it is due and waits for its turn: at most 64 callbacks run at
+// once, in no particular order. The last of these operations wins. A panic in a
+// callback is recovered and logged by package log/slog.
 type TimingWheel struct {
 	wheel wheel
 }
 
-// A wheel is what the two kinds of wheels have in common: those that go by the
-// clock and those that go by a ticker.
+// A wheel is what wheels driven by the clock and by a ticker have in common.
 type wheel interface {
 	SetTimer(key, value any, delay time.Duration) error
 	MoveTimer(key any, delay time.Duration) (found bool, err error)
@@ -50,12 +49,12 @@ type wheel interface {
 // execute for every timer that is due: never before its delay has passed, and at
 // most one tick after that. The interval must be from 100 µs to a year.
 //
-// numSlots is how many ticks a revolution has, and must be positive. It is best
-// about the usual delay divided by the interval, but no delay is too long for it.
-// An error wraps [ErrArgument] and says what was wrong.
+// numSlots is the number of ticks in a revolution, and must be positive. It is best
+// about the usual delay divided by the interval; longer delays work too. An error wraps
+// [ErrArgument] and says what was wrong.
 //
-// The wheel goes by the clock: it has no ticker, and no goroutine between ticks,
-// and catches up when the machine was busy.
+// The wheel is driven by the clock: it has no ticker, no goroutine between ticks, and
+// catches up after the machine was busy.
 func NewTimingWheel(interval time.Duration, numSlots int, execute Execute) (*TimingWheel, error) {
 	w, err := timingwheel.New[any, any](interval, numSlots, execute)
 	if err != nil {
@@ -64,12 +63,11 @@ func NewTimingWheel(interval time.Duration, numSlots int, execute Execute) (*Tim
 	return &TimingWheel{w}, nil
 }
 
-// NewTimingWheelWithTicker is [NewTimingWheel] with a ticker that says when an
-// interval has passed, for tests as a rule. The wheel knows no other time: a timer
-// is due after as many ticks as its delay has intervals, rounded up, however far
-// apart they are, and ticks that the ticker drops do not count. MoveTimer to less
-// than one interval has the callback called at once, as in go-zero, and not counted
-// among those 64.
+// NewTimingWheelWithTicker is [NewTimingWheel] driven by a ticker, usually for tests.
+// The wheel counts the ticks and reads no clock: a timer is due after as many ticks as
+// its delay has intervals, rounded up, however far apart the ticks are. Ticks that the
+// ticker drops do not count. MoveTimer with a delay of less than one interval calls the
+// callback at once, as in go-zero; such a call does not count towards the 64.
 //
 // The interval may be of any length, but must be positive, and ticker must not be
 // nil. A goroutine of the wheel reads the ticker until Stop, which stops the ticker
@@ -95,7 +93,7 @@ func (tw *TimingWheel) SetTimer(key, value any, delay time.Duration) error {
 }
 
 // MoveTimer makes the timer of a key fire after a delay from now, later or earlier
-// than before. It does nothing for a key that has none, or whose callback has
+// than before. It does nothing for a key without a timer, or whose callback has
 // begun. The error is [ErrArgument] or [ErrClosed].
 func (tw *TimingWheel) MoveTimer(key any, delay time.Duration) error {
 	if delay <= 0 || key == nil {
@@ -105,8 +103,8 @@ func (tw *TimingWheel) MoveTimer(key any, delay time.Duration) error {
 	return plain(err)
 }
 
-// RemoveTimer takes the timer of a key off: its callback will not begin any more. It
-// does nothing for a key that has none. The error is [ErrArgument] or [ErrClosed].
+// RemoveTimer removes the timer of a key: its callback will not begin. It does nothing
+// for a key without a timer. The error is [ErrArgument] or [ErrClosed].
 func (tw *TimingWheel) RemoveTimer(key any) error {
 	if key == nil {
 		return ErrArgument
@@ -115,10 +113,10 @@ func (tw *TimingWheel) RemoveTimer(key any) error {
 	return plain(err)
 }
 
-// Drain takes all timers off and calls fn for each, 64 at once, and returns when
-// all calls have ended. Each timer is given either to fn or to the wheel's own
-// function, never to both. fn may use the wheel; timers that it sets stay. The
-// error is [ErrArgument] if fn is nil, or [ErrClosed].
+// Drain removes all timers and calls fn for each, at most 64 at once. It returns when
+// all calls have ended. Each timer goes either to fn or to the wheel's own function,
+// never to both. fn may use the wheel; Drain leaves the timers that fn sets. The error
+// is [ErrArgument] if fn is nil, or [ErrClosed].
 func (tw *TimingWheel) Drain(fn func(key, value any)) error {
 	if fn == nil {
 		return ErrArgument
@@ -126,12 +124,12 @@ func (tw *TimingWheel) Drain(fn func(key, value any)) error {
 	return plain(tw.wheel.Drain(fn))
 }
 
-// Stop takes all timers off, so that no callback begins any more but one that was
-// just being called. All other methods return [ErrClosed] from then on. It may be
-// called again, and by callbacks.
+// Stop removes all timers. No callback begins afterwards, except one that a worker was
+// just about to call. All other methods then return [ErrClosed]. Stop may be called
+// again, and by callbacks.
 func (tw *TimingWheel) Stop() { tw.wheel.Stop() }
 
-// plain returns ErrArgument itself for an error that wraps it, since programs
+// plain replaces an error that wraps ErrArgument by ErrArgument itself, since programs
 // compare the errors of go-zero's wheel with ==.
 func plain(err error) error {
 	if errors.Is(err, ErrArgument) {
