@@ -24,7 +24,7 @@ import (
 // each of them to become idle.
 const drainTime = time.Second
 
-// canListen finds out whether a port is free. Start would panic if it is not.
+// canListen returns an error if a port is not free. Start would panic then.
 func canListen(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
@@ -33,8 +33,8 @@ func canListen(host string, port int) error {
 	return l.Close()
 }
 
-// giveUpBusyDevServer does without the DevServer if its port is not free, as may be
-// where several services are at work. go-zero would log the error and go on too.
+// giveUpBusyDevServer disables the DevServer if its port is not free, for example
+// because another service runs. go-zero would log the error and go on too.
 func giveUpBusyDevServer(c *service.DevServerConfig) {
 	if !c.Enabled {
 		return
@@ -45,11 +45,11 @@ func giveUpBusyDevServer(c *service.DevServerConfig) {
 	}
 }
 
-// serve runs the server, and the load if it is wanted, until a signal. go-zero
-// catches the signals itself when it is imported: it first calls the wrap-up
+// serve runs the server, and the load if there is one, until a signal. go-zero
+// catches the signals itself when it is imported. It first calls the wrap-up
 // listeners, where the load stops, and after Shutdown.WrapUpTime the shutdown
 // listeners, where the server stops and package gozero closes the caches. Start
-// returns when they are through.
+// returns when they have ended.
 func serve(server *rest.Server, svcCtx *svc.ServiceContext, o options) {
 	var loads sync.WaitGroup
 	ctx, stop := context.WithCancel(context.Background())
@@ -68,7 +68,7 @@ func serve(server *rest.Server, svcCtx *svc.ServiceContext, o options) {
 			return context.Background()
 		}
 		proc.AddShutdownListener(func() {
-			time.AfterFunc(drainTime, func() { _ = s.Close() }) // nothing is left to tell
+			time.AfterFunc(drainTime, func() { _ = s.Close() }) // the program ends: no use for the error
 		})
 	})
 }
@@ -84,8 +84,8 @@ func loadConfig(base string, svcCtx *svc.ServiceContext, o options) load.Config 
 	}
 }
 
-// localAddr returns the address at which this machine reaches a listener, which
-// for one on all addresses is the loopback.
+// localAddr returns the address at which this machine reaches a listener: the loopback
+// address if it listens on all addresses.
 func localAddr(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
@@ -94,7 +94,7 @@ func localAddr(a net.Addr) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 }
 
-// welcome says what runs where, and what can be tried.
+// welcome prints the addresses of the service, and requests to try.
 func welcome(base string, svcCtx *svc.ServiceContext, o options) {
 	c := svcCtx.Config
 	fmt.Printf("pinwheel example service at %s\n\n", base)

@@ -25,7 +25,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// closeTime bounds how long reminders that are just being given are waited for.
+// closeTime bounds how long the end of the service waits for running reminders.
 const closeTime = time.Second
 
 func main() {
@@ -36,9 +36,9 @@ func main() {
 	}
 }
 
-// run serves until a signal, and then lets go of everything: it returns when the
-// port and the database are free for the next one. It is what goctl generates as
-// main, but for errors: those are lines for a newcomer and not a stack.
+// run serves until a signal, and then releases everything: when it returns, the port
+// and the database are free. It is the main that goctl generates, except that an
+// error is printed as a readable line instead of a stack.
 func run(o options) (err error) {
 	c, err := o.config()
 	if err != nil {
@@ -59,8 +59,8 @@ func run(o options) (err error) {
 		return err
 	}
 	defer server.Stop()
-	gozero.MustRegister() // the DevServer's metrics have the caches
-	stat.DisableLog()     // of the lines of each minute only those of the caches
+	gozero.MustRegister() // adds the caches to the DevServer's metrics
+	stat.DisableLog()     // leaves only the caches' lines of each minute
 	serve(server, ctx, o) // server.Start() and the load
 	return nil
 }

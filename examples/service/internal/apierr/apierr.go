@@ -1,5 +1,5 @@
-// Package apierr turns errors into the one form that every failed request is
-// answered in: a status code and {"error": "..."}.
+// Package apierr turns errors into the response of every failed request: a status code
+// and {"error": "..."}.
 package apierr
 
 import (

@@ -20,15 +20,15 @@ type Config struct {
 	// file in the user's cache directory.
 	Database string `json:",optional"`
 
-	// DatabaseDelay is how long a read of the database is made to take, on average;
-	// 0s, the default, means no longer than it does.
+	// DatabaseDelay is added to each read of the database, on average; 0s, the
+	// default, adds nothing.
 	DatabaseDelay time.Duration `json:",optional"`
 
 	// Users is the cache of users.
 	Users gozero.Conf
 
-	// Sessions is the cache of sessions. Its Expire is the time-out, and exact: there
-	// is no Jitter.
+	// Sessions is the cache of sessions. Its Expire is the timeout. It is exact, as
+	// there is no Jitter.
 	Sessions gozero.Conf
 
 	Reminders RemindersConf
@@ -40,8 +40,8 @@ type RemindersConf struct {
 	Limit int `json:",default=10000"`
 }
 
-// Validate reports what is wrong beyond what [gozero.NewCache] and package
-// timingwheel say. go-zero's conf calls it.
+// Validate reports errors that [gozero.NewCache] and package timingwheel do not find.
+// go-zero's conf calls it.
 func (c Config) Validate() error {
 	if c.Sessions.Expire <= 0 {
 		return fmt.Errorf("Sessions.Expire is %v: want the time after which a session without a beat went silent, such as 30s", c.Sessions.Expire)

@@ -12,15 +12,15 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/apierr"
 )
 
-// NotFound answers a path that no route has.
+// NotFound responds to a path without a route.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	httpx.WriteJsonCtx(r.Context(), w, http.StatusNotFound,
 		apierr.Body{Error: "there is nothing at " + r.URL.Path + " (GET / lists the routes)"})
 }
 
-// NotAllowed returns a handler that answers a method that the routes of a path
-// do not have. The server is asked for its routes at the first such request,
-// when it has them all.
+// NotAllowed returns a handler that responds to a method that the routes of a path do
+// not have. It gets the server's routes at the first such request, when all have been
+// added.
 func NotAllowed(routes func() []rest.Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allowed []string

@@ -8,7 +8,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
 )
 
-// IndexHandler serves GET /, which is text for a terminal.
+// IndexHandler serves GET / as text for a terminal.
 func IndexHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		l := logic.NewIndexLogic(r.Context(), svcCtx)

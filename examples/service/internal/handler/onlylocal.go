@@ -12,13 +12,12 @@ import (
 // OnlyLocal allows requests that come straight from this machine, for
 // stats.WithPurge.
 //
-// That is enough for a program to try on one's own machine. A real service checks
-// its own login here: a proxy on this machine that adds no header would make
-// everybody local.
+// That is enough for an example on one's own machine. A real service checks its own
+// login here: behind a proxy on this machine that adds no header, every request would
+// seem local.
 //
-// The name that was asked for has to be local too: a page of another site can have
-// its own name lead to this machine, and then its requests are not those of another
-// site to a browser.
+// The Host of the request must be local too. Otherwise another site could make its own
+// name resolve to this machine, and a browser would treat its requests as same-origin.
 func OnlyLocal(r *http.Request) error {
 	from, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil || !isLocal(from) || !isLocal((&url.URL{Host: r.Host}).Hostname()) {

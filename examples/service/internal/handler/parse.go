@@ -1,4 +1,4 @@
-// Package handler connects the routes with the logic. routes.go is goctl's.
+// Package handler connects the routes with the logic. goctl generated routes.go.
 package handler
 
 import (
@@ -18,8 +18,8 @@ import (
 // maxBody is far more than the longest request needs.
 const maxBody = 16 << 10
 
-// parsePath reads the path into req. The only thing to get wrong there is the
-// id, and go-zero's message would speak of ranges and of Go types.
+// parsePath reads the path into req. Only the id can be wrong there; go-zero's message
+// for it would mention ranges and Go types.
 func parsePath(r *http.Request, req any) error {
 	if err := httpx.ParsePath(r, req); err != nil {
 		return apierr.BadRequest("the id must be a positive whole number, not %q", pathvar.Vars(r)["id"])
@@ -27,10 +27,10 @@ func parsePath(r *http.Request, req any) error {
 	return validate(req)
 }
 
-// parseBody reads the path and the JSON body into req. It stands in for
-// httpx.Parse, which skips a body that is not called application/json (curl -d
-// does not) or has no length (Transfer-Encoding: chunked), and lets unknown
-// fields pass, so that a misspelt one would be lost without a word.
+// parseBody reads the path and the JSON body into req. It replaces httpx.Parse, which
+// skips a body whose type is not application/json (as that of curl -d) or that has no
+// length (Transfer-Encoding: chunked), and silently ignores unknown fields, so that a
+// misspelt one would be lost.
 func parseBody(r *http.Request, req any) error {
 	if err := httpx.ParsePath(r, req); err != nil {
 		return parsePath(r, req)
@@ -46,7 +46,7 @@ func parseBody(r *http.Request, req any) error {
 	return validate(req)
 }
 
-// badBody says what is wrong with a body, in terms of JSON rather than of Go.
+// badBody returns an error about a body, in terms of JSON rather than of Go.
 func badBody(err error) error {
 	var wrongType *json.UnmarshalTypeError
 	var tooLong *http.MaxBytesError

@@ -1,5 +1,5 @@
-// Package load asks the example service what its users would: mostly the same
-// few things, at a steady rate, over HTTP.
+// Package load sends the example service requests over HTTP, at a steady rate, mostly
+// for the same few users.
 package load
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// workers bounds the requests under way. It is far more than a healthy service
-// needs, so it only holds when the service is slower than the rate.
+// workers bounds the concurrent requests. It is far more than a healthy service
+// needs, so the bound is reached only if the service is slower than the rate.
 const workers = 32
 
-// Config says what to ask for.
+// Config describes the load.
 type Config struct {
 	Target  string        // address of the service, such as http://127.0.0.1:8888
 	Rate    Rate          // requests per second
-	Users   int           // ids from 1 to this, by Zipf's law: 1 is asked for most; guests are behind
+	Users   int           // ids from 1 to this, by Zipf's law: 1 is read most; guests have higher ids
 	Timeout time.Duration // after which the service calls a session silent
 	Stop    int           // requests after which to stop; 0 = when the context ends
 
@@ -29,9 +29,9 @@ type Config struct {
 	Stats func() stats.Snapshot // of the cache of users, for its hit ratio
 }
 
-// Run makes requests until ctx ends or Config.Stop is reached, and returns when
-// all have been answered. It returns the number of requests and of those that
-// failed: they got no answer, or one that was not expected.
+// Run sends requests until ctx ends or Config.Stop is reached, and returns when all
+// have ended. It returns the number of requests and of those that failed: with no
+// response, or an unexpected one.
 func Run(ctx context.Context, c Config) (requests, failed int) {
 	client := newClient()
 	defer client.CloseIdleConnections()
@@ -58,9 +58,9 @@ func Run(ctx context.Context, c Config) (requests, failed int) {
 	return report.totals()
 }
 
-// pace sends jobs at the rate. It counts what is due by the clock rather than by
-// ticks, which come late; and after a time in which nobody took the jobs it
-// starts afresh, for a burst of what was missed would measure the burst.
+// pace sends jobs at the rate. It computes from the clock how many are due, as ticks
+// come late. After a time in which no worker was free it skips the jobs missed, since
+// a burst of them would measure the burst.
 func pace(ctx context.Context, c Config, jobs chan<- struct{}) {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
@@ -86,8 +86,8 @@ func pace(ctx context.Context, c Config, jobs chan<- struct{}) {
 	}
 }
 
-// newClient returns a client that keeps a connection for each worker and goes
-// through no proxy.
+// newClient returns a client that keeps a connection for each worker and uses no
+// proxy.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: workers},

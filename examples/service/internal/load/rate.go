@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxRate is more than one process answers and asks at once.
+// maxRate is more than one process can both send and serve.
 const maxRate = 100_000
 
 // Rate is a number of requests per second. It is a [flag.Value]: "500/s" or "500".
@@ -14,7 +14,7 @@ type Rate int
 
 func (r *Rate) String() string { return strconv.Itoa(int(*r)) + "/s" }
 
-// Set parses a rate. Nothing, or an error, is changed by a bad one.
+// Set parses a rate. On an error it leaves the rate unchanged.
 func (r *Rate) Set(s string) error {
 	n, err := strconv.Atoi(strings.TrimSuffix(s, "/s"))
 	if err != nil || n < 0 || n > maxRate {

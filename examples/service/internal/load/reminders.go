@@ -7,7 +7,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
 )
 
-// reminders is how many there are at most.
+// reminders is the most reminders at once.
 const reminders = 100
 
 // remind sets, moves or removes one of the reminders. Nearly all are late enough to

@@ -48,7 +48,7 @@ func (r *report) add(took time.Duration, err error) {
 	}
 }
 
-// start begins to write lines. The function it returns ends that and waits.
+// start starts writing lines. The function it returns stops that and waits.
 func (r *report) start() (stop func()) {
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -84,7 +84,7 @@ func (r *report) write() {
 	if failures > 0 {
 		line += fmt.Sprintf(", %d failed (%v)", failures, lastError)
 	}
-	_, _ = fmt.Fprintln(r.out, line) // nobody reads it any more: no reason to stop
+	_, _ = fmt.Fprintln(r.out, line) // the load goes on even if nobody reads the report
 }
 
 func (r *report) totals() (requests, failed int) {
@@ -93,7 +93,7 @@ func (r *report) totals() (requests, failed int) {
 	return r.requests, r.failed
 }
 
-// quantile returns the q-quantile of sorted durations in microseconds' precision.
+// quantile returns the q-quantile of sorted durations, rounded to microseconds.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

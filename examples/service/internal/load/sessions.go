@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// maxSessions is how many sessions are alive at most.
+// maxSessions is the most live sessions.
 const maxSessions = 50
 
-// sessions gives out the sessions to beat in turn. Now and then one of them is
-// left for good and a new one takes its turn: the service will report the one
-// that was left when its timeout is over.
+// sessions returns the sessions to beat in turn. Now and then it abandons one and
+// starts a new one in its turn: the service reports the abandoned one when its timeout
+// has passed.
 type sessions struct {
 	mu    sync.Mutex
 	names []string
 	turn  int
 	made  int
-	leave time.Duration // between two that are left
-	left  time.Time     // when the last one was
+	leave time.Duration // time between two that are abandoned
+	left  time.Time     // when the last one was abandoned
 }
 
-// newSessions takes no more sessions than can each have three beats within the
+// newSessions limits the sessions so that each can have three beats within the
 // timeout, as a careful client would send.
 func newSessions(c Config) *sessions {
 	beats := float64(c.Rate) * beatShare / 100 * c.Timeout.Seconds()

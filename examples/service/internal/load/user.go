@@ -22,18 +22,18 @@ const (
 	readGuestShare = 1
 )
 
-// guests are the users with the ids behind the others. They come and go: about half
-// of them are missing.
+// guests is the number of users with ids after the others. They come and go: about
+// half of them are missing.
 const guests = 200
 
 // zipfExponent is in the range measured for web traffic: a tenth of the users
 // gets more than four fifths of the requests.
 const zipfExponent = 1.1
 
-// expected are the answers that are no failure.
+// expected are the responses that are no failure.
 var expected = []int{http.StatusOK, http.StatusNoContent, http.StatusNotFound}
 
-// user makes one request after the other. It is for one goroutine.
+// user sends one request after another. It is for one goroutine.
 type user struct {
 	target   string
 	users    int
@@ -55,7 +55,7 @@ func newUser(c Config, client *http.Client, s *sessions) *user {
 	}
 }
 
-// act makes one request.
+// act sends one request.
 func (u *user) act() error {
 	n := u.rand.IntN(100)
 	in := func(share int) bool { n -= share; return n < 0 }
@@ -93,7 +93,7 @@ func (u *user) changeGuest() error {
 	return u.do(http.MethodDelete, userPath(u.guest()), nil)
 }
 
-// send makes a request with a body of JSON.
+// send sends a request with a JSON body.
 func (u *user) send(method, path string, content any) error {
 	body, err := json.Marshal(content)
 	if err != nil {
@@ -102,9 +102,9 @@ func (u *user) send(method, path string, content any) error {
 	return u.do(method, path, body)
 }
 
-// do makes a request and reads the whole answer, so that the connection can be
-// used again. It ends by itself and not by a context: a load that stops lets the
-// service finish what it asked for. What is not there is no failure.
+// do sends a request and reads the whole response, so that the connection can be
+// reused. It has no context: a load that stops lets its requests finish. A user that
+// does not exist is no failure.
 func (u *user) do(method, path string, body []byte) error {
 	req, err := http.NewRequest(method, u.target+path, bytes.NewReader(body))
 	if err != nil {

@@ -26,10 +26,10 @@ func NewBeatLogic(ctx context.Context, svcCtx *svc.ServiceContext) *BeatLogic {
 	}
 }
 
-// Beat keeps a session alive for another time-out, and opens it if it is not.
+// Beat keeps a session alive for another timeout, and opens it if there is none.
 //
-// Of two beats that come at once GetOrSet lets one open the session. For nearly
-// all others it is a read, and Touch writes the new deadline and moves nothing.
+// If two beats come at once, GetOrSet lets one of them open the session. For an open
+// session GetOrSet is a read, and Touch writes the new deadline and moves nothing.
 func (l *BeatLogic) Beat(req *types.SessionReq) (*types.BeatResp, error) {
 	sessions, timeout := l.svcCtx.Sessions, l.svcCtx.Config.Sessions.Expire
 	for {

@@ -1,2 +1,2 @@
-// Package logic answers the requests, one file for each route.
+// Package logic handles the requests, one file for each route.
 package logic

@@ -26,7 +26,7 @@ func NewEndSessionLogic(ctx context.Context, svcCtx *svc.ServiceContext) *EndSes
 	}
 }
 
-// EndSession logs a session out: it will not be reported as gone silent.
+// EndSession ends a session, so that it is not reported as silent.
 func (l *EndSessionLogic) EndSession(req *types.SessionReq) error {
 	if !l.svcCtx.Sessions.Del(req.ID) {
 		return apierr.NotFound("there is no session %q", req.ID)

@@ -10,7 +10,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
 )
 
-// listed is the most sessions that one answer names.
+// listed is the most sessions in one response.
 const listed = 100
 
 // ListSessionsLogic is the logic of GET /sessions.

@@ -26,7 +26,7 @@ func NewRemoveReminderLogic(ctx context.Context, svcCtx *svc.ServiceContext) *Re
 	}
 }
 
-// RemoveReminder takes a reminder off: after this it is not given any more.
+// RemoveReminder removes a reminder, so that it is not given.
 func (l *RemoveReminderLogic) RemoveReminder(req *types.ReminderReq) error {
 	removed, err := l.svcCtx.Reminders.RemoveTimer(req.ID)
 	if err == nil && !removed {

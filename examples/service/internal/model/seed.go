@@ -16,9 +16,9 @@ var (
 		"Izmir", "Jakarta", "Kyoto", "Lagos", "Montevideo"}
 )
 
-// Sample returns the made-up user with this id. The version makes another one
-// of it, for a writer that wants to change something. The lists' lengths have
-// no common factor, so that neighbours differ in everything.
+// Sample returns the made-up user with this id. Another version gives another user,
+// for a writer that changes something. The lengths of the lists have no common factor,
+// so that neighbours differ in everything.
 func Sample(id, version int64) User {
 	n := uint64(id)
 	first := firstNames[n%uint64(len(firstNames))]
@@ -31,9 +31,9 @@ func Sample(id, version int64) User {
 	}
 }
 
-// seed fills a new database. The users and their bucket come in one
-// transaction: there is never a bucket that is filled in part, so its being
-// there is all that has to be asked, and deleted users stay deleted.
+// seed fills a new database. The users and their bucket are written in one
+// transaction, so a bucket is never partly filled: if it exists, seed does nothing,
+// and deleted users stay deleted.
 func (s *Store) seed(users int) error {
 	return s.db.Update(func(tx *bolt.Tx) error {
 		if tx.Bucket(bucket) != nil {

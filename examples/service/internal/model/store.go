@@ -15,8 +15,8 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// lockWait is how long Open waits for another process to let go of the file:
-// long enough for one that is just stopping.
+// lockWait is how long OpenStore waits for another process to close the file: long
+// enough for one that is just stopping.
 const lockWait = time.Second
 
 // ErrNotFound is returned for a user that the database does not have.
@@ -79,8 +79,8 @@ func (s *Store) Get(id int64) (u User, err error) {
 	return u, err
 }
 
-// wait lets most pass sooner than after Delay, and a few much later: one in a hundred
-// waits for more than 4.6 times as long.
+// wait waits a random time that is Delay on average. Most calls wait less, and a few
+// much longer: one in a hundred waits more than 4.6 times Delay.
 func (s *Store) wait() {
 	if s.Delay > 0 {
 		time.Sleep(time.Duration(rand.ExpFloat64() * float64(s.Delay)))
@@ -112,7 +112,7 @@ func (s *Store) Count() (n int, err error) {
 	return n, err
 }
 
-// Close waits for the transactions under way and lets go of the file.
+// Close waits for the running transactions and closes the file.
 func (s *Store) Close() error { return s.db.Close() }
 
 func putRow(b *bolt.Bucket, u User) error {

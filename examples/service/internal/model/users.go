@@ -25,9 +25,9 @@ func NewUsers(store *Store, c *cache.Cache[int64, User]) *Users {
 	return &Users{store: store, cache: c}
 }
 
-// Find returns a user, from the cache if it is there. However many ask for the
-// same user at once, one of them reads the database. An error is returned but
-// not cached, ErrNotFound included: the next request asks the database again.
+// Find returns a user, from the cache if it is there. If many callers ask for the
+// same user at once, only one of them reads the database. Errors, including
+// ErrNotFound, are not cached: the next request reads the database again.
 func (u *Users) Find(ctx context.Context, id int64) (User, error) {
 	return u.cache.TakeCtx(ctx, id, func(context.Context) (User, error) {
 		return u.store.Get(id)

@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-// A reminder may be a tick late. 512 of them are a revolution of the wheel, and cover
+// A reminder may be a tick late. A revolution of the wheel has 512 ticks, which cover
 // the usual delay of some seconds.
 const (
 	reminderTick  = 100 * time.Millisecond

@@ -14,7 +14,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-// SeedUsers is how many users a new database is filled with.
+// SeedUsers is the number of users in a new database.
 const SeedUsers = 10_000
 
 // ServiceContext holds what the handlers share.
@@ -60,10 +60,9 @@ func NewServiceContext(c config.Config) (*ServiceContext, error) {
 	}, nil
 }
 
-// Close is for the end of main, when the server has stopped and package gozero has
-// closed the caches: no request and no load is under way, and so nobody needs the
-// timing wheel and the database any more. It waits for the reminders that are just
-// being given.
+// Close closes the timing wheel and the database, and waits for running reminders. main
+// calls it at the end, when the server has stopped and package gozero has closed the
+// caches: no request and no load runs then.
 func (s *ServiceContext) Close(ctx context.Context) error {
 	if n := s.Reminders.Len(); n > 0 {
 		logx.Infof("reminders lost, as they were not due yet: %d", n)

@@ -9,25 +9,24 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
-// Session is what is known of a session: nothing but when it began. That it is
-// alive is its being in the cache.
+// Session is a live session: one is alive as long as it is in the cache.
 type Session struct {
 	Since time.Time
 }
 
-// newSessions returns a cache that holds the live sessions. Each beat gives its
-// session the whole time-out again; the timing wheel finds those that had none,
-// once each, without anybody walking over the others.
+// newSessions returns a cache that holds the live sessions. Each beat renews the whole
+// timeout of its session. The cache's timing wheel finds each session that had no beat,
+// without a scan of the others.
 func newSessions(c gozero.Conf) (*cache.Cache[string, Session], error) {
 	return gozero.NewCache(c, func(o *cache.Options[string, Session]) {
 		o.OnRemove = logSilent(c.Expire)
-		o.Jitter = 0 // a time-out is not to be early, whatever the settings say
+		o.Jitter = 0 // a timeout must not be early, whatever the settings say
 	})
 }
 
-// logSilent returns a callback that logs the sessions nobody ended: a log-out is
-// cache.Deleted, and at the end of the service all are removed, which is not worth
-// more than a line for those who look for it.
+// logSilent returns a callback that logs the sessions that went silent or were evicted.
+// A logout has the cause cache.Deleted and no line. The sessions removed at the end of
+// the service are logged at debug level only.
 func logSilent(timeout time.Duration) func(cache.Event[string, Session]) {
 	return func(e cache.Event[string, Session]) {
 		switch e.Cause {
