@@ -93,8 +93,8 @@ func refusals(curve []run, ceiling run, in *input) (refused []string) {
 	return refused
 }
 
-// bestCurve returns the runs of the policy that has most hits in all, by limit. Where
-// limits are in bytes, it goes by those.
+// bestCurve returns the runs of the policy with the most hits in total, by limit. If
+// there are limits in bytes, it uses only those.
 func bestCurve(curve []run) (best []run) {
 	unit := ""
 	for _, r := range curve {
@@ -121,7 +121,7 @@ func bestCurve(curve []run) (best []run) {
 }
 
 // kneeOf returns which point of a curve is its knee: the one that is highest above the
-// line from no cache to where the curve ends to rise (Satopää, Albrecht, Irwin and
+// line from no cache to where the curve stops rising (Satopää, Albrecht, Irwin and
 // Raghavan, "Finding a 'Kneedle' in a Haystack", 2011).
 func kneeOf(points []run) (knee int) {
 	top := 0.0
@@ -159,8 +159,8 @@ func (l *lab) bisect(below, reaches run, want float64) (run, error) {
 	return reaches, nil
 }
 
-// probe runs more of what the advice is about: other seeds, half and double the limit,
-// the other policy, no TTLs.
+// probe runs variants of the advised run: other seeds, half and double the limit, the
+// other policy, no TTLs.
 func (l *lab) probe(a *advice, other string) error {
 	of := limit{n: a.Limit, inBytes: a.Unit != ""}
 	a.Lowest, a.Highest, a.Seeds = a.HitRatio, a.HitRatio, seeds

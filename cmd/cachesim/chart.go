@@ -65,7 +65,7 @@ func (s series) ratioAt(p plane, x float64) float64 {
 	return a.ratio() + f*(b.ratio()-a.ratio())
 }
 
-// symbols are how the policies look on a terminal.
+// symbols are the letters of the policies on a terminal.
 var symbols = map[string]byte{"lru": 'o', "adaptive": '*', clairvoyant: '.'}
 
 // terminalChart returns the curves drawn with letters, or nothing if there are none.

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// A field is what a line can say of an access.
+// A field is one property of an access in a line.
 type field int
 
 const (

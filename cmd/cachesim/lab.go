@@ -17,8 +17,7 @@ const everyPolicy = "lru,adaptive,min"
 
 const clairvoyant = "min"
 
-// A run is what a policy reaches with a limit. Under the names of its JSON, programs
-// read it.
+// A run is the result of a policy with a limit. Programs read its JSON.
 type run struct {
 	Policy string  `json:"policy"`
 	Limit  uint64  `json:"limit"`          // 0 is none
@@ -159,9 +158,9 @@ func (l *lab) replay(t *trace, policy string, of limit) (run, error) {
 	return r, nil
 }
 
-// scale makes of what a sample counted estimates for the whole. How many gets there are
-// in a sample depends on whether a few hot keys are in it, which hit with any limit: so
-// what it has too few, or too many, are taken for hits, as SHARDS does.
+// scale turns the counts of a sample into estimates for the whole input. The number of
+// gets in a sample depends on whether it has a few hot keys, which hit with any limit:
+// so scale counts gets that are missing, or in excess, as hits, as SHARDS does.
 func (t *trace) scale(r *run) {
 	rate := t.rate()
 	surplus := float64(t.total)*rate - float64(t.kept)

@@ -37,7 +37,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// settings are what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	files    []string
 	reading  reading
@@ -195,8 +195,8 @@ func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 	return r, err
 }
 
-// leastOf returns the least limit that a sample can say something of: a tenth of its
-// parts then has some entries.
+// leastOf returns the least limit that a sample can estimate: scaled to a part of the
+// sample, it still has some entries.
 func leastOf(t *trace) uint64 {
 	if !t.sampled() {
 		return 1
@@ -204,7 +204,7 @@ func leastOf(t *trace) uint64 {
 	return uint64(256 / t.rate())
 }
 
-// write writes the report in the ways that are asked for.
+// write writes the report in the formats that the flags select.
 func (s *settings) write(r *report, stdout io.Writer) error {
 	if s.out != "" {
 		if err := writePage(s.out, r); err != nil {

@@ -19,8 +19,8 @@ type progress struct {
 	shown   sync.WaitGroup
 }
 
-// newProgress returns the progress of what, out of total or, if that is 0, of nobody
-// knows how much. It is nil unless out is a terminal.
+// newProgress returns a progress with the label what. A total of 0 means that the total
+// is not known. The progress is nil unless out is a terminal.
 func newProgress(out io.Writer, what string, total int64) *progress {
 	f, ok := out.(*os.File)
 	if !ok {
@@ -65,7 +65,7 @@ func bar(what string, done, total int64) string {
 	return fmt.Sprintf("%-11s [%s%s] %3d %%", what, strings.Repeat("=", full), strings.Repeat(" ", width-full), 100*done/total)
 }
 
-// stop takes the bar away.
+// stop removes the bar.
 func (p *progress) stop() {
 	if p != nil {
 		close(p.stopped)

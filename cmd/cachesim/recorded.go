@@ -59,7 +59,7 @@ func (r *recorded) gets() uint64 {
 	return r.end.Last.Hits + r.end.Last.Misses - r.end.First.Hits - r.end.First.Misses
 }
 
-// A check holds a replay of a recording against what the cache did.
+// A check compares a replay of a recording with what the cache did.
 type check struct {
 	Cache  string `json:"cache"`
 	Policy string `json:"policy"`
@@ -75,7 +75,7 @@ type check struct {
 	Moved     bool    `json:"limit_changed"`         // while it was recorded
 }
 
-// agreement is how far apart two hit ratios of a check may be.
+// agreement is the largest difference of two hit ratios that agree.
 const agreement = 0.02
 
 // check replays the recording with the policy and limit that the cache had.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A report is all that a study found. Its JSON is for programs.
+// A report holds all results of a study. Its JSON is for programs.
 type report struct {
 	Title   string `json:"-"`
 	Runs    []run  `json:"runs"`

@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-// counts is what a replay of a trace counts.
+// counts are the counts of a replay.
 type counts struct {
 	gets, hits         uint64
 	bytes, bytesInHits uint64 // of the gets, if sizes are known
@@ -47,7 +47,7 @@ func (c *counter) count(t *trace, i int, hit bool) {
 	}
 }
 
-// progressStep is after how many accesses a replay says that it goes on.
+// progressStep is the number of accesses after which a replay reports progress.
 const progressStep = 1 << 16
 
 // A player replays a trace through a cache of the library: what it says is what the

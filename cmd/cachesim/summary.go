@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A summary is what a trace says without a cache.
+// A summary describes a trace, without a cache.
 type summary struct {
 	Gets    uint64  `json:"gets"`
 	Keys    uint64  `json:"keys"`
