@@ -82,6 +82,7 @@
 //	version                 number, 1
 //	time                    string, RFC 3339, when the numbers were taken
 //	interval_seconds        number, 5; how often a point of history is closed
+//	program, host           string, which process this is
 //	purge                   boolean, whether purge is served; it may still refuse
 //	caches                  array, sorted by name, empty if there is no cache
 //	  name                  string, unique among caches
@@ -128,7 +129,7 @@
 //	    p50_seconds, p99_seconds
 //	                        number, from when a value was stored to its eviction
 //	  what_if               object, of the last five minutes or since the limit was changed; null if not estimated
-//	    half, double        object, about a cache of half or double the limit
+//	    half, same, double  object, about a cache of half, the same or double the limit
 //	      limit             number, that limit
 //	      hit_ratio         number, 0 to 1, an estimate
 //	  hot_keys              array, the hottest first, or null if the cache does not track them

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -19,8 +21,17 @@ type jsonHead struct {
 	Version  int       `json:"version"`
 	Time     time.Time `json:"time"`
 	Interval float64   `json:"interval_seconds"`
+	Program  string    `json:"program"`
+	Host     string    `json:"host"`
 	Purge    bool      `json:"purge"`
 }
+
+// executable and host tell which of many processes answers. They are empty if the
+// system does not tell.
+var (
+	executable, _ = os.Executable()
+	host, _       = os.Hostname()
+)
 
 type jsonCache struct {
 	Name          string           `json:"name"`
@@ -90,6 +101,7 @@ type jsonAges struct {
 
 type jsonWhatIf struct {
 	Half   jsonEstimate `json:"half"`
+	Same   jsonEstimate `json:"same"`
 	Double jsonEstimate `json:"double"`
 }
 
@@ -125,6 +137,8 @@ func (r *registries) writeJSON(to io.Writer, f form) error {
 		Version:  schemaVersion,
 		Time:     time.Now().UTC(),
 		Interval: interval.Seconds(),
+		Program:  filepath.Base(executable),
+		Host:     host,
 		Purge:    f.purge,
 	})
 	if err != nil {
@@ -236,7 +250,11 @@ func newJSONWhatIf(s Snapshot) *jsonWhatIf {
 	if !ok || s.Limit == 0 { // it had one, and Resize took it
 		return nil
 	}
-	return &jsonWhatIf{jsonEstimate{s.Limit / 2, half}, jsonEstimate{min(s.Limit, math.MaxInt/2) * 2, double}}
+	return &jsonWhatIf{
+		Half:   jsonEstimate{s.Limit / 2, half},
+		Same:   jsonEstimate{s.Limit, s.HitRatio()},
+		Double: jsonEstimate{min(s.Limit, math.MaxInt/2) * 2, double},
+	}
 }
 
 // newJSONHotKeys returns nil if the cache does not track them.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -177,7 +179,10 @@ func TestJSONShowsEveryNumberOfWheels(t *testing.T) {
 func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, time begins with this century
 		var r stats.Registry
-		want := `{"version":1,"time":"2000-01-01T00:00:00Z","interval_seconds":5,"purge":false,"caches":[],"wheels":[]}` + "\n"
+		executable, _ := os.Executable()
+		host, _ := os.Hostname()
+		want := fmt.Sprintf(`{"version":1,"time":"2000-01-01T00:00:00Z","interval_seconds":5,"program":%q,"host":%q,`+
+			`"purge":false,"caches":[],"wheels":[]}`+"\n", filepath.Base(executable), host)
 		if got := body(t, r.Handler(), "/stats.json"); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}

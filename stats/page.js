@@ -413,9 +413,9 @@ const columns = {
 		['Hit ratio', 'in all', 'hit_ratio'],
 		['Requests', '1 min', 'windows.1m.gets_per_second', 'gets'],
 		['Entries', 'of limit', 'entries'],
-		['Evictions', '5 min', 'windows.5m.evicted'],
+		['Evictions', '1 min', 'rates.evicted_per_second'],
 		['Load time', 'p99, 5 min', 'windows.5m.load_p99_seconds'],
-		['Loads failed', '5 min', 'windows.5m.loads_failed'],
+		['Loads failed', '1 min', 'rates.failed_per_second'],
 		['Loads running', 'now', 'loads.running'],
 	],
 	wheels: [
@@ -486,7 +486,8 @@ function newRow(what, name) {
 	});
 	const link = html('a', {href: '#/' + what.slice(0, -1) + '/' + encodeURIComponent(name), 'data-field': 'name'}, name);
 	const node = html('tr', {'data-name': name},
-		html('th', {scope: 'row'}, link, html('small', {'data-needs': 'quiet'}, 'no traffic yet')), ...cells);
+		html('th', {scope: 'row'}, link, html('small', {'data-needs': 'quiet'}, 'no traffic yet'),
+			html('small', {class: 'bad', 'data-needs': 'tight'}, 'limit too small')), ...cells);
 	const row = {node, update(stats) {
 		row.stats = stats;
 		node.hidden = !name.toLowerCase().includes(state.filter);
@@ -525,15 +526,27 @@ function newOverview() {
 const newTile = ([title, note, path]) =>
 	box('div', 'card tile', html('h2', {}, title, ' ', html('small', {}, note)), cell(path));
 
+// phrases are words for fields whose names are for programs.
+const phrases = {
+	windows: '', '1m': 'last minute', '5m': 'last 5 minutes', seconds: 'time covered',
+	gets: 'requests', gets_per_second: 'requests', max_weight: 'most weight',
+	misses_absent: 'misses, nothing there', misses_expired: 'misses, expired',
+	loads_failed: 'loads failed', loads_abandoned: 'callers gave up', abandoned: 'callers gave up',
+	ok: 'succeeded', waiters: 'callers joined another', oldest_seconds: 'oldest has run for',
+	mean_seconds: 'mean', p50_seconds: 'median', p99_seconds: '99 % within',
+	load_p50_seconds: 'load time, median', load_p99_seconds: 'load time, 99 % within',
+	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
+};
+
 // newSheets returns tables of all numbers in stats: none is unreachable.
 function newSheets(stats, title = '', path = '') {
 	const rows = [], more = [];
 	for (const [name, v] of Object.entries(stats)) {
-		const words = name.replace(/_seconds$/, '').replaceAll('_', ' ');
+		const words = phrases[name] ?? name.replace(/_seconds$/, '').replaceAll('_', ' ');
 		if (typeof v === 'number') rows.push(html('tr', {}, html('th', {scope: 'row'}, words), html('td', {}, field(path + name))));
 		else if (v?.constructor === Object) more.push(...newSheets(v, title + ' ' + words, path + name + '.'));
 	}
-	return rows.length ? [box('table', 'card sheet', html('caption', {}, html('h2', {}, title || 'in all')), ...rows), ...more] : more;
+	return rows.length ? [box('table', 'card sheet', html('caption', {}, html('h2', {}, title.trim() || 'since the start')), ...rows), ...more] : more;
 }
 
 const newBars = (needs, title, ...rows) => html('section', {class: 'card bars', 'data-needs': needs},
@@ -617,20 +630,23 @@ function newDetail(what, name) {
 	const hot = newBars('hot_keys.length', 'Hottest keys, share of gets');
 	const view = {title: name + ' – pinwheel', head, charts: charts[what].map((spec) => new Chart(spec))};
 	const build = (stats) => {
-		const ifs = [whatIf('half', 'what_if.half.'), whatIf('as it is', ''), whatIf('double', 'what_if.double.')];
+		const ifs = [whatIf('half', 'what_if.half.'), whatIf('as it is', 'what_if.same.'), whatIf('double', 'what_if.double.')];
 		const more = [hot, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newPurge(name), newRecorder(name)];
 		body.append(
 			box('div', 'tiles', ...columns[what].slice(1).map(newTile)),
 			box('div', 'charts', ...view.charts.map((chart) => chart.figure), ...more),
-			box('div', 'sheets', ...newSheets({...stats, what_if: null})));
+			box('div', 'sheets', ...newSheets({...stats, what_if: null, rates: null})));
 	};
-	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, notice, body);
+	const since = html('p');
+	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, since, notice, body);
 	view.update = () => {
 		const stats = state.json[what].find((s) => s.name === name);
 		body.hidden = !stats;
 		notice.hidden = stats && !stats.quiet;
 		setText(notice, stats ? 'No traffic yet.' : `No longer among the ${what}: it was closed or collected.`);
 		if (!stats) return;
+		if (stats.since) setText(since, `Since ${new Date(stats.since).toLocaleString('en-GB')}.` +
+			(stats.tight ? ' It is at its limit, and misses because of that.' : ''));
 		if (!body.firstChild) build(stats);
 		fill(hot.lastChild, stats.hot_keys?.length ?? 0, hotKey);
 		refresh(body, stats);
@@ -676,20 +692,31 @@ function accept(json) {
 		cache.gets = cache.hits + cache.misses;
 		cache.quiet = !cache.gets && !cache.sets;
 		cache.purge = json.purge;
+		const points = state.points.caches.get(cache.name);
+		cache.rates = {evicted_per_second: recent(points, 'evicted'), failed_per_second: recent(points, 'loads_failed')};
+		cache.tight = isTight(cache);
 	}
 	for (const wheel of json.wheels) wheel.fired_per_second = recent(state.points.wheels.get(wheel.name), 'fired');
 	Object.assign(state, {json, answered: Date.now(), failure: ''});
 	document.body.dataset.updated = json.time;
+	setText(byId('process'), `${json.program} on ${json.host}`);
 	show();
 }
 
-// remember adds points, and forgets those partial, over an hour old, or of a lost name.
+// isTight tells whether a cache evicts what it would need: double the limit would hit
+// more or, if nobody estimates that, most requests miss.
+function isTight({limit, entries, max_weight: most, weight, windows: {'1m': {evicted, hits, misses}}, what_if: ifs}) {
+	const full = limit && entries >= 0.95 * limit || most && weight >= 0.95 * most;
+	return Boolean(full && evicted && (ifs ? ifs.double.hit_ratio > ifs.same.hit_ratio + 0.02 : misses > hits));
+}
+
+// remember adds points that are over, and forgets those an hour old, or of a lost name.
 function remember(what, json) {
 	const oldest = Date.parse(json.time) - 3600e3;
 	const before = state.points[what];
 	state.points[what] = new Map(json[what].map(({name, history = []}) => {
-		const fresh = history.map(prepare);
-		const old = (before.get(name) ?? []).filter((p) => !p.partial && p.from > oldest && !(p.from >= fresh[0]?.from));
+		const fresh = history.filter((p) => !p.partial).map(prepare); // rates over a second would leap
+		const old = (before.get(name) ?? []).filter((p) => p.from > oldest && !(p.from >= fresh[0]?.from));
 		return [name, old.concat(fresh)];
 	}));
 }

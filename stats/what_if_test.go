@@ -110,7 +110,7 @@ func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
 func TestWhatIfWithoutAHistory(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: 10, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8}}))
-	if got, want := r.VarString(), `"what_if":{"half":{"limit":5,"hit_ratio":0.2},"double":{"limit":20,"hit_ratio":0.8}}`; !strings.Contains(got, want) {
+	if got, want := r.VarString(), `"what_if":{"half":{"limit":5,"hit_ratio":0.2},"same":{"limit":10,"hit_ratio":0.5},"double":{"limit":20,"hit_ratio":0.8}}`; !strings.Contains(got, want) {
 		t.Errorf("%s, want %s in it", got, want)
 	}
 }

@@ -50,6 +50,18 @@ func TestPageInABrowser(t *testing.T) {
 		b.until("the hits grow", `(window.first ??= numberOf('[data-field="hits"]')) < numberOf('[data-field="hits"]')`)
 		b.equal(service.url(), "users", 50)
 	})
+	t.Run("words", func(t *testing.T) {
+		b.t = t
+		for _, words := range []string{"Since ", " on ", "last minute", "99 % within", "requests"} {
+			b.until("it says "+words, fmt.Sprintf(`document.body.textContent.includes(%q)`, words))
+		}
+		b.until("no word of the JSON", `!/p99|Windows 1m|_seconds|In all/i.test(document.querySelector('.sheets').textContent)`)
+		b.until("nothing partial is drawn", `![...state.points.caches.values()].flat().some((p) => p.partial)`)
+		b.until("tight or not", `(() => {
+			const cache = (evicted, double) => ({limit: 10, entries: 10, windows: {'1m': {evicted, hits: 5, misses: 4}}, what_if: {same: {hit_ratio: 0.5}, double: {hit_ratio: double}}});
+			return isTight(cache(1, 0.7)) && !isTight(cache(0, 0.7)) && !isTight(cache(1, 0.5)) && !isTight({...cache(1, 0.7), what_if: null}) && !isTight({...cache(1, 0.7), entries: 5});
+		})()`)
+	})
 	t.Run("charts", func(t *testing.T) {
 		b.t = t
 		for _, chart := range []string{"hit-ratio", "requests", "entries", "removals", "load", "callbacks", "lateness", "tombstones"} {
