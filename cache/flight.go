@@ -74,13 +74,6 @@ func (f *flight) leave(ctx context.Context) {
 	}
 }
 
-// wanted reports whether a caller waits.
-func (f *flight) wanted() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.callers > 0
-}
-
 // isLate reports whether the load has taken longer than Timeout.
 func (f *flight) isLate() bool {
 	select {

@@ -110,7 +110,7 @@ const shrinkWithin = 4 * time.Second
 // same time, and shrinking them all would make that tick late.
 func (w *wheel) shrink() {
 	parts := w.madeParts()
-	most := 1 + len(parts)*int(w.tick)/int(shrinkWithin)
+	most := 1 + int(int64(len(parts))*w.tick/int64(shrinkWithin))
 	for _, p := range parts {
 		if most > 0 && p.shrink() {
 			most--

@@ -1,5 +1,7 @@
 package cache
 
+//lint:file-ignore ST1005 errors read as those of the original
+
 import "fmt"
 
 // A number is what can be incremented.

@@ -27,6 +27,8 @@ type Result struct {
 
 // A panicError is what package singleflight panics with. The cache lets the caller
 // have what its function panicked with.
+//
+//lint:ignore U1000 the tests of the original have it
 type panicError struct{ value any }
 
 func (p *panicError) Error() string { return fmt.Sprint(p.value) }
