@@ -91,7 +91,8 @@
 //	  hit_ratio             number, 0 to 1; 0 when nothing was asked for yet
 //	  misses_absent         number, counter; of misses, those that found nothing
 //	  misses_expired        number, counter; of misses, those that found an entry past its deadline
-//	  sets                  number, counter; values stored
+//	  sets                  number, counter; values stored, but for those restored
+//	  restored              number, counter; values that came from a snapshot
 //	  entries, limit        number, gauges; limit 0 means none
 //	  weight, max_weight    number, gauges; max_weight 0 means the cache is not weighted
 //	  removals              object, counters by cause

@@ -42,6 +42,7 @@ type jsonCache struct {
 	MissesAbsent  uint64           `json:"misses_absent"`
 	MissesExpired uint64           `json:"misses_expired"`
 	Sets          uint64           `json:"sets"`
+	Restored      uint64           `json:"restored"`
 	Entries       int              `json:"entries"`
 	Limit         int              `json:"limit"`
 	Weight        uint64           `json:"weight"`
@@ -193,6 +194,7 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		MissesAbsent:  s.missesAbsent(),
 		MissesExpired: s.MissesExpired,
 		Sets:          s.Sets,
+		Restored:      s.Restored,
 		Entries:       s.Entries,
 		Limit:         s.Limit,
 		Weight:        s.Weight,

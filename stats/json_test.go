@@ -91,6 +91,7 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			"misses_absent":               number(s.Misses - s.MissesExpired),
 			"misses_expired":              number(s.MissesExpired),
 			"sets":                        number(s.Sets),
+			"restored":                    number(s.Restored),
 			"entries":                     number(uint64(s.Entries)),
 			"limit":                       number(uint64(s.Limit)),
 			"weight":                      number(s.Weight),
