@@ -16,8 +16,8 @@ import (
 //	})
 type Option[K comparable, V any] func(o *cache.Options[K, V])
 
-// NewCache returns an empty cache, which is safe for concurrent use. The error says
-// what is wrong with the settings.
+// NewCache returns a cache, which is safe for concurrent use. It is empty, but for what
+// was restored from the Snapshot of c. The error says what is wrong with the settings.
 //
 // The cache is closed when the service ends, as the package documentation says. It can
 // be closed earlier, and an unreferenced cache is garbage-collected. NewCache calls
@@ -37,7 +37,11 @@ func NewCache[K comparable, V any](c Conf, opts ...Option[K, V]) (*cache.Cache[K
 		// At level info: logx has no level for warnings, and it may be intended.
 		logx.Infof("cache(%s) - no limit: neither Limit nor MaxWeight is set, so it keeps every key until that expires", o.Name)
 	}
-	closeAtShutdown(made, o.Name)
+	var file *snapshotFile[K, V]
+	if c.Snapshot != "" {
+		file = keep(made, o.Name, c)
+	}
+	closeAtShutdown(made, o.Name, file)
 	LogStats()
 	return made, nil
 }

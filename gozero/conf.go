@@ -5,6 +5,9 @@ package gozero
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -66,6 +69,30 @@ type Conf struct {
 	// WhatIf makes the statistics estimate the hit ratio at half and at double the
 	// limit. It needs a Limit.
 	WhatIf bool `json:",optional"`
+
+	// Snapshot is a file that keeps the entries across restarts: NewCache restores
+	// it, and the end of the service saves it, in at most 3 seconds, before the
+	// cache is closed. Empty, the default, means none. Its folder must be there, and no
+	// two caches may share a file, nor two processes.
+	//
+	// What cannot be restored or saved is a line in the log, and the service goes
+	// on: with what came before the damage, and with the older file.
+	//
+	// Keys and values are written as JSON. That loses unexported fields, those tagged
+	// json:"-", and what an interface held but maps, slices, strings, bools and
+	// float64; pointers to one value come back as pointers to several. A value must
+	// not be changed while it is in the cache. The Schema is the Go types of key and
+	// value, unless an Option sets it: do that, and change it with the fields of V.
+	//
+	// An entry comes back with the time it had left. So it may be older than what
+	// others wrote to the database meanwhile, until it expires: set Expire. After a
+	// crash that is a file of an earlier moment.
+	Snapshot string `json:",optional"`
+
+	// SnapshotEvery is how often to save meanwhile too, at least 1s, so that a
+	// crash leaves a file not older than that; 0s, the default, means at the end
+	// only. It needs a Snapshot.
+	SnapshotEvery time.Duration `json:",optional"`
 }
 
 // minTTL is the shortest time that package cache accepts.
@@ -80,7 +107,23 @@ func (c Conf) check() error {
 		}
 		return fmt.Errorf("%w: %s is %v: want at least 1ms, such as 5s or 5m, or 0s for never", cache.ErrArgument, field, d)
 	}
-	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle))
+	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle), c.checkSnapshot())
+}
+
+// checkSnapshot reports at the start what would keep the end from saving.
+func (c Conf) checkSnapshot() error {
+	switch {
+	case c.SnapshotEvery != 0 && c.SnapshotEvery < time.Second:
+		return fmt.Errorf("%w: SnapshotEvery is %v: want at least 1s, such as 5m, or 0s for at the end only", cache.ErrArgument, c.SnapshotEvery)
+	case c.SnapshotEvery > 0 && c.Snapshot == "":
+		return fmt.Errorf("%w: SnapshotEvery is %v without Snapshot: set Snapshot to a file", cache.ErrArgument, c.SnapshotEvery)
+	case c.Snapshot == "":
+		return nil
+	}
+	if folder, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil || !folder.IsDir() {
+		return fmt.Errorf("%w: Snapshot is %s: its folder does not exist: make it, or set another file", cache.ErrArgument, c.Snapshot)
+	}
+	return nil
 }
 
 // options returns the options of a cache: those of c, as changed by opts.
@@ -101,6 +144,9 @@ func options[K comparable, V any](c Conf, opts []Option[K, V]) cache.Options[K, 
 		if set != nil {
 			set(&o)
 		}
+	}
+	if o.Schema == "" && c.Snapshot != "" {
+		o.Schema = fmt.Sprint(reflect.TypeFor[K](), " ", reflect.TypeFor[V]())
 	}
 	if o.OnPanic == nil {
 		o.OnPanic = logPanic(o.Name)

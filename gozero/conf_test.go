@@ -90,6 +90,10 @@ func TestConfMistakes(t *testing.T) {
 		{"Name: users\n  Workers: -1", "Workers is -1: want the most calls"},
 		{"Name: users\n  HotKeys: -1", "HotKeys is -1: want how many"},
 		{"Name: users\n  WhatIf: true", "WhatIf is set without Limit"},
+		{"Name: users\n  SnapshotEvery: 5m", "SnapshotEvery is 5m0s without Snapshot: set Snapshot to a file"},
+		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: 5ms", "SnapshotEvery is 5ms: want at least 1s"},
+		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: -1m", "SnapshotEvery is -1m0s: want at least 1s"},
+		{"Name: users\n  Snapshot: no/such/users.cache", "Snapshot is no/such/users.cache: its folder does not exist"},
 	} {
 		c, err := load(t, test.yaml)
 		if err == nil {

@@ -32,6 +32,9 @@
 // empty and calls fetch for each caller. OnRemove gets the entries that were in the
 // cache, as Cleared.
 //
+// A cache with a Snapshot is saved first, which takes at most 3 seconds, and then
+// closed. What a request changes meanwhile may be in the file as it was before.
+//
 // The server's Start returns when all shutdown listeners have ended. By then the loads
 // and callbacks of the caches have ended too, so main can close what they use, such as
 // the database, after Start. The listener waits at most 4 seconds for the caches, and

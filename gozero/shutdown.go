@@ -33,13 +33,17 @@ type shutdown struct {
 	closes map[any]func(context.Context) // by weak pointer
 }
 
-// closeAtShutdown adds a cache to open, until it is garbage-collected.
-func closeAtShutdown[K comparable, V any](c *cache.Cache[K, V], name string) {
+// closeAtShutdown adds a cache to open, until it is garbage-collected. file is nil if
+// the cache has none.
+func closeAtShutdown[K comparable, V any](c *cache.Cache[K, V], name string, file *snapshotFile[K, V]) {
 	w := weak.Make(c)
 	open.add(w, func(ctx context.Context) {
 		c := w.Value()
 		if c == nil {
 			return
+		}
+		if file != nil {
+			file.saveLast(ctx, c)
 		}
 		if err := c.Close(ctx); err != nil {
 			logx.Errorf("cache(%s) - loads or callbacks did not end within %v: %v", name, closeTime, err)

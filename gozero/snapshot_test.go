@@ -1,0 +1,228 @@
+package gozero_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/gozero"
+)
+
+type person struct {
+	Name string
+	City string `json:"city"`
+}
+
+// kept returns the settings of YAML for a cache with a file, and the file.
+func kept(t *testing.T, more ...string) (c gozero.Conf, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "users.cache")
+	c, err := load(t, append([]string{"Name: users", "Limit: 1000", "Expire: 1h", "Snapshot: " + path}, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, path
+}
+
+// logged expects one line of a level with all these words, or none if there is no level.
+func (j *journal) logged(level string, words ...string) {
+	j.t.Helper()
+	lines := j.take()
+	if level == "" && len(lines) == 0 {
+		return
+	}
+	if len(lines) != 1 || lines[0].Level != level {
+		j.t.Fatalf("logged %v, want one line of level %q", lines, level)
+	}
+	for _, w := range words {
+		if !strings.Contains(lines[0].Content, w) {
+			j.t.Errorf("logged %q, which does not say %q", lines[0].Content, w)
+		}
+	}
+}
+
+// saved makes a file of people, as the end of a service does.
+func saved(t *testing.T, conf gozero.Conf, people int) {
+	t.Helper()
+	c := gozero.MustNewCache[int, person](conf)
+	for i := range people {
+		c.Set(i, person{fmt.Sprint("name ", i), "Kyoto"})
+	}
+	gozero.CloseAll()
+	if !c.Closed() {
+		t.Error("the cache is not closed")
+	}
+}
+
+func TestSnapshotWarmsTheNextStart(t *testing.T) {
+	conf, path := kept(t)
+	j := newJournal(t)
+	saved(t, conf, 100)
+	j.logged("") // that there was no file is as it should be
+
+	c := closed(t, gozero.MustNewCache[int, person](conf))
+	j.logged("info", "cache(users) - 100 entries restored from "+path)
+	if v, found := c.Get(42); !found || v != (person{"name 42", "Kyoto"}) {
+		t.Errorf("got %v, %v", v, found)
+	}
+	if s := c.Stats(); s.Restored != 100 || s.Entries != 100 {
+		t.Errorf("%d restored, %d entries", s.Restored, s.Entries)
+	}
+}
+
+// A file that is damaged gives what came before the damage, and a line in the log.
+func TestSnapshotDamaged(t *testing.T) {
+	conf, path := kept(t)
+	saved(t, conf, 100)
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, b[:len(b)/2], 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := newJournal(t)
+	c := closed(t, gozero.MustNewCache[int, person](conf))
+	if n := c.Len(); n < 10 || n > 90 {
+		t.Errorf("%d entries of half a file of 100", n)
+	}
+	j.logged("error", fmt.Sprintf("cache(users) - %d entries restored, and then: ", c.Len()), path)
+}
+
+// Values of another type are not made of those of a file.
+func TestSnapshotOfAnotherType(t *testing.T) {
+	conf, path := kept(t)
+	saved(t, conf, 100)
+	j := newJournal(t)
+	c := closed(t, gozero.MustNewCache[int, struct{ Title string }](conf))
+	if c.Len() != 0 {
+		t.Errorf("%d entries", c.Len())
+	}
+	j.logged("error", "0 entries restored", "int gozero_test.person", path)
+	option := closed(t, gozero.MustNewCache(conf, func(o *cache.Options[int, person]) { o.Schema = "v2" }))
+	if option.Len() != 0 {
+		t.Errorf("with another Schema: %d entries", option.Len())
+	}
+	j.logged("error", `"v2"`)
+}
+
+// slow takes more than a second to write.
+type slow int
+
+func (s slow) MarshalJSON() ([]byte, error) {
+	time.Sleep(1100 * time.Millisecond)
+	return fmt.Append(nil, int(s)), nil
+}
+
+// A save that does not end in time leaves the old file, and time for Close.
+func TestSnapshotThatTakesTooLong(t *testing.T) {
+	conf, path := kept(t)
+	conf.Expire = 0 // no timer of the bubble outlasts it
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		c := gozero.MustNewCache[int, slow](conf)
+		for i := range 10 {
+			c.Set(i, slow(i))
+		}
+		j := newJournal(t)
+		begin := time.Now()
+		gozero.CloseAll()
+		if took := time.Since(begin); took != 3300*time.Millisecond || // at the first entry after 3 s
+			!c.Closed() {
+			t.Errorf("it took %v; closed: %v", took, c.Closed())
+		}
+		j.logged("error", "cache(users) - not saved to "+path, "not complete after 3s")
+		time.Sleep(time.Minute) // the minute line ends
+	})
+	if b, err := os.ReadFile(path); string(b) != "old" || err != nil {
+		t.Errorf("the old file is %q, %v", b, err)
+	}
+}
+
+func TestSnapshotEvery(t *testing.T) {
+	conf, path := kept(t, "SnapshotEvery: 5m")
+	if conf.SnapshotEvery != 5*time.Minute || conf.Snapshot != path {
+		t.Fatalf("the YAML gives %+v", conf)
+	}
+	conf.Expire = 0 // no timer of the bubble outlasts it
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		c := gozero.MustNewCache[int, person](conf)
+		c.Set(1, person{Name: "Ann"})
+		time.Sleep(5*time.Minute - time.Second)
+		synctest.Wait()
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("before its time: %v", err)
+		}
+		var files []string
+		for i := range 2 { // and again
+			c.Set(i+2, person{Name: "Bob"})
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, string(b))
+		}
+		if strings.Count(files[0], "Bob") != 1 || strings.Count(files[1], "Bob") != 2 {
+			t.Errorf("the files are %q", files)
+		}
+
+		// One that the program closed is empty, and its file stays.
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Minute)
+		j := newJournal(t)
+		gozero.CloseAll()
+		j.logged("")
+		if b, err := os.ReadFile(path); string(b) != files[1] || err != nil {
+			t.Errorf("after Close the file is %q, %v", b, err)
+		}
+		time.Sleep(time.Minute) // the minute line ends
+	})
+}
+
+// explosive panics when it is written.
+type explosive int
+
+func (explosive) MarshalJSON() ([]byte, error) { panic("oh") }
+
+func TestSnapshotPanics(t *testing.T) {
+	conf, path := kept(t)
+	c := gozero.MustNewCache[int, explosive](conf)
+	c.Set(1, 1)
+	j := newJournal(t)
+	gozero.CloseAll()
+	if lines := j.take(); len(lines) != 1 || !strings.Contains(lines[0].Content, "oh") || !c.Closed() {
+		t.Errorf("logged %v; closed: %v", lines, c.Closed())
+	}
+	if files, _ := filepath.Glob(path + "*"); len(files) != 0 {
+		t.Errorf("it left %q", files)
+	}
+}
+
+// A cache that is saved every so often can be collected.
+func TestSnapshotHoldsNothing(t *testing.T) {
+	conf, _ := kept(t, "SnapshotEvery: 1h")
+	c := gozero.MustNewCache[int, person](conf)
+	w := weak.Make(c)
+	runtime.KeepAlive(c)
+	for deadline := time.Now().Add(time.Minute); w.Value() != nil; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not collected")
+		}
+	}
+}
