@@ -74,6 +74,46 @@ func TestProcess(t *testing.T) {
 	}
 }
 
+// TestWarmRestart is about a program that is stopped and started again: its cache has
+// the users that it had, and the statistics tell where they came from.
+func TestWarmRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	dir := t.TempDir()
+	program, db := filepath.Join(dir, "service"), filepath.Join(dir, "users.db")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	const users = 50
+	first := launch(t, program, "-port", "0", "-db", db)
+	r := &running{t: t, url: first.url()}
+	ask := func() {
+		for id := range users {
+			if code, body := r.do("GET", fmt.Sprintf("/users/%d", id+1), ""); code != 200 {
+				t.Fatalf("user %d: %d %s", id+1, code, body)
+			}
+		}
+	}
+	ask()
+	if s := r.stats("users"); s.Restored != 0 || s.Misses != users {
+		t.Errorf("at the first start: %+v", s)
+	}
+	first.stop(syscall.SIGTERM)
+
+	second := launch(t, program, "-port", "0", "-db", db)
+	r.url = second.url()
+	if s := r.stats("users"); s.Restored != users || s.Entries != users {
+		t.Errorf("after a restart %d of %d were restored, and %d are there", s.Restored, users, s.Entries)
+	}
+	ask()
+	if s := r.stats("users"); s.Hits != users || s.Misses != 0 {
+		t.Errorf("after a restart: %d hits, %d misses", s.Hits, s.Misses)
+	}
+	second.stop(syscall.SIGTERM)
+	second.said(fmt.Sprintf("cache(users) - %d entries restored from %s.cache", users, db))
+}
+
 // A DevServer that cannot listen is no reason not to start.
 func TestBusyDevServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -149,6 +149,7 @@ type cacheStats struct {
 	Hits     uint64
 	Misses   uint64
 	HitRatio float64 `json:"hit_ratio"`
+	Restored uint64
 	Entries  int
 	Limit    int
 	Removals struct{ Expired, Evicted, Deleted uint64 }

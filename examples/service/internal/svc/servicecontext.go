@@ -29,9 +29,12 @@ type ServiceContext struct {
 
 // NewServiceContext makes the caches and the timing wheel, and opens the database.
 func NewServiceContext(c config.Config) (*ServiceContext, error) {
-	users, err := gozero.NewCache[int64, model.User](c.Users)
-	if err != nil {
-		return nil, err
+	path := c.Database
+	if path == "" {
+		path = defaultDatabase()
+	}
+	if c.Users.Snapshot == "" {
+		c.Users.Snapshot = path + ".cache" // one for each database
 	}
 	sessions, err := newSessions(c.Sessions)
 	if err != nil {
@@ -41,13 +44,13 @@ func NewServiceContext(c config.Config) (*ServiceContext, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := c.Database
-	if path == "" {
-		path = defaultDatabase()
-	}
 	store, err := model.OpenStore(path, SeedUsers)
 	if err != nil {
 		return nil, err
+	}
+	users, err := gozero.NewCache[int64, model.User](c.Users)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	store.Delay = c.DatabaseDelay
 	return &ServiceContext{
