@@ -44,11 +44,21 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c := &Cache[K, V]{common: common[K, V]{
+	c := build(o)
+	c.register(o.Name)
+	return c, nil
+}
+
+// build is New without a look at the options, and without a place in the statistics.
+func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
+	c := &Cache[K, V]{unregister: func() {}, common: common[K, V]{
 		hasher: hash.New[K](),
 		weigh:  o.Weigh,
 		policy: o.Policy,
 		ages:   o.Ages,
+
+		negative:  o.Negative,
+		negatives: newNegatives(o),
 	}}
 	c.policy = o.Policy
 	c.watch.Store(newWatch(o, runtime.GOMAXPROCS(0)))
@@ -68,8 +78,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 		c.runner = newRunner(o)
 	}
 	c.schema = o.Schema
-	c.register(o.Name)
-	return c, nil
+	return c
 }
 
 // Must is [New] for options known to be right: it panics where New returns an

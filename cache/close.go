@@ -52,6 +52,9 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		// ends; what is queued takes no more memory there than it did here.
 		s.clear(func(bool) {})
 	}
+	if c.negatives != nil {
+		_ = c.negatives.Close(context.Background()) // waits for a tick at most
+	}
 	if c.runner == nil {
 		return c.gate.wait(ctx)
 	}

@@ -265,3 +265,28 @@ func ExampleCache_TakeWith() {
 	fmt.Println(token, err, left.Round(time.Minute))
 	// Output: secret <nil> 59m0s
 }
+
+// What the database does not have is not asked for again for ten seconds.
+func ExampleOptions_negative() {
+	notFound := errors.New("no such user")
+	users := cache.Must(cache.Options[int, string]{
+		Negative: func(err error) time.Duration {
+			if errors.Is(err, notFound) {
+				return 10 * time.Second
+			}
+			return 0
+		},
+	})
+	queries := 0
+	for range 3 {
+		_, err := users.Take(7, func() (string, error) { queries++; return "", notFound })
+		fmt.Println(err, queries)
+	}
+	users.Set(7, "ann") // ends it
+	fmt.Println(users.Get(7))
+	// Output:
+	// no such user 1
+	// no such user 1
+	// no such user 1
+	// ann true
+}

@@ -70,14 +70,15 @@ func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 
 // breakFences breaks the fences on a key, which is about to change.
 func (s *shard[K, V]) breakFences(key K) {
-	if len(s.loads)+len(s.fences) != 0 {
+	if len(s.loads)+len(s.fences) != 0 || s.common.negatives != nil {
 		s.breakFencesOn(key)
 	}
 }
 
-// breakFencesOn is breakFences where there are any: the rare case, apart, so that
-// the other is inlined.
+// breakFencesOn is breakFences where there are any, or errors may be kept: the rare case,
+// apart, so that the other is inlined.
 func (s *shard[K, V]) breakFencesOn(key K) {
+	s.common.dropError(key)
 	if l := s.loads[key]; l != nil {
 		l.stale = true
 	}

@@ -23,6 +23,7 @@ type load[K comparable, V any] struct {
 
 	Load[V] // what the fetch of TakeWith is told, and says
 	weight  uint32
+	keepErr time.Duration // how long to keep err; 0: not
 
 	value V
 	err   error
@@ -86,14 +87,14 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 	}
 	within := c.places.within(ctx)
 	for {
-		value, l, role := s.assign(ctx, h, key)
+		value, l, role, err := s.assign(ctx, h, key)
 		if within && l != nil {
 			l.flight.lendPlace()
 		}
 		switch role {
 		case finder:
 			c.gate.exit()
-			return value, nil, nil
+			return value, nil, err
 		case leader:
 			return value, l, nil
 		case follower:
@@ -125,31 +126,34 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 type role uint8
 
 const (
-	finder    role = iota // return the value, which is there by now
+	finder    role = iota // return the value, which is there by now, or the error that is kept
 	leader                // fetch it
 	follower              // wait for the leader's result
 	successor             // wait until the load has ended, and ask again
 )
 
 // assign finds out what a caller that missed is to do, and with which load.
-func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, l *load[K, V], r role) {
+func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, l *load[K, V], r role, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if i, ok := s.findLive(h, key); ok && s.useAt(i, h) {
-		return s.entries[i].value, nil, finder
+		return s.entries[i].value, nil, finder, nil
 	}
 	l = s.loads[key]
 	if l == nil {
-		return value, s.lead(ctx, h, key), leader
+		if err := s.keptError(key); err != nil {
+			return value, nil, finder, err
+		}
+		return value, s.lead(ctx, h, key), leader, nil
 	}
 	l.makeDone()
 	switch {
 	case l.stale:
-		return value, l, successor
+		return value, l, successor, nil
 	case l.flight.join(ctx), l.flight.isLate():
-		return value, l, follower
+		return value, l, follower, nil
 	default: // all callers have left
-		return value, l, successor
+		return value, l, successor, nil
 	}
 }
 
@@ -221,6 +225,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 	if err == nil && l.Expire >= 0 {
 		l.weight = c.weightOf(l.key, value)
 	}
+	l.keepErr = c.keepFor(err)
 	l.value, l.err, l.how = value, err, returned
 }
 
@@ -253,7 +258,11 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	delete(s.loads, l.key)
 	s.loads = shrunk(s.loads, &s.mostLoads)
-	if !l.stale && l.err == nil {
+	switch {
+	case l.stale:
+	case l.err != nil:
+		s.keepError(l)
+	default:
 		missing = s.keep(l, u)
 	}
 	if missing > 0 {

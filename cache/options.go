@@ -64,6 +64,17 @@ type Options[K comparable, V any] struct {
 	// for ever.
 	MaxLoads int
 
+	// Negative says for how long an error of a load is kept, so that an absence is asked
+	// for once and not by every caller: the Takes return that error without a fetch until
+	// then, or until the key is changed. 0 and less mean not at all. It is called once for
+	// each error that a fetch returns, outside all locks, by several goroutines at once;
+	// not for those of package context, [ErrTimeout], [ErrGoexit] and [PanicError], which
+	// are never kept. Jitter applies. For other methods the key is absent.
+	//
+	// Errors are kept besides the entries, and drive out no values: an eighth of Limit at
+	// most, but one, or 10,000 without a Limit.
+	Negative func(err error) time.Duration
+
 	// Policy chooses what to evict: LRU, the zero value, or Adaptive.
 	Policy Policy
 

@@ -192,6 +192,7 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	}
 	c.limit.Store(int64(limit))
 	c.watch.Load().resized(limit)
+	c.resizeNegatives(limit)
 }
 
 // evictSurplus evicts up to n entries while there is a surplus. It reports whether

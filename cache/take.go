@@ -34,7 +34,7 @@ func (e *PanicError) Unwrap() error {
 // is not stored, and a caller that comes later waits until it has ended and then
 // fetches anew.
 //
-// Take returns the error of fetch as it is and stores nothing. A panic or
+// Take returns the error of fetch as it is and stores nothing, unless Negative says so. A panic or
 // [runtime.Goexit] of fetch goes through to the caller that ran it; the others
 // get a [PanicError] or [ErrGoexit].
 //

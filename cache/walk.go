@@ -92,6 +92,7 @@ func (c *Cache[K, V]) Clear() {
 	for i := range c.shards {
 		c.shards[i].clear(c.settle)
 	}
+	c.dropErrors()
 }
 
 // clear removes the entries of the shard, a batch per hold of the lock. After each it
