@@ -39,7 +39,8 @@ type Cache[K comparable, V any] struct {
 //
 // A cache has no goroutine until the first call of OnRemove, and none while
 // nothing expires and no call runs. One that nobody holds any more is collected,
-// with all that belongs to it, whether or not it was closed.
+// with all that belongs to it, whether or not it was closed; one with OnRemove when all
+// that waits to expire has been told.
 func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
 	c.gate.init()
-	c.initDriver()
+	c.initDriver(o.OnRemove != nil)
 	part := uint64(entriesPerShard)
 	if o.Weigh != nil {
 		part = weightPerShard

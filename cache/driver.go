@@ -10,8 +10,8 @@ import (
 
 // A driver wakes up when the ring of some shard has tasks to visit, and not at all
 // while no entry expires. It is a timer of the runtime, not a goroutine: between ticks
-// there is none. The timer holds the cache weakly, so that a cache nobody else holds
-// is collected; then it goes off once, for nothing.
+// there is none. The timer holds a cache without OnRemove weakly, so that it is
+// collected when nobody else holds it; then the timer goes off once, for nothing.
 type driver struct {
 	// alarm is the tick at which the driver is going to visit the shards, or noTick.
 	//
@@ -37,10 +37,15 @@ type driver struct {
 // noTick is a tick that never comes.
 const noTick = math.MaxInt64
 
-// initDriver gives the cache a driver, which has no timer yet.
-func (c *Cache[K, V]) initDriver() {
+// initDriver gives the cache a driver, which has no timer yet. A cache with OnRemove is
+// held by its timer as long as that is set: what waits to expire is yet to be told.
+func (c *Cache[K, V]) initDriver(onRemove bool) {
 	c.driver.alarm.Store(noTick)
 	c.driver.at = noTick
+	if onRemove {
+		c.driver.newTimer = func(wait time.Duration) *time.Timer { return time.AfterFunc(wait, c.tickNow) }
+		return
+	}
 	w := weak.Make(c)
 	c.driver.newTimer = func(wait time.Duration) *time.Timer {
 		return time.AfterFunc(wait, func() {

@@ -82,6 +82,10 @@ type Options[K comparable, V any] struct {
 	// cause, by one of up to Workers goroutines of the cache: after it left,
 	// outside all locks, and in order for each key. It may call the cache.
 	//
+	// A cache with OnRemove that nobody holds stays until all its entries with a
+	// deadline have expired and been told. Entries without one are not told when it is
+	// collected then: call Close.
+	//
 	// When 4096 events wait, whoever removes a value waits until OnRemove has
 	// caught up: also the driver, so that expired entries stay in memory, though
 	// not to be found. A call of OnRemove itself never waits. It must not wait for
