@@ -69,6 +69,9 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
 	c.gate.init()
+	if c.onPanic = o.OnPanic; c.onPanic == nil {
+		c.onPanic = logPanic
+	}
 	c.initDriver(o.OnRemove != nil)
 	part := uint64(entriesPerShard)
 	if o.Weigh != nil {
@@ -76,7 +79,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	}
 	c.initShards(shardCount(c.budget.max.Load(), part, runtime.GOMAXPROCS(0)))
 	if o.OnRemove != nil {
-		c.runner = newRunner(o)
+		c.runner = newRunner(o, c.onPanic)
 	}
 	c.schema = o.Schema
 	return c
@@ -145,14 +148,10 @@ func (c *Cache[K, V]) initShards(n int) {
 }
 
 // newRunner returns the runner that calls OnRemove.
-func newRunner[K comparable, V any](o Options[K, V]) *runner.Runner[Event[K, V]] {
+func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) *runner.Runner[Event[K, V]] {
 	workers := o.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
-	}
-	onPanic := o.OnPanic
-	if onPanic == nil {
-		onPanic = logPanic
 	}
 	return runner.New(workers, backlog, o.OnRemove, onPanic)
 }

@@ -24,6 +24,7 @@ type common[K comparable, V any] struct {
 	budget    budget                      // what the entries may weigh
 	evictable evictable                   // with weigh: entries that weigh something, by shard
 	runner    *runner.Runner[Event[K, V]] // nil without OnRemove
+	onPanic   func(any, []byte)           // is told of panics of callbacks
 	policy    Policy                      // of eviction
 	ages      bool                        // the ages of values are kept
 

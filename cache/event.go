@@ -39,5 +39,5 @@ const backlog = 4096
 // logPanic is what the cache does with a panic of OnRemove if there is no
 // OnPanic.
 func logPanic(recovered any, stack []byte) {
-	slog.Error("cache: OnRemove panicked", "panic", recovered, "stack", string(stack))
+	slog.Error("cache: a callback panicked", "panic", recovered, "stack", string(stack))
 }

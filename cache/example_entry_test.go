@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -118,4 +119,18 @@ func ExampleCache_ResizeWeight() {
 	c.Set("b", "12345")
 	fmt.Println(c.ResizeWeight(5), c.Len())
 	// Output: <nil> 1
+}
+
+// Removal by tag, tenant or prefix: what the key and the value say.
+func ExampleCache_DelFunc() {
+	type user struct{ tenant string }
+	users := cache.Must(cache.Options[string, user]{})
+	users.Set("ann", user{"acme"})
+	users.Set("bob", user{"acme"})
+	users.Set("eve", user{"initech"})
+	fmt.Println(users.DelFunc(func(_ string, u user) bool { return u.tenant == "acme" }))
+	fmt.Println(users.DelFunc(func(name string, _ user) bool { return strings.HasPrefix(name, "e") }))
+	// Output:
+	// 2
+	// 1
 }

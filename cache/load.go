@@ -15,11 +15,12 @@ type load[K comparable, V any] struct {
 	began    int64
 	key      K
 	hash     uint64
-	unshared bool          // the shard does not know it: the result is for one caller and not stored
-	stale    bool          // the key has been changed since: the result is not to be stored
-	done     chan struct{} // closed when the last group is set; nil while nobody waits for that
-	flight   *flight       // the context of the fetch; it knows the callers
-	// stale and done are guarded by the lock of the shard.
+	unshared bool            // the shard does not know it: the result is for one caller and not stored
+	stale    bool            // the key has been changed since: the result is not to be stored
+	done     chan struct{}   // closed when the last group is set; nil while nobody waits for that
+	flight   *flight         // the context of the fetch; it knows the callers
+	filters  []*filter[K, V] // of DelFunc, to be asked before the value is stored
+	// stale, done and filters are guarded by the lock of the shard.
 
 	Load[V] // what the fetch of TakeWith is told, and says
 	weight  uint32
@@ -247,6 +248,13 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.lifeOf(l.hash, max(l.Expire, 0))}
 	for done := false; !done; {
 		l.shard.lock.Lock()
+		if filters := l.filters; len(filters) > 0 && l.err == nil && !l.stale {
+			l.filters = nil
+			l.shard.lock.Unlock()
+			c.abandon(&u)
+			c.filterLoad(l, filters)
+			continue
+		}
 		done = c.endStore(l.shard, &u, l.shard.endLoad(l, &u))
 	}
 	l.publish()

@@ -97,7 +97,8 @@ type Options[K comparable, V any] struct {
 	// runtime.GOMAXPROCS.
 	Workers int
 
-	// OnPanic is told what a call of OnRemove panicked with and where; the
+	// OnPanic is told what a call of OnRemove, or of a function of DelFunc for a load
+	// that ends later, panicked with and where; the
 	// panic ends there, and the other calls go on. An error that says so stands
 	// for runtime.Goexit. If OnPanic is nil, package log/slog logs it.
 	OnPanic func(recovered any, stack []byte)

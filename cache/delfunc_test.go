@@ -1,0 +1,179 @@
+package cache
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDelFunc removes what it is asked to, once each, and gives the memory back.
+func TestDelFunc(t *testing.T) {
+	causes := map[Cause]int{}
+	c := Must(Options[int, int]{Workers: 1, OnRemove: func(e Event[int, int]) { causes[e.Cause]++ }})
+	const n = 20_000
+	for k := range n {
+		c.Set(k, k)
+	}
+	asked := map[int]int{}
+	removed := c.DelFunc(func(k, v int) bool {
+		asked[k]++
+		return k%100 != 0
+	})
+	if want := n - n/100; removed != want || c.Len() != n/100 {
+		t.Errorf("%d were removed, want %d; %d are left", removed, want, c.Len())
+	}
+	for k := range n {
+		if asked[k] != 1 {
+			t.Fatalf("it was asked %d times about %d", asked[k], k)
+		}
+		if _, ok := c.Peek(k); ok != (k%100 == 0) {
+			t.Fatalf("Peek(%d) is %v", k, ok)
+		}
+	}
+	if err := c.Wait(t.Context()); err != nil || causes[Deleted] != removed || len(causes) != 1 {
+		t.Errorf("OnRemove was told %v, %v", causes, err)
+	}
+	if slots := slotsOf(c); slots > n/10 {
+		t.Errorf("%d slots for %d entries", slots, c.Len())
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDelFuncAndLoads: a load that is under way is asked about when it ends. This is
+// the case that FusionCache has open: a tag is removed while an entry with it is being
+// loaded.
+func TestDelFuncAndLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[string, string]{})
+		var loads sync.WaitGroup
+		load := func(key, value string) {
+			loads.Go(func() {
+				if v, err := c.Take(key, func() (string, error) { time.Sleep(time.Second); return value, nil }); v != value || err != nil {
+					t.Errorf("Take(%q) = %q, %v", key, v, err)
+				}
+			})
+		}
+		load("user 1", "tenant 7")
+		load("user 2", "tenant 8")
+		synctest.Wait()
+		if n := c.DelFunc(func(_, v string) bool { return v == "tenant 7" }); n != 0 {
+			t.Errorf("%d were removed", n)
+		}
+		load("user 3", "tenant 7") // begins afterwards
+		loads.Wait()
+		for key, want := range map[string]bool{"user 1": false, "user 2": true, "user 3": true} {
+			if _, ok := c.Peek(key); ok != want {
+				t.Errorf("Peek(%q) is %v", key, ok)
+			}
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDelFuncDuringTheLast: a DelFunc that begins while a load asks an earlier one.
+func TestDelFuncDuringTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[string, int]{})
+		go func() {
+			_, _ = c.Take("a", func() (int, error) { time.Sleep(time.Second); return 1, nil })
+		}()
+		synctest.Wait()
+		c.DelFunc(func(string, int) bool {
+			c.DelFunc(func(string, int) bool { return true })
+			return false
+		})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if _, ok := c.Peek("a"); ok {
+			t.Error("a value was stored that the second one removes")
+		}
+	})
+}
+
+// TestDelFuncThatPanics: in the call, and for a load that ends later.
+func TestDelFuncThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		c := Must(Options[string, int]{OnPanic: func(any, []byte) { told++ }})
+		c.Set("b", 1)
+		go func() { _, _ = c.Take("a", func() (int, error) { time.Sleep(time.Second); return 1, nil }) }()
+		synctest.Wait()
+		c.DelFunc(func(k string, _ int) bool {
+			if k == "a" {
+				panic("a")
+			}
+			return false
+		})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if _, ok := c.Peek("a"); ok || told != 1 {
+			t.Errorf("stored: %v, and OnPanic was told %d times", ok, told)
+		}
+
+		go func() { _, _ = c.Take("a", func() (int, error) { time.Sleep(time.Second); return 1, nil }) }()
+		synctest.Wait()
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			c.DelFunc(func(string, int) bool { panic("oh") })
+		}()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if _, ok := c.Peek("a"); !ok {
+			t.Error("a function that has panicked was asked again")
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDelFuncUnderLoad: beside writers, what was there before and matches is gone, and
+// what does not match stays.
+func TestDelFuncUnderLoad(t *testing.T) {
+	c := Must(Options[string, int]{})
+	var writers sync.WaitGroup
+	stop := make(chan struct{})
+	for range 2 {
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					c.Set("other", n)
+					c.Del("another")
+					c.Set("another", n)
+				}
+			}
+		})
+	}
+	for range 20 {
+		for k := range 500 {
+			c.Set("tenant 7, "+string(rune('0'+k)), k)
+			c.Set("tenant 8, "+string(rune('0'+k)), k)
+		}
+		c.DelFunc(func(k string, _ int) bool { return strings.HasPrefix(k, "tenant 7") })
+		for k := range 500 {
+			_, seven := c.Peek("tenant 7, " + string(rune('0'+k)))
+			_, eight := c.Peek("tenant 8, " + string(rune('0'+k)))
+			if seven || !eight {
+				t.Fatalf("%d of tenant 7: %v, of tenant 8: %v", k, seven, eight)
+			}
+		}
+	}
+	close(stop)
+	writers.Wait()
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
