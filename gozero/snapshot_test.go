@@ -195,6 +195,30 @@ func TestSnapshotEvery(t *testing.T) {
 	})
 }
 
+// closing closes its cache when it is written.
+type closing struct{ close func() }
+
+func (c closing) MarshalJSON() ([]byte, error) {
+	c.close()
+	return []byte("{}"), nil
+}
+
+// What the program closes in the middle of a save does not replace the file.
+func TestSnapshotOfWhatIsClosedMeanwhile(t *testing.T) {
+	conf, path := kept(t)
+	c := gozero.MustNewCache[int, closing](conf)
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(1, closing{func() { _ = c.Close(t.Context()) }})
+	j := newJournal(t)
+	gozero.CloseAll()
+	j.logged("")
+	if b, err := os.ReadFile(path); string(b) != "old" || err != nil {
+		t.Errorf("the file is %q, %v", b, err)
+	}
+}
+
 // explosive panics when it is written.
 type explosive int
 
