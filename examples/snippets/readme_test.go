@@ -8,6 +8,7 @@ import (
 	"github.com/zeromicro/go-zero/rest"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/cache/codec"
 	"github.com/pinwheel-cache/pinwheel/gozero"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
@@ -28,6 +29,18 @@ func Cache(db database, id int64) (*User, error) {
 
 	user, err := users.Take(id, func() (*User, error) { return db.User(id) })
 	return user, err
+}
+
+func WarmStart(ctx context.Context, users *cache.Cache[int64, *User], starting bool) (int, error) {
+	encode, decode := codec.JSON[int64, *User]() // package cache/codec, or two functions of your own
+
+	if starting {
+		restored, err := users.RestoreFile("users.cache", decode) // at the start
+		return restored, err
+	}
+
+	err := users.SaveFile(ctx, "users.cache", encode) // at the end, and whenever else
+	return 0, err
 }
 
 func TimersByKey(id uint64, conn net.Conn) error {
