@@ -193,6 +193,22 @@ type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
+// TestUnknownFlags: a record that says what this program does not know is an error,
+// also with the right checksum.
+func TestUnknownFlags(t *testing.T) {
+	var file bytes.Buffer
+	w, err := NewWriter(&file, Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write([]byte{knownFlags + 1}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, err := read(&file); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "flags 0x10") {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // TestLengthWithoutBytes: a length takes no memory before its bytes are there.
 func TestLengthWithoutBytes(t *testing.T) {
 	file := write(t, Header{}, nil)
