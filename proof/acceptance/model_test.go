@@ -235,7 +235,11 @@ func (m *model) compute(op modelOp, old int, live bool) {
 	want, present := old, live
 	switch op.name {
 	case "Compute OpSet":
-		m.store(op.key, m.expire)
+		until := deadline(m.expire)
+		if live {
+			until = m.entries[op.key].deadline // which Compute keeps
+		}
+		m.storeUntil(op.key, until)
 		want, present = value, true
 	case "Compute OpDelete":
 		m.remove(op.key, cache.Deleted)
@@ -254,9 +258,11 @@ func deadline(d time.Duration) time.Time {
 	return time.Now().Add(d)
 }
 
-func (m *model) store(key int, ttl time.Duration) {
+func (m *model) store(key int, ttl time.Duration) { m.storeUntil(key, deadline(ttl)) }
+
+func (m *model) storeUntil(key int, end time.Time) {
 	m.remove(key, cache.Replaced)
-	m.entries[key] = modelEntry{key, m.next, deadline(ttl)}
+	m.entries[key] = modelEntry{key, m.next, end}
 	m.next++
 }
 

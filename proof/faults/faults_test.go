@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -50,8 +52,33 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"Resize":  func() { _ = c.Resize(5) },
 		"Stats":   func() { c.Stats() },
 		"HotKeys": func() { c.HotKeys() },
-		"Record":  func() { _ = c.Record(ended, io.Discard, 1) },
-		"Close":   func() { _ = c.Close(ended) },
+		"ComputeWithExpire": func() {
+			c.ComputeWithExpire(key, time.Hour, func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
+		},
+		"GetOrSetWithExpire": func() { c.GetOrSetWithExpire(key, 1, time.Hour) },
+		"TakeWith": func() {
+			_, _ = c.TakeWith(context.Background(), key, func(context.Context, *cache.Load[int]) (int, error) { return 1, nil })
+		},
+		"Entry":        func() { c.Entry(key) },
+		"TTL":          func() { c.TTL(key) },
+		"Entries":      func() { c.Entries()(func(cache.Entry[K, int]) bool { return true }) },
+		"GetAndDel":    func() { c.GetAndDel(key) },
+		"Swap":         func() { c.Swap(key, 1) },
+		"DelExpired":   func() { c.DelExpired() },
+		"DelFunc":      func() { c.DelFunc(func(k K, _ int) bool { return k == key }) },
+		"ResizeWeight": func() { _ = c.ResizeWeight(5) },
+		"Wait":         func() { _ = c.Wait(ended) },
+		"Closed":       func() { c.Closed() },
+		"Save": func() {
+			_ = c.Save(io.Discard, func(b []byte, _ K, _ int) ([]byte, error) { return b, nil })
+		},
+		"Restore": func() { _, _ = c.Restore(strings.NewReader(""), func([]byte) (K, int, error) { return key, 1, nil }) },
+		"SaveFile": func() {
+			_ = c.SaveFile(ended, os.DevNull+"/none", func(b []byte, _ K, _ int) ([]byte, error) { return b, nil })
+		},
+		"RestoreFile": func() { _, _ = c.RestoreFile(os.DevNull+"/none", func([]byte) (K, int, error) { return key, 1, nil }) },
+		"Record":      func() { _ = c.Record(ended, io.Discard, 1) },
+		"Close":       func() { _ = c.Close(ended) },
 	}
 }
 

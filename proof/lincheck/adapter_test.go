@@ -33,8 +33,9 @@ func narrow[V parts](v V) int64 {
 func narrowed[V parts](v V, ok bool) (int64, bool) { return narrow(v), ok }
 
 // pinwheel is the cache of this module as a Subject. With ctx, Take has a context that
-// can end, so that each fetch has a goroutine of its own.
-func pinwheel[V parts](c *cache.Cache[int, V], ctx bool) *Subject {
+// can end, so that each fetch has a goroutine of its own. Compute gives a new life, as
+// the model has it.
+func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *Subject {
 	s := &Subject{
 		Get:           func(key int) (int64, bool) { return narrowed(c.Get(key)) },
 		Peek:          func(key int) (int64, bool) { return narrowed(c.Peek(key)) },
@@ -44,7 +45,7 @@ func pinwheel[V parts](c *cache.Cache[int, V], ctx bool) *Subject {
 		Touch:         c.Touch,
 		GetOrSet:      func(key int, value int64) (int64, bool) { return narrowed(c.GetOrSet(key, widen[V](value))) },
 		Compute: func(key int, f func(int64, bool) (int64, Action)) (int64, bool) {
-			return narrowed(c.Compute(key, func(old V, found bool) (V, cache.Op) {
+			return narrowed(c.ComputeWithExpire(key, expire, func(old V, found bool) (V, cache.Op) {
 				value, does := f(narrow(old), found)
 				return widen[V](value), cache.Op(does)
 			}))
@@ -91,5 +92,5 @@ func open[V parts](t *testing.T, c config) *Subject {
 			t.Fatal(err)
 		}
 	}
-	return pinwheel(made, c.ctx)
+	return pinwheel(made, o.Expire, c.ctx)
 }

@@ -34,7 +34,19 @@ type store[K comparable, V any] interface {
 // An opener makes a store.
 type opener[K comparable, V any] func(cache.Options[K, V]) store[K, V]
 
-func openCache[K comparable, V any](o cache.Options[K, V]) store[K, V] { return cache.Must(o) }
+// computing is a cache whose Compute begins a new life, as all other stores do here.
+type computing[K comparable, V any] struct {
+	*cache.Cache[K, V]
+	expire time.Duration
+}
+
+func (c computing[K, V]) Compute(key K, f func(V, bool) (V, cache.Op)) (V, bool) {
+	return c.ComputeWithExpire(key, c.expire, f)
+}
+
+func openCache[K comparable, V any](o cache.Options[K, V]) store[K, V] {
+	return computing[K, V]{cache.Must(o), o.Expire}
+}
 
 // A form makes keys and values of a type from numbers, and numbers from values. A
 // value has the number of its key in its upper half.

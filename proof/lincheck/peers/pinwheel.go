@@ -19,7 +19,7 @@ func openPinwheel(c config) (*lincheck.Subject, func()) {
 		Touch:         p.Touch,
 		GetOrSet:      func(key int, value int64) (int64, bool) { return narrowed(p.GetOrSet(key, widen(value, 0))) },
 		Compute: func(key int, f func(int64, bool) (int64, lincheck.Action)) (int64, bool) {
-			return narrowed(p.Compute(key, func(old wide, found bool) (wide, cache.Op) {
+			return narrowed(p.ComputeWithExpire(key, c.ttl, func(old wide, found bool) (wide, cache.Op) {
 				value, does := f(old.narrow(), found)
 				return widen(value, 0), cache.Op(does)
 			}))
