@@ -70,17 +70,17 @@ func TestGoCacheIncrementKeepsDeadline(t *testing.T) {
 		increment := func(n int, _ bool) (int, cache.Op) { return n + 1, cache.OpSet }
 		g.SetDefault("k", 1)
 		p.Set("set by Compute", 1)
-		p.Set("got by GetOrSet", 1)
+		p.Set("set with a TTL", 1)
 		time.Sleep(time.Hour / 2)
 		if err := g.Increment("k", 1); err != nil {
 			t.Error(err)
 		}
 		p.Compute("set by Compute", increment)
-		p.GetOrSet("got by GetOrSet", 1)
+		p.ComputeWithExpire("set with a TTL", time.Hour, increment)
 		time.Sleep(time.Hour/2 + 1)
 		want(t, "go-cache after Increment", has(g.Get("k")), false)
-		want(t, "ours after Compute with OpSet", has(p.Get("set by Compute")), true)
-		want(t, "ours after GetOrSet", has(p.Get("got by GetOrSet")), false)
+		want(t, "ours after Compute", has(p.Get("set by Compute")), false)
+		want(t, "ours after ComputeWithExpire", has(p.Get("set with a TTL")), true)
 	})
 }
 

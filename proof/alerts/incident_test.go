@@ -48,6 +48,26 @@ var incidents = []struct {
 		s.serve(2*time.Hour, c.popular(database, nil))
 		s.serve(time.Hour, c.popular(database, errors.New("connection refused")))
 	}, []string{"CacheHitRatioCollapsed", "CacheLoadsFail"}},
+	{"the database hangs", func(s *service) {
+		c := s.users(nil)
+		s.serve(2*time.Hour, c.popular(database, nil))
+		answer := make(chan struct{})
+		defer close(answer)
+		s.serve(time.Hour, func() { c.takeWithin(2*time.Second, int(c.zipf.Uint64()), answer) })
+	}, []string{"CacheCallersGiveUp", "CacheHitRatioCollapsed", "CacheLoadsHang"}},
+	{"a call of OnRemove hangs", func(s *service) {
+		answer := make(chan struct{})
+		defer close(answer)
+		c := s.users(func(o *cache.Options[int, int]) {
+			o.OnRemove = func(e cache.Event[int, int]) {
+				if e.Key == 1 {
+					<-answer
+				}
+			}
+			o.Workers = 8
+		})
+		s.serve(time.Hour, func() { c.take(2+rand.IntN(100), database, nil); c.take(1, database, nil) })
+	}, []string{"CacheCallbackHangs"}},
 	{"the limit is too small", func(s *service) {
 		c := s.users(nil)
 		s.serve(4*time.Hour, func() { c.take(rand.IntN(390), database, nil) })
@@ -72,7 +92,7 @@ var incidents = []struct {
 			o.Workers = 1
 		})
 		s.serve(time.Hour, c.popular(database, nil))
-	}, []string{"CacheCallbacksBehind"}},
+	}, []string{"CacheCallbacksBehind", "CacheExpiryStuck"}},
 	{"OnRemove is slow, and then much expires", func(s *service) {
 		c, next := s.users(func(o *cache.Options[int, int]) {
 			o.Limit, o.WhatIf, o.Expire = 0, false, time.Minute
@@ -81,7 +101,7 @@ var incidents = []struct {
 		}), 0
 		s.serve(10*time.Minute, func() { next++; c.take(next, database, nil) })
 		s.serve(time.Hour, func() {})
-	}, []string{"CacheCallbacksBehind", "CacheExpiryLate"}},
+	}, []string{"CacheCallbacksBehind", "CacheExpiryLate", "CacheExpiryStuck"}},
 	{"OnRemove panics", func(s *service) {
 		c := s.users(func(o *cache.Options[int, int]) {
 			o.OnRemove = func(cache.Event[int, int]) { panic("oh") }
@@ -192,6 +212,16 @@ func (u users) take(key int, takes time.Duration, err error) {
 		time.Sleep(takes)
 		return key, err
 	})
+}
+
+// takeWithin is take by a caller that waits for so long, of a database that does not
+// answer.
+func (u users) takeWithin(d time.Duration, key int, answer chan struct{}) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), d)
+		defer cancel()
+		_, _ = u.TakeCtx(ctx, key, func(context.Context) (int, error) { <-answer; return key, nil })
+	}()
 }
 
 func (s *service) wheel(execute func(int)) *timingwheel.TimingWheel[int, int] {
