@@ -14,6 +14,7 @@ require (
 	github.com/patrickmn/go-cache v2.1.0+incompatible
 	github.com/phuslu/lru v1.0.18
 	github.com/pinwheel-cache/pinwheel v0.0.0
+	github.com/pinwheel-cache/pinwheel/gozero v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.67.4
 	github.com/prometheus/prometheus v0.309.1
@@ -88,3 +89,5 @@ require (
 )
 
 replace github.com/pinwheel-cache/pinwheel => ../
+
+replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero

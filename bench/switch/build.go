@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	_ "github.com/pinwheel-cache/pinwheel/gozero/collection" // what the service imports once its import is changed
 )
 
 const (
