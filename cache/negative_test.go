@@ -56,7 +56,7 @@ func TestNegative(t *testing.T) {
 		}
 		time.Sleep(time.Second - 1)
 		n.take(t, nil, wrapped, false)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		other := errors.New("other")
 		n.take(t, other, other, true)
 		n.take(t, other, other, true)
