@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,8 +163,8 @@ func TestRestoreChangesNothing(t *testing.T) {
 			from.Set(k, 100+k)
 		}
 		file := saved(t, from)
-		events := 0
-		to := Must(Options[int, int]{OnRemove: func(Event[int, int]) { events++ }})
+		var events atomic.Int32
+		to := Must(Options[int, int]{OnRemove: func(Event[int, int]) { events.Add(1) }})
 		to.Set(0, 7)
 		loaded := make(chan int)
 		go func() {
@@ -176,8 +177,8 @@ func TestRestoreChangesNothing(t *testing.T) {
 			t.Errorf("Restore = %d, %v; want 2", n, err)
 		}
 		synctest.Wait()
-		if events != 0 {
-			t.Errorf("OnRemove was told of %d", events)
+		if n := events.Load(); n != 0 {
+			t.Errorf("OnRemove was told of %d", n)
 		}
 		if v := <-loaded; v != 8 {
 			t.Errorf("the load returned %d", v)

@@ -441,15 +441,16 @@ func TestTheFirstSecondsAreInTheWindows(t *testing.T) {
 		var r stats.Registry
 		h := r.Handler()
 		sleep(2 * time.Second)
-		now := stats.Snapshot{Hits: 1000}
-		wheel := stats.WheelSnapshot{Fired: 1000}
-		r.Register("users", func() (stats.Snapshot, bool) { return now, true })
-		r.RegisterWheel("timers", func() (stats.WheelSnapshot, bool) { return wheel, true })
+		var hits, fires atomic.Uint64
+		hits.Store(1000)
+		fires.Store(1000)
+		r.Register("users", func() (stats.Snapshot, bool) { return stats.Snapshot{Hits: hits.Load()}, true })
+		r.RegisterWheel("timers", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Fired: fires.Load()}, true })
 		sleep(time.Second)
-		now.Hits += 20
-		wheel.Fired += 20
+		hits.Add(20)
+		fires.Add(20)
 		sleep(10 * time.Second)
-		now.Hits += 10
+		hits.Add(10)
 		all := show(t, h, 61)
 		c := all.Caches[0]
 		if got := c.Windows["1m"].Hits; got != 30 {
