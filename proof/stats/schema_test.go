@@ -154,9 +154,12 @@ func TestStatsFitTheSchema(t *testing.T) {
 	})
 	t.Run("history", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			var n uint64
-			registerCache(t, "users", func() (stats.Snapshot, bool) { n++; return stats.Snapshot{Hits: n, Sets: n}, true })
-			registerWheel(t, "users", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Fired: n}, true })
+			var hits atomic.Uint64
+			registerCache(t, "users", func() (stats.Snapshot, bool) {
+				n := hits.Add(1)
+				return stats.Snapshot{Hits: n, Sets: n}, true
+			})
+			registerWheel(t, "users", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Fired: hits.Load()}, true })
 			for range 70 {
 				fit(t)
 				time.Sleep(7 * time.Second)
