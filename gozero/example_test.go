@@ -68,12 +68,30 @@ func ExampleRoutes() {
 	// HEAD /cache/stats.json
 	// GET /cache/metrics
 	// HEAD /cache/metrics
-	// GET /cache/page.js
-	// HEAD /cache/page.js
-	// GET /cache/style.css
-	// HEAD /cache/style.css
+	// GET /cache/chart.js
+	// HEAD /cache/chart.js
+	// GET /cache/curves.js
+	// HEAD /cache/curves.js
+	// GET /cache/detail.js
+	// HEAD /cache/detail.js
+	// GET /cache/elements.js
+	// HEAD /cache/elements.js
+	// GET /cache/forms.js
+	// HEAD /cache/forms.js
 	// GET /cache/icon.svg
 	// HEAD /cache/icon.svg
+	// GET /cache/numbers.js
+	// HEAD /cache/numbers.js
+	// GET /cache/overview.js
+	// HEAD /cache/overview.js
+	// GET /cache/page.js
+	// HEAD /cache/page.js
+	// GET /cache/poll.js
+	// HEAD /cache/poll.js
+	// GET /cache/state.js
+	// HEAD /cache/state.js
+	// GET /cache/style.css
+	// HEAD /cache/style.css
 	// POST /cache/purge
 	// POST /cache/record
 }

@@ -34,7 +34,7 @@ func Routes(opts ...stats.HandlerOption) []rest.Route {
 		{Method: http.MethodGet, Path: "/", Handler: page(h)},
 		{Method: http.MethodHead, Path: "/", Handler: page(h)},
 	}
-	for _, name := range files {
+	for _, name := range stats.Files() {
 		routes = append(routes,
 			rest.Route{Method: http.MethodGet, Path: "/" + name, Handler: file(h, name)},
 			rest.Route{Method: http.MethodHead, Path: "/" + name, Handler: file(h, name)})
@@ -43,9 +43,6 @@ func Routes(opts ...stats.HandlerOption) []rest.Route {
 		rest.Route{Method: http.MethodPost, Path: "/purge", Handler: file(h, "purge")},
 		rest.Route{Method: http.MethodPost, Path: "/record", Handler: file(h, "record")})
 }
-
-// files are what the handler serves beside the page itself.
-var files = []string{"stats.json", "metrics", "page.js", "style.css", "icon.svg"}
 
 // page serves the page at a path that ends in a slash, and redirects there from one
 // that does not. go-zero's router treats both alike, but a browser resolves the page's

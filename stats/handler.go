@@ -95,6 +95,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //go:embed page.html *.js *.css *.svg
 var assets embed.FS
 
+// Files returns the names of what [Handler] serves beside the page: stats.json, metrics,
+// and what the page loads. A router that needs a route for each can make them of these.
+func Files() []string {
+	names := []string{"stats.json", "metrics"}
+	all, _ := assets.ReadDir(".") // it is there
+	for _, asset := range all {
+		if asset.Name() != "page.html" {
+			names = append(names, asset.Name())
+		}
+	}
+	return names
+}
+
 // A resource looks at a request and returns what writes the answer. An error is the
 // client's fault.
 type resource func(*http.Request) (write func(io.Writer) error, err error)

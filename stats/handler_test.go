@@ -21,8 +21,18 @@ var files = map[string]string{
 	"stats.json": "application/json",
 	"metrics":    "text/plain; version=0.0.4; charset=utf-8",
 	"style.css":  "text/css; charset=utf-8",
-	"page.js":    "text/javascript; charset=utf-8",
 	"icon.svg":   "image/svg+xml",
+
+	"chart.js":    "text/javascript; charset=utf-8",
+	"curves.js":   "text/javascript; charset=utf-8",
+	"detail.js":   "text/javascript; charset=utf-8",
+	"elements.js": "text/javascript; charset=utf-8",
+	"forms.js":    "text/javascript; charset=utf-8",
+	"numbers.js":  "text/javascript; charset=utf-8",
+	"overview.js": "text/javascript; charset=utf-8",
+	"page.js":     "text/javascript; charset=utf-8",
+	"poll.js":     "text/javascript; charset=utf-8",
+	"state.js":    "text/javascript; charset=utf-8",
 }
 
 func serve(h http.Handler, method, target string) *httptest.ResponseRecorder {

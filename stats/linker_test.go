@@ -15,7 +15,7 @@ func TestAProgramWithoutThePageHasNoAssets(t *testing.T) {
 		t.Skip("builds programs")
 	}
 	unserved, served := link(t, "unserved"), link(t, "served")
-	for _, file := range []string{"page.html", "page.js", "style.css", "icon.svg"} {
+	for _, file := range assetFiles(t) {
 		asset, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

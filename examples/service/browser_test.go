@@ -56,11 +56,11 @@ func TestPageInABrowser(t *testing.T) {
 			b.until("it says "+words, fmt.Sprintf(`document.body.textContent.includes(%q)`, words))
 		}
 		b.until("no word of the JSON", `!/p99|Windows 1m|_seconds|In all/i.test(document.querySelector('.sheets').textContent)`)
-		b.until("nothing partial is drawn", `![...state.points.caches.values()].flat().some((p) => p.partial)`)
-		b.until("tight or not", `(() => {
+		b.until("nothing partial is drawn", `import('./state.js').then(({state}) => ![...state.points.caches.values()].flat().some((p) => p.partial))`)
+		b.until("tight or not", `import('./poll.js').then(({isTight}) => {
 			const cache = (evicted, double) => ({limit: 10, entries: 10, windows: {'1m': {evicted, hits: 5, misses: 4}}, what_if: {same: {hit_ratio: 0.5}, double: {hit_ratio: double}}});
 			return isTight(cache(1, 0.7)) && !isTight(cache(0, 0.7)) && !isTight(cache(1, 0.5)) && !isTight({...cache(1, 0.7), what_if: null}) && !isTight({...cache(1, 0.7), entries: 5});
-		})()`)
+		})`)
 	})
 	t.Run("charts", func(t *testing.T) {
 		b.t = t

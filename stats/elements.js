@@ -1,0 +1,78 @@
+// Elements, and the fields of the statistics that they show.
+
+import {none, kindOf} from './numbers.js';
+
+function fit(node, attributes, children) {
+	for (const name in attributes) node.setAttribute(name, attributes[name]);
+	node.append(...children);
+	return node;
+}
+
+export const html = (tag, attributes, ...children) => fit(document.createElement(tag), attributes, children);
+export const box = (tag, name, ...children) => html(tag, {class: name}, ...children);
+export const svg = (tag, attributes, ...children) =>
+	fit(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+
+export function button(act, ...children) {
+	const node = html('button', {type: 'button'}, ...children);
+	node.onclick = act;
+	return node;
+}
+
+// These write only what differs: what stands still can be selected.
+export function setText(node, text) {
+	if (node.textContent !== text) node.textContent = text;
+}
+
+export function set(node, name, value) {
+	if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+}
+
+// fill gives parent so many children, and returns them.
+export function fill(parent, length, make) {
+	while (parent.childElementCount > length) parent.lastChild.remove();
+	while (parent.childElementCount < length) parent.append(make(parent.childElementCount));
+	return [...parent.children];
+}
+
+// showNumber shows v readably, and in the title exactly.
+export function showNumber(node, v, kind, owner) {
+	setText(node, v == null ? none : typeof v === 'string' ? v : kind.text(v, owner));
+	set(node, 'data-value', v ?? '');
+	set(node, 'title', v ?? '');
+}
+
+// find returns the field at path, and its owner.
+export function find(stats, path) {
+	const steps = path.split('.');
+	const last = steps.pop();
+	const owner = steps.reduce((object, step) => object?.[step], stats);
+	return [owner?.[last], owner];
+}
+
+// refresh updates all below root: data-field is the path of what an element shows,
+// data-needs of what it is hidden without, data-part of how wide it is.
+export function refresh(root, stats) {
+	const each = (name, act) => root.querySelectorAll(`[data-${name}]`).forEach((node) => act(node, node.dataset[name]));
+	each('field', (node, path) => {
+		const [v, owner] = find(stats, path);
+		showNumber(node, v, kindOf(path), owner);
+		node.classList.toggle('bad', v > 0 && /panics|failed|abandoned|overdue/.test(path));
+	});
+	each('needs', (node, path) => node.hidden = !find(stats, path)[0]);
+	each('part', (node, paths) => {
+		const [part, whole = 1] = paths.split('/').map((path) => find(stats, path)[0]);
+		node.style.width = Math.min(100, 100 * part / whole) + '%';
+	});
+}
+
+export const field = (path) => html('span', {'data-field': path});
+export const bar = (paths) => box('span', 'bar', html('i', {'data-part': paths}));
+
+// fullness shows what and, if there is a limit, of how much and a bar.
+const fullness = (what, limit) => box('span', 'fullness', field(what),
+	html('span', {'data-needs': limit}, ' / ', field(limit), bar(what + '/' + limit)));
+
+// cell shows the field at path; with entries it shows the weight of a weighted cache.
+export const cell = (path) => path !== 'entries' ? field(path) : html('span', {}, fullness(path, 'limit'),
+	html('small', {'data-needs': 'max_weight'}, 'weight ', fullness('weight', 'max_weight')));

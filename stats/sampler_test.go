@@ -1,0 +1,223 @@
+package stats_test
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// counted returns source, which counts its calls in n.
+func counted[S any](n *atomic.Int64, source func() (S, bool)) func() (S, bool) {
+	return func() (S, bool) {
+		n.Add(1)
+		return source()
+	}
+}
+
+// A source that hangs does not stop the answers that do not need it, nor may it be
+// waiting for a lock that whoever calls Handler holds.
+func TestASourceThatHangsWhileSampled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var lock sync.Mutex
+		var calls atomic.Int64
+		r.Register("users", counted(&calls, func() (stats.Snapshot, bool) {
+			lock.Lock()
+			defer lock.Unlock()
+			return stats.Snapshot{}, true
+		}))
+		r.Handler()
+		lock.Lock()
+		time.Sleep(5 * time.Second) // no Wait: whoever waits for a Mutex is not idle
+		for calls.Load() < 2 {
+			time.Sleep(0)
+		}
+		h := r.Handler()
+		if got := serve(h, http.MethodGet, "/").Code; got != http.StatusOK {
+			t.Errorf("status %d, want 200", got)
+		}
+		lock.Unlock()
+		sleep(11 * time.Second)
+		if got := len(show(t, h, 61).Caches[0].History); got != 4 { // 5, 10, 15 and the running one
+			t.Errorf("%d points, want 4", got)
+		}
+	})
+}
+
+// However many handlers there are, a source is called once every five seconds.
+func TestSourcesAreCalledOncePerInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var caches, wheels atomic.Int64
+		r.Register("users", counted(&caches, always(stats.Snapshot{})))
+		r.RegisterWheel("idle", counted(&wheels, always(stats.WheelSnapshot{})))
+		for range 10 {
+			h := r.Handler()
+			sleep(100 * time.Millisecond)
+			body(t, h, "/") // the page does not need them
+		}
+		sleep(time.Hour - time.Millisecond)
+		const want = 1 + 3600/5
+		if c, w := caches.Load(), wheels.Load(); c != want || w != want {
+			t.Errorf("%d and %d calls in an hour, want %d", c, w, want)
+		}
+	})
+}
+
+// Where samples begin again, the timer of those before may still be there.
+func TestSamplesThatBeginAgainAreNotTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var calls atomic.Int64
+		begin := time.Now()
+		r.Register("users", counted(&calls, func() (stats.Snapshot, bool) {
+			if time.Since(begin) == 10*time.Second {
+				time.Sleep(15 * time.Second) // the next sample is due at 30 s
+			}
+			return stats.Snapshot{}, true
+		}))
+		r.Handler()
+		inAMinute := func() int64 {
+			before := calls.Load()
+			sleep(time.Minute)
+			return calls.Load() - before
+		}
+		sleep(26 * time.Second)
+		r.Handler() // the last sample is of 10 s
+		if got := inAMinute(); got != 12 {
+			t.Errorf("%d samples in a minute, want 12", got)
+		}
+		for range 3 {
+			r.Handler() // at the time of a sample
+		}
+		if got := inAMinute(); got != 12 {
+			t.Errorf("%d samples in a minute, want 12", got)
+		}
+	})
+}
+
+func TestNothingIsSampledWithoutAHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		var calls atomic.Int64
+		r.Register("users", counted(&calls, always(stats.Snapshot{})))
+		r.RegisterWheel("idle", counted(&calls, always(stats.WheelSnapshot{})))
+		sleep(time.Hour)
+		r.Caches()
+		r.Wheels()
+		r.Metrics()
+		sleep(time.Hour)
+		if got := calls.Load(); got != 4 {
+			t.Errorf("%d calls, want those of the 4 looks", got)
+		}
+		if got := len(r.Samples("users")); got != 0 {
+			t.Errorf("%d samples, want none", got)
+		}
+	})
+}
+
+// What a process has outlives the bubble of a test, but the timer in it does not, and
+// the clock of the next one begins anew, as does the real one after it.
+func TestAHandlerOfAnEarlierBubble(t *testing.T) {
+	for _, first := range []time.Duration{0, 2 * time.Second, 5 * time.Second, time.Hour} {
+		t.Run(first.String(), func(t *testing.T) {
+			var r stats.Registry
+			var calls atomic.Int64
+			r.Register("old", counted(&calls, always(stats.Snapshot{})))
+			var h http.Handler
+			synctest.Test(t, func(t *testing.T) {
+				h = r.Handler()
+				show(t, h, 61)
+				sleep(first)
+			})
+			synctest.Test(t, func(t *testing.T) {
+				_, unregister := r.Register("users", ticking())
+				defer unregister()
+				for _, test := range []struct {
+					sleep time.Duration
+					want  int
+				}{{0, 0}, {time.Second, 1}, {11 * time.Second, 3}, {30 * time.Minute, 61}} {
+					sleep(test.sleep)
+					for _, c := range show(t, h, 61).Caches {
+						if len(c.History) != test.want {
+							t.Errorf("%v later %s has %d points, want %d", test.sleep, c.Name, len(c.History), test.want)
+						}
+						for _, p := range c.History {
+							if p.Seconds > 5 {
+								t.Errorf("a point of %v s", p.Seconds)
+							}
+						}
+					}
+				}
+			})
+			before := calls.Load()
+			r.Handler()
+			if got := calls.Load() - before; got != 1 {
+				t.Errorf("%d samples by a Handler in real time, want 1", got)
+			}
+			if got := len(r.Samples("old")); got != 1 {
+				t.Errorf("%d samples in real time, want 1", got)
+			}
+		})
+	}
+}
+
+// A look holds the samples of its time without a lock, and they stay as they were.
+func TestSamplesInHandNeverChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		r.Register("users", ticking())
+		h := r.Handler()
+		for range 200 {
+			held := r.Samples("users")
+			then := slices.Clone(held)
+			if len(held) == 0 || len(held) > 61 {
+				t.Fatalf("%d samples, want 1 to 61", len(held))
+			}
+			sleep(2 * time.Second)
+			beyond := held[len(held):cap(held)] // where the next sample goes
+			before := slices.Clone(beyond)
+			show(t, h, 61) // with a running point, which is this look's own
+			if !slices.Equal(beyond, before) {
+				t.Fatal("a look has written behind the samples")
+			}
+			r.Samples("users") // its lock puts the next sample after the reading here
+			sleep(3 * time.Second)
+			if !slices.Equal(held, then) {
+				t.Fatal("samples have changed in hand")
+			}
+		}
+		if got := r.HistoryBytes("users"); got > 75<<10 {
+			t.Errorf("a history of %d bytes, but Handler promises 75 KB", got)
+		}
+	})
+}
+
+// Looks at the same time as samples, registrations and each other. The race detector
+// is what judges here, and the schema.
+func TestLooksAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		r.Register("users", ticking())
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for range 30 {
+					h := r.Handler()
+					_, unregister := r.Register("other", ticking())
+					time.Sleep(time.Duration(i%4) * 2500 * time.Millisecond)
+					show(t, h, 61)
+					r.Metrics()
+					unregister()
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
