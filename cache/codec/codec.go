@@ -27,19 +27,17 @@ func encodeJSON[K comparable, V any](dst []byte, key K, value V) ([]byte, error)
 	return append(dst, b...), err
 }
 
+// decodeJSON parses once: an element that holds a pointer is decoded into what that
+// points to, and the slice gets as many elements as the array has.
 func decodeJSON[K comparable, V any](b []byte) (key K, value V, err error) {
-	var parts []json.RawMessage
+	parts := []any{&key, &value}
 	if err := json.Unmarshal(b, &parts); err != nil {
 		return key, value, err
 	}
 	if len(parts) != 2 {
 		return key, value, fmt.Errorf("codec: an array of %d: want a key and a value", len(parts))
 	}
-	if err := json.Unmarshal(parts[0], &key); err != nil {
-		return key, value, err
-	}
-	err = json.Unmarshal(parts[1], &value)
-	return key, value, err
+	return key, value, nil
 }
 
 // Gob returns functions that write entries with package encoding/gob, and read

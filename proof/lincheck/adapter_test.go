@@ -51,6 +51,12 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 			}))
 		},
 		Clear: c.Clear,
+		DelFunc: func(del func(int64) bool) {
+			c.DelFunc(func(_ int, value V) bool {
+				runtime.Gosched()
+				return del(narrow(value))
+			})
+		},
 	}
 	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
 		wide := func() (V, error) {

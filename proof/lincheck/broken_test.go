@@ -48,6 +48,7 @@ func TestBroken(t *testing.T) {
 		{"Get from a copy", Promises{}, lasting, staleCopy},
 		{"a load undoes Del", Promises{}, lasting, loadUndoesDel},
 		{"a load undoes Clear", Promises{}, lasting, loadUndoesClear},
+		{"a load undoes DelFunc", Promises{}, lasting, loadUndoesDelFunc},
 		{"a load undoes Set", Promises{}, lasting, loadUndoesSet},
 		{"two loads at once", Promises{}, lasting, twoLoads},
 		{"Compute is two steps", Promises{}, lasting, computeInTwo},
@@ -132,6 +133,17 @@ func loadUndoesDel() *Subject {
 			n.remove(key)
 		})
 		return ok
+	}
+	return s
+}
+
+func loadUndoesDelFunc() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.DelFunc = func(del func(int64) bool) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.sweep(del)
 	}
 	return s
 }

@@ -30,7 +30,7 @@ func (v *Violation) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "no order explains history %d of seed %d: key %d", v.Number, v.Seed, v.Key)
 	for _, op := range sorted(v.History) {
-		if op.Key == v.Key || op.Kind == Clear {
+		if op.Key == v.Key || op.ofAllKeys() {
 			fmt.Fprintf(&b, "\n%10d to %10d ns, client %d: %v", op.Call, op.Return, op.Client, op)
 		}
 	}

@@ -34,6 +34,8 @@ func (c *client) do(op Op) {
 		return
 	case Compute:
 		op = c.compute(op)
+	case DelFunc:
+		op = c.delFunc(op)
 	case SetWithExpire, Touch:
 		op.TTL = c.ttl()
 		op = c.write(op)
@@ -148,6 +150,18 @@ func (c *client) compute(op Op) Op {
 	return op
 }
 
+// delFunc removes values that end in one bit, and notes that as two operations.
+func (c *client) delFunc(op Op) Op {
+	op.Picks = c.rand.Int64N(2)
+	op.Call = c.now()
+	c.subject.DelFunc(op.picks) // loads call it later, too
+	op.Return = c.now()
+	filter := op
+	filter.Kind = Filter
+	c.ops = append(c.ops, filter)
+	return op
+}
+
 // A failure is the error of a fetch that fails: what the model has for its value.
 type failure int64
 
@@ -214,10 +228,10 @@ func (c *client) land(op Op, again bool) {
 }
 
 // value returns a value that nobody else has, nor the values after it, which
-// increments make of it.
+// increments make of it. Every other one is odd.
 func (c *client) value() int64 {
 	c.made++
-	return c.base + (int64(c.id)<<12+c.made)<<10
+	return c.base + (int64(c.id)<<12+c.made)<<10 + c.made&1
 }
 
 func (c *client) ttl() time.Duration {

@@ -32,6 +32,7 @@ type flight struct {
 	number   int64  // 0: none
 	result   int64  // what its fetch is going to return
 	overtook change // the last change of the key since it began: its result is not to be stored
+	filtered bool   // a DelFunc picked its result: it is not to be stored either
 }
 
 // A change is what overtakes loads.
@@ -163,6 +164,8 @@ func (r rules) step(s state, op Op) (state, bool) {
 		return r.compute(s, op)
 	case Board, Land, Take:
 		return r.take(s, op)
+	case Filter:
+		return s.filtered(op), true
 	case Del:
 		return s.changed(byDel), op.Found == s.present || op.Mute || r.excused.has(Misreports)
 	default:
@@ -185,8 +188,21 @@ func (r rules) write(s state, op Op) (state, bool) {
 		return r.stored(s, op, op.Value, int64(op.TTL)), true
 	case Clear:
 		return s.changed(byDel), true
+	case DelFunc:
+		if s.present && op.picks(s.value) {
+			s = s.changed(byDel)
+		}
+		return s, true
 	}
 	return s, false
+}
+
+// filtered is the state in which no load under way stores what a DelFunc picks.
+func (s state) filtered(op Op) state {
+	for i, f := range s.loads {
+		s.loads[i].filtered = f.filtered || f.number != 0 && op.picks(f.result)
+	}
+	return s
 }
 
 func (r rules) read(s state, op Op) (state, bool) {
@@ -289,7 +305,7 @@ func (r rules) land(s state, op Op) (state, bool) {
 	if op.Mute { // what was not returned was not stored
 		return s, f.number == op.Load && f.overtook != unchanged && r.Retries
 	}
-	if f.overtook == unchanged && op.Value > 0 {
+	if f.overtook == unchanged && op.Value > 0 && !(f.filtered && !r.excused.has(LoadUndoesDel)) {
 		s = r.put(s, op, op.Value, r.ttl(), byLoad)
 	}
 	return s, f.number == op.Load && op.Got == op.Value

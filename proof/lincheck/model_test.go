@@ -18,6 +18,8 @@ func setFor(value int64, ttl int64) Op {
 func hit(value int64) Op         { return Op{Kind: Get, Got: value, Found: true} }
 func board(load, value int64) Op { return Op{Kind: Board, Load: load, Value: value, Got: value} }
 func land(load, value int64) Op  { return Op{Kind: Land, Load: load, Value: value, Got: value} }
+func filter(bit int64) Op        { return Op{Kind: Filter, Picks: bit} }
+func delFunc(bit int64) Op       { return Op{Kind: DelFunc, Picks: bit} }
 func by(client int, op Op) Op {
 	op.Client = client
 	return op
@@ -64,6 +66,11 @@ func TestModel(t *testing.T) {
 		{"a load over a Set", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, set(1)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
 		{"a load after a Clear", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
 		{"a load not stored after a Clear", never, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, land(1, 7)), at(8, 9, miss)}},
+		{"a load that a DelFunc picks", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, filter(1)), at(4, 5, delFunc(1)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
+		{"a load that a DelFunc does not pick", never, true, []Op{at(2, 3, board(1, 7)), at(4, 5, filter(0)), at(4, 5, delFunc(0)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
+		{"a load from after a DelFunc began", never, true, []Op{at(3, 4, board(1, 7)), at(2, 5, filter(1)), at(2, 9, delFunc(1)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
+		{"a value that a DelFunc picks", never, false, []Op{at(2, 3, set(7)), at(4, 5, delFunc(1)), at(6, 7, hit(7))}},
+		{"a value that a DelFunc does not pick", never, false, []Op{at(2, 3, set(7)), at(4, 5, delFunc(0)), at(6, 7, miss)}},
 		{"two loads", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, board(2, 8)), at(6, 7, land(1, 7)), at(8, 9, land(2, 8))}},
 		{"expired too early", never, false, []Op{at(2, 10, setFor(1, 100)), at(11, 101, miss)}},
 		{"expired", never, true, []Op{at(2, 10, setFor(1, 100)), at(11, 102, miss)}},

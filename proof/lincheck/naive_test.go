@@ -1,6 +1,7 @@
 package lincheck
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -23,7 +24,8 @@ type naiveEntry struct {
 func (e naiveEntry) live() bool { return e.deadline.IsZero() || time.Now().Before(e.deadline) }
 
 type naiveLoad struct {
-	broken bool // its result is not to be stored
+	broken bool               // its result is not to be stored
+	del    []func(int64) bool // nor is what these pick
 	done   chan struct{}
 	value  int64
 	err    error
@@ -36,7 +38,7 @@ func newNaive(limit int, expire time.Duration) *naive {
 func (n *naive) subject() *Subject {
 	return &Subject{
 		Get: n.get, Peek: n.get, Set: n.set, SetWithExpire: n.setWithExpire, Del: n.del, Touch: n.touch,
-		GetOrSet: n.getOrSet, Take: n.take, Compute: n.compute, Clear: n.clear,
+		GetOrSet: n.getOrSet, Take: n.take, Compute: n.compute, Clear: n.clear, DelFunc: n.delFunc,
 	}
 }
 
@@ -153,6 +155,23 @@ func (n *naive) clear() {
 	clear(n.entries)
 }
 
+func (n *naive) delFunc(del func(int64) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.loads {
+		l.del = append(l.del, del)
+	}
+	n.sweep(del)
+}
+
+func (n *naive) sweep(del func(int64) bool) {
+	for key, e := range n.entries {
+		if del(e.value) {
+			n.remove(key)
+		}
+	}
+}
+
 func (n *naive) take(key int, fetch func() (int64, error)) (int64, error) {
 	for {
 		n.mu.Lock()
@@ -182,7 +201,8 @@ func (n *naive) load(key int, l *naiveLoad, fetch func() (int64, error)) (int64,
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.loads, key)
-	if !l.broken && l.err == nil {
+	picked := slices.ContainsFunc(l.del, func(del func(int64) bool) bool { return del(l.value) })
+	if !l.broken && !picked && l.err == nil {
 		n.store(key, l.value, n.expire)
 	}
 	close(l.done)

@@ -12,7 +12,8 @@ type Kind uint8
 
 // A Take that called fetch is two operations: Board, which finds no value and no
 // other load, and Land, which stores what fetch returned unless the key was changed
-// since. One that did not is a Take.
+// since. One that did not is a Take. A DelFunc is two as well: Filter, from which on no
+// load under way stores a value that it picks, and DelFunc, which removes such a value.
 const (
 	Get Kind = iota
 	Peek
@@ -24,13 +25,15 @@ const (
 	Take
 	Compute
 	Clear
+	DelFunc
 	Board
 	Land
+	Filter
 
 	kinds = int(Board) // those that a client can choose
 )
 
-var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "Take begins", "Take ends"}
+var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "Take begins", "Take ends", "DelFunc begins"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -44,6 +47,8 @@ type Op struct {
 	Value int64         // to be stored; if negative, the fetch failed, and nothing is
 	TTL   time.Duration // of SetWithExpire and Touch
 	Load  int64         // number of the fetch, of Board and Land
+
+	Picks int64 // the lowest bit of the values that a DelFunc removes
 
 	Old    int64 // what the function of Compute was given
 	HadOld bool
@@ -80,6 +85,8 @@ func (o Op) String() string {
 		return fmt.Sprintf("Compute(%d, %d %t: %s) = %s", o.Key, o.Old, o.HadOld, does, answer)
 	case Clear:
 		return "Clear()"
+	case DelFunc, Filter:
+		return fmt.Sprintf("%v(those that end in bit %d)", o.Kind, o.Picks)
 	default:
 		return fmt.Sprintf("%v(%d), fetch %d returns %d, got %d", o.Kind, o.Key, o.Load, o.Value, o.Got)
 	}
@@ -96,6 +103,12 @@ func (o Op) mute() string {
 	}
 }
 
+// picks reports whether a DelFunc removes a value.
+func (o Op) picks(value int64) bool { return value&1 == o.Picks }
+
+// ofAllKeys reports whether an operation has no key of its own.
+func (o Op) ofAllKeys() bool { return o.Kind == Clear || o.Kind == DelFunc || o.Kind == Filter }
+
 // operations puts a history in the form of porcupine. The model needs questions,
 // answers and times together, so Input is the whole Op.
 func operations(history []Op) []porcupine.Operation {
@@ -106,18 +119,18 @@ func operations(history []Op) []porcupine.Operation {
 	return ops
 }
 
-// byKey divides a history into those of the keys. A Clear is in all of them.
+// byKey divides a history into those of the keys. What has no key is in all of them.
 func byKey(ops []porcupine.Operation) [][]porcupine.Operation {
 	parts := make(map[int][]porcupine.Operation)
 	for _, o := range ops {
-		if op := o.Input.(Op); op.Kind != Clear {
+		if op := o.Input.(Op); !op.ofAllKeys() {
 			parts[op.Key] = append(parts[op.Key], o)
 		}
 	}
 	var all [][]porcupine.Operation
 	for _, part := range parts {
 		for _, o := range ops {
-			if o.Input.(Op).Kind == Clear {
+			if o.Input.(Op).ofAllKeys() {
 				part = append(part, o)
 			}
 		}

@@ -76,7 +76,7 @@ func prefix(history []Op, now int64, n int) (h []Op, ok bool) {
 				continue
 			case op.Kind == Del || op.Kind == Touch:
 				op.Mute = true
-			case op.Kind != Set && op.Kind != SetWithExpire && op.Kind != Clear:
+			case op.Kind != Set && op.Kind != SetWithExpire && !op.ofAllKeys():
 				return nil, false
 			}
 		}

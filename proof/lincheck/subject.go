@@ -16,6 +16,7 @@ type Subject struct {
 	Take          func(key int, fetch func() (int64, error)) (int64, error)
 	Compute       func(key int, f func(old int64, found bool) (int64, Action)) (int64, bool)
 	Clear         func()
+	DelFunc       func(del func(value int64) bool)
 
 	Remove func(key int)
 	Renew  func(key int, ttl time.Duration)
