@@ -290,3 +290,24 @@ func ExampleOptions_negative() {
 	// no such user 1
 	// ann true
 }
+
+// A hit by Get allocates nothing, also where the function of a miss needs variables.
+func ExampleCache_TakeMissed() {
+	users := cache.Must(cache.Options[int, string]{Limit: 100})
+	user := func(ctx context.Context, id int) (string, error) {
+		if name, ok := users.Get(id); ok {
+			return name, nil
+		}
+		return users.TakeMissed(ctx, id, func(context.Context, *cache.Load[string]) (string, error) {
+			return fmt.Sprint("user ", id), nil
+		})
+	}
+	fmt.Println(user(context.Background(), 7))
+	fmt.Println(user(context.Background(), 7))
+	s := users.Stats()
+	fmt.Println(s.Hits, s.Misses)
+	// Output:
+	// user 7 <nil>
+	// user 7 <nil>
+	// 1 1
+}

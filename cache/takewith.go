@@ -37,6 +37,16 @@ func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx contex
 	if value, ok := c.Get(key); ok {
 		return value, nil
 	}
+	return c.TakeMissed(ctx, key, fetch)
+}
+
+// TakeMissed is [Cache.TakeWith] for a caller whose Get has just missed the key: it is not
+// counted as a second miss. A function literal for fetch, which TakeWith has allocated for
+// every hit, is allocated then for misses only.
+func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: TakeMissed with a nil fetch")
+	}
 	value, l, err := c.join(ctx, key)
 	if l != nil {
 		return c.lead(ctx, l, func(ctx context.Context, l *load[K, V]) (V, error) {

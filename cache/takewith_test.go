@@ -67,3 +67,36 @@ func TestUnchangedWithoutOld(t *testing.T) {
 		t.Errorf("%v, and %d entries", err, c.Len())
 	}
 }
+
+// TestTakeMissed: a Get and the TakeMissed after it are one get, and one hit that
+// allocates nothing. What others have stored between the two is found.
+func TestTakeMissed(t *testing.T) {
+	c := Must(Options[string, int]{})
+	value := 7
+	take := func(key string) int {
+		if v, ok := c.Get(key); ok {
+			return v
+		}
+		v, err := c.TakeMissed(t.Context(), key, func(_ context.Context, l *Load[int]) (int, error) {
+			l.Expire = time.Hour
+			return value, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return v
+	}
+	if v := take("k"); v != 7 {
+		t.Errorf("a miss gives %d", v)
+	}
+	if n := testing.AllocsPerRun(10, func() { take("k") }); n != 0 {
+		t.Errorf("a hit allocates %v times", n)
+	}
+	if s := c.Stats(); s.Hits != 11 || s.Misses != 1 || s.Loads.OK.Count() != 1 {
+		t.Errorf("%d hits, %d misses, %d loads; want 11, 1 and 1", s.Hits, s.Misses, s.Loads.OK.Count())
+	}
+	c.Set("other", 8)
+	if v, err := c.TakeMissed(t.Context(), "other", func(context.Context, *Load[int]) (int, error) { return 9, nil }); v != 8 || err != nil {
+		t.Errorf("a key that has a value by now gives %d, %v", v, err)
+	}
+}
