@@ -15,8 +15,8 @@ import (
 // RussellLuo and Netty are with the tests named after these.
 //
 // Not to be done from outside: a driver that wakes up late, as the fake clock waits
-// for it (akka#1547, camunda#767, go-zero#3619; TestGoZeroDefects/A6 does it with a
-// Ring), and a wall clock that is set (KAFKA-4051).
+// for it (akka#1547, camunda#767, go-zero#3619; TestKeyedCatchesUp), and a wall clock
+// that is set (KAFKA-4051).
 func TestReportsOfUsers(t *testing.T) {
 	// antlabs/timer: Reset locks a list and then adds to that list.
 	inBubble(t, "antlabs: Reset of a live timer does not block", func(t *testing.T) {

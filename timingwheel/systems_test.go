@@ -17,9 +17,8 @@ import (
 
 // The systems that timing wheels are known by. Each test is named after one, does
 // with our wheel what that one is for, and does not fail where that one fails.
-// Netty's and the pool of connections are in files of their own; go-zero's defects
-// are in gozero_test.go, what users of the others reported in
-// systems_reports_test.go.
+// Netty's and the pool of connections are in files of their own, what users reported in
+// systems_reports_test.go. go-zero's wheel is tried beside ours in proof/gozero.
 //
 // Time is fake: it passes only while every goroutine waits, so a firing has an
 // exact time, and a test that lets a century pass takes no longer than its timers.
@@ -316,8 +315,6 @@ func TestLeesperTao(t *testing.T) {
 
 // TestGoZero: go-zero, a framework for services, expires the keys of its cache and
 // delays tasks on a wheel with circle and diff: a moved task stays in its slot.
-//
-// What it does wrong is a long list: see TestGoZeroDefects.
 func TestGoZero(t *testing.T) {
 	inBubble(t, "circle", func(t *testing.T) {
 		w, log := keyedWheel(t, second, 10)

@@ -4,19 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// What go-zero's cache does in these tests is in proof/gozero: its goroutines never
-// end, so that it cannot have fake time.
+// What differs from go-zero's cache is tried beside that in proof/gozero.
 
 func newCache(t *testing.T, expire time.Duration, opts ...collection.CacheOption) *collection.Cache {
 	t.Helper()
@@ -76,81 +73,6 @@ func TestCacheJitter(t *testing.T) {
 	})
 }
 
-// go-zero drops half of the keys at once: the jitter puts their new time below its
-// tick of a second.
-func TestCacheRefreshBelowTick(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, time.Hour)
-		all := keys(200)
-		for range 2 {
-			for _, key := range all {
-				c.SetWithExpire(key, 1, time.Second)
-			}
-		}
-		time.Sleep(949 * ms)
-		if n := found(c, all); n != len(all) {
-			t.Errorf("%d keys, want all", n)
-		}
-		time.Sleep(101 * ms)
-		if n := found(c, all); n != 0 {
-			t.Errorf("%d keys past their time", n)
-		}
-	})
-}
-
-// go-zero's ticks are a second: a time of 1.5 s can be 50 ms there, and one of
-// 30 ms up to a second. Its own moves make an hour one that is 5 minutes shorter or
-// longer.
-func TestCacheTimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, time.Hour)
-		time.Sleep(950 * ms)
-		for _, expire := range []time.Duration{30 * ms, 1500 * ms, 10 * time.Minute, time.Hour} {
-			for range 5 {
-				c.SetWithExpire("x", 1, expire)
-				time.Sleep(expire * 94 / 100)
-				if v, ok := c.Get("x"); v != 1 || !ok {
-					t.Errorf("%v: gone before", expire)
-				}
-			}
-			time.Sleep(expire * 12 / 100)
-			if _, ok := c.Get("x"); ok {
-				t.Errorf("%v: there after", expire)
-			}
-		}
-	})
-}
-
-// go-zero drops the error of its wheel: a new key never expires, and one that it
-// has keeps its old time.
-func TestCacheOddExpire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, time.Second)
-		for _, key := range []string{"zero", "negative", "least"} {
-			c.Set(key, 1)
-		}
-		c.SetWithExpire("zero", 2, 0)
-		c.SetWithExpire("negative", 2, -time.Second)
-		c.SetWithExpire("negative, new", 2, math.MinInt64)
-		c.SetWithExpire("most", 2, math.MaxInt64)
-		if n := found(c, []string{"zero", "negative", "negative, new", "most"}); n != 2 {
-			t.Errorf("%d found, want zero and most", n)
-		}
-		time.Sleep(time.Minute)
-		if n := found(c, []string{"zero", "most"}); n != 2 || c.Len() != 2 {
-			t.Errorf("%d found and %d in all, want zero and most", n, c.Len())
-		}
-
-		c.Del("most") // or else there would be a tick every 10 ms
-		forever := newCache(t, 0)
-		forever.Set("x", 1)
-		time.Sleep(1000 * time.Hour)
-		if n := found(forever, []string{"x"}); n != 1 {
-			t.Error("a cache that does not expire lost its key")
-		}
-	})
-}
-
 func TestCacheLimit(t *testing.T) {
 	for limit, want := range map[int]int{-1: 100, 0: 100, 1: 1, 10: 10} {
 		limited(t, want, nil, collection.WithLimit(limit))
@@ -190,24 +112,6 @@ func TestCacheName(t *testing.T) {
 	}
 }
 
-// go-zero can store what was loaded before a Set or Del after it.
-func TestCacheTakeDoesNotUndo(t *testing.T) {
-	c := newCache(t, time.Hour)
-	for name, change := range map[string]func(){
-		"Set": func() { c.Set("x", "new") },
-		"Del": func() { c.Del("x") },
-	} {
-		c.Del("x")
-		v, err := c.Take("x", func() (any, error) { change(); return "stale", nil })
-		if v != "stale" || err != nil {
-			t.Errorf("%s: Take returned %v, %v", name, v, err)
-		}
-		if v, _ := c.Get("x"); v == "stale" {
-			t.Errorf("%s was undone by a Take that began before", name)
-		}
-	}
-}
-
 // An error comes without a value, whatever fetch returned, as in go-zero.
 func TestCacheTakeError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -223,22 +127,6 @@ func TestCacheTakeError(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-	})
-}
-
-// In go-zero those that wait for a fetch that panics get nil, nil.
-func TestCacheTakePanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, time.Hour)
-		go func() {
-			defer func() { _ = recover() }()
-			_, _ = c.Take("x", func() (any, error) { time.Sleep(time.Second); panic("boom") })
-		}()
-		synctest.Wait()
-		v, err := c.Take("x", func() (any, error) { return 1, nil })
-		if want := new(cache.PanicError); v != nil || !errors.As(err, &want) {
-			t.Errorf("%v, %v, want a PanicError", v, err)
-		}
 	})
 }
 

@@ -1,7 +1,6 @@
-// Package pinwheel_test holds the acceptance tests of the whole library, seen from
-// outside: one TestPromiseN per promise of the contract (promiseN_*_test.go), the
-// methods that no promise covers (here), a model, a ledger, and the comparison
-// with go-zero's cache (gozero_test.go).
+// Package acceptance holds the acceptance tests of the cache, seen from outside: one
+// TestPromiseN per promise of the contract, the methods that no promise covers (here),
+// and a ledger.
 //
 // All time is the fake time of testing/synctest, except in a few tests that need
 // real threads or the garbage collector. Every subtest says in one line what it

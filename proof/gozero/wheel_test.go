@@ -3,13 +3,10 @@ package gozero
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/gozero/collection"
 )
 
 // The tests of this file do the same with go-zero's wheel and with ours, in fake
@@ -161,6 +158,22 @@ func TestWheelDiffersByClock(t *testing.T) {
 			want(t, whose, fmt.Sprint(r.calls()), "[0@1s 1@1s 2@1s]", "[0@1s 1@1.05s 2@1.1s]")
 		})
 	})
+	inBubble(t, "slow callbacks: pile up goroutines", func(t *testing.T) {
+		both(t, func(t *testing.T, whose string, wheel newWheel) {
+			r := newRig()
+			w := wheel(t, time.Second, func(key, _ any) {
+				r.noteTime(key)
+				time.Sleep(time.Hour)
+			})
+			for i := range 100 {
+				must(t, w.SetTimer(i, 0, time.Duration(i+1)*time.Second))
+			}
+			time.Sleep(10 * time.Minute)
+			want(t, whose, len(r.calls()), 64, 100) // run at once
+			w.Stop()
+			time.Sleep(time.Hour)
+		})
+	})
 	inBubble(t, "removed while it waits for its turn: fires", func(t *testing.T) {
 		both(t, func(t *testing.T, whose string, wheel newWheel) {
 			r := newRig()
@@ -258,27 +271,40 @@ func drainAtOnce(t *testing.T, w peer) int {
 	return n
 }
 
-// TestWheelDiffersInMemory sets and removes one key again and again. go-zero keeps
-// what is left of each until the cursor comes by.
+// TestWheelDiffersInMemory looks at what is left of timers that are gone. go-zero keeps
+// each until the cursor comes by.
 func TestWheelDiffersInMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ours, theirs := newOurs(t, 300), newTheirs(t, 300)
-		defer theirs.Stop()
-		for _, r := range []*rig{ours, theirs} {
-			before := heap()
+	for name, do := range map[string]func(t *testing.T, r *rig){
+		"one key, set and removed": func(t *testing.T, r *rig) {
 			for range 20_000 {
 				must(t, r.SetTimer("x", 1, 200*step))
 				must(t, r.RemoveTimer("x"))
 			}
-			grown := heap() - before
-			if r == ours && grown > 100_000 {
-				t.Errorf("ours: %d bytes", grown)
+		},
+		"many keys, drained": func(t *testing.T, r *rig) {
+			for i := range 20_000 {
+				must(t, r.SetTimer(i, 1, 200*step))
 			}
-			if r == theirs && grown < 1_000_000 {
-				t.Errorf("go-zero: %d bytes", grown)
+			must(t, r.Drain(func(any, any) {}))
+		},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			ours, theirs := newOurs(t, 300), newTheirs(t, 300)
+			defer theirs.Stop()
+			for _, r := range []*rig{ours, theirs} {
+				before := heap()
+				do(t, r)
+				synctest.Wait()
+				grown := heap() - before
+				if r == ours && grown > 100_000 {
+					t.Errorf("ours: %d bytes", grown)
+				}
+				if r == theirs && grown < 1_000_000 {
+					t.Errorf("go-zero: %d bytes", grown)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func heap() int64 {
@@ -286,138 +312,4 @@ func heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// TestArguments has what ends the process in go-zero, or is not checked there.
-func TestArguments(t *testing.T) {
-	execute := func(any, any) {}
-	ticker := &hand{c: make(chan time.Time)}
-	for name, err := range map[string]error{
-		"no interval":          second(collection.NewTimingWheel(0, 10, execute)),
-		"a tick of 10 ns":      second(collection.NewTimingWheel(10, 10, execute)),
-		"no slots":             second(collection.NewTimingWheel(step, 0, execute)),
-		"no function":          second(collection.NewTimingWheel(step, 10, nil)),
-		"ticker, no interval":  second(collection.NewTimingWheelWithTicker(0, 10, execute, ticker)),
-		"ticker, no slots":     second(collection.NewTimingWheelWithTicker(step, -1, execute, ticker)),
-		"ticker, no function":  second(collection.NewTimingWheelWithTicker(step, 10, nil, ticker)),
-		"a ticker that is nil": second(collection.NewTimingWheelWithTicker(step, 10, execute, nil)),
-		"NewCache(-1 s)":       second(collection.NewCache(-time.Second)),
-		"NewCache(60*60)":      second(collection.NewCache(60 * 60)),
-	} {
-		if err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
-func second[T any](_ T, err error) error { return err }
-
-// TestOddKeys has keys that cannot be found again, and arguments that are refused,
-// before and after Stop.
-func TestOddKeys(t *testing.T) {
-	nan := func() any { var zero float64; return zero / zero }()
-	synctest.Test(t, func(t *testing.T) {
-		for _, w := range []peer{newOurs(t, 10), ourClock(t, time.Second, func(any, any) {})} {
-			for range 2 {
-				for _, key := range []any{nil, []int{1}, [1]any{[]int{1}}, nan} {
-					for _, err := range []error{w.SetTimer(key, 1, step), w.MoveTimer(key, step), w.RemoveTimer(key)} {
-						if err != collection.ErrArgument {
-							t.Errorf("%T: %v, want ErrArgument itself", key, err)
-						}
-					}
-				}
-				for _, err := range []error{w.SetTimer("x", 1, 0), w.MoveTimer("x", -step), w.Drain(nil)} {
-					if err != collection.ErrArgument {
-						t.Errorf("%v, want ErrArgument itself", err)
-					}
-				}
-				w.Stop()
-			}
-			for _, err := range []error{
-				w.SetTimer("x", 1, step), w.MoveTimer("x", step), w.MoveTimer("x", 1), w.RemoveTimer("x"),
-				w.Drain(func(any, any) {}),
-			} {
-				if err != collection.ErrClosed {
-					t.Errorf("%v, want ErrClosed itself", err)
-				}
-			}
-		}
-	})
-}
-
-// TestStop has timers that wait, are due, and are being called when the wheel is
-// stopped, by a callback too.
-func TestStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig()
-		tw, err := collection.NewTimingWheelWithTicker(step, 10, func(key, value any) {
-			r.note(key, value)
-			time.Sleep(time.Second)
-			r.Stop()
-		}, r.hand)
-		must(t, err)
-		r.peer = tw
-		for i := range 100 {
-			must(t, r.SetTimer(i, 0, step))
-		}
-		must(t, r.SetTimer("late", 0, 2*step))
-		r.tick(1)
-		time.Sleep(time.Hour)
-		if n := len(r.calls()); n != 64 {
-			t.Errorf("%d calls, want those 64 that had begun", n)
-		}
-		if n := r.hand.stops.Load(); n != 1 {
-			t.Errorf("the ticker was stopped %d times, want once", n)
-		}
-	})
-}
-
-// TestFailingCallbacks has callbacks that panic, in a tick, by a move and by Drain.
-func TestFailingCallbacks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig()
-		tw, err := collection.NewTimingWheelWithTicker(step, 10, func(key, value any) {
-			r.note(key, value)
-			if key == "boom" {
-				panic("not a failure of this test")
-			}
-		}, r.hand)
-		must(t, err)
-		defer tw.Stop()
-		r.peer = tw
-		must(t, r.SetTimer("boom", 1, step))
-		must(t, r.SetTimer("x", 1, step))
-		r.tick(1)
-		must(t, r.SetTimer("boom", 2, 9*step))
-		must(t, r.MoveTimer("boom", 1))
-		synctest.Wait()
-		must(t, r.SetTimer("x", 2, step))
-		must(t, r.SetTimer("y", 2, step))
-		must(t, r.Drain(func(key, value any) {
-			r.note(key, value)
-			if key == "x" {
-				runtime.Goexit()
-			}
-			panic("not a failure of this test either")
-		}))
-		wantCalls(t, "ours", r.calls(), slices.Sorted(slices.Values([]string{
-			"boom=1@1", "x=1@1", "boom=2@1", "x=2@1", "y=2@1"}))...)
-	})
-}
-
-// TestTickerStoppedByOthers has a ticker whose channel is closed, as go-zero's fake
-// ticker closes it in Stop, and panics when that is called again.
-func TestTickerStoppedByOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newOurs(t, 10)
-		must(t, r.SetTimer("x", 1, step))
-		close(r.hand.c)
-		synctest.Wait()
-		must(t, r.MoveTimer("x", 2*step))
-		r.Stop()
-		wantCalls(t, "ours", r.calls())
-		if n := r.hand.stops.Load(); n != 0 {
-			t.Errorf("the ticker was stopped %d times more", n)
-		}
-	})
 }

@@ -1,0 +1,184 @@
+package collection_test
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/gozero/collection"
+)
+
+// A hand is a ticker that is moved by hand.
+type hand struct {
+	c     chan time.Time
+	stops atomic.Int32
+}
+
+func (h *hand) Chan() <-chan time.Time { return h.c }
+func (h *hand) Stop()                  { h.stops.Add(1) }
+
+// tick waits until the wheel and its callbacks have come to rest.
+func (h *hand) tick() {
+	h.c <- time.Now()
+	synctest.Wait()
+}
+
+// A log has the calls of a wheel.
+type log struct {
+	mu    sync.Mutex
+	calls []string // "key=value"
+}
+
+func (l *log) note(key, value any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, fmt.Sprintf("%v=%v", key, value))
+}
+
+// newTicked returns a wheel with a tick of a minute.
+func newTicked(t *testing.T, execute collection.Execute) (*collection.TimingWheel, *hand) {
+	t.Helper()
+	h := &hand{c: make(chan time.Time)}
+	w, err := collection.NewTimingWheelWithTicker(time.Minute, 10, execute, h)
+	must(t, err)
+	return w, h
+}
+
+// What ends the process in go-zero, or is not checked there, is an error.
+func TestArguments(t *testing.T) {
+	execute := func(any, any) {}
+	ticker := &hand{c: make(chan time.Time)}
+	for name, err := range map[string]error{
+		"no interval":          second(collection.NewTimingWheel(0, 10, execute)),
+		"a tick of 10 ns":      second(collection.NewTimingWheel(10, 10, execute)),
+		"no slots":             second(collection.NewTimingWheel(time.Minute, 0, execute)),
+		"no function":          second(collection.NewTimingWheel(time.Minute, 10, nil)),
+		"ticker, no interval":  second(collection.NewTimingWheelWithTicker(0, 10, execute, ticker)),
+		"ticker, no slots":     second(collection.NewTimingWheelWithTicker(time.Minute, -1, execute, ticker)),
+		"ticker, no function":  second(collection.NewTimingWheelWithTicker(time.Minute, 10, nil, ticker)),
+		"a ticker that is nil": second(collection.NewTimingWheelWithTicker(time.Minute, 10, execute, nil)),
+		"NewCache(-1 s)":       second(collection.NewCache(-time.Second)),
+		"NewCache(60*60)":      second(collection.NewCache(60 * 60)),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Keys that cannot be found again and other bad arguments are refused before and after
+// Stop, with the errors themselves: programs compare them with ==.
+func TestPlainErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ticked, _ := newTicked(t, func(any, any) {})
+		clocked, err := collection.NewTimingWheel(time.Second, 300, func(any, any) {})
+		must(t, err)
+		for _, w := range []*collection.TimingWheel{ticked, clocked} {
+			for range 2 {
+				for _, key := range []any{nil, []int{1}, [1]any{[]int{1}}, math.NaN()} {
+					for _, err := range []error{w.SetTimer(key, 1, time.Minute), w.MoveTimer(key, time.Minute), w.RemoveTimer(key)} {
+						if err != collection.ErrArgument {
+							t.Errorf("%T: %v, want ErrArgument itself", key, err)
+						}
+					}
+				}
+				for _, err := range []error{w.SetTimer("x", 1, 0), w.MoveTimer("x", -time.Minute), w.Drain(nil)} {
+					if err != collection.ErrArgument {
+						t.Errorf("%v, want ErrArgument itself", err)
+					}
+				}
+				w.Stop()
+			}
+			for _, err := range []error{
+				w.SetTimer("x", 1, time.Minute), w.MoveTimer("x", time.Minute), w.MoveTimer("x", 1), w.RemoveTimer("x"),
+				w.Drain(func(any, any) {}),
+			} {
+				if err != collection.ErrClosed {
+					t.Errorf("%v, want ErrClosed itself", err)
+				}
+			}
+		}
+	})
+}
+
+// Stop is called by callbacks while timers wait, are due and are being called.
+func TestStopByCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		var w *collection.TimingWheel
+		w, h := newTicked(t, func(_, _ any) {
+			calls.Add(1)
+			time.Sleep(time.Second)
+			w.Stop()
+		})
+		for i := range 100 {
+			must(t, w.SetTimer(i, 0, time.Minute))
+		}
+		must(t, w.SetTimer("late", 0, 2*time.Minute))
+		h.tick()
+		time.Sleep(time.Hour)
+		if n := calls.Load(); n != 64 {
+			t.Errorf("%d calls, want those 64 that had begun", n)
+		}
+		if n := h.stops.Load(); n != 1 {
+			t.Errorf("the ticker was stopped %d times, want once", n)
+		}
+	})
+}
+
+// A callback may panic in a tick, in a move and in Drain.
+func TestFailingCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l log
+		w, h := newTicked(t, func(key, value any) {
+			l.note(key, value)
+			if key == "boom" {
+				panic("not a failure of this test")
+			}
+		})
+		defer w.Stop()
+		must(t, w.SetTimer("boom", 1, time.Minute))
+		must(t, w.SetTimer("x", 1, time.Minute))
+		h.tick()
+		must(t, w.SetTimer("boom", 2, 9*time.Minute))
+		must(t, w.MoveTimer("boom", 1))
+		synctest.Wait()
+		must(t, w.SetTimer("x", 2, time.Minute))
+		must(t, w.SetTimer("y", 2, time.Minute))
+		must(t, w.Drain(func(key, value any) {
+			l.note(key, value)
+			if key == "x" {
+				runtime.Goexit()
+			}
+			panic("not a failure of this test either")
+		}))
+		slices.Sort(l.calls)
+		if want := []string{"boom=1", "boom=2", "x=1", "x=2", "y=2"}; !slices.Equal(l.calls, want) {
+			t.Errorf("called %q, want %q", l.calls, want)
+		}
+	})
+}
+
+// go-zero's fake ticker closes its channel in Stop, and panics when that is called
+// again.
+func TestTickerStoppedByOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h := newTicked(t, func(any, any) { t.Error("called") })
+		must(t, w.SetTimer("x", 1, time.Minute))
+		close(h.c)
+		synctest.Wait()
+		must(t, w.MoveTimer("x", 2*time.Minute))
+		w.Stop()
+		if n := h.stops.Load(); n != 0 {
+			t.Errorf("the ticker was stopped %d times more", n)
+		}
+	})
+}

@@ -1,0 +1,305 @@
+package gozero
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	theirs "github.com/zeromicro/go-zero/core/collection"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/gozero/collection"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// TestCacheDiffers does the same with go-zero's cache and with ours in its place, and
+// asserts both answers: where go-zero's fails, go-zero was mended and docs/go-zero.md is
+// out of date. Ours has fake time. go-zero's has real time, because its goroutines never
+// end, and where its answer depends on the moment it is only logged.
+func TestCacheDiffers(t *testing.T) {
+	t.Run("goroutines without end", endlessGoroutines) // alone: it counts them
+	for name, test := range map[string]func(t *testing.T){
+		"set twice with a TTL of a second":     setTwice,
+		"TTLs":                                 ttls,
+		"a TTL of 0 or less":                   oddTTLs,
+		"a panic in fetch":                     panicWaiters,
+		"Set and Del during Take":              changedDuringTake,
+		"what Take counts as hits and misses":  takeCounts,
+		"TTLs of seconds: early or late there": lifetimes,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
+
+// ourCache returns our cache with go-zero's names.
+func ourCache(t *testing.T, expire time.Duration, opts ...collection.CacheOption) *collection.Cache {
+	t.Helper()
+	c, err := collection.NewCache(expire, opts...)
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Close(context.Background())) })
+	return c
+}
+
+// A getter is either cache.
+type getter interface{ Get(key string) (any, bool) }
+
+// found returns how many of the keys have a value.
+func found(c getter, keys []string) (n int) {
+	for _, key := range keys {
+		if _, ok := c.Get(key); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// Ours lives a second, give or take 5 %. go-zero: the jitter puts half of the second
+// TTLs below its tick of 1 s, and these keys are gone at once.
+func setTwice(t *testing.T) {
+	keys := harness.Numbered("k", 200)
+	synctest.Test(t, func(t *testing.T) {
+		c := ourCache(t, time.Hour)
+		for range 2 {
+			for _, key := range keys {
+				c.SetWithExpire(key, 1, time.Second)
+			}
+		}
+		time.Sleep(949 * ms)
+		if n := found(c, keys); n != len(keys) {
+			t.Errorf("ours: %d keys, want all", n)
+		}
+		time.Sleep(101 * ms)
+		if n := found(c, keys); n != 0 {
+			t.Errorf("ours: %d keys past their time", n)
+		}
+	})
+
+	g := newGoZero(t)
+	began := time.Now()
+	for _, k := range keys {
+		g.SetWithExpire(k, 1, time.Second)
+		g.SetWithExpire(k, 1, time.Second)
+	}
+	left := len(keys)
+	for left == len(keys) && time.Since(began) < 5*time.Second {
+		time.Sleep(20 * ms)
+		left = found(g, keys)
+	}
+	if took := time.Since(began); left == len(keys) || took < 500*ms {
+		t.Logf("go-zero: %d of %d keys left after %v", left, len(keys), took)
+	}
+	if left == len(keys) {
+		t.Error("go-zero kept all keys: this comparison is out of date")
+	}
+}
+
+// Ours ends when it should, within 5 %, however often it is set and wherever the ticks
+// are. What go-zero's wheel makes of such moves is TestWheelDiffers...: an hour becomes
+// one that is 5 minutes shorter or longer.
+func ttls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := ourCache(t, time.Hour)
+		time.Sleep(950 * ms)
+		for _, ttl := range []time.Duration{30 * ms, 1500 * ms, 10 * time.Minute, time.Hour} {
+			for range 5 {
+				c.SetWithExpire("x", 1, ttl)
+				time.Sleep(ttl * 94 / 100)
+				if v, ok := c.Get("x"); v != 1 || !ok {
+					t.Errorf("%v: gone before", ttl)
+				}
+			}
+			time.Sleep(ttl * 12 / 100)
+			if _, ok := c.Get("x"); ok {
+				t.Errorf("%v: there after", ttl)
+			}
+		}
+	})
+}
+
+// go-zero rounds a TTL down to ticks of a second and counts the tick under way; below a
+// second it lives until the next tick.
+func lifetimes(t *testing.T) {
+	g := newGoZero(t)
+	time.Sleep(950 * ms) // its wheel ticks every second since now
+	for _, ttl := range []time.Duration{1500 * ms, 30 * ms} {
+		began := time.Now()
+		g.SetWithExpire("k", 1, ttl)
+		for found(g, []string{"k"}) == 1 && time.Since(began) < 5*time.Second {
+			time.Sleep(ms)
+		}
+		t.Logf("go-zero: a TTL of %v lived %v", ttl, time.Since(began).Round(ms))
+	}
+}
+
+// Ours: 0 is never, negative removes. go-zero: its wheel refuses both and nobody
+// looks at the error; the value stays, on an existing key with the old expiry.
+func oddTTLs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := ourCache(t, time.Second)
+		for _, key := range []string{"zero", "negative", "least"} {
+			c.Set(key, 1)
+		}
+		c.SetWithExpire("zero", 2, 0)
+		c.SetWithExpire("negative", 2, -time.Second)
+		c.SetWithExpire("negative, new", 2, math.MinInt64)
+		c.SetWithExpire("most", 2, math.MaxInt64)
+		if n := found(c, []string{"zero", "negative", "negative, new", "most"}); n != 2 {
+			t.Errorf("ours: %d found, want zero and most", n)
+		}
+		time.Sleep(time.Minute)
+		if n := found(c, []string{"zero", "most"}); n != 2 || c.Len() != 2 {
+			t.Errorf("ours: %d found and %d in all, want zero and most", n, c.Len())
+		}
+
+		c.Del("most") // or else there would be a tick every 10 ms
+		forever := ourCache(t, 0)
+		forever.Set("x", 1)
+		time.Sleep(1000 * time.Hour)
+		if n := found(forever, []string{"x"}); n != 1 {
+			t.Error("ours: a cache that does not expire lost its key")
+		}
+	})
+
+	g := newGoZero(t)
+	g.SetWithExpire("negative", 1, -time.Second)
+	if v, ok := g.Get("negative"); !ok || v != 1 {
+		t.Errorf("go-zero: Get after a negative expire = %v, %t: this comparison is out of date", v, ok)
+	}
+}
+
+// Ours: waiters get an error that holds the panic. go-zero: its single flight has
+// neither value nor error for them.
+func panicWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := ourCache(t, time.Hour)
+		go func() {
+			defer func() { _ = recover() }()
+			_, _ = c.Take("k", func() (any, error) { time.Sleep(time.Second); panic("boom") })
+		}()
+		synctest.Wait()
+		v, err := c.Take("k", func() (any, error) { return 1, nil })
+		if want := new(cache.PanicError); v != nil || !errors.As(err, &want) {
+			t.Errorf("ours: %v, %v, want a PanicError", v, err)
+		}
+	})
+
+	g := newGoZero(t)
+	gate, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		_, _ = g.Take("k", func() (any, error) { <-gate; panic("boom") })
+	}()
+	waitForStack(t, "panicWaiters.func2.2")
+	type result struct {
+		v   any
+		err error
+	}
+	results := make(chan result, 1)
+	go func() {
+		v, err := g.Take("k", func() (any, error) { return nil, harness.ErrFetch })
+		results <- result{v, err}
+	}()
+	waitForStack(t, "syncx.(*flightGroup).createCall")
+	close(gate)
+	<-done
+	if r := <-results; r.v != nil || r.err != nil {
+		t.Errorf("go-zero: a waiter got %v, %v: this comparison is out of date", r.v, r.err)
+	}
+}
+
+// waitForStack waits until some goroutine runs the function.
+func waitForStack(t *testing.T, function string) {
+	t.Helper()
+	for range 2000 {
+		buf := make([]byte, 1<<20)
+		if strings.Contains(string(buf[:runtime.Stack(buf, true)]), function) {
+			return
+		}
+		time.Sleep(ms)
+	}
+	t.Fatalf("no goroutine runs %s", function)
+}
+
+// Ours: what was loaded before a Set or Del is not stored after it. go-zero: it is.
+func changedDuringTake(t *testing.T) {
+	type both interface {
+		getter
+		Set(key string, value any)
+		Del(key string)
+		Take(key string, fetch func() (any, error)) (any, error)
+	}
+	for name, change := range map[string]func(c both){
+		"Set": func(c both) { c.Set("k", "new") },
+		"Del": func(c both) { c.Del("k") },
+	} {
+		for whose, c := range map[string]both{"ours": ourCache(t, time.Hour), "go-zero": newGoZero(t)} {
+			v, err := c.Take("k", func() (any, error) { change(c); return "stale", nil })
+			if v != "stale" || err != nil {
+				t.Errorf("%s, %s: Take = %v, %v; want its own result", whose, name, v, err)
+			}
+			if v, _ := c.Get("k"); (v == "stale") != (whose == "go-zero") {
+				t.Errorf("%s: after a %s during Take: %v", whose, name, v)
+			}
+		}
+	}
+}
+
+// To go-zero a caller that joins a fetch is a hit, and one whose fetch fails is nothing.
+// Ours were misses: neither found a value in the cache.
+func takeCounts(t *testing.T) {
+	g := newGoZero(t)
+	takeThrice(g.Take)
+	counts := reflect.ValueOf(g).Elem().FieldByName("stats").Elem()
+	if hits, misses := counts.FieldByName("hit").Uint(), counts.FieldByName("miss").Uint(); hits != 1 || misses != 1 {
+		t.Errorf("go-zero: %d hits, %d misses", hits, misses)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		takeThrice(ourCache(t, time.Hour, collection.WithName("counts")).Take)
+		for _, c := range stats.Caches() {
+			if c.Name != "counts" {
+				continue
+			}
+			if s := c.Snapshot; s.Hits != 0 || s.Misses != 3 || s.Loads.Waiters != 1 || s.Loads.Failed.Count() != 1 {
+				t.Errorf("ours: %+v", s)
+			}
+		}
+	})
+}
+
+// takeThrice takes a key twice at once, and another in vain.
+func takeThrice(take func(string, func() (any, error)) (any, error)) {
+	begun, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = take("a", func() (any, error) { close(begun); time.Sleep(10 * ms); return 1, nil })
+	}()
+	<-begun
+	_, _ = take("a", func() (any, error) { return 1, nil })
+	<-done
+	_, _ = take("b", func() (any, error) { return nil, errors.New("failed") })
+}
+
+func endlessGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	ours := ourCache(t, time.Hour)
+	ours.Set("k", 1)
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("ours: %d goroutines between ticks, want none", n-before)
+	}
+	newGoZero(t, theirs.WithLimit(1)).Set("k", 1)
+	if n := runtime.NumGoroutine() - before; n < 2 {
+		t.Errorf("go-zero: %d goroutines, want two that cannot be ended: this comparison is out of date", n)
+	}
+	runtime.KeepAlive(ours)
+}
