@@ -1,0 +1,33 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// ErrNoTracking means that a server cannot push what changes: it speaks RESP2 only, or
+// has no CLIENT TRACKING. Set Options.Channel, or use a Redis from version 6 on.
+var ErrNoTracking = errors.New("no client-side caching")
+
+// errTopology means that other servers may be responsible for the keys than the ones that
+// are watched.
+var errTopology = errors.New("the topology has changed")
+
+// dialError says what to do about a server that cannot be watched.
+func dialError(user string, err error) error {
+	if user == "" {
+		user = "default"
+	}
+	switch {
+	case strings.Contains(err.Error(), "NOPERM"):
+		return fmt.Errorf("the user %q may not watch: %w; an administrator can allow it: ACL SETUSER %s +client|tracking +cluster|info +cluster|nodes", user, err, user)
+	case errors.Is(err, rueidis.ErrNoCache):
+		return fmt.Errorf("%w (%v); use Redis 6 or newer without a proxy in between, or set Options.Channel to be told by publishing, which sees only what is written through this package", ErrNoTracking, err)
+	}
+	return err
+}
+
+var errClosed = errors.New("near/redis: Redis is closed")

@@ -1,0 +1,146 @@
+package redis
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// An inbox keeps what a watcher has still to be told. Putting into it never waits: what
+// the watcher is too slow for becomes one ChangedAll. A watcher that is stuck costs this
+// process a bounded amount of memory, and Redis nothing.
+type inbox struct {
+	room  int           // bytes of keys it keeps
+	ready chan struct{} // has something while there is something to tell
+
+	mu   sync.Mutex
+	down bool      // since lost, until restored
+	asOf time.Time // the latest that was put in
+	news news
+}
+
+// news is told in the order of its fields. That is the order in which it came, since
+// all ends what came before it, and lost what would come after it.
+type news struct {
+	all  bool
+	keys []string
+	size int // of keys, in bytes
+	asOf time.Time
+	lost error
+}
+
+const (
+	inboxRoom = 16 << 20
+	keyRoom   = 32 // what a key costs beside its bytes
+)
+
+func newInbox(room int) *inbox {
+	return &inbox{room: room, ready: make(chan struct{}, 1), down: true}
+}
+
+// changed is ignored while down: the all that ends it covers these keys.
+func (b *inbox) changed(keys ...string) {
+	b.put(func(n *news) bool {
+		if b.down {
+			return false
+		}
+		for _, key := range keys {
+			n.size += len(key) + keyRoom
+		}
+		if n.size <= b.room {
+			n.keys = append(n.keys, keys...)
+		} else {
+			n.forget()
+		}
+		return true
+	})
+}
+
+// changedAll says that anything may have changed, without a gap in what is told after it.
+func (b *inbox) changedAll() {
+	b.put(func(n *news) bool {
+		if b.down {
+			return false
+		}
+		n.forget()
+		return true
+	})
+}
+
+// restored ends what lost began. Everything before asOf is covered by the ChangedAll.
+func (b *inbox) restored(asOf time.Time) {
+	b.put(func(n *news) bool {
+		b.down = false
+		n.forget()
+		b.asOf, n.asOf, n.lost = asOf, asOf, nil
+		return true
+	})
+}
+
+// current is ignored when it says less than was said before.
+func (b *inbox) current(asOf time.Time) {
+	b.put(func(n *news) bool {
+		if b.down || !asOf.After(b.asOf) {
+			return false
+		}
+		b.asOf, n.asOf = asOf, asOf
+		return true
+	})
+}
+
+func (b *inbox) lost(err error) {
+	b.put(func(n *news) bool {
+		b.down = true
+		n.asOf, n.lost = time.Time{}, err
+		return true
+	})
+}
+
+// forget replaces all keys by one ChangedAll.
+func (n *news) forget() { n.all, n.keys, n.size = true, nil, 0 }
+
+// put changes the news, and wakes the teller if there is something new.
+func (b *inbox) put(change func(*news) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !change(&b.news) {
+		return
+	}
+	select {
+	case b.ready <- struct{}{}:
+	default:
+	}
+}
+
+// tell tells w until ctx ends.
+func (b *inbox) tell(ctx context.Context, w near.Watcher) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.ready:
+		}
+		b.mu.Lock()
+		n := b.news
+		b.news = news{}
+		b.mu.Unlock()
+		n.tell(w)
+	}
+}
+
+func (n *news) tell(w near.Watcher) {
+	if n.all {
+		w.ChangedAll()
+	}
+	if len(n.keys) > 0 {
+		w.Changed(n.keys...)
+	}
+	if !n.asOf.IsZero() {
+		w.Current(n.asOf)
+	}
+	if n.lost != nil {
+		w.Lost(n.lost)
+	}
+}

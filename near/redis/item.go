@@ -1,0 +1,65 @@
+package redis
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// A value lies in Redis as it is, so that other programs can read and write it. What is
+// no value begins with mark, and so does a value that would be taken for such.
+const (
+	mark        = "\x00near\x00"
+	absentMark  = mark + "-" // there is none
+	leaseMark   = mark + "?" // and the token: it is being loaded
+	escapedMark = mark + "=" // and a value that begins with mark
+)
+
+// encode returns what is stored for a Found or an Absent item.
+func encode(item near.Item) string {
+	switch {
+	case item.State == near.Absent:
+		return absentMark
+	case bytes.HasPrefix(item.Value, []byte(mark)):
+		return escapedMark + string(item.Value)
+	}
+	return string(item.Value)
+}
+
+// decode returns the item that data and its PTTL are.
+func decode(data []byte, pttl int64) near.Item {
+	item := near.Item{State: near.Found, Value: data, TTL: lifetime(pttl)}
+	if !bytes.HasPrefix(data, []byte(mark)) {
+		return item
+	}
+	switch rest := data[len(mark):]; {
+	case string(data) == absentMark:
+		item.State, item.Value = near.Absent, nil
+	case bytes.HasPrefix(data, []byte(leaseMark)):
+		item.State, item.Value = near.Leased, nil
+	case len(rest) > 0 && rest[0] == '=':
+		item.Value = rest[1:]
+	}
+	return item
+}
+
+// lifetime returns the TTL of an item whose key has this PTTL: of a key that is about to
+// expire, or has since it was read, almost nothing.
+func lifetime(pttl int64) time.Duration {
+	switch {
+	case pttl == -1: // it does not expire
+		return 0
+	case pttl <= 0:
+		return 1
+	}
+	return time.Duration(pttl) * time.Millisecond
+}
+
+// milliseconds returns what Redis takes for a TTL: 0 for none, else at least 1.
+func milliseconds(ttl time.Duration) int64 {
+	if ttl <= 0 {
+		return 0
+	}
+	return max(1, ttl.Milliseconds())
+}

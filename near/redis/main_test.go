@@ -1,0 +1,161 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/redis/rueidis"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// started returns what a function of redistest starts, and stops it after the test.
+func started[S interface{ Stop() }](t testing.TB, s S, err error) S {
+	t.Helper()
+	if errors.Is(err, redistest.ErrNoServer) {
+		t.Skip("NOT TESTED: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+func server(t testing.TB, args ...string) *redistest.Server {
+	t.Helper()
+	s, err := redistest.Start(args...)
+	return started(t, s, err)
+}
+
+// do runs a command at a server.
+func do(t testing.TB, s *redistest.Server, args ...string) rueidis.RedisMessage {
+	t.Helper()
+	m, err := s.Do(args...)
+	if err != nil && !rueidis.IsRedisNil(err) {
+		t.Fatalf("%.80q: %v", args, err)
+	}
+	return m
+}
+
+// open connects, and closes after the test.
+func open(t testing.TB, o redis.Options, addrs ...string) *redis.Redis {
+	t.Helper()
+	o.Client.InitAddress = addrs
+	if o.Prefixes == nil {
+		o.Prefixes = []string{"user:", "item:"}
+	}
+	r, err := redis.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+// A recorder is a watcher that keeps what it is told.
+type recorder struct {
+	maxLag time.Duration
+	news   chan struct{}
+
+	mu     sync.Mutex
+	served bool // between Current and Lost
+	keys   []string
+	alls   int
+	losts  []error
+	asOf   time.Time
+	faults []string // what a source must not do
+}
+
+func (r *recorder) MaxLag() time.Duration { return r.maxLag }
+
+func (r *recorder) told(f func()) {
+	r.mu.Lock()
+	f()
+	r.mu.Unlock()
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
+}
+
+func (r *recorder) Changed(keys ...string) { r.told(func() { r.keys = append(r.keys, keys...) }) }
+func (r *recorder) ChangedAll()            { r.told(func() { r.alls++ }) }
+func (r *recorder) Lost(err error) {
+	r.told(func() { r.losts, r.served = append(r.losts, err), false })
+}
+
+func (r *recorder) Current(asOf time.Time) {
+	r.told(func() {
+		if r.alls == 0 {
+			r.faults = append(r.faults, "Current before ChangedAll")
+		}
+		if !asOf.After(r.asOf) || asOf.After(time.Now()) {
+			r.faults = append(r.faults, "Current goes back, or ahead")
+		}
+		r.asOf, r.served = asOf, true
+	})
+}
+
+// watch watches until the test ends.
+func watch(t testing.TB, r *redis.Redis, maxLag time.Duration) *recorder {
+	t.Helper()
+	w := &recorder{maxLag: maxLag, news: make(chan struct{}, 1)}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { r.Watch(ctx, w); close(done) }()
+	t.Cleanup(func() {
+		stop()
+		<-done
+		for _, fault := range w.faults {
+			t.Error(fault)
+		}
+	})
+	w.await(t, "the first Current", func() bool { return w.served })
+	return w
+}
+
+// await waits until is holds of what was told.
+func (r *recorder) await(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		r.mu.Lock()
+		ok := is()
+		r.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-r.news:
+		case <-deadline:
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			t.Fatalf("waiting for %s: told %d keys, %d times all, as of %v ago, lost %v", what, len(r.keys), r.alls, time.Since(r.asOf), r.losts)
+		}
+	}
+}
+
+// awaitKey waits until a key was told.
+func (r *recorder) awaitKey(t testing.TB, key string) {
+	t.Helper()
+	r.await(t, "the key", func() bool { return slices.Contains(r.keys, key) })
+}
+
+// awaitAgain waits until the watcher was told to forget everything, and was served again,
+// since f began.
+func (r *recorder) awaitAgain(t testing.TB, what string, f func()) {
+	t.Helper()
+	r.mu.Lock()
+	alls := r.alls
+	r.mu.Unlock()
+	f()
+	r.await(t, what, func() bool { return r.alls > alls && r.served })
+}

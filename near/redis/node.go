@@ -1,0 +1,144 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// A node is one server and the one connection to it. When that breaks, the node is of no
+// use any more: it never dials again, so that nobody takes a second connection, which
+// missed something, for the first.
+type node struct {
+	addr   string
+	client rueidis.Client
+	broken chan struct{} // closed when the connection is
+}
+
+// dialNode connects to one server. With onPush the connection tracks prefixes, and onPush
+// gets what Redis pushes: keys, or nil for all. It runs where replies are read, so it must
+// not wait.
+func dialNode(ctx context.Context, o rueidis.ClientOption, addr string, prefixes []string, onPush func(keys []rueidis.RedisMessage)) (*node, error) {
+	n := &node{addr: addr, broken: make(chan struct{})}
+	o.InitAddress, o.ForceSingleClient, o.PipelineMultiplex = []string{addr}, true, -1
+	o.Sentinel, o.Standalone = rueidis.SentinelOption{}, rueidis.StandaloneOption{}
+	o.SelectDB, o.ConnLifetime, o.AlwaysPipelining = 0, 0, true
+	o.RingScaleEachConn, o.ReadBufferEachConn, o.WriteBufferEachConn = 6, 1<<16, 1<<12
+	if onPush != nil {
+		o.DisableCache = false
+		o.ClientTrackingOptions = trackingOptions(prefixes)
+		o.OnInvalidations = func(keys []rueidis.RedisMessage) {
+			if !n.isBroken() { // else it says that the connection is gone
+				onPush(keys)
+			}
+		}
+	}
+	o.DialCtxFn, o.DialFn = n.dialOnce(ctx, dialer(o)), nil
+	var err error
+	if n.client, err = rueidis.NewClient(o); err != nil {
+		if n.client != nil {
+			n.client.Close()
+		}
+		return nil, dialError(o.Username, err)
+	}
+	return n, nil
+}
+
+func trackingOptions(prefixes []string) []string {
+	options := []string{"BCAST"}
+	for _, prefix := range prefixes {
+		options = append(options, "PREFIX", prefix)
+	}
+	return options
+}
+
+type dialFunc func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
+
+// dialer returns what o dials with.
+func dialer(o rueidis.ClientOption) dialFunc {
+	switch {
+	case o.DialCtxFn != nil:
+		return o.DialCtxFn
+	case o.DialFn != nil:
+		return func(_ context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+			return o.DialFn(addr, d, t)
+		}
+	}
+	return func(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+		if t != nil {
+			return (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", addr)
+		}
+		return d.DialContext(ctx, "tcp", addr)
+	}
+}
+
+var errDialedBefore = errors.New("the connection is gone")
+
+func (n *node) dialOnce(until context.Context, dial dialFunc) dialFunc {
+	var dialed atomic.Bool
+	return func(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+		if dialed.Swap(true) {
+			return nil, errDialedBefore
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(until, cancel)()
+		conn, err := dial(ctx, addr, d, t)
+		if err != nil {
+			return nil, err
+		}
+		return &watchedConn{Conn: conn, closed: n.broken}, nil
+	}
+}
+
+// A watchedConn closes a channel when it is closed, which rueidis does as soon as reading
+// or writing fails.
+type watchedConn struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *watchedConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+func (n *node) isBroken() bool {
+	select {
+	case <-n.broken:
+		return true
+	default:
+		return false
+	}
+}
+
+func (n *node) close() { n.client.Close() }
+
+// do sends commands in one packet and returns the replies, or the first error.
+func (n *node) do(ctx context.Context, timeout time.Duration, commands ...[]string) ([]rueidis.RedisResult, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer for %v", timeout))
+	defer cancel()
+	var built rueidis.Commands
+	for _, c := range commands {
+		built = append(built, n.client.B().Arbitrary(c...).Build())
+	}
+	replies := n.client.DoMulti(ctx, built...)
+	for i, reply := range replies {
+		if err := reply.Error(); err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return nil, fmt.Errorf("%s: %w", strings.Join(commands[i], " "), err)
+		}
+	}
+	return replies, nil
+}

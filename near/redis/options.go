@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Options say where Redis is, and what to watch there.
+type Options struct {
+	// Client says how to reach Redis: InitAddress, Username, Password, TLSConfig,
+	// Sentinel, SelectDB and so on. One address of a cluster is enough.
+	//
+	// Commands are not repeated when a connection breaks (DisableRetry is set): the
+	// near cache decides what a failure means. A ConnWriteTimeout or Dialer.Timeout of 0
+	// means one second.
+	Client rueidis.ClientOption
+
+	// Prefixes of the keys to watch. At least one, and none may begin with another.
+	// The empty prefix watches all keys, of all databases of the server.
+	Prefixes []string
+
+	// Channel, if not empty, is used instead of tracking: each change made through this
+	// package is published there, and changes made otherwise are not seen. For servers
+	// without client-side caching; see the package documentation for what is lost.
+	// All instances must have the same.
+	Channel string
+}
+
+// check returns what is wrong, and fills in the defaults.
+func (o *Options) check() error {
+	if len(o.Client.InitAddress) == 0 {
+		return errors.New(`near/redis: Client.InitAddress is empty; give the address of Redis, of its Sentinels, or of a node of the cluster: []string{"127.0.0.1:6379"}`)
+	}
+	if o.Client.SendToReplicas != nil || o.Client.ReplicaOnly || len(o.Client.Standalone.ReplicaAddress) > 0 {
+		return errors.New("near/redis: Client reads from replicas; what they answer may be older than what the watched master has told, so leave SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress out")
+	}
+	if len(o.Prefixes) == 0 {
+		return errors.New(`near/redis: no Prefixes; give those of the keys that are cached: []string{"user:"}, or []string{""} for all keys`)
+	}
+	for i, a := range o.Prefixes {
+		for j, b := range o.Prefixes {
+			if i != j && strings.HasPrefix(b, a) {
+				return fmt.Errorf("near/redis: the prefix %q covers %q, and Redis refuses to tell one change twice; leave out the longer", a, b)
+			}
+		}
+	}
+	if o.Client.ConnWriteTimeout == 0 {
+		o.Client.ConnWriteTimeout = time.Second
+	}
+	if o.Client.Dialer.Timeout == 0 {
+		o.Client.Dialer.Timeout = time.Second
+	}
+	o.Client.DisableCache = true
+	o.Client.DisableRetry = true
+	o.Client.OnInvalidations, o.Client.ClientTrackingOptions = nil, nil
+	return nil
+}

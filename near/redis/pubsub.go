@@ -1,0 +1,114 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+	"golang.org/x/sync/errgroup"
+)
+
+// An echo says that what this instance published to itself has come back.
+type echo struct {
+	channel string
+	heard   chan string
+}
+
+// subscribe is the session of Options.Channel. It subscribes to that and to a channel of
+// its own. What it publishes there comes back on the same connection, after all that was
+// published before it; so it vouches for all that was published before it was sent. That
+// is also the confirmation of the subscription.
+func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) error {
+	t, err := r.locate(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if t.cluster {
+		return errChannelInCluster
+	}
+	if err := r.connect(t); err != nil {
+		return err
+	}
+	d, err := r.use()
+	if err != nil {
+		return err
+	}
+	defer r.done(d)
+	e := echo{channel: r.options.Channel + ":" + rand.Text(), heard: make(chan string, 8)}
+	v := vouched{asOf: make([]time.Time, 1, 2), in: in}
+	session, ctx := errgroup.WithContext(ctx)
+	session.Go(func() error { return r.listen(ctx, d, e, in) })
+	if t.sentinel != nil {
+		v.asOf = append(v.asOf, time.Time{})
+		session.Go(func() error {
+			return beat(ctx, maxLag, t.sentinel.broken, t.sentinel.ask, func(asOf time.Time) { v.set(1, asOf) })
+		})
+	}
+	session.Go(func() error {
+		if _, err := r.hear(ctx, d, e, r.options.Client.ConnWriteTimeout); err != nil {
+			return err
+		}
+		in.restored(time.Now())
+		for {
+			sent, err := r.hear(ctx, d, e, maxLag)
+			if err != nil {
+				return err
+			}
+			v.set(0, sent)
+			sleep(ctx, maxLag/3)
+		}
+	})
+	return session.Wait()
+}
+
+var errChannelInCluster = errors.New("near/redis: Options.Channel does not work with a cluster, whose servers pass messages on without telling when they lose some; leave it empty, for tracking")
+
+// listen puts into the inbox what is published.
+func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
+	command := d.B().Subscribe().Channel(r.options.Channel, e.channel).Build()
+	err := d.Receive(ctx, command, func(m rueidis.PubSubMessage) {
+		if m.Channel != e.channel {
+			in.changed(m.Message)
+			return
+		}
+		select {
+		case e.heard <- m.Message:
+		default: // nobody has waited for eight of them
+		}
+	})
+	if err == nil {
+		err = errors.New("the subscription ended")
+	}
+	return fmt.Errorf("near/redis: channel %q: %w", r.options.Channel, err)
+}
+
+// hear publishes until it hears what it published, and returns when it first did. It
+// repeats itself because the subscription may begin after the first time.
+func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration) (sent time.Time, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("near/redis: nothing came back on channel %q for %v", e.channel, timeout))
+	defer cancel()
+	again := time.NewTicker(timeout / 4)
+	defer again.Stop()
+	sent, nonce := time.Now(), rand.Text()
+	for {
+		if err := d.Do(ctx, d.B().Publish().Channel(e.channel).Message(nonce).Build()).Error(); err != nil {
+			return sent, fmt.Errorf("near/redis: publishing: %w", err)
+		}
+		for waiting := true; waiting; {
+			select {
+			case heard := <-e.heard:
+				if heard == nonce {
+					return sent, nil
+				}
+			case <-again.C:
+				waiting = false
+			case <-ctx.Done():
+				return sent, context.Cause(ctx)
+			}
+		}
+	}
+}

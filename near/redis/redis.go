@@ -1,0 +1,73 @@
+package redis
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+var (
+	_ near.Source  = (*Redis)(nil)
+	_ near.Coverer = (*Redis)(nil)
+	_ near.Leaser  = (*Redis)(nil)
+)
+
+// A Redis is a near.Source and a near.Store. All its methods may be called by several
+// goroutines at once.
+type Redis struct {
+	options Options
+
+	mu     sync.Mutex
+	data   *data // nil when closed
+	closed bool
+}
+
+// New connects to Redis. An error says which option is wrong, that Redis cannot be
+// reached, or that it cannot push what changes (ErrNoTracking).
+func New(ctx context.Context, o Options) (*Redis, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r := &Redis{options: o}
+	t, err := r.locate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if err := r.canWatch(ctx, t); err != nil {
+		return nil, err
+	}
+	if err := r.connect(t); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// canWatch returns why the masters cannot be watched, which Watch would meet each time.
+func (r *Redis) canWatch(ctx context.Context, t topology) error {
+	if r.options.Channel != "" {
+		if t.cluster {
+			return errChannelInCluster
+		}
+		return nil
+	}
+	members, err := r.joinAll(ctx, t, newInbox(0))
+	closeAll(members)
+	return err
+}
+
+// Covers reports whether changes of a key are told: whether it has one of the prefixes.
+func (r *Redis) Covers(key string) bool {
+	for _, prefix := range r.options.Prefixes {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Close ends the connections of the store. What is under way may finish. A Watch ends
+// with its context.
+func (r *Redis) Close() { r.replace(nil) }

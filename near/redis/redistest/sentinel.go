@@ -1,0 +1,99 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+// MasterName is what the Sentinels of a Failover call its master.
+const MasterName = "test"
+
+// A Failover is a master, its replica, and Sentinels that make the replica the master
+// when they cannot reach that for half a second.
+type Failover struct {
+	Master, Replica *Server
+	Sentinels       []*Server
+}
+
+// StartFailover runs n Sentinels; more than half of them have to agree.
+func StartFailover(n int) (*Failover, error) {
+	f := &Failover{}
+	if err := f.start(n); err != nil {
+		f.Stop()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Failover) start(n int) (err error) {
+	if f.Master, err = Start(); err != nil {
+		return err
+	}
+	host, port, _ := net.SplitHostPort(f.Master.Addr)
+	if f.Replica, err = Start("--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0"); err != nil {
+		return err
+	}
+	if err := f.Replica.waitUntil(infoHas("replication", "master_link_status:up")); err != nil {
+		return err
+	}
+	for range n {
+		s, err := startSentinel(host, port, n/2+1)
+		if err != nil {
+			return err
+		}
+		f.Sentinels = append(f.Sentinels, s)
+	}
+	for _, s := range f.Sentinels {
+		if err := s.waitUntil(infoHas("sentinel", "status=ok", "slaves=1", fmt.Sprintf("sentinels=%d", n))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func startSentinel(host, port string, quorum int) (*Server, error) {
+	return start([]string{
+		fmt.Sprintf("sentinel monitor %s %s %s %d", MasterName, host, port, quorum),
+		"sentinel down-after-milliseconds " + MasterName + " 500",
+		"sentinel failover-timeout " + MasterName + " 3000",
+	}, []string{"--sentinel"})
+}
+
+func infoHas(section string, wants ...string) func(context.Context, rueidis.Client) bool {
+	return func(ctx context.Context, c rueidis.Client) bool {
+		info, err := c.Do(ctx, c.B().Info().Section(section).Build()).ToString()
+		for _, want := range wants {
+			if err != nil || !strings.Contains(info, want) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Promote makes the replica the master, as an administrator does. Both stay alive.
+func (f *Failover) Promote() error {
+	_, err := f.Sentinels[0].Do("SENTINEL", "FAILOVER", MasterName)
+	return err
+}
+
+// Addrs returns the addresses of the Sentinels.
+func (f *Failover) Addrs() (addrs []string) {
+	for _, s := range f.Sentinels {
+		addrs = append(addrs, s.Addr)
+	}
+	return addrs
+}
+
+// Stop ends all servers.
+func (f *Failover) Stop() {
+	for _, s := range append(f.Sentinels, f.Master, f.Replica) {
+		if s != nil {
+			s.Stop()
+		}
+	}
+}

@@ -1,0 +1,184 @@
+// Package redistest runs redis-server on free ports of this machine, for tests and
+// examples: alone, with replicas and Sentinels, or as a cluster.
+package redistest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// ErrNoServer means that there is no redis-server to run.
+var ErrNoServer = errors.New("redis-server is not installed; install it (apt-get install redis-server, brew install redis)")
+
+// startTime is how long a server may take to answer, on a busy machine.
+const startTime = 30 * time.Second
+
+// A Server is a process of redis-server. Its methods are not safe for concurrent use.
+type Server struct {
+	Addr string
+
+	args []string
+	dir  string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended
+	out  *output
+}
+
+// Start runs redis-server with additional arguments, such as "--maxmemory", "2mb". It
+// keeps nothing on disk. The server answers when Start returns.
+func Start(args ...string) (*Server, error) {
+	return start(nil, append([]string{"--save", "", "--appendonly", "no"}, args...))
+}
+
+// start runs a server with the lines of a configuration file, if there are any, which the
+// server may change.
+func start(config, args []string) (*Server, error) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		return nil, ErrNoServer
+	}
+	dir, err := os.MkdirTemp("", "redistest")
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
+	if config != nil {
+		file := filepath.Join(dir, "redis.conf")
+		if err := os.WriteFile(file, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		s.args = append(s.args, file)
+	}
+	s.args = append(s.args, "--port", port, "--bind", "127.0.0.1", "--dir", dir)
+	s.args = append(s.args, args...)
+	if err := s.Restart(); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// freePort returns a port that nobody listens on, and whose neighbour 10000 above exists.
+func freePort() (string, error) {
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", err
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		l.Close()
+		if port < 55536 {
+			return strconv.Itoa(port), nil
+		}
+	}
+}
+
+// Restart runs the server again, on the same port, after Kill. It has forgotten everything.
+func (s *Server) Restart() error {
+	s.out, s.done = &output{}, make(chan struct{})
+	s.cmd = exec.Command("redis-server", s.args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		_ = cmd.Wait() // how it ended is in its output
+		close(done)
+	}(s.cmd, s.done)
+	return s.waitUntil(func(ctx context.Context, c rueidis.Client) bool {
+		err := c.Do(ctx, c.B().Ping().Build()).Error()
+		_, answered := rueidis.IsRedisErr(err) // such as NOAUTH
+		return err == nil || answered
+	})
+}
+
+// waitUntil asks the server until is holds.
+func (s *Server) waitUntil(is func(context.Context, rueidis.Client) bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	for ctx.Err() == nil {
+		if c, err := dial(s.Addr); err == nil {
+			ok := is(ctx, c)
+			c.Close()
+			if ok {
+				return nil
+			}
+		} else if _, answered := rueidis.IsRedisErr(err); answered {
+			return nil
+		}
+		select {
+		case <-s.done:
+			return fmt.Errorf("redis-server ended: %s", s.out)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("redis-server at %s is not ready after %v: %s", s.Addr, startTime, s.out)
+}
+
+func dial(addr string) (rueidis.Client, error) {
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true, DisableRetry: true})
+	if err != nil && c != nil {
+		c.Close()
+	}
+	return c, err
+}
+
+// Do runs one command, over a connection of its own.
+func (s *Server) Do(args ...string) (rueidis.RedisMessage, error) {
+	c, err := dial(s.Addr)
+	if err != nil {
+		return rueidis.RedisMessage{}, err
+	}
+	defer c.Close()
+	return c.Do(context.Background(), c.B().Arbitrary(args...).Build()).ToMessage()
+}
+
+// Pid returns the id of the process.
+func (s *Server) Pid() int { return s.cmd.Process.Pid }
+
+// Kill ends the process at once (SIGKILL), and returns when it has ended.
+func (s *Server) Kill() {
+	if s.cmd != nil && s.cmd.Process != nil {
+		_ = s.cmd.Process.Kill() // it may have ended
+		<-s.done
+	}
+}
+
+// Stop is Kill, and removes what the server wrote.
+func (s *Server) Stop() {
+	s.Kill()
+	os.RemoveAll(s.dir)
+}
+
+// output is what a process wrote, while it writes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}

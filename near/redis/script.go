@@ -1,0 +1,96 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+
+	"github.com/redis/rueidis"
+)
+
+// A script runs where its one key is, in one step. Its arguments are named at the top.
+// Those that change a key publish it, if there is a channel.
+type script struct{ text, sha string }
+
+func newScript(text string) script {
+	sum := sha1.Sum([]byte(text)) // the name that Redis has for it
+	return script{text, hex.EncodeToString(sum[:])}
+}
+
+const (
+	// setText stores a value for some milliseconds, 0 for ever.
+	setText = `
+local function set(key, value, ms)
+	if ms == '0' then redis.call('SET', key, value) else redis.call('SET', key, value, 'PX', ms) end
+end
+`
+	// publishText tells a channel that a key has changed.
+	publishText = `
+local function publish(channel, key)
+	if channel ~= '' then redis.call('PUBLISH', channel, key) end
+end
+`
+)
+
+var (
+	leaseScript = newScript(`
+local lease, ms = ARGV[1], ARGV[2]
+local value = redis.call('GET', KEYS[1])
+if value then return {value, redis.call('PTTL', KEYS[1])} end
+redis.call('SET', KEYS[1], lease, 'PX', ms)
+return false
+`)
+	fillScript = newScript(setText + publishText + `
+local channel, lease, value, ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if redis.call('GET', KEYS[1]) ~= lease then return 0 end
+set(KEYS[1], value, ms)
+publish(channel, KEYS[1])
+return 1
+`)
+	releaseScript = newScript(publishText + `
+local channel, lease = ARGV[1], ARGV[2]
+if redis.call('GET', KEYS[1]) ~= lease then return 0 end
+redis.call('DEL', KEYS[1])
+publish(channel, KEYS[1])
+return 1
+`)
+	setScript = newScript(setText + publishText + `
+local channel, value, ms = ARGV[1], ARGV[2], ARGV[3]
+set(KEYS[1], value, ms)
+publish(channel, KEYS[1])
+return 1
+`)
+	delScript = newScript(publishText + `
+local channel = ARGV[1]
+redis.call('DEL', KEYS[1])
+publish(channel, KEYS[1])
+return 1
+`)
+)
+
+// run runs a script once for each key, in as few round trips as there are servers; in one
+// more if a server has not had it yet.
+func (s script) run(ctx context.Context, c rueidis.Client, keys []string, args ...string) []rueidis.RedisResult {
+	commands := make(rueidis.Commands, len(keys))
+	for i, key := range keys {
+		commands[i] = c.B().Evalsha().Sha1(s.sha).Numkeys(1).Key(key).Arg(args...).Build()
+	}
+	replies := c.DoMulti(ctx, commands...)
+	var unknown []int
+	for i, reply := range replies {
+		if err, ok := rueidis.IsRedisErr(reply.Error()); ok && err.IsNoScript() {
+			unknown = append(unknown, i)
+		}
+	}
+	if len(unknown) == 0 {
+		return replies
+	}
+	commands = commands[:0]
+	for _, i := range unknown {
+		commands = append(commands, c.B().Eval().Script(s.text).Numkeys(1).Key(keys[i]).Arg(args...).Build())
+	}
+	for j, reply := range c.DoMulti(ctx, commands...) {
+		replies[unknown[j]] = reply
+	}
+	return replies
+}

@@ -1,0 +1,173 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/redis/rueidis"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// Watch tells w what changes until ctx ends. It connects again whenever a connection
+// breaks, falls silent for the MaxLag of w, or is to a server that other servers may have replaced.
+func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
+	in := newInbox(inboxRoom)
+	ctx, stop := context.WithCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(func() { in.tell(ctx, w) })
+	defer telling.Wait()
+	defer stop()
+
+	session, maxLag := r.track, near.MaxLag(w)
+	if r.options.Channel != "" {
+		session = r.subscribe
+	}
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
+		began := time.Now()
+		in.lost(session(ctx, in, maxLag))
+		if time.Since(began) > lastPause {
+			pause = firstPause
+		}
+		// Not all instances at once.
+		sleep(ctx, pause/2+rand.N(pause/2))
+	}
+}
+
+// track follows one topology until something about it changes: it connects to every
+// master, forgets everything, and vouches for what the slowest of them vouches for.
+func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) error {
+	t, err := r.locate(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	members, err := r.joinAll(ctx, t, in)
+	defer closeAll(members)
+	if err != nil {
+		return err
+	}
+	// What is kept from now on was read by a client of this topology.
+	if err := r.connect(t); err != nil {
+		return err
+	}
+	in.restored(time.Now())
+	if t.sentinel != nil {
+		members = append(members, t.sentinel)
+	}
+	return follow(ctx, members, in, maxLag)
+}
+
+// joinAll connects to the masters. After an error some of the members are nil.
+func (r *Redis) joinAll(ctx context.Context, t topology, in *inbox) ([]*member, error) {
+	members := make([]*member, len(t.masters))
+	joining, ctx := errgroup.WithContext(ctx)
+	for i, addr := range t.masters {
+		joining.Go(func() (err error) {
+			members[i], err = r.join(ctx, t, addr, in)
+			return err
+		})
+	}
+	return members, joining.Wait()
+}
+
+// follow asks the members until one of them fails or disagrees.
+func follow(ctx context.Context, members []*member, in *inbox, maxLag time.Duration) error {
+	v := vouched{asOf: make([]time.Time, len(members)), in: in}
+	following, ctx := errgroup.WithContext(ctx)
+	for i, m := range members {
+		following.Go(func() error {
+			err := beat(ctx, maxLag, m.broken, m.ask, func(asOf time.Time) { v.set(i, asOf) })
+			return fmt.Errorf("near/redis: %s: %w", m.addr, err)
+		})
+	}
+	return following.Wait()
+}
+
+var errBroken = errors.New("the connection broke")
+
+// beat asks a member three times in maxLag. Redis sends what changed in one round of its
+// event loop after the replies of that round; so a reply vouches for what happened before
+// the previous question was sent, and not for more.
+func beat(ctx context.Context, maxLag time.Duration, broken <-chan struct{}, ask func(context.Context, time.Duration) error, vouch func(asOf time.Time)) error {
+	tick := time.NewTicker(maxLag / 3)
+	defer tick.Stop()
+	var previous time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-broken:
+			return errBroken
+		case <-tick.C:
+		}
+		asked := time.Now()
+		if err := ask(ctx, maxLag); err != nil {
+			return err
+		}
+		if !previous.IsZero() {
+			vouch(previous)
+		}
+		previous = asked
+	}
+}
+
+// vouched is what each member vouches for.
+type vouched struct {
+	mu   sync.Mutex
+	asOf []time.Time
+	in   *inbox
+}
+
+// set says that member i vouches for everything before asOf, and tells what all vouch for.
+func (v *vouched) set(i int, asOf time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.asOf[i] = asOf
+	if oldest := slices.MinFunc(v.asOf, time.Time.Compare); !oldest.IsZero() {
+		v.in.current(oldest)
+	}
+}
+
+// push puts what Redis sent into the inbox.
+func push(in *inbox, messages []rueidis.RedisMessage) {
+	if messages == nil { // FLUSHALL and the like
+		in.changedAll()
+		return
+	}
+	keys := make([]string, 0, len(messages))
+	for i := range messages {
+		key, err := messages[i].ToString()
+		if err != nil {
+			in.changedAll() // whatever this is, it is no key
+			return
+		}
+		keys = append(keys, key)
+	}
+	in.changed(keys...)
+}
+
+func closeAll(members []*member) {
+	for _, m := range members {
+		if m != nil {
+			m.close()
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

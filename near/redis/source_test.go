@@ -1,0 +1,267 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/redis/rueidis"
+)
+
+const lag = 300 * time.Millisecond
+
+// Catches: a kind of change that is not told, and a key that nobody watches.
+func TestSourceTells(t *testing.T) {
+	s := server(t)
+	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	for _, c := range []struct {
+		key      string
+		commands [][]string
+	}{
+		{"user:set", [][]string{{"SET", "user:set", "1"}}},
+		{"item:other prefix", [][]string{{"SET", "item:other prefix", "1"}}},
+		{"user:del", [][]string{{"SETEX", "user:del", "60", "1"}, {"DEL", "user:del"}}},
+		{"user:expired", [][]string{{"SET", "user:expired", "1", "PX", "20"}}},
+		{"user:hash", [][]string{{"HSET", "user:hash", "f", "1"}}},
+		{"user:\x00\xff\r\n", [][]string{{"SET", "user:\x00\xff\r\n", "1"}}},
+		{"user:" + strings.Repeat("k", 1<<20), [][]string{{"SET", "user:" + strings.Repeat("k", 1<<20), "1"}}},
+		{"user:big value", [][]string{{"SET", "user:big value", strings.Repeat("v", 1<<20)}}},
+	} {
+		for _, command := range c.commands {
+			do(t, s, command...)
+		}
+		w.awaitKey(t, c.key)
+	}
+	// Twice: written, and removed when its time was over.
+	w.await(t, "the expiry", func() bool {
+		return 2 <= len(slices.DeleteFunc(slices.Clone(w.keys), func(k string) bool { return k != "user:expired" }))
+	})
+	do(t, s, "SET", "nobody:1", "1")
+	do(t, s, "SET", "user:last", "1")
+	w.awaitKey(t, "user:last")
+	if slices.Contains(w.keys, "nobody:1") {
+		t.Error("a key without the prefix was told")
+	}
+	for _, all := range []string{"FLUSHALL", "FLUSHDB"} {
+		w.awaitAgain(t, all, func() { do(t, s, all) })
+	}
+	if len(w.losts) > 0 {
+		t.Errorf("FLUSHALL took the source down: %v", w.losts)
+	}
+}
+
+// Catches: keys of one large message that are lost.
+func TestSourceTellsAMultiOfTenThousand(t *testing.T) {
+	s := server(t)
+	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	commands := rueidis.Commands{c.B().Multi().Build()}
+	for i := range 10_000 {
+		commands = append(commands, c.B().Set().Key("user:"+strconv.Itoa(i)).Value("1").Build())
+	}
+	for _, reply := range c.DoMulti(t.Context(), append(commands, c.B().Exec().Build())...) {
+		if err := reply.Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.await(t, "10,000 keys", func() bool { return len(w.keys) >= 10_000 })
+	slices.Sort(w.keys)
+	if n := len(slices.Compact(w.keys)); n != 10_000 {
+		t.Errorf("%d different keys were told", n)
+	}
+}
+
+// A checker remembers what was written when, and looks at each Current whether all that
+// was written before has been told.
+type checker struct {
+	recorder
+	tell    sync.Mutex
+	told    map[string]bool
+	written map[string]time.Time // when the write was acknowledged, until it is told
+	forgot  int
+	missing int
+}
+
+func (c *checker) Changed(keys ...string) {
+	c.tell.Lock()
+	defer c.tell.Unlock()
+	for _, key := range keys {
+		c.told[key] = true
+		delete(c.written, key)
+	}
+}
+
+// write calls f, which writes a key. A ChangedAll meanwhile may be what tells of it.
+func (c *checker) write(key string, f func()) {
+	before := c.forgotten()
+	f()
+	c.tell.Lock()
+	defer c.tell.Unlock()
+	if !c.told[key] && c.forgot == before {
+		c.written[key] = time.Now()
+	}
+}
+
+func (c *checker) forgotten() int {
+	c.tell.Lock()
+	defer c.tell.Unlock()
+	return c.forgot
+}
+
+func (c *checker) ChangedAll() {
+	c.tell.Lock()
+	c.forgot++
+	clear(c.written)
+	c.tell.Unlock()
+	c.recorder.ChangedAll()
+}
+
+func (c *checker) Current(asOf time.Time) {
+	c.tell.Lock()
+	for _, at := range c.written {
+		if at.Before(asOf) {
+			c.missing++
+		}
+	}
+	c.tell.Unlock()
+	c.recorder.Current(asOf)
+}
+
+// Catches: a Current of this question's time instead of the previous one's, or of the
+// answer's; a Current that overtakes what it vouches for.
+func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
+	s := server(t)
+	for name, o := range map[string]redis.Options{"tracking": {}, "channel": {Channel: "changes"}} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, o, s.Addr)
+			c := &checker{recorder: recorder{maxLag: 60 * time.Millisecond, news: make(chan struct{}, 1)}, told: map[string]bool{}, written: map[string]time.Time{}}
+			ctx, stop := context.WithCancel(context.Background())
+			done := make(chan struct{})
+			go func() { r.Watch(ctx, c); close(done) }()
+			c.await(t, "the first Current", func() bool { return c.served })
+			var writers sync.WaitGroup
+			for g := range 4 {
+				writers.Go(func() {
+					for i := range 2000 {
+						key := fmt.Sprintf("user:%d.%d", g, i)
+						c.write(key, func() {
+							if err := r.Set(ctx, key, found("1")); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+				})
+			}
+			writers.Wait()
+			wrote := time.Now()
+			c.await(t, "all to be vouched for", func() bool { return c.asOf.After(wrote) })
+			stop()
+			<-done
+			if c.missing > 0 {
+				t.Errorf("%d changes were vouched for before they were told", c.missing)
+			}
+		})
+	}
+}
+
+// Catches: a source that goes deaf when its connection is gone, or serves before it has
+// said that everything may have changed.
+func TestSourceReconnects(t *testing.T) {
+	s := server(t)
+	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	for round, fault := range []func(){
+		func() { do(t, s, "CLIENT", "KILL", "TYPE", "normal") },
+		func() { s.Kill(); check(t, s.Restart()) },
+		func() {
+			check(t, s.Pause())
+			w.await(t, "Lost", func() bool { return !w.served })
+			check(t, s.Resume())
+		},
+	} {
+		w.awaitAgain(t, "the reconnect", fault)
+		key := fmt.Sprint("user:after ", round)
+		do(t, s, "SET", key, "1")
+		w.awaitKey(t, key)
+	}
+	if len(w.losts) < 3 {
+		t.Errorf("three faults, and lost %v", w.losts)
+	}
+}
+
+// A stuck watcher is in the middle of its first Changed until it is released.
+type stuck struct {
+	recorder
+	inside  sync.Once
+	entered chan struct{}
+	release chan struct{}
+}
+
+func (s *stuck) Changed(keys ...string) {
+	s.inside.Do(func() { close(s.entered); <-s.release })
+	s.recorder.Changed(keys...)
+}
+
+// Catches: a watcher that Redis waits for with its memory, and one that is not told what
+// it missed.
+func TestStuckWatcherCostsRedisNothing(t *testing.T) {
+	s := server(t)
+	r := open(t, redis.Options{}, s.Addr)
+	w := &stuck{recorder: recorder{maxLag: lag, news: make(chan struct{}, 1)}, entered: make(chan struct{}), release: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { r.Watch(ctx, w); close(done) }()
+	w.await(t, "the first Current", func() bool { return w.served })
+	do(t, s, "SET", "user:first", "1")
+	<-w.entered
+	long := strings.Repeat("x", 1000)
+	for i := range 30 { // 30 MB of keys, more than an inbox takes
+		fill := `for i = 1, 1000 do redis.call('SET', 'user:' .. ARGV[1] .. ARGV[2] .. i, '1', 'PX', 60000) end`
+		do(t, s, "EVAL", fill, "0", long, strconv.Itoa(i))
+	}
+	do(t, s, "PING")
+	list, err := s.Do("CLIENT", "LIST")
+	check(t, err)
+	text, err := list.ToString()
+	check(t, err)
+	tracking := 0
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "flags=tB") || strings.Contains(line, "flags=B") {
+			tracking++
+			if omem := field(line, "omem"); omem > 1<<20 {
+				t.Errorf("Redis keeps %d bytes for a watcher that is stuck", omem)
+			}
+		}
+	}
+	if tracking == 0 {
+		t.Errorf("no connection tracks: %s", text)
+	}
+	alls := w.alls
+	close(w.release)
+	w.await(t, "the ChangedAll for what did not fit", func() bool { return w.alls > alls })
+	stop()
+	<-done
+}
+
+func field(line, name string) int {
+	_, rest, _ := strings.Cut(line, " "+name+"=")
+	value, _, _ := strings.Cut(rest, " ")
+	n, _ := strconv.Atoi(value)
+	return n
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,109 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/redis/rueidis"
+)
+
+// Get reads keys with GET and PTTL, in one round trip to each server.
+func (r *Redis) Get(ctx context.Context, keys ...string) ([]near.Item, error) {
+	d, err := r.use()
+	if err != nil {
+		return nil, err
+	}
+	defer r.done(d)
+	commands := make(rueidis.Commands, 0, 2*len(keys))
+	for _, key := range keys {
+		commands = append(commands, d.B().Get().Key(key).Build(), d.B().Pttl().Key(key).Build())
+	}
+	replies := d.DoMulti(ctx, commands...)
+	items := make([]near.Item, len(keys))
+	for i, key := range keys {
+		if items[i], err = readItem(replies[2*i], replies[2*i+1]); err != nil {
+			return nil, failed("reading", key, err)
+		}
+	}
+	return items, nil
+}
+
+// readItem returns the item of a GET and a PTTL.
+func readItem(get, pttl rueidis.RedisResult) (near.Item, error) {
+	data, err := get.AsBytes()
+	if rueidis.IsRedisNil(err) {
+		return near.Item{}, nil
+	}
+	if err != nil {
+		return near.Item{}, err
+	}
+	left, err := pttl.AsInt64()
+	if err != nil {
+		return near.Item{}, err
+	}
+	return decode(data, left), nil
+}
+
+// Set stores an item. Its TTL is rounded down to milliseconds, and up to one.
+func (r *Redis) Set(ctx context.Context, key string, item near.Item) error {
+	d, err := r.use()
+	if err != nil {
+		return err
+	}
+	defer r.done(d)
+	value, ms := encode(item), milliseconds(item.TTL)
+	switch {
+	case r.options.Channel != "":
+		err = setScript.run(ctx, d, []string{key}, r.options.Channel, value, strconv.FormatInt(ms, 10))[0].Error()
+	case ms == 0:
+		err = d.Do(ctx, d.B().Set().Key(key).Value(value).Build()).Error()
+	default:
+		err = d.Do(ctx, d.B().Set().Key(key).Value(value).PxMilliseconds(ms).Build()).Error()
+	}
+	return failed("writing", key, err)
+}
+
+// Del removes keys, in one round trip to each server. After an error some may be gone and
+// others not.
+func (r *Redis) Del(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	d, err := r.use()
+	if err != nil {
+		return err
+	}
+	defer r.done(d)
+	for i, reply := range r.del(ctx, d, keys) {
+		if err := reply.Error(); err != nil {
+			return failed("removing", keys[i], err)
+		}
+	}
+	return nil
+}
+
+func (r *Redis) del(ctx context.Context, d *data, keys []string) []rueidis.RedisResult {
+	if r.options.Channel != "" {
+		return delScript.run(ctx, d, keys, r.options.Channel)
+	}
+	commands := make(rueidis.Commands, len(keys))
+	for i, key := range keys {
+		commands[i] = d.B().Del().Key(key).Build()
+	}
+	return d.DoMulti(ctx, commands...)
+}
+
+// shownKey is how much of a key an error shows.
+const shownKey = 64
+
+func failed(doing, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if len(key) > shownKey {
+		key = key[:shownKey] + "..."
+	}
+	return fmt.Errorf("near/redis: %s %q: %w", doing, key, err)
+}

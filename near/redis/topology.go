@@ -1,0 +1,258 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// A topology is which servers own the keys, found out at the beginning of a session.
+type topology struct {
+	masters  []string // addresses, sorted
+	cluster  bool
+	sentinel *member // the Sentinel that named the master, or nil
+}
+
+func (t topology) close() {
+	if t.sentinel != nil {
+		t.sentinel.close()
+	}
+}
+
+// A member is a node that is asked, again and again, whether the topology is still as it
+// was. The question goes along with the beat of the connection, so that the answer is as
+// new as what the connection vouches for.
+type member struct {
+	*node
+	question [][]string
+	read     func([]rueidis.RedisResult) (string, error)
+	answer   string // the first
+}
+
+// ask sends the question. The first answer is kept, and any other is errTopology.
+func (m *member) ask(ctx context.Context, timeout time.Duration) error {
+	replies, err := m.do(ctx, timeout, m.question...)
+	if err != nil {
+		return err
+	}
+	answer, err := m.read(replies)
+	if err != nil {
+		return err
+	}
+	if m.answer == "" {
+		m.answer = answer
+	}
+	if answer != m.answer {
+		return fmt.Errorf("%w: %q, and now %q", errTopology, m.answer, answer)
+	}
+	return nil
+}
+
+// locate asks the addresses of the options, one after another, who owns the keys.
+func (r *Redis) locate(ctx context.Context) (topology, error) {
+	ask := r.locateBySeed
+	if r.options.Client.Sentinel.MasterSet != "" {
+		ask = r.locateBySentinel
+	} else if r.options.Client.ForceSingleClient {
+		return topology{masters: r.options.Client.InitAddress[:1]}, nil
+	}
+	var failed error
+	for _, addr := range r.options.Client.InitAddress {
+		t, err := ask(ctx, addr)
+		if err == nil {
+			return t, nil
+		}
+		failed = errors.Join(failed, fmt.Errorf("near/redis: %s: %w", addr, err))
+	}
+	return topology{}, failed
+}
+
+// locateBySeed asks a server whether it is one of a cluster, and for the others.
+func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error) {
+	seed, err := dialNode(ctx, r.options.Client, addr, nil, nil)
+	if err != nil {
+		return topology{}, err
+	}
+	defer seed.close()
+	replies, err := seed.do(ctx, r.options.Client.ConnWriteTimeout, []string{"HELLO"})
+	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused { // it has no HELLO, and no clusters that we support
+		return topology{masters: []string{addr}}, nil
+	}
+	if err != nil {
+		return topology{}, err
+	}
+	hello, err := replies[0].AsMap()
+	if err != nil {
+		return topology{}, err
+	}
+	said := hello["mode"]
+	if mode, _ := said.ToString(); mode != "cluster" {
+		return topology{masters: []string{addr}}, nil
+	}
+	masters, err := seed.clusterMasters(ctx, r.options.Client.ConnWriteTimeout)
+	return topology{masters: masters, cluster: true}, err
+}
+
+// locateBySentinel keeps the connection to the Sentinel: a master that was replaced while
+// it could not be reached does not know it, but the Sentinel does.
+func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, error) {
+	o := r.options.Client
+	s := o.Sentinel
+	o.Username, o.Password, o.TLSConfig, o.AuthCredentialsFn = s.Username, s.Password, s.TLSConfig, nil
+	o.ClientName = s.ClientName
+	if s.Dialer.Timeout != 0 {
+		o.Dialer = s.Dialer
+	}
+	n, err := dialNode(ctx, o, addr, nil, nil)
+	if err != nil {
+		return topology{}, err
+	}
+	sentinel := &member{
+		node:     n,
+		question: [][]string{{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.MasterSet}},
+		read: func(replies []rueidis.RedisResult) (string, error) {
+			at, err := replies[0].AsStrSlice()
+			if err != nil || len(at) != 2 {
+				return "", fmt.Errorf("the Sentinel knows no master named %q (%v)", s.MasterSet, err)
+			}
+			return net.JoinHostPort(at[0], at[1]), nil
+		},
+	}
+	if err := sentinel.ask(ctx, r.options.Client.ConnWriteTimeout); err != nil {
+		n.close()
+		return topology{}, err
+	}
+	return topology{masters: []string{sentinel.answer}, sentinel: sentinel}, nil
+}
+
+// join connects to a master, with tracking, and checks that it sees the topology as t does.
+func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*member, error) {
+	n, err := dialNode(ctx, r.options.Client, addr, r.options.Prefixes, func(keys []rueidis.RedisMessage) { push(in, keys) })
+	if err != nil {
+		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
+	}
+	m := &member{node: n, question: [][]string{{"HELLO"}}, read: role}
+	if t.cluster {
+		m.question = append(m.question, []string{"CLUSTER", "INFO"})
+		m.read = roleInCluster
+	}
+	if err = m.ask(ctx, r.options.Client.ConnWriteTimeout); err == nil && t.cluster {
+		// After the first answer: what changes from now on changes the answer.
+		var masters []string
+		if masters, err = m.clusterMasters(ctx, r.options.Client.ConnWriteTimeout); err == nil && !slices.Equal(masters, t.masters) {
+			err = fmt.Errorf("%w: masters are %v, and to this one they are %v", errTopology, t.masters, masters)
+		}
+	}
+	if err != nil {
+		m.close()
+		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
+	}
+	return m, nil
+}
+
+// role reads a HELLO.
+func role(replies []rueidis.RedisResult) (string, error) {
+	hello, err := replies[0].AsMap()
+	if err != nil {
+		return "", err
+	}
+	said := hello["role"]
+	if r, _ := said.ToString(); r != "" && r != "master" {
+		return "", fmt.Errorf("%w: the server is a %s, which tells of changes when it learns of them, later than its master; give the address of the master", errTopology, r)
+	}
+	return "master", nil
+}
+
+// roleInCluster reads a HELLO and a CLUSTER INFO. What it takes of that changes with a
+// failover, a new node, one that is forgotten, and a slot that gets another owner or none.
+// When further slots go to the same owner it may stay the same; then both owners are
+// watched, and the old one tells of each key that leaves it.
+func roleInCluster(replies []rueidis.RedisResult) (string, error) {
+	if _, err := role(replies); err != nil {
+		return "", err
+	}
+	info, err := replies[1].ToString()
+	if err != nil {
+		return "", err
+	}
+	var state []string
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "cluster_state":
+			if value != "ok" {
+				return "", fmt.Errorf("%w: the cluster is in state %q", errTopology, value)
+			}
+		case "cluster_slots_assigned", "cluster_slots_ok", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
+			state = append(state, value)
+		}
+	}
+	return strings.Join(state, " "), nil
+}
+
+// clusterMasters returns the addresses of all masters that a node knows, sorted. A failed
+// one that still owns slots is among them: whoever reaches it may read from it.
+func (n *node) clusterMasters(ctx context.Context, timeout time.Duration) ([]string, error) {
+	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "NODES"})
+	if err != nil {
+		return nil, err
+	}
+	list, err := replies[0].ToString()
+	if err != nil {
+		return nil, err
+	}
+	return parseMasters(list, n.addr)
+}
+
+// parseMasters reads the lines of CLUSTER NODES, which asked has written:
+// id ip:port@cport,hostname flags master ping pong epoch link slot...
+func parseMasters(list, asked string) ([]string, error) {
+	var masters []string
+	for line := range strings.Lines(list) {
+		fields := strings.Fields(line)
+		if len(fields) < 8 {
+			return nil, fmt.Errorf("CLUSTER NODES has the line %q, which is too short", line)
+		}
+		flags := strings.Split(fields[2], ",")
+		is := func(flag string) bool { return slices.Contains(flags, flag) }
+		if !is("master") || is("noaddr") || is("handshake") || is("fail") && len(fields) == 8 {
+			continue
+		}
+		addr, err := nodeAddress(fields[1], asked)
+		if err != nil {
+			return nil, err
+		}
+		masters = append(masters, addr)
+	}
+	slices.Sort(masters)
+	return masters, nil
+}
+
+// nodeAddress returns where a node listens that CLUSTER NODES calls ip:port@cport,hostname.
+// A node that does not know its own address leaves it out; then it is where it was asked.
+func nodeAddress(field, asked string) (string, error) {
+	field, extra, _ := strings.Cut(field, ",")
+	address, _, _ := strings.Cut(field, "@")
+	colon := strings.LastIndex(address, ":") // an IPv6 address has no brackets here
+	if colon < 0 {
+		return "", fmt.Errorf("CLUSTER NODES has the address %q, without a port", field)
+	}
+	host, port := address[:colon], address[colon+1:]
+	if hostname, _, _ := strings.Cut(extra, ","); hostname != "" && !strings.Contains(hostname, "=") {
+		host = hostname
+	}
+	if host == "" {
+		askedHost, _, err := net.SplitHostPort(asked)
+		if err != nil {
+			return "", err
+		}
+		host = askedHost
+	}
+	return net.JoinHostPort(host, port), nil
+}
