@@ -177,3 +177,29 @@ func TestDelFuncUnderLoad(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDelFuncAsksAgain: a value that has changed since it was asked about is asked about
+// anew, and one that has not is not forgotten because of that.
+func TestDelFuncAsksAgain(t *testing.T) {
+	c := Must(Options[string, int]{})
+	for _, key := range []string{"spared", "doomed", "late"} {
+		c.Set(key, 7)
+	}
+	once := true
+	removed := c.DelFunc(func(key string, v int) bool {
+		if once {
+			once = false
+			c.Set("spared", 8)
+		}
+		return v == 7
+	})
+	if removed != 2 {
+		t.Errorf("%d were removed, want 2", removed)
+	}
+	if v, ok := c.Peek("spared"); v != 8 || !ok {
+		t.Errorf("the value that was set meanwhile is %d, %v", v, ok)
+	}
+	if n := c.Len(); n != 1 {
+		t.Errorf("%d entries are left, want 1", n)
+	}
+}

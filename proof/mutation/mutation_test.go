@@ -57,8 +57,9 @@ func TestProve(t *testing.T) {
 // TestUnneeded: a test needs the files that its own needs, and no others.
 func TestUnneeded(t *testing.T) {
 	for run, want := range map[string][]string{
-		"TestSum":      {"other_test.go"},
-		"TestDouble/x": {"sum_test.go", "two_test.go"},
+		"TestSum":      {"export_test.go", "other_test.go", "outside_test.go"},
+		"TestDouble/x": {"export_test.go", "outside_test.go", "sum_test.go", "two_test.go"},
+		"TestOutside":  {"other_test.go", "sum_test.go", "two_test.go"},
 		"":             nil,
 	} {
 		paths, err := unneeded("testdata/fixture", run)

@@ -91,6 +91,9 @@ func usedIn(source *ast.File) map[string]bool {
 	ast.Inspect(source, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			uses["."+s.Sel.Name] = true
+			if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name+"_test" == source.Name.Name {
+				uses[s.Sel.Name] = true // of the package under test, perhaps only for tests
+			}
 		}
 		return true
 	})

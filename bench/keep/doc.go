@@ -1,0 +1,10 @@
+// Package keep holds the benchmarks of what a cache keeps and clears: saving and
+// restoring a million entries beside otter and theine, what readers notice of a Save,
+// and removing a part of a million entries with DelFunc, with a walk, and with an
+// index of tags.
+//
+//	cd bench && go test ./keep -run '^$' -bench . -benchtime 1x -count 6 | benchstat -
+//
+// All contenders of a benchmark run in one process, one after another and again for
+// every count: compare them within a run, not between machines.
+package keep
