@@ -66,6 +66,8 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	c.timeout = o.Timeout
 	c.places.init(o.MaxLoads)
 	c.timing.init(o.Expire, o.Idle, o.Jitter)
+	c.refresh, c.grace, c.patience = o.Refresh, o.Grace, o.Patience
+	c.renews = o.Refresh > 0 || o.Grace > 0
 	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	c.limit.Store(int64(o.Limit))
 	c.gate.init()

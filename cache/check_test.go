@@ -54,7 +54,7 @@ func (s *shard[K, V]) checkSlots() error {
 			return fmt.Errorf("the list of free slots has slot %d of %d twice, or live", i, n)
 		}
 		free[i] = true
-		i = uint32(-1 - s.entries[i].deadline.load())
+		i = uint32(s.entries[i].deadline.load() - freeSlots)
 	}
 	var none entry[K, V]
 	for i := range s.entries {
@@ -131,11 +131,15 @@ func (s *shard[K, V]) checkRing() error {
 			due, waits = s.ring.Visit(uint32(i))
 		}
 		switch {
-		case (deadline < 0 || deadline == never) && waits:
+		case (!e.live() || deadline == never) && waits:
 			return fmt.Errorf("slot %d has a task and deadline %d", i, deadline)
-		case deadline >= 0 && deadline != never && !waits:
+		case e.live() && deadline != never && !waits:
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
-		case deadline > dead && waits && due > max(s.common.tickAt(deadline), s.ring.Now()+1):
+		}
+		if deadline < 0 && waits {
+			deadline = s.end(uint32(i))
+		}
+		if waits && due > max(s.common.tickAt(deadline), s.ring.Now()+1) {
 			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.tickAt(deadline), due)
 		}
 	}

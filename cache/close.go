@@ -7,6 +7,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
+// errClosed is the cause with which loads in the background end when the cache is closed.
+var errClosed = errors.New("cache: closed")
+
 // errCallback is what Close returns to OnRemove.
 var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")
 
@@ -26,8 +29,8 @@ func (c *Cache[K, V]) Wait(ctx context.Context) error {
 // Closed reports whether Close has been called.
 func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 
-// Close empties the cache, with Cleared for OnRemove, and waits until all loads
-// and all calls of OnRemove have ended. If ctx ends before, Close returns its
+// Close empties the cache, with Cleared for OnRemove, ends the contexts of loads in the
+// background, and waits until all loads and all calls of OnRemove have ended. If ctx ends before, Close returns its
 // cause; it can be called again then, to go on waiting, and whenever else.
 //
 // A closed cache stays empty and can be used: Get finds nothing, Set stores
@@ -47,7 +50,11 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		s := &c.shards[i]
 		s.lock.Lock()
 		s.closed = true
+		kept := s.keptFlights()
 		s.lock.Unlock()
+		for _, f := range kept {
+			f.end(context.Canceled, errClosed)
+		}
 		// This does not wait for OnRemove, since Close is to return when ctx
 		// ends; what is queued takes no more memory there than it did here.
 		s.clear(func(bool) {})

@@ -32,6 +32,8 @@ type common[K comparable, V any] struct {
 	timeout   time.Duration // of a load; 0: none
 	places    places
 
+	renewals renewals
+
 	negative  func(error) time.Duration // how long to keep an error; nil: none
 	negatives *Cache[K, error]          // those that are kept; nil without negative
 

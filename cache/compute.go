@@ -29,26 +29,26 @@ const (
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(key, c.expireAfter, true, f)
+	return c.compute(computation[K, V]{key: key, ttl: c.expireAfter, keepLife: true, f: f})
 }
 
 // ComputeWithExpire is [Cache.Compute], but OpSet gives the key a new TTL: 0 makes
 // the value stay for ever, and with a negative one OpSet is OpDelete. Jitter applies.
 func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(key, expire, false, f)
+	return c.compute(computation[K, V]{key: key, ttl: expire, f: f})
 }
 
-func (c *Cache[K, V]) compute(key K, ttl time.Duration, keepLife bool, f func(V, bool) (V, Op)) (V, bool) {
-	if f == nil {
+func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
+	if p.f == nil {
 		panic("cache: Compute with a nil function")
 	}
-	h := c.hasher.Hash(key)
-	if c.hasher.Lost(key) {
+	if c.hasher.Lost(p.key) {
 		var none V
-		f(none, false)
+		p.f(none, false)
 		return none, false // cannot be stored
 	}
-	p := computation[K, V]{s: c.shardOf(h), hash: h, key: key, ttl: ttl, keepLife: keepLife, f: f}
+	p.hash = c.hasher.Hash(p.key)
+	p.s = c.shardOf(p.hash)
 	for attempt := 0; ; attempt++ {
 		if attempt > 1 { // once or twice may be chance, or a function that does it once
 			p.goroutine = goroutineID()
@@ -66,6 +66,7 @@ type computation[K comparable, V any] struct {
 	key       K
 	ttl       time.Duration
 	keepLife  bool // a key that has a value keeps its deadline
+	inGrace   bool // a value in Grace counts
 	f         func(V, bool) (V, Op)
 	goroutine uint64 // to be told from others that change the key; 0 if that does not matter
 }
@@ -74,12 +75,12 @@ type computation[K comparable, V any] struct {
 // meanwhile, so that the result counts.
 func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) {
 	mine := fence{goroutine: p.goroutine}
-	old, found := p.s.lookAt(p.hash, p.key, &mine)
+	old, found := p.lookAt(&mine)
 	u, op := c.callFenced(p, &mine, old, found)
 	for !done {
 		p.s.lock.Lock()
 		held := p.s.removeFence(p.key, &mine)
-		i, live := p.s.findLive(p.hash, p.key)
+		i, live := p.find()
 		if !held || live != found {
 			p.s.lock.Unlock()
 			c.abandon(&u)
@@ -151,14 +152,22 @@ func (s *shard[K, V]) apply(op Op, live bool, u *update[K, V]) (ok bool, missing
 	return live, 0
 }
 
-// lookAt returns the value of a key and puts a fence on it.
-func (s *shard[K, V]) lookAt(h uint64, key K, f *fence) (value V, found bool) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.addFence(key, f)
-	i, found := s.findLive(h, key)
+// lookAt returns the value of the key and puts a fence on it.
+func (p *computation[K, V]) lookAt(f *fence) (value V, found bool) {
+	p.s.lock.Lock()
+	defer p.s.lock.Unlock()
+	p.s.addFence(p.key, f)
+	i, found := p.find()
 	if found {
-		value = s.entries[i].value
+		value = p.s.entries[i].value
 	}
 	return value, found
+}
+
+// find returns the entry of the key, if it has a value.
+func (p *computation[K, V]) find() (i uint32, ok bool) {
+	if p.inGrace {
+		return p.s.findUsable(p.hash, p.key)
+	}
+	return p.s.findLive(p.hash, p.key)
 }

@@ -6,11 +6,13 @@ import (
 )
 
 const (
-	never = math.MaxInt64 // the deadline of an entry without one
-	dead  = 1             // that of an entry that was found expired: it is not to come back
+	never     = math.MaxInt64 // the deadline of an entry without one
+	freeSlots = math.MinInt64 // from here on: no deadline, but the next free slot
 )
 
-// A deadline is a time on the cache's clock. Readers load and swap it atomically; set
+// A deadline is a time on the cache's clock. That of an entry that was found expired is
+// negated: it is dead, and a reader cannot bring it back. Readers load and swap a
+// deadline atomically; set
 // is for who has the lock of the shard for writing. There an atomic store would cost
 // as much as all else that an overwrite writes.
 type deadline struct {
@@ -23,3 +25,13 @@ func (d *deadline) load() int64 { return atomic.LoadInt64(&d.t) }
 func (d *deadline) swap(old, to int64) bool { return atomic.CompareAndSwapInt64(&d.t, old, to) }
 
 func (d *deadline) set(t int64) { d.t = t }
+
+func (d *deadline) store(t int64) { atomic.StoreInt64(&d.t, t) }
+
+// timeOf returns the time that a deadline names, whether or not it is negated.
+func timeOf(deadline int64) int64 {
+	if deadline < 0 {
+		return -deadline
+	}
+	return deadline
+}

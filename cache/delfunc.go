@@ -13,6 +13,7 @@ import (
 //
 // So "all of tenant 7" is what del says of a key and its value, a prefix is
 // strings.HasPrefix of the key, and a tag what slices.Contains finds in the value.
+// Values in Grace are asked about, and counted, too.
 //
 // del is called without a lock and may use the cache. It is called once for most
 // entries, and again for one that others may have changed meanwhile. A panic of del goes
@@ -83,12 +84,12 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 
 // delIf removes a key if del says so of the value that it has by now.
 func (c *Cache[K, V]) delIf(key K, del func(K, V) bool) (removed bool) {
-	c.Compute(key, func(value V, ok bool) (V, Op) {
+	c.compute(computation[K, V]{key: key, inGrace: true, f: func(value V, ok bool) (V, Op) {
 		if removed = ok && del(key, value); removed {
 			return value, OpDelete
 		}
 		return value, OpKeep
-	})
+	}})
 	return removed
 }
 
@@ -106,7 +107,7 @@ func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candi
 	defer s.lock.RUnlock(r)
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && !s.expired(uint32(i)) {
+		if e := &s.entries[i]; e.live() && !s.gone(uint32(i)) {
 			dst = append(dst, candidate[K, V]{e.key, e.value, uint32(i)})
 		}
 	}

@@ -27,24 +27,33 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 	if s.caps != nil {
 		s.caps[i] = l.cap
 	}
+	if s.due != nil {
+		s.due[i].set(l.due)
+	}
 	switch {
 	case l.deadline == never:
 		if old != never {
 			s.ring.Remove(i)
 		}
-	case old == never || old == dead || l.deadline < old && !s.comesBy(i, l.deadline):
+	case old == never || (old < 0 || l.deadline < old) && !s.comesBy(i, l.deadline):
 		s.schedule(i, s.common.tickAt(l.deadline))
 	}
 }
 
 // lifeAt returns the life of entry i, whose key has hash h and is being used now.
 func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
-	if s.caps == nil {
-		deadline := s.entries[i].deadline.load()
-		return life{deadline, deadline}
+	l := forever
+	if s.due != nil {
+		l.due = s.due[i].load()
 	}
-	cap := s.caps[i]
-	return life{min(after(s.common.timeFor(&s.common.clock.idleness, h, 0), s.common.idle), cap), cap}
+	if s.caps == nil {
+		l.deadline = s.entries[i].deadline.load()
+		l.cap = l.deadline
+	} else {
+		l.cap = s.caps[i]
+		l.deadline = min(after(s.common.timeFor(&s.common.clock.idleness, h, 0), s.common.idle), l.cap)
+	}
+	return l
 }
 
 // comesBy reports whether the ring comes by the task of entry i in time for a
@@ -84,7 +93,7 @@ func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
 		switch old := d.load(); {
-		case old == dead:
+		case old < 0:
 			return false
 		case deadline <= old || deadline == never || d.swap(old, deadline):
 			return true
@@ -103,10 +112,12 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		if deadline > now { // not due, or put off
 			return s.common.tickAt(deadline) - s.ring.Now()
 		}
-		if deadline == dead { // no longer known, but not before the last tick
-			deadline = (s.ring.Now() - 1) * int64(s.common.tick)
+		end := s.end(i)
+		if end > now { // in Grace
+			e.deadline.set(-timeOf(deadline))
+			return s.common.tickAt(end) - s.ring.Now()
 		}
-		s.common.lateness.Observe(time.Duration(now - deadline))
+		s.common.lateness.Observe(time.Duration(now - end))
 		s.remove(i, s.common.hasher.Hash(e.key), Expired)
 		return 0
 	})

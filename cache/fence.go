@@ -92,6 +92,19 @@ func (s *shard[K, V]) breakFencesOn(key K) {
 	s.dropFences(key)
 }
 
+// passEviction is for a key whose entry is about to be evicted. That says nothing about
+// what its value is, so a load of it goes on; but what nobody waits for is not stored.
+func (s *shard[K, V]) passEviction(key K) {
+	if len(s.loads)+len(s.fences) == 0 {
+		return
+	}
+	l := s.loads[key]
+	if l != nil && !l.stale {
+		defer func() { l.stale, l.evicted = false, true }()
+	}
+	s.breakFencesOn(key)
+}
+
 // dropFences takes all fences off a key.
 func (s *shard[K, V]) dropFences(key K) {
 	delete(s.fences, key)

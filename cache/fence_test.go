@@ -75,7 +75,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Set(1, 0) // all the budget is in another shard
-	_, l, err := c.join(context.Background(), 0)
+	_, l, err := c.join(context.Background(), 0, new(want), nil)
 	if l == nil || err != nil {
 		t.Fatalf("join = %v, %v", l, err)
 	}
@@ -105,7 +105,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	var loads []*load[int, int]
 	fences := make([]fence, n)
 	for k := range n {
-		_, l, _ := c.join(context.Background(), k)
+		_, l, _ := c.join(context.Background(), k, new(want), nil)
 		l.err = ErrGoexit
 		loads = append(loads, l)
 		s.addFence(k, &fences[k])

@@ -49,6 +49,19 @@ func (f *flight) begin(ctx context.Context, timeout time.Duration) {
 	}
 }
 
+// keep lets f, which nobody else knows yet, go on when no caller waits, and no caller does.
+func (f *flight) keep() {
+	f.kept = true
+	f.callers = 0
+}
+
+// awaited reports whether a caller waits for the load.
+func (f *flight) awaited() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.callers > 0
+}
+
 // join adds a caller, unless the context has ended.
 func (f *flight) join(ctx context.Context) bool {
 	f.mu.Lock()

@@ -17,10 +17,12 @@ type load[K comparable, V any] struct {
 	hash     uint64
 	unshared bool            // the shard does not know it: the result is for one caller and not stored
 	stale    bool            // the key has been changed since: the result is not to be stored
+	evicted  bool            // its entry has been evicted since: the result is stored if a caller waits
+	renewal  bool            // the key had a value: see renewal.go
 	done     chan struct{}   // closed when the last group is set; nil while nobody waits for that
 	flight   *flight         // the context of the fetch; it knows the callers
 	filters  []*filter[K, V] // of DelFunc, to be asked before the value is stored
-	// stale, done and filters are guarded by the lock of the shard.
+	// stale, evicted, done and filters are guarded by the lock of the shard.
 
 	Load[V] // what the fetch of TakeWith is told, and says
 	weight  uint32
@@ -74,8 +76,8 @@ const (
 type fetcher[K comparable, V any] func(ctx context.Context, l *load[K, V]) (V, error)
 
 // join finds a value that the cache did not have a moment ago, or waits for the load
-// of another caller, or returns a load for this caller to lead.
-func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V], err error) {
+// of another caller or in the background, or returns a load for this caller to lead.
+func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
 	h := c.hasher.Hash(key)
 	if err := context.Cause(ctx); err != nil {
 		return value, nil, err
@@ -88,7 +90,7 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 	}
 	within := c.places.within(ctx)
 	for {
-		value, l, role, err := s.assign(ctx, h, key)
+		value, l, role, err := s.assign(ctx, h, key, w)
 		if within && l != nil {
 			l.flight.lendPlace()
 		}
@@ -98,13 +100,16 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 			return value, nil, err
 		case leader:
 			return value, l, nil
+		case beginner:
+			c.spawn(func() { c.run(l, fetch, false) })
+			if w.found {
+				return value, nil, nil
+			}
+			return c.follow(ctx, l, w, fetch)
 		case follower:
 			c.gate.exit()
 			c.waiters.Add(1)
-			if err := l.wait(ctx); err != nil {
-				return value, nil, err
-			}
-			return l.value, nil, l.err
+			return c.follow(ctx, l, w, fetch)
 		}
 		// The key was changed after the load began: a new one has to wait until it
 		// ends.
@@ -115,11 +120,26 @@ func (c *Cache[K, V]) join(ctx context.Context, key K) (value V, mine *load[K, V
 			err = context.Cause(ctx)
 		case <-l.flight.late:
 			err = ErrTimeout
+		case <-w.impatience(c.patience):
+			w.patient = false
 		}
 		if err != nil {
 			c.gate.exit()
 			return value, nil, err
 		}
+	}
+}
+
+// follow waits for a load that others run. A caller that loses patience asks again.
+func (c *Cache[K, V]) follow(ctx context.Context, l *load[K, V], w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
+	switch err := l.waitUntil(ctx, w.impatience(c.patience)); err {
+	case nil:
+		return l.value, nil, l.err
+	case errImpatient:
+		w.patient = false
+		return c.join(ctx, l.key, w, fetch)
+	default:
+		return value, nil, err
 	}
 }
 
@@ -129,23 +149,31 @@ type role uint8
 const (
 	finder    role = iota // return the value, which is there by now, or the error that is kept
 	leader                // fetch it
+	beginner              // have it fetched in the background, and wait for that with patience
 	follower              // wait for the leader's result
 	successor             // wait until the load has ended, and ask again
 )
 
 // assign finds out what a caller that missed is to do, and with which load.
-func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, l *load[K, V], r role, err error) {
+func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want) (value V, l *load[K, V], r role, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if i, ok := s.findLive(h, key); ok && s.useAt(i, h) {
-		return s.entries[i].value, nil, finder, nil
-	}
+	i, found := s.findUsable(h, key)
+	w.inGrace = found && s.expired(i)
 	l = s.loads[key]
+	if found && !w.inGrace && s.useAt(i, h) || w.inGrace && s.standsIn(i, l, w) {
+		w.found = true
+		return s.answer(i), nil, finder, nil
+	}
 	if l == nil {
 		if err := s.keptError(key); err != nil {
 			return value, nil, finder, err
 		}
-		return value, s.lead(ctx, h, key), leader, nil
+		l, r = s.beginLoad(ctx, h, key, i, w)
+		if w.found {
+			value = s.answer(i)
+		}
+		return value, l, r, nil
 	}
 	l.makeDone()
 	switch {
@@ -158,11 +186,28 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K) (value V, l *
 	}
 }
 
-// lead begins a load of a key that has none.
-func (s *shard[K, V]) lead(ctx context.Context, h uint64, key K) *load[K, V] {
-	l := s.newLoad(ctx, h, key)
+// beginLoad begins a load of a key that has none, and entry i if that is in Grace.
+func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, w *want) (l *load[K, V], r role) {
+	if w.inGrace && w.background {
+		l = s.beginRenewal(ctx, h, i)
+		switch {
+		case l == nil: // there is no place for it
+			w.found = true
+			return nil, finder
+		case w.patient:
+			l.makeDone()
+			l.flight.join(ctx)
+		default:
+			w.found = true
+		}
+		return l, beginner
+	}
+	l = s.newLoad(ctx, h, key)
+	if w.inGrace {
+		s.renewBy(l, i)
+	}
 	s.addLoad(l)
-	return l
+	return l, leader
 }
 
 // lead runs the fetch of a load: here if the caller cannot leave, else in another
@@ -218,16 +263,30 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 		}
 		c.observeLoad(time.Duration(c.clock.now()-l.began), l.err)
 		c.end(l)
-		if l.how == panicked && repanic {
+		switch {
+		case l.how == returned:
+		case l.flight.kept:
+			c.tellPanic(l.err)
+		case l.how == panicked && repanic:
 			panic(l.err.(*PanicError).Value)
 		}
 	}()
 	value, err := fetch(l.flight, l)
-	if err == nil && l.Expire >= 0 {
+	if err == nil && l.Expire >= 0 && !l.Unchanged {
 		l.weight = c.weightOf(l.key, value)
 	}
 	l.keepErr = c.keepFor(err)
 	l.value, l.err, l.how = value, err, returned
+}
+
+// tellPanic reports how a load in the background ended that did not return: no caller gets
+// its panic.
+func (c *Cache[K, V]) tellPanic(err error) {
+	if p, ok := err.(*PanicError); ok {
+		c.onPanic(p.Value, p.Stack)
+	} else {
+		c.onPanic(err, nil)
+	}
 }
 
 func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
@@ -266,8 +325,9 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	delete(s.loads, l.key)
 	s.loads = shrunk(s.loads, &s.mostLoads)
+	dropped := l.stale || l.evicted && !l.flight.awaited()
 	switch {
-	case l.stale:
+	case dropped:
 	case l.err != nil:
 		s.keepError(l)
 	default:
@@ -275,13 +335,18 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	}
 	if missing > 0 {
 		s.addLoad(l)
+	} else if s.due != nil {
+		s.endRenewal(l, dropped)
 	}
 	return missing
 }
 
 // wait waits until a load has ended. If ctx ends before, it returns the cause, and
 // the caller waits no more; likewise at the Timeout.
-func (l *load[K, V]) wait(ctx context.Context) error {
+func (l *load[K, V]) wait(ctx context.Context) error { return l.waitUntil(ctx, nil) }
+
+// waitUntil is wait of a caller that also leaves, with errImpatient, when its patience ends.
+func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) error {
 	select {
 	case <-l.done:
 		return nil
@@ -289,6 +354,9 @@ func (l *load[K, V]) wait(ctx context.Context) error {
 		l.shard.common.abandoned.Add(1)
 		l.flight.leave(ctx)
 		return context.Cause(ctx)
+	case <-impatient:
+		l.flight.leave(ctx)
+		return errImpatient
 	case <-l.flight.late:
 	}
 	select {

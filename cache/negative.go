@@ -50,6 +50,9 @@ func (c *common[K, V]) keepFor(err error) time.Duration {
 // keepError keeps the error of a load. The lock of the shard must be held.
 func (s *shard[K, V]) keepError(l *load[K, V]) {
 	if l.keepErr > 0 && !s.closed {
+		if _, found := s.find(l.hash, l.key); found {
+			s.del(l.hash, l.key) // the error is the answer now
+		}
 		s.common.negatives.SetWithExpire(l.key, l.err, l.keepErr)
 	}
 }

@@ -49,6 +49,32 @@ type Options[K comparable, V any] struct {
 	// that would make no room.
 	Weigh func(key K, value V) uint32
 
+	// Refresh has values loaded anew before they expire: the first TakeCtx or TakeWith that
+	// finds one older than this fraction of its TTL returns it and has it fetched in the
+	// background, by the function that it was called with. Jitter applies; 0 means never,
+	// and 0 <= Refresh < 1. Get never begins a load, nor does the plain Take.
+	//
+	// It is a load as any other: there is one for a key, a change of the key wins, and one
+	// that fails leaves value and deadline alone. The next follows after a pause that
+	// doubles from a hundredth of Expire, but 100 ms, up to Expire, or a minute without
+	// that. It does not end with its caller, but with Timeout and Close.
+	Refresh float64
+
+	// Grace is how long past its deadline a value may stand in: while it is loaded anew in
+	// the background, and when loads fail, with the pauses of Refresh between them. Only the
+	// Takes return such a value; to all else it has expired, though it takes room and counts
+	// in Len. 0 means not at all. What ends by Idle has no Grace. A plain Take loads it in
+	// its own goroutine, and so returns it only if that fails, or has failed a while ago.
+	// A positive time under a millisecond is refused.
+	//
+	// A cache with Refresh or Grace takes eight bytes more for an entry.
+	Grace time.Duration
+
+	// Patience is how long a caller waits for the load before a value in Grace stands in; 0
+	// means not at all. It is less than Timeout, if there is one. A positive time under a
+	// millisecond is refused.
+	Patience time.Duration
+
 	// Timeout is the most that a load of one of the Takes may take, with its wait for a
 	// place of MaxLoads; 0 means for ever. Then the context of the fetch ends, with the
 	// cause [ErrTimeout], and its callers get that, also those that come while the fetch
@@ -58,7 +84,8 @@ type Options[K comparable, V any] struct {
 	Timeout time.Duration
 
 	// MaxLoads is the most fetches of the Takes at once; 0 means no limit. Others wait,
-	// the first one first, as long as a caller waits for them. A fetch begun within
+	// the first one first, as long as a caller waits for them; one in the background, for a
+	// value that is due for Refresh or in Grace, is skipped instead. A fetch begun within
 	// another one of the same cache, by a Take with its context, goes on the place of
 	// that. A plain Take has no context: in a fetch of a cache with MaxLoads, it may wait
 	// for ever.
@@ -194,6 +221,17 @@ func (o *Options[K, V]) check() error {
 	}
 	checkTTL("Expire", o.Expire)
 	checkTTL("Idle", o.Idle)
+	if !(o.Refresh >= 0 && o.Refresh < 1) {
+		refuse("Refresh is %v: want a fraction of the TTL from 0, for never, up to, not including, 1", o.Refresh)
+	}
+	checkTTL("Grace", o.Grace)
+	checkTTL("Patience", o.Patience)
+	if o.Patience > 0 && o.Grace == 0 {
+		refuse("Patience is %v without Grace: set Grace to how long a value may stand in", o.Patience)
+	}
+	if o.Timeout > 0 && o.Patience >= o.Timeout {
+		refuse("Patience is %v and Timeout %v: want a shorter Patience, or the load has failed before it ends", o.Patience, o.Timeout)
+	}
 	checkTTL("Timeout", o.Timeout)
 	if o.MaxLoads < 0 {
 		refuse("MaxLoads is %d: want the most loads at once, or 0 for no limit", o.MaxLoads)

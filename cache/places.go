@@ -38,7 +38,7 @@ func (p *places) take(f *flight) (release func(), err error) {
 		return func() {}, nil
 	}
 	f.placeFor = p
-	if p.free.TryAcquire(1) {
+	if f.kept || p.free.TryAcquire(1) { // who keeps one has tried already
 		return p.release, nil
 	}
 	ctx, cancel := context.WithCancel(f)
@@ -57,6 +57,9 @@ func (p *places) take(f *flight) (release func(), err error) {
 	}
 	return nil, context.Cause(f)
 }
+
+// try takes a place if there is one, for a load that is to be kept.
+func (p *places) try() bool { return p.free == nil || p.free.TryAcquire(1) }
 
 func (p *places) release() { p.free.Release(1) }
 

@@ -60,6 +60,9 @@ func (s *shard[K, V]) setSlots(n int) {
 	if s.common.idle > 0 {
 		s.caps = resized(s.caps, n)
 	}
+	if s.common.renews {
+		s.due = resized(s.due, n)
+	}
 	if s.common.ages {
 		s.born = resized(s.born, n)
 	}
@@ -99,12 +102,15 @@ func (s *shard[K, V]) rename(from, to uint32) {
 	a, b := &s.entries[from], &s.entries[to]
 	b.key, b.value = a.key, a.value
 	b.deadline.set(a.deadline.load())
-	a.deadline.set(-1)
+	a.deadline.set(freeSlots)
 	if s.weights != nil {
 		s.weights[to] = s.weights[from]
 	}
 	if s.caps != nil {
 		s.caps[to] = s.caps[from]
+	}
+	if s.due != nil {
+		s.due[to].set(s.due[from].load())
 	}
 	if s.born != nil {
 		s.born[to] = s.born[from]

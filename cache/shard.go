@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
@@ -52,23 +53,25 @@ type shard[K comparable, V any] struct {
 	free          uint32       // the first free slot; the others follow from it
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
+	hitsInGrace   atomic.Uint64 // likewise
 	mostLoads     int           // keys that loads and fences had at once, of late
 	mostFences    int
 	order         lru.Policy // nil while there is no limit of any kind
 	born          []moment   // when values were stored, if the cache keeps their ages
+	due           []deadline // when they are to be loaded anew, with Refresh or Grace; see renewal.go
 
-	_ [96]byte // to a power of two, and so that no two shards meet in a cache line
+	_ [64]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
-// An entry of a shard. In a free slot key and value are zero, and deadline is
-// negative: -1 minus the next free slot.
+// An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots
+// plus the next free slot.
 type entry[K comparable, V any] struct {
 	deadline deadline // or never
 	key      K
 	value    V
 }
 
-func (e *entry[K, V]) live() bool { return e.deadline.load() >= 0 }
+func (e *entry[K, V]) live() bool { return e.deadline.load() > freeSlots+math.MaxUint32 }
 
 // find returns the slot of a key. It is written out as [index.Index.Home] says, here
 // and in the keyed wheel: shared by a function with a callback it would be slower.
@@ -106,16 +109,16 @@ func (s *shard[K, V]) die(i uint32) bool {
 		if !s.common.clock.passed(deadline) {
 			return false
 		}
-		if deadline == dead || e.deadline.swap(deadline, dead) {
+		if deadline < 0 || e.deadline.swap(deadline, -deadline) {
 			return true
 		}
 	}
 }
 
 // causeOr returns the cause for which entry i is removed: the one given, unless
-// it has expired already and only waits for the wheel.
+// it has expired already, with its Grace, and only waits for the wheel.
 func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
-	if s.expired(i) {
+	if s.gone(i) {
 		return Expired
 	}
 	return cause
@@ -160,7 +163,7 @@ func (s *shard[K, V]) weight(i uint32) uint32 {
 
 // freeSlot puts a slot at the head of the free ones.
 func (s *shard[K, V]) freeSlot(i uint32) {
-	s.entries[i].deadline.set(-1 - int64(s.free))
+	s.entries[i].deadline.set(freeSlots + int64(s.free))
 	s.free = i
 }
 
@@ -170,7 +173,11 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	if s.noted && cause == Evicted && s.born != nil {
 		s.common.evictedAge.Observe(s.born[i].until(s.common.clock.moment()))
 	}
-	if cause != Expired { // it has had no value since its deadline, so nothing changes now
+	switch cause {
+	case Expired: // it has had no value since its deadline, so nothing changes now
+	case Evicted:
+		s.passEviction(e.key)
+	default:
 		s.breakFences(e.key)
 	}
 	s.countRemoval(h, e, cause)

@@ -80,7 +80,7 @@ func (s *shard[K, V]) overdue(now int64) (n int) {
 		return 0
 	}
 	for i := range s.entries {
-		if _, ok := s.ring.Due(uint32(i)); ok && s.entries[i].deadline.load() <= now {
+		if _, ok := s.ring.Due(uint32(i)); ok && s.end(uint32(i)) <= now {
 			n++
 		}
 	}

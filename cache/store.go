@@ -58,7 +58,7 @@ func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
 		return 0
 	}
 	i, found := s.find(u.hash, u.key)
-	if found && !s.common.clock.far(s.entries[i].deadline.load()) && s.die(i) { // expired, inlined
+	if found && !s.common.clock.far(s.entries[i].deadline.load()) && s.gone(i) {
 		s.remove(i, u.hash, Expired)
 		found = false
 	}
@@ -109,7 +109,7 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	}
 	i := s.free
 	e := &s.entries[i]
-	s.free = uint32(-1 - e.deadline.load())
+	s.free = uint32(e.deadline.load() - freeSlots)
 	e.deadline.set(never)
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
@@ -120,7 +120,7 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	return i
 }
 
-// replace changes the value of entry i, which has not expired.
+// replace changes the value of entry i, which has not expired or is in Grace.
 func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 	e := &s.entries[i]
 	s.countRemoval(u.hash, e, Replaced)

@@ -45,17 +45,16 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: Take with a nil fetch")
 	}
-	if value, ok := c.Get(key); ok {
+	seen := absent
+	if c.renews {
+		var value V
+		if value, seen = c.see(key, false); seen == present {
+			return value, nil
+		}
+	} else if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	value, l, err := c.join(context.Background(), key)
-	if l != nil {
-		// Not by lead: run does not let fetch escape, so a function that captures
-		// the key is not allocated. That would be most of the cost of a hit.
-		c.run(l, func(context.Context, *load[K, V]) (V, error) { return fetch() }, true)
-		return l.value, l.err
-	}
-	return value, err
+	return c.obtainHere(key, seen, fetch)
 }
 
 // TakeCtx is [Cache.Take] with a context. Every caller leaves, with the cause of
@@ -76,12 +75,14 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	if fetch == nil {
 		panic("cache: TakeCtx with a nil fetch")
 	}
-	if value, ok := c.Get(key); ok {
+	var old V
+	seen := absent
+	if c.renews {
+		if old, seen = c.see(key, true); seen == present {
+			return old, nil
+		}
+	} else if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	value, l, err := c.join(ctx, key)
-	if l != nil {
-		return c.lead(ctx, l, func(ctx context.Context, _ *load[K, V]) (V, error) { return fetch(ctx) })
-	}
-	return value, err
+	return c.obtain(ctx, key, seen, old, func(ctx context.Context, _ *load[K, V]) (V, error) { return fetch(ctx) })
 }

@@ -34,10 +34,16 @@ func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx contex
 	if fetch == nil {
 		panic("cache: TakeWith with a nil fetch")
 	}
-	if value, ok := c.Get(key); ok {
+	var old V
+	seen := absent
+	if c.renews {
+		if old, seen = c.see(key, true); seen == present {
+			return old, nil
+		}
+	} else if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	return c.TakeMissed(ctx, key, fetch)
+	return c.takeWith(ctx, key, seen, old, fetch)
 }
 
 // TakeMissed is [Cache.TakeWith] for a caller whose Get has just missed the key: it is not
@@ -47,20 +53,23 @@ func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx cont
 	if fetch == nil {
 		panic("cache: TakeMissed with a nil fetch")
 	}
-	value, l, err := c.join(ctx, key)
-	if l != nil {
-		return c.lead(ctx, l, func(ctx context.Context, l *load[K, V]) (V, error) {
-			value, err := fetch(ctx, &l.Load)
-			if err == nil && l.Unchanged {
-				if !l.HasOld {
-					return value, errUnchanged
-				}
-				value = l.Old
-			}
+	var none V
+	return c.takeWith(ctx, key, absent, none, fetch)
+}
+
+// takeWith is TakeWith after its first look.
+func (c *Cache[K, V]) takeWith(ctx context.Context, key K, seen sight, old V, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	return c.obtain(ctx, key, seen, old, func(ctx context.Context, l *load[K, V]) (V, error) {
+		old := l.Old // l.Load is the function's to change
+		value, err := fetch(ctx, &l.Load)
+		switch {
+		case err != nil || !l.Unchanged:
 			return value, err
-		})
-	}
-	return value, err
+		case !l.renewal:
+			return value, errUnchanged
+		}
+		return old, nil
+	})
 }
 
 // keep does with the result of a load what the load says. If there is too little room in
@@ -70,7 +79,22 @@ func (s *shard[K, V]) keep(l *load[K, V], u *update[K, V]) (missing uint64) {
 	case l.Expire < 0:
 		s.del(l.hash, l.key)
 		return 0
-	default:
-		return s.put(u)
+	case l.Unchanged:
+		s.prolong(u)
+		return 0
+	}
+	return s.put(u)
+}
+
+// prolong gives the value that the key of u has another life, unless it has gone.
+func (s *shard[K, V]) prolong(u *update[K, V]) {
+	i, ok := s.findUsable(u.hash, u.key)
+	if !ok {
+		return
+	}
+	s.setLife(i, u.life)
+	s.use(i)
+	if w := s.common.watch.Load(); w != nil {
+		s.common.touched(w, u.hash, u.life.cap)
 	}
 }

@@ -16,12 +16,16 @@ const (
 // A timing is how a cache counts time: its clock, and from when to when entries live.
 type timing struct {
 	idle        time.Duration
+	renews      bool // entries have a time at which they are due to be loaded anew
 	clock       clock
 	driver      driver
 	expireAfter time.Duration
 	tick        time.Duration
 	short       time.Duration // a hundred ticks: what is shorter is counted from the exact time
 	jitter      float64
+	refresh     float64
+	grace       time.Duration
+	patience    time.Duration
 }
 
 func (t *timing) init(expire, idle time.Duration, jitter float64) {
@@ -48,9 +52,10 @@ func tickFor(expire, idle time.Duration) time.Duration {
 type life struct {
 	deadline int64 // the sooner of cap and the end of idleness
 	cap      int64 // by TTL
+	due      int64 // when it is to be loaded anew: see renewal.go
 }
 
-var forever = life{never, never}
+var forever = life{never, never, never}
 
 // lifeOf returns the life of an entry with the given TTL that begins now. A TTL
 // of 0 means for ever.
@@ -70,6 +75,9 @@ func (t *timing) lifeFrom(now int64, ttl time.Duration) life {
 	if ttl > 0 {
 		l.cap = after(now, ttl)
 		l.deadline = l.cap
+		if t.renews {
+			l.due = t.dueFrom(now, ttl)
+		}
 	}
 	if t.idle > 0 {
 		l.deadline = min(after(now, t.idle), l.cap)

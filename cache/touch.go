@@ -44,6 +44,9 @@ func (s *shard[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, 
 	done = s.caps == nil && l.deadline != never && s.retime(i, l.deadline, s.common.slack(ttl))
 	if done {
 		s.use(i)
+		if s.due != nil {
+			s.due[i].store(l.due)
+		}
 	}
 	s.lock.RUnlock(r)
 	return l, true, done
@@ -58,7 +61,7 @@ func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
 	d := &s.entries[i].deadline
 	for {
 		old := d.load()
-		if old == never || old == dead || deadline < old && !s.comesBy(i, deadline) {
+		if old == never || old < 0 || deadline < old && !s.comesBy(i, deadline) {
 			return false
 		}
 		if 0 <= deadline-old && deadline-old <= slack || d.swap(old, deadline) {

@@ -149,7 +149,7 @@ func (s *shard[K, V]) delExpiredBatch(from int) (removed, next int, more, report
 	s.lock.Lock()
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && s.expired(uint32(i)) {
+		if e := &s.entries[i]; e.live() && s.gone(uint32(i)) {
 			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
 			removed++
 		}

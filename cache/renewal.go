@@ -1,0 +1,241 @@
+package cache
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// A renewal is a load of a key that has a value, which is due for Refresh or in Grace.
+//
+// When an entry is due is one word beside its deadline: a time; or never, if it has no
+// TTL; or underWay, once somebody has begun a renewal, or is about to. The lowest bits
+// count the renewals in a row that failed. Whoever finds a value due swaps the word to
+// underWay, and so begins a renewal alone and under the lock for reading. The end of a
+// load gives the word a time again, whatever has become of the key.
+const (
+	triesMask = 1<<5 - 1
+	mostTries = triesMask - 1             // as underWay with triesMask is never
+	underWay  = int64(never &^ triesMask) // from here on, but for never
+
+	minPause   = 100 * time.Millisecond
+	pausePart  = 100         // the first pause is this part of Expire
+	pauseLimit = time.Minute // in place of Expire, without that
+)
+
+// dueFrom returns when a value is due whose TTL begins now: at its deadline if there is
+// no Refresh.
+func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
+	if t.refresh > 0 {
+		part := time.Duration(float64(ttl) * t.refresh)
+		if t.jitter != 0 {
+			part = t.jittered(part)
+		}
+		ttl = min(part, ttl)
+	}
+	return dueAt(after(now, ttl), 0)
+}
+
+// dueAt returns the word for a time, after so many failures in a row. It may be early by
+// some nanoseconds.
+func dueAt(at int64, failed int64) int64 {
+	if at >= underWay {
+		return never
+	}
+	return at&^triesMask | failed
+}
+
+// renewing reports whether a renewal is under way.
+func renewing(due int64) bool { return due >= underWay && due != never }
+
+// pauseAfter returns the word for the time after a renewal that failed, or was not begun.
+func (t *timing) pauseAfter(failed int64) int64 {
+	longest := t.expireAfter
+	if longest == 0 {
+		longest = pauseLimit
+	}
+	longest = max(longest, minPause)
+	pause := max(longest/pausePart, minPause)
+	for n := failed; n > 1 && pause < longest; n-- {
+		pause *= 2
+	}
+	pause = min(pause, longest)
+	pause += rand.N(pause / 4) // not in step with other processes
+	return dueAt(after(t.clock.now(), pause), failed)
+}
+
+// A sight is what a Take finds of a key at first.
+type sight uint8
+
+const (
+	absent  sight = iota // nothing that could be returned
+	present              // a value to return
+	isDue                // one to return, and this caller is to begin a renewal
+	inGrace              // one that may stand in for a load; neither a hit nor a miss yet
+)
+
+// see is Get for the Takes of a cache with Refresh or Grace. With background, a renewal
+// may go on without its caller.
+func (c *Cache[K, V]) see(key K, background bool) (value V, seen sight) {
+	h := c.hasher.Hash(key)
+	if w := c.watch.Load(); w != nil {
+		c.asked(w, h, key)
+	}
+	s := c.shardOf(h)
+	r := s.lock.RLock()
+	i, found := s.find(h, key)
+	if !found {
+		s.lock.RUnlockMiss(r)
+		return value, absent
+	}
+	expired := s.expired(i)
+	if expired && s.gone(i) || !expired && c.idle > 0 && !s.slide(i, h) {
+		s.missesExpired.Add(1)
+		s.lock.RUnlockMiss(r)
+		return value, absent
+	}
+	if seen = s.seeDue(i, expired, background); seen == inGrace {
+		s.lock.RUnlock(r)
+		return value, seen
+	}
+	value = s.entries[i].value
+	s.use(i)
+	if expired {
+		s.hitsInGrace.Add(1)
+	}
+	s.lock.RUnlockHit(r)
+	return value, seen
+}
+
+// seeDue is see for entry i, whose value can be returned.
+func (s *shard[K, V]) seeDue(i uint32, expired, background bool) sight {
+	c := s.common
+	if !expired && (!background || c.refresh == 0) {
+		return present
+	}
+	due := s.due[i].load()
+	passed := c.clock.passed(due)
+	switch {
+	case expired && (c.patience > 0 || !background) && (passed || renewing(due)):
+		return inGrace
+	case background && passed && s.due[i].swap(due, underWay|due&triesMask):
+		return isDue
+	}
+	return present
+}
+
+// renew begins a renewal that the caller has found due. It is skipped if it would have to
+// wait.
+func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
+	if !c.gate.enter() {
+		return // closed
+	}
+	h := c.hasher.Hash(key)
+	s := c.shardOf(h)
+	s.lock.Lock()
+	l := s.beginDue(ctx, h, key)
+	s.lock.Unlock()
+	if l == nil {
+		c.gate.exit()
+		return
+	}
+	c.spawn(func() { c.run(l, fetch, false) })
+}
+
+// standsIn reports whether entry i, which is in Grace, is to stand in at once: if the last
+// renewal has failed just now, or one is under way, by l, and the caller has no patience.
+func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], w *want) bool {
+	due := s.due[i].load()
+	return !s.common.clock.passed(due) && !renewing(due) || l != nil && !w.patient
+}
+
+// beginDue begins a renewal, unless the key has been stored anew since it was found due,
+// somebody else has begun one, or it would have to wait.
+func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K) *load[K, V] {
+	i, ok := s.findUsable(h, key)
+	if !ok || !renewing(s.due[i].load()) {
+		return nil
+	}
+	l := s.loads[key]
+	switch {
+	case l == nil:
+		return s.beginRenewal(ctx, h, i)
+	case l.stale || !l.renewal: // it knows nothing of this value
+		s.skipRenewal(i)
+	}
+	return nil
+}
+
+// beginRenewal begins a load in the background for entry i, whose key has hash h and no
+// load. It returns nil if that would have to wait for a place.
+func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32) *load[K, V] {
+	if s.closed || !s.common.places.try() {
+		s.skipRenewal(i)
+		return nil
+	}
+	l := s.newLoad(context.WithoutCancel(ctx), h, s.entries[i].key)
+	l.flight.keep()
+	s.renewBy(l, i)
+	s.addLoad(l)
+	return l
+}
+
+// renewBy makes l, which is about to begin, a renewal of entry i.
+func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
+	l.renewal = true
+	l.Old, l.HasOld = s.entries[i].value, true
+	s.due[i].set(underWay | s.due[i].load()&triesMask)
+}
+
+// skipRenewal puts off a renewal of entry i that cannot begin now.
+func (s *shard[K, V]) skipRenewal(i uint32) {
+	s.common.renewals.skipped.Add(1)
+	s.due[i].set(s.common.pauseAfter(s.due[i].load() & triesMask))
+}
+
+// endRenewal does for the entry of a key what is to be done when its load has ended, and
+// been stored, or dropped, or has failed.
+func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
+	failed := l.err != nil && !dropped
+	if l.renewal {
+		s.common.renewals.count(failed, dropped)
+	}
+	i, ok := s.find(l.hash, l.key)
+	if !ok || !renewing(s.due[i].load()) {
+		return
+	}
+	tries := s.due[i].load() & triesMask
+	if failed {
+		s.due[i].set(s.common.pauseAfter(min(tries+1, mostTries)))
+	} else {
+		s.due[i].set(dueAt(s.common.clock.now(), tries))
+	}
+}
+
+// A renewals counts how renewals ended.
+type renewals struct {
+	ok, failed, dropped, skipped atomic.Uint64
+}
+
+// count counts one that has ended.
+func (r *renewals) count(failed, dropped bool) {
+	switch {
+	case dropped:
+		r.dropped.Add(1)
+	case failed:
+		r.failed.Add(1)
+	default:
+		r.ok.Add(1)
+	}
+}
+
+// keptFlights returns the flights of the loads in the background.
+func (s *shard[K, V]) keptFlights() (kept []*flight) {
+	for _, l := range s.loads {
+		if l.flight.kept {
+			kept = append(kept, l.flight)
+		}
+	}
+	return kept
+}
