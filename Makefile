@@ -2,14 +2,14 @@
 help:
 	@awk '/^# /{text = substr($$0, 3)} /^[a-z]+:/{sub(":.*", ""); printf "make %-8s %s\n", $$1, text}' Makefile
 
-# Runs the tests of all modules.
+# Runs the tests of all modules. More packages at once than processors: many tests sleep.
 test:
-	@scripts/each go test -vet=off ./...
+	@scripts/each go test -vet=off -p 4 ./...
 
 # Runs what takes longer: random histories, other libraries' suites, a release with go-zero.
 long:
 	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
 	cd proof && go test ./release -release.gozero
-	cd proof/suites && go test . -suites.long
+	cd proof/suites && go test -race . -suites.long
 
 .PHONY: help test long

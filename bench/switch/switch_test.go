@@ -19,9 +19,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestShortRun runs everything with small sizes.
-func TestShortRun(t *testing.T) {
+// TestPrograms builds the services once, as what was built of the same sources is not
+// built again in the same folder.
+func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
+	t.Run("a short run", func(t *testing.T) { shortRun(t, dir) })
+	t.Run("the sides agree", func(t *testing.T) { sidesAgree(t, dir) })
+}
+
+// shortRun runs everything with small sizes.
+func shortRun(t *testing.T, dir string) {
 	m, err := measure(short, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -53,10 +60,9 @@ func TestShortRun(t *testing.T) {
 	}
 }
 
-// TestSidesAgree sends both services the same requests, one after another, and
-// compares the answers.
-func TestSidesAgree(t *testing.T) {
-	dir := t.TempDir()
+// sidesAgree sends both services the same requests, one after another, and compares the
+// answers.
+func sidesAgree(t *testing.T, dir string) {
 	var transcripts []string
 	for _, s := range compared {
 		program, err := s.build(servicePkg, dir)

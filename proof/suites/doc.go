@@ -2,8 +2,8 @@
 // standard library for timers, tickers, contexts and sync.Map, and those of go-cache,
 // golang-lru and singleflight.
 //
-//	go test ./suites              # with -short for the foreign tests
-//	go test ./suites -suites.long # all of each
+//	go test ./suites                    # with -short for the foreign tests
+//	go test -race ./suites -suites.long # all of each, and the race detector for them too
 //
 // Below adapters/ is a package for each suite. It has the names that the tests use, on
 // top of this library. The test files are read from the Go installation and the module
@@ -13,6 +13,6 @@
 // tests that are put into a bubble of testing/synctest. Lines keep their numbers.
 //
 // Beside the adapter is expected.txt, which names each test that is to fail, is left out
-// or is put into a bubble, with the reason. A test that fails and is not named fails the run, as does one
-// that is named and passes, a test that did not end, and any data race.
+// or is put into a bubble, with the reason. A test that fails and is not named fails the
+// run, as does one that is named and passes, a test that did not end, and any data race.
 package suites
