@@ -63,17 +63,26 @@ func (t *timing) wakeBy(tick int64) {
 	}
 }
 
-func (t *timing) lowerAlarm(tick int64) {
-	d := &t.driver
+// whileOpen calls f with mu held, unless the driver is closed.
+func (d *driver) whileOpen(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || tick >= d.alarm.Load() {
-		return
+	if !d.closed {
+		f()
 	}
-	d.alarm.Store(tick)
-	if at := t.wakeAt(tick); at < d.at {
-		t.setTimer(at)
-	}
+}
+
+func (t *timing) lowerAlarm(tick int64) {
+	d := &t.driver
+	d.whileOpen(func() {
+		if tick >= d.alarm.Load() {
+			return
+		}
+		d.alarm.Store(tick)
+		if at := t.wakeAt(tick); at < d.at {
+			t.setTimer(at)
+		}
+	})
 }
 
 // wakeAt returns the tick at which to wake up for a visit: that of the visit, or one
@@ -123,30 +132,22 @@ func (c *Cache[K, V]) tickNow() {
 // beginTick sets the timer for the tick to come, which keeps the clock going while
 // entries are being expired. Visiting, it raises the alarm.
 func (t *timing) beginTick(visiting bool) {
-	d := &t.driver
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return
-	}
-	if visiting {
-		d.alarm.Store(noTick)
-	}
-	t.setTimer(t.nextTick())
+	t.driver.whileOpen(func() {
+		if visiting {
+			t.driver.alarm.Store(noTick)
+		}
+		t.setTimer(t.nextTick())
+	})
 }
 
 // endTick sets the alarm for the next visit of all shards, or what others have set it
 // for while they were visited.
 func (t *timing) endTick(next int64) {
-	d := &t.driver
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return
-	}
-	next = min(next, d.alarm.Load())
-	d.alarm.Store(next)
-	t.setTimer(t.wakeAt(next))
+	t.driver.whileOpen(func() {
+		next = min(next, t.driver.alarm.Load())
+		t.driver.alarm.Store(next)
+		t.setTimer(t.wakeAt(next))
+	})
 }
 
 // nextTick returns the first tick after now.

@@ -60,14 +60,7 @@ func openTheine(n int) (func(uint64) bool, func()) {
 	if err != nil {
 		panic(err)
 	}
-	return func(key uint64) bool {
-		_, ok := c.Get(key)
-		if !ok {
-			c.Set(key, key, 1)
-			c.Wait()
-		}
-		return ok
-	}, c.Close
+	return lookInto(c), c.Close
 }
 
 func openRistretto(n int) (func(uint64) bool, func()) {
@@ -77,6 +70,17 @@ func openRistretto(n int) (func(uint64) bool, func()) {
 	if err != nil {
 		panic(err)
 	}
+	return lookInto(c), c.Close
+}
+
+// A waiter is a cache that stores in the background, and can be waited for.
+type waiter interface {
+	Get(key uint64) (uint64, bool)
+	Set(key, value uint64, cost int64) bool
+	Wait()
+}
+
+func lookInto(c waiter) func(uint64) bool {
 	return func(key uint64) bool {
 		_, ok := c.Get(key)
 		if !ok {
@@ -84,7 +88,7 @@ func openRistretto(n int) (func(uint64) bool, func()) {
 			c.Wait()
 		}
 		return ok
-	}, c.Close
+	}
 }
 
 // An adder is a cache of golang-lru.

@@ -32,12 +32,7 @@ func TestPageInABrowser(t *testing.T) {
 		t.Skip("it builds the program and starts a browser")
 	}
 	chromium := findChromium(t)
-	dir := t.TempDir()
-	program := filepath.Join(dir, "service")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	service := launch(t, program, "-port", "0", "-db", filepath.Join(dir, "users.db"), "-load", "300/s")
+	service := launch(t, built(t), "-port", "0", "-db", filepath.Join(t.TempDir(), "users.db"), "-load", "300/s")
 	b := openBrowser(t, chromium)
 	page := service.url() + "/cache" // leads to /cache/
 

@@ -22,18 +22,34 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 )
 
+// build makes the program once for all tests, in a folder that TestMain removes.
+var build = sync.OnceValues(func() (program string, err error) {
+	program = filepath.Join(programs, "service")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// built returns the path of the program.
+func built(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 // TestProcess is about the program as a user has it: it starts with a load, its
 // DevServer has the caches, a second one says why it cannot start, and a signal ends
 // it at once, with nothing left open and all free for the next.
 func TestProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program")
-	}
 	dir := t.TempDir()
-	program, db := filepath.Join(dir, "service"), filepath.Join(dir, "users.db")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	program, db := built(t), filepath.Join(dir, "users.db")
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		first := launch(t, program, "-port", "0", "-db", db, "-load", "200/s")
 		url := first.url()
@@ -77,14 +93,7 @@ func TestProcess(t *testing.T) {
 // TestWarmRestart is about a program that is stopped and started again: its cache has
 // the users that it had, and the statistics tell where they came from.
 func TestWarmRestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program")
-	}
-	dir := t.TempDir()
-	program, db := filepath.Join(dir, "service"), filepath.Join(dir, "users.db")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	program, db := built(t), filepath.Join(t.TempDir(), "users.db")
 	const users = 50
 	first := launch(t, program, "-port", "0", "-db", db)
 	r := &running{t: t, url: first.url()}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,8 +27,20 @@ import (
 // patience bounds the wait for what must happen, on however slow a machine.
 const patience = 20 * time.Second
 
+// programs is where tests build this program.
+var programs string
+
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, // but for what go-zero starts, when it is imported and for its middlewares
+	var err error
+	if programs, err = os.MkdirTemp("", "service"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m,
+		goleak.Cleanup(func(code int) {
+			_ = os.RemoveAll(programs)
+			os.Exit(code)
+		}),
+		// What go-zero starts, when it is imported and for its middlewares.
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/proc.init.1.func1"),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stat.init.1.func1"),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/executors.(*PeriodicalExecutor).backgroundFlush.func1"),

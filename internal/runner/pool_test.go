@@ -2,8 +2,6 @@ package runner
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -525,35 +523,6 @@ func TestPoolDrain(t *testing.T) {
 			if !settled(d) {
 				t.Error("Drain did not return")
 			}
-		}
-		l.checkIdle(t)
-	})
-}
-
-func TestPoolDrainEndsWithContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newList(1, never(t))
-		cause := errors.New("enough")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		g, last := newGate(), newGate()
-		last.open()
-		l.add(g.call)
-		l.add(last.call)
-		var got error
-		drain := started(func() { got = l.Drain(ctx) })
-		if settled(drain) {
-			t.Fatal("Drain returned while a callback runs")
-		}
-		cancel(cause)
-		if !settled(drain) || got != cause {
-			t.Errorf("Drain: got %v, want %v", got, cause)
-		}
-		g.open()
-		if !settled(last.entered) {
-			t.Error("work was lost with the Drain that was given up")
-		}
-		if err := l.Drain(ctx); err != nil {
-			t.Errorf("Drain of an idle pool: %v", err)
 		}
 		l.checkIdle(t)
 	})

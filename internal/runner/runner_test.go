@@ -398,31 +398,45 @@ func TestDrainKeepsWorkers(t *testing.T) {
 }
 
 func TestDrainEndsWithContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(1, 0, call, never(t))
-		cause := errors.New("enough")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		g, last := newGate(), newGate()
-		r.Push(0, g.call)
-		r.Push(0, last.call)
-		last.open()
-		var got error
-		drain := started(func() { got = r.Drain(ctx) })
-		if settled(drain) {
-			t.Fatal("Drain returned while a callback runs")
-		}
-		cancel(cause)
-		if !settled(drain) || got != cause {
-			t.Errorf("Drain: got %v, want %v", got, cause)
-		}
-		g.open()
-		if !settled(last.entered) {
-			t.Error("an item was lost with the Drain that was given up")
-		}
-		if err := r.Drain(ctx); err != nil {
-			t.Errorf("Drain of an idle runner: %v", err)
-		}
+	t.Run("Runner", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := New(1, 0, call, never(t))
+			drainEndsWithContext(t, func(f func()) { r.Push(0, f) }, r.Drain)
+		})
 	})
+	t.Run("Pool", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newList(1, never(t))
+			drainEndsWithContext(t, l.add, l.Drain)
+			l.checkIdle(t)
+		})
+	})
+}
+
+// drainEndsWithContext gives up a Drain while the only worker is busy.
+func drainEndsWithContext(t *testing.T, add func(func()), drain func(context.Context) error) {
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	g, last := newGate(), newGate()
+	last.open()
+	add(g.call)
+	add(last.call)
+	var got error
+	drained := started(func() { got = drain(ctx) })
+	if settled(drained) {
+		t.Fatal("Drain returned while a callback runs")
+	}
+	cancel(cause)
+	if !settled(drained) || got != cause {
+		t.Errorf("Drain: got %v, want %v", got, cause)
+	}
+	g.open()
+	if !settled(last.entered) {
+		t.Error("a call was lost with the Drain that was given up")
+	}
+	if err := drain(ctx); err != nil {
+		t.Errorf("Drain when idle: %v", err)
+	}
 }
 
 func TestDrainInCallback(t *testing.T) {

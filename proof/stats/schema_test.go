@@ -138,7 +138,7 @@ func TestStatsFitTheSchema(t *testing.T) {
 		fit(t)
 	})
 	t.Run("odd names", func(t *testing.T) {
-		for i, name := range nastyNames {
+		for i, name := range oddNames() {
 			registerCache(t, name, always(distinct(uint64(1000*i))))
 			registerWheel(t, name, always(distinctWheel(uint64(1000*i))))
 		}
