@@ -1,0 +1,271 @@
+package near_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// TestAway: what a Take does while the store gives errors.
+func TestAway(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.server.fail = func(string) bool { return true }
+		for range 3 {
+			r.want("Bypass", "fetched", 0, 1)
+		}
+		if s := r.Stats(); s.Bypassed != 3 || s.StoreErrors != 3 || s.Loads != 0 {
+			t.Errorf("%+v", s)
+		}
+		if _, _, err := r.Get(t.Context(), "k"); !errors.Is(err, near.ErrStore) || !errors.Is(err, errServer) {
+			t.Errorf("Get: %v", err)
+		}
+	})
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{Away: near.Fail})
+		r.server.fail = func(string) bool { return true }
+		if _, err := r.Take(t.Context(), "k", r.fetch); !errors.Is(err, near.ErrStore) || r.fetched > 0 {
+			t.Errorf("Fail: %v, %d fetches", err, r.fetched)
+		}
+	})
+}
+
+// TestTimeout: a store that hangs is away after Timeout, and a caller who leaves before is
+// not taken for that.
+func TestTimeout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{Timeout: 200 * time.Millisecond})
+		r.server.delay = func() time.Duration { return time.Hour }
+		began := time.Now()
+		r.want("hangs", "fetched", 0, 1)
+		if took := time.Since(began); took != 200*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := r.Take(ctx, "k", r.fetch); !errors.Is(err, context.DeadlineExceeded) || r.fetched != 1 {
+			t.Errorf("%v, %d fetches", err, r.fetched)
+		}
+		synctest.Wait()
+		if n := r.Stats().StoreErrors; n != 1 {
+			t.Errorf("%d errors of the store", n)
+		}
+	})
+}
+
+// TestServeOn: without a store what is here is served for a stated time after it was
+// vouched for; with one it is not.
+func TestServeOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{ServeOn: 10 * time.Second})
+		r.store("k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		start := time.Now()
+		r.hand.Lost(errServer)
+		r.store("k", "2", 0)
+		r.want("lost, and the store is there", "2", 1, 0)
+		r.server.fail = func(string) bool { return true }
+		time.Sleep(time.Until(start.Add(10 * time.Second)))
+		r.want("both are away", "1", 0, 0)
+		if value, ok, err := r.Get(t.Context(), "k"); value != "1" || !ok || err != nil {
+			t.Errorf("Get = %q, %v, %v", value, ok, err)
+		}
+		time.Sleep(1)
+		r.want("for longer", "fetched", 0, 1)
+		if s := r.Stats(); s.ServedOn != 2 || s.Bypassed != 1 || s.Lag != 10*time.Second+1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestNotFound: that there is no value is kept in the store and here, for a time of its
+// own, and ends as a value does.
+func TestNotFound(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		gone := errors.New("no rows")
+		r := newRig(t, near.Options[string, string]{NotFound: gone, NotFoundExpire: time.Second, MaxLag: time.Minute, Jitter: 0.5})
+		r.err = gone
+		take := func(reads, fetched int) {
+			t.Helper()
+			before, calls := r.fetched, r.server.called("lease")
+			if _, err := r.Take(t.Context(), "k", r.fetch); err != gone {
+				t.Errorf("Take: %v", err)
+			}
+			if r.server.called("lease")-calls != reads || r.fetched-before != fetched {
+				t.Errorf("%d reads, %d fetches; want %d and %d", r.server.called("lease")-calls, r.fetched-before, reads, fetched)
+			}
+		}
+		take(1, 1)
+		take(0, 0)
+		if _, ok, err := r.Get(t.Context(), "k"); ok || err != nil {
+			t.Errorf("Get: %v, %v", ok, err)
+		}
+		r.hand.Changed("k")
+		take(1, 0)
+		take(0, 0)
+		time.Sleep(1500 * time.Millisecond) // and it has ended, here and there
+		take(1, 1)
+		r.err = nil
+		r.Set(t.Context(), "k", "v")
+		r.want("set", "v", 1, 0)
+
+		r.err = errors.New("failed")
+		r.Del(t.Context(), "k")
+		for i := range 2 {
+			if _, err := r.Take(t.Context(), "k", r.fetch); err != r.err || r.fetched != 3+i {
+				t.Errorf("another error: %v, %d fetches", err, r.fetched)
+			}
+		}
+	})
+	bubble(t, func(t *testing.T) { // NotFoundExpire 0
+		r := newRig(t, near.Options[string, string]{})
+		r.err = near.ErrNotFound
+		for i := range 2 {
+			if _, err := r.Take(t.Context(), "k", r.fetch); err != near.ErrNotFound || r.fetched != i+1 {
+				t.Errorf("%v, %d fetches", err, r.fetched)
+			}
+		}
+	})
+}
+
+// TestGet reads the store and fetches nothing; a Take that meets a Get under way does.
+func TestGet(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		if _, ok, err := r.Get(t.Context(), "k"); ok || err != nil {
+			t.Errorf("missing: %v, %v", ok, err)
+		}
+		r.server.delay = func() time.Duration { return time.Millisecond }
+		go r.Get(t.Context(), "k")
+		synctest.Wait()
+		r.want("while a Get looks", "fetched", 1, 1)
+		for range 2 {
+			if value, ok, err := r.Get(t.Context(), "k"); value != "fetched" || !ok || err != nil {
+				t.Errorf("%q, %v, %v", value, ok, err)
+			}
+		}
+		if n := r.server.called("get"); n != 2 {
+			t.Errorf("%d reads", n)
+		}
+		r.server.Del(t.Context(), "k")
+		r.hand.Changed("k")
+		r.server.Lease(t.Context(), time.Hour, "k")
+		if _, ok, err := r.Get(t.Context(), "k"); ok || err != nil {
+			t.Errorf("leased: %v, %v", ok, err)
+		}
+	})
+}
+
+// TestCodecErrors: what cannot be decoded is loaded anew, once; what cannot be encoded is
+// an error, and leaves no lease behind.
+func TestCodecErrors(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.server.put("k", near.Item{State: near.Found, Value: []byte("{")})
+		r.want("not JSON", "fetched", 2, 1)
+		bad := errors.New("bad")
+		codec := near.Codec[string]{
+			Encode: func(string) ([]byte, error) { return nil, bad },
+			Decode: func([]byte) (string, error) { return "", bad },
+		}
+		c := r.join(r.server, near.Options[string, string]{Values: codec, Prefix: "p:"})
+		if _, err := c.Take(t.Context(), "k", r.fetch); err != bad {
+			t.Errorf("Take: %v", err)
+		}
+		if err := c.Set(t.Context(), "k", "v"); err != bad {
+			t.Errorf("Set: %v", err)
+		}
+		if len(r.server.items) != 1 {
+			t.Errorf("the store has %v", r.server.items)
+		}
+		r.store("p:k", "1", 0)
+		if _, _, err := c.Get(t.Context(), "k"); !errors.Is(err, bad) {
+			t.Errorf("Get: %v", err)
+		}
+	})
+}
+
+// TestOptions: what is wrong is said, all of it.
+func TestOptions(t *testing.T) {
+	_, err := near.New[string, string](nil, nil, near.Options[string, string]{
+		Expire: 5, NotFoundExpire: -1, ServeOn: 5, Timeout: 5, Lease: 5, MaxLag: 5, Away: 9, Limit: -1,
+		Values: near.Codec[string]{Encode: near.JSON[string]().Encode},
+	})
+	if !errors.Is(err, cache.ErrArgument) {
+		t.Errorf("%v", err)
+	}
+	for _, word := range []string{"store is nil", "Expire is 5ns", "NotFoundExpire is -1ns", "ServeOn is", "Timeout is", "Lease is", "Away is 9", "Values has one"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%v\nlacks %q", err, word)
+		}
+	}
+	_, err = near.NewLocal[struct{ A int }, string](nil, near.LocalOptions[struct{ A int }, string]{
+		MaxLag: 5, Cache: cache.Options[struct{ A int }, string]{
+			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 },
+		},
+	})
+	for _, word := range []string{"source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%v\nlacks %q", err, word)
+		}
+	}
+	if _, err := near.New[string, string](newServer(), new(hand), near.Options[string, string]{Limit: -1}); !errors.Is(err, cache.ErrArgument) {
+		t.Errorf("Limit: %v", err)
+	}
+}
+
+// TestClose ends the watch, and the cache goes on without a memory.
+func TestClose(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.store("k", "1", 0)
+		r.want("open", "1", 1, 0)
+		for range 2 {
+			if err := r.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.hand.vouch()
+		for range 2 {
+			r.want("closed", "1", 1, 0)
+		}
+	})
+}
+
+// TestLimit: there are no more entries here than Limit says, and no more weight.
+func TestLimit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxWeight: 10, Weigh: func(_, value string) uint32 { return uint32(len(value)) }})
+		r.store("k", "123456", 0)
+		r.store("other", "123456", 0)
+		r.Get(t.Context(), "k")
+		r.Get(t.Context(), "other")
+		r.want("evicted", "123456", 1, 0)
+	})
+}
+
+// TestHitDoesNotAllocate: also where fetch needs variables of the caller.
+func TestHitDoesNotAllocate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.store("k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		ctx := t.Context()
+		if n := testing.AllocsPerRun(100, func() { r.Get(ctx, "k") }); n != 0 {
+			t.Errorf("Get: %v allocations", n)
+		}
+		if n := testing.AllocsPerRun(100, func() { r.Take(ctx, "k", r.fetch) }); n > 1 { // the method value
+			t.Errorf("Take: %v allocations", n)
+		}
+		fetch := r.fetch
+		if n := testing.AllocsPerRun(100, func() { r.Take(ctx, "k", fetch) }); n != 0 {
+			t.Errorf("Take: %v allocations", n)
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package near_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// instances returns caches of one server that all serve.
+func instances(t *testing.T, s *server, n int, o near.Options[string, string]) []*near.Cache[string, string] {
+	t.Helper()
+	all := make([]*near.Cache[string, string], n)
+	for i := range all {
+		c, err := near.New(s, s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close(context.Background()) })
+		all[i] = c
+	}
+	time.Sleep(50 * time.Millisecond)
+	synctest.Wait()
+	return all
+}
+
+// TestOneLoadForTheFleet: a thousand callers who miss a key on three instances make one
+// fetch, and all have its value as soon as it is stored. It is here from the next read on.
+func TestOneLoadForTheFleet(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newServer()
+		all := instances(t, s, 3, near.Options[string, string]{MaxLag: time.Minute})
+		s.delay = func() time.Duration { return time.Millisecond }
+		var fetched atomic.Int32
+		var callers sync.WaitGroup
+		began := time.Now()
+		for i := range 1000 {
+			callers.Go(func() {
+				value, err := all[i%3].Take(t.Context(), "k", func(context.Context) (string, error) {
+					fetched.Add(1)
+					time.Sleep(500 * time.Millisecond)
+					return "v", nil
+				})
+				if value != "v" || err != nil {
+					t.Errorf("%q, %v", value, err)
+				}
+			})
+		}
+		callers.Wait()
+		if n, took := fetched.Load(), time.Since(began); n != 1 || took > 510*time.Millisecond {
+			t.Errorf("%d fetches, after %v", n, took)
+		}
+		if waits := all[0].Stats().Waits + all[1].Stats().Waits + all[2].Stats().Waits; waits < 2 {
+			t.Errorf("%d waits for another instance", waits)
+		}
+		for _, c := range all {
+			for range 2 {
+				c.Get(t.Context(), "k")
+			}
+			if hits := c.Stats().LocalHits; hits == 0 {
+				t.Error("it is not here")
+			}
+		}
+	})
+}
+
+// TestHolders: others begin a load as soon as the one that has the lease fails, panics or
+// is given up, and after the time of a lease if it dies.
+func TestHolders(t *testing.T) {
+	const lease = 2 * time.Second
+	failed := errors.New("failed")
+	for name, c := range map[string]struct {
+		load func(context.Context) (string, error)
+		want time.Duration
+	}{
+		"fails":  {func(context.Context) (string, error) { return "", failed }, 0},
+		"panics": {func(context.Context) (string, error) { panic(failed) }, 0},
+		"waits":  {func(ctx context.Context) (string, error) { <-ctx.Done(); return "", context.Cause(ctx) }, 100 * time.Millisecond},
+		"dies":   {func(context.Context) (string, error) { time.Sleep(time.Hour); return "", failed }, lease},
+	} {
+		bubble(t, func(t *testing.T) {
+			s := newServer()
+			all := instances(t, s, 2, near.Options[string, string]{Lease: lease, MaxLag: time.Minute})
+			go func() {
+				defer func() { recover() }()
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				all[0].Take(ctx, "k", c.load)
+			}()
+			synctest.Wait()
+			began := time.Now()
+			value, err := all[1].Take(t.Context(), "k", func(context.Context) (string, error) { return "v", nil })
+			if took := time.Since(began); value != "v" || err != nil || took != c.want {
+				t.Errorf("%s: %q, %v after %v, want it after %v", name, value, err, took, c.want)
+			}
+		})
+	}
+}
+
+// TestWaitWithoutPushes: who waits for another one's load while nobody tells of changes
+// asks again, soon but not all the time.
+func TestWaitWithoutPushes(t *testing.T) {
+	for _, late := range []bool{false, true} { // lost before it begins to wait, or while it waits
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{})
+			if !late {
+				r.hand.Lost(errServer)
+			}
+			items, err := r.server.Lease(t.Context(), time.Hour, "k")
+			if err != nil || items[0].Token == "" {
+				t.Fatal(items, err)
+			}
+			go func() {
+				time.Sleep(time.Second)
+				if late {
+					r.hand.Lost(errServer)
+				}
+				time.Sleep(time.Second)
+				r.server.Fill(t.Context(), "k", items[0].Token, near.Item{State: near.Found, Value: []byte(`"v"`)})
+			}()
+			began, before := time.Now(), r.server.called("lease")
+			value, err := r.Take(t.Context(), "k", r.fetch)
+			if took := time.Since(began); value != "v" || err != nil || took > 2300*time.Millisecond {
+				t.Errorf("%q, %v after %v", value, err, took)
+			}
+			if n := r.server.called("lease") - before; n > 20 {
+				t.Errorf("it asked %d times", n)
+			}
+		})
+	}
+}
+
+// TestLateFill: what was fetched before a Del, a Set or a foreign removal is kept nowhere.
+func TestLateFill(t *testing.T) {
+	for name, write := range map[string]func(*near.Cache[string, string], *server){
+		"Del":     func(c *near.Cache[string, string], s *server) { c.Del(context.Background(), "k") },
+		"Set":     func(c *near.Cache[string, string], s *server) { c.Set(context.Background(), "k", "new") },
+		"foreign": func(c *near.Cache[string, string], s *server) { s.Del(context.Background(), "k") },
+		"other lease": func(c *near.Cache[string, string], s *server) {
+			time.Sleep(3500 * time.Millisecond)
+			s.Lease(context.Background(), time.Hour, "k")
+		},
+	} {
+		bubble(t, func(t *testing.T) {
+			s := newServer()
+			all := instances(t, s, 2, near.Options[string, string]{MaxLag: time.Minute})
+			value, err := all[0].Take(t.Context(), "k", func(context.Context) (string, error) {
+				write(all[1], s)
+				return "old", nil
+			})
+			if value != "old" || err != nil {
+				t.Errorf("%s: the caller gets %q, %v", name, value, err)
+			}
+			for _, c := range all {
+				if value, ok, _ := c.Get(t.Context(), "k"); ok && value == "old" {
+					t.Errorf("%s: what was fetched before is kept", name)
+				}
+			}
+			if n := all[0].Stats().Overtaken; n != 1 {
+				t.Errorf("%s: %d overtaken", name, n)
+			}
+		})
+	}
+}
+
+// TestKeptUnderALease: a value that was stored under a lease is here without another read,
+// if no change is told; one that the store did not take, or that was stored without a
+// lease, is not.
+func TestKeptUnderALease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.want("missing", "fetched", 1, 1)
+		r.want("filled", "fetched", 0, 0)
+	})
+	for _, op := range []string{"fill", "fill reply"} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{})
+			r.server.fail = func(now string) bool { return now == op }
+			r.want("missing", "fetched", 1, 1)
+			r.server.fail = nil
+			if before := r.server.called("get"); true {
+				if r.Get(t.Context(), "k"); r.server.called("get") == before {
+					t.Errorf("with failing %q it is kept", op)
+				}
+			}
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		r := &rig{t: t, server: newServer(), hand: new(hand), value: "fetched"}
+		r.Cache = r.join(plain{r.server}, near.Options[string, string]{})
+		r.hand.ChangedAll()
+		r.hand.vouch()
+		for i, want := range []int{1, 2, 2} {
+			r.Take(t.Context(), "k", r.fetch)
+			if n := r.server.called("get"); n != want || r.fetched != 1 {
+				t.Errorf("without leases, after %d: %d reads and %d fetches", i+1, n, r.fetched)
+			}
+		}
+	})
+}
+
+// TestUnsharedFetch: while the store has not even a lease on a key, to remove it there is
+// not told. So who comes when a fetch has begun does not get what that returns.
+func TestUnsharedFetch(t *testing.T) {
+	for name, store := range map[string]func(*server) near.Store{
+		"no leases": func(s *server) near.Store { return plain{s} },
+		"no store":  func(s *server) near.Store { return s },
+	} {
+		bubble(t, func(t *testing.T) {
+			r := &rig{t: t, server: newServer(), hand: new(hand)}
+			r.server.fail = func(op string) bool { return op == "lease" || op == "set" }
+			r.Cache = r.join(store(r.server), near.Options[string, string]{MaxLag: time.Minute})
+			r.hand.ChangedAll()
+			r.hand.vouch()
+			var truth atomic.Int32
+			fetch := func(context.Context) (string, error) {
+				value := strconv.Itoa(int(truth.Load()))
+				time.Sleep(time.Second)
+				return value, nil
+			}
+			var first sync.WaitGroup
+			first.Go(func() { r.Take(t.Context(), "k", fetch) })
+			time.Sleep(500 * time.Millisecond)
+			truth.Store(1)
+			r.server.Del(t.Context(), "k") // by another instance
+			if value, err := r.Take(t.Context(), "k", fetch); value != "1" || err != nil {
+				t.Errorf("%s: %q, %v", name, value, err)
+			}
+			first.Wait()
+		})
+	}
+}

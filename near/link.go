@@ -1,0 +1,119 @@
+package near
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A link knows how long what is here may be served: as long as the source has vouched for
+// everything up to MaxLag ago. Times are in nanoseconds since start, by the monotonic clock.
+//
+// To read the clock takes longer than a hit. So until says always while the last Current is
+// recent, and a timer makes it the exact time, long before that comes: a timer that is late
+// by less than a quarter of MaxLag changes nothing. Every hit reads the clock from then on,
+// which is seldom: the next Current is mostly there before.
+type link struct {
+	start  time.Time
+	maxLag time.Duration
+	until  atomic.Int64 // always, never, or the last time at which to serve
+
+	mu    sync.Mutex // guards what follows, and changes of until
+	open  bool       // between ChangedAll and Lost
+	asOf  int64      // everything before has been told; never before the first Current
+	timer *time.Timer
+	armed bool
+}
+
+const (
+	always = math.MaxInt64
+	never  = math.MinInt64
+)
+
+func (l *link) init(maxLag time.Duration) {
+	l.start, l.maxLag, l.asOf = time.Now(), maxLag, never
+	l.until.Store(never)
+	l.timer = time.AfterFunc(maxLag, l.doubt)
+	l.timer.Stop()
+}
+
+func (l *link) now() int64 { return int64(time.Since(l.start)) }
+
+// serves reports whether what is here may be served.
+func (l *link) serves() bool {
+	until := l.until.Load()
+	return until == always || l.reaches(until)
+}
+
+func (l *link) reaches(until int64) bool { return until != never && l.now() <= until }
+
+// opened says that all changes from now on will be told.
+func (l *link) opened() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = true
+}
+
+// lost says that changes may go untold. It reports whether that is new.
+func (l *link) lost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.open
+	l.open = false
+	l.until.Store(never)
+	l.timer.Stop()
+	l.armed = false
+	return was
+}
+
+// isOpen reports whether changes are told, as far as is known.
+func (l *link) isOpen() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
+
+// current says that every change before asOf has been told.
+func (l *link) current(asOf time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := min(int64(asOf.Sub(l.start)), l.now())
+	if !l.open || at < l.asOf {
+		return
+	}
+	l.asOf = at
+	l.trust()
+}
+
+// trust sets until. The lock must be held.
+func (l *link) trust() {
+	careful := l.asOf + int64(l.maxLag)/4*3
+	left := careful - l.now()
+	if left <= 0 {
+		l.until.Store(l.asOf + int64(l.maxLag))
+		return
+	}
+	l.until.Store(always)
+	if !l.armed {
+		l.armed = true
+		l.timer.Reset(time.Duration(left))
+	}
+}
+
+// doubt is called by the timer. It sets that again if there was a Current meanwhile.
+func (l *link) doubt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = false
+	if l.open {
+		l.trust()
+	}
+}
+
+// lag returns for how long the source has not vouched, and false if it never has.
+func (l *link) lag() (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Duration(l.now() - l.asOf), l.asOf != never
+}

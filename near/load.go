@@ -1,0 +1,202 @@
+package near
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// load finds the value of a key in the store, or fetches it.
+func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[cell[V]], fetch func(context.Context) (V, error)) (cell[V], error) {
+	text := c.local.key(key)
+	for again := false; ; again = true {
+		item, began, err := c.obtain(ctx, text)
+		if err != nil {
+			return c.withoutStore(ctx, key, l, err, fetch)
+		}
+		if item.State == Missing {
+			return c.fetch(ctx, key, item.Token, l, fetch)
+		}
+		found, err := c.found(item, began, l)
+		if errors.Is(err, errDecode) && !again {
+			err = c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, text) })
+			if err == nil {
+				continue
+			}
+		}
+		return found, err
+	}
+}
+
+// read is load without a fetch, for Get.
+func (c *Cache[K, V]) read(ctx context.Context, key K, l *cache.Load[cell[V]]) (cell[V], error) {
+	began := time.Now()
+	item, err := c.get(ctx, c.local.key(key))
+	switch {
+	case err != nil:
+		return c.withoutStore(ctx, key, l, err, nil)
+	case item.State == Missing, item.State == Leased:
+		l.Expire = -1
+		return cell[V]{missing: true}, nil
+	}
+	return c.found(item, began, l)
+}
+
+func (c *Cache[K, V]) get(ctx context.Context, text string) (item Item, err error) {
+	err = c.ask(ctx, func(ctx context.Context) error {
+		items, err := c.store.Get(ctx, text)
+		if err == nil {
+			item = items[0]
+		}
+		return err
+	})
+	return item, err
+}
+
+var errDecode = errors.New("near: the store has a value that cannot be decoded")
+
+// found is the result of a load that began to read a Found or Absent item at some time.
+func (c *Cache[K, V]) found(item Item, began time.Time, l *cache.Load[cell[V]]) (found cell[V], err error) {
+	c.counts.remoteHits.Add(1)
+	if item.State == Absent {
+		return found, KeepError(c.notFound, c.ttlHere(c.notFoundExpire, item.TTL, began))
+	}
+	if found.value, err = c.values.Decode(item.Value); err != nil {
+		return found, fmt.Errorf("%w: %w", errDecode, err)
+	}
+	l.Expire = c.ttlHere(c.localExpire, item.TTL, began)
+	return found, nil
+}
+
+// fetch calls the function of a Take and stores what that returns, under a lease if there
+// is one. Without a lease nothing is kept here: the next caller reads it from the store.
+func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.Load[cell[V]], fetch func(context.Context) (V, error)) (found cell[V], err error) {
+	text := c.local.key(key)
+	ended := token == "" // the lease
+	if ended {
+		c.unshare(key)
+	}
+	defer func() {
+		if !ended { // fetch failed, panicked or exited, or the store did
+			c.release(ctx, text, token)
+		}
+	}()
+	l.Expire = -1
+	c.counts.loads.Add(1)
+	value, err := fetch(ctx)
+	began := time.Now()
+	item := Item{State: Found, TTL: c.ttl(c.expire)}
+	switch absent := errors.Is(err, c.notFound); {
+	case absent && c.notFoundExpire > 0:
+		item = Item{State: Absent, TTL: c.ttl(c.notFoundExpire)}
+	case err != nil:
+		return found, err
+	default:
+		if item.Value, err = c.values.Encode(value); err != nil {
+			return found, err
+		}
+	}
+	var filled bool
+	filled, ended = c.fill(ctx, text, token, item)
+	if filled && item.State == Absent {
+		return found, KeepError(err, c.ttlHere(c.notFoundExpire, item.TTL, began))
+	}
+	if filled {
+		l.Expire = c.ttlHere(c.localExpire, item.TTL, began)
+	}
+	return cell[V]{value: value}, err
+}
+
+// fill stores what was fetched, and reports whether it may be kept here, and whether there
+// is no lease any more. Its errors go to nobody: the caller has what it wants. It does not
+// end with the callers.
+func (c *Cache[K, V]) fill(ctx context.Context, text, token string, item Item) (filled, ended bool) {
+	err := c.ask(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
+		if token == "" {
+			return c.store.Set(ctx, text, item)
+		}
+		filled, err = c.leaser.Fill(ctx, text, token, item)
+		return err
+	})
+	if err != nil {
+		return false, token == ""
+	}
+	if token != "" && !filled {
+		c.counts.overtaken.Add(1)
+	}
+	return filled, true
+}
+
+// withoutStore is what a load does when the store gave an error instead of an answer. The
+// fetch is nil for a Get.
+func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[cell[V]], storeErr error, fetch func(context.Context) (V, error)) (found cell[V], err error) {
+	l.Expire = -1
+	if err := context.Cause(ctx); err != nil {
+		return found, err
+	}
+	if c.serveOn > 0 {
+		if found, ok := c.local.peek(key, c.serveOn); ok {
+			c.counts.servedOn.Add(1)
+			return found, nil
+		}
+	}
+	if fetch == nil || c.away == Fail {
+		return found, storeErr
+	}
+	c.unshare(key)
+	c.counts.bypassed.Add(1)
+	found.value, err = fetch(ctx)
+	return found, err
+}
+
+// unshare is for a load of a key that is about to fetch while the store has nothing for it,
+// not even a lease. To remove the key changes nothing there then, and so is not told. So
+// nobody may join the load from now on; it would not be kept in any case.
+func (c *Cache[K, V]) unshare(key K) { c.local.Forget(key) }
+
+// ask calls the store.
+func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) error {
+	within := ctx
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	err := f(within)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == nil { // else the caller has left
+		c.counts.storeErrors.Add(1)
+	}
+	return fmt.Errorf("%w: %w", ErrStore, err)
+}
+
+// ttl returns a TTL with jitter.
+func (c *Cache[K, V]) ttl(ttl time.Duration) time.Duration {
+	if ttl == 0 || c.jitter == 0 {
+		return ttl
+	}
+	return max(time.Duration(float64(ttl)*(1+c.jitter*(2*rand.Float64()-1))), time.Millisecond)
+}
+
+// ttlHere returns the TTL here, to which the cache applies the jitter, of what began to be
+// read at some time and was to live for there then: 0 means for ever. It never ends after
+// that there. If it has ended already it is negative.
+func (c *Cache[K, V]) ttlHere(here, there time.Duration, began time.Time) time.Duration {
+	if there == 0 {
+		return here
+	}
+	left := time.Duration(float64(there-time.Since(began)) / (1 + c.jitter))
+	switch {
+	case left <= 0:
+		return -1
+	case here == 0:
+		return left
+	}
+	return min(here, left)
+}

@@ -1,0 +1,352 @@
+package near_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+	"pgregory.net/rapid"
+)
+
+// A database is the truth that caches are in front of: of each key, all versions it had.
+type database struct {
+	mu   sync.Mutex
+	keys []history
+}
+
+type history struct {
+	writing  chan struct{} // full while somebody writes the key, until the caches know; no mutex, for which a bubble's time does not wait
+	versions []version
+}
+
+// A version is a value of a key: its number, or that it has none.
+type version struct {
+	absent bool
+	told   time.Time // when the write returned without an error; zero before
+	by     *instance // who wrote; nil for others
+}
+
+// An instance is one of a fleet.
+type instance struct {
+	cache *near.Cache[int, int]
+}
+
+// A fleet runs random operations and notes which answers are wrong.
+type fleet struct {
+	server    *server
+	db        database
+	instances []*instance
+	window    time.Duration // how old an answer may be
+	load      func() time.Duration
+	setup     setup
+
+	mu        sync.Mutex
+	random    *rand.Rand
+	problems  []string
+	answers   int
+	localHits uint64
+}
+
+// A setup is what rapid draws.
+type setup struct {
+	Seed                      uint64
+	Delay, Load               int // the longest, in ms
+	Faults, Failing, Lying    bool
+	ServeOn, Jitter, NotFound bool
+	MaxLag, Lease, Expire     int // in ms
+	Local                     int // LocalExpire, in ms
+	Limit                     int
+}
+
+func drawSetup(t *rapid.T) setup {
+	return setup{
+		Seed:     rapid.Uint64().Draw(t, "seed"),
+		Delay:    rapid.SampledFrom([]int{1, 5, 40}).Draw(t, "delay"),
+		Load:     rapid.SampledFrom([]int{1, 20, 300}).Draw(t, "load"),
+		Faults:   rapid.Bool().Draw(t, "faults"),
+		Failing:  rapid.Bool().Draw(t, "failing"),
+		ServeOn:  rapid.Bool().Draw(t, "serve on"),
+		Jitter:   rapid.Bool().Draw(t, "jitter"),
+		NotFound: rapid.Bool().Draw(t, "not found"),
+		MaxLag:   rapid.SampledFrom([]int{100, 300}).Draw(t, "max lag"),
+		Lease:    rapid.SampledFrom([]int{100, 1000}).Draw(t, "lease"),
+		Expire:   rapid.SampledFrom([]int{0, 500}).Draw(t, "expire"),
+		Local:    rapid.SampledFrom([]int{0, 700}).Draw(t, "local"),
+		Limit:    rapid.SampledFrom([]int{0, 2}).Draw(t, "limit"),
+	}
+}
+
+const (
+	modelKeys      = 4
+	modelInstances = 3
+	modelWorkers   = 3
+	modelSteps     = 60
+)
+
+func (f *fleet) below(n int) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.random.IntN(n)
+}
+
+func (f *fleet) upTo(ms int) time.Duration {
+	return time.Duration(f.below(ms*1000)+1) * time.Microsecond
+}
+
+func (f *fleet) problem(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.problems = append(f.problems, fmt.Sprintf(format, args...))
+}
+
+// runFleet runs one, in a bubble.
+func runFleet(t *testing.T, s setup) *fleet {
+	f := &fleet{server: newServer(), random: rand.New(rand.NewPCG(s.Seed, 1)), setup: s}
+	f.window = ms(s.MaxLag)
+	synctest.Test(t, func(t *testing.T) {
+		f.server.delay = func() time.Duration {
+			if f.below(20) == 0 {
+				return f.upTo(4 * s.Delay)
+			}
+			return f.upTo(s.Delay)
+		}
+		f.load = func() time.Duration { return f.upTo(s.Load) }
+		if s.Failing {
+			f.server.fail = func(string) bool { return f.below(12) == 0 }
+		}
+		if s.Lying {
+			f.server.missed = func() bool { return f.below(100) < 85 }
+		}
+		f.db.keys = make([]history, modelKeys)
+		for i := range f.db.keys {
+			f.db.keys[i] = history{make(chan struct{}, 1), []version{{told: time.Now()}}}
+		}
+		o := near.Options[int, int]{
+			Prefix: "k:", Limit: s.Limit, MaxLag: ms(s.MaxLag), Lease: ms(s.Lease), Expire: ms(s.Expire), LocalExpire: ms(s.Local),
+		}
+		if s.ServeOn {
+			o.ServeOn = 2 * f.window
+			f.window = o.ServeOn
+		}
+		if s.Jitter {
+			o.Jitter = 0.2
+		}
+		if s.NotFound {
+			o.NotFoundExpire = 400 * time.Millisecond
+		}
+		for range modelInstances {
+			c, err := near.New[int, int](f.server, f.server, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.instances = append(f.instances, &instance{c})
+		}
+		f.run(t)
+		for _, one := range f.instances {
+			f.localHits += one.cache.Stats().LocalHits
+			if err := one.cache.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return f
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func (f *fleet) run(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var workers, faults sync.WaitGroup
+	for _, one := range f.instances {
+		for range modelWorkers {
+			workers.Go(func() {
+				for range modelSteps {
+					f.step(ctx, one)
+				}
+			})
+		}
+	}
+	if f.setup.Faults {
+		faults.Go(func() { f.faults(ctx) })
+	}
+	workers.Wait()
+	stop()
+	faults.Wait()
+}
+
+func (f *fleet) faults(ctx context.Context) {
+	for ctx.Err() == nil {
+		sleep(ctx, f.upTo(400))
+		switch f.below(6) {
+		case 0:
+			f.server.cut(false)
+		case 1, 2:
+			f.server.cut(true)
+		case 3:
+			f.server.flush()
+		case 4:
+			f.server.cut(f.below(2) == 0)
+			f.server.setDown(true)
+			sleep(ctx, f.upTo(500))
+			f.server.setDown(false)
+		case 5: // evicted for want of memory
+			f.server.mu.Lock()
+			f.server.drop("k:" + strconv.Itoa(f.below(modelKeys)))
+			f.server.mu.Unlock()
+		}
+	}
+}
+
+func (f *fleet) step(ctx context.Context, one *instance) {
+	key := f.below(modelKeys)
+	switch n := f.below(20); {
+	case n < 2:
+		f.write(ctx, one, key)
+	case n < 3:
+		f.write(ctx, nil, key)
+	case n < 6:
+		began := time.Now()
+		value, ok, err := one.cache.Get(ctx, key)
+		f.judge(one, "Get", key, began, value, ok, err)
+	case n < 8:
+		f.takeMany(ctx, one)
+	default:
+		began := time.Now()
+		value, err := one.cache.Take(ctx, key, func(ctx context.Context) (int, error) { return f.fetch(key) })
+		f.judge(one, "Take", key, began, value, true, err)
+	}
+	if f.below(3) == 0 {
+		time.Sleep(f.upTo(60))
+	}
+}
+
+// fetch reads the database, at some moment of the time that takes.
+func (f *fleet) fetch(key int) (int, error) {
+	time.Sleep(f.load())
+	f.db.mu.Lock()
+	versions := f.db.keys[key].versions
+	number := len(versions) - 1
+	absent := versions[number].absent
+	f.db.mu.Unlock()
+	time.Sleep(f.load())
+	if absent {
+		return 0, near.ErrNotFound
+	}
+	return number, nil
+}
+
+// write writes the database and then changes the store: by an instance, or past all of
+// them if one is nil.
+func (f *fleet) write(ctx context.Context, one *instance, key int) {
+	h := &f.db.keys[key]
+	h.writing <- struct{}{}
+	defer func() { <-h.writing }()
+	absent := f.setup.NotFound && f.below(4) == 0
+	f.db.mu.Lock()
+	number := len(h.versions)
+	h.versions = append(h.versions, version{absent: absent, by: one})
+	f.db.mu.Unlock()
+	var err error
+	switch {
+	case one == nil:
+		err = f.server.Del(ctx, "k:"+strconv.Itoa(key))
+	case !absent && f.below(4) == 0:
+		err = one.cache.Set(ctx, key, number)
+	default:
+		err = one.cache.Del(ctx, key)
+	}
+	if err == nil {
+		f.db.mu.Lock()
+		h.versions[number].told = time.Now()
+		f.db.mu.Unlock()
+	}
+}
+
+// judge notes an answer that is wrong: one that a later write, which had returned before
+// the window began, should have ended; or that was never true; or, if this instance wrote,
+// had returned before the call began.
+func (f *fleet) judge(one *instance, op string, key int, began time.Time, value int, ok bool, err error) {
+	absent := !ok || errors.Is(err, near.ErrNotFound)
+	if err != nil && !absent {
+		if !errors.Is(err, near.ErrStore) {
+			f.problem("%s of %d: %v", op, key, err)
+		}
+		return
+	}
+	if op == "Get" && absent {
+		return // that the store has nothing says nothing about the database
+	}
+	f.db.mu.Lock()
+	defer f.db.mu.Unlock()
+	f.answers++
+	versions := f.db.keys[key].versions
+	if !absent {
+		if value < 0 || value >= len(versions) || versions[value].absent {
+			f.problem("%s of %d = %d, which it never was", op, key, value)
+		} else if why := f.stale(one, versions[value+1:], began); why != "" {
+			f.problem("%s of %d = %d at %v: %s", op, key, value, began.UnixMilli(), why)
+		}
+		return
+	}
+	why := "it always had a value"
+	for i, v := range versions {
+		if v.absent {
+			if why = f.stale(one, versions[i+1:], began); why == "" {
+				return
+			}
+		}
+	}
+	f.problem("%s of %d found nothing at %v: %s", op, key, began.UnixMilli(), why)
+}
+
+// stale says which of the versions after an answer shows that it is stale, or "".
+func (f *fleet) stale(one *instance, after []version, began time.Time) string {
+	for _, v := range after {
+		if v.told.IsZero() {
+			continue
+		}
+		if v.told.Before(began.Add(-f.window)) {
+			return fmt.Sprintf("another was told %v before", began.Sub(v.told))
+		}
+		if v.by == one && v.told.Before(began) && !f.setup.ServeOn {
+			return fmt.Sprintf("its own write returned %v before", began.Sub(v.told))
+		}
+	}
+	return ""
+}
+
+func (f *fleet) takeMany(context.Context, *instance) {}
+
+// TestModel runs fleets with delays, losses, disorder between the two connections, and
+// failures. What any caller got was true at some moment of its call or of the MaxLag
+// before it, and after a write of its own instance it never got what was before.
+//
+// Catches: every break of the chain from a change to those who must hear of it.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		f := runFleet(t, drawSetup(r))
+		if len(f.problems) > 0 {
+			r.Fatalf("%d of %d answers are wrong, such as: %s", len(f.problems), f.answers, f.problems[0])
+		}
+	})
+}
+
+// TestModelNotices: the same with a source that leaves out 85 of 100 changes and vouches
+// all the same, and otherwise without trouble, gives wrong answers.
+func TestModelNotices(t *testing.T) {
+	f := runFleet(t, setup{Seed: 1, Delay: 1, Load: 1, MaxLag: 100, Lease: 1000, Lying: true})
+	if len(f.problems) == 0 {
+		t.Errorf("none of %d answers is wrong", f.answers)
+	}
+	f = runFleet(t, setup{Seed: 1, Delay: 1, Load: 1, MaxLag: 100, Lease: 1000})
+	if len(f.problems) > 0 || f.localHits < uint64(f.answers)/4 {
+		t.Errorf("with the truth: %d of %d answers are wrong, %d are from here", len(f.problems), f.answers, f.localHits)
+	}
+}

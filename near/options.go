@@ -1,0 +1,165 @@
+package near
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// ErrNotFound is what a fetch returns for a key that has no value, unless the options name
+// another error, and what Take returns for one that is known to have none.
+var ErrNotFound = errors.New("near: not found")
+
+// ErrStore is what errors match by errors.Is if the store could not be asked.
+var ErrStore = errors.New("near: the store cannot be asked")
+
+// Options says what a [Cache] does. The zero Options are those of a cache without a limit,
+// whose keys are strings or integers, whose values are JSON in the store, and whose entries
+// stay until they change.
+type Options[K comparable, V any] struct {
+	// Name is what statistics call the cache; "cache" if empty.
+	Name string
+
+	// Limit is the most entries here, or MaxWeight the most that they may weigh by Weigh.
+	// 0 means no limit. Policy chooses what to evict. They are as those of cache.Options.
+	Limit     int
+	MaxWeight uint64
+	Weigh     func(key K, value V) uint32
+	Policy    cache.Policy
+
+	// Expire is the TTL of a value in the store; 0 means for ever.
+	Expire time.Duration
+
+	// LocalExpire is the most that a value stays here; 0 means as long as in the store. It
+	// bounds for how long a value is served whose change was not told, such as one made
+	// while a failover lost it.
+	LocalExpire time.Duration
+
+	// NotFoundExpire is for how long it is kept, in the store and here, that a key has no
+	// value: a fetch said NotFound. 0 means not at all.
+	NotFoundExpire time.Duration
+
+	// NotFound is the error by which a fetch says so, by errors.Is, such as sql.ErrNoRows;
+	// nil means ErrNotFound.
+	NotFound error
+
+	// Jitter spreads every TTL, here and there, evenly over ± this fraction of it:
+	// 0 <= Jitter < 1.
+	Jitter float64
+
+	// MaxLag is how long ago the moment up to which the source has vouched may be for what
+	// is here to be served; 0 means a second. Less than 10 ms is refused.
+	MaxLag time.Duration
+
+	// Away is what a Take does that cannot ask the store: Bypass, the zero value, or Fail.
+	Away Away
+
+	// ServeOn comes before Away: a caller whom the store gives no answer gets what is here,
+	// if it was vouched for no longer than this ago. It may be stale by as much. 0 means
+	// never.
+	ServeOn time.Duration
+
+	// Timeout is the most that a single call of the store may take; 0 means as long as the
+	// store and the context of the caller allow. Without one, a store that hangs is never
+	// away.
+	Timeout time.Duration
+
+	// Lease is for how long an instance may load a key while others wait: the time that one
+	// which dies costs them. A load that takes longer is not kept, and others begin another
+	// one. 0 means three seconds.
+	Lease time.Duration
+
+	// Prefix is what the store has in front of the string of each key, such as "users:". No
+	// other cache, and nobody else, may use keys of the store that begin so.
+	Prefix string
+
+	// Keys turns keys into strings. It may be zero if K is a string or an integer.
+	Keys Text[K]
+
+	// Values turns values into bytes; zero means JSON. What cannot be decoded is removed
+	// from the store and loaded anew.
+	Values Codec[V]
+}
+
+// Away says what a Take does while the store cannot be asked.
+type Away uint8
+
+const (
+	Bypass Away = iota // call fetch, and keep nothing: the database bears all that comes
+	Fail               // return an error that wraps ErrStore: the database is spared
+)
+
+const defaultLease = 3 * time.Second
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// An argumentError says which argument was wrong and what to write instead.
+type argumentError string
+
+func (e argumentError) Error() string { return string(e) }
+
+func (argumentError) Unwrap() error { return cache.ErrArgument }
+
+// refusals are what is wrong with options.
+type refusals []error
+
+func (r *refusals) add(format string, args ...any) {
+	*r = append(*r, argumentError("near: "+fmt.Sprintf(format, args...)))
+}
+
+// time refuses a time that is negative, or so short that it lacks its unit.
+func (r *refusals) time(field string, d, least time.Duration, zero string) {
+	switch {
+	case d < 0:
+		r.add("%s is %v: want a positive time, or 0 for %s", field, d, zero)
+	case d > 0 && d < least:
+		r.add("%s is %v: want at least %v; was a unit forgotten, as in %d*time.Second?", field, d, least, d)
+	}
+}
+
+func (o *Options[K, V]) check(store Store) error {
+	var wrong refusals
+	if store == nil {
+		wrong.add("the store is nil: want one, as of near/redis")
+	}
+	wrong.time("Expire", o.Expire, time.Millisecond, "never")
+	wrong.time("NotFoundExpire", o.NotFoundExpire, time.Millisecond, "not at all")
+	wrong.time("ServeOn", o.ServeOn, time.Millisecond, "never")
+	wrong.time("Timeout", o.Timeout, time.Millisecond, "none")
+	wrong.time("Lease", o.Lease, 10*time.Millisecond, "three seconds")
+	if o.Away > Fail {
+		wrong.add("Away is %d: want Bypass (%d) or Fail (%d)", o.Away, Bypass, Fail)
+	}
+	if (o.Values.Encode == nil) != (o.Values.Decode == nil) {
+		wrong.add("Values has one of its two functions: want both, or neither for JSON")
+	}
+	return errors.Join(wrong...)
+}
+
+func (o *LocalOptions[K, V]) check(source Source) error {
+	var wrong refusals
+	if source == nil {
+		wrong.add("the source is nil: want one, as of near/redis")
+	}
+	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")
+	switch {
+	case (o.Text.String == nil) != (o.Text.Parse == nil):
+		wrong.add("the text of keys has one of its two functions: want both")
+	case o.Text.String == nil && textOf[K]().String == nil:
+		wrong.add("keys are of type %T and have no text: want functions that turn them into strings and back", *new(K))
+	}
+	if o.Cache.OnRemove != nil {
+		wrong.add("OnRemove is set: what a source tells must not wait for it")
+	}
+	if o.Cache.Negative != nil {
+		wrong.add("Negative is set: want KeepError, by which a load says what is to be kept")
+	}
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,349 @@
+package near_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// A hand is a source that tells what a test says.
+type hand struct {
+	near.Watcher
+	ended bool // its Watch returns at once
+}
+
+func (h *hand) Watch(ctx context.Context, w near.Watcher) {
+	h.Watcher = w
+	if !h.ended {
+		<-ctx.Done()
+	}
+}
+
+func (h *hand) Covers(key string) bool { return (*server)(nil).Covers(key) }
+
+// vouch says that all up to now has been told.
+func (h *hand) vouch() { h.Current(time.Now()) }
+
+// A rig is a cache of strings, its store and its source.
+type rig struct {
+	*near.Cache[string, string]
+	t       *testing.T
+	server  *server
+	hand    *hand
+	fetched int
+	value   string
+	err     error
+}
+
+// newRig returns a rig whose cache serves, if it is connected.
+func newRig(t *testing.T, o near.Options[string, string]) *rig {
+	t.Helper()
+	r := &rig{t: t, server: newServer(), hand: new(hand), value: "fetched"}
+	r.Cache = r.join(r.server, o)
+	r.hand.ChangedAll()
+	r.hand.vouch()
+	return r
+}
+
+func (r *rig) join(store near.Store, o near.Options[string, string]) *near.Cache[string, string] {
+	r.t.Helper()
+	c, err := near.New(store, r.hand, o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { c.Close(context.Background()) })
+	synctest.Wait() // for Watch
+	return c
+}
+
+func (r *rig) fetch(context.Context) (string, error) {
+	r.fetched++
+	return r.value, r.err
+}
+
+// want takes key k, and says if it is not so.
+func (r *rig) want(what, value string, reads, fetched int) {
+	r.t.Helper()
+	before, calls := r.fetched, r.server.called("lease")
+	got, err := r.Take(r.t.Context(), "k", r.fetch)
+	if err != nil || got != value || r.server.called("lease")-calls != reads || r.fetched-before != fetched {
+		r.t.Errorf("%s: Take = %q, %v with %d reads of the store and %d fetches; want %q with %d and %d",
+			what, got, err, r.server.called("lease")-calls, r.fetched-before, value, reads, fetched)
+	}
+}
+
+func (r *rig) store(key, value string, ttl time.Duration) {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	r.server.put(key, near.Item{State: near.Found, Value: []byte(strconv.Quote(value)), TTL: ttl})
+}
+
+// bubble runs a test in fake time.
+func bubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
+
+// TestServesWhenConfirmed: nothing is served before ChangedAll and then Current, and not
+// from Lost on until both have come again; what was here until then is forgotten.
+func TestServesWhenConfirmed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := &rig{t: t, server: newServer(), hand: new(hand)}
+		r.Cache = r.join(r.server, near.Options[string, string]{})
+		r.store("k", "1", 0)
+		asked := func(what, value string) { t.Helper(); r.want(what, value, 1, 0); r.want(what+", again", value, 1, 0) }
+		asked("before anything", "1")
+		r.hand.vouch()
+		asked("after a Current alone", "1")
+		r.hand.ChangedAll()
+		asked("after ChangedAll", "1")
+		r.hand.vouch()
+		r.want("confirmed", "1", 1, 0)
+		r.want("confirmed, again", "1", 0, 0)
+
+		r.hand.Lost(errServer)
+		r.store("k", "2", 0)
+		asked("lost", "2")
+		r.hand.vouch()
+		asked("lost, after a Current", "2")
+		r.hand.ChangedAll()
+		r.hand.vouch()
+		r.want("connected again", "2", 1, 0)
+		r.want("connected again, again", "2", 0, 0)
+		if s := r.Stats(); s.Reconnects != 1 || s.ForgottenAll != 2 || !s.Serving || s.LocalHits != 2 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestWatchThatReturns is a loss.
+func TestWatchThatReturns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := &rig{t: t, server: newServer(), hand: &hand{ended: true}}
+		r.Cache = r.join(r.server, near.Options[string, string]{})
+		r.hand.vouch()
+		if r.Stats().Serving {
+			t.Error("it serves")
+		}
+	})
+}
+
+// TestMaxLag: what is here is served up to MaxLag after the moment that was vouched for,
+// and not a nanosecond longer.
+func TestMaxLag(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const lag = 400 * time.Millisecond
+		r := newRig(t, near.Options[string, string]{MaxLag: lag})
+		r.store("k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		start := time.Now()
+		until := func(d time.Duration, reads int) {
+			t.Helper()
+			time.Sleep(time.Until(start.Add(d)))
+			synctest.Wait()
+			r.want("after "+d.String(), "1", reads, 0)
+		}
+		until(lag, 0)
+		until(lag+1, 1)
+		r.hand.Current(start.Add(250 * time.Millisecond)) // late, but before doubt
+		until(650*time.Millisecond, 0)
+		until(650*time.Millisecond+1, 1)
+		r.hand.Current(start.Add(251 * time.Millisecond)) // too late
+		until(651*time.Millisecond, 0)
+		until(651*time.Millisecond+1, 1)
+		r.hand.vouch()
+		r.hand.Current(start) // less than was said
+		until(time.Second, 0)
+		r.hand.Current(start.Add(time.Hour)) // of the future, which nobody can know
+		until(time.Second+lag, 0)
+		until(time.Second+lag+1, 1)
+		for i := range 20 { // as it mostly is
+			r.hand.vouch()
+			until(time.Duration(i+8)*lag/2, 0)
+		}
+		if s := r.Stats(); s.Lag != lag/2 || !s.Serving {
+			t.Errorf("%+v", s)
+		}
+		until(30*lag, 1)
+	})
+}
+
+// TestChanged: a changed key is forgotten, with every load of it that is under way; one of
+// another cache is not; one that is no key forgets all.
+func TestChanged(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{Prefix: "p:"})
+		r.store("p:k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		r.hand.Changed("k", "q:k", "p:other")
+		r.want("others changed", "1", 0, 0)
+		r.hand.Changed("p:other", "p:k")
+		r.want("changed", "1", 1, 0)
+		r.want("after that", "1", 0, 0)
+		r.hand.ChangedAll()
+		r.want("all changed", "1", 1, 0)
+		if s := r.Stats(); s.Changes != 3 || s.ForgottenAll != 2 || s.RemoteHits != 3 {
+			t.Errorf("%+v", s)
+		}
+
+		numbers, err := near.New(r.server, r.hand, near.Options[int, int]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer numbers.Close(t.Context())
+		synctest.Wait()
+		r.hand.ChangedAll()
+		r.hand.vouch()
+		r.server.put("7", near.Item{State: near.Found, Value: []byte("70")})
+		for range 2 {
+			numbers.Get(t.Context(), 7)
+		}
+		r.hand.Changed("seven")
+		numbers.Get(t.Context(), 7)
+		if n := r.server.called("get"); n != 2 {
+			t.Errorf("%d reads, want one at first and one after what is no key", n)
+		}
+	})
+}
+
+// TestChangeDuringARead: what was read before a change is not kept, whether the change is
+// told before the answer comes or after it.
+func TestChangeDuringARead(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{})
+			r.store("k", "1", 0)
+			r.server.delay = func() time.Duration { return 10 * time.Millisecond }
+			go func() {
+				time.Sleep(15 * time.Millisecond) // the answer is on its way
+				r.store("k", "2", 0)
+				if all {
+					r.hand.ChangedAll()
+				} else {
+					r.hand.Changed("k")
+				}
+			}()
+			r.want("read before the change", "1", 1, 0)
+			r.want("and after it", "2", 1, 0)
+			r.want("and again", "2", 0, 0)
+		})
+	}
+}
+
+// TestOwnWrites: after Del and Set no caller here gets what was before, also if the store
+// gave an error. A value that was Set is read from the store once more.
+func TestOwnWrites(t *testing.T) {
+	for _, op := range []string{"", "del", "del reply", "set", "set reply"} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{})
+			for name, write := range map[string]func() error{
+				"set": func() error { return r.Set(t.Context(), "k", "2") },
+				"del": func() error { return r.Del(t.Context(), "other", "k") },
+			} {
+				r.server.fail = nil
+				r.store("k", "1", 0)
+				r.hand.Changed("k")
+				r.want("at first", "1", 1, 0)
+				r.server.fail = func(now string) bool { return now == op }
+				failed := op != "" && op[:3] == name
+				if err := write(); errors.Is(err, near.ErrStore) != failed {
+					t.Errorf("%s with failing %q: %v", name, op, err)
+				}
+				before := r.server.called("lease")
+				r.Take(t.Context(), "k", r.fetch)
+				if r.server.called("lease") == before {
+					t.Errorf("after %s, with failing %q, the store is not asked", name, op)
+				}
+			}
+		})
+	}
+}
+
+// TestUncovered: a key that the source does not tell of is never kept, and its loads are
+// not shared.
+func TestUncovered(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{Prefix: "uncovered:"})
+		r.store("uncovered:k", "1", 0)
+		for range 3 {
+			r.want("uncovered", "1", 1, 0)
+		}
+		r.server.delay = func() time.Duration { return time.Millisecond }
+		before := r.server.called("get")
+		for range 5 {
+			go r.Get(t.Context(), "k")
+		}
+		time.Sleep(time.Second)
+		if n := r.server.called("get") - before; n != 5 {
+			t.Errorf("%d reads for 5 callers", n)
+		}
+	})
+}
+
+// TestLostReads: while nobody tells of changes, a read that began before is not shared.
+func TestLostReads(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.hand.Lost(errServer)
+		r.store("k", "1", 0)
+		r.server.delay = func() time.Duration { return time.Second }
+		go r.Get(t.Context(), "k")
+		time.Sleep(1500 * time.Millisecond) // it was read
+		r.store("k", "2", 0)
+		if value, ok, err := r.Get(t.Context(), "k"); value != "2" || !ok || err != nil {
+			t.Errorf("Get = %q, %v, %v: that is of a read before the call", value, ok, err)
+		}
+	})
+}
+
+// TestTTLHere: a value is here no longer than in the store, counted from when it was asked
+// for, whatever the jitter, and no longer than LocalExpire.
+func TestTTLHere(t *testing.T) {
+	for _, c := range []struct{ there, here, want time.Duration }{
+		{time.Minute, 0, time.Minute},
+		{time.Minute, time.Second, time.Second},
+		{time.Second, time.Minute, time.Second},
+		{0, time.Second, time.Second},
+		{0, 0, 0},
+	} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{LocalExpire: c.here, MaxLag: time.Hour})
+			r.server.delay = func() time.Duration { return 100 * time.Millisecond }
+			r.store("k", "1", c.there)
+			began := time.Now()
+			r.want("at first", "1", 1, 0)
+			landed := time.Now()
+			end := began.Add(c.want)
+			if c.here > 0 && c.here == c.want {
+				end = landed.Add(c.here)
+			}
+			if c.want == 0 {
+				end = began.Add(30 * time.Minute)
+			}
+			time.Sleep(time.Until(end) - 100*time.Millisecond - 1) // it may count from when it was asked
+			r.want("just before its end", "1", 0, 0)
+			time.Sleep(100*time.Millisecond + 1)
+			if before := r.server.called("get"); c.want > 0 {
+				if r.Get(t.Context(), "k"); r.server.called("get") == before {
+					t.Errorf("%+v: it is here when it ends", c)
+				}
+			}
+		})
+	}
+	bubble(t, func(t *testing.T) { // with jitter, and what has ended on the way
+		for range 100 {
+			r := newRig(t, near.Options[string, string]{Jitter: 0.9, MaxLag: time.Hour})
+			r.store("k", "1", time.Second)
+			r.want("at first", "1", 1, 0)
+			time.Sleep(time.Second)
+			r.want("at its end", "fetched", 1, 1)
+		}
+		r := newRig(t, near.Options[string, string]{})
+		r.store("k", "1", time.Second)
+		r.server.delay = func() time.Duration { return 999 * time.Millisecond }
+		r.want("on the way", "1", 1, 0)
+		r.want("ended on the way", "fetched", 1, 1)
+	})
+}

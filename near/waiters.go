@@ -1,0 +1,69 @@
+package near
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// waiters are those who wait for a change of a key.
+type waiters struct {
+	count atomic.Int64 // spares those who tell of changes the lock, mostly
+
+	mu    sync.Mutex
+	byKey map[string]*waiter
+}
+
+type waiter struct {
+	changed chan struct{} // closed by the change
+	count   int           // of those who wait
+}
+
+// add returns a channel that is closed when key changes. Who has it asks the store once
+// more before it waits, since the change may have been before; remove must follow.
+func (w *waiters) add(key string) *waiter {
+	w.count.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.byKey[key]
+	if one == nil {
+		if w.byKey == nil {
+			w.byKey = make(map[string]*waiter)
+		}
+		one = &waiter{changed: make(chan struct{})}
+		w.byKey[key] = one
+	}
+	one.count++
+	return one
+}
+
+func (w *waiters) remove(key string, one *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.count.Add(-1)
+	if one.count--; one.count == 0 && w.byKey[key] == one {
+		delete(w.byKey, key)
+	}
+}
+
+// wake tells those who wait for a key.
+func (w *waiters) wake(key string) {
+	if w.count.Load() == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if one := w.byKey[key]; one != nil {
+		close(one.changed)
+		delete(w.byKey, key)
+	}
+}
+
+// wakeAll tells all.
+func (w *waiters) wakeAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.byKey {
+		close(one.changed)
+	}
+	clear(w.byKey)
+}
