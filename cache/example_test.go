@@ -139,6 +139,24 @@ func ExampleCache_TakeCtx() {
 	// Output: context deadline exceeded
 }
 
+func ExampleCache_TakeMany() {
+	users := cache.Must(cache.Options[int, string]{})
+	users.Set(1, "ann")
+	query := func(_ context.Context, ids []int) (map[int]string, error) {
+		fmt.Println("SELECT id, name FROM users WHERE id IN", ids)
+		return map[int]string{2: "bob"}, nil
+	}
+	for range 2 {
+		names, err := users.TakeMany(context.Background(), []int{1, 2, 3}, query)
+		fmt.Println(names, err)
+	}
+	// Output:
+	// SELECT id, name FROM users WHERE id IN [2 3]
+	// map[1:ann 2:bob] <nil>
+	// SELECT id, name FROM users WHERE id IN [3]
+	// map[1:ann 2:bob] <nil>
+}
+
 func ExampleCache_GetOrSet() {
 	c := cache.Must(cache.Options[string, int]{})
 	fmt.Println(c.GetOrSet("a", 1))

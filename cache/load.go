@@ -22,21 +22,30 @@ type load[K comparable, V any] struct {
 	done     chan struct{}   // closed when the last group is set; nil while nobody waits for that
 	flight   *flight         // the context of the fetch; it knows the callers
 	filters  []*filter[K, V] // of DelFunc, to be asked before the value is stored
+	batch    []*load[K, V]   // of the first load of a batch: all of them
+	mate     bool            // another one of a batch, which ends with the first
 	// stale, evicted, done and filters are guarded by the lock of the shard.
 
 	Load[V] // what the fetch of TakeWith is told, and says
 	weight  uint32
 	keepErr time.Duration // how long to keep err; 0: not
+	absent  bool          // the fetch of a batch has left the key out
 
 	value V
 	err   error
 	how   outcome
 }
 
-// newLoad returns a load that a caller with the context ctx begins.
-func (s *shard[K, V]) newLoad(ctx context.Context, h uint64, key K) *load[K, V] {
-	l := &load[K, V]{shard: s, began: s.common.clock.now(), key: key, hash: h, flight: new(flight)}
+// newLoad returns a load that a caller with the context ctx begins: on its own, or with
+// the first one of a batch.
+func (s *shard[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
+	l := &load[K, V]{shard: s, began: s.common.clock.now(), key: key, hash: h}
 	l.Expire = s.common.expireAfter
+	if first != nil {
+		l.flight, l.mate = first.flight, true
+		return l
+	}
+	l.flight = new(flight)
 	l.flight.begin(ctx, s.common.timeout)
 	if s.common.canLeave(ctx) {
 		l.makeDone() // the leader waits too
@@ -55,12 +64,11 @@ func (l *load[K, V]) makeDone() {
 }
 
 // publish hands the result to those who wait for the load. Nobody can join it any
-// more.
+// more. The flight lands when all loads that share it are published.
 func (l *load[K, V]) publish() {
 	if l.done != nil {
 		close(l.done)
 	}
-	l.flight.land()
 }
 
 // An outcome is how a fetch ended.
@@ -78,19 +86,13 @@ type fetcher[K comparable, V any] func(ctx context.Context, l *load[K, V]) (V, e
 // join finds a value that the cache did not have a moment ago, or waits for the load
 // of another caller or in the background, or returns a load for this caller to lead.
 func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
-	h := c.hasher.Hash(key)
 	if err := context.Cause(ctx); err != nil {
 		return value, nil, err
 	}
-	s := c.shardOf(h)
-	if c.hasher.Lost(key) || !c.gate.enter() { // the cache is closed
-		l := s.newLoad(ctx, h, key)
-		l.unshared = true
-		return value, l, nil
-	}
+	shared := !c.hasher.Lost(key) && c.gate.enter()
 	within := c.places.within(ctx)
 	for {
-		value, l, role, err := s.assign(ctx, h, key, w)
+		value, l, role, err := c.assign(ctx, key, w, nil, shared)
 		if within && l != nil {
 			l.flight.lendPlace()
 		}
@@ -111,19 +113,11 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K,
 			c.waiters.Add(1)
 			return c.follow(ctx, l, w, fetch)
 		}
-		// The key was changed after the load began: a new one has to wait until it
-		// ends.
-		select {
-		case <-l.done:
-		case <-ctx.Done():
-			c.abandoned.Add(1)
-			err = context.Cause(ctx)
-		case <-l.flight.late:
-			err = ErrTimeout
-		case <-w.impatience(c.patience):
+		switch err := l.waitBehind(ctx, w.impatience(c.patience)); err {
+		case nil:
+		case errImpatient:
 			w.patient = false
-		}
-		if err != nil {
+		default:
 			c.gate.exit()
 			return value, nil, err
 		}
@@ -134,6 +128,9 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K,
 func (c *Cache[K, V]) follow(ctx context.Context, l *load[K, V], w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
 	switch err := l.waitUntil(ctx, w.impatience(c.patience)); err {
 	case nil:
+		if l.absent {
+			return c.join(ctx, l.key, w, fetch)
+		}
 		return l.value, nil, l.err
 	case errImpatient:
 		w.patient = false
@@ -154,8 +151,21 @@ const (
 	successor             // wait until the load has ended, and ask again
 )
 
-// assign finds out what a caller that missed is to do, and with which load.
-func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want) (value V, l *load[K, V], r role, err error) {
+// assign finds out what a caller that missed is to do, and with which load. One that it
+// begins is in a batch with first, if there is that. If it is not to be shared, since the
+// cache is closed or nobody could find the key, the caller leads a load of its own.
+func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K, V], shared bool) (value V, l *load[K, V], r role, err error) {
+	h := c.hasher.Hash(key)
+	s := c.shardOf(h)
+	if shared {
+		return s.assign(ctx, h, key, w, first)
+	}
+	l = s.newLoad(ctx, h, key, first)
+	l.unshared = true
+	return value, l, leader, nil
+}
+
+func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	i, found := s.findUsable(h, key)
@@ -169,7 +179,7 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want) (val
 		if err := s.keptError(key); err != nil {
 			return value, nil, finder, err
 		}
-		l, r = s.beginLoad(ctx, h, key, i, w)
+		l, r = s.beginLoad(ctx, h, key, i, w, first)
 		if w.found {
 			value = s.answer(i)
 		}
@@ -187,9 +197,9 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want) (val
 }
 
 // beginLoad begins a load of a key that has none, and entry i if that is in Grace.
-func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, w *want) (l *load[K, V], r role) {
+func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, w *want, first *load[K, V]) (l *load[K, V], r role) {
 	if w.inGrace && w.background {
-		l = s.beginRenewal(ctx, h, i)
+		l = s.beginRenewal(ctx, h, i, nil)
 		switch {
 		case l == nil: // there is no place for it
 			w.found = true
@@ -202,7 +212,7 @@ func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, 
 		}
 		return l, beginner
 	}
-	l = s.newLoad(ctx, h, key)
+	l = s.newLoad(ctx, h, key, first)
 	if w.inGrace {
 		s.renewBy(l, i)
 	}
@@ -272,11 +282,19 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 		}
 	}()
 	value, err := fetch(l.flight, l)
-	if err == nil && l.Expire >= 0 && !l.Unchanged {
+	c.returned(l, value, err)
+	l.how = returned
+}
+
+// returned notes what a fetch has returned for the key of a load.
+func (c *Cache[K, V]) returned(l *load[K, V], value V, err error) {
+	switch {
+	case err == nil && l.Expire >= 0 && !l.Unchanged:
 		l.weight = c.weightOf(l.key, value)
+	case l.batch == nil: // the error of a batch says nothing about a single key
+		l.keepErr = c.keepFor(err)
 	}
-	l.keepErr = c.keepFor(err)
-	l.value, l.err, l.how = value, err, returned
+	l.value, l.err = value, err
 }
 
 // tellPanic reports how a load in the background ended that did not return: no caller gets
@@ -297,17 +315,25 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 	}
 }
 
-// end stores the result of a load, unless that failed or the key was changed
-// meanwhile, and hands it to the callers.
+// end ends a load and those of its batch, and hands their results to the callers.
 func (c *Cache[K, V]) end(l *load[K, V]) {
+	reported := c.endMates(l)
+	reported = c.conclude(l) || reported
+	l.publish()
+	l.flight.land()
+	c.settle(reported) // after publish: a callback may wait for this load, or one of the batch
+}
+
+// conclude stores the result of a load, unless that failed or the key was changed
+// meanwhile. If reported, settle must follow.
+func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	if l.unshared {
-		l.publish()
-		return
+		return false
 	}
 	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.lifeOf(l.hash, max(l.Expire, 0))}
 	for done := false; !done; {
 		l.shard.lock.Lock()
-		if filters := l.filters; len(filters) > 0 && l.err == nil && !l.stale {
+		if filters := l.filters; len(filters) > 0 && l.err == nil && !l.stale && !l.absent {
 			l.filters = nil
 			l.shard.lock.Unlock()
 			c.abandon(&u)
@@ -316,8 +342,7 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 		}
 		done = c.endStore(l.shard, &u, l.shard.endLoad(l, &u))
 	}
-	l.publish()
-	c.settle(u.reported) // after publish: a callback may wait for this load
+	return u.reported
 }
 
 // endLoad is the part of end under the lock. If there is too little room in the
@@ -363,6 +388,23 @@ func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) 
 	case <-l.done: // just in time
 		return nil
 	default:
+		return ErrTimeout
+	}
+}
+
+// waitBehind waits until a load has ended that the caller cannot join: the key was changed
+// after it began, or all its callers have left. A new one has to wait for that, unless
+// the caller loses patience.
+func (l *load[K, V]) waitBehind(ctx context.Context, impatient <-chan time.Time) error {
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		l.shard.common.abandoned.Add(1)
+		return context.Cause(ctx)
+	case <-impatient:
+		return errImpatient
+	case <-l.flight.late:
 		return ErrTimeout
 	}
 }

@@ -151,7 +151,10 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 				m.settleEvents(t, k, Deleted)
 			}
 		},
-		"Take":    func(t *rapid.T) { m.take(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
+		"Take": func(t *rapid.T) { m.take(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
+		"TakeMany": func(t *rapid.T) {
+			m.takeMany(t, rapid.SliceOfN(key, 0, 10).Draw(t, "keys"), rapid.Bool().Draw(t, "fails"))
+		},
 		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), nil) },
 		"ComputeWithExpire": func(t *rapid.T) {
 			d := ttl.Draw(t, "ttl")
@@ -220,9 +223,14 @@ func (m *modelCache) setUntil(t *rapid.T, key int, deadline time.Time, store fun
 	store(key, m.next)
 	m.settleEvents(t, key, Replaced)
 	m.entries[key] = modelEntry{value: m.next, used: time.Now(), deadline: deadline}
-	if m.options.Weigh != nil && uint64(m.options.Weigh(key, m.next)) > m.options.MaxWeight {
+	if m.tooHeavy(key, m.next) {
 		delete(m.entries, key)
 	}
+}
+
+// tooHeavy reports whether a value is not to be kept.
+func (m *modelCache) tooHeavy(key, value int) bool {
+	return m.options.Weigh != nil && uint64(m.options.Weigh(key, value)) > m.options.MaxWeight
 }
 
 func (m *modelCache) touch(t *rapid.T, key int, ttl time.Duration) {
@@ -262,6 +270,66 @@ func (m *modelCache) take(t *rapid.T, key int, fails bool) {
 	})
 }
 
+// takeMany takes keys of which those divisible by three have no value.
+func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
+	failed := errors.New("failed")
+	want := map[int]int{}
+	var missing []int
+	for _, key := range keys {
+		if m.live(key) {
+			want[key] = m.entries[key].value
+			m.use(key)
+		} else if !slices.Contains(missing, key) {
+			missing = append(missing, key)
+		}
+	}
+	values := map[int]int{}
+	got, err := m.TakeMany(context.Background(), keys, func(_ context.Context, keys []int) (map[int]int, error) {
+		if !slices.Equal(keys, missing) {
+			t.Fatalf("fetch of %v, want %v", keys, missing)
+		}
+		for _, key := range keys {
+			if key%3 != 0 {
+				m.next++
+				values[key] = m.next
+			}
+		}
+		if fails {
+			return values, failed
+		}
+		return values, nil
+	})
+	if fails && len(missing) > 0 {
+		clear(values)
+	} else {
+		failed = nil
+	}
+	maps.Copy(want, values)
+	if !maps.Equal(got, want) || err != failed {
+		t.Fatalf("TakeMany(%v) = %v, %v; want %v, %v", keys, got, err, want, failed)
+	}
+	var deadline time.Time
+	if m.options.Expire > 0 {
+		deadline = time.Now().Add(m.options.Expire)
+	}
+	synctest.Wait()
+	var own []Event[int, int] // of what was stored and evicted again
+	m.events = slices.DeleteFunc(m.events, func(e Event[int, int]) bool {
+		if values[e.Key] == e.Value {
+			own = append(own, e)
+		}
+		return values[e.Key] == e.Value
+	})
+	m.settleEvents(t, -1, Evicted)
+	for key, value := range values {
+		if !m.tooHeavy(key, value) {
+			m.entries[key] = modelEntry{value: value, used: time.Now(), deadline: deadline}
+		}
+	}
+	m.events = own
+	m.settleEvents(t, -1, Evicted)
+}
+
 // compute computes with a TTL, or with none so that a key that has a deadline keeps it.
 func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 	run := func(value int) (int, bool) {
@@ -294,7 +362,7 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 			deadline = time.Now().Add(m.options.Expire)
 		}
 		m.setUntil(t, key, deadline, func(_, value int) {
-			kept := m.options.Weigh == nil || uint64(m.options.Weigh(key, value)) <= m.options.MaxWeight
+			kept := !m.tooHeavy(key, value)
 			if v, ok := run(value); ok != kept || ok && v != value {
 				t.Fatalf("Compute(%d) = %d, %v; want %d, %v", key, v, ok, value, kept)
 			}
@@ -321,8 +389,8 @@ func (m *modelCache) settleEvents(t *rapid.T, key int, cause Cause) {
 	synctest.Wait()
 	for _, e := range m.events {
 		had, ok := m.entries[e.Key]
-		if e.Value == m.next && e.Cause == Evicted && m.options.Weigh != nil {
-			continue // too heavy to be kept
+		if e.Cause == Evicted && m.tooHeavy(e.Key, e.Value) {
+			continue
 		}
 		if !ok || had.value != e.Value {
 			t.Fatalf("%+v was removed, which is not in the model: %+v", e, had)

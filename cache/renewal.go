@@ -134,7 +134,7 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 	h := c.hasher.Hash(key)
 	s := c.shardOf(h)
 	s.lock.Lock()
-	l := s.beginDue(ctx, h, key)
+	l := s.beginDue(ctx, h, key, nil)
 	s.lock.Unlock()
 	if l == nil {
 		c.gate.exit()
@@ -151,8 +151,9 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], w *want) bool {
 }
 
 // beginDue begins a renewal, unless the key has been stored anew since it was found due,
-// somebody else has begun one, or it would have to wait.
-func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K) *load[K, V] {
+// somebody else has begun one, or it would have to wait. It is in a batch with first, if
+// there is that.
+func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
 	if !ok || !renewing(s.due[i].load()) {
 		return nil
@@ -160,7 +161,7 @@ func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K) *load[K, V]
 	l := s.loads[key]
 	switch {
 	case l == nil:
-		return s.beginRenewal(ctx, h, i)
+		return s.beginRenewal(ctx, h, i, first)
 	case l.stale || !l.renewal: // it knows nothing of this value
 		s.skipRenewal(i)
 	}
@@ -168,14 +169,17 @@ func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K) *load[K, V]
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
-// load. It returns nil if that would have to wait for a place.
-func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32) *load[K, V] {
-	if s.closed || !s.common.places.try() {
+// load, on its own or with the first one of a batch. It returns nil if that would have to
+// wait for a place.
+func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
+	if s.closed || first == nil && !s.common.places.try() {
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.newLoad(context.WithoutCancel(ctx), h, s.entries[i].key)
-	l.flight.keep()
+	l := s.newLoad(context.WithoutCancel(ctx), h, s.entries[i].key, first)
+	if first == nil {
+		l.flight.keep()
+	}
 	s.renewBy(l, i)
 	s.addLoad(l)
 	return l

@@ -60,8 +60,10 @@ func (c *Cache[K, V]) addStuck(total *stats.Snapshot) {
 	for i := range c.shards {
 		s := &c.shards[i]
 		r := s.lock.RLock()
-		total.Loads.Running += len(s.loads)
 		for _, l := range s.loads {
+			if !l.mate {
+				total.Loads.Running++
+			}
 			total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
 		}
 		total.Expiry.Overdue += s.overdue(now)

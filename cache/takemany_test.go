@@ -1,0 +1,636 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A source is what TakeMany fetches from: it knows the keys up to 99, counts how often
+// each was asked for, and takes a second for an answer.
+type source struct {
+	mu      sync.Mutex
+	fetched map[int]int
+	calls   [][]int
+	fails   error
+}
+
+func (s *source) fetch(_ context.Context, keys []int) (map[int]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fetched == nil {
+		s.fetched = map[int]int{}
+	}
+	s.calls = append(s.calls, slices.Clone(keys))
+	values := map[int]int{-7: 7} // nobody asks for
+	for _, key := range keys {
+		s.fetched[key]++
+		if key < 100 {
+			values[key] = 10 * key
+		}
+	}
+	fails := s.fails
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	s.mu.Lock()
+	return values, fails
+}
+
+// wantMany wants TakeMany to have returned values that are ten times their keys.
+func wantMany(t *testing.T, got map[int]int, err error, want ...int) {
+	t.Helper()
+	if keys := slices.Sorted(maps.Keys(got)); err != nil || !slices.Equal(keys, want) {
+		t.Errorf("TakeMany = %v, %v; want values of %v", got, err, want)
+	}
+	for key, value := range got {
+		if value != 10*key {
+			t.Errorf("the value of %d is %d", key, value)
+		}
+	}
+}
+
+// wantCalls wants the calls so far, once nothing more runs.
+func wantCalls(t *testing.T, s *source, want ...[]int) {
+	t.Helper()
+	synctest.Wait()
+	if !slices.EqualFunc(s.calls, want, slices.Equal) {
+		t.Errorf("fetches of %v, want %v", s.calls, want)
+	}
+}
+
+// TestTakeMany: hits and one fetch of what is missing, each key once; keys that are left
+// out are absent, and those that nobody asked for ignored.
+func TestTakeMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, ctx := range map[string]context.Context{"inline": context.Background(), "goroutine": t.Context()} {
+			var s source
+			c := Must(Options[int, int]{Name: name})
+			c.Set(2, 20)
+			got, err := c.TakeMany(ctx, []int{3, 2, 1, 3, 100, 2, 1, 100}, s.fetch)
+			wantMany(t, got, err, 1, 2, 3)
+			wantCalls(t, &s, []int{3, 1, 100})
+			got, err = c.TakeMany(ctx, []int{1, 2, 3}, s.fetch)
+			wantMany(t, got, err, 1, 2, 3)
+			got, err = c.TakeMany(ctx, nil, s.fetch)
+			wantMany(t, got, err)
+			if got := maps.Collect(c.All()); !maps.Equal(got, map[int]int{1: 10, 2: 20, 3: 30}) {
+				t.Errorf("the cache has %v", got)
+			}
+			if st := c.Stats(); len(s.calls) != 1 || st.Hits != 4 || st.Misses != 3 || st.Sets != 3 || st.Loads.OK.Count() != 1 || st.Loads.Failed.Count() != 0 {
+				t.Errorf("%d calls, %+v", len(s.calls), st)
+			}
+			if err := c.check(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestTakeManyOfNothing: without an error, a nil map says that no key has a value; a key
+// that is not equal to itself has none either way.
+func TestTakeManyOfNothing(t *testing.T) {
+	c := Must(Options[float64, int]{})
+	calls := 0
+	got, err := c.TakeMany(t.Context(), []float64{1, math.NaN()}, func(_ context.Context, keys []float64) (map[float64]int, error) {
+		calls++
+		if len(keys) != 1 || keys[0] != 1 {
+			t.Errorf("fetch of %v", keys)
+		}
+		return nil, nil
+	})
+	if got == nil || len(got) != 0 || err != nil || calls != 1 || c.Len() != 0 {
+		t.Errorf("TakeMany = %v, %v after %d calls", got, err, calls)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a nil fetch does not panic")
+		}
+	}()
+	_, _ = c.TakeMany(t.Context(), nil, nil)
+}
+
+// TestTakeManyMayKeepItsKeys: what fetch does with the slice that it gets is its own
+// concern.
+func TestTakeManyMayKeepItsKeys(t *testing.T) {
+	c := Must(Options[int, int]{})
+	keys := []int{1, 2, 3}
+	got, err := c.TakeMany(t.Context(), keys, func(_ context.Context, missing []int) (map[int]int, error) {
+		clear(missing)
+		return map[int]int{1: 10, 2: 20, 3: 30}, nil
+	})
+	wantMany(t, got, err, 1, 2, 3)
+	if !slices.Equal(keys, []int{1, 2, 3}) || c.Len() != 3 {
+		t.Errorf("keys are %v, and %d stored", keys, c.Len())
+	}
+}
+
+// TestTakeManyShares: TakeMany waits for what others load, and single Takes for what it
+// loads, so that each key is fetched once. One that fetch has left out they fetch
+// themselves.
+func TestTakeManyShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s source
+		var others sync.WaitGroup
+		c := Must(Options[int, int]{})
+		take := func(key int, want int) {
+			others.Go(func() {
+				v, err := c.TakeCtx(t.Context(), key, func(ctx context.Context) (int, error) {
+					values, err := s.fetch(ctx, []int{key})
+					return values[min(key, 99)], err
+				})
+				if v != want || err != nil {
+					t.Errorf("TakeCtx(%d) = %d, %v", key, v, err)
+				}
+			})
+			synctest.Wait()
+		}
+		take(1, 10)
+		others.Go(func() {
+			got, err := c.TakeMany(t.Context(), []int{1, 2, 3, 100, 101}, s.fetch)
+			wantMany(t, got, err, 1, 2, 3)
+		})
+		synctest.Wait()
+		take(3, 30)
+		take(100, 0)
+		others.Go(func() {
+			got, err := c.TakeMany(t.Context(), []int{3, 4, 101}, s.fetch)
+			wantMany(t, got, err, 3, 4)
+		})
+		synctest.Wait()
+		if st := c.Stats().Loads; st.Waiters != 5 || st.Running != 3 {
+			t.Errorf("%d waiters of %d loads, want 5 of 3", st.Waiters, st.Running)
+		}
+		others.Wait()
+		if want := map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 100: 2, 101: 1}; !maps.Equal(s.fetched, want) {
+			t.Errorf("fetched %v, want %v", s.fetched, want)
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A meeting is a context that calls a function when TakeMany has looked up its keys, and
+// another when its first load begins, under the lock of the shard of that.
+type meeting struct {
+	context.Context
+	looked, begins func()
+}
+
+func (m *meeting) Err() error {
+	m.looked()
+	return m.Context.Err()
+}
+
+func (m *meeting) Deadline() (time.Time, bool) {
+	m.begins()
+	return m.Context.Deadline()
+}
+
+// TestTakeManyOverlap: two calls, each of which waits for a key of the other, land their
+// own first, and so do not wait for each other for ever.
+func TestTakeManyOverlap(t *testing.T) {
+	for _, ctx := range []context.Context{context.Background(), t.Context()} {
+		var s source
+		c := Must(Options[int, int]{})
+		one, two := 1, 2
+		for c.shardOf(c.hasher.Hash(one)) == c.shardOf(c.hasher.Hash(two)) {
+			two++
+		}
+		missed, first, second := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		meet := func(looked, begins func()) context.Context {
+			return &meeting{ctx, sync.OnceFunc(looked), sync.OnceFunc(begins)}
+		}
+		var calls sync.WaitGroup
+		call := func(ctx context.Context, keys ...int) {
+			calls.Go(func() {
+				got, err := c.TakeMany(ctx, keys, s.fetch)
+				wantMany(t, got, err, one, two)
+			})
+		}
+		call(meet(func() { close(missed); <-first }, func() { close(second) }), two, one)
+		<-missed
+		call(meet(func() {}, func() { close(first); <-second }), one, two)
+		calls.Wait()
+		if want := map[int]int{one: 1, two: 1}; !maps.Equal(s.fetched, want) || c.Stats().Loads.Waiters != 2 {
+			t.Errorf("fetched %v, want %v, and %d waited", s.fetched, want, c.Stats().Loads.Waiters)
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTakeManyAndChanges: a change of one key during the fetch keeps its value from being
+// stored, and no other; who comes after the change waits for the fetch and fetches anew.
+func TestTakeManyAndChanges(t *testing.T) {
+	for name, change := range map[string]func(c *Cache[int, int]){
+		"Set":     func(c *Cache[int, int]) { c.Set(1, 11) },
+		"Del":     func(c *Cache[int, int]) { c.Del(1) },
+		"Compute": func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 11, OpSet }) },
+		"DelFunc": func(c *Cache[int, int]) {
+			c.DelFunc(func(key, value int) bool {
+				if value != 10*key {
+					t.Errorf("DelFunc is asked about %d, %d", key, value)
+				}
+				return key == 1
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s source
+				c := Must(Options[int, int]{})
+				go func() {
+					got, err := c.TakeMany(t.Context(), []int{1, 2, 100}, s.fetch)
+					wantMany(t, got, err, 1, 2)
+				}()
+				synctest.Wait()
+				change(c)
+				v, stored := c.Peek(1)
+				time.Sleep(2 * time.Second)
+				if now, ok := c.Peek(1); now != v || ok != stored {
+					t.Errorf("%d, %v became %d, %v", v, stored, now, ok)
+				}
+				if v, ok := c.Peek(2); v != 20 || !ok {
+					t.Errorf("the other key has %d, %v", v, ok)
+				}
+				if err := c.check(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestTakeManyBehindAChange: a key whose load others began before it was changed is asked
+// for again when that has ended, after the other keys were fetched.
+func TestTakeManyBehindAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s source
+		c := Must(Options[int, int]{Timeout: time.Hour})
+		began := time.Now()
+		go c.Take(1, func() (int, error) { time.Sleep(10 * time.Second); return 0, nil })
+		synctest.Wait()
+		c.Del(1)
+		go func() {
+			time.Sleep(1500 * time.Millisecond)
+			if v, ok := c.Peek(2); v != 20 || !ok {
+				t.Error("the fetch waits for another load")
+			}
+		}()
+		got, err := c.TakeMany(t.Context(), []int{1, 2}, s.fetch)
+		wantMany(t, got, err, 1, 2)
+		wantCalls(t, &s, []int{2}, []int{1})
+		if took := time.Since(began); took != 11*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if v, ok := c.Peek(1); v != 10 || !ok {
+			t.Errorf("Peek = %d, %v", v, ok)
+		}
+	})
+}
+
+// TestTakeManyLeftBehind: who waits for another load to end, in order to ask again, leaves
+// with its context, or when that load takes too long.
+func TestTakeManyLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s source
+		c := Must(Options[int, int]{Timeout: 10 * time.Second})
+		go c.Take(1, func() (int, error) { time.Sleep(time.Minute); return 0, nil })
+		synctest.Wait()
+		c.Del(1)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if got, err := c.TakeMany(ctx, []int{1, 2}, s.fetch); err != context.DeadlineExceeded || got[2] != 20 {
+			t.Errorf("TakeMany = %v, %v", got, err)
+		}
+		if got, err := c.TakeMany(t.Context(), []int{1, 2}, s.fetch); err != ErrTimeout || got[2] != 20 {
+			t.Errorf("TakeMany = %v, %v", got, err)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestTakeManyFails: the error is that of all keys, for those who joined too. Nothing is
+// kept, neither values nor the error, and nothing says which keys there are.
+func TestTakeManyFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := source{fails: errors.New("failed")}
+		c := Must(Options[int, int]{Negative: func(error) time.Duration { t.Error("Negative is asked"); return time.Hour }})
+		c.Set(1, 10)
+		for _, missing := range [][]int{{2, 3}, {2}} {
+			go func() {
+				time.Sleep(time.Millisecond)
+				if _, err := c.Take(2, func() (int, error) { t.Error("fetched"); return 0, nil }); err != s.fails {
+					t.Errorf("who joined gets %v", err)
+				}
+			}()
+			got, err := c.TakeMany(t.Context(), append(missing, 1), s.fetch)
+			if err != s.fails || !maps.Equal(got, map[int]int{1: 10}) || c.Len() != 1 {
+				t.Errorf("TakeMany = %v, %v; %d are stored", got, err, c.Len())
+			}
+		}
+		synctest.Wait()
+		if st := c.Stats().Loads; st.Failed.Count() != 2 || st.OK.Count() != 0 {
+			t.Errorf("%d loads failed", st.Failed.Count())
+		}
+		s.fails = nil
+		got, err := c.TakeMany(t.Context(), []int{1, 2, 3}, s.fetch)
+		wantMany(t, got, err, 1, 2, 3)
+	})
+}
+
+// TestTakeManyJoinsAFailure: the error of a load that it waited for does not keep it from
+// returning all else.
+func TestTakeManyJoinsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s source
+		c := Must(Options[int, int]{})
+		failed := errors.New("failed")
+		for _, key := range []int{1, 3} {
+			go c.Take(key, func() (int, error) {
+				time.Sleep(time.Duration(4-key) * time.Second)
+				if key == 1 {
+					return 10, failed
+				}
+				return 10 * key, nil
+			})
+		}
+		synctest.Wait()
+		if got, err := c.TakeMany(t.Context(), []int{1, 2, 3}, s.fetch); err != failed || !maps.Equal(got, map[int]int{2: 20, 3: 30}) {
+			t.Errorf("TakeMany = %v, %v", got, err)
+		}
+	})
+}
+
+// TestTakeManyOfKeptErrors: an error that Negative keeps says that the key has no value,
+// whether it was kept before or is that of a load that TakeMany waits for.
+func TestTakeManyOfKeptErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s source
+		c := Must(Options[int, int]{Negative: forASecond})
+		c.Take(1, func() (int, error) { return 0, errNotFound })
+		go c.Take(2, func() (int, error) { time.Sleep(time.Second); return 0, errNotFound })
+		synctest.Wait()
+		got, err := c.TakeMany(t.Context(), []int{1, 2, 3}, s.fetch)
+		wantMany(t, got, err, 3)
+		wantCalls(t, &s, []int{3})
+	})
+}
+
+// TestTakeManyLeaves: the caller leaves when its context ends; the fetch goes on as long
+// as somebody waits for one of its keys. The flights that it had joined are left, too.
+func TestTakeManyLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		cause := errors.New("why")
+		var mu sync.Mutex
+		ended := map[string]time.Duration{}
+		began := time.Now()
+		wait := func(ctx context.Context, name string) error {
+			<-ctx.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			ended[name] = time.Since(began)
+			return context.Cause(ctx)
+		}
+		within := func(d time.Duration) context.Context {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), d, cause)
+			t.Cleanup(cancel)
+			return ctx
+		}
+		go c.TakeCtx(within(time.Second), 1, func(ctx context.Context) (int, error) { return 0, wait(ctx, "joined") })
+		synctest.Wait()
+		go func() {
+			got, err := c.TakeMany(within(2*time.Second), []int{1, 2, 3, 4}, func(ctx context.Context, _ []int) (map[int]int, error) {
+				return nil, wait(ctx, "batch")
+			})
+			if took := time.Since(began); len(got) != 0 || err != cause || took != 2*time.Second {
+				t.Errorf("TakeMany = %v, %v after %v", got, err, took)
+			}
+		}()
+		synctest.Wait()
+		if _, err := c.TakeCtx(within(3*time.Second), 3, func(context.Context) (int, error) { return 0, nil }); err != cause {
+			t.Errorf("TakeCtx = %v", err)
+		}
+		synctest.Wait()
+		if want := map[string]time.Duration{"joined": 2 * time.Second, "batch": 3 * time.Second}; !maps.Equal(ended, want) {
+			t.Errorf("ended %v, want %v", ended, want)
+		}
+		if _, err := c.TakeMany(within(0), []int{1}, noFetchMany); err != cause {
+			t.Errorf("%v: a context that has ended begins a fetch", err)
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func noFetchMany(context.Context, []int) (map[int]int, error) { panic("fetched") }
+
+// TestTakeManyTimeout: callers leave at the Timeout, with what there is, and what fetch
+// returns later is stored.
+func TestTakeManyTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Timeout: time.Second})
+		c.Set(1, 10)
+		began := time.Now()
+		got, err := c.TakeMany(context.Background(), []int{1, 2, 3}, func(ctx context.Context, _ []int) (map[int]int, error) {
+			<-ctx.Done()
+			time.Sleep(time.Minute)
+			return map[int]int{2: 20, 3: 30}, nil
+		})
+		if took := time.Since(began); err != ErrTimeout || !maps.Equal(got, map[int]int{1: 10}) || took != time.Second {
+			t.Errorf("TakeMany = %v, %v after %v", got, err, took)
+		}
+		if _, err := c.TakeMany(t.Context(), []int{2, 3}, noFetchMany); err != ErrTimeout {
+			t.Errorf("%v: the keys are taken", err)
+		}
+		time.Sleep(time.Hour)
+		got, err = c.TakeMany(t.Context(), []int{1, 2, 3}, noFetchMany)
+		wantMany(t, got, err, 1, 2, 3)
+	})
+}
+
+// TestTakeManyPlaces: one fetch takes one place, and gives it back before it waits for
+// others. One in the fetch of another goes on its place.
+func TestTakeManyPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s source
+		var calls sync.WaitGroup
+		c := Must(Options[int, int]{MaxLoads: 1})
+		began := time.Now()
+		calls.Go(func() {
+			got, err := c.TakeMany(t.Context(), []int{1, 2, 3}, func(ctx context.Context, keys []int) (map[int]int, error) {
+				time.Sleep(time.Second)
+				got, err := c.TakeMany(ctx, []int{4, 5, 6}, s.fetch) // 4 and 5 wait for the place
+				wantMany(t, got, err, 4, 5, 6)
+				return s.fetch(ctx, keys)
+			})
+			wantMany(t, got, err, 1, 2, 3)
+		})
+		synctest.Wait()
+		calls.Go(func() {
+			got, err := c.TakeMany(t.Context(), []int{4, 5, 1}, s.fetch)
+			wantMany(t, got, err, 1, 4, 5)
+		})
+		calls.Wait()
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if got, err := c.TakeMany(t.Context(), []int{7, 8}, s.fetch); err != nil || len(got) != 2 {
+			t.Errorf("TakeMany = %v, %v: is the place free again?", got, err)
+		}
+	})
+}
+
+// TestTakeManyPanics: a panic or Goexit of fetch reaches its caller as such and the others
+// as an error, and what the call had joined it has left.
+func TestTakeManyPanics(t *testing.T) {
+	for name, test := range map[string]struct {
+		fetch func(context.Context, []int) (map[int]int, error)
+		want  func(error) bool
+	}{
+		"panic": {func(context.Context, []int) (map[int]int, error) { time.Sleep(time.Second); panic("oh") }, isPanic},
+		"Goexit": {func(context.Context, []int) (map[int]int, error) {
+			time.Sleep(time.Second)
+			runtime.Goexit()
+			return nil, nil
+		}, isGoexit},
+		"Weigh": {func(context.Context, []int) (map[int]int, error) {
+			time.Sleep(time.Second)
+			return map[int]int{2: 13}, nil
+		}, isPanic},
+	} {
+		for _, inline := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := Must(Options[int, int]{MaxWeight: 100, Weigh: func(_, value int) uint32 {
+						if value == 13 {
+							panic("oh")
+						}
+						return 1
+					}})
+					ctx := context.Background()
+					if !inline {
+						ctx = t.Context()
+					}
+					joined, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					left := time.Duration(0)
+					began := time.Now()
+					go c.TakeCtx(joined, 3, func(ctx context.Context) (int, error) {
+						<-ctx.Done()
+						left = time.Since(began)
+						return 0, ctx.Err()
+					})
+					synctest.Wait()
+					var got any
+					go func() {
+						defer func() { got = recover() }()
+						_, _ = c.TakeMany(ctx, []int{1, 2, 3}, test.fetch)
+						t.Error("TakeMany returns")
+					}()
+					synctest.Wait()
+					if _, err := c.Take(1, func() (int, error) { return 0, nil }); !test.want(err) {
+						t.Errorf("who joined gets %v", err)
+					}
+					synctest.Wait()
+					if got != nil != (name != "Goexit") {
+						t.Errorf("the panic is %v", got)
+					}
+					if c.Len() != 0 || c.Stats().Loads.Failed.Count() != 1 {
+						t.Errorf("%d are stored", c.Len())
+					}
+					time.Sleep(time.Hour)
+					synctest.Wait()
+					if left != time.Minute {
+						t.Errorf("the load it had joined was left after %v", left)
+					}
+					if err := c.check(); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func isPanic(err error) bool {
+	var p *PanicError
+	return errors.As(err, &p) && p.Value == "oh"
+}
+
+func isGoexit(err error) bool { return err == ErrGoexit }
+
+// TestTakeManyClosed: Close waits for the fetch, which stores nothing then. In a closed
+// cache each call fetches all its keys, at once.
+func TestTakeManyClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s source
+		c := Must(Options[int, int]{})
+		began := time.Now()
+		go func() {
+			got, err := c.TakeMany(t.Context(), []int{1, 2}, s.fetch)
+			wantMany(t, got, err, 1, 2)
+		}()
+		synctest.Wait()
+		if err := c.Close(t.Context()); err != nil || time.Since(began) != time.Second {
+			t.Errorf("Close = %v after %v", err, time.Since(began))
+		}
+		for range 2 {
+			got, err := c.TakeMany(t.Context(), []int{1, 2, 1, 100}, s.fetch)
+			wantMany(t, got, err, 1, 2)
+		}
+		wantCalls(t, &s, []int{1, 2}, []int{1, 2, 100}, []int{1, 2, 100})
+		if c.Len() != 0 {
+			t.Error("a closed cache has entries")
+		}
+	})
+}
+
+// TestTakeManyAndCallbacks: a callback that waits for one of the keys gets it, though the
+// call waits for callbacks.
+func TestTakeManyAndCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c *Cache[int, int]
+		told := 0
+		c = Must(Options[int, int]{Limit: 1, Workers: 1, OnRemove: func(e Event[int, int]) {
+			told++
+			if e.Key == 0 {
+				_, err := c.Take(1, func() (int, error) { return 10, nil })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		keys := make([]int, 2*backlog)
+		for i := range keys {
+			keys[i] = i + 1
+		}
+		c.Set(0, 0)
+		got, err := c.TakeMany(t.Context(), keys, func(_ context.Context, keys []int) (map[int]int, error) {
+			c.Del(0)
+			synctest.Wait() // the callback waits for 1
+			values := map[int]int{}
+			for _, key := range keys {
+				values[key] = 10 * key
+			}
+			return values, nil
+		})
+		if len(got) != len(keys) || err != nil {
+			t.Errorf("%d values, %v", len(got), err)
+		}
+		if err := c.Close(t.Context()); err != nil || told < len(keys) {
+			t.Errorf("%v, and %d events", err, told)
+		}
+	})
+}
