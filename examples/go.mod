@@ -8,6 +8,7 @@ require (
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/pinwheel-cache/pinwheel/gozero v0.0.0
 	github.com/prometheus/client_golang v1.23.2
+	github.com/redis/rueidis v1.0.79
 	github.com/zeromicro/go-zero v1.10.3
 	go.etcd.io/bbolt v1.4.3
 	go.uber.org/goleak v1.3.0
@@ -32,6 +33,8 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/openzipkin/zipkin-go v0.4.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
+	github.com/pinwheel-cache/pinwheel/near v0.0.0
+	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.66.1 // indirect
 	github.com/prometheus/procfs v0.16.1 // indirect
@@ -50,10 +53,10 @@ require (
 	go.opentelemetry.io/proto/otlp v1.9.0 // indirect
 	go.uber.org/automaxprocs v1.6.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
-	golang.org/x/net v0.50.0 // indirect
+	golang.org/x/net v0.57.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
-	golang.org/x/sys v0.41.0 // indirect
-	golang.org/x/text v0.34.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260128011058-8636f8732409 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260128011058-8636f8732409 // indirect
 	google.golang.org/grpc v1.80.0 // indirect
@@ -64,3 +67,7 @@ require (
 replace github.com/pinwheel-cache/pinwheel => ../
 
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
+
+replace github.com/pinwheel-cache/pinwheel/near => ../near
+
+replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis

@@ -20,7 +20,21 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require golang.org/x/mod v0.42.0
+require (
+	github.com/Shopify/toxiproxy/v2 v2.5.0
+	github.com/prometheus/client_golang v1.23.2
+	github.com/redis/rueidis v1.0.79
+	github.com/rs/zerolog v1.28.0
+	golang.org/x/mod v0.42.0
+)
+
+require (
+	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/gorilla/mux v1.8.0 // indirect
+	github.com/prometheus/procfs v0.16.1 // indirect
+	github.com/rs/xid v1.4.0 // indirect
+	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
+)
 
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -31,17 +45,23 @@ require (
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/pinwheel-cache/pinwheel/gozero v0.0.0
+	github.com/pinwheel-cache/pinwheel/near v0.0.0
+	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	github.com/zeebo/xxh3 v1.0.2 // indirect
 	go.opentelemetry.io/otel v1.40.0 // indirect
 	go.opentelemetry.io/otel/trace v1.40.0 // indirect
 	go.uber.org/automaxprocs v1.6.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.2 // indirect
-	golang.org/x/sys v0.41.0 // indirect
-	golang.org/x/text v0.34.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 )
 
 replace github.com/pinwheel-cache/pinwheel => ../
 
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
+
+replace github.com/pinwheel-cache/pinwheel/near => ../near
+
+replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis

@@ -10,7 +10,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require golang.org/x/sys v0.47.0 // indirect
+require (
+	github.com/pinwheel-cache/pinwheel v0.0.0-00010101000000-000000000000 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+)
 
 replace github.com/pinwheel-cache/pinwheel => ../..
 

@@ -14,7 +14,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain looks for goroutines left behind. rueidis leaves one for five seconds when a
+// cluster has changed.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
 
 // started returns what a function of redistest starts, and stops it after the test.
 func started[S interface{ Stop() }](t testing.TB, s S, err error) S {

@@ -81,6 +81,24 @@ func (f *Failover) Promote() error {
 	return err
 }
 
+// Sync returns when the replica has what the master had when Sync was called.
+func (f *Failover) Sync() error {
+	c, err := dial(f.Master.Addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// WAIT waits for what its own connection wrote, and so for all before that.
+	for _, reply := range c.DoMulti(context.Background(),
+		c.B().Set().Key("redistest").Value("sync").Build(),
+		c.B().Wait().Numreplicas(1).Timeout(5000).Build()) {
+		if err := reply.Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Addrs returns the addresses of the Sentinels.
 func (f *Failover) Addrs() (addrs []string) {
 	for _, s := range f.Sentinels {

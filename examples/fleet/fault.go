@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	faultEvery = 10 * time.Second
+	faultLasts = 3 * time.Second
+)
+
+// breakThings makes what -fault names happen: every ten seconds, or twice in -for.
+func (f *fleet) breakThings(ctx context.Context) {
+	every, lasts := faultEvery, faultLasts
+	if f.config.runFor > 0 {
+		every = f.config.runFor / 3
+		lasts = min(lasts, every/2)
+	}
+	for ctx.Err() == nil {
+		if sleep(ctx, every); ctx.Err() != nil || f.config.fault == "none" {
+			return
+		}
+		if !f.breakThing(ctx, lasts) {
+			return
+		}
+	}
+}
+
+// breakThing reports whether it can happen again.
+func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
+	victim := f.services[0].network
+	switch f.config.fault {
+	case "kill":
+		f.note("Redis is killed, and starts empty after %v", lasts)
+		if err := f.backend.kill(ctx, lasts); err != nil {
+			f.note("Redis does not start again: %v", err)
+			return false
+		}
+	case "stall":
+		f.note("the network of instance 1 is silent for %v", lasts)
+		victim.stall(ctx, lasts)
+	case "cut":
+		f.note("the network of instance 1 is down for %v", lasts)
+		victim.cut(ctx, lasts)
+	case "failover":
+		f.note("the master is killed, and Sentinel makes its replica the master")
+		f.backend.promote()
+		return false
+	}
+	return true
+}
+
+func (f *fleet) note(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := fmt.Sprintf("%5.1f s: ", time.Since(f.began).Seconds()) + fmt.Sprintf(format, args...)
+	f.faults = append(f.faults, text)
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+)
+
+const (
+	instances = 3
+	readers   = 32  // of each instance
+	users     = 999 // each instance changes a third
+
+	readPause  = 8 * time.Millisecond  // between two reads of a reader
+	writePause = 20 * time.Millisecond // between two changes of an instance
+	patience   = time.Second           // of a caller
+)
+
+// A fleet is three instances of a service, in one process because a bbolt file is open in
+// one; each has a cache, connections and a network of its own.
+type fleet struct {
+	config   config
+	backend  *backend
+	dir      string
+	db       *database
+	ledger   *ledger
+	services []*service
+	plain    atomic.Uint64 // reads of the database by a fleet without caches, of the same load
+
+	mu     sync.Mutex
+	stale  histogram
+	beyond uint64
+	faults []string
+	began  time.Time
+
+	failed, writes atomic.Uint64
+}
+
+// A service is one instance.
+type service struct {
+	network *network
+	redis   *redis.Redis
+	users   *near.Cache[int, user]
+	loads   atomic.Uint64 // reads of the database
+}
+
+func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
+	f = &fleet{config: c, backend: b, ledger: &ledger{users: map[int][]acknowledged{}}, began: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	if f.dir, err = os.MkdirTemp("", "fleet"); err != nil {
+		return f, err
+	}
+	if f.db, err = openDatabase(filepath.Join(f.dir, "users.db"), users); err != nil {
+		return f, err
+	}
+	for i := range instances {
+		s, err := newService(ctx, fmt.Sprintf("users %d", i+1), c, b)
+		if err != nil {
+			return f, err
+		}
+		f.services = append(f.services, s)
+	}
+	return f, nil
+}
+
+func newService(ctx context.Context, name string, c config, b *backend) (*service, error) {
+	s := &service{network: newNetwork()}
+	o := redis.Options{Client: b.options, Prefixes: []string{"users:"}}
+	o.Client.DialCtxFn = s.network.dial
+	o.Client.ConnWriteTimeout = c.maxLag
+	var err error
+	if s.redis, err = redis.New(ctx, o); err != nil {
+		return nil, err
+	}
+	s.users, err = near.New(s.redis, s.redis, near.Options[int, user]{
+		Name: name, Prefix: "users:", Limit: users,
+		Expire: 10 * time.Minute, LocalExpire: time.Minute,
+		MaxLag: c.maxLag, Lease: time.Second, Timeout: c.maxLag,
+	})
+	if err != nil {
+		s.redis.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (f *fleet) close() (err error) {
+	for _, s := range f.services {
+		err = errors.Join(err, s.users.Close(context.Background()))
+		s.redis.Close()
+	}
+	if f.db != nil {
+		err = errors.Join(err, f.db.bolt.Close())
+	}
+	return errors.Join(err, os.RemoveAll(f.dir))
+}
+
+// run reads, writes and breaks things until ctx ends.
+func (f *fleet) run(ctx context.Context) {
+	var all sync.WaitGroup
+	for i, s := range f.services {
+		for range readers {
+			all.Go(func() {
+				for popular := popularity(); ctx.Err() == nil; sleep(ctx, readPause) {
+					f.read(ctx, s, int(popular.Uint64()))
+				}
+			})
+		}
+		all.Go(func() {
+			for popular := popularity(); ctx.Err() == nil; sleep(ctx, writePause) {
+				id := int(popular.Uint64()) / instances * instances // one writer for each user
+				f.write(ctx, s, id+i)
+			}
+		})
+	}
+	all.Go(func() { f.breakThings(ctx) })
+	all.Wait()
+}
+
+// popularity draws users, some much more often than others.
+func popularity() *rand.Zipf {
+	return rand.NewZipf(rand.New(rand.NewPCG(rand.Uint64(), 0)), 1.1, 4, users-1)
+}
+
+// read asks an instance for a user, and looks how stale the answer is.
+func (f *fleet) read(running context.Context, s *service, id int) {
+	ctx, cancel := context.WithTimeout(running, patience)
+	defer cancel()
+	began := time.Now()
+	got, err := s.users.Take(ctx, id, func(context.Context) (user, error) {
+		s.loads.Add(1)
+		return f.db.read(id)
+	})
+	if err != nil {
+		if running.Err() == nil {
+			f.failed.Add(1)
+		}
+		return
+	}
+	stale := f.ledger.staleness(id, got.Version, began)
+	f.withoutNear(id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stale.add(stale)
+	if stale > f.config.maxLag {
+		f.beyond++
+	}
+}
+
+// withoutNear is the same read by a service that has no caches: it asks the database.
+func (f *fleet) withoutNear(id int) {
+	if _, err := f.db.read(id); err == nil {
+		f.plain.Add(1)
+	}
+}
+
+// write changes a user and removes the copies. The change counts as acknowledged when the
+// one in Redis is gone.
+func (f *fleet) write(ctx context.Context, s *service, id int) {
+	version, err := f.db.change(id)
+	if err != nil {
+		f.failed.Add(1)
+		return
+	}
+	f.writes.Add(1)
+	for f.remove(ctx, s, id) != nil {
+		if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
+			return
+		}
+	}
+	f.ledger.acknowledge(id, version)
+}
+
+// remove removes the copies of a user. What a failover may lose counts when the replica has
+// lost it too.
+func (f *fleet) remove(ctx context.Context, s *service, id int) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := s.users.Del(ctx, id); err != nil {
+		return err
+	}
+	return f.backend.sync()
+}
+
+func (f *fleet) summary() summary {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := summary{
+		Reads: f.stale.total, StaleBeyondMaxLag: f.beyond, Staleness: f.stale.quantiles(),
+		DatabaseReadsWithoutNear: f.plain.Load(), Writes: f.writes.Load(), Failed: f.failed.Load(),
+		Faults: append([]string{}, f.faults...),
+	}
+	for _, service := range f.services {
+		stats := service.users.Stats()
+		loads := service.loads.Load()
+		s.DatabaseReads += loads
+		s.Instances = append(s.Instances, instance{
+			Here: stats.LocalHits, There: stats.RemoteHits, None: loads, Waits: stats.Waits,
+			Reconnects: stats.Reconnects, Serving: stats.Serving, LagMs: milliseconds(stats.Lag),
+		})
+	}
+	return s
+}

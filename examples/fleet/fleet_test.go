@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Catches: an instance that serves what is older than MaxLag while something is broken; a
+// fault that breaks nothing; a summary that lacks a name.
+func TestFleetUnderFaults(t *testing.T) {
+	for _, fault := range []string{"none", "kill", "stall", "cut"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			err := run(t.Context(), []string{"-for", "2400ms", "-fault", fault, "-json", "-max-lag", "300ms"}, &out)
+			if errors.Is(err, redistest.ErrNoServer) {
+				t.Skip("NOT TESTED: ", err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Log(out.String())
+			for _, name := range []string{`"reads"`, `"stale_beyond_max_lag"`, `"staleness_ms":{"p50"`, `"p99"`, `"max"`, `"database_reads"`, `"database_reads_without_near"`} {
+				if !strings.Contains(out.String(), name) {
+					t.Errorf("the summary lacks %s", name)
+				}
+			}
+			var s summary
+			if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+				t.Fatal(err)
+			}
+			if s.StaleBeyondMaxLag != 0 {
+				t.Errorf("%d reads were stale beyond MaxLag", s.StaleBeyondMaxLag)
+			}
+			if s.Reads < 500 || s.Writes < 20 || s.DatabaseReadsWithoutNear != s.Reads || s.DatabaseReads > s.Reads*3/4 {
+				t.Errorf("%d reads, %d writes, %d reads of the database, %d without near", s.Reads, s.Writes, s.DatabaseReads, s.DatabaseReadsWithoutNear)
+			}
+			broken := s.Instances[0].Reconnects > 0
+			if broken != (fault != "none") || (len(s.Faults) > 0) != broken {
+				t.Errorf("instance 1 lost its connection %d times; faults %q", s.Instances[0].Reconnects, s.Faults)
+			}
+		})
+	}
+}
+
+// Catches: a read that is called current because it is current now, or stale from the write
+// of the next but one version on.
+func TestLedger(t *testing.T) {
+	start := time.Now()
+	l := &ledger{users: map[int][]acknowledged{1: {{1, start}, {2, start.Add(time.Second)}}}}
+	for _, c := range []struct {
+		version int
+		after   time.Duration
+		want    time.Duration
+	}{{0, 0, 0}, {0, 100 * time.Millisecond, 100 * time.Millisecond}, {0, 2 * time.Second, 2 * time.Second}, {1, time.Second / 2, 0}, {1, 3 * time.Second / 2, time.Second / 2}, {2, time.Hour, 0}, {3, time.Hour, 0}} {
+		if got := l.staleness(1, c.version, start.Add(c.after)); got != c.want {
+			t.Errorf("version %d after %v is stale by %v, want %v", c.version, c.after, got, c.want)
+		}
+	}
+}
+
+// Catches: quantiles that are off by more than a bucket, or forget the zeros.
+func TestQuantiles(t *testing.T) {
+	var h histogram
+	for i := range 1000 {
+		h.add(time.Duration(max(0, i-900)) * time.Millisecond)
+	}
+	got := h.quantiles()
+	if got.P50 != 0 || math.Abs(got.P99-89) > 6 || got.Max != 99 {
+		t.Errorf("%+v, want 0, 89 and 99", got)
+	}
+}
+
+// Catches: a flag that is taken though it makes no sense, and an error that does not help.
+func TestBadFlags(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"-json"}, "-for 15s"},
+		{[]string{"-for", "-1s"}, "positive"},
+		{[]string{"-fault", "flood"}, "kill"},
+		{[]string{"-fault", "kill", "-redis", "127.0.0.1:1"}, "leave -redis out"},
+		{[]string{"-redis", "127.0.0.1:1"}, "refused"},
+		{[]string{"extra"}, "extra"},
+	} {
+		if err := run(t.Context(), c.args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q: %v, want %q", c.args, err, c.says)
+		}
+	}
+	t.Setenv("PATH", "")
+	if err := run(t.Context(), nil, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "install") || !strings.Contains(err.Error(), "-redis") {
+		t.Errorf("without redis-server: %v", err)
+	}
+}
+
+// Catches: a page that asks for a number that nobody serves.
+func TestPage(t *testing.T) {
+	f := &fleet{services: nil}
+	server := httptest.NewServer(f.handler())
+	defer server.Close()
+	for path, want := range map[string][]string{
+		"/":             {"Three instances", "numbers.json"},
+		"/numbers.json": {`"staleness_ms"`, `"stale_beyond_max_lag"`, `"database_reads_without_near"`},
+	} {
+		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body bytes.Buffer
+		_, err = body.ReadFrom(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusOK || slices.ContainsFunc(want, func(part string) bool { return !strings.Contains(body.String(), part) }) {
+			t.Errorf("%s: %d %v %s", path, response.StatusCode, err, &body)
+		}
+	}
+	for _, name := range []string{"staleness_ms.p50", "stale_beyond_max_lag", "database_reads", "database_reads_without_near", "hits_here", "hits_there", "reconnects", "lag_ms", "serving", "faults"} {
+		if !strings.Contains(string(page), name) {
+			t.Errorf("the page does not show %s", name)
+		}
+	}
+}

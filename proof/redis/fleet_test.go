@@ -1,0 +1,293 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/redis/rueidis"
+	"go.uber.org/goleak"
+)
+
+// TestMain looks for goroutines left behind. toxiproxy leaves some of its own, and rueidis
+// one for five seconds when a cluster has changed.
+func TestMain(m *testing.M) {
+	const proxy = "github.com/Shopify/toxiproxy/v2"
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction(proxy+"/toxics.(*ToxicStub).Run"),
+		goleak.IgnoreAnyFunction(proxy+".(*ToxicLink).read"),
+		goleak.IgnoreAnyFunction(proxy+".(*ToxicLink).write"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
+
+const (
+	maxLag    = 300 * time.Millisecond
+	keys      = 40
+	instances = 3
+	prefix    = "row:"
+)
+
+// A row is what the database has for a key: it counts its changes.
+type row struct{ Version int }
+
+// A version is one of a row, and when the last thing that had to be done for it was
+// acknowledged: that the caches' copy in Redis was removed.
+type version struct {
+	number int
+	acked  time.Time
+}
+
+// A database has the rows, and remembers what was acknowledged when.
+type database struct {
+	mu    sync.Mutex
+	rows  [keys]int
+	acked [keys][]version
+	reads int
+}
+
+func (d *database) read(key int) row {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reads++
+	return row{d.rows[key]}
+}
+
+func (d *database) write(key int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rows[key]++
+	return d.rows[key]
+}
+
+// acknowledge says that a version has been written, and its copies have been removed.
+func (d *database) acknowledge(key, number int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.acked[key] = append(d.acked[key], version{number, time.Now()})
+}
+
+// staleness returns for how long a version had been replaced at a moment: 0 if it was
+// current then.
+func (d *database) staleness(key, number int, at time.Time) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, v := range d.acked[key] {
+		if v.number > number && v.acked.Before(at) {
+			return at.Sub(v.acked)
+		}
+	}
+	return 0
+}
+
+// A fleet is some instances of a service, each with a cache and connections of its own.
+type fleet struct {
+	db     database
+	caches []*near.Cache[int, row]
+	stores []*redis.Redis
+
+	mu      sync.Mutex
+	reads   int
+	errors  int
+	stale   int // reads beyond maxLag
+	worst   time.Duration
+	written int
+}
+
+// connect makes an instance. wrap may change what its source tells.
+func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) near.Source) *near.Cache[int, row] {
+	t.Helper()
+	o.Prefixes = []string{prefix}
+	r, err := redis.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source near.Source = r
+	if wrap != nil {
+		source = wrap(r)
+	}
+	c, err := near.New(r, source, near.Options[int, row]{
+		Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: maxLag,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.stores, f.caches = append(f.stores, r), append(f.caches, c)
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		r.Close()
+	})
+	return c
+}
+
+// newFleet connects three instances to addrs.
+func newFleet(t testing.TB, o redis.Options, addrs ...string) *fleet {
+	t.Helper()
+	f := &fleet{}
+	o.Client.InitAddress = addrs
+	o.Client.ConnWriteTimeout = maxLag
+	for range instances {
+		f.connect(t, o, nil)
+	}
+	return f
+}
+
+// run has all instances read and write for as long as during runs, and for a moment after,
+// so that what went wrong meanwhile is seen.
+func (f *fleet) run(t testing.TB, during func()) {
+	t.Helper()
+	f.runWith(t, f.del, during)
+}
+
+// runWith is run with writers who remove the copy of a key by del.
+func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, key int) error, during func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for i := range f.caches {
+		for _, patience := range []time.Duration{time.Minute, 20 * time.Millisecond, 20 * time.Millisecond} {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					f.read(ctx, patience, f.caches[i], rand.N(keys))
+					time.Sleep(100 * time.Microsecond) // other tests run beside
+				}
+			})
+		}
+		all.Go(func() {
+			for ctx.Err() == nil {
+				f.write(ctx, i, rand.N(keys/instances)*instances+i, del) // one writer for each key
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	during()
+	time.Sleep(2 * maxLag)
+	stop()
+	all.Wait()
+}
+
+// read gives up after patience: while Redis is silent, what is in memory is read all the
+// same.
+func (f *fleet) read(ctx context.Context, patience time.Duration, c *near.Cache[int, row], key int) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	began := time.Now()
+	got, err := c.Take(ctx, key, func(context.Context) (row, error) { return f.db.read(key), nil })
+	stale := time.Duration(0)
+	if err == nil {
+		stale = f.db.staleness(key, got.Version, began)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reads++
+	if err != nil {
+		f.errors++
+	}
+	f.worst = max(f.worst, stale)
+	if stale > maxLag {
+		f.stale++
+	}
+}
+
+// write changes a row, and says that it is acknowledged when the copy in Redis is removed.
+func (f *fleet) write(ctx context.Context, instance, key int, del func(context.Context, int, int) error) {
+	number := f.db.write(key)
+	for del(ctx, instance, key) != nil {
+		if ctx.Err() != nil {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	f.db.acknowledge(key, number)
+	f.mu.Lock()
+	f.written++
+	f.mu.Unlock()
+}
+
+func (f *fleet) del(ctx context.Context, instance, key int) error {
+	return f.caches[instance].Del(ctx, key)
+}
+
+// foreignDel returns a del by a program that has no near cache, over a way of its own.
+func (f *fleet) foreignDel(t testing.TB, s *redistest.Server) func(context.Context, int, int) error {
+	t.Helper()
+	plain, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true, AlwaysRESP2: true})
+	check(t, err)
+	t.Cleanup(plain.Close)
+	return func(ctx context.Context, _, key int) error {
+		return plain.Do(ctx, plain.B().Del().Key(keyOf(key)).Build()).Error()
+	}
+}
+
+// verdict fails the test if a read was stale beyond maxLag, or if the run says nothing.
+func (f *fleet) verdict(t testing.TB) {
+	t.Helper()
+	t.Log(f)
+	if f.stale > 0 {
+		t.Errorf("%d reads were stale beyond %v, the worst by %v", f.stale, maxLag, f.worst)
+	}
+	if f.reads < 1000 || f.written < 100 {
+		t.Errorf("only %d reads and %d writes", f.reads, f.written)
+	}
+	if hits := f.hits(); hits < f.reads/10 {
+		t.Errorf("%d local hits of %d reads: the caches did nothing", hits, f.reads)
+	}
+}
+
+func (f *fleet) hits() (hits int) {
+	for _, c := range f.caches {
+		hits += int(c.Stats().LocalHits)
+	}
+	return hits
+}
+
+func (f *fleet) String() string {
+	var lost uint64
+	for _, c := range f.caches {
+		lost += c.Stats().Reconnects
+	}
+	return fmt.Sprintf("%d reads (%d local, %d failed), %d of the database, %d writes, connections lost %d times, worst staleness %v",
+		f.reads, f.hits(), f.errors, f.db.reads, f.written, lost, f.worst.Round(10*time.Microsecond))
+}
+
+// started returns what a function of redistest starts, and stops it after the test.
+func started[S interface{ Stop() }](t testing.TB, s S, err error) S {
+	t.Helper()
+	if errors.Is(err, redistest.ErrNoServer) {
+		t.Skip("NOT TESTED: ", err)
+	}
+	check(t, err)
+	t.Cleanup(s.Stop)
+	return s
+}
+
+func server(t testing.TB, args ...string) *redistest.Server {
+	t.Helper()
+	s, err := redistest.Start(args...)
+	return started(t, s, err)
+}
+
+func do(t testing.TB, s *redistest.Server, args ...string) {
+	t.Helper()
+	if _, err := s.Do(args...); err != nil && !rueidis.IsRedisNil(err) {
+		t.Errorf("%.80q: %v", args, err)
+	}
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keyOf(key int) string { return prefix + strconv.Itoa(key) }
