@@ -52,6 +52,7 @@ type modelCache struct {
 	entries map[int]modelEntry
 	events  []Event[int, int]
 	next    int // value
+	told    told
 }
 
 const modelKeys = 60
@@ -62,7 +63,7 @@ func runModel(t *rapid.T, mask uint64) {
 		Expire:  rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Second}).Draw(t, "expire"),
 		Idle:    rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond}).Draw(t, "idle"),
 		Policy:  rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(t, "policy"),
-		Workers: 1,
+		Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
 	}
 	if o.Limit > 0 && rapid.Bool().Draw(t, "weighted") {
 		o.MaxWeight, o.Limit = uint64(o.Limit), 0
@@ -73,7 +74,12 @@ func runModel(t *rapid.T, mask uint64) {
 	}
 	rapid.SyncTest(t, func(t *rapid.T) {
 		m := &modelCache{options: o, entries: map[int]modelEntry{}}
-		o.OnRemove = func(e Event[int, int]) { m.events = append(m.events, e) }
+		o.OnRemove = func(e Event[int, int]) {
+			m.told.note(t, e)
+			m.told.mu.Lock()
+			m.events = append(m.events, e)
+			m.told.mu.Unlock()
+		}
 		m.Cache = Must(o)
 		if mask != hashes["good"] {
 			good := m.hasher
@@ -87,17 +93,24 @@ func runModel(t *rapid.T, mask uint64) {
 		if m.Len() != 0 || len(m.entries) != 0 {
 			t.Fatalf("%d entries after Close, and %d in the model", m.Len(), len(m.entries))
 		}
+		m.told.check(t, m.Stats().Removals)
 	})
 }
 
 func (m *modelCache) actions() map[string]func(*rapid.T) {
 	key := rapid.IntRange(0, modelKeys-1)
-	ttl := rapid.SampledFrom([]time.Duration{0, 1, time.Millisecond, 15 * time.Millisecond, time.Second, 20 * time.Second, time.Hour})
+	ttl := modelTTLs()
+	orNegative := rapid.OneOf(ttl, ttl, rapid.Just(time.Duration(-1)))
 	return map[string]func(*rapid.T){
 		"Set": func(t *rapid.T) { m.set(t, key.Draw(t, "key"), m.options.Expire, m.Set) },
 		"SetWithExpire": func(t *rapid.T) {
-			d := ttl.Draw(t, "ttl")
-			m.set(t, key.Draw(t, "key"), d, func(k, v int) { m.SetWithExpire(k, v, d) })
+			k, d := key.Draw(t, "key"), orNegative.Draw(t, "ttl")
+			if d < 0 {
+				m.SetWithExpire(k, -1, d)
+				m.settleEvents(t, k, Deleted)
+				return
+			}
+			m.set(t, k, d, func(k, v int) { m.SetWithExpire(k, v, d) })
 		},
 		"Get": func(t *rapid.T) {
 			k := key.Draw(t, "key")
@@ -117,7 +130,7 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			v, ok := m.Peek(k)
 			m.wantValue(t, "Peek", k, v, ok)
 		},
-		"Touch": func(t *rapid.T) { m.touch(t, key.Draw(t, "key"), ttl.Draw(t, "ttl")) },
+		"Touch": func(t *rapid.T) { m.touch(t, key.Draw(t, "key"), orNegative.Draw(t, "ttl")) },
 		"Del": func(t *rapid.T) {
 			k := key.Draw(t, "key")
 			if got, want := m.Del(k), m.live(k); got != want {
@@ -166,7 +179,8 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			time.Sleep(rapid.SampledFrom([]time.Duration{1, time.Millisecond, 99 * time.Millisecond, 200 * time.Millisecond, time.Second, time.Minute}).Draw(t, "d"))
 			m.settleEvents(t, -1, Expired)
 		},
-		"": m.checkAll,
+		"sleep to a deadline": func(t *rapid.T) { m.sleepTo(t, key.Draw(t, "key")) },
+		"":                    m.checkAll,
 	}
 }
 
@@ -222,6 +236,9 @@ func (m *modelCache) setUntil(t *rapid.T, key int, deadline time.Time, store fun
 	m.next++
 	store(key, m.next)
 	m.settleEvents(t, key, Replaced)
+	if old, ok := m.entries[key]; ok {
+		t.Fatalf("%d was not reported when value %d of key %d replaced it", old.value, m.next, key)
+	}
 	m.entries[key] = modelEntry{value: m.next, used: time.Now(), deadline: deadline}
 	if m.tooHeavy(key, m.next) {
 		delete(m.entries, key)
@@ -239,6 +256,10 @@ func (m *modelCache) touch(t *rapid.T, key int, ttl time.Duration) {
 		t.Fatalf("Touch(%d, %v) is %v, want %v", key, ttl, got, live)
 	}
 	if !live {
+		return
+	}
+	if ttl < 0 {
+		m.settleEvents(t, key, Deleted)
 		return
 	}
 	e := m.entries[key]
