@@ -55,22 +55,22 @@ func (w *wheel) more() {
 	}
 }
 
-// inTurn is how many callbacks a worker calls from one shard before it goes on to
-// the next. Two workers that changed shards after every callback would fight over
+// callsPerShard is how many callbacks a worker calls from one shard before it goes on
+// to the next. Two workers that changed shards after every callback would fight over
 // the same cache lines.
-const inTurn = 32
+const callsPerShard = 32
 
-// callSome calls up to inTurn callbacks that are due, and reports whether there were
-// any.
-func (w *wheel) callSome() bool { return w.callUpTo(inTurn) }
+// callSome calls up to callsPerShard callbacks that are due, and reports whether there
+// were any.
+func (w *wheel) callSome() bool { return w.callUpTo(callsPerShard) }
 
 // callUpTo calls up to n callbacks that are due in one shard. Each call starts at
 // another shard, so that none is neglected.
 func (w *wheel) callUpTo(n int) (found bool) {
 	turn := w.turn.Add(1)
-	parts := w.madeParts()
-	for i := range uint32(len(parts)) {
-		p := parts[(turn+i)%uint32(len(parts))]
+	shards := w.madeShards()
+	for i := range uint32(len(shards)) {
+		p := shards[(turn+i)%uint32(len(shards))]
 		for ; n > 0 && p.ready() && p.callNext(); n-- {
 			found = true
 		}
@@ -83,7 +83,7 @@ func (w *wheel) callUpTo(n int) (found bool) {
 
 // anyReady reports whether timers are due and not claimed yet.
 func (w *wheel) anyReady() bool {
-	for _, p := range w.madeParts() {
+	for _, p := range w.madeShards() {
 		if p.ready() {
 			return true
 		}
@@ -97,7 +97,7 @@ func (w *wheel) mayOffer() bool {
 		return false
 	}
 	due := int64(0)
-	for _, p := range w.madeParts() {
+	for _, p := range w.madeShards() {
 		due += p.backlog()
 	}
 	return due > w.offered.Load()

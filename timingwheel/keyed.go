@@ -185,7 +185,7 @@ func (w *TimingWheel[K, V]) drain(fn func(K, V)) error {
 		return ErrClosed
 	}
 	for s := range made(w.shards) {
-		timers, err := s.steal()
+		timers, err := s.takeAll()
 		if err != nil {
 			return err
 		}

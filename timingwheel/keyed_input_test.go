@@ -232,7 +232,7 @@ func TestKeyedHugeDelays(t *testing.T) {
 func TestKeyedLongDelayIsNotEarly(t *testing.T) {
 	for _, slots := range []int{1, 2, 3, 64, 733, MaxSlots} {
 		w := newKeyed(t, minInterval, slots, func(int, int) {})
-		for i, delay := range []time.Duration{10 * 24 * time.Hour, 365 * 24 * time.Hour, reach} {
+		for i, delay := range []time.Duration{10 * 24 * time.Hour, 365 * 24 * time.Hour, longestDelay} {
 			due := time.Now().Add(delay)
 			mustSetKeyed(t, w, i, 0, delay)
 			for p := range w.All() {

@@ -802,10 +802,10 @@ func TestKeyedShrinksAfterAll(t *testing.T) {
 	}
 }
 
-// A keyedHook is a part without timers, by which a test gets in between when the
+// A keyedHook is a shard without timers, by which a test gets in between when the
 // driver looks at the shards to set its alarm.
 type keyedHook struct {
-	part
+	anyShard
 	look func()
 }
 
@@ -829,7 +829,7 @@ func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 			n := 0
 			h2, _ := w.hashOf(2)
 			w.shardOf(h2) // made now, for which it takes the lock of the driver
-			parts := append(w.madeParts(), &keyedHook{look: func() {
+			shards := append(w.madeShards(), &keyedHook{look: func() {
 				if w.driver.mu.TryLock() { // it is not the alarm
 					w.driver.mu.Unlock()
 					return
@@ -849,7 +849,7 @@ func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 					go w.wakeBy(tick)
 				}
 			}})
-			w.parts.Store(&parts)
+			w.shardList.Store(&shards)
 			start := time.Now()
 			mustSetKeyed(t, w, 1, 0, keyedTick)
 			time.Sleep(20 * keyedTick)

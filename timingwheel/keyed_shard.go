@@ -133,8 +133,8 @@ func (s *keyedShard[K, V]) callNext() bool {
 	return true
 }
 
-// steal removes all timers and returns them, for Drain. It fails after Stop.
-func (s *keyedShard[K, V]) steal() (places[keyed[K, V]], error) {
+// takeAll removes all timers and returns them, for Drain. It fails after Stop.
+func (s *keyedShard[K, V]) takeAll() (places[keyed[K, V]], error) {
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closed {

@@ -12,7 +12,7 @@ import (
 // so meanwhile. It returns nil after Stop.
 func makeShard[S any, P interface {
 	*S
-	part
+	anyShard
 }](w *wheel, place *atomic.Pointer[S], init func(*S)) *S {
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()
@@ -21,16 +21,16 @@ func makeShard[S any, P interface {
 	}
 	s := new(S)
 	init(s)
-	parts := append(w.madeParts(), P(s)) // beyond the end of what others read
-	w.parts.Store(&parts)
+	shards := append(w.madeShards(), P(s)) // beyond the end of what others read
+	w.shardList.Store(&shards)
 	place.Store(s)
 	return s
 }
 
-// madeParts returns the shards made so far.
-func (w *wheel) madeParts() []part {
-	if parts := w.parts.Load(); parts != nil {
-		return *parts
+// madeShards returns the shards made so far.
+func (w *wheel) madeShards() []anyShard {
+	if shards := w.shardList.Load(); shards != nil {
+		return *shards
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func made[S any](shards []atomic.Pointer[S]) iter.Seq[*S] {
 // stop removes all timers, lets no further callback begin, and drops the shards.
 func stop[S any](w *wheel, shards []atomic.Pointer[S]) {
 	w.stopDriver()
-	for _, p := range w.madeParts() {
+	for _, p := range w.madeShards() {
 		p.close()
 	}
 	w.fold()
@@ -64,10 +64,10 @@ func stop[S any](w *wheel, shards []atomic.Pointer[S]) {
 func (w *wheel) fold() {
 	w.folding.Lock()
 	defer w.folding.Unlock()
-	for _, p := range w.madeParts() {
+	for _, p := range w.madeShards() {
 		p.addTo(&w.folded)
 	}
-	w.parts.Store(nil)
+	w.shardList.Store(nil)
 }
 
 // stopped reports whether Stop was called.

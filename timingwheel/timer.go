@@ -30,7 +30,7 @@ type Timer struct {
 }
 
 const (
-	stopped = 0  // it has no task: it has fired, was stopped, or never started
+	noTask  = 0  // it has fired, was stopped, or never started
 	claimed = -1 // it is due, and has a task in the due list
 	running = -2 // it repeats, and has no task: the running call will set the next
 )
@@ -49,13 +49,13 @@ func (t *Timer) Stop() bool {
 	if s.closed {
 		return t.unsend()
 	}
-	was := t.state.Swap(stopped)
+	was := t.state.Swap(noTask)
 	if was > 0 || was == claimed {
 		s.drop(t.task)
 		s.counts.removed++
 		s.maybeShrink()
 	}
-	return t.unsend() || was != stopped
+	return t.unsend() || was != noTask
 }
 
 // Reset makes the timer fire after d from now, as if it had been started now. It

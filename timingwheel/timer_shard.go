@@ -67,9 +67,9 @@ func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 		return s.set(t.task, wait), true
 	case calling:
 		t.state.Store(running) // the call will set the deadline when it ends
-		return never, before != stopped
+		return never, before != noTask
 	default:
-		return s.enter(t, wait), before != stopped
+		return s.enter(t, wait), before != noTask
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *timerShard) visited(i uint32) (again int64) {
 			if t.state.CompareAndSwap(deadline, claimed) {
 				return Hold
 			}
-		case t.state.CompareAndSwap(deadline, stopped):
+		case t.state.CompareAndSwap(deadline, noTask):
 			return s.send(t, tick)
 		}
 	}
@@ -130,7 +130,7 @@ func (s *timerShard) callNext() bool {
 	s.drop(i)
 	s.fired(due, now)
 	tick := s.shrinkAfter(s.clock.ticks(now))
-	state := int64(stopped)
+	state := int64(noTask)
 	if t.repeat != nil && t.repeat.claim() {
 		state = running
 	}
@@ -178,7 +178,7 @@ func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 		t.state.Store(wait.deadline)
 		tick = s.enter(t, wait)
 	} else {
-		t.state.Store(stopped)
+		t.state.Store(noTask)
 	}
 	s.unlock()
 	s.timers.wakeBy(tick)
@@ -191,7 +191,7 @@ func (s *timerShard) close() {
 	s.closed = true
 	for i, t := range s.entries[:s.used] {
 		if s.live(uint32(i)) {
-			t.state.Store(stopped)
+			t.state.Store(noTask)
 			s.counts.removed++
 		}
 	}

@@ -142,14 +142,14 @@ func (t *Timers) Shutdown(ctx context.Context) error {
 	return t.drained(ctx)
 }
 
-// stay is for how long a goroutine uses the same shard, as a power of two of
-// nanoseconds: long enough to find it in its processor's cache, and short enough
-// that a goroutine which starts all timers of a program spreads them.
-const stay = 20
+// A goroutine uses the same shard for 2 to the power of sameShardFor nanoseconds: long
+// enough to find it in its processor's cache, and short enough that a goroutine which
+// starts all timers of a program spreads them.
+const sameShardFor = 20
 
 // start gives a new timer a shard and its deadline.
 func (t *Timers) start(timer *Timer, wait span) *Timer {
-	place := affinity.Hint() + uint64(wait.now>>stay)*0x9E3779B97F4A7C15
+	place := affinity.Hint() + uint64(wait.now>>sameShardFor)*0x9E3779B97F4A7C15
 	timer.shard = t.shardAt(int(place >> t.shift))
 	timer.shard.start(timer, wait)
 	return timer

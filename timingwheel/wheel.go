@@ -12,23 +12,23 @@ import (
 )
 
 // A wheel is what [TimingWheel] and [Timers] have in common: a clock, a driver
-// that advances the shards, and workers that call what is due. It knows shards
-// only as parts.
+// that advances the shards, and workers that call what is due. It knows its shards
+// as anyShard only.
 type wheel struct {
 	clock
 	driver
 	dispatcher
-	parts      atomic.Pointer[[]part] // the shards made so far; written with driver.mu held
-	anchors    []*wheel               // by shard: the wheel while the shard has timers, or nil
-	done       chan struct{}          // closed by Stop
+	shardList  atomic.Pointer[[]anyShard] // the shards made so far; written with driver.mu held
+	anchors    []*wheel                   // by shard: the wheel while the shard has timers, or nil
+	done       chan struct{}              // closed by Stop
 	unregister func()
 
-	folding sync.Mutex // guards folded; with it held, each shard counts in folded or in parts
+	folding sync.Mutex // guards folded; with it held, each shard counts in folded or is in shardList
 	folded  stats.WheelSnapshot
 }
 
-// A part is a shard as the driver and the workers see it.
-type part interface {
+// anyShard is a shard as the driver and the workers see it.
+type anyShard interface {
 	nextVisit() int64
 	visit(tick int64) (done bool)
 	shrink() (done bool)
@@ -49,14 +49,14 @@ const (
 	maxSlots = 1 << 18
 )
 
-// reach is a delay that every wheel must allow. A ring counts 2³² revolutions.
-const reach = 10 * 365 * 24 * time.Hour
+// longestDelay is the delay that every wheel must allow. A ring counts 2³² revolutions.
+const longestDelay = 10 * 365 * 24 * time.Hour
 
 // ringSlots returns the number of slots of each ring of a wheel, given the number
 // that the user asked for.
 func ringSlots(slots int, interval time.Duration) int {
 	slots = 1 << bits.Len(uint(min(slots, MaxSlots)-1))
-	for interval < (reach>>32)/time.Duration(slots) {
+	for interval < (longestDelay>>32)/time.Duration(slots) {
 		slots *= 2
 	}
 	return slots
@@ -87,7 +87,7 @@ func (w *wheel) advance() {
 	for busy := true; busy; {
 		busy = false
 		tick := w.ticks(w.now())
-		for _, p := range w.madeParts() {
+		for _, p := range w.madeShards() {
 			if p.nextVisit() <= tick {
 				busy = !p.visit(tick) || busy
 			}
@@ -109,9 +109,9 @@ const shrinkWithin = 4 * time.Second
 // again at the next tick. When timers fire evenly, all shards become sparse at the
 // same time, and shrinking them all would make that tick late.
 func (w *wheel) shrink() {
-	parts := w.madeParts()
-	most := 1 + int(int64(len(parts))*w.tick/int64(shrinkWithin))
-	for _, p := range parts {
+	shards := w.madeShards()
+	most := 1 + int(int64(len(shards))*w.tick/int64(shrinkWithin))
+	for _, p := range shards {
 		if most > 0 && p.shrink() {
 			most--
 		}
@@ -121,7 +121,7 @@ func (w *wheel) shrink() {
 // nextVisit returns the tick by which the driver has to be awake, or never.
 func (w *wheel) nextVisit() int64 {
 	next := int64(never)
-	for _, p := range w.madeParts() {
+	for _, p := range w.madeShards() {
 		next = min(next, p.nextVisit())
 	}
 	if w.refused.Load() && w.anyReady() {
@@ -134,7 +134,7 @@ func (w *wheel) nextVisit() int64 {
 func (w *wheel) stats() stats.WheelSnapshot {
 	w.folding.Lock()
 	total := w.folded
-	for _, p := range w.madeParts() {
+	for _, p := range w.madeShards() {
 		p.addTo(&total)
 	}
 	w.folding.Unlock()

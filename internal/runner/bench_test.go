@@ -122,8 +122,8 @@ func BenchmarkWake(b *testing.B) {
 	}
 }
 
-// BenchmarkGuest has guests that find work.
-func BenchmarkGuest(b *testing.B) {
+// BenchmarkCaller has callers that find work.
+func BenchmarkCaller(b *testing.B) {
 	p := NewPool(1, func() bool { return true }, func() bool { return false }, nil)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

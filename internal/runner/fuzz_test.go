@@ -24,7 +24,7 @@ func FuzzRunner(f *testing.F) {
 	})
 }
 
-// FuzzPool adds callbacks to a pool, which block, fail and add others, lets guests call
+// FuzzPool adds callbacks to a pool, which block, fail and add others, lets goroutines call
 // some, and releases them. Each is called once, by as many workers as there may be, and
 // none waits while one is missing.
 func FuzzPool(f *testing.F) {
@@ -54,14 +54,14 @@ const (
 // A pooled is a list, and what its callbacks did.
 type pooled struct {
 	*list
-	mu     sync.Mutex
-	added  int
-	calls  map[int]int // by the number under which a callback was added
-	gates  []chan struct{}
-	guests int // that are in Run, or about to be
-	busy   int // callbacks that run
-	most   int // of busy over guests
-	failed uint64
+	mu      sync.Mutex
+	added   int
+	calls   map[int]int // by the number under which a callback was added
+	gates   []chan struct{}
+	callers int // that are in Run, or about to be
+	busy    int // callbacks that run
+	most    int // of busy over callers
+	failed  uint64
 }
 
 // callback returns what does as a step says.
@@ -88,7 +88,7 @@ func (p *pooled) begin(id int, blocks bool) (gate chan struct{}) {
 	defer p.mu.Unlock()
 	p.calls[id]++
 	p.busy++
-	p.most = max(p.most, p.busy-p.guests)
+	p.most = max(p.most, p.busy-p.callers)
 	gate = make(chan struct{})
 	if blocks {
 		p.gates = append(p.gates, gate)
@@ -107,17 +107,17 @@ func (p *pooled) end(failed bool) {
 	}
 }
 
-func (p *pooled) guest() {
+func (p *pooled) caller() {
 	p.mu.Lock()
-	p.guests++
+	p.callers++
 	p.mu.Unlock()
 	go func() {
 		defer func() { // also after a Goexit
 			p.mu.Lock()
-			p.guests--
+			p.callers--
 			p.mu.Unlock()
 		}()
-		p.list.guest()
+		p.list.caller()
 	}()
 }
 
@@ -141,7 +141,7 @@ func (p *pooled) follow(t *testing.T, steps []byte) {
 		case releaseOne:
 			p.release()
 		case addGuest:
-			p.guest()
+			p.caller()
 		case addTwo:
 			p.put(p.callback(step))
 			p.put(p.callback(step))
@@ -159,7 +159,7 @@ func (p *pooled) follow(t *testing.T, steps []byte) {
 		}
 	}
 	if p.most > int(p.limit) {
-		t.Errorf("%d callbacks at once without guests, want at most %d", p.most, p.limit)
+		t.Errorf("%d callbacks at once without callers, want at most %d", p.most, p.limit)
 	}
 	for id := range p.added {
 		if p.calls[id] != 1 {

@@ -50,9 +50,9 @@ type Pool struct {
 	// is written with mu held, and read by Wake without.
 	workers atomic.Int64
 
-	mu     sync.Mutex
-	guests int           // goroutines in Run
-	idle   chan struct{} // closed and set to nil when the last worker or guest leaves; nil if no Drain waits
+	mu      sync.Mutex
+	callers int           // goroutines in Run
+	idle    chan struct{} // closed and set to nil when the last worker or caller leaves; nil if no Drain waits
 }
 
 // NewPool returns a pool of at most workers workers, which call next again and
@@ -162,7 +162,7 @@ func (p *Pool) leave() bool {
 	return true
 }
 
-// signalIdle wakes the Drains that wait if the last worker or guest has been counted
+// signalIdle wakes the Drains that wait if the last worker or caller has been counted
 // out. It must be called with mu held, in the same critical section.
 func (p *Pool) signalIdle() {
 	if p.isIdle() && p.idle != nil {
@@ -171,9 +171,9 @@ func (p *Pool) signalIdle() {
 	}
 }
 
-// isIdle reports whether there are no workers and no guests. It must be called with
+// isIdle reports whether there are no workers and no callers. It must be called with
 // mu held.
-func (p *Pool) isIdle() bool { return p.guests == 0 && p.workers.Load() == 0 }
+func (p *Pool) isIdle() bool { return p.callers == 0 && p.workers.Load() == 0 }
 
 // Run calls f on the calling goroutine as a callback of the pool: a panic is
 // recovered, counted and reported; a Goexit is counted and reported, and ends
@@ -181,11 +181,11 @@ func (p *Pool) isIdle() bool { return p.guests == 0 && p.workers.Load() == 0 }
 // count towards the limit.
 func (p *Pool) Run(f func()) {
 	p.mu.Lock()
-	p.guests++
+	p.callers++
 	p.mu.Unlock()
 	defer func() { // also after a Goexit
 		p.mu.Lock()
-		p.guests--
+		p.callers--
 		p.signalIdle()
 		p.mu.Unlock()
 	}()
@@ -211,7 +211,7 @@ func (p *Pool) Drain(ctx context.Context) error {
 func (p *Pool) Running() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return int(p.workers.Load()) + p.guests
+	return int(p.workers.Load()) + p.callers
 }
 
 // Panics returns the number of callbacks that panicked or called

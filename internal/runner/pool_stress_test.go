@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// TestPoolStress lets producers add work and wait for it, while guests and
+// TestPoolStress lets producers add work and wait for it, while callers and
 // workers run it and some of it fails. A wake-up that is lost leaves work behind:
 // as soon as all producers wait for theirs, nobody would find it.
 func TestPoolStress(t *testing.T) {
 	for workers := 1; workers <= 8; workers++ {
-		for _, guests := range []int{0, 2} {
-			t.Run(fmt.Sprintf("workers=%d/guests=%d", workers, guests), func(t *testing.T) {
-				stressPool(t, workers, guests)
+		for _, callers := range []int{0, 2} {
+			t.Run(fmt.Sprintf("workers=%d/callers=%d", workers, callers), func(t *testing.T) {
+				stressPool(t, workers, callers)
 			})
 		}
 	}
 }
 
-func stressPool(t *testing.T, workers, guests int) {
+func stressPool(t *testing.T, workers, callers int) {
 	const producers = 8
 	perProducer := 2_000
 	if testing.Short() {
@@ -50,14 +50,14 @@ func stressPool(t *testing.T, workers, guests int) {
 
 	var helpers, wg sync.WaitGroup
 	stop := make(chan struct{})
-	for range guests {
+	for range callers {
 		helpers.Go(func() {
 			for {
 				select {
 				case <-stop:
 					return
 				default:
-					<-started(func() { l.guest() }) // which may end the goroutine
+					<-started(func() { l.caller() }) // which may end the goroutine
 				}
 			}
 		})
@@ -89,7 +89,7 @@ func stressPool(t *testing.T, workers, guests int) {
 		})
 	}
 	wg.Wait()
-	if guests == 0 { // else it may be one that runs them
+	if callers == 0 { // else it may be one that runs them
 		if err := l.Drain(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -105,7 +105,7 @@ func stressPool(t *testing.T, workers, guests int) {
 	if got, want := ran.Load(), want.Load(); got != want {
 		t.Errorf("%d callbacks ran, want %d", got, want)
 	}
-	if got, want := most.Load(), int64(workers+guests); got > want {
+	if got, want := most.Load(), int64(workers+callers); got > want {
 		t.Errorf("%d callbacks at once, want at most %d", got, want)
 	}
 	if got, want := l.Panics(), uint64(failed.Load()); got != want {

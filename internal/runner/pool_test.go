@@ -22,9 +22,9 @@ type list struct {
 	ready atomic.Int64
 }
 
-// guest claims and calls one item on the calling goroutine, as an owner has done by
+// caller claims and calls one item on the calling goroutine, as an owner has done by
 // goroutines that are not the pool's. It reports whether there was one.
-func (l *list) guest() (found bool) {
+func (l *list) caller() (found bool) {
 	found = true // also if the callback panics
 	l.Run(func() { found = l.Pool.next() })
 	return found
@@ -333,7 +333,7 @@ func TestStayingWorkerKeepsPlace(t *testing.T) {
 }
 
 // A callback that fails, in each way, at each place, harms no other: neither on
-// a worker nor on a guest.
+// a worker nor on a caller.
 func TestFailureInPoolIsIsolated(t *testing.T) {
 	exit := "Goexit"
 	for name, fail := range map[string]func(){
@@ -357,18 +357,18 @@ func TestFailureInPoolIsIsolated(t *testing.T) {
 						}
 						if workers > 0 {
 							l.Wake()
-						} else { // only guests
+						} else { // only callers
 							for i := range 5 {
 								l.ready.Store(0) // so that next wakes nobody
 								ended := true
 								<-started(func() {
-									if !l.guest() {
-										t.Errorf("guest %d found nothing", i)
+									if !l.caller() {
+										t.Errorf("caller %d found nothing", i)
 									}
 									ended = false
 								})
 								if want := name == exit && i == bad; ended != want {
-									t.Errorf("guest %d: the goroutine was ended is %v, want %v", i, ended, want)
+									t.Errorf("caller %d: the goroutine was ended is %v, want %v", i, ended, want)
 								}
 							}
 						}
@@ -404,7 +404,7 @@ func TestPoolReport(t *testing.T) {
 		<-started(func() { l.Run(runtime.Goexit) })
 		l.put(failsByName)
 		l.ready.Store(0)
-		l.guest()
+		l.caller()
 		if want := []any{"oops", ErrGoexit, "oops", ErrGoexit, "oops"}; !slices.Equal(causes, want) {
 			t.Errorf("reports: got %v, want %v", causes, want)
 		}
@@ -417,8 +417,8 @@ func TestPoolReport(t *testing.T) {
 func TestDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newList(1, never(t))
-		if l.guest() {
-			t.Error("a guest without work: got true")
+		if l.caller() {
+			t.Error("a caller without work: got true")
 		}
 		g := newGate()
 		l.add(g.call)
@@ -427,19 +427,19 @@ func TestDo(t *testing.T) {
 			h := newGate()
 			l.put(h.call)
 			done := started(func() {
-				if !l.guest() {
-					t.Error("guest: got false")
+				if !l.caller() {
+					t.Error("caller: got false")
 				}
 				if InCallback() {
 					t.Error("in a callback after it: got true")
 				}
 			})
 			if !settled(h.entered) || l.Running() != 2 {
-				t.Errorf("guest %d: Running = %d, want 2", n, l.Running())
+				t.Errorf("caller %d: Running = %d, want 2", n, l.Running())
 			}
 			h.open()
 			if !settled(done) || l.Running() != 1 {
-				t.Errorf("after guest %d: Running = %d, want 1", n, l.Running())
+				t.Errorf("after caller %d: Running = %d, want 1", n, l.Running())
 			}
 		}
 		g.open()
@@ -448,7 +448,7 @@ func TestDo(t *testing.T) {
 	})
 }
 
-// The frame that marks a callback is anywhere on the stack of a guest.
+// The frame that marks a callback is anywhere on the stack of a caller.
 func TestInCallbackOfPool(t *testing.T) {
 	depths := []int{0, 1, 10, 100, 4_096}
 	for n := 110; n < 140; n++ { // across the size of the first buffer
@@ -468,7 +468,7 @@ func TestInCallbackOfPool(t *testing.T) {
 				atDepth(m, func() {
 					l.Run(check)
 					l.fifo.push(check)
-					l.guest()
+					l.caller()
 					if InCallback() {
 						t.Errorf("%d frames deep, not in a callback: got true", m)
 					}
@@ -486,7 +486,7 @@ func TestInCallbackOfPool(t *testing.T) {
 	})
 }
 
-// Drain waits for workers, for what their callbacks add, and for guests.
+// Drain waits for workers, for what their callbacks add, and for callers.
 func TestPoolDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newList(1, nil)
@@ -498,7 +498,7 @@ func TestPoolDrain(t *testing.T) {
 		synctest.Wait()
 		go l.Run(func() { run.call(); runtime.Goexit() })
 		l.put(do.call)
-		go l.guest()
+		go l.caller()
 		synctest.Wait()
 		if n := l.Running(); n != 3 {
 			t.Errorf("Running = %d, want 3", n)
@@ -551,7 +551,7 @@ func TestPoolDrainInCallback(t *testing.T) {
 		synctest.Wait()
 		own.Run(check)
 		own.put(check)
-		own.guest()
+		own.caller()
 		if checks != 3 {
 			t.Errorf("%d callbacks ran, want 3", checks)
 		}
@@ -599,7 +599,7 @@ func TestPoolAllocs(t *testing.T) {
 	f := func() { done <- struct{}{} }
 	for name, once := range map[string]func(){
 		"Wake, with a worker started": func() { l.add(f); <-done },
-		"guest":                       func() { l.fifo.push(f); l.guest(); <-done },
+		"caller":                      func() { l.fifo.push(f); l.caller(); <-done },
 		"Run":                         func() { l.Run(f); <-done },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -607,14 +607,14 @@ func TestPoolAllocs(t *testing.T) {
 				t.Errorf("%v allocations, want 0", got)
 			}
 			_ = l.Drain(t.Context())
-			l.ready.Store(0) // the guest above counted down without a put
+			l.ready.Store(0) // the caller above counted down without a put
 		})
 	}
 }
 
 // TestPoolAgainstModel adds and ends callbacks, and compares after every step:
 // the oldest run, as many as the limit allows, and as many as were taken by
-// guests.
+// callers.
 func TestPoolAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		workers := rapid.IntRange(1, 4).Draw(rt, "workers")
@@ -623,7 +623,7 @@ func TestPoolAgainstModel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newList(workers, nil)
 			var gates, running []*gate
-			guest := make(map[*gate]bool)
+			caller := make(map[*gate]bool)
 			began, failed := 0, uint64(0)
 			end := func(i int) {
 				running[i].open()
@@ -642,7 +642,7 @@ func TestPoolAgainstModel(t *testing.T) {
 				synctest.Wait()
 				free := workers
 				for _, g := range running {
-					if !guest[g] {
+					if !caller[g] {
 						free--
 					}
 				}
@@ -679,11 +679,11 @@ func TestPoolAgainstModel(t *testing.T) {
 					end(endings[i] * 7 % len(running))
 				case s >= 8:
 					if began < len(gates) {
-						guest[gates[began]] = true
+						caller[gates[began]] = true
 						running = append(running, gates[began])
 						began++
 					}
-					go l.guest()
+					go l.caller()
 				}
 				if !check(i) {
 					return
