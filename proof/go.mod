@@ -18,6 +18,7 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.22.0
 	pgregory.net/rapid v1.3.0
+	github.com/viccon/sturdyc v1.1.5
 )
 
 require (

@@ -58,6 +58,26 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 			})
 		},
 	}
+	s.TakeMany = func(keys []int, fetch func([]int) (map[int]int64, error)) (map[int]int64, error) {
+		parent, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		if !ctx {
+			parent = context.Background()
+		}
+		wide, err := c.TakeMany(parent, keys, func(_ context.Context, missing []int) (map[int]V, error) {
+			values, err := fetch(missing)
+			wide := make(map[int]V)
+			for key, value := range values {
+				wide[key] = widen[V](value)
+			}
+			return wide, err
+		})
+		values := make(map[int]int64)
+		for key, value := range wide {
+			values[key] = narrow(value)
+		}
+		return values, err
+	}
 	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
 		wide := func() (V, error) {
 			value, err := fetch()

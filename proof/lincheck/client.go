@@ -32,6 +32,9 @@ func (c *client) do(op Op) {
 	case Take:
 		c.take(op)
 		return
+	case TakeMany:
+		c.takeMany(op)
+		return
 	case Compute:
 		op = c.compute(op)
 	case DelFunc:

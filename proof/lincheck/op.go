@@ -12,7 +12,8 @@ type Kind uint8
 
 // A Take that called fetch is two operations: Board, which finds no value and no
 // other load, and Land, which stores what fetch returned unless the key was changed
-// since. One that did not is a Take. A DelFunc is two as well: Filter, from which on no
+// since. One that did not is a Take. A TakeMany is so for each key that it has a value of,
+// or fetched. A DelFunc is two as well: Filter, from which on no
 // load under way stores a value that it picks, and DelFunc, which removes such a value.
 const (
 	Get Kind = iota
@@ -26,6 +27,7 @@ const (
 	Compute
 	Clear
 	DelFunc
+	TakeMany
 	Board
 	Land
 	Filter
@@ -33,7 +35,7 @@ const (
 	kinds = int(Board) // those that a client can choose
 )
 
-var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "Take begins", "Take ends", "DelFunc begins"}
+var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "TakeMany", "Take begins", "Take ends", "DelFunc begins"}
 
 func (k Kind) String() string { return kindNames[k] }
 

@@ -17,6 +17,7 @@ type Subject struct {
 	Compute       func(key int, f func(old int64, found bool) (int64, Action)) (int64, bool)
 	Clear         func()
 	DelFunc       func(del func(value int64) bool)
+	TakeMany      func(keys []int, fetch func(missing []int) (map[int]int64, error)) (map[int]int64, error)
 
 	Remove func(key int)
 	Renew  func(key int, ttl time.Duration)

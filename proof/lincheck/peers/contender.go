@@ -38,6 +38,7 @@ var contenders = []contender{
 	{name: "naive map", open: openNaive},
 	{name: "go-zero", module: "github.com/zeromicro/go-zero", open: openGoZero, expiry: goZeroExpiry},
 	{name: "otter", module: "github.com/maypok86/otter/v2", open: openOtter, retries: true},
+	{name: "sturdyc", module: "github.com/viccon/sturdyc", open: openSturdyc},
 	{name: "theine", module: "github.com/Yiling-J/theine-go", open: openTheine},
 	{name: "ttlcache", module: "github.com/jellydator/ttlcache/v3", open: openTTLCache},
 	{name: "ristretto", module: "github.com/dgraph-io/ristretto/v2", open: openRistretto(false)},

@@ -43,7 +43,7 @@ func TestChangeDuringLoad(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		stale bool
-	}{{"pinwheel", false}, {"otter", false}, {"go-zero", true}, {"ttlcache", true}, {"naive map", true}} {
+	}{{"pinwheel", false}, {"otter", false}, {"go-zero", true}, {"ttlcache", true}, {"sturdyc", true}, {"naive map", true}} {
 		t.Run(c.name+", Del", func(t *testing.T) {
 			s := open(t, c.name, config{limit: roomy, loads: true})
 			changeDuringLoad(t, s, before, func() { del(s, 0) })

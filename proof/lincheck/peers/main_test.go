@@ -101,7 +101,7 @@ func TestAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	absent := map[string]int{
-		"pinwheel": 0, "naive map": 2, "go-zero": 4, "otter": 0, "theine": 2, "ttlcache": 0, "ristretto": 3, "ristretto, Wait": 3,
+		"pinwheel": 0, "naive map": 2, "go-zero": 4, "otter": 0, "sturdyc": 2, "theine": 2, "ttlcache": 0, "ristretto": 3, "ristretto, Wait": 3,
 		"golang-lru": 3, "golang-lru, expirable": 2,
 	}
 	for _, c := range contenders {

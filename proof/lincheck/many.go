@@ -1,0 +1,73 @@
+package lincheck
+
+// takeMany takes some keys at once, and notes a Take for each that it got a value of. Those
+// that it fetched are two operations each, as those of take: with an answer that has no
+// value of the key, and with an error, they end like a fetch that failed.
+func (c *client) takeMany(op Op) {
+	keys := []int{op.Key}
+	for _, key := range c.keys {
+		if key != op.Key && c.rand.IntN(2) == 0 {
+			keys = append(keys, key)
+		}
+	}
+	c.rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	op.Kind, op.Call = Take, c.now()
+	lands := make(map[int]Op)
+	values, _ := c.subject.TakeMany(keys, func(missing []int) (map[int]int64, error) { return c.fetchMany(op, missing, lands) })
+	op.Return = c.now()
+	for _, key := range keys {
+		op.Key = key
+		value, found := values[key]
+		land, fetched := lands[key]
+		if fetched {
+			land.Got = land.Value
+			if found || land.Value > 0 {
+				land.Got = value
+			}
+			land.Return = op.Return
+			c.ops = append(c.ops, land)
+		} else if found {
+			op.Got = value
+			c.ops = append(c.ops, op)
+		}
+	}
+}
+
+// fetchMany is the fetch of a TakeMany that began at the call of op. It notes that loads
+// begin, and adds the operations that end them to lands.
+func (c *client) fetchMany(op Op, missing []int, lands map[int]Op) (map[int]int64, error) {
+	values := make(map[int]int64)
+	now := c.now()
+	failed := int64(0) // what all keys have then
+	if c.rand.IntN(8) == 0 {
+		failed = -c.value()
+	}
+	for _, key := range missing {
+		board := op
+		board.Kind, board.Key, board.Return, board.Load = Board, key, now, c.value()
+		switch {
+		case failed != 0:
+			board.Value = failed
+		case c.rand.IntN(4) == 0:
+			board.Value = -board.Load
+		default:
+			board.Value = board.Load
+			values[key] = board.Load
+		}
+		board.Got = board.Value
+		c.ops = append(c.ops, board)
+		lands[key] = board
+	}
+	c.pause()
+	c.pause()
+	for key, land := range lands {
+		if land.Kind == Board {
+			land.Kind, land.Call = Land, c.now()
+			lands[key] = land
+		}
+	}
+	if failed != 0 {
+		return nil, failure(failed)
+	}
+	return values, nil
+}
