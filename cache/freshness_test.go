@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,9 +25,9 @@ type database struct {
 func (d *database) fetch(ctx context.Context) (int, error) {
 	d.asked++
 	d.context = ctx
-	value := d.asked
+	value, err := d.asked, d.fails
 	time.Sleep(d.takes)
-	return value, d.fails
+	return value, err
 }
 
 // A freshCache is a cache in front of a database.
@@ -39,7 +40,7 @@ type freshCache struct {
 
 // freshTest runs a test with a cache whose values are due after 30 s, expire after 60 and
 // are in Grace for 60 more.
-func freshTest(t *testing.T, test func(c *freshCache), change ...func(o *Options[string, int])) {
+func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...func(o *Options[string, int])) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &freshCache{t: t}
 		o := Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Minute}
@@ -48,7 +49,7 @@ func freshTest(t *testing.T, test func(c *freshCache), change ...func(o *Options
 			change(&o)
 		}
 		c.Cache = Must(o)
-		test(c)
+		test(t, c)
 		synctest.Wait()
 		if err := c.check(); err != nil {
 			t.Error(err)
@@ -65,7 +66,6 @@ func patience(o *Options[string, int]) { o.Patience = time.Second }
 func (c *freshCache) take(want int) {
 	c.t.Helper()
 	c.takeIn(0, want, nil)
-	synctest.Wait()
 }
 
 // takeIn wants a value, or an error, of "k" after some time.
@@ -76,6 +76,7 @@ func (c *freshCache) takeIn(d time.Duration, want int, wantErr error) {
 	if err != wantErr || err == nil && v != want || time.Since(began) != d {
 		c.t.Errorf("TakeCtx = %d, %v after %v; want %d, %v after %v", v, err, time.Since(began), want, wantErr, d)
 	}
+	synctest.Wait() // so that the test may change db
 }
 
 // asked wants the database to have been asked so often.
@@ -102,7 +103,7 @@ var errDown = errors.New("down")
 // TestFreshness1: a value is fresh until its deadline, then in Grace, then gone; in Grace
 // it is there for the Takes alone.
 func TestFreshness1(t *testing.T) {
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		c.db.fails = errDown
 		time.Sleep(time.Minute - 1)
@@ -146,7 +147,7 @@ func TestFreshness1(t *testing.T) {
 		c.takeIn(0, 0, errDown)
 		c.removed(Event[string, int]{"k", 1, Expired})
 	}, func(o *Options[string, int]) { o.Refresh = 0 })
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(time.Minute)
 		if v, loaded := c.GetOrSet("k", 7); v != 7 || loaded {
@@ -159,7 +160,7 @@ func TestFreshness1(t *testing.T) {
 // TestFreshness2: a refresh begins at the first TakeCtx or TakeWith behind that fraction
 // of the entry's own TTL, not by a Get, a Take or a timer, and Jitter applies.
 func TestFreshness2(t *testing.T) {
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(30*time.Second - time.Millisecond)
 		c.take(1)
@@ -179,7 +180,7 @@ func TestFreshness2(t *testing.T) {
 		c.take(10)
 		c.take(3)
 	})
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		for i := range 200 {
 			c.Set(fmt.Sprint(i), i)
 		}
@@ -215,7 +216,7 @@ func TestFreshness3(t *testing.T) {
 		"DelFunc":   {func(c *freshCache) { c.DelFunc(func(string, int) bool { return true }) }, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			freshTest(t, func(c *freshCache) {
+			freshTest(t, func(t *testing.T, c *freshCache) {
 				c.take(1)
 				time.Sleep(31 * time.Second)
 				c.db.takes = time.Second
@@ -239,7 +240,7 @@ func TestFreshness3(t *testing.T) {
 // TestFreshness4: callers during a refresh get the present value at once, and those that
 // have none join it.
 func TestFreshness4(t *testing.T) {
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		c.db.takes = 100 * time.Second
 		time.Sleep(59 * time.Second)
@@ -255,7 +256,7 @@ func TestFreshness4(t *testing.T) {
 // TestFreshness5: a refresh that fails changes nothing, and the next follows after a pause
 // that doubles, and begins anew with success.
 func TestFreshness5(t *testing.T) {
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		c.db.fails = errDown
 		time.Sleep(30 * time.Minute)
@@ -291,7 +292,7 @@ func TestFreshness5(t *testing.T) {
 // TestFreshness6: if a load fails, a value in Grace stands in; at the end of Grace the
 // error counts.
 func TestFreshness6(t *testing.T) {
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(time.Minute)
 		c.db.fails = errDown
@@ -310,7 +311,7 @@ func TestFreshness6(t *testing.T) {
 		c.db.fails = errDown
 		c.takeIn(500*time.Millisecond, 0, errDown) // Grace has ended meanwhile
 	}, patience)
-	freshTest(t, func(c *freshCache) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(time.Minute)
 		c.db.takes = 10 * time.Second
@@ -324,4 +325,392 @@ func TestFreshness6(t *testing.T) {
 		c.asked(2)
 		c.takeIn(0, 2, nil)
 	}, patience, func(o *Options[string, int]) { o.Timeout = 2 * time.Second })
+}
+
+// TestFreshness7: an error that Negative keeps is the answer: it takes the place of a
+// value, due or in Grace, until its time ends or the key is changed.
+func TestFreshness7(t *testing.T) {
+	negative := func(o *Options[string, int]) { o.Negative = forASecond }
+	for name, after := range map[string]time.Duration{"due": 31 * time.Second, "in Grace": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			freshTest(t, func(t *testing.T, c *freshCache) {
+				c.take(1)
+				time.Sleep(after)
+				c.db.fails = errNotFound
+				c.take(1)
+				c.removed(Event[string, int]{"k", 1, Deleted})
+				c.takeIn(0, 0, errNotFound)
+				c.asked(2)
+				if n := c.Stats().Negatives; n != 1 {
+					t.Errorf("%d errors are kept", n)
+				}
+				time.Sleep(time.Second)
+				c.db.fails = nil
+				c.takeIn(0, 3, nil)
+			}, negative)
+		})
+	}
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(time.Minute)
+		c.db.fails = errNotFound
+		c.takeIn(0, 0, errNotFound)
+		c.Set("k", 7)
+		c.takeIn(0, 7, nil)
+	}, negative, patience)
+}
+
+// TestFreshness9: a caller whose context ends leaves with its cause, also one that has a
+// value in Grace; a load behind such a value goes on, with the caller's values.
+func TestFreshness9(t *testing.T) {
+	type key struct{}
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(31 * time.Second)
+		c.db.takes = 10 * time.Second
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		c.TakeCtx(ctx, "k", c.db.fetch)
+		cancel()
+		time.Sleep(time.Second)
+		if c.db.context.Err() != nil || c.db.context.Value(key{}) != "value" {
+			t.Errorf("the context of a refresh: %v, and its value %v", c.db.context.Err(), c.db.context.Value(key{}))
+		}
+		if _, ok := c.db.context.Deadline(); ok {
+			t.Error("a refresh has its caller's deadline")
+		}
+		time.Sleep(9 * time.Second)
+		synctest.Wait()
+		c.takeIn(0, 2, nil)
+	})
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(time.Minute)
+		c.db.takes = 10 * time.Second
+		left := errors.New("left")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, left)
+		defer cancel()
+		if _, err := c.TakeCtx(ctx, "k", c.db.fetch); err != left {
+			t.Errorf("TakeCtx = %v", err)
+		}
+		time.Sleep(10 * time.Second)
+		c.takeIn(0, 2, nil)
+		if n := c.Stats().Loads.Abandoned; n != 1 {
+			t.Errorf("%d callers gave up", n)
+		}
+	}, patience)
+}
+
+// TestFreshness10: at the Timeout a refresh has failed; what its fetch brings later is
+// stored nevertheless.
+func TestFreshness10(t *testing.T) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(31 * time.Second)
+		c.db.takes = 10 * time.Second
+		c.takeIn(0, 1, nil)
+		time.Sleep(2 * time.Second)
+		if cause := context.Cause(c.db.context); cause != ErrTimeout {
+			t.Errorf("the context ended with %v", cause)
+		}
+		if oldest := c.Stats().Loads.Oldest; oldest != 2*time.Second {
+			t.Errorf("the oldest load is %v old", oldest)
+		}
+		time.Sleep(8 * time.Second)
+		c.takeIn(0, 2, nil)
+	}, func(o *Options[string, int]) { o.Timeout = time.Second })
+}
+
+// TestFreshness11: a panic or a Goexit in the background is a failure, and told to OnPanic.
+func TestFreshness11(t *testing.T) {
+	for name, end := range map[string]func(){
+		"oops":            func() { panic("oops") },
+		ErrGoexit.Error(): runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []any
+			freshTest(t, func(t *testing.T, c *freshCache) {
+				c.take(1)
+				time.Sleep(31 * time.Second)
+				fetch := func(context.Context) (int, error) { end(); return 0, nil }
+				c.TakeCtx(t.Context(), "k", fetch)
+				synctest.Wait()
+				time.Sleep(30 * time.Second) // in Grace
+				if v, err := c.TakeCtx(t.Context(), "k", fetch); v != 1 || err != nil {
+					t.Errorf("TakeCtx = %d, %v", v, err)
+				}
+				if fmt.Sprint(told) != fmt.Sprint([]string{name, name}) || c.Stats().Loads.Refreshes.Failed != 2 {
+					t.Errorf("OnPanic was told %v, and %+v", told, c.Stats().Loads.Refreshes)
+				}
+			}, patience, func(o *Options[string, int]) {
+				o.OnPanic = func(recovered any, _ []byte) { told = append(told, recovered) }
+			})
+		})
+	}
+}
+
+// TestFreshness12: if the entry is evicted meanwhile, the result is stored only if a
+// caller waits for it; who comes after the eviction joins.
+func TestFreshness12(t *testing.T) {
+	limited := func(o *Options[string, int]) { o.Limit = 1 }
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(31 * time.Second)
+		c.db.takes = time.Second
+		c.takeIn(0, 1, nil)
+		c.Set("other", 0)
+		time.Sleep(2 * time.Second)
+		if _, ok := c.Peek("k"); ok {
+			t.Error("a refresh for nobody drives out another entry")
+		}
+		c.removed(Event[string, int]{"k", 1, Evicted})
+	}, limited)
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(31 * time.Second)
+		c.db.takes = time.Second
+		c.takeIn(0, 1, nil)
+		c.Set("other", 0)
+		c.takeIn(time.Second, 2, nil)
+		c.asked(2)
+		c.takeIn(0, 2, nil)
+	}, limited)
+}
+
+// TestFreshness13: if Grace ends meanwhile, the result is stored as after a miss.
+func TestFreshness13(t *testing.T) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(110 * time.Second)
+		c.db.takes = time.Minute
+		c.takeIn(0, 1, nil)
+		time.Sleep(11 * time.Second)
+		c.removed(Event[string, int]{"k", 1, Expired})
+		time.Sleep(50 * time.Second)
+		c.takeIn(0, 2, nil)
+	})
+}
+
+// TestFreshness14: the TTL that a load chooses decides when its value is due and when it
+// expires; a negative one removes the old value. Touch sets both anew.
+func TestFreshness14(t *testing.T) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		expire := time.Hour
+		take := func(want int) {
+			t.Helper()
+			v, err := c.TakeWith(t.Context(), "k", func(ctx context.Context, l *Load[int]) (int, error) {
+				l.Expire = expire
+				return c.db.fetch(ctx)
+			})
+			synctest.Wait()
+			if v != want || err != nil {
+				t.Errorf("TakeWith = %d, %v; want %d", v, err, want)
+			}
+		}
+		take(1)
+		time.Sleep(30*time.Minute - 1)
+		take(1)
+		c.Touch("k", time.Hour)
+		time.Sleep(30*time.Minute - time.Millisecond)
+		take(1)
+		c.asked(1)
+		time.Sleep(time.Millisecond)
+		expire = -1
+		take(1)
+		c.asked(2)
+		c.removed(Event[string, int]{"k", 1, Deleted})
+	})
+}
+
+// TestFreshness15: what ends by Idle has no Grace, and the wheel removes a value within a
+// tick of the end of its Grace.
+func TestFreshness15(t *testing.T) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(10 * time.Second)
+		c.db.fails = errDown
+		c.takeIn(0, 0, errDown)
+	}, func(o *Options[string, int]) { o.Idle = 10 * time.Second })
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		for range 6 { // in use until its deadline
+			time.Sleep(10 * time.Second)
+			c.Get("k")
+		}
+		c.db.fails = errDown
+		c.take(1)
+	}, func(o *Options[string, int]) { o.Idle = 11 * time.Second })
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		time.Sleep(time.Millisecond) // between ticks
+		c.take(1)
+		time.Sleep(2*time.Minute - time.Millisecond)
+		synctest.Wait()
+		if c.Len() != 1 || c.DelExpired() != 0 {
+			t.Error("a value in Grace is removed")
+		}
+		time.Sleep(time.Millisecond + c.tick)
+		c.removed(Event[string, int]{"k", 1, Expired})
+		if late := c.Stats().Expiry.Lateness; late.Count() != 1 || late.Quantile(1) > 2*time.Second {
+			t.Errorf("%d removals were late by %v", late.Count(), late.Quantile(1))
+		}
+	})
+}
+
+// TestFreshness16: a value in Grace takes room, and counts as a hit, apart.
+func TestFreshness16(t *testing.T) {
+	for name, change := range map[string]func(o *Options[string, int]){"Patience": patience, "none": func(*Options[string, int]) {}} {
+		t.Run(name, func(t *testing.T) {
+			freshTest(t, func(t *testing.T, c *freshCache) {
+				c.take(1) // a miss
+				time.Sleep(time.Minute)
+				c.db.fails = errDown
+				c.take(1)
+				c.Take("k", func() (int, error) { return 0, errDown })
+				c.Get("k") // a miss
+				time.Sleep(2 * time.Second)
+				c.Take("k", func() (int, error) { return 0, errDown })
+				s := c.Stats()
+				if s.Hits != 3 || s.HitsInGrace != 3 || s.Misses != 2 || s.MissesExpired != 1 || s.Entries != 1 || c.Len() != 1 {
+					t.Errorf("%d hits, %d in Grace, %d misses, %d expired, %d entries", s.Hits, s.HitsInGrace, s.Misses, s.MissesExpired, s.Entries)
+				}
+				time.Sleep(10 * time.Second)
+				c.Take("k", func() (int, error) { return 5, nil }) // a miss
+				if s := c.Stats(); s.Hits != 3 || s.Misses != 3 || s.MissesExpired != 2 {
+					t.Errorf("after a load: %d hits, %d misses, %d expired", s.Hits, s.Misses, s.MissesExpired)
+				}
+			}, change)
+		})
+	}
+}
+
+// TestFreshness17: a refresh does not wait for a place of MaxLoads: it is skipped, and
+// the value stands in.
+func TestFreshness17(t *testing.T) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(31 * time.Second)
+		go c.TakeCtx(t.Context(), "slow", func(context.Context) (int, error) { time.Sleep(40 * time.Second); return 0, nil })
+		synctest.Wait()
+		c.take(1)
+		c.asked(1)
+		time.Sleep(30 * time.Second) // in Grace
+		c.take(1)
+		c.asked(1)
+		if s := c.Stats().Loads; s.Refreshes.Skipped != 2 || s.Queued != 0 {
+			t.Errorf("%+v, and %d wait", s.Refreshes, s.Queued)
+		}
+		time.Sleep(11 * time.Second)
+		c.takeIn(0, 2, nil)
+	}, patience, func(o *Options[string, int]) { o.MaxLoads = 1 })
+}
+
+// TestFreshness19: Close ends what runs in the background, and waits for it; after that
+// nothing is refreshed.
+func TestFreshness19(t *testing.T) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(31 * time.Second)
+		ended := false
+		c.TakeCtx(t.Context(), "k", func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			ended = ctx.Err() == context.Canceled && context.Cause(ctx) == errClosed
+			return 2, nil
+		})
+		if err := c.Close(context.Background()); err != nil || !ended {
+			t.Errorf("Close: %v, and the load has ended: %v", err, ended)
+		}
+		c.take(2) // for itself
+		if c.Len() != 0 {
+			t.Error("a closed cache stores what a refresh brings")
+		}
+	})
+}
+
+// TestFreshness20: each value leaves once, with its cause, also out of Grace.
+func TestFreshness20(t *testing.T) {
+	for cause, remove := range map[Cause]func(c *freshCache){
+		Replaced: func(c *freshCache) { c.Set("k", 7) },
+		Deleted: func(c *freshCache) {
+			if c.Del("k") {
+				t.Error("Del found a value in Grace")
+			}
+		},
+		Cleared: func(c *freshCache) { c.Clear() },
+		Evicted: func(c *freshCache) { c.Set("other", 7) },
+		Expired: func(c *freshCache) { time.Sleep(time.Minute + c.tick) },
+	} {
+		t.Run(cause.String(), func(t *testing.T) {
+			freshTest(t, func(t *testing.T, c *freshCache) {
+				c.take(1)
+				time.Sleep(time.Minute)
+				remove(c)
+				c.removed(Event[string, int]{"k", 1, cause})
+				time.Sleep(2 * time.Minute)
+			}, func(o *Options[string, int]) { o.Limit = 1 })
+		})
+	}
+	freshTest(t, func(t *testing.T, c *freshCache) { // also if others change the shard meanwhile
+		c.take(1)
+		c.Set("j", 5)
+		time.Sleep(time.Minute)
+		if n := c.DelFunc(func(key string, v int) bool { c.Set("other", 0); return key != "other" }); n != 2 {
+			t.Errorf("DelFunc removed %d in Grace", n)
+		}
+	})
+}
+
+// TestFreshness21: Unchanged gives the old value a new life, without an event and a new
+// weight; if that has gone meanwhile, nothing is stored.
+func TestFreshness21(t *testing.T) {
+	unchanged := func(ctx context.Context, l *Load[int]) (int, error) {
+		if !l.HasOld || l.Old != 1 {
+			return 0, fmt.Errorf("told %+v", *l)
+		}
+		l.Unchanged = true
+		time.Sleep(time.Second)
+		return 99, nil
+	}
+	for name, after := range map[string]time.Duration{"due": 31 * time.Second, "in Grace": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			freshTest(t, func(t *testing.T, c *freshCache) {
+				c.take(1)
+				time.Sleep(after)
+				if v, err := c.TakeWith(t.Context(), "k", unchanged); v != 1 || err != nil {
+					t.Errorf("TakeWith = %d, %v", v, err)
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if left, _ := c.TTL("k"); left != time.Minute && left != time.Minute-time.Second {
+					t.Errorf("%v left", left)
+				}
+				c.removed()
+				time.Sleep(30 * time.Second) // due again
+				c.TakeWith(t.Context(), "k", unchanged)
+				c.Del("k")
+				time.Sleep(2 * time.Second)
+				if _, ok := c.Peek("k"); ok {
+					t.Error("Unchanged undid a Del")
+				}
+			}, patience)
+		})
+	}
+}
+
+// TestTakeMissedInGrace: a caller whose Get missed gets a value in Grace too, and begins
+// the load of another.
+func TestTakeMissedInGrace(t *testing.T) {
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(time.Minute)
+		c.db.takes = time.Second
+		for range 3 {
+			v, err := c.TakeMissed(t.Context(), "k", func(ctx context.Context, _ *Load[int]) (int, error) { return c.db.fetch(ctx) })
+			if v != 1 || err != nil {
+				t.Errorf("TakeMissed = %d, %v", v, err)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		c.asked(2)
+		c.takeIn(0, 2, nil)
+	})
 }

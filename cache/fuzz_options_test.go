@@ -14,13 +14,15 @@ import (
 // field that is wrong, and no other, or a cache that keeps its bounds in the
 // operations that follow, and all its promises with the others.
 func FuzzOptions(f *testing.F) {
-	f.Add("users", int64(2), int64(time.Minute), int64(time.Second), 0.5, uint64(0), false, uint8(0), 1, 10, true, true, []byte("abcabc"))
-	f.Add("", int64(-1), int64(1), int64(-1), math.NaN(), uint64(3), false, uint8(1), -1, 1001, false, false, []byte{})
+	f.Add("users", int64(2), int64(time.Minute), int64(time.Second), 0.5, uint64(0), false, uint8(0), 1, 10, true, true, 0.5, int64(time.Minute), int64(time.Second), int64(time.Minute), []byte("abcabc"))
+	f.Add("", int64(-1), int64(1), int64(-1), math.NaN(), uint64(3), false, uint8(1), -1, 1001, false, false, math.NaN(), int64(-1), int64(2), int64(1), []byte{})
+	f.Add("", int64(0), int64(0), int64(0), 0.0, uint64(0), false, uint8(0), 0, 0, false, false, 1.0, int64(0), int64(time.Hour), int64(time.Hour), []byte{})
 	f.Fuzz(func(t *testing.T, name string, limit, expire, idle int64, jitter float64, maxWeight uint64, weighs bool,
-		policy uint8, workers, hotKeys int, ages, whatIf bool, ops []byte) {
+		policy uint8, workers, hotKeys int, ages, whatIf bool, refresh float64, grace, patience, timeout int64, ops []byte) {
 		o := Options[byte, int]{
 			Name: name, Limit: int(limit), Expire: time.Duration(expire), Idle: time.Duration(idle), Jitter: jitter,
 			MaxWeight: maxWeight, Policy: Policy(policy), Workers: workers, HotKeys: hotKeys, Ages: ages, WhatIf: whatIf,
+			Refresh: refresh, Grace: time.Duration(grace), Patience: time.Duration(patience), Timeout: time.Duration(timeout),
 		}
 		if weighs {
 			o.Weigh = func(key byte, _ int) uint32 { return uint32(key%7) * uint32(key%7) }
@@ -64,6 +66,12 @@ func operate(t *testing.T, c *Cache[byte, int], o *Options[byte, int], op byte) 
 		if v, ok := c.Peek(key); ok != fits || ok && v != int(op) {
 			t.Fatalf("after Set(%d, %d), Peek returns %d, %v", key, op, v, ok)
 		}
+	case 2:
+		had, ok := c.Peek(key)
+		v, err := c.TakeCtx(t.Context(), key, func(context.Context) (int, error) { return int(op), nil })
+		if err != nil || ok && v != had {
+			t.Fatalf("TakeCtx(%d) = %d, %v, and Peek found %d, %v", key, v, err, had, ok)
+		}
 	case 3:
 		c.SetWithExpire(key, int(op), time.Duration(key)*time.Second)
 	case 4:
@@ -96,6 +104,11 @@ func wrongFields(o *Options[byte, int]) (wrong []string) {
 		{"Limit", o.Limit < 0 || int64(o.Limit) > math.MaxInt32},
 		{"Expire", tooShort(o.Expire)},
 		{"Idle", tooShort(o.Idle)},
+		{"Refresh", math.IsNaN(o.Refresh) || o.Refresh < 0 || o.Refresh >= 1},
+		{"Grace", tooShort(o.Grace)},
+		{"Patience", tooShort(o.Patience)},
+		{"Patience", o.Patience > 0 && o.Grace == 0},
+		{"Patience", o.Timeout > 0 && o.Patience >= o.Timeout},
 		{"Timeout", tooShort(o.Timeout)},
 		{"MaxLoads", o.MaxLoads < 0},
 		{"Jitter", math.IsNaN(o.Jitter) || o.Jitter < 0 || o.Jitter >= 1},

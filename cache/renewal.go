@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A renewal is a load of a key that has a value, which is due for Refresh or in Grace.
@@ -217,7 +219,7 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	}
 }
 
-// A renewals counts how renewals ended.
+// A renewals counts renewals by how they ended.
 type renewals struct {
 	ok, failed, dropped, skipped atomic.Uint64
 }
@@ -232,6 +234,10 @@ func (r *renewals) count(failed, dropped bool) {
 	default:
 		r.ok.Add(1)
 	}
+}
+
+func (r *renewals) stats() stats.Refreshes {
+	return stats.Refreshes{OK: r.ok.Load(), Failed: r.failed.Load(), Dropped: r.dropped.Load(), Skipped: r.skipped.Load()}
 }
 
 // keptFlights returns the flights of the loads in the background.

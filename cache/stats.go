@@ -24,8 +24,13 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 			Failed:  c.loadsFailed.Histogram(),
 			Waiters: c.waiters.Load(),
 
+			Queued:    int(c.places.waiting.Load()),
 			Abandoned: c.abandoned.Load(),
+			Refreshes: c.renewals.stats(),
 		},
+	}
+	if c.negatives != nil {
+		total.Negatives = c.negatives.Len()
 	}
 	c.addStuck(&total)
 	total.Expiry.Lateness = c.lateness.Histogram()
@@ -95,6 +100,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.Hits += hits
 	total.Misses += misses
 	total.MissesExpired += s.missesExpired.Load()
+	total.HitsInGrace += s.hitsInGrace.Load()
 	total.Entries += s.len
 	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
 	total.Removals.Expired += removed(Expired)

@@ -47,8 +47,10 @@ func fill(t *testing.T) {
 	full := stats.Snapshot{
 		Hits: next(), Misses: next() + 100, MissesExpired: next(), Sets: next(),
 		Removals: stats.Removals{Expired: next(), Evicted: next(), Deleted: next(), Replaced: next(), Cleared: next()},
-		Loads:    stats.Loads{OK: histogram(), Failed: histogram(), Waiters: next(), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Abandoned: next()},
-		Entries:  int(next()), Limit: int(next()), Weight: next(), MaxWeight: next(),
+		Loads: stats.Loads{OK: histogram(), Failed: histogram(), Waiters: next(), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Queued: int(next()), Abandoned: next(),
+			Refreshes: stats.Refreshes{OK: next(), Failed: next(), Dropped: next(), Skipped: next()}},
+		HitsInGrace: next(), Negatives: int(next()),
+		Entries: int(next()), Limit: int(next()), Weight: next(), MaxWeight: next(),
 		Callbacks:  stats.Callbacks{Queued: int(next()), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Panics: next()},
 		Expiry:     stats.Expiry{Pending: int(next()), Overdue: int(next()), Tombstones: int(next()), Lateness: histogram()},
 		EvictedAge: ages.Ages(),

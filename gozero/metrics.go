@@ -88,6 +88,19 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to sink, s stats.Snapshot) { to.gauge(s.Loads.Oldest.Seconds()) }),
 	cacheMetric("cache_loads_abandoned_total", "Callers that gave up before their load had ended.", "",
 		func(to sink, s stats.Snapshot) { to.counter(s.Loads.Abandoned) }),
+	cacheMetric("cache_loads_queued", "Loads that wait for a place.", "",
+		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Loads.Queued)) }),
+	cacheMetric("cache_grace_hits_total", "Lookups that a value past its deadline answered.", "",
+		func(to sink, s stats.Snapshot) { to.counter(s.HitsInGrace) }),
+	cacheMetric("cache_refreshes_total", "Loads of keys that had a value, by how they ended.", "result",
+		func(to sink, s stats.Snapshot) {
+			to.counter(s.Loads.Refreshes.OK, "success")
+			to.counter(s.Loads.Refreshes.Failed, "failure")
+			to.counter(s.Loads.Refreshes.Dropped, "dropped")
+			to.counter(s.Loads.Refreshes.Skipped, "skipped")
+		}),
+	cacheMetric("cache_negatives", "Errors of loads that are kept.", "",
+		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Negatives)) }),
 	cacheMetric("cache_callbacks_queued", "Removal callbacks that have not begun yet.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Callbacks.Queued)) }),
 	cacheMetric("cache_callbacks_running", "Removal callbacks running now.", "",

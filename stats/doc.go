@@ -91,9 +91,11 @@
 //	  hit_ratio             number, 0 to 1; 0 when nothing was asked for yet
 //	  misses_absent         number, counter; of misses, those that found nothing
 //	  misses_expired        number, counter; of misses, those that found an entry past its deadline
+//	  hits_in_grace         number, counter; Takes that a value past its deadline answered, nearly all of hits
 //	  sets                  number, counter; values stored, but for those restored
 //	  restored              number, counter; values that came from a snapshot
 //	  entries, limit        number, gauges; limit 0 means none
+//	  negatives             number, gauge; errors of loads that are kept
 //	  weight, max_weight    number, gauges; max_weight 0 means the cache is not weighted
 //	  removals              object, counters by cause
 //	    expired, evicted, deleted, replaced, cleared
@@ -102,7 +104,10 @@
 //	    waiters             number, counter; callers that joined the load of another
 //	    running             number, gauge; loads that have not ended
 //	    oldest_seconds      number, gauge; how long the oldest of them has run
+//	    queued              number, gauge; of running, those that wait for a place of MaxLoads
 //	    abandoned           number, counter; callers that gave up before their load had ended
+//	    refreshes           object, counters; loads of keys that had a value
+//	      ok, failed, dropped, skipped
 //	    mean_seconds, p50_seconds, p99_seconds
 //	                        number, of all loads, ok and failed; 0 when there was none
 //	  callbacks             object
@@ -141,7 +146,7 @@
 //	    start               string, RFC 3339, which also tells points apart
 //	    seconds             number, how long the point is
 //	    partial             boolean, true if it is not over
-//	    hits, misses_absent, misses_expired, sets
+//	    hits, misses_absent, misses_expired, hits_in_grace, sets
 //	                        number
 //	    entries, limit, weight, max_weight
 //	                        number, gauges at the end of the point
@@ -153,7 +158,9 @@
 //	                        number, 0 if loads is
 //	    evicted_age_p50_seconds, evicted_age_p99_seconds
 //	                        number, 0 if evicted is, or if the cache does not track it
-//	    loads_running, callbacks_queued, callbacks_running
+//	    refreshes, refreshes_failed, refreshes_skipped
+//	                        number; refreshes are those that brought a value
+//	    loads_running, loads_queued, callbacks_queued, callbacks_running
 //	                        number, gauges at the end of the point
 //	    callback_panics     number
 //	    expiry_pending, expiry_overdue, tombstones
@@ -207,7 +214,12 @@
 //	cache_loads_seconds{result="success|failure"}           histogram
 //	cache_load_waiters_total                                counter
 //	cache_loads_running, cache_oldest_load_seconds          gauges
+//	cache_loads_queued                                      gauge
 //	cache_loads_abandoned_total                             counter
+//	cache_grace_hits_total                                  counter
+//	cache_refreshes_total{result="success|failure|dropped|skipped"}
+//	                                                        counter
+//	cache_negatives                                         gauge
 //	cache_callbacks_queued, cache_callbacks_running         gauges
 //	cache_oldest_callback_seconds                           gauge
 //	cache_callback_panics_total                             counter

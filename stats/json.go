@@ -41,9 +41,11 @@ type jsonCache struct {
 	HitRatio      float64          `json:"hit_ratio"`
 	MissesAbsent  uint64           `json:"misses_absent"`
 	MissesExpired uint64           `json:"misses_expired"`
+	HitsInGrace   uint64           `json:"hits_in_grace"`
 	Sets          uint64           `json:"sets"`
 	Restored      uint64           `json:"restored"`
 	Entries       int              `json:"entries"`
+	Negatives     int              `json:"negatives"`
 	Limit         int              `json:"limit"`
 	Weight        uint64           `json:"weight"`
 	MaxWeight     uint64           `json:"max_weight"`
@@ -68,15 +70,24 @@ type jsonRemovals struct {
 }
 
 type jsonLoads struct {
-	OK          uint64  `json:"ok"`
-	Failed      uint64  `json:"failed"`
-	Waiters     uint64  `json:"waiters"`
-	Running     int     `json:"running"`
-	Oldest      float64 `json:"oldest_seconds"`
-	Abandoned   uint64  `json:"abandoned"`
-	MeanSeconds float64 `json:"mean_seconds"`
-	P50Seconds  float64 `json:"p50_seconds"`
-	P99Seconds  float64 `json:"p99_seconds"`
+	OK          uint64        `json:"ok"`
+	Failed      uint64        `json:"failed"`
+	Waiters     uint64        `json:"waiters"`
+	Running     int           `json:"running"`
+	Oldest      float64       `json:"oldest_seconds"`
+	Queued      int           `json:"queued"`
+	Abandoned   uint64        `json:"abandoned"`
+	Refreshes   jsonRefreshes `json:"refreshes"`
+	MeanSeconds float64       `json:"mean_seconds"`
+	P50Seconds  float64       `json:"p50_seconds"`
+	P99Seconds  float64       `json:"p99_seconds"`
+}
+
+type jsonRefreshes struct {
+	OK      uint64 `json:"ok"`
+	Failed  uint64 `json:"failed"`
+	Dropped uint64 `json:"dropped"`
+	Skipped uint64 `json:"skipped"`
 }
 
 type jsonCallbacks struct {
@@ -193,9 +204,11 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		HitRatio:      s.HitRatio(),
 		MissesAbsent:  s.missesAbsent(),
 		MissesExpired: s.MissesExpired,
+		HitsInGrace:   s.HitsInGrace,
 		Sets:          s.Sets,
 		Restored:      s.Restored,
 		Entries:       s.Entries,
+		Negatives:     s.Negatives,
 		Limit:         s.Limit,
 		Weight:        s.Weight,
 		MaxWeight:     s.MaxWeight,
@@ -206,7 +219,9 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 			Waiters:     s.Loads.Waiters,
 			Running:     s.Loads.Running,
 			Oldest:      s.Loads.Oldest.Seconds(),
+			Queued:      s.Loads.Queued,
 			Abandoned:   s.Loads.Abandoned,
+			Refreshes:   jsonRefreshes(s.Loads.Refreshes),
 			MeanSeconds: loads.Mean().Seconds(),
 			P50Seconds:  p50(loads),
 			P99Seconds:  p99(loads),

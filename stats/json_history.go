@@ -77,6 +77,7 @@ type jsonCachePoint struct {
 	Hits                 uint64  `json:"hits"`
 	MissesAbsent         uint64  `json:"misses_absent"`
 	MissesExpired        uint64  `json:"misses_expired"`
+	HitsInGrace          uint64  `json:"hits_in_grace"`
 	Sets                 uint64  `json:"sets"`
 	Entries              int     `json:"entries"`
 	Limit                int     `json:"limit"`
@@ -91,7 +92,11 @@ type jsonCachePoint struct {
 	LoadsFailed          uint64  `json:"loads_failed"`
 	LoadWaiters          uint64  `json:"load_waiters"`
 	LoadsRunning         int     `json:"loads_running"`
+	LoadsQueued          int     `json:"loads_queued"`
 	LoadsAbandoned       uint64  `json:"loads_abandoned"`
+	Refreshes            uint64  `json:"refreshes"`
+	RefreshesFailed      uint64  `json:"refreshes_failed"`
+	RefreshesSkipped     uint64  `json:"refreshes_skipped"`
 	LoadP50Seconds       float64 `json:"load_p50_seconds"`
 	LoadP99Seconds       float64 `json:"load_p99_seconds"`
 	EvictedAgeP50Seconds float64 `json:"evicted_age_p50_seconds"`
@@ -116,6 +121,7 @@ func newJSONCachePoints(points iter.Seq[point[Snapshot]]) []jsonCachePoint {
 			Hits:                 s.Hits,
 			MissesAbsent:         s.missesAbsent(),
 			MissesExpired:        s.MissesExpired,
+			HitsInGrace:          s.HitsInGrace,
 			Sets:                 s.Sets,
 			Entries:              s.Entries,
 			Limit:                s.Limit,
@@ -130,7 +136,11 @@ func newJSONCachePoints(points iter.Seq[point[Snapshot]]) []jsonCachePoint {
 			LoadsFailed:          s.Loads.Failed.Count(),
 			LoadWaiters:          s.Loads.Waiters,
 			LoadsRunning:         s.Loads.Running,
+			LoadsQueued:          s.Loads.Queued,
 			LoadsAbandoned:       s.Loads.Abandoned,
+			Refreshes:            s.Loads.Refreshes.OK,
+			RefreshesFailed:      s.Loads.Refreshes.Failed,
+			RefreshesSkipped:     s.Loads.Refreshes.Skipped,
 			LoadP50Seconds:       p50(loads),
 			LoadP99Seconds:       p99(loads),
 			EvictedAgeP50Seconds: p50(s.EvictedAge),

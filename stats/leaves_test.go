@@ -11,7 +11,7 @@ import (
 // gauges are the fields of a Snapshot and of a Wheel that are not cumulative.
 var gauges = []string{
 	"Entries", "Limit", "Weight", "MaxWeight",
-	"Loads.Running", "Loads.Oldest", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
+	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
 	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
 
 	"Pending", "Backlog", "Running", "Tombstones",

@@ -75,6 +75,19 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, s Snapshot) { e.seconds(s.Loads.Oldest) }},
 	{"cache_loads_abandoned_total", "counter", "Callers that gave up before their load had ended.",
 		func(e *exposition, s Snapshot) { e.value("", s.Loads.Abandoned) }},
+	{"cache_loads_queued", "gauge", "Loads that wait for a place.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Loads.Queued) }},
+	{"cache_grace_hits_total", "counter", "Lookups that a value past its deadline answered.",
+		func(e *exposition, s Snapshot) { e.value("", s.HitsInGrace) }},
+	{"cache_refreshes_total", "counter", "Loads of keys that had a value, by how they ended.",
+		func(e *exposition, s Snapshot) {
+			e.value(`result="success"`, s.Loads.Refreshes.OK)
+			e.value(`result="failure"`, s.Loads.Refreshes.Failed)
+			e.value(`result="dropped"`, s.Loads.Refreshes.Dropped)
+			e.value(`result="skipped"`, s.Loads.Refreshes.Skipped)
+		}},
+	{"cache_negatives", "gauge", "Errors of loads that are kept.",
+		func(e *exposition, s Snapshot) { e.gauge(s.Negatives) }},
 	{"cache_callbacks_queued", "gauge", "Removal callbacks that have not begun yet.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Callbacks.Queued) }},
 	{"cache_callbacks_running", "gauge", "Removal callbacks running now.",

@@ -16,12 +16,17 @@ type Snapshot struct {
 	// deadline. The others found nothing.
 	MissesExpired uint64
 
+	// HitsInGrace counts the Takes that a value past its deadline answered. All but those of
+	// TakeMissed are among Hits.
+	HitsInGrace uint64
+
 	Sets     uint64 // values stored, by whatever method but Restore
 	Restored uint64 // values that came from a snapshot
 	Removals Removals
 	Loads    Loads
 
 	Entries   int    // gauge
+	Negatives int    // gauge: errors of loads that are kept; not among Entries
 	Limit     int    // gauge: most entries; 0 = no limit
 	Weight    uint64 // gauge; 0 if not weighted
 	MaxWeight uint64 // gauge: most weight; 0 = not weighted
@@ -59,7 +64,18 @@ type Loads struct {
 
 	Running   int           // gauge: loads that have not ended
 	Oldest    time.Duration // gauge: how long the oldest of Running has run; 0 if none does
+	Queued    int           // gauge: those of Running that wait for a place of MaxLoads
 	Abandoned uint64        // callers that gave up, as their context ended before the load
+	Refreshes Refreshes
+}
+
+// Refreshes counts the loads of keys that had a value, due to be refreshed or in grace.
+// They are among the loads of OK and Failed, but for those skipped.
+type Refreshes struct {
+	OK      uint64 // brought a value
+	Failed  uint64 // did not: the present one stayed
+	Dropped uint64 // ended in vain: the key was changed or evicted meanwhile
+	Skipped uint64 // did not begin: there was no place, or an older load of the key still ran
 }
 
 // Callbacks is about the functions that a cache calls when it removes a value.
@@ -122,6 +138,7 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	s.Hits = less(s.Hits, earlier.Hits)
 	s.Misses = less(s.Misses, earlier.Misses)
 	s.MissesExpired = less(s.MissesExpired, earlier.MissesExpired)
+	s.HitsInGrace = less(s.HitsInGrace, earlier.HitsInGrace)
 	s.Sets = less(s.Sets, earlier.Sets)
 	s.Restored = less(s.Restored, earlier.Restored)
 	s.Removals = s.Removals.minus(earlier.Removals)
@@ -158,7 +175,17 @@ func (l Loads) minus(earlier Loads) Loads {
 	l.Failed = l.Failed.Minus(earlier.Failed)
 	l.Waiters = less(l.Waiters, earlier.Waiters)
 	l.Abandoned = less(l.Abandoned, earlier.Abandoned)
+	l.Refreshes = l.Refreshes.minus(earlier.Refreshes)
 	return l
+}
+
+func (r Refreshes) minus(earlier Refreshes) Refreshes {
+	return Refreshes{
+		OK:      less(r.OK, earlier.OK),
+		Failed:  less(r.Failed, earlier.Failed),
+		Dropped: less(r.Dropped, earlier.Dropped),
+		Skipped: less(r.Skipped, earlier.Skipped),
+	}
 }
 
 func (w WhatIf) minus(earlier WhatIf) WhatIf {
