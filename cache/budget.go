@@ -79,14 +79,15 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 			u.making = true
 			break
 		}
-		victim, ok := s.victim(u.place)
+		victim, h, ok := s.victim()
 		if ok && found && victim == i {
 			victim, ok = s.firstBut(i)
+			h = s.hashOf(victim)
 		}
 		if !ok {
 			break
 		}
-		u.reserved += s.detach(victim, s.common.hasher.Hash(s.entries[victim].key), s.causeOr(Evicted, victim))
+		u.reserved += s.detach(victim, h, s.causeOr(Evicted, victim))
 	}
 	return need - min(need, u.reserved)
 }

@@ -20,18 +20,10 @@ func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
 	return s.common.idle == 0 || s.slide(i, h)
 }
 
-// admit asks the order, once, for the place of u, whose key has no entry. full says
-// whether another entry has to go for it.
-func (s *shard[K, V]) admit(u *update[K, V], full bool) {
-	if s.order != nil && !u.admitted {
-		u.place, u.admitted = s.order.Admit(u.hash, full), true
-	}
-}
-
 // enlist adds entry i, whose key has hash h, to the order.
-func (s *shard[K, V]) enlist(i uint32, h uint64, at lru.Place) {
+func (s *shard[K, V]) enlist(i uint32, h uint64) {
 	if s.order != nil {
-		s.order.Insert(i, at)
+		s.order.Insert(i, h)
 	}
 	if s.weights != nil {
 		s.common.evictable.of(h).Add(1)
@@ -72,11 +64,12 @@ func (s *shard[K, V]) resizeOrder(n int) {
 // there are by their slot numbers.
 func (s *shard[K, V]) makeOrder() {
 	s.order = newOrder(s.common.policy)
+	s.adaptive, _ = s.order.(*lru.Adaptive)
 	s.order.Resize(len(s.entries))
 	s.marks = s.order.Marks()
 	for i := range s.entries {
 		if s.entries[i].live() {
-			s.order.Insert(uint32(i), 0)
+			s.order.Insert(uint32(i), s.hashOf(uint32(i)))
 		}
 	}
 }
@@ -92,19 +85,40 @@ func newOrder(p Policy) lru.Policy {
 // few is how many entries a shard may have for victim to look at all of them.
 const few = 16
 
-// victim returns the entry to evict for one that goes to a place, and leaves it where
-// it is. It returns false if there is none. It is the next by the order, but of a few
-// entries rather one that has expired since the last tick.
-func (s *shard[K, V]) victim(at lru.Place) (i uint32, ok bool) {
+// victim returns the entry to evict and the hash of its key, and leaves it where it is. It
+// returns false if there is none. It is the next by the order, but of a few entries
+// rather one that has expired since the last tick.
+func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 	if s.len <= few && s.ring != nil {
 		for i := range s.entries {
 			if s.entries[i].live() && s.weight(uint32(i)) > 0 && s.expired(uint32(i)) {
-				return uint32(i), true
+				return uint32(i), s.hashOf(uint32(i)), true
 			}
 		}
 	}
-	return s.order.Victim(at)
+	if s.adaptive != nil {
+		s.lookAhead()
+	}
+	for {
+		if i, ok = s.order.Victim(); !ok {
+			return 0, 0, false
+		}
+		if h = s.hashOf(i); s.expired(i) || !s.order.Spare(i, h) {
+			return i, h, true
+		}
+	}
 }
+
+// lookAhead fetches what the next evictions need, for several of them at once.
+func (s *shard[K, V]) lookAhead() {
+	for _, i := range s.adaptive.Ahead() {
+		h := s.hashOf(i)
+		s.fetched += s.adaptive.Fetch(h) + s.index.Fetch(h)
+	}
+}
+
+// hashOf returns the hash of the key of entry i.
+func (s *shard[K, V]) hashOf(i uint32) uint64 { return s.common.hasher.Hash(s.entries[i].key) }
 
 // firstBut returns the entry that is next by the order if entry i is to stay. It returns
 // false if there is no other.
@@ -120,15 +134,13 @@ func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
 // takeOver evicts the entry that is next by the order and gives its slot to a key
 // that has no entry. The deadline is still that of the old one, as its task is.
 func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
-	s.admit(u, true)
-	i, _ := s.victim(u.place)
-	e := &s.entries[i]
-	old, cause := s.common.hasher.Hash(e.key), s.causeOr(Evicted, i)
+	i, old, _ := s.victim()
+	e, cause := &s.entries[i], s.causeOr(Evicted, i)
 	s.noteRemoval(i, old, cause)
 	s.index.Remove(old, i)
 	s.index.Insert(u.hash, i)
 	s.delist(i, old, cause)
-	s.enlist(i, u.hash, u.place)
+	s.enlist(i, u.hash)
 	e.key, e.value = u.key, u.value
 	return i
 }
@@ -139,10 +151,10 @@ func (s *shard[K, V]) evict() bool {
 	if !s.limited {
 		return false
 	}
-	i, ok := s.victim(0)
+	i, h, ok := s.victim()
 	if !ok {
 		return false
 	}
-	s.remove(i, s.common.hasher.Hash(s.entries[i].key), s.causeOr(Evicted, i))
+	s.remove(i, h, s.causeOr(Evicted, i))
 	return true
 }

@@ -76,11 +76,11 @@ func (c *Cache[K, V]) fullest(from, to uint64) *shard[K, V] {
 func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
 	s.lock.Lock()
 	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
-		i, ok := s.victim(0)
+		i, h, ok := s.victim()
 		if !ok {
 			break
 		}
-		u.reserved += s.detach(i, s.common.hasher.Hash(s.entries[i].key), s.causeOr(Evicted, i))
+		u.reserved += s.detach(i, h, s.causeOr(Evicted, i))
 	}
 	s.maybeShrink()
 	u.reported = s.unlock() || u.reported

@@ -56,11 +56,14 @@ type shard[K comparable, V any] struct {
 	hitsInGrace   atomic.Uint64 // likewise
 	mostLoads     int           // keys that loads and fences had at once, of late
 	mostFences    int
-	order         lru.Policy // nil while there is no limit of any kind
-	born          []moment   // when values were stored, if the cache keeps their ages
-	due           []deadline // when they are to be loaded anew, with Refresh or Grace; see renewal.go
+	order         lru.Policy    // nil while there is no limit of any kind
+	adaptive      *lru.Adaptive // order, if it is one
+	born          []moment      // when values were stored, if the cache keeps their ages
+	due           []deadline    // when they are to be loaded anew, with Refresh or Grace; see renewal.go
 
-	_ [64]byte // to a power of two, and so that no two shards meet in a cache line
+	fetched uint64 // of no meaning: what lookAhead read
+
+	_ [48]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots

@@ -1,7 +1,5 @@
 package cache
 
-import "github.com/pinwheel-cache/pinwheel/lru"
-
 // An update is a value that is to be stored for a key, with all that is worked out
 // before the shard is locked. Who stores one locks the shard, calls put and then
 // endStore, and begins again as long as room is missing:
@@ -24,9 +22,6 @@ type update[K comparable, V any] struct {
 	reserved uint64 // of the budget, by evictions for this value
 	making   bool   // its storer makes room, and holds budget.making
 	reported bool   // events were queued: settle must follow
-
-	place    lru.Place // in the order, if it gets a new entry
-	admitted bool      // place has been asked for
 }
 
 // endStore ends an attempt to store u in s, which is locked: it unlocks s and makes the
@@ -70,7 +65,6 @@ func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
 		s.replace(i, u)
 	case s.limited && u.reserved > 0:
 		u.reserved--
-		s.admit(u, false)
 		i = s.insert(u)
 	case s.limited && !s.common.budget.reserve(1):
 		if s.len == 0 {
@@ -78,7 +72,6 @@ func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
 		}
 		i = s.takeOver(u)
 	default:
-		s.admit(u, false)
 		i = s.insert(u)
 	}
 	s.begin(i, u)
@@ -114,7 +107,7 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
 	if u.weight > 0 {
-		s.enlist(i, u.hash, u.place)
+		s.enlist(i, u.hash)
 	}
 	s.len++
 	return i
@@ -134,9 +127,6 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 	if uint64(u.weight) > s.common.budget.max.Load() {
 		s.refuse(i, found, u)
 		return 0
-	}
-	if !found && u.weight > 0 {
-		s.admit(u, s.common.budget.lacks(uint64(u.weight), s.common.budget.used.Load()))
 	}
 	if missing := s.reserveFor(i, found, u); missing > 0 {
 		return missing
@@ -158,7 +148,7 @@ func (s *shard[K, V]) reweigh(i uint32, u *update[K, V]) {
 	old := s.weights[i]
 	s.weights[i] = u.weight
 	if old == 0 && u.weight > 0 {
-		s.enlist(i, u.hash, 0)
+		s.enlist(i, u.hash)
 	} else if old > 0 && u.weight == 0 {
 		s.delist(i, u.hash, Replaced)
 	}

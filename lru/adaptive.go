@@ -20,11 +20,14 @@ const (
 	mostPart    = 40  // and at most
 	nearPart    = 4   // percent of the slots: the victims of each queue that are near
 	ghostPart   = 300 // percent of the slots: the victims of small that are remembered
-	youngPart   = 45  // percent of the age of main's oldest: what is younger challenges it
+	youngPart   = 50  // percent of the age of main's oldest: what is younger challenges it
 	checkedPart = 32  // one in so many of the slots lies between two checkpoints
 
 	// tries is how many of main's oldest entries a challenge looks at.
 	tries = 16
+
+	// lookahead is for how many entries at once memory is fetched.
+	lookahead = 8
 
 	// Small is dry if so many keys more came back too late than were used while they
 	// were there, of which each counts for several.
@@ -38,12 +41,16 @@ const (
 //
 // It has two queues, as S3-FIFO has (Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues
 // are All You Need for Cache Eviction", SOSP 2023). New entries go to small, a few
-// percent of all, and those that were used there go on to main. A key that comes back
-// after it was evicted from small goes to main at once if it came back sooner than
-// main's oldest entry is old, as in LIRS (Jiang and Zhang, SIGMETRICS 2002), and that
-// was not used meanwhile. Small grows when keys come back that it has just given up,
-// and shrinks when those come back that main has, as in ARC (Megiddo and Modha, FAST
-// 2003). A hit only raises a two-bit mark, as in [Order].
+// percent of all, and those that were used there go on to main. One that was not, but
+// whose key was evicted from small before, goes to main too if the key came back sooner
+// than main's oldest entry is old, as in LIRS (Jiang and Zhang, SIGMETRICS 2002), and
+// that was not used meanwhile. Small grows when keys come back that it has just given
+// up, and shrinks when those come back that main has, as in ARC (Megiddo and Modha,
+// FAST 2003). A hit only raises a two-bit mark, as in [Order].
+//
+// A key is looked up among those evicted when its entry is to go from small, not when it
+// comes. Which entries are next is known some time before, so that what is needed for
+// several of them can be fetched from memory at once: see [Adaptive.Ahead].
 //
 // The zero Adaptive is empty and has room for no entry; Resize makes room. An
 // Adaptive must not be copied after first use.
@@ -57,18 +64,17 @@ type Adaptive struct {
 	len    [queues]int
 	checks checkpointing
 
-	slots  int            // that the fields below are made for
-	target int            // of small, in parts of an entry: unit is one
-	late   int            // up to 2*dry: above dry, small is dry
-	ghost  ghost          // victims of small
-	near   [queues]recent // the latest victims of each queue
-}
+	slots  int    // that the fields below are made for
+	target int    // of small, in parts of an entry: unit is one
+	late   int    // up to 2*dry: above dry, small is dry
+	moved  int    // entries, for the eviction under way
+	won    bool   // a challenge, in the eviction under way: main gives up its oldest
+	ghost  ghost  // victims of small
+	near   recent // the latest victims of each queue
 
-const (
-	toSmall Place = iota // whichever queue has more than its part gives one up
-	toMain               // likewise
-	forMain              // main gives up its oldest
-)
+	ahead int               // entries to go from small until Ahead returns some again
+	next  [lookahead]uint32 // what it returned
+}
 
 // Len returns the number of entries in the order.
 func (a *Adaptive) Len() int { return a.len[small] + a.len[main] }
@@ -102,9 +108,7 @@ func (a *Adaptive) fit(n int) {
 	a.aim(target)
 	a.checks.every = max(1, n/checkedPart)
 	a.ghost = newGhost(part(n, ghostPart))
-	for q := range a.near {
-		a.near[q] = newRecent(part(n, nearPart))
-	}
+	a.near = newRecent(part(n, nearPart))
 }
 
 // part returns so many percent of n, on 32 bits too.
@@ -121,32 +125,35 @@ func (a *Adaptive) Marks() *Marks { return &a.marks }
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (a *Adaptive) Mark(i uint32) { a.marks.Mark(i) }
 
-// Admit returns where a key with hash h is to go, which has no entry and is about to
-// get one; full says whether another one has to go for it. It is to be called once
-// for each key, for it forgets what it knew of the key.
-func (a *Adaptive) Admit(h uint64, full bool) Place {
-	near := a.near[small].take(h)
-	switch {
-	case near: // a few more entries in small, and it had been a hit
-		a.cameLate(unit)
-	case a.near[main].take(h):
-		a.aim(a.target - 2*unit)
+// Spare reports whether entry i, which Victim has just returned and whose key has hash
+// h, is to stay for all that. Then it has become the newest of main, and Victim is to
+// be asked again.
+func (a *Adaptive) Spare(i uint32, h uint64) bool {
+	p := i + firstEntry
+	if a.queueOf(p) == main {
+		return false
 	}
 	age, known := a.ghost.take(h)
-	if !known {
-		return toSmall
+	if !known || a.moved >= patience || !a.earned(age-a.len[small]) { // len: since it came
+		return false
 	}
-	if !near && age < a.slots {
+	a.unlink(p)
+	a.push(main, p)
+	a.moved++
+	return true
+}
+
+// earned reports whether a key that came back at an age has its place in main.
+func (a *Adaptive) earned(age int) bool {
+	if age < a.slots {
 		a.cameLate(1)
 	}
-	if !full || a.len[main] == 0 || a.len[small] > a.target/unit+2 {
-		return toMain
+	if a.len[main] == 0 || a.len[small] > a.target/unit+2 {
+		return true
 	}
 	// Main has its part. The key came back within age: did main's oldest?
-	if int64(age)*100 < a.mainAge()*youngPart && a.challenge() {
-		return forMain
-	}
-	return toSmall
+	a.won = int64(age)*100 < a.mainAge()*youngPart && a.challenge()
+	return a.won
 }
 
 // cameLate raises the target of small for a key that came back after it was evicted
@@ -171,18 +178,21 @@ func (a *Adaptive) challenge() bool {
 	return false
 }
 
-// Insert adds entry i, which must not be in the order, at a place and without a mark.
-func (a *Adaptive) Insert(i uint32, at Place) {
-	a.marks.clear(i)
-	if at == toSmall {
-		a.push(small, i+firstEntry)
-	} else {
-		a.push(main, i+firstEntry)
+// Insert adds entry i, which must not be in the order and whose key has hash h, as the
+// newest of small and without a mark.
+func (a *Adaptive) Insert(i uint32, h uint64) {
+	switch q, near := a.near.take(h); {
+	case near && q == small: // a few more entries in small, and it had been a hit
+		a.cameLate(unit)
+	case near:
+		a.aim(a.target - 3*unit/2)
 	}
+	a.marks.clear(i)
+	a.push(small, i+firstEntry)
 }
 
-// Victim returns the entry to evict for one that goes to a place, and leaves it in
-// the order. It reports false if the order is empty.
+// Victim returns the entry to evict, and leaves it in the order. It reports false if
+// the order is empty.
 //
 // This is where hits take effect. A marked entry of small that Victim meets goes to
 // main, without a mark. A marked entry of main loses one and becomes the newest.
@@ -190,15 +200,15 @@ func (a *Adaptive) Insert(i uint32, at Place) {
 // A loop just longer than the order makes small look a few entries too short, however
 // long it grows: what small gains, main loses to the loop. So if small is dry, every
 // used entry of main that would have to make room for it lowers the target.
-func (a *Adaptive) Victim(at Place) (i uint32, ok bool) {
+func (a *Adaptive) Victim() (i uint32, ok bool) {
 	if a.Len() == 0 {
 		return 0, false
 	}
 	q := main
-	if at != forMain && a.len[small] > a.target/unit {
+	if !a.won && a.len[small] > a.target/unit {
 		q = small
 	}
-	for range patience {
+	for ; a.moved < patience; a.moved++ {
 		p := a.oldestOrOther(&q)
 		if !a.marks.take(p - firstEntry) {
 			return p - firstEntry, true
@@ -211,7 +221,7 @@ func (a *Adaptive) Victim(at Place) (i uint32, ok bool) {
 			if a.len[small] < a.target/unit {
 				q = main
 			}
-		case a.late > dry && at != forMain:
+		case a.late > dry && !a.won:
 			a.aim(a.target - unit/4)
 		}
 		a.push(main, p)
@@ -219,12 +229,35 @@ func (a *Adaptive) Victim(at Place) (i uint32, ok bool) {
 	return a.oldestOrOther(&q) - firstEntry, true
 }
 
+// Ahead returns the next entries of small that Victim looks at, until the next call,
+// or none if it returned them already. Who is going to evict calls Fetch with the hash
+// of each, and fetches what else it takes to evict them: waiting for memory one after
+// another takes several times as long. All this changes nothing in the order.
+func (a *Adaptive) Ahead() []uint32 {
+	if a.ahead > 0 {
+		return nil
+	}
+	a.ahead = lookahead
+	next := a.next[:0]
+	for p := a.oldest(small); p != small && len(next) < lookahead; p = a.links[p].next {
+		next = append(next, p-firstEntry)
+	}
+	return next
+}
+
+// Fetch reads the rows that a key with hash h would be remembered in, so that Spare and
+// Evict do not wait for memory. What it returns means nothing, but must be used, or else
+// the compiler leaves the reading out.
+func (a *Adaptive) Fetch(h uint64) uint64 {
+	return a.ghost[rowOf(h, len(a.ghost))][0] + a.near[rowOf(h, len(a.near))][small]
+}
+
 // Evict takes entry i, which must be in the order and whose key has hash h, out of
 // it and remembers the key.
 func (a *Adaptive) Evict(i uint32, h uint64) {
 	q := a.queueOf(i + firstEntry)
 	a.Remove(i)
-	a.near[q].add(h)
+	a.near.add(q, h)
 	if q == small {
 		a.ghost.add(h)
 		a.checks.now++
@@ -233,7 +266,10 @@ func (a *Adaptive) Evict(i uint32, h uint64) {
 
 // Remove takes entry i, which must be in the order, out of it: one that is not
 // evicted, but deleted or expired. Its key is not remembered.
-func (a *Adaptive) Remove(i uint32) { a.unlink(i + firstEntry) }
+func (a *Adaptive) Remove(i uint32) {
+	a.unlink(i + firstEntry)
+	a.moved, a.won = 0, false
+}
 
 // Rename gives entry from, which must be in the order, the slot number to, which
 // must not. Its place and its mark stay.
@@ -338,7 +374,11 @@ func (a *Adaptive) push(q, p uint32) {
 }
 
 func (a *Adaptive) unlink(p uint32) {
-	a.len[a.queueOf(p)]--
+	q := a.queueOf(p)
+	a.len[q]--
+	if q == small {
+		a.ahead--
+	}
 	a.links.unlink(p)
 }
 

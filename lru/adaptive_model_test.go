@@ -15,6 +15,8 @@ type adaptiveModel struct {
 
 	slots, target  int
 	late           int
+	moved          int // since the last one left
+	won            bool
 	ghost          [][]uint64    // each row's latest first, with holes
 	near           [2][][]uint64 // of small, of main
 	now, oldest    int
@@ -78,41 +80,47 @@ func forget(rows [][]uint64, h uint64) (place int, ok bool) {
 	return place, place >= 0
 }
 
-func (m *adaptiveModel) admit(h uint64, full bool) Place {
-	_, near := forget(m.near[0], h)
-	if near {
-		m.late = min(m.late+1, 256)
-		m.aim(m.target + unit)
-	} else if _, ok := forget(m.near[1], h); ok {
-		m.aim(m.target - 2*unit)
+// spare is what happens when entry i is about to be evicted.
+func (m *adaptiveModel) spare(i uint32, h uint64) bool {
+	if !slices.Contains(m.small, i) {
+		return false
 	}
 	place, known := forget(m.ghost, h)
-	if !known {
-		return toSmall
+	if !known || m.moved >= patience {
+		return false
 	}
-	age := (2*place + 1) * len(m.ghost) / 2
-	if !near && age < m.slots {
+	age := (2*place+1)*len(m.ghost)/2 - len(m.small)
+	if age < m.slots {
 		m.late = min(m.late+1, 256)
 		m.aim(m.target + 1)
 	}
-	if !full || len(m.mainEntries()) == 0 || len(m.small) > m.target/unit+2 {
-		return toMain
+	if len(m.mainEntries()) > 0 && len(m.small) <= m.target/unit+2 {
+		if m.won = m.challenge(age); !m.won {
+			return false
+		}
 	}
+	m.remove(i)
+	m.push(i)
+	m.moved++
+	return true
+}
+
+func (m *adaptiveModel) challenge(age int) bool {
 	m.dropCheckpoints()
-	if age*100 >= (m.now-m.oldest)*45 {
-		return toSmall
+	if age*100 >= (m.now-m.oldest)*50 {
+		return false
 	}
 	for range tries {
 		m.dropCheckpoints()
 		i := m.main[0].entry
 		if m.marks[i] == 0 {
-			return forMain
+			return true
 		}
 		m.marks[i]--
 		m.remove(i)
 		m.push(i)
 	}
-	return toSmall
+	return false
 }
 
 // dropCheckpoints takes those at main's oldest end out.
@@ -133,13 +141,21 @@ func (m *adaptiveModel) push(i uint32) {
 	m.main = append(m.main, mainItem{entry: i})
 }
 
-func (m *adaptiveModel) insert(i uint32, at Place) {
-	m.marks[i] = 0
-	if at == toSmall {
-		m.small = append(m.small, i)
-	} else {
-		m.push(i)
+func (m *adaptiveModel) insert(i uint32, h uint64) {
+	if _, near := forget(m.near[0], h); near {
+		m.late = min(m.late+1, 256)
+		m.aim(m.target + unit)
+	} else if _, near := forget(m.near[1], h); near {
+		m.aim(m.target - unit*3/2)
 	}
+	m.marks[i] = 0
+	m.small = append(m.small, i)
+}
+
+// gone is remove of an entry that leaves the order.
+func (m *adaptiveModel) gone(i uint32) {
+	m.remove(i)
+	m.moved, m.won = 0, false
 }
 
 func (m *adaptiveModel) remove(i uint32) {
@@ -155,12 +171,12 @@ func (m *adaptiveModel) evict(i uint32, h uint64) {
 	} else {
 		remember(m.near[1], h, 4)
 	}
-	m.remove(i)
+	m.gone(i)
 }
 
-func (m *adaptiveModel) victim(at Place) uint32 {
-	fromSmall := at != forMain && len(m.small) > m.target/unit
-	for range patience {
+func (m *adaptiveModel) victim() uint32 {
+	fromSmall := !m.won && len(m.small) > m.target/unit
+	for ; m.moved < patience; m.moved++ {
 		i, inSmall := m.head(fromSmall)
 		if m.marks[i] == 0 {
 			return i
@@ -172,7 +188,7 @@ func (m *adaptiveModel) victim(at Place) uint32 {
 			fromSmall = len(m.small) >= m.target/unit
 		} else {
 			m.marks[i]--
-			if m.late > 128 && at != forMain {
+			if m.late > 128 && !m.won {
 				m.aim(m.target - 16)
 			}
 		}

@@ -1,7 +1,6 @@
 package lru
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -59,7 +58,7 @@ func runAdaptiveModel(t *rapid.T) {
 				}
 			}
 		},
-		"evict": func(t *rapid.T) { o.evict(t, toSmall) },
+		"evict": func(t *rapid.T) { o.evict(t) },
 		"rename": func(t *rapid.T) {
 			from, ok := o.used(t)
 			to, room := o.free()
@@ -118,7 +117,7 @@ func (o *modelled) mark(i uint32) {
 
 func (o *modelled) remove(i uint32) {
 	o.a.Remove(i)
-	o.m.remove(i)
+	o.m.gone(i)
 	delete(o.keys, i)
 }
 
@@ -142,59 +141,154 @@ func (o *modelled) access(t *rapid.T, key uint64) {
 	if !room && o.room == 0 {
 		return
 	}
-	at := o.a.Admit(hashOf(key), !room)
-	if want := o.m.admit(hashOf(key), !room); at != want {
-		t.Fatalf("the place is %d, want %d", at, want)
-	}
 	if !room {
-		i = o.evict(t, at)
+		i = o.evict(t)
 	}
-	o.a.Insert(i, at)
-	o.m.insert(i, at)
+	o.a.Insert(i, hashOf(key))
+	o.m.insert(i, hashOf(key))
 	o.keys[i] = key
 }
 
-func (o *modelled) evict(t *rapid.T, at Place) uint32 {
-	i, ok := o.a.Victim(at)
-	if ok != (o.m.len() > 0) {
-		t.Fatalf("a victim: %v, of %d entries", ok, o.m.len())
+// evict evicts one entry, if there is one.
+func (o *modelled) evict(t *rapid.T) uint32 {
+	for {
+		i, ok := o.a.Victim()
+		if ok != (o.m.len() > 0) {
+			t.Fatalf("a victim: %v, of %d entries", ok, o.m.len())
+		}
+		if !ok {
+			return 0
+		}
+		if want := o.m.victim(); i != want {
+			t.Fatalf("the victim is %d, want %d", i, want)
+		}
+		h := hashOf(o.keys[i])
+		spared := o.a.Spare(i, h)
+		if want := o.m.spare(i, h); spared != want {
+			t.Fatalf("the victim is spared: %v, want %v", spared, want)
+		}
+		if spared {
+			continue
+		}
+		o.a.Evict(i, h)
+		o.m.evict(i, h)
+		delete(o.keys, i)
+		return i
 	}
-	if !ok {
-		return 0
-	}
-	if want := o.m.victim(at); i != want {
-		t.Fatalf("the victim is %d, want %d", i, want)
-	}
-	o.a.Evict(i, hashOf(o.keys[i]))
-	o.m.evict(i, hashOf(o.keys[i]))
-	delete(o.keys, i)
-	return i
 }
 
-// TestAdaptiveMovesFew: however many entries are marked, an eviction moves no more
-// than patience and, for a key that comes back, tries.
-func TestAdaptiveMovesFew(t *testing.T) {
+// marked returns an order of 10,000 entries, of which small has some, with its target of
+// 200, and main, which is old, the others, those in main with all their marks.
+func marked(inSmall uint32) *Adaptive {
 	const n = 10_000
 	a := new(Adaptive)
 	a.Resize(n)
-	for i := range uint32(n) {
-		a.Insert(i, toMain)
+	for i := range n - inSmall {
+		a.push(main, i+firstEntry)
 		for range maxMark {
 			a.Mark(i)
 		}
 	}
-	before := slices.Collect(a.All())
-	a.checks.now = 10 * n // main is old
-	h := hashOf(7)
-	a.ghost.add(h)
-	if at := a.Admit(h, true); at != toSmall {
-		t.Errorf("a key has place %d among entries that are all marked", at)
+	for i := n - inSmall; i < n; i++ {
+		a.Insert(i, hashOf(uint64(i)))
 	}
-	if got := slices.Index(slices.Collect(a.All()), before[0]); got != n-tries {
-		t.Errorf("main's oldest is at %d, want %d after a challenge", got, n-tries)
+	a.checks.now = 10 * n
+	return a
+}
+
+// TestAdaptiveMovesFew: however many entries are marked, an eviction moves no more
+// than patience and, for a key that came back, tries.
+func TestAdaptiveMovesFew(t *testing.T) {
+	a := marked(200)
+	for i := range a.All() {
+		a.Mark(i)
 	}
-	if i, _ := a.Victim(toSmall); i != before[tries+patience] {
-		t.Errorf("the victim is %d, want %d after so many were moved on", i, tries+patience)
+	if i, _ := a.Victim(); i != patience {
+		t.Errorf("the victim is %d, want %d after so many were moved on", i, patience)
+	}
+	a.Remove(patience)
+	if i, _ := a.Victim(); i != 2*patience+1 {
+		t.Errorf("the next victim is %d, want %d", i, 2*patience+1)
+	}
+
+	a = marked(291)
+	first := uint32(10_000 - 291)
+	for i := range uint32(90) {
+		a.Mark(first + i)
+	}
+	a.ghost.add(hashOf(uint64(first + 90)))
+	i, _ := a.Victim()
+	if i != first+90 {
+		t.Errorf("the victim is %d, want %d, the first of small without a mark", i, first+90)
+	}
+	if a.Spare(i, hashOf(uint64(i))) {
+		t.Error("a key that came back won, though all of main is marked")
+	}
+	if oldest := a.oldest(main) - firstEntry; oldest != tries {
+		t.Errorf("main's oldest is %d, want %d after a challenge", oldest, tries)
+	}
+}
+
+// TestAdaptiveSparesFew: an eviction spares no more than patience entries.
+func TestAdaptiveSparesFew(t *testing.T) {
+	a := marked(5000) // small has more than its part, so all that came back is spared
+	for i := uint32(5000); i < 10_000; i++ {
+		a.ghost.add(hashOf(uint64(i)))
+	}
+	spared := 0
+	for i, _ := a.Victim(); a.Spare(i, hashOf(uint64(i))); i, _ = a.Victim() {
+		spared++
+	}
+	if spared > patience || spared < patience/2 {
+		t.Errorf("%d entries were spared, want at most %d, and about as many", spared, patience)
+	}
+}
+
+// TestAdaptiveChallenge: a key that came back takes the place of main's oldest entry
+// without a mark, if it came back sooner than main's oldest is old.
+func TestAdaptiveChallenge(t *testing.T) {
+	for _, test := range []struct {
+		now  uint32 // main's age
+		want bool
+	}{{100_000, true}, {1000, false}} {
+		a := marked(201)
+		a.checks.now = test.now
+		for range maxMark {
+			a.marks.take(3)
+		}
+		i, _ := a.Victim()
+		a.ghost.add(hashOf(uint64(i)))
+		if got := a.Spare(i, hashOf(uint64(i))); got != test.want {
+			t.Errorf("at age %d of main the key that came back is spared: %v", test.now, got)
+		}
+		if j, _ := a.Victim(); test.want && j != 3 {
+			t.Errorf("the victim is %d, want main's entry without a mark, 3", j)
+		}
+	}
+}
+
+// TestAdaptiveLooksAhead: all entries that are evicted from small were returned by Ahead
+// before, and not many of them twice.
+func TestAdaptiveLooksAhead(t *testing.T) {
+	a := new(Adaptive)
+	a.Resize(100)
+	for i := range uint32(100) {
+		a.Insert(i, hashOf(uint64(i)))
+	}
+	seen, ahead := map[uint32]bool{}, 0
+	for range 90 {
+		for _, i := range a.Ahead() {
+			seen[i] = true
+			ahead++
+		}
+		i, _ := a.Victim()
+		if !seen[i] {
+			t.Errorf("entry %d is evicted, and Ahead did not return it", i)
+		}
+		a.Evict(i, hashOf(uint64(i)))
+	}
+	if ahead < 90 || ahead > 90+lookahead {
+		t.Errorf("Ahead returned %d entries for 90 that were evicted", ahead)
 	}
 }
 
@@ -205,7 +299,7 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	a := new(Adaptive)
 	a.Resize(n)
 	for i := range uint32(n) {
-		a.Insert(i, toMain)
+		a.push(main, i+firstEntry)
 		a.checks.now++
 	}
 	for i := range uint32(n) {
@@ -250,15 +344,20 @@ func TestAdaptiveDoesNotAllocate(t *testing.T) {
 	a := new(Adaptive)
 	a.Resize(100)
 	for i := range uint32(100) {
-		a.Insert(i, toSmall)
+		a.Insert(i, hashOf(uint64(i)))
 	}
 	key := uint64(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		key = (key + 1) % 150
-		at := a.Admit(hashOf(key), true)
-		i, _ := a.Victim(at)
+		for _, i := range a.Ahead() {
+			a.Fetch(hashOf(uint64(i)))
+		}
+		i, _ := a.Victim()
+		if a.Spare(i, hashOf(key+1)) {
+			i, _ = a.Victim()
+		}
 		a.Evict(i, hashOf(key+1))
-		a.Insert(i, at)
+		a.Insert(i, hashOf(key))
 		a.Mark((i + 7) % 100)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

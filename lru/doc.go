@@ -16,7 +16,8 @@
 // Adaptive moves entries by the same marks, in two queues. It also remembers what it
 // evicted, in six bytes for a slot: a fingerprint of 16 bits of each of the latest
 // victims of its small queue, three for a slot. Their places tell how long ago that
-// was, so that a key that comes back can be compared with the oldest entries there are.
+// was, so that a key that came back can be compared, when it is to be evicted again, with
+// the oldest entries there are.
 //
 // Both hold slot numbers and no keys, no values, no lock and no clock. Whoever owns the
 // slots keeps those.

@@ -18,7 +18,7 @@ func ExampleOrder() {
 	}
 
 	order.Mark(0) // ann was used: eviction passes her over once
-	victim, _ := order.Victim(0)
+	victim, _ := order.Victim()
 	fmt.Println("evict", names[victim])
 	order.Remove(victim)
 
@@ -38,16 +38,18 @@ func ExampleAdaptive() {
 	var order lru.Adaptive
 	order.Resize(len(names))
 	for i, name := range names {
-		order.Insert(uint32(i), order.Admit(hash(name), false))
+		order.Insert(uint32(i), hash(name))
 	}
 
 	order.Mark(0) // ann was used: she is to stay
-	place := order.Admit(hash("dan"), true)
-	victim, _ := order.Victim(place)
+	victim, _ := order.Victim()
+	for order.Spare(victim, hash(names[victim])) { // it was evicted before, and came back
+		victim, _ = order.Victim()
+	}
 	fmt.Println("evict", names[victim])
 	order.Evict(victim, hash(names[victim]))
 	names[victim] = "dan"
-	order.Insert(victim, place)
+	order.Insert(victim, hash("dan"))
 
 	for i := range order.All() {
 		fmt.Println(names[i])

@@ -38,25 +38,26 @@ func (g ghost) take(h uint64) (age int, ok bool) {
 	return 0, false
 }
 
-// A recent remembers the keys added last, as a ghost does, but fewer, with rows of
-// four fingerprints.
-type recent []uint64
+// A recent remembers the keys that each queue gave up last, fewer than a ghost does,
+// with rows of four fingerprints. The rows of a key are side by side.
+type recent [][queues]uint64
 
-// newRecent returns a recent of some n keys.
+// newRecent returns a recent of some n keys of each queue.
 func newRecent(n int) recent { return make(recent, max(1, n/perWord)) }
 
-func (r recent) add(h uint64) {
-	word := &r[rowOf(h, len(r))]
+func (r recent) add(q uint32, h uint64) {
+	word := &r[rowOf(h, len(r))][q]
 	*word = *word<<16 | fingerprint(h)
 }
 
-// take forgets a key with hash h and reports whether it was there.
-func (r recent) take(h uint64) bool {
-	word := &r[rowOf(h, len(r))]
-	at := places(*word, fingerprint(h))
-	if at == 0 {
-		return false
+// take forgets a key with hash h and returns the queue that gave it up: small, if both did.
+func (r recent) take(h uint64) (q uint32, ok bool) {
+	row, f := &r[rowOf(h, len(r))], fingerprint(h)
+	for q := range row {
+		if at := places(row[q], f); at != 0 {
+			row[q] &^= 0xffff << (mathbits.TrailingZeros64(at) &^ 15)
+			return uint32(q), true
+		}
 	}
-	*word &^= 0xffff << (mathbits.TrailingZeros64(at) &^ 15)
-	return true
+	return 0, false
 }

@@ -36,12 +36,9 @@ func (o *Order) Resize(n int) {
 	o.marks.resize(n)
 }
 
-// Admit returns the zero Place: there is one only.
-func (o *Order) Admit(uint64, bool) Place { return 0 }
-
 // Insert adds entry i, which must not be in the order, as the newest one and
 // without a mark.
-func (o *Order) Insert(i uint32, _ Place) {
+func (o *Order) Insert(i uint32, _ uint64) {
 	o.links.pushNewest(0, i+1)
 	o.marks.clear(i)
 	o.len++
@@ -52,6 +49,9 @@ func (o *Order) Marks() *Marks { return &o.marks }
 
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
+
+// Spare returns false: all victims go.
+func (o *Order) Spare(uint32, uint64) bool { return false }
 
 // Evict takes entry i, which must be in the order, out of it. Nothing is remembered
 // of its key.
@@ -68,7 +68,7 @@ func (o *Order) Remove(i uint32) {
 //
 // This is where hits take effect: a marked entry that Victim meets loses one
 // mark and becomes the newest instead.
-func (o *Order) Victim(Place) (i uint32, ok bool) {
+func (o *Order) Victim() (i uint32, ok bool) {
 	if o.len == 0 {
 		return 0, false
 	}

@@ -94,7 +94,7 @@ func orderModel(t *rapid.T) {
 			}
 		},
 		"victim": func(t *rapid.T) {
-			got, ok := o.Victim(0)
+			got, ok := o.Victim()
 			if ok != (len(m.order) > 0) || ok && got != m.victim() {
 				t.Fatalf("the victim is %d, %v; the order %v", got, ok, m.order)
 			}
@@ -125,7 +125,7 @@ func orderModel(t *rapid.T) {
 }
 
 func TestEmptyOrderHasNoVictim(t *testing.T) {
-	if i, ok := new(Order).Victim(0); ok {
+	if i, ok := new(Order).Victim(); ok {
 		t.Errorf("the victim is %d", i)
 	}
 }
@@ -141,7 +141,7 @@ func TestVictimIsBounded(t *testing.T) {
 			o.Mark(i)
 		}
 	}
-	if i, _ := o.Victim(0); i != patience {
+	if i, _ := o.Victim(); i != patience {
 		t.Errorf("the victim is %d, want %d after that many were moved on", i, patience)
 	}
 }
@@ -182,7 +182,7 @@ func TestOrderDoesNotAllocate(t *testing.T) {
 		o.Insert(i, 0)
 	}
 	if n := testing.AllocsPerRun(1000, func() {
-		i, _ := o.Victim(0)
+		i, _ := o.Victim()
 		o.Remove(i)
 		o.Insert(i, 0)
 		o.Mark((i + 7) % 100)

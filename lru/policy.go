@@ -6,12 +6,14 @@ import "iter"
 // one: [Order] is one, and [Adaptive]. It knows entries by their slot numbers, and
 // keys by hashes of 64 bits, each of which is to be as good as a random number.
 //
-// A new entry for a key with hash h, in a shard that is full, takes four calls:
+// A new entry for a key with hash h, in a shard that is full, takes these calls:
 //
-//	at := policy.Admit(h, true)
-//	i, _ := policy.Victim(at)
+//	i, _ := policy.Victim()
+//	for policy.Spare(i, hashOfEntry(i)) {
+//		i, _ = policy.Victim()
+//	}
 //	policy.Evict(i, hashOfEntry(i))
-//	policy.Insert(i, at)
+//	policy.Insert(i, h)
 //
 // Mark, and that of Marks, may be called by any number of goroutines at once. Every
 // other method needs the Policy for itself: no Mark may run beside it.
@@ -29,18 +31,19 @@ type Policy interface {
 	// Mark notes a hit of entry i.
 	Mark(i uint32)
 
-	// Admit returns where the entry is to go that a key with hash h, which has none,
-	// is about to get; full says whether another one has to go for it. It is to be
-	// called once for an entry, as what was known of the key is forgotten then.
-	Admit(h uint64, full bool) Place
+	// Victim returns the entry to evict, and leaves it in the order. It reports false
+	// if there is none. Before, entries that were used are moved on: 128 at most, until
+	// one is evicted or removed, and with Spare 144.
+	Victim() (i uint32, ok bool)
 
-	// Victim returns the entry to evict for one that goes to a place, or at the zero
-	// Place for none in particular, and leaves it in the order. It reports false if
-	// there is none. Before, up to 128 entries that were used are moved on.
-	Victim(at Place) (i uint32, ok bool)
+	// Spare reports whether entry i, which Victim has just returned and whose key has
+	// hash h, is to stay for all that, as its key came back soon. Then it was moved on,
+	// and Victim is to be asked again.
+	Spare(i uint32, h uint64) bool
 
-	// Insert adds entry i, which is not in the order, at a place and without a mark.
-	Insert(i uint32, at Place)
+	// Insert adds entry i, which is not in the order and whose key has hash h, without
+	// a mark.
+	Insert(i uint32, h uint64)
 
 	// Evict takes entry i, which is in the order and whose key has hash h, out of it.
 	Evict(i uint32, h uint64)
@@ -67,6 +70,3 @@ type Policy interface {
 	// meanwhile.
 	All() iter.Seq[uint32]
 }
-
-// A Place is where in the order of a [Policy] a new entry goes.
-type Place uint8

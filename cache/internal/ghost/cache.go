@@ -87,14 +87,15 @@ func (g *ghost) set(h uint64, deadline int64) {
 		i = g.free
 		g.free = uint32(g.entries[i].deadline)
 		g.index.Insert(h, i)
-		g.order.Insert(i, g.order.Admit(h, false))
+		g.order.Insert(i, h)
 	default:
-		at := g.order.Admit(h, true)
-		i, _ = g.order.Victim(at)
+		for i, _ = g.order.Victim(); g.order.Spare(i, g.entries[i].hash); {
+			i, _ = g.order.Victim()
+		}
 		g.index.Remove(g.entries[i].hash, i)
 		g.index.Insert(h, i)
 		g.order.Evict(i, g.entries[i].hash)
-		g.order.Insert(i, at)
+		g.order.Insert(i, h)
 	}
 	g.entries[i] = entry{h, deadline}
 }
