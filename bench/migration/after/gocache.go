@@ -23,7 +23,7 @@ func NewLogins(forgiven func(user string, failed int)) *Logins {
 	})}
 }
 
-// Failed does not use Compute, which would begin another 15 minutes.
+// Failed counts in place: OnRemove would be told of each count that Compute replaces.
 func (l *Logins) Failed(user string) int {
 	n, _ := l.c.GetOrSet(user, new(atomic.Int64))
 	return int(n.Add(1))

@@ -38,9 +38,5 @@ func (p *Products) Lend(id int64, name string, d time.Duration) {
 
 // Drop returns the name that it removes.
 func (p *Products) Drop(id int64) (name string, ok bool) {
-	p.c.Compute(id, func(old string, found bool) (string, cache.Op) {
-		name, ok = old, found
-		return "", cache.OpDelete
-	})
-	return name, ok
+	return p.c.GetAndDel(id)
 }

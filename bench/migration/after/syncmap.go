@@ -23,11 +23,7 @@ func (v *Visits) Add(client string) int {
 
 // Reset returns the count that it ends.
 func (v *Visits) Reset(client string) (n int, ok bool) {
-	v.c.Compute(client, func(old int, found bool) (int, cache.Op) {
-		n, ok = old, found
-		return 0, cache.OpDelete
-	})
-	return n, ok
+	return v.c.GetAndDel(client)
 }
 
 func (v *Visits) Total() int {

@@ -31,11 +31,7 @@ func (s *Sessions) User(token string) (string, bool) { return s.c.Get(token) }
 
 // LogOut returns the user that it logs out.
 func (s *Sessions) LogOut(token string) (user string, ok bool) {
-	s.c.Compute(token, func(old string, found bool) (string, cache.Op) {
-		user, ok = old, found
-		return "", cache.OpDelete
-	})
-	return user, ok
+	return s.c.GetAndDel(token)
 }
 
 func (s *Sessions) Close() { s.c.Close(context.Background()) }
