@@ -2,15 +2,15 @@
 help:
 	@awk '/^# /{text = substr($$0, 3)} /^[a-z]+:/{sub(":.*", ""); printf "make %-8s %s\n", $$1, text}' Makefile
 
-# Runs the tests of all modules. More packages at once than processors: many tests sleep.
+# Runs the tests. More packages at once than processors: many tests sleep.
 test:
-	@scripts/each go test -vet=off -p 4 ./...
+	@scripts/each -but proof/alerts go test -vet=off -p 4 ./...
 
-# Runs what takes longer: random histories, other libraries' suites, a release with go-zero, Redis in clusters.
+# Runs what takes longer: random histories, other libraries' suites, a release with go-zero, alerts.
 long:
 	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
 	cd proof && go test ./release -release.gozero
-	cd proof && go test ./redis -redis.rounds 3
 	cd proof/suites && go test -race . -suites.long
+	cd proof/alerts && go test ./...
 
 .PHONY: help test long
