@@ -6,10 +6,11 @@ help:
 test:
 	@scripts/each -but proof/alerts go test -vet=off -p 4 ./...
 
-# Runs what takes longer: random histories, other libraries' suites, a release with go-zero, alerts.
+# Runs what takes longer: random histories, other suites, a release with go-zero, Redis in clusters, alerts.
 long:
 	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
 	cd proof && go test ./release -release.gozero
+	cd proof && go test ./redis -redis.rounds 3
 	cd proof/suites && go test -race . -suites.long
 	cd proof/alerts && go test ./...
 
