@@ -14,11 +14,11 @@ require (
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.66.1
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	github.com/viccon/sturdyc v1.1.5
 	github.com/zeromicro/go-zero v1.10.3
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.22.0
 	pgregory.net/rapid v1.3.0
-	github.com/viccon/sturdyc v1.1.5
 )
 
 require (

@@ -257,6 +257,58 @@ func TestOtterPair(t *testing.T) {
 	same[products](t, 7, must(before.NewProducts(load)), must(after.NewProducts(load)), steps)
 }
 
+func TestSturdycPair(t *testing.T) {
+	type articles interface {
+		Article(ctx context.Context, id int64) (string, error)
+		Articles(ctx context.Context, ids []int64) (map[int64]string, error)
+	}
+	loads := 0
+	text := func(id string) string { loads++; return "article " + id }
+	sturdycLoad := func(_ context.Context, id string) (string, error) {
+		if id == "3" {
+			return "", before.ErrNoArticle
+		}
+		return text(id), nil
+	}
+	load := func(ctx context.Context, id int64) (string, error) {
+		got, err := sturdycLoad(ctx, fmt.Sprint(id))
+		if err != nil {
+			err = after.ErrNoArticle
+		}
+		return got, err
+	}
+	sturdycAll := func(_ context.Context, ids []string) (map[string]string, error) {
+		texts := make(map[string]string)
+		for _, id := range ids {
+			if id != "3" && id != "4" {
+				texts[id] = text(id)
+			}
+		}
+		return texts, nil
+	}
+	all := func(_ context.Context, ids []int64) (map[int64]string, error) {
+		texts := make(map[int64]string)
+		for _, id := range ids {
+			if id != 3 && id != 4 {
+				texts[id] = text(fmt.Sprint(id))
+			}
+		}
+		return texts, nil
+	}
+	steps := func(a articles, tr *trace) {
+		ctx := t.Context()
+		loads = 0
+		tr.add(a.Article(ctx, 1))
+		tr.add(a.Article(ctx, 1))
+		tr.add(a.Article(ctx, 3))
+		tr.add(a.Article(ctx, 3))
+		tr.add(a.Articles(ctx, []int64{1, 2, 3, 4}))
+		tr.add(a.Articles(ctx, []int64{1, 2}))
+		tr.add(loads)
+	}
+	same[articles](t, 7, must(before.NewArticles(sturdycLoad, sturdycAll)), must(after.NewArticles(load, all)), steps)
+}
+
 func TestTTLCachePair(t *testing.T) {
 	type sessions interface {
 		LogIn(token, user string)
