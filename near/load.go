@@ -138,11 +138,8 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[cel
 	if err := context.Cause(ctx); err != nil {
 		return found, err
 	}
-	if c.serveOn > 0 {
-		if found, ok := c.local.peek(key, c.serveOn); ok {
-			c.counts.servedOn.Add(1)
-			return found, nil
-		}
+	if found, ok := c.standIn(key); ok {
+		return found, nil
 	}
 	if fetch == nil || c.away == Fail {
 		return found, storeErr
@@ -151,6 +148,17 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[cel
 	c.counts.bypassed.Add(1)
 	found.value, err = fetch(ctx)
 	return found, err
+}
+
+// standIn returns what is here, while ServeOn allows that.
+func (c *Cache[K, V]) standIn(key K) (found cell[V], ok bool) {
+	if c.serveOn == 0 {
+		return found, false
+	}
+	if found, ok = c.local.peek(key, c.serveOn); ok {
+		c.counts.servedOn.Add(1)
+	}
+	return found, ok
 }
 
 // unshare is for a load of a key that is about to fetch while the store has nothing for it,

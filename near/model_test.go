@@ -322,7 +322,28 @@ func (f *fleet) stale(one *instance, after []version, began time.Time) string {
 	return ""
 }
 
-func (f *fleet) takeMany(context.Context, *instance) {}
+func (f *fleet) takeMany(ctx context.Context, one *instance) {
+	began := time.Now()
+	keys := []int{f.below(modelKeys), f.below(modelKeys), f.below(modelKeys)}
+	values, err := one.cache.TakeMany(ctx, keys, func(_ context.Context, missing []int) (map[int]int, error) {
+		fetched := map[int]int{}
+		for _, key := range missing {
+			if value, err := f.fetch(key); err == nil {
+				fetched[key] = value
+			}
+		}
+		return fetched, nil
+	})
+	for _, key := range keys {
+		if value, ok := values[key]; ok || err == nil {
+			var absent error
+			if !ok {
+				absent = near.ErrNotFound
+			}
+			f.judge(one, "TakeMany", key, began, value, true, absent)
+		}
+	}
+}
 
 // TestModel runs fleets with delays, losses, disorder between the two connections, and
 // failures. What any caller got was true at some moment of its call or of the MaxLag

@@ -9,7 +9,7 @@ import (
 type Stats struct {
 	LocalHits  uint64 // answers from here
 	RemoteHits uint64 // answers from the store: values, and that there is none
-	Loads      uint64 // calls of fetch for keys that the store did not have
+	Loads      uint64 // keys that the store did not have, and that were fetched
 	Bypassed   uint64 // calls of fetch because the store could not be asked
 	Waits      uint64 // loads that waited for another one, mostly of another instance
 	Overtaken  uint64 // values that were fetched and kept nowhere: the key changed meanwhile
