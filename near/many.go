@@ -21,21 +21,33 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 		panic("near: TakeMany with a nil fetch")
 	}
 	m := &many[K, V]{cache: c, fetch: fetch}
-	load := func(ctx context.Context, missing []K) (map[K]cell[V], error) { return m.load(ctx, missing), nil }
 	var found map[K]cell[V]
 	var err error
 	if c.local.vouchedFor(keys) {
-		found, err = c.local.cache.TakeMany(ctx, keys, load)
+		found, err = c.local.cache.TakeMany(ctx, keys, m.load)
 	} else {
-		found, err = load(ctx, distinct(keys))
+		_, err = m.load(ctx, distinct(keys))
 	}
 	values := make(map[K]V, len(found))
 	for key, one := range found {
 		if !one.missing {
 			values[key] = one.value
+			continue
+		}
+		// It joined a Get, which does not fetch.
+		switch value, failed := c.take(ctx, key, m.fetchOne(key)); {
+		case failed == nil:
+			values[key] = value
+		case err == nil && !errors.Is(failed, c.notFound):
+			err = failed
 		}
 	}
-	return values, errors.Join(err, m.firstError())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, one := range m.found { // also what cache.TakeMany ignores beside an error
+		values[key] = one.value
+	}
+	return values, err
 }
 
 // vouchedFor reports whether what is here for keys may be served.
@@ -67,8 +79,9 @@ type many[K comparable, V any] struct {
 	cache *Cache[K, V]
 	fetch func(context.Context, []K) (map[K]V, error)
 
-	mu  sync.Mutex
-	err error // the first
+	mu    sync.Mutex
+	err   error         // the first
+	found map[K]cell[V] // by load, when it has ended
 }
 
 func (m *many[K, V]) fail(err error) {
@@ -79,12 +92,6 @@ func (m *many[K, V]) fail(err error) {
 	}
 }
 
-func (m *many[K, V]) firstError() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.err
-}
-
 // A lack is a key that the store does not have, with the lease on it if there is one.
 type lack[K comparable] struct {
 	key   K
@@ -93,8 +100,17 @@ type lack[K comparable] struct {
 }
 
 // load finds the values of keys in the store, or fetches them. What is not to be kept it
-// forgets while the load is under way, which is then not stored.
-func (m *many[K, V]) load(ctx context.Context, keys []K) map[K]cell[V] {
+// forgets while the load is under way, which is then not stored. An error is one for all
+// keys: to others who wait for one of them, a key that is left out has no value.
+func (m *many[K, V]) load(ctx context.Context, keys []K) (map[K]cell[V], error) {
+	found := m.obtain(ctx, keys)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.found = found
+	return found, m.err
+}
+
+func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]cell[V] {
 	c := m.cache
 	found := make(map[K]cell[V], len(keys))
 	began := time.Now()

@@ -1,0 +1,130 @@
+package near_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// TestTakeMany: what is here is served, what is in the store is read in one go, and the
+// rest is fetched by one call, under leases, and stored.
+func TestTakeMany(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{LocalExpire: time.Hour, NotFoundExpire: time.Minute, MaxLag: time.Hour})
+		r.store("there", "1", 0)
+		r.store("short", "2", time.Minute)
+		r.store("k", "3", 0)
+		r.want("here", "3", 1, 0)
+		var asked []string
+		take := func(reads int, fetched ...string) {
+			t.Helper()
+			asked = nil
+			before := r.server.called("lease")
+			got, err := r.TakeMany(t.Context(), []string{"k", "there", "k", "short", "new", "none"}, func(_ context.Context, missing []string) (map[string]string, error) {
+				asked = append(asked, missing...)
+				return map[string]string{"new": "4", "not asked for": "5"}, nil
+			})
+			want := map[string]string{"k": "3", "there": "1", "short": "2", "new": "4"}
+			if err != nil || !maps.Equal(got, want) {
+				t.Errorf("%v, %v", got, err)
+			}
+			if !slices.Equal(asked, fetched) || r.server.called("lease")-before != reads {
+				t.Errorf("fetched %v with %d reads, want %v with %d", asked, r.server.called("lease")-before, fetched, reads)
+			}
+		}
+		take(1, "new", "none")
+		take(1) // for what ends soon, and for what there is none of
+		for key, reads := range map[string]int{"there": 0, "new": 0, "short": 1, "none": 1} {
+			before := r.server.called("get")
+			if r.Get(t.Context(), key); r.server.called("get")-before != reads {
+				t.Errorf("%s: %d reads, want %d", key, r.server.called("get")-before, reads)
+			}
+		}
+	})
+}
+
+// TestTakeManyTogether: callers on two instances who want overlapping keys fetch each of
+// them once, and do not wait for each other for ever.
+func TestTakeManyTogether(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newServer()
+		all := instances(t, s, 2, near.Options[string, string]{MaxLag: time.Minute})
+		s.delay = func() time.Duration { return time.Millisecond }
+		var mu sync.Mutex
+		fetched := map[string]int{}
+		var callers sync.WaitGroup
+		began := time.Now()
+		for i, keys := range [][]string{{"a", "b", "c"}, {"c", "b", "d"}, {"d", "a"}, {"b", "a", "d", "c"}} {
+			callers.Go(func() {
+				got, err := all[i%2].TakeMany(t.Context(), keys, func(_ context.Context, missing []string) (map[string]string, error) {
+					time.Sleep(100 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					values := map[string]string{}
+					for _, key := range missing {
+						fetched[key]++
+						values[key] = key
+					}
+					return values, nil
+				})
+				if err != nil || len(got) != len(keys) {
+					t.Errorf("%v: %v, %v", keys, got, err)
+				}
+			})
+		}
+		callers.Wait()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		for key, n := range fetched {
+			if n != 1 {
+				t.Errorf("%s was fetched %d times", key, n)
+			}
+		}
+	})
+}
+
+// TestTakeManyFails: the error of fetch comes with what was found, and no lease is left;
+// without a store Away decides; what changes meanwhile is not kept.
+func TestTakeManyFails(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+		r.store("there", "1", 0)
+		failed := errors.New("failed")
+		take := func(fetch func() (map[string]string, error)) (map[string]string, error) {
+			return r.TakeMany(t.Context(), []string{"there", "k"}, func(context.Context, []string) (map[string]string, error) { return fetch() })
+		}
+		if got, err := take(func() (map[string]string, error) { return nil, failed }); !errors.Is(err, failed) || got["there"] != "1" {
+			t.Errorf("%v, %v", got, err)
+		}
+		if len(r.server.items) != 1 {
+			t.Errorf("the store has %v", r.server.items)
+		}
+		got, err := take(func() (map[string]string, error) {
+			r.server.Del(t.Context(), "k")
+			return map[string]string{"k": "old"}, nil
+		})
+		if err != nil || got["k"] != "old" || len(r.server.items) != 1 {
+			t.Errorf("%v, %v, and the store has %v", got, err, r.server.items)
+		}
+		r.hand.Changed("k")
+		r.want("after a late fill", "fetched", 1, 1)
+		r.hand.ChangedAll()
+		r.server.fail = func(string) bool { return true }
+		for range 2 {
+			got, err = take(func() (map[string]string, error) { return map[string]string{"k": "db", "there": "db"}, nil })
+			if err != nil || got["k"] != "db" || got["there"] != "db" {
+				t.Errorf("%v, %v", got, err)
+			}
+		}
+		if n := r.Stats().Bypassed; n != 2 {
+			t.Errorf("%d bypassed", n)
+		}
+	})
+}
