@@ -251,7 +251,7 @@ func TestAdaptiveChallenge(t *testing.T) {
 		now  uint32 // main's age
 		want bool
 	}{{100_000, true}, {1000, false}} {
-		a := marked(201)
+		a := marked(202)
 		a.checks.now = test.now
 		for range maxMark {
 			a.marks.take(3)

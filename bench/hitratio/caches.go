@@ -30,6 +30,7 @@ var contenders = []contender{
 		c, err := lru.New2Q[uint64, uint64](n)
 		return openAdder(c, err)
 	}},
+	{"S3-FIFO", openS3FIFO},
 }
 
 func openPinwheel(n int, p cache.Policy) (func(uint64) bool, func()) {

@@ -58,3 +58,28 @@ func TestContenders(t *testing.T) {
 		}
 	}
 }
+
+// TestS3FIFO: what was used twice stays beside keys that come once, and what comes back
+// while it is a ghost goes to main.
+func TestS3FIFO(t *testing.T) {
+	access, _ := openS3FIFO(20)
+	for range 3 {
+		access(1)
+	}
+	access(2)
+	for k := range uint64(30) {
+		access(100 + k)
+	}
+	if !access(1) {
+		t.Error("a key that was used twice is gone")
+	}
+	if access(2) {
+		t.Error("a key that came once is still there")
+	}
+	for k := range uint64(30) {
+		access(200 + k)
+	}
+	if !access(2) {
+		t.Error("a key that came back while it was a ghost is gone")
+	}
+}
