@@ -22,8 +22,8 @@ type Option[K comparable, V any] func(o *cache.Options[K, V])
 // The cache is closed when the service ends, as the package documentation says. It can
 // be closed earlier, and an unreferenced cache is garbage-collected. NewCache calls
 // [LogStats] for go-zero's minute line, and logs a line at once if the cache has
-// neither Limit nor MaxWeight. Unless OnPanic is set, a panic of OnRemove is logged by
-// logx.
+// neither Limit nor MaxWeight. Unless OnPanic is set, what it would be told of is
+// logged by logx: a panic of OnRemove, or of a load in the background.
 func NewCache[K comparable, V any](c Conf, opts ...Option[K, V]) (*cache.Cache[K, V], error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("gozero: cache %q: %w", c.Name, err)
@@ -54,9 +54,9 @@ func MustNewCache[K comparable, V any](c Conf, opts ...Option[K, V]) *cache.Cach
 	return made
 }
 
-// logPanic returns a function that logs a panic of OnRemove by logx.
+// logPanic returns a function that logs what OnPanic is told of by logx.
 func logPanic(name string) func(recovered any, stack []byte) {
 	return func(recovered any, stack []byte) {
-		logx.Errorf("cache(%s) - OnRemove panicked: %v\n%s", name, recovered, stack)
+		logx.Errorf("cache(%s) - OnRemove or a load in the background panicked: %v\n%s", name, recovered, stack)
 	}
 }

@@ -55,6 +55,31 @@ type Conf struct {
 	// the default is 0.05, as in go-zero's own caches.
 	Jitter float64 `json:",default=0.05"`
 
+	// Refresh has the cache load a value anew in the background when it is asked for and
+	// older than this fraction of its TTL, such as 0.8, by TakeCtx, TakeWith or TakeMany;
+	// 0, the default, means never. It is less than 1.
+	Refresh float64 `json:",optional"`
+
+	// Grace is how long past its end a value may stand in for a load that fails, or is
+	// slow, at least 1ms; 0s, the default, means not at all.
+	Grace time.Duration `json:",optional"`
+
+	// Patience is how long a caller waits for the load before a value in Grace stands
+	// in, at least 1ms and less than Timeout; 0s, the default, means not at all.
+	Patience time.Duration `json:",optional"`
+
+	// Timeout is the most that a load may take, at least 1ms; 0s, the default, means
+	// for ever. It should be less than the Timeout of the service.
+	Timeout time.Duration `json:",optional"`
+
+	// MaxLoads is the most loads at once; 0, the default, means no limit.
+	MaxLoads int `json:",optional"`
+
+	// NotFoundExpire is how long the cache keeps the error of a load that says that the
+	// database has no such row, at least 1ms; 0s, the default, means not at all. Those
+	// are the errors of [NotFound]; for others, an [Option] sets Negative.
+	NotFoundExpire time.Duration `json:",optional"`
+
 	// Workers is the most calls of OnRemove at once; 0, the default, means
 	// GOMAXPROCS.
 	Workers int `json:",optional"`
@@ -107,7 +132,18 @@ func (c Conf) check() error {
 		}
 		return fmt.Errorf("%w: %s is %v: want at least 1ms, such as 5s or 5m, or 0s for never", cache.ErrArgument, field, d)
 	}
-	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle), c.checkSnapshot())
+	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle),
+		short("Grace", c.Grace), short("Patience", c.Patience), short("Timeout", c.Timeout),
+		short("NotFoundExpire", c.NotFoundExpire), c.checkNotFound(), c.checkSnapshot())
+}
+
+// checkNotFound is for what package cache cannot check: a Negative that never keeps
+// anything is none.
+func (c Conf) checkNotFound() error {
+	if c.NotFoundExpire < 0 {
+		return fmt.Errorf("%w: NotFoundExpire is %v: want a positive time, such as 10s, or 0s for not at all", cache.ErrArgument, c.NotFoundExpire)
+	}
+	return nil
 }
 
 // checkSnapshot reports at the start what would keep the end from saving.
@@ -135,10 +171,18 @@ func options[K comparable, V any](c Conf, opts []Option[K, V]) cache.Options[K, 
 		Expire:    c.Expire,
 		Idle:      c.Idle,
 		Jitter:    c.Jitter,
+		Refresh:   c.Refresh,
+		Grace:     c.Grace,
+		Patience:  c.Patience,
+		Timeout:   c.Timeout,
+		MaxLoads:  c.MaxLoads,
 		Workers:   c.Workers,
 		HotKeys:   c.HotKeys,
 		Ages:      c.Ages,
 		WhatIf:    c.WhatIf,
+	}
+	if c.NotFoundExpire > 0 {
+		o.Negative = NotFound(c.NotFoundExpire)
 	}
 	for _, set := range opts {
 		if set != nil {

@@ -1,6 +1,7 @@
 package gozero_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -50,12 +51,15 @@ func TestConfDefaults(t *testing.T) {
 
 func TestConfFields(t *testing.T) {
 	got, err := load(t, "Name: users", "Limit: 1000", "Expire: 5m", "Idle: 1h30m", "Jitter: 0.1",
-		"Workers: 3", "HotKeys: 20", "Ages: true", "WhatIf: true")
+		"Workers: 3", "HotKeys: 20", "Ages: true", "WhatIf: true",
+		"Refresh: 0.8", "Grace: 10m", "Patience: 200ms", "Timeout: 2s", "MaxLoads: 50", "NotFoundExpire: 10s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := gozero.Conf{Name: "users", Limit: 1000, Expire: 5 * time.Minute, Idle: 90 * time.Minute, Jitter: 0.1,
-		Workers: 3, HotKeys: 20, Ages: true, WhatIf: true}
+		Workers: 3, HotKeys: 20, Ages: true, WhatIf: true,
+		Refresh: 0.8, Grace: 10 * time.Minute, Patience: 200 * time.Millisecond, Timeout: 2 * time.Second, MaxLoads: 50,
+		NotFoundExpire: 10 * time.Second}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -65,7 +69,9 @@ func TestConfFields(t *testing.T) {
 	var o cache.Options[string, int]
 	closed(t, gozero.MustNewCache(got, func(of *cache.Options[string, int]) { o = *of }))
 	got = gozero.Conf{Name: o.Name, Limit: o.Limit, Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter,
-		Workers: o.Workers, HotKeys: o.HotKeys, Ages: o.Ages, WhatIf: o.WhatIf}
+		Workers: o.Workers, HotKeys: o.HotKeys, Ages: o.Ages, WhatIf: o.WhatIf,
+		Refresh: o.Refresh, Grace: o.Grace, Patience: o.Patience, Timeout: o.Timeout, MaxLoads: o.MaxLoads,
+		NotFoundExpire: o.Negative(sql.ErrNoRows)}
 	if got != want {
 		t.Errorf("the cache gets %+v, want %+v", got, want)
 	}
@@ -90,6 +96,16 @@ func TestConfMistakes(t *testing.T) {
 		{"Name: users\n  Workers: -1", "Workers is -1: want the most calls"},
 		{"Name: users\n  HotKeys: -1", "HotKeys is -1: want how many"},
 		{"Name: users\n  WhatIf: true", "WhatIf is set without Limit"},
+		{"Name: users\n  Refresh: 1", "Refresh is 1: want a fraction"},
+		{"Name: users\n  Grace: 5us", "Grace is 5µs: want at least 1ms, such as 5s or 5m, or 0s for never"},
+		{"Name: users\n  Grace: -5m", "Grace is -5m0s: want a positive time"},
+		{"Name: users\n  Timeout: 5us", "Timeout is 5µs: want at least 1ms"},
+		{"Name: users\n  Patience: 5us", "Patience is 5µs: want at least 1ms"},
+		{"Name: users\n  Patience: 1s", "Patience is 1s without Grace: set Grace"},
+		{"Name: users\n  Grace: 5m\n  Patience: 2s\n  Timeout: 1s", "Patience is 2s and Timeout 1s: want a shorter Patience"},
+		{"Name: users\n  MaxLoads: -1", "MaxLoads is -1: want the most loads"},
+		{"Name: users\n  NotFoundExpire: 5us", "NotFoundExpire is 5µs: want at least 1ms"},
+		{"Name: users\n  NotFoundExpire: -5s", "NotFoundExpire is -5s: want a positive time, such as 10s, or 0s for not at all"},
 		{"Name: users\n  SnapshotEvery: 5m", "SnapshotEvery is 5m0s without Snapshot: set Snapshot to a file"},
 		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: 5ms", "SnapshotEvery is 5ms: want at least 1s"},
 		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: -1m", "SnapshotEvery is -1m0s: want at least 1s"},
