@@ -46,8 +46,8 @@ var groups = []group{
 	{"uint64", 100_000, 0, zipf, []string{"reads100", "hot", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
 }
 
-// A special is a case with figures of its own, for which each library has a
-// process to itself: it would disturb the others, or they it.
+// A special is a case with figures of its own. Each library runs it in a process of its
+// own, undisturbed by the others.
 type special struct {
 	name   string
 	rounds int // at most: some take long, or vary little

@@ -35,9 +35,9 @@ func distance() string {
 	return results.Far
 }
 
-// handOver lets two threads hand a cache line to and fro for a while, and returns
-// how long it takes to hand it over once: in the best of many short times, for
-// others may take one of the processors away.
+// handOver passes a cache line between two threads for a while, and returns the time
+// of one transfer: the best of many short runs, as other programs may take one of the
+// processors.
 func handOver(d time.Duration) time.Duration {
 	const turns = 64
 	var line struct {

@@ -77,8 +77,7 @@ func collection() float64 {
 	return float64(took[len(took)/2].Nanoseconds()) / 1e6
 }
 
-// idle returns how many milliseconds of processor time a second takes in which
-// nobody does anything.
+// idle returns the milliseconds of processor time that an idle second takes.
 func idle(short bool) float64 {
 	wait := 3 * time.Second
 	if short {

@@ -1,14 +1,14 @@
 package cache
 
-// A coldWalk goes through the entries of a shard, those first that would be evicted
-// first, a batch in each hold of the lock. An entry that is in the shard all the while
-// is found once; of those that come meanwhile some are not.
+// A coldWalk goes through the entries of a shard in the order in which they would be
+// evicted, a batch in each hold of the lock. It finds an entry that stays throughout
+// exactly once, and may miss entries stored meanwhile.
 //
 // Eviction passes over entries that were used, so the walk goes through the order once
 // for those without a mark, then for those with one, and so on. It goes on from the entry
-// where it stopped. If that was removed meanwhile, it begins anew with the first and goes
-// over what it has seen already; as eviction takes the first too, there is little of
-// that. What is left in the end, and what has no order, comes by slot numbers.
+// where it stopped. If that was removed meanwhile, it starts again with the first and
+// skips what it has seen; eviction takes the first too, so that is little. Entries that
+// are left at the end, or have no order, follow by slot number.
 type coldWalk[K comparable, V any] struct {
 	s    *shard[K, V]
 	seen []uint64 // a bit for each slot that there was in the beginning
@@ -24,7 +24,7 @@ type coldWalk[K comparable, V any] struct {
 // hottest is the most heat that an entry has.
 const hottest = 3
 
-// A walked entry is one as it was when a walk came by.
+// A walked is an entry as a walk found it.
 type walked[K comparable, V any] struct {
 	key      K
 	value    V

@@ -153,7 +153,7 @@ func (t *timing) endTick(next int64) {
 // nextTick returns the first tick after now.
 func (t *timing) nextTick() int64 { return t.clock.now()/int64(t.tick) + 1 }
 
-// stopDriver sees to it that no tick begins any more. One may still be at work.
+// stopDriver prevents further ticks. One may still be running.
 func (t *timing) stopDriver() {
 	d := &t.driver
 	d.mu.Lock()

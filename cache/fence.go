@@ -1,9 +1,9 @@
 package cache
 
-// A fence stands for something that is computed outside the lock from what a key
-// had before: the function of a Compute that is running. Whoever changes the key
-// breaks the fence, and then the result is not stored: it would undo the change. A
-// load is the same for a key that has no value, and has its own map.
+// A fence guards a result that is computed outside the lock from the old value of a
+// key, by the function of a Compute. A change of the key breaks the fence, and the
+// result is not stored: it would undo the change. A load is the same for a key without
+// a value, and has its own map.
 type fence struct {
 	broken    bool
 	own       bool   // by the goroutine below itself
@@ -35,8 +35,8 @@ func (s *shard[K, V]) addLoad(l *load[K, V]) {
 	s.mostLoads = max(s.mostLoads, len(s.loads))
 }
 
-// shrunk returns m, or a smaller map with the same if m had many more keys once, at
-// most *most: a map does not give memory back by itself.
+// shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
+// map never shrinks by itself.
 func shrunk[K comparable, E any](m map[K]E, most *int) map[K]E {
 	const small = 64
 	if *most <= small || len(m) > *most/sparse {

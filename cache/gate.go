@@ -36,7 +36,7 @@ func (g *gate) exit() { g.inside.Release(1) }
 
 func (g *gate) close() { g.closed.Store(true) }
 
-// wait waits until everybody has left a closed gate.
+// wait waits until all have left a closed gate.
 func (g *gate) wait(ctx context.Context) error {
 	if err := g.inside.Acquire(ctx, everyone); err != nil {
 		return context.Cause(ctx)

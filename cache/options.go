@@ -19,14 +19,14 @@ type Options[K comparable, V any] struct {
 	// it, the cache evicts another one.
 	Limit int
 
-	// Expire is how long a value stored by Set, Take, GetOrSet or Compute lives;
-	// 0 means for ever. A positive time under a millisecond is refused: it is
-	// a number without its unit.
+	// Expire is the TTL of a value stored by Set, Take, GetOrSet or Compute; 0 means
+	// that it does not expire. A positive time under a millisecond is refused: it is a
+	// number without its unit.
 	Expire time.Duration
 
-	// Idle also ends the life of an entry that was not read for this long,
-	// whatever its TTL; 0 means never. A hit then puts off a deadline too.
-	// A positive time under a millisecond is refused.
+	// Idle expires an entry that was not read for this long, whatever its TTL; 0 means
+	// never. A hit then puts off a deadline too. A positive time under a millisecond is
+	// refused.
 	Idle time.Duration
 
 	// Jitter spreads every TTL evenly over ± this fraction of it, so that
@@ -34,13 +34,12 @@ type Options[K comparable, V any] struct {
 	// not apply to Idle.
 	Jitter float64
 
-	// MaxWeight is the most that the entries may weigh together; it goes with
-	// Weigh and takes the place of Limit. A value that is heavier than all of
-	// it is not kept: it is removed at once, as Evicted.
+	// MaxWeight is the most that all entries may weigh together. It needs Weigh, and
+	// replaces Limit. A value heavier than MaxWeight is removed at once, as Evicted.
 	//
 	// A cache has a shard for each 262,144 of MaxWeight, up to 16 for each processor,
-	// and each of them keeps an order of its own. It should be much more than single
-	// values weigh; that is so for the sizes of values in bytes.
+	// and each keeps an order of its own. So MaxWeight should be much more than single
+	// values weigh, as it usually is with sizes in bytes.
 	MaxWeight uint64
 
 	// Weigh returns the weight of an entry. It is called once for each value that is
@@ -124,31 +123,29 @@ type Options[K comparable, V any] struct {
 	// runtime.GOMAXPROCS.
 	Workers int
 
-	// OnPanic is told what a call of OnRemove, or of a function of DelFunc for a load
-	// that ends later, panicked with and where; the
-	// panic ends there, and the other calls go on. An error that says so stands
-	// for runtime.Goexit. If OnPanic is nil, package log/slog logs it.
+	// OnPanic gets the value and the stack of a panic in OnRemove, or in a function of
+	// DelFunc for a load that ends later. The panic ends there, and the other calls go
+	// on. A runtime.Goexit is reported as an error that says so. If OnPanic is nil,
+	// package log/slog logs it.
 	OnPanic func(recovered any, stack []byte)
 
 	// Schema names what the encode given to Save makes of keys and values, such as
 	// "users v2": Restore refuses what was saved with another one.
 	Schema string
 
-	// HotKeys is how many of the keys that are asked for most to find, for
-	// [Cache.HotKeys] and the page of package stats; 0 means none, and at most 1000.
-	// A get then takes some ten nanoseconds more, and some keys are held that may
-	// have left the cache.
+	// HotKeys is how many of the most requested keys to find, for [Cache.HotKeys] and the
+	// page of package stats; 0 means none, and 1000 is the most. A get then takes some
+	// ten nanoseconds more, and some keys stay in memory after they left the cache.
 	HotKeys int
 
-	// Ages has the statistics say how old values were when they were evicted, at 4
-	// bytes for an entry and a reading of the clock for a value stored or evicted.
+	// Ages records how old values were when they were evicted. It costs 4 bytes per entry,
+	// and a reading of the clock per value stored or evicted.
 	Ages bool
 
-	// WhatIf has the statistics estimate the hit ratio at half the limit and at
-	// double, by a sample of some thousand keys, at some 100 KB for the cache. One key
-	// in Limit/1024 is in the sample, or all if Limit is less; a get or set of such a
-	// key takes some hundred nanoseconds more, and of others some five. It needs a
-	// Limit.
+	// WhatIf estimates the hit ratio at half the limit and at double, by a sample of some
+	// thousand keys that takes about 100 KB. One key in Limit/1024 is in the sample, or
+	// all if Limit is less. A get or set of such a key takes about a hundred nanoseconds
+	// more, and of others about five. It needs a Limit.
 	WhatIf bool
 }
 

@@ -2,19 +2,18 @@ package cache
 
 import "iter"
 
-// All returns an iterator over the entries, in no particular order. It holds no
-// lock while the body of the loop runs, which may use the cache; what others
-// change meanwhile it may or may not see, but it yields no value after its deadline
-// or after it was removed. An entry that stays all the while is seen exactly once. A
-// key that is removed and stored again may be seen twice. It counts nothing and marks
-// nothing as used.
+// All returns an iterator over the entries, in no particular order. It holds no lock
+// while the body of the loop runs, so the body may use the cache. All may or may not
+// see concurrent changes, but it yields no value after its deadline or its removal. It
+// yields an entry that stays throughout exactly once; a key that is removed and stored
+// again it may yield twice. It counts no lookups and marks nothing as used.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		c.each(func(key K, value V, _ int64) bool { return yield(key, value) })
 	}
 }
 
-// Entries is [Cache.All] for entries with the time that they have left.
+// Entries is [Cache.All] with the time that each entry has left.
 func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
 		c.each(func(key K, value V, deadline int64) bool {
@@ -32,7 +31,7 @@ func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
 	}
 }
 
-// each is that for the entries of a shard. It returns false if yield did.
+// each is Cache.each for one shard. It returns false if yield did.
 func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool {
 	s.pin()
 	defer s.unpin()
@@ -46,7 +45,7 @@ func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool
 	return true
 }
 
-// A found entry of a walk, as it was when it was found.
+// A found is an entry as a walk found it.
 type found[K comparable, V any] struct {
 	key      K
 	value    V
@@ -124,9 +123,9 @@ func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
 	return to, more, s.unlock()
 }
 
-// DelExpired removes all entries that have expired and returns how many there were. The
-// cache does so by itself, within a tick; this is for who must not wait for that. It
-// looks at every entry.
+// DelExpired removes all expired entries and returns their number. The cache does this
+// by itself within a tick; DelExpired is for callers that cannot wait for that. It looks
+// at every entry.
 func (c *Cache[K, V]) DelExpired() (removed int) {
 	for i := range c.shards {
 		s := &c.shards[i]

@@ -7,16 +7,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A watch sees what is asked for, and what is stored, in a cache that is to find hot
-// keys, to estimate other limits, or to be recorded. It is safe for concurrent use, and
-// never changes: Record puts another in its place. Its locks come after those of shards.
+// A watch is told of the gets and stores of a cache that finds hot keys, estimates other
+// limits, or is being recorded. It is safe for concurrent use, and immutable: Record
+// replaces it. Its locks come after those of shards.
 type watch[K comparable] struct {
 	hot    *hotkeys.Sketch[K] // nil without HotKeys
 	ghosts *ghost.Ghosts      // nil without WhatIf
 	record *record            // nil unless Record runs
 }
 
-// newWatch returns nil if there is nothing to watch for.
+// newWatch returns nil if no option needs a watch.
 func newWatch[K comparable, V any](o Options[K, V], procs int) *watch[K] {
 	if o.HotKeys == 0 && !o.WhatIf {
 		return nil
@@ -145,7 +145,7 @@ func (w *watch[K]) closed() {
 // A HotKey is a key that is asked for often.
 type HotKey[K comparable] struct {
 	Key   K
-	Share float64 // of all gets of late, an estimate from below; 0 to 1
+	Share float64 // of recent gets, a lower estimate; 0 to 1
 }
 
 // HotKeys returns the keys that are asked for most, the hottest first: at most as

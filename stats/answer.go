@@ -34,7 +34,7 @@ func answer(w http.ResponseWriter, r *http.Request, write func(io.Writer) error)
 		return // the client has gone
 	}
 	defer t.leave()
-	// An error says that the client has gone: nobody is left to be told.
+	// An error means that the client has gone.
 	chunks := bufio.NewWriterSize(t, chunk)
 	if !zipped {
 		if write(chunks) == nil {
@@ -71,7 +71,7 @@ func acceptsGzip(r *http.Request) bool {
 }
 
 // A turn is the right to compute an answer. While a chunk is sent, which may take a
-// slow client long, somebody else may have it.
+// slow client long, another answer may have it.
 type turn struct {
 	ctx  context.Context
 	to   io.Writer

@@ -43,7 +43,7 @@ func TestKeyedDoesNotAllocate(t *testing.T) {
 }
 
 // TestKeyedMemory: what a pending timer costs beyond its key and value, for wheels
-// of which the arrays are as full as it happens.
+// whose arrays are filled to different degrees.
 func TestKeyedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million timers")

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// minHits returns the hits of the optimum with bypass: of what it has and what comes,
-// it keeps what is wanted again soonest (Belady, 1966).
+// minHits returns the hits of the optimum with bypass: of its keys and the new one it
+// keeps those that are used again soonest (Belady, 1966).
 func minHits(keys []uint64, capacity int) (hits int) {
 	next := nextUses(keys)
 	kept := map[uint64]int{} // when each is wanted next

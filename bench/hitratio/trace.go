@@ -52,7 +52,7 @@ func load(file string) (trace, error) {
 	return t, nil
 }
 
-// mix makes of keys that are dense ones that are not: some caches hash integers badly.
+// mix spreads dense keys: some caches hash integers badly.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
 	x = (x ^ x>>27) * 0x94D049BB133111EB
@@ -61,7 +61,7 @@ func mix(x uint64) uint64 {
 
 const madeCapacity = 1000
 
-// made returns traces that are made, the same each time.
+// made returns synthetic traces, the same each time.
 func made() []trace {
 	const n = 300 * madeCapacity
 	var all []trace

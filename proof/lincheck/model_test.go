@@ -38,7 +38,7 @@ var (
 	nothing = Op{Kind: Clear}
 )
 
-// TestModel checks histories that were thought up, each of which shows one thing.
+// TestModel checks invented histories, each of which shows one thing.
 //
 // Catches: a model that is too lenient, or too strict, in what chance seldom shows.
 func TestModel(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// Conns keeps 64 connections, those that were used of late.
+// Conns keeps the 64 connections that were used last.
 type Conns struct {
 	c    *cache.Cache[string, io.Closer]
 	dial func(addr string) (io.Closer, error)
