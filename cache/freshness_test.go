@@ -71,6 +71,7 @@ func (c *freshCache) take(want int) {
 // takeIn wants a value, or an error, of "k" after some time.
 func (c *freshCache) takeIn(d time.Duration, want int, wantErr error) {
 	c.t.Helper()
+	synctest.Wait() // what ends now has ended
 	began := time.Now()
 	v, err := c.TakeCtx(c.t.Context(), "k", c.db.fetch)
 	if err != wantErr || err == nil && v != want || time.Since(began) != d {
@@ -231,6 +232,11 @@ func TestFreshness3(t *testing.T) {
 				}
 				if n := c.renewals.dropped.Load(); n != 1 {
 					t.Errorf("%d refreshes were dropped", n)
+				}
+				if name == "Compute" { // it keeps the life, and so the next one is due
+					c.takeIn(0, 11, nil)
+					c.asked(3)
+					time.Sleep(2 * time.Second)
 				}
 			})
 		})
@@ -544,13 +550,22 @@ func TestFreshness15(t *testing.T) {
 		c.take(1)
 		time.Sleep(2*time.Minute - time.Millisecond)
 		synctest.Wait()
-		if c.Len() != 1 || c.DelExpired() != 0 {
-			t.Error("a value in Grace is removed")
+		if err := c.check(); err != nil || c.Len() != 1 || c.DelExpired() != 0 {
+			t.Error("a value in Grace is removed, or its task is wrong:", err)
 		}
 		time.Sleep(time.Millisecond + c.tick)
 		c.removed(Event[string, int]{"k", 1, Expired})
 		if late := c.Stats().Expiry.Lateness; late.Count() != 1 || late.Quantile(1) > 2*time.Second {
 			t.Errorf("%d removals were late by %v", late.Count(), late.Quantile(1))
+		}
+	})
+	freshTest(t, func(t *testing.T, c *freshCache) {
+		c.take(1)
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		c.SetWithExpire("k", 7, time.Second)
+		if err := c.check(); err != nil {
+			t.Error("a value stored over one in Grace:", err)
 		}
 	})
 }
@@ -656,7 +671,7 @@ func TestFreshness20(t *testing.T) {
 		if n := c.DelFunc(func(key string, v int) bool { c.Set("other", 0); return key != "other" }); n != 2 {
 			t.Errorf("DelFunc removed %d in Grace", n)
 		}
-	})
+	}, func(o *Options[string, int]) { o.Limit = 100 })
 }
 
 // TestFreshness21: Unchanged gives the old value a new life, without an event and a new
