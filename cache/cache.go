@@ -27,6 +27,7 @@ type Cache[K comparable, V any] struct {
 	gate      gate
 
 	loadsOK, loadsFailed stats.DurationRecorder
+	lastFailed           atomic.Pointer[failure]
 	waiters              atomic.Uint64
 	schema               string        // of snapshots
 	saving               sync.Mutex    // one SaveFile at a time
@@ -46,7 +47,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 		return nil, err
 	}
 	c := build(o)
-	c.register(o.Name)
+	c.register(o)
 	return c, nil
 }
 
@@ -175,6 +176,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	r := s.lock.RLock()
 	i, found := s.find(h, key)
 	if !found {
+		s.missed(h)
 		s.lock.RUnlockMiss(r)
 		return value, false
 	}

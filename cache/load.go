@@ -312,7 +312,14 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
 		c.loadsOK.Observe(took)
 	} else {
 		c.loadsFailed.Observe(took)
+		c.lastFailed.Store(&failure{time.Now(), err})
 	}
+}
+
+// A failure is why a load failed, and when.
+type failure struct {
+	at  time.Time
+	err error
 }
 
 // end ends a load and those of its batch, and hands their results to the callers.

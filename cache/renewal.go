@@ -88,6 +88,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, seen sight) {
 	r := s.lock.RLock()
 	i, found := s.find(h, key)
 	if !found {
+		s.missed(h)
 		s.lock.RUnlockMiss(r)
 		return value, absent
 	}

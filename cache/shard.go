@@ -53,6 +53,7 @@ type shard[K comparable, V any] struct {
 	free          uint32       // the first free slot; the others follow from it
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
+	missesEvicted atomic.Uint64
 	hitsInGrace   atomic.Uint64 // likewise
 	mostLoads     int           // keys that loads and fences had at once, of late
 	mostFences    int
@@ -61,9 +62,11 @@ type shard[K comparable, V any] struct {
 	born          []moment      // when values were stored, if the cache keeps their ages
 	due           []deadline    // when they are to be loaded anew, with Refresh or Grace; see renewal.go
 
+	former former
+
 	fetched uint64 // of no meaning: what lookAhead read
 
-	_ [48]byte // to a power of two, and so that no two shards meet in a cache line
+	_ [16]byte // to a power of two, and so that no two shards meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots
@@ -183,6 +186,7 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	default:
 		s.breakFences(e.key)
 	}
+	s.former.add(h, cause, len(s.entries))
 	s.countRemoval(h, e, cause)
 }
 

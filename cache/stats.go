@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"runtime"
+	"strings"
 	"time"
 	"weak"
 
@@ -37,6 +39,9 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	total.EvictedAge = c.evictedAge.Ages()
 	if w := c.watch.Load(); w != nil && w.ghosts != nil {
 		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
+	}
+	if w := c.watch.Load(); w != nil && w.hot != nil {
+		total.HottestShare = w.hot.Hottest()
 	}
 	if c.runner != nil {
 		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
@@ -100,6 +105,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.Hits += hits
 	total.Misses += misses
 	total.MissesExpired += s.missesExpired.Load()
+	total.MissesEvicted += s.missesEvicted.Load()
 	total.HitsInGrace += s.hitsInGrace.Load()
 	total.Entries += s.len
 	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
@@ -116,10 +122,13 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 
 // register makes the statistics of the cache known to the process, without
 // keeping the cache alive.
-func (c *Cache[K, V]) register(name string) {
+func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
-	source.Name = name
+	source.Name = o.Name
+	source.Settings = stats.Settings{
+		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
+	}
 	c.name, c.unregister = stats.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
@@ -144,6 +153,14 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 			return removed
 		},
 	}
+	source.LastError = func() (at time.Time, err error) {
+		if c := w.Value(); c != nil {
+			if failed := c.lastFailed.Load(); failed != nil {
+				return failed.at, failed.err
+			}
+		}
+		return at, nil
+	}
 	source.Record = func(ctx context.Context, out io.Writer, oneIn int) error {
 		if c := w.Value(); c != nil {
 			return c.Record(ctx, out, oneIn)
@@ -156,6 +173,14 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 				return c.hotKeysAsText()
 			}
 			return nil
+		}
+	}
+	if reflect.TypeFor[K]().Kind() == reflect.String {
+		source.PurgePrefix = func(prefix string) (removed int) {
+			if c := w.Value(); c != nil {
+				removed = c.DelFunc(func(key K, _ V) bool { return strings.HasPrefix(reflect.ValueOf(key).String(), prefix) })
+			}
+			return removed
 		}
 	}
 	if parse := keyParser[K](); parse != nil {

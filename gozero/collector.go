@@ -40,12 +40,12 @@ func (collector) Describe(descs chan<- *prometheus.Desc) {
 func (collector) Collect(metrics chan<- prometheus.Metric) {
 	for _, c := range stats.Caches() {
 		for _, f := range cacheFamilies {
-			f.collect(sink{metrics, f.desc, c.Name}, c.Snapshot)
+			f.collect(sink{metrics, f.desc, c.Name, c.Since}, c.Snapshot)
 		}
 	}
 	for _, w := range stats.Wheels() {
 		for _, f := range wheelFamilies {
-			f.collect(sink{metrics, f.desc, w.Name}, w.Snapshot)
+			f.collect(sink{metrics, f.desc, w.Name, w.Since}, w.Snapshot)
 		}
 	}
 }
@@ -56,6 +56,7 @@ type sink struct {
 	metrics chan<- prometheus.Metric
 	desc    *prometheus.Desc
 	source  string
+	since   time.Time // when that was made
 }
 
 func (s sink) counter(v uint64, label ...string) {

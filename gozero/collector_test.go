@@ -45,12 +45,12 @@ func fill(t *testing.T) {
 		ages.Observe(4096 * d)
 	}
 	full := stats.Snapshot{
-		Hits: next(), Misses: next() + 100, MissesExpired: next(), Sets: next(),
+		Hits: next(), Misses: next() + 1000, MissesExpired: next(), MissesEvicted: next(), Sets: next(),
 		Removals: stats.Removals{Expired: next(), Evicted: next(), Deleted: next(), Replaced: next(), Cleared: next()},
 		Loads: stats.Loads{OK: histogram(), Failed: histogram(), Waiters: next(), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Queued: int(next()), Abandoned: next(),
 			Refreshes: stats.Refreshes{OK: next(), Failed: next(), Dropped: next(), Skipped: next()}},
 		HitsInGrace: next(), Negatives: int(next()),
-		Entries: int(next()), Limit: int(next()), Weight: next(), MaxWeight: next(),
+		Entries: int(next()), Limit: int(next()), HottestShare: 0.25, Weight: next(), MaxWeight: next(),
 		Callbacks:  stats.Callbacks{Queued: int(next()), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Panics: next()},
 		Expiry:     stats.Expiry{Pending: int(next()), Overdue: int(next()), Tombstones: int(next()), Lateness: histogram()},
 		EvictedAge: ages.Ages(),

@@ -36,10 +36,11 @@ var cacheFamilies = []family[stats.Snapshot]{
 			to.counter(s.Hits, "hit")
 			to.counter(s.Misses, "miss")
 		}),
-	cacheMetric("cache_misses_total", "Lookups that found no entry, or one past its deadline.", "reason",
+	cacheMetric("cache_misses_total", "Lookups that found no live entry, by whether the key expired or was evicted of late.", "reason",
 		func(to sink, s stats.Snapshot) {
-			to.counter(s.Misses-min(s.Misses, s.MissesExpired), "absent")
+			to.counter(s.MissesAbsent(), "absent")
 			to.counter(s.MissesExpired, "expired")
+			to.counter(s.MissesEvicted, "evicted")
 		}),
 	cacheMetric("cache_puts_total", "Values stored.", "",
 		func(to sink, s stats.Snapshot) { to.counter(s.Sets) }),
@@ -57,6 +58,14 @@ var cacheFamilies = []family[stats.Snapshot]{
 		}),
 	cacheMetric("cache_size", "Entries now.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Entries)) }),
+	cacheMetric("cache_created_timestamp_seconds", "When the cache was made, since 1970.", "",
+		func(to sink, _ stats.Snapshot) { to.gauge(float64(to.since.UnixMilli()) / 1000) }),
+	cacheMetric("cache_hottest_key_share", "Part of the lookups of late that are of the hottest key, estimated from below.", "",
+		func(to sink, s stats.Snapshot) {
+			if s.HottestShare > 0 {
+				to.gauge(s.HottestShare)
+			}
+		}),
 	cacheMetric("cache_capacity", "Most entries.", "",
 		func(to sink, s stats.Snapshot) {
 			if s.Limit > 0 {

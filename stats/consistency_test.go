@@ -39,7 +39,12 @@ func (c *hammered) hammer(stop <-chan struct{}, seed uint64) {
 				c.s.Hits++
 			case 2:
 				c.s.Misses++
-				c.s.MissesExpired += r.Uint64N(2)
+				switch r.IntN(3) {
+				case 0:
+					c.s.MissesExpired++
+				case 1:
+					c.s.MissesEvicted++
+				}
 			case 3:
 				c.s.Sets++
 				c.s.Entries++
@@ -76,7 +81,7 @@ func checkConsistent(t *testing.T, h http.Handler) {
 	t.Helper()
 	document := readJSONOf(t, h, "?points=61").Caches[0]
 	of := func(object any, name string) uint64 { return uint64(object.(map[string]any)[name].(float64)) }
-	if of(document, "misses") != of(document, "misses_absent")+of(document, "misses_expired") {
+	if of(document, "misses") != of(document, "misses_absent")+of(document, "misses_expired")+of(document, "misses_evicted") {
 		t.Errorf("misses do not add up in %v", document)
 	}
 	windows := document["windows"].(map[string]any)
@@ -91,7 +96,7 @@ func checkConsistent(t *testing.T, h http.Handler) {
 	seconds := 0.0
 	for i, p := range history {
 		sum.hits += of(p, "hits")
-		sum.misses += of(p, "misses_absent") + of(p, "misses_expired")
+		sum.misses += of(p, "misses_absent") + of(p, "misses_expired") + of(p, "misses_evicted")
 		sum.sets += of(p, "sets")
 		seconds += p.(map[string]any)["seconds"].(float64)
 		if last := i == len(history)-1; p.(map[string]any)["partial"] == true && !last {

@@ -12,7 +12,7 @@ import {columns, newNotice} from './overview.js';
 const charts = {
 	caches: [
 		['hit-ratio', 'Hit ratio', percent, 'hits:hit_ratio'],
-		['requests', 'Requests by result', stacked, 'hits absent:misses_absent expired:misses_expired'],
+		['requests', 'Requests by result', stacked, 'hits absent:misses_absent expired:misses_expired evicted:misses_evicted'],
 		['entries', 'Entries', count, 'entries limit'],
 		['weight', 'Weight', count, 'weight limit:max_weight', 'max_weight'],
 		['removals', 'Removals by cause', stacked, 'expired evicted deleted replaced cleared'],
@@ -41,7 +41,9 @@ const newTile = ([title, note, path]) =>
 const phrases = {
 	windows: '', '1m': 'last minute', '5m': 'last 5 minutes', seconds: 'time covered',
 	gets: 'requests', gets_per_second: 'requests', max_weight: 'most weight',
-	misses_absent: 'misses, nothing there', misses_expired: 'misses, expired',
+	misses_absent: 'misses, not there of late', misses_expired: 'misses, expired', misses_evicted: 'misses, evicted',
+	expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once',
+	hottest_key_share: 'share of the hottest key', evicted_age_p50_seconds: 'age at eviction, median', evicted_age_p99_seconds: 'age at eviction, 99 % within',
 	hits_in_grace: 'hits in grace', negatives: 'errors kept', queued: 'wait for a place',
 	loads_failed: 'loads failed', loads_abandoned: 'callers gave up', abandoned: 'callers gave up',
 	ok: 'succeeded', waiters: 'callers joined another', oldest_seconds: 'oldest has run for',
@@ -68,6 +70,9 @@ const newBar = (word, path, whole) => html('li', {}, word, field(path), bar(path
 const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`, '');
 const whatIf = (word, path) => newBar(html('span', {}, word + ', ', field(path + 'limit')), path + 'hit_ratio', '');
 
+const lastError = (failed) => !failed ? '' :
+	`A load failed last on ${new Date(failed.time).toLocaleString('en-GB')}: ${failed.text || 'error of type ' + failed.type}`;
+
 export function newDetail(what, name) {
 	const notice = newNotice();
 	const head = html('h1', {tabindex: -1}, name);
@@ -82,16 +87,17 @@ export function newDetail(what, name) {
 			box('div', 'charts', ...view.charts.map((chart) => chart.figure), ...more),
 			box('div', 'sheets', ...newSheets({...stats, what_if: null, rates: null})));
 	};
-	const since = html('p');
-	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, since, notice, body);
+	const since = html('p'), failed = html('p'), findings = box('ul', 'findings');
+	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, since, findings, failed, notice, body);
 	view.update = () => {
 		const stats = state.json[what].find((s) => s.name === name);
 		body.hidden = !stats;
 		notice.hidden = stats && !stats.quiet;
 		setText(notice, stats ? 'No traffic yet.' : `No longer among the ${what}: it was closed or collected.`);
 		if (!stats) return;
-		if (stats.since) setText(since, `Since ${new Date(stats.since).toLocaleString('en-GB')}.` +
-			(stats.tight ? ' It is at its limit, and misses because of that.' : ''));
+		if (stats.since) setText(since, `Since ${new Date(stats.since).toLocaleString('en-GB')}.`);
+		fill(findings, stats.findings?.length ?? 0, () => box('li', 'bad')).forEach((node, i) => setText(node, stats.findings[i].words));
+		setText(failed, lastError(stats.last_load_error));
 		if (!body.firstChild) build(stats);
 		fill(hot.lastChild, stats.hot_keys?.length ?? 0, hotKey);
 		refresh(body, stats);

@@ -89,8 +89,9 @@
 //	  since                 string, RFC 3339, when the cache was made
 //	  hits, misses          number, counters; their sum is the number of gets
 //	  hit_ratio             number, 0 to 1; 0 when nothing was asked for yet
-//	  misses_absent         number, counter; of misses, those that found nothing
-//	  misses_expired        number, counter; of misses, those that found an entry past its deadline
+//	  misses_absent         number, counter; of misses, those of keys that were not there of late
+//	  misses_expired        number, counter; of misses, those that found an entry past its deadline, or a key that expired lately
+//	  misses_evicted        number, counter; of misses, those of keys that were evicted lately
 //	  hits_in_grace         number, counter; Takes that a value past its deadline answered, nearly all of hits
 //	  sets                  number, counter; values stored, but for those restored
 //	  restored              number, counter; values that came from a snapshot
@@ -124,12 +125,16 @@
 //	      seconds           number, how long it really is; less while the process is young, 0 if nothing is known yet
 //	      gets, hits, misses
 //	                        number
+//	      misses_absent, misses_expired, misses_evicted
+//	                        number, of misses
 //	      hit_ratio         number, 0 to 1; 0 when there were no gets
 //	      gets_per_second   number, 0 if seconds is
 //	      sets, evicted, expired, loads, loads_failed, loads_abandoned
 //	                        number; loads are those that ended, ok and failed
 //	      load_p50_seconds, load_p99_seconds
 //	                        number, 0 when there was no load
+//	      evicted_age_p50_seconds, evicted_age_p99_seconds
+//	                        number, 0 if evicted is, or if the cache does not track it
 //	  evicted_age           object, or null if the cache does not track it or has evicted nothing
 //	    count               number, counter; values evicted, since ages are tracked
 //	    p50_seconds, p99_seconds
@@ -141,12 +146,25 @@
 //	  hot_keys              array, the hottest first, or null if the cache does not track them
 //	    key                 string, the key as text
 //	    share               number, 0 to 1; of all gets of late, an estimate from below
+//	  hottest_key_share     number, gauge, 0 to 1; of all gets of late, an estimate from below; 0 if not tracked
+//	  settings              object, what the cache was made with; 0 means that it does not do that
+//	    expire_seconds, idle_seconds, jitter, timeout_seconds, max_loads
+//	                        number
+//	    policy              string, what chooses the entry to evict
+//	  last_load_error       object, or null if no load has failed
+//	    time                string, RFC 3339
+//	    type                string, Go type of the innermost error
+//	    text                string, what it says; empty unless the cache has hot keys, as it may have keys in it
 //	  purgeable             boolean, whether keys can be written as text, and so be purged
+//	  purgeable_by_prefix   boolean, whether keys are strings, and can be purged by their prefix
+//	  findings              array, what is wrong, the most urgent first; empty if nothing is
+//	    cause               string, what it is in a few words; docs/stats.schema.json has them all
+//	    words               string, a sentence with the evidence
 //	  history               array, the oldest point first; only if the query has points
 //	    start               string, RFC 3339, which also tells points apart
 //	    seconds             number, how long the point is
 //	    partial             boolean, true if it is not over
-//	    hits, misses_absent, misses_expired, hits_in_grace, sets
+//	    hits, misses_absent, misses_expired, misses_evicted, hits_in_grace, sets
 //	                        number
 //	    entries, limit, weight, max_weight
 //	                        number, gauges at the end of the point
@@ -204,11 +222,13 @@
 // The metrics of caches are:
 //
 //	cache_gets_total{result="hit|miss"}                     counter
-//	cache_misses_total{reason="absent|expired"}             counter
+//	cache_misses_total{reason="absent|expired|evicted"}     counter
 //	cache_puts_total                                        counter
 //	cache_evictions_total{cause="size|expired"}             counter
 //	cache_removals_total{cause="explicit|replaced|cleared"} counter
 //	cache_size                                              gauge
+//	cache_created_timestamp_seconds                         gauge
+//	cache_hottest_key_share                                 gauge, absent without hot keys
 //	cache_capacity                                          gauge, absent without a limit
 //	cache_weight, cache_weight_capacity                     gauges, absent if not weighted
 //	cache_loads_seconds{result="success|failure"}           histogram

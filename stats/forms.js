@@ -8,6 +8,8 @@ import {poll} from './poll.js';
 // newPurge returns a form to remove one key or, after a second click, all.
 export function newPurge(cache) {
 	const key = html('input', {'data-needs': 'purgeable', 'aria-label': 'Key', placeholder: 'Key', autocomplete: 'off', spellcheck: false});
+	const prefix = html('input', {'aria-label': 'Prefix', placeholder: 'Prefix of keys', autocomplete: 'off', spellcheck: false});
+	const prefixed = button(() => prefix.value && send({prefix: prefix.value}), 'Purge by prefix');
 	const all = button(({detail}) => {
 		if (detail > 1) return; // a double click is not a second thought
 		if (armed) send({all: 1});
@@ -15,7 +17,8 @@ export function newPurge(cache) {
 	});
 	const result = html('output');
 	const node = html('form', {class: 'card', 'data-needs': 'purge'}, html('h2', {}, 'Purge'),
-		html('p', {}, key, html('button', {'data-needs': 'purgeable'}, 'Purge key'), all), result);
+		html('p', {}, key, html('button', {'data-needs': 'purgeable'}, 'Purge key')),
+		html('p', {'data-needs': 'purgeable_by_prefix'}, prefix, prefixed), html('p', {}, all), result);
 	let armed;
 	const arm = (on) => {
 		armed = on;

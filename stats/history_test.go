@@ -226,6 +226,9 @@ func TestAWindowHasEveryNumber(t *testing.T) {
 			"gets":             number(since.Gets()),
 			"hits":             number(since.Hits),
 			"misses":           number(since.Misses),
+			"misses_absent":    number(since.MissesAbsent()),
+			"misses_expired":   number(since.MissesExpired),
+			"misses_evicted":   number(since.MissesEvicted),
 			"hit_ratio":        since.HitRatio(),
 			"gets_per_second":  float64(since.Gets()) / 2,
 			"sets":             number(since.Sets),
@@ -236,6 +239,9 @@ func TestAWindowHasEveryNumber(t *testing.T) {
 			"loads_abandoned":  number(since.Loads.Abandoned),
 			"load_p50_seconds": loads.Quantile(0.5).Seconds(),
 			"load_p99_seconds": loads.Quantile(0.99).Seconds(),
+
+			"evicted_age_p50_seconds": since.EvictedAge.Quantile(0.5).Seconds(),
+			"evicted_age_p99_seconds": since.EvictedAge.Quantile(0.99).Seconds(),
 		}
 		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["1m"], wantWindow)
 		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["5m"], wantWindow)
@@ -244,8 +250,9 @@ func TestAWindowHasEveryNumber(t *testing.T) {
 			"seconds":                 2.0,
 			"partial":                 true,
 			"hits":                    number(since.Hits),
-			"misses_absent":           number(since.Misses - since.MissesExpired),
+			"misses_absent":           number(since.Misses - since.MissesExpired - since.MissesEvicted),
 			"misses_expired":          number(since.MissesExpired),
+			"misses_evicted":          number(since.MissesEvicted),
 			"hits_in_grace":           number(since.HitsInGrace),
 			"sets":                    number(since.Sets),
 			"entries":                 number(uint64(since.Entries)),

@@ -41,6 +41,7 @@ type jsonCache struct {
 	HitRatio      float64          `json:"hit_ratio"`
 	MissesAbsent  uint64           `json:"misses_absent"`
 	MissesExpired uint64           `json:"misses_expired"`
+	MissesEvicted uint64           `json:"misses_evicted"`
 	HitsInGrace   uint64           `json:"hits_in_grace"`
 	Sets          uint64           `json:"sets"`
 	Restored      uint64           `json:"restored"`
@@ -57,7 +58,12 @@ type jsonCache struct {
 	EvictedAge    *jsonAges        `json:"evicted_age"`
 	WhatIf        *jsonWhatIf      `json:"what_if"`
 	HotKeys       []jsonHotKey     `json:"hot_keys"`
+	HottestShare  float64          `json:"hottest_key_share"`
+	Settings      jsonSettings     `json:"settings"`
+	LastLoadError *jsonLoadError   `json:"last_load_error"`
 	Purgeable     bool             `json:"purgeable"`
+	Prefixes      bool             `json:"purgeable_by_prefix"`
+	Findings      []finding        `json:"findings"`
 	History       []jsonCachePoint `json:"history,omitzero"`
 }
 
@@ -202,8 +208,9 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		Hits:          s.Hits,
 		Misses:        s.Misses,
 		HitRatio:      s.HitRatio(),
-		MissesAbsent:  s.missesAbsent(),
+		MissesAbsent:  s.MissesAbsent(),
 		MissesExpired: s.MissesExpired,
+		MissesEvicted: s.MissesEvicted,
 		HitsInGrace:   s.HitsInGrace,
 		Sets:          s.Sets,
 		Restored:      s.Restored,
@@ -243,7 +250,13 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		EvictedAge: newJSONAges(s),
 		WhatIf:     newJSONWhatIf(underLimit(l, 5*time.Minute)),
 		HotKeys:    newJSONHotKeys(l.cache),
-		Purgeable:  l.cache.Purge != nil,
+
+		HottestShare:  s.HottestShare,
+		Settings:      newJSONSettings(l.cache.Settings),
+		LastLoadError: newJSONLoadError(l.cache),
+		Purgeable:     l.cache.Purge != nil,
+		Prefixes:      l.cache.PurgePrefix != nil,
+		Findings:      findings(l),
 	}
 	if points >= 0 {
 		c.History = newJSONCachePoints(l.points(points))

@@ -17,6 +17,9 @@ type jsonWindow struct {
 	Gets           uint64  `json:"gets"`
 	Hits           uint64  `json:"hits"`
 	Misses         uint64  `json:"misses"`
+	MissesAbsent   uint64  `json:"misses_absent"`
+	MissesExpired  uint64  `json:"misses_expired"`
+	MissesEvicted  uint64  `json:"misses_evicted"`
 	HitRatio       float64 `json:"hit_ratio"`
 	GetsPerSecond  float64 `json:"gets_per_second"`
 	Sets           uint64  `json:"sets"`
@@ -27,6 +30,9 @@ type jsonWindow struct {
 	LoadsAbandoned uint64  `json:"loads_abandoned"`
 	LoadP50Seconds float64 `json:"load_p50_seconds"`
 	LoadP99Seconds float64 `json:"load_p99_seconds"`
+
+	EvictedAgeP50Seconds float64 `json:"evicted_age_p50_seconds"`
+	EvictedAgeP99Seconds float64 `json:"evicted_age_p99_seconds"`
 }
 
 func newJSONWindows(l look[Snapshot]) jsonWindows {
@@ -44,6 +50,9 @@ func newJSONWindow(p point[Snapshot]) jsonWindow {
 		Gets:           s.Gets(),
 		Hits:           s.Hits,
 		Misses:         s.Misses,
+		MissesAbsent:   s.MissesAbsent(),
+		MissesExpired:  s.MissesExpired,
+		MissesEvicted:  s.MissesEvicted,
 		HitRatio:       s.HitRatio(),
 		Sets:           s.Sets,
 		Evicted:        s.Removals.Evicted,
@@ -53,6 +62,9 @@ func newJSONWindow(p point[Snapshot]) jsonWindow {
 		LoadsAbandoned: s.Loads.Abandoned,
 		LoadP50Seconds: p50(loads),
 		LoadP99Seconds: p99(loads),
+
+		EvictedAgeP50Seconds: p50(s.EvictedAge),
+		EvictedAgeP99Seconds: p99(s.EvictedAge),
 	}
 	if p.length > 0 {
 		w.GetsPerSecond = float64(w.Gets) / w.Seconds
@@ -77,6 +89,7 @@ type jsonCachePoint struct {
 	Hits                 uint64  `json:"hits"`
 	MissesAbsent         uint64  `json:"misses_absent"`
 	MissesExpired        uint64  `json:"misses_expired"`
+	MissesEvicted        uint64  `json:"misses_evicted"`
 	HitsInGrace          uint64  `json:"hits_in_grace"`
 	Sets                 uint64  `json:"sets"`
 	Entries              int     `json:"entries"`
@@ -119,8 +132,9 @@ func newJSONCachePoints(points iter.Seq[point[Snapshot]]) []jsonCachePoint {
 		all = append(all, jsonCachePoint{
 			jsonPoint:            newJSONPoint(p.start, p.length, p.running),
 			Hits:                 s.Hits,
-			MissesAbsent:         s.missesAbsent(),
+			MissesAbsent:         s.MissesAbsent(),
 			MissesExpired:        s.MissesExpired,
+			MissesEvicted:        s.MissesEvicted,
 			HitsInGrace:          s.HitsInGrace,
 			Sets:                 s.Sets,
 			Entries:              s.Entries,

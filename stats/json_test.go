@@ -88,8 +88,9 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			"hits":                        number(s.Hits),
 			"misses":                      number(s.Misses),
 			"hit_ratio":                   s.HitRatio(),
-			"misses_absent":               number(s.Misses - s.MissesExpired),
+			"misses_absent":               number(s.Misses - s.MissesExpired - s.MissesEvicted),
 			"misses_expired":              number(s.MissesExpired),
+			"misses_evicted":              number(s.MissesEvicted),
 			"hits_in_grace":               number(s.HitsInGrace),
 			"sets":                        number(s.Sets),
 			"restored":                    number(s.Restored),
@@ -131,6 +132,16 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			"what_if":                     nil, // see TestWhatIfIsOfTheLastMinutes
 			"hot_keys":                    nil,
 			"purgeable":                   false,
+			"purgeable_by_prefix":         false,
+			"hottest_key_share":           s.HottestShare,
+			"settings.expire_seconds":     0.0, // see TestSettings
+			"settings.idle_seconds":       0.0,
+			"settings.jitter":             0.0,
+			"settings.timeout_seconds":    0.0,
+			"settings.max_loads":          0.0,
+			"settings.policy":             "",
+			"last_load_error":             nil, // see TestLastLoadError
+			"findings":                    c["findings"],
 		}
 		if s.EvictedAge.Count() > 0 {
 			delete(want, "evicted_age")

@@ -10,7 +10,7 @@ import (
 
 // gauges are the fields of a Snapshot and of a Wheel that are not cumulative.
 var gauges = []string{
-	"Entries", "Limit", "Weight", "MaxWeight",
+	"Entries", "Limit", "Weight", "MaxWeight", "HottestShare",
 	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
 	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
 
@@ -47,9 +47,12 @@ func isGauge(path string) bool {
 
 // setLeaf stores n in a leaf of whatever type.
 func setLeaf(leaf reflect.Value, n uint64) {
-	if leaf.CanUint() {
+	switch {
+	case leaf.CanUint():
 		leaf.SetUint(n)
-	} else {
+	case leaf.CanFloat():
+		leaf.SetFloat(float64(n))
+	default:
 		leaf.SetInt(int64(n))
 	}
 }
@@ -58,6 +61,9 @@ func setLeaf(leaf reflect.Value, n uint64) {
 func leafValue(leaf reflect.Value) uint64 {
 	if leaf.CanUint() {
 		return leaf.Uint()
+	}
+	if leaf.CanFloat() {
+		return uint64(leaf.Float())
 	}
 	return uint64(leaf.Int())
 }

@@ -88,7 +88,7 @@ function newRow(what, name) {
 	const link = html('a', {href: '#/' + what.slice(0, -1) + '/' + encodeURIComponent(name), 'data-field': 'name'}, name);
 	const node = html('tr', {'data-name': name},
 		html('th', {scope: 'row'}, link, html('small', {'data-needs': 'quiet'}, 'no traffic yet'),
-			html('small', {class: 'bad', 'data-needs': 'tight'}, 'limit too small')), ...cells);
+			html('small', {class: 'bad', 'data-needs': 'findings.0', 'data-field': 'findings.0.cause'})), ...cells);
 	const row = {node, update(stats) {
 		row.stats = stats;
 		node.hidden = !name.toLowerCase().includes(state.filter);

@@ -12,20 +12,12 @@ function accept(json) {
 		cache.purge = json.purge;
 		const points = state.points.caches.get(cache.name);
 		cache.rates = {evicted_per_second: recent(points, 'evicted'), failed_per_second: recent(points, 'loads_failed')};
-		cache.tight = isTight(cache);
 	}
 	for (const wheel of json.wheels) wheel.fired_per_second = recent(state.points.wheels.get(wheel.name), 'fired');
 	Object.assign(state, {json, answered: Date.now(), failure: ''});
 	document.body.dataset.updated = json.time;
 	setText(byId('process'), `${json.program} on ${json.host}`);
 	show();
-}
-
-// isTight tells whether a cache evicts what it would need: double the limit would hit
-// more or, if nobody estimates that, most requests miss.
-export function isTight({limit, entries, max_weight: most, weight, windows: {'1m': {evicted, hits, misses}}, what_if: ifs}) {
-	const full = limit && entries >= 0.95 * limit || most && weight >= 0.95 * most;
-	return Boolean(full && evicted && (ifs ? ifs.double.hit_ratio > ifs.same.hit_ratio + 0.02 : misses > hits));
 }
 
 // remember adds points that are over, and forgets those an hour old, or of a lost name.

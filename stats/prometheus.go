@@ -24,10 +24,11 @@ var cacheFamilies = []family[Snapshot]{
 			e.value(`result="hit"`, s.Hits)
 			e.value(`result="miss"`, s.Misses)
 		}},
-	{"cache_misses_total", "counter", "Lookups that found no entry, or one past its deadline.",
+	{"cache_misses_total", "counter", "Lookups that found no live entry, by whether the key expired or was evicted of late.",
 		func(e *exposition, s Snapshot) {
-			e.value(`reason="absent"`, s.missesAbsent())
+			e.value(`reason="absent"`, s.MissesAbsent())
 			e.value(`reason="expired"`, s.MissesExpired)
+			e.value(`reason="evicted"`, s.MissesEvicted)
 		}},
 	{"cache_puts_total", "counter", "Values stored.",
 		func(e *exposition, s Snapshot) { e.value("", s.Sets) }},
@@ -44,6 +45,18 @@ var cacheFamilies = []family[Snapshot]{
 		}},
 	{"cache_size", "gauge", "Entries now.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Entries) }},
+	{"cache_created_timestamp_seconds", "gauge", "When the cache was made, since 1970.",
+		func(e *exposition, _ Snapshot) {
+			e.name("", "")
+			e.float(float64(e.since.UnixMilli()) / 1000)
+		}},
+	{"cache_hottest_key_share", "gauge", "Part of the lookups of late that are of the hottest key, estimated from below.",
+		func(e *exposition, s Snapshot) {
+			if s.HottestShare > 0 {
+				e.name("", "")
+				e.float(s.HottestShare)
+			}
+		}},
 	{"cache_capacity", "gauge", "Most entries.",
 		func(e *exposition, s Snapshot) {
 			if s.Limit > 0 {
@@ -157,7 +170,7 @@ func writeFamilies[S any](to io.Writer, by string, families []family[S], looks [
 		e.family, e.kind, e.help = f.name, f.kind, f.help
 		e.headed = false
 		for _, l := range looks {
-			e.source = l.name
+			e.source, e.since = l.name, l.since
 			f.write(&e, l.stats)
 			if len(e.buf) >= chunk {
 				if _, err := to.Write(e.buf); err != nil {
@@ -173,11 +186,12 @@ func writeFamilies[S any](to io.Writer, by string, families []family[S], looks [
 
 // An exposition is a text under construction.
 type exposition struct {
-	buf                []byte // what is not written yet
-	family, kind, help string // of the samples being written
-	headed             bool   // the family has its header, which it gets with the first sample
-	by                 string // label that has source in every sample: cache or wheel
-	source             string // name of the cache or wheel being written
+	buf                []byte    // what is not written yet
+	family, kind, help string    // of the samples being written
+	headed             bool      // the family has its header, which it gets with the first sample
+	by                 string    // label that has source in every sample: cache or wheel
+	source             string    // name of the cache or wheel being written
+	since              time.Time // when that was made
 }
 
 // value writes a sample. label is one more label beside that of the source, as

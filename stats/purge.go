@@ -9,9 +9,10 @@ import (
 )
 
 // WithPurge has the handler also serve purge, by which a POST removes a key of a
-// cache, or all of them:
+// cache, those with a prefix if they are strings, or all of them:
 //
 //	curl -d 'cache=users&key=42' http://127.0.0.1:8080/cache/purge
+//	curl -d 'cache=users&prefix=tenant7/' http://127.0.0.1:8080/cache/purge
 //	curl -d 'cache=users&all=1'  http://127.0.0.1:8080/cache/purge
 //
 // authorize decides about each such request, after those that a page of another site
@@ -103,13 +104,13 @@ func (h *handler) mayPost(r *http.Request, why, want string) (refused *refusal) 
 
 // purge does what r asks for, if it may, and returns how many entries it removed.
 func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
-	const want = "want the fields cache and key, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'"
+	const want = "want the fields cache and key, cache and prefix, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'"
 	if refused := h.mayPost(r, "a purge changes what is cached", want); refused != nil {
 		return 0, refused
 	}
 	// Not from the address, which ends up in logs.
-	names, keys, all := r.PostForm["cache"], r.PostForm["key"], r.PostForm["all"]
-	if len(names) != 1 || len(keys)+len(all) != 1 || len(all) == 1 && all[0] != "1" {
+	names, keys, prefixes, all := r.PostForm["cache"], r.PostForm["key"], r.PostForm["prefix"], r.PostForm["all"]
+	if len(names) != 1 || len(keys)+len(prefixes)+len(all) != 1 || len(all) == 1 && all[0] != "1" {
 		return 0, refuse(http.StatusBadRequest, want)
 	}
 	name := names[0]
@@ -119,6 +120,9 @@ func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
 	}
 	if len(keys) == 1 {
 		return purgeKey(c, name, keys[0])
+	}
+	if len(prefixes) == 1 {
+		return purgePrefix(c, name, prefixes[0])
 	}
 	if c.PurgeAll == nil {
 		return 0, refuse(http.StatusBadRequest, "cache %q cannot be purged", name)
@@ -135,6 +139,16 @@ func purgeKey(c CacheSource, name, key string) (removed int, refused *refusal) {
 		return 0, refuse(http.StatusBadRequest, "%v", err)
 	}
 	return removed, nil
+}
+
+func purgePrefix(c CacheSource, name, prefix string) (removed int, refused *refusal) {
+	switch {
+	case c.PurgePrefix == nil:
+		return 0, refuse(http.StatusBadRequest, "keys of cache %q are not strings, and have no prefix", name)
+	case prefix == "":
+		return 0, refuse(http.StatusBadRequest, "prefix is empty: want how the keys begin, or all=1 for all of them")
+	}
+	return c.PurgePrefix(prefix), nil
 }
 
 // cacheOf returns the source of the cache of a name.

@@ -44,6 +44,18 @@ func (c *purgeable) purge(text string) (removed int, err error) {
 	return 0, nil
 }
 
+func (c *purgeable) purgePrefix(prefix string) (removed int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.keys {
+		if strings.HasPrefix(strconv.Itoa(key), prefix) {
+			delete(c.keys, key)
+			removed++
+		}
+	}
+	return removed
+}
+
 func (c *purgeable) purgeAll() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +70,7 @@ func (c *purgeable) len() int {
 }
 
 func (c *purgeable) register(r *stats.Registry, name string) {
-	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgeAll: c.purgeAll})
+	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgePrefix: c.purgePrefix, PurgeAll: c.purgeAll})
 }
 
 // anybody may purge.
@@ -177,6 +189,10 @@ func TestPurgeRefuses(t *testing.T) {
 		{"all is not 1", purge{body: "cache=users&all=true"}, 400, "want the fields"},
 		{"all is empty", purge{body: "cache=users&all="}, 400, "want the fields"},
 		{"two caches", purge{body: form + "&cache=orders"}, 400, "want the fields"},
+		{"key and prefix", purge{body: form + "&prefix=1"}, 400, "want the fields"},
+		{"two prefixes", purge{body: "cache=users&prefix=1&prefix=2"}, 400, "want the fields"},
+		{"empty prefix", purge{body: "cache=users&prefix="}, 400, "prefix is empty"},
+		{"no strings", purge{body: "cache=structs&prefix=1"}, 400, "are not strings"},
 		{"two keys", purge{body: form + "&key=2"}, 400, "want the fields"},
 		{"twice all", purge{body: "cache=users&all=1&all=1"}, 400, "want the fields"},
 		{"in the query", purge{target: "/purge?" + form}, 400, "want the fields"},
@@ -405,5 +421,15 @@ func TestPurgeOverTheNetwork(t *testing.T) {
 	}
 	if c.len() != 1 {
 		t.Errorf("%d entries are left, want 1", c.len())
+	}
+}
+
+func TestPurgeByPrefix(t *testing.T) {
+	var r stats.Registry
+	c := newPurgeable(7, 70, 71, 8)
+	c.register(&r, "users")
+	w := purge{body: "cache=users&prefix=7"}.send(r.Handler(stats.WithPurge(anybody)))
+	if removed, refused := answerOf(t, w); removed != 3 || refused != "" || c.len() != 1 {
+		t.Errorf("%d removed, %q, and %d are left; want 3, and 1", removed, refused, c.len())
 	}
 }

@@ -2,9 +2,11 @@ package stats
 
 import "time"
 
-// A Snapshot is what one cache has done, taken at one moment. Counters are
-// cumulative since the cache was made; gauges, marked as such, are the state at
-// that moment. The zero Snapshot is that of a cache nobody has used.
+// A Snapshot is what one cache has done. Counters are cumulative since the cache was made;
+// gauges, marked as such, are the state of now. It is taken part by part while the cache
+// is in use: numbers of one part fit together, such as hits and misses, or the values
+// stored, those removed and those there are; those of different parts may differ by what
+// happened in between, such as evictions and their ages. The zero Snapshot is that of a cache nobody has used.
 //
 // A Snapshot is a value without pointers: it may be copied, compared with ==
 // and read from several goroutines.
@@ -12,9 +14,12 @@ type Snapshot struct {
 	Hits   uint64 // gets that found a live entry
 	Misses uint64 // gets that did not
 
-	// MissesExpired counts those of Misses that found an entry past its
-	// deadline. The others found nothing.
-	MissesExpired uint64
+	// MissesExpired and MissesEvicted count those of Misses that found an entry past its
+	// deadline, or nothing, as the key expired lately or was evicted. How lately is by
+	// chance: a cache remembers about as many such keys as it has entries, up to 16,384
+	// in each shard. The others of Misses are of keys that were never there, or long ago,
+	// or were removed by the program.
+	MissesExpired, MissesEvicted uint64
 
 	// HitsInGrace counts the Takes that a value past its deadline answered. All but those of
 	// TakeMissed are among Hits.
@@ -30,6 +35,10 @@ type Snapshot struct {
 	Limit     int    // gauge: most entries; 0 = no limit
 	Weight    uint64 // gauge; 0 if not weighted
 	MaxWeight uint64 // gauge: most weight; 0 = not weighted
+
+	// HottestShare is the part of the gets of late that are of one key, the hottest, from 0
+	// to 1: a gauge, estimated from below. It is 0 if the cache does not find hot keys.
+	HottestShare float64
 
 	Callbacks Callbacks
 	Expiry    Expiry
@@ -138,6 +147,7 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	s.Hits = less(s.Hits, earlier.Hits)
 	s.Misses = less(s.Misses, earlier.Misses)
 	s.MissesExpired = less(s.MissesExpired, earlier.MissesExpired)
+	s.MissesEvicted = less(s.MissesEvicted, earlier.MissesEvicted)
 	s.HitsInGrace = less(s.HitsInGrace, earlier.HitsInGrace)
 	s.Sets = less(s.Sets, earlier.Sets)
 	s.Restored = less(s.Restored, earlier.Restored)
@@ -150,9 +160,9 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	return s
 }
 
-// missesAbsent returns the misses that found nothing.
-func (s Snapshot) missesAbsent() uint64 {
-	return less(s.Misses, s.MissesExpired)
+// MissesAbsent returns the misses that are neither in MissesExpired nor in MissesEvicted.
+func (s Snapshot) MissesAbsent() uint64 {
+	return less(s.Misses, s.MissesExpired+s.MissesEvicted)
 }
 
 // Total returns the number of values that left the cache, for any cause.

@@ -24,12 +24,23 @@ type CacheSource struct {
 	// Snapshot returns what the cache has done, and false once the cache is gone.
 	Snapshot func() (s Snapshot, ok bool)
 
+	// Settings are what the cache was made with.
+	Settings Settings
+
+	// LastError returns why a load failed last, and when; nil if none did. Its text is
+	// shown only if HotKeys is not nil: it may have keys in it.
+	LastError func() (at time.Time, err error)
+
 	// HotKeys returns the keys that are asked for most, the hottest first.
 	HotKeys func() []HotKey
 
 	// Purge removes a key, written as text, and returns how many entries that were:
 	// 0 or 1. It returns an error if no key is written so.
 	Purge func(key string) (removed int, err error)
+
+	// PurgePrefix removes the entries whose keys, which are strings, begin with prefix, and
+	// returns how many those were.
+	PurgePrefix func(prefix string) (removed int)
 
 	// PurgeAll removes all entries, and returns how many those were.
 	PurgeAll func() (removed int)

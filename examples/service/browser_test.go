@@ -52,9 +52,10 @@ func TestPageInABrowser(t *testing.T) {
 		}
 		b.until("no word of the JSON", `!/p99|Windows 1m|_seconds|In all/i.test(document.querySelector('.sheets').textContent)`)
 		b.until("nothing partial is drawn", `import('./state.js').then(({state}) => ![...state.points.caches.values()].flat().some((p) => p.partial))`)
-		b.until("tight or not", `import('./poll.js').then(({isTight}) => {
-			const cache = (evicted, double) => ({limit: 10, entries: 10, windows: {'1m': {evicted, hits: 5, misses: 4}}, what_if: {same: {hit_ratio: 0.5}, double: {hit_ratio: double}}});
-			return isTight(cache(1, 0.7)) && !isTight(cache(0, 0.7)) && !isTight(cache(1, 0.5)) && !isTight({...cache(1, 0.7), what_if: null}) && !isTight({...cache(1, 0.7), entries: 5});
+		b.until("a finding is text", `import('./state.js').then(({state, show}) => {
+			state.json.caches.find((c) => c.name === 'users').findings = [{cause: 'limit too small', words: 'It is <b>too</b> small.'}];
+			show();
+			return document.querySelector('.findings').textContent === 'It is <b>too</b> small.';
 		})`)
 	})
 	t.Run("charts", func(t *testing.T) {
@@ -75,8 +76,15 @@ func TestPageInABrowser(t *testing.T) {
 	})
 	t.Run("purge", func(t *testing.T) {
 		b.t = t
-		b.do("a key that is not there", chromedp.SendKeys(`form input`, "nonsense\r"))
+		b.do("a key that is not there", chromedp.SendKeys(`form [aria-label="Key"]`, "nonsense\r"))
 		b.until("it says what is wrong", `document.querySelector('form output').textContent.includes('want an int64')`)
+	})
+	t.Run("purge by prefix", func(t *testing.T) {
+		b.t = t
+		b.visit("#/cache/sessions", `form [aria-label="Prefix"]`)
+		b.do("a prefix that no key has", chromedp.SendKeys(`form [aria-label="Prefix"]`, "nobody"))
+		b.until("it says how many", `(window.asked ??= [...document.querySelectorAll('form button')].find((b) => b.textContent === 'Purge by prefix').click() ?? 1) &&
+			document.querySelector('form output').textContent === 'Removed 0.'`)
 	})
 	t.Run("views", func(t *testing.T) {
 		b.t = t

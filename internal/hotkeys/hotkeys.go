@@ -1,4 +1,4 @@
-// Package hotkeys finds the keys that are looked up most.
+// Package hotkeys finds the keys that are looked up most now.
 //
 // It runs the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, "Efficient
 // Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005) on a sample
@@ -6,6 +6,11 @@
 // counter with the least count and keeps that count, which bounds by how much the key
 // is then overcounted. With n counters, a key with a share above 1/n of the sample
 // always has a counter.
+//
+// All counts are halved every ten seconds, so that what was hot half a minute ago weighs
+// an eighth of what is. The sample is as large as the stream allows: all of a slow one,
+// and one key in 32 of a fast one. A key in the sample counts for as many as there are
+// without it.
 package hotkeys
 
 import (
@@ -14,61 +19,73 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 const (
-	// One key in sampleEvery is counted. The others cost a random number.
-	sampleEvery = 32
+	// At most one key in mostEvery is counted. The others cost a random number.
+	mostEvery = 32
+
+	// enough is how many keys are to be counted between two halvings.
+	enough = 4096
 
 	// countersPerKey is the number of counters for each key that Top may return.
 	// With n counters in all, the error of a share is at most 1/n.
 	countersPerKey = 8
 	minCounters    = 128
 
-	// All counts are halved after halveAt keys per counter, so that recent keys
-	// weigh more.
-	halveAt = 64
+	halfLife = 10 * time.Second
 )
 
 // A Sketch counts keys. It is safe for concurrent use. Make one with [New].
 type Sketch[K comparable] struct {
-	keys int // the most that Top returns
+	keys  int           // the most that Top returns
+	every atomic.Uint32 // one key in so many is counted; changes under mu
 
 	mu       sync.Mutex // guards the fields below
 	counters counters[K]
 	byKey    map[K]*counter[K]
-	total    uint64 // keys counted
+	total    uint64 // keys counted, with those that they stand for
+	sampled  int    // keys counted since the last halving
+	halved   time.Time
 	closed   bool
 }
 
 // New returns a sketch that finds the hottest n keys.
 func New[K comparable](n int) *Sketch[K] {
 	size := max(minCounters, n*countersPerKey)
-	return &Sketch[K]{
+	s := &Sketch[K]{
 		keys:     n,
 		counters: make(counters[K], 0, size),
 		byKey:    make(map[K]*counter[K], size),
+		halved:   time.Now(),
 	}
+	s.every.Store(1)
+	return s
 }
 
 // Add counts a key if it is in the sample. The key must equal itself. Add never waits:
 // a key that is added while another is being counted is left out of the sample.
 func (s *Sketch[K]) Add(key K) {
-	if rand.Uint32()%sampleEvery != 0 || !s.mu.TryLock() {
+	every := s.every.Load()
+	if every > 1 && rand.Uint32()%every != 0 || !s.mu.TryLock() {
 		return
 	}
 	if !s.closed {
-		s.count(key)
+		s.halve(time.Now())
+		s.count(key, uint64(every))
 	}
 	s.mu.Unlock()
 }
 
-// count counts a key. It must be called with s.mu held.
-func (s *Sketch[K]) count(key K) {
-	if s.total >= uint64(cap(s.counters))*halveAt {
-		s.halve()
+// count counts a key that stands for so many. It must be called with s.mu held.
+func (s *Sketch[K]) count(key K, many uint64) {
+	if s.sampled++; s.sampled >= enough && s.every.Load() < mostEvery {
+		s.every.Store(s.every.Load() * 2)
+		s.sampled = 0
 	}
-	s.total++
+	s.total += many
 	c := s.byKey[key]
 	switch {
 	case c != nil:
@@ -82,16 +99,27 @@ func (s *Sketch[K]) count(key K) {
 		c.key, c.over = key, c.count
 		s.byKey[key] = c
 	}
-	c.count++
+	c.count += many
 	heap.Fix(&s.counters, c.place)
 }
 
-// halve halves all counts. This keeps the order of the heap.
-func (s *Sketch[K]) halve() {
-	s.total /= 2
+// halve halves all counts once for each half-life since it last did, which keeps the
+// order of the heap. It must be called with s.mu held.
+func (s *Sketch[K]) halve(now time.Time) {
+	times := int(now.Sub(s.halved) / halfLife)
+	if times <= 0 {
+		return
+	}
+	s.halved = s.halved.Add(time.Duration(times) * halfLife)
+	if every := s.every.Load(); every > 1 && s.sampled < enough/2/times {
+		s.every.Store(every / 2)
+	}
+	s.sampled = 0
+	times = min(times, 63)
+	s.total >>= times
 	for _, c := range s.counters {
-		c.count /= 2
-		c.over /= 2
+		c.count >>= times
+		c.over >>= times
 	}
 }
 
@@ -107,14 +135,32 @@ type Key[K comparable] struct {
 func (s *Sketch[K]) Top() []Key[K] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.halve(time.Now())
 	var top []Key[K]
 	for _, c := range s.counters {
 		if c.count > c.over {
-			top = append(top, Key[K]{c.key, float64(c.count-c.over) / float64(s.total)})
+			top = append(top, Key[K]{c.key, s.share(c)})
 		}
 	}
 	slices.SortFunc(top, func(a, b Key[K]) int { return cmp.Compare(b.Share, a.Share) })
 	return top[:min(len(top), s.keys)]
+}
+
+// Hottest returns the share of the hottest key, as Top does, and 0 if there is none.
+func (s *Sketch[K]) Hottest() (share float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.halve(time.Now())
+	for _, c := range s.counters {
+		if c.count > c.over {
+			share = max(share, s.share(c))
+		}
+	}
+	return share
+}
+
+func (s *Sketch[K]) share(c *counter[K]) float64 {
+	return float64(c.count-c.over) / float64(s.total)
 }
 
 // Close drops all keys, and ignores those added later.

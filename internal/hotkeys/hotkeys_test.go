@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -41,6 +43,9 @@ func (s *Sketch[K]) check() error {
 	return nil
 }
 
+// many keys are enough to fill all counters.
+const many = 8192
+
 // streams are keys to be counted, some of them hot.
 var streams = map[string]func(r *rand.Rand) func() uint64{
 	"Zipf":    func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.1, 1, 1<<16).Uint64 },
@@ -67,11 +72,11 @@ func TestGuarantees(t *testing.T) {
 			s := New[uint64](10)
 			next := stream(rand.New(rand.NewPCG(1, 2)))
 			truth := map[uint64]uint64{}
-			for n := uint64(1); n <= minCounters*halveAt; n++ {
+			for n := uint64(1); n <= many; n++ {
 				k := next()
 				truth[k]++
-				s.count(k)
-				if n%997 != 0 && n != minCounters*halveAt {
+				s.count(k, 1)
+				if n%997 != 0 && n != many {
 					continue
 				}
 				if err := s.check(); err != nil {
@@ -103,18 +108,16 @@ func TestGuaranteesAreKept(t *testing.T) {
 			s := New[uint64](10)
 			next := stream(rand.New(rand.NewPCG(1, 2)))
 			truth := map[uint64]float64{} // halved too
-			for range 10 * minCounters * halveAt {
-				if s.total == minCounters*halveAt {
+			for i := range 10 * many {
+				if i%many == many-1 {
+					s.halve(s.halved.Add(halfLife))
 					for k := range truth {
 						truth[k] /= 2
 					}
 				}
 				k := next()
-				s.count(k)
+				s.count(k, 1)
 				truth[k]++
-				if got := s.total; got > minCounters*halveAt {
-					t.Fatalf("%d counted and not halved", got)
-				}
 			}
 			if err := s.check(); err != nil {
 				t.Fatal(err)
@@ -135,26 +138,41 @@ func TestGuaranteesAreKept(t *testing.T) {
 	}
 }
 
-// TestHalving: what was hot long ago gives way to what is.
+// TestHalving: what was hot half a minute ago gives way to what is.
 func TestHalving(t *testing.T) {
-	s := New[int](1)
-	const once = minCounters * halveAt
-	for range once {
-		s.count(1)
-	}
-	if got := s.Top(); len(got) != 1 || got[0] != (Key[int]{1, 1}) {
-		t.Fatalf("Top is %v", got)
-	}
-	s.count(2)
-	if s.total != once/2+1 || s.byKey[1].count != once/2 {
-		t.Fatalf("%d counted, %d of them the first key, after a halving", s.total, s.byKey[1].count)
-	}
-	for range once {
-		s.count(2)
-	}
-	if got := s.Top(); len(got) != 1 || got[0].Key != 2 || got[0].Share < 0.5 || got[0].Share > 1 {
-		t.Errorf("Top is %v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := New[int](1)
+		add := func(key int, d time.Duration) {
+			for range d / time.Millisecond {
+				s.Add(key)
+				time.Sleep(time.Millisecond)
+			}
+		}
+		for key := range 300 { // traffic of all kinds for five minutes
+			add(key, time.Second)
+		}
+		if got := s.Hottest(); got > 0.2 {
+			t.Errorf("a key of a second has %v", got)
+		}
+		for range 25_000 / 10 { // and then a key with 70 % for 25 s
+			add(1000, 7*time.Millisecond)
+			add(rand.IntN(300), 3*time.Millisecond)
+		}
+		got := s.Top()
+		if len(got) != 1 || got[0].Key != 1000 || got[0].Share < 0.5 || got[0].Share > 0.75 {
+			t.Errorf("Top is %v", got)
+		}
+		if share := s.Hottest(); share != got[0].Share {
+			t.Errorf("Hottest is %v, Top %v", share, got)
+		}
+		if err := s.check(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Hour)
+		if share := s.Hottest(); share != 0 {
+			t.Errorf("after an hour of nothing the hottest has %v", share)
+		}
+	})
 }
 
 func TestTop(t *testing.T) {
@@ -164,18 +182,18 @@ func TestTop(t *testing.T) {
 	}
 	for key, n := range map[string]int{"a": 1, "b": 4, "c": 2, "d": 3} {
 		for range n {
-			s.count(key)
+			s.count(key, 1)
 		}
 	}
 	if got, want := s.Top(), []Key[string]{{"b", 0.4}, {"d", 0.3}, {"c", 0.2}}; !slices.Equal(got, want) {
 		t.Errorf("Top is %v, want %v", got, want)
 	}
 
-	many := New[string](100)
-	many.count("a")
-	many.count("b")
-	many.count("a")
-	if got := many.Top(); len(got) != 2 || got[0].Key != "a" || got[1].Key != "b" {
+	two := New[string](100)
+	two.count("a", 1)
+	two.count("b", 1)
+	two.count("a", 1)
+	if got := two.Top(); len(got) != 2 || got[0].Key != "a" || got[1].Key != "b" {
 		t.Errorf("Top of two keys is %v", got)
 	}
 }
@@ -185,11 +203,10 @@ func TestTop(t *testing.T) {
 func TestTopLeavesOutWhatMayNotHaveCome(t *testing.T) {
 	s := New[int](1000)
 	for key := range cap(s.counters) {
-		s.count(key)
+		s.count(key, 1)
 	}
-	for range cap(s.counters)*(halveAt-1) + 1 { // the last one halves
-		s.count(0)
-	}
+	s.count(0, 1)
+	s.halve(s.halved.Add(halfLife))
 	if got := s.Top(); len(got) != 1 || got[0].Key != 0 {
 		t.Errorf("Top has %d keys, want the only one that came more than once", len(got))
 	}
@@ -202,7 +219,7 @@ func TestShares(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		next := streams[rapid.SampledFrom([]string{"Zipf", "uniform", "loop"}).Draw(t, "stream")](r)
 		for range rapid.IntRange(1, 30_000).Draw(t, "counted") {
-			s.count(next())
+			s.count(next(), 1)
 		}
 		if err := s.check(); err != nil {
 			t.Fatal(err)
@@ -225,7 +242,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for _, test := range []struct{ keys, want int }{{1, 128}, {16, 128}, {17, 136}, {1000, 8000}} {
 		s := New[int](test.keys)
 		for i := range 3 * test.want {
-			s.count(i)
+			s.count(i, 1)
 		}
 		if len(s.counters) != test.want || cap(s.counters) != test.want || len(s.byKey) != test.want {
 			t.Errorf("%d keys: %d counters, %d in the map; want %d", test.keys, len(s.counters), len(s.byKey), test.want)
@@ -233,23 +250,39 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestAddSamples: of many keys it counts one in so many.
+// TestAddSamples: of a slow stream all keys are counted, of a fast one a part that stands
+// for all, and of one that becomes slow soon all again.
 func TestAddSamples(t *testing.T) {
-	s := New[int](1)
-	const n = 4000 * sampleEvery
-	for range n {
-		s.Add(1)
-	}
-	if got := s.total; got < 3600 || got > 4400 { // six standard deviations
-		t.Errorf("%d of %d keys counted, want about 4000", got, n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := New[int](1)
+		for range 100 {
+			s.Add(1)
+		}
+		if s.total != 100 || s.sampled != 100 {
+			t.Errorf("%d keys counted as %d, want 100", s.sampled, s.total)
+		}
+		const n = 4_000_000
+		for range n {
+			s.Add(1)
+		}
+		if s.every.Load() != mostEvery || s.total < n*98/100 || s.total > n*102/100 { // seven standard deviations
+			t.Errorf("one in %d is counted, as %d of %d", s.every.Load(), s.total, n)
+		}
+		for range 10 {
+			time.Sleep(halfLife)
+			s.Hottest()
+		}
+		if got := s.every.Load(); got != 1 {
+			t.Errorf("of a slow stream one in %d is counted", got)
+		}
+	})
 }
 
 // TestAddNeverWaits: not even for somebody who has the lock.
 func TestAddNeverWaits(t *testing.T) {
 	s := New[int](1)
 	s.mu.Lock()
-	for range 100 * sampleEvery {
+	for range 100 * mostEvery {
 		s.Add(1)
 	}
 	s.mu.Unlock()
@@ -291,7 +324,7 @@ func TestKeysAreLetGo(t *testing.T) {
 		for range n {
 			key := new([64]byte)
 			runtime.AddCleanup(key, func(*atomic.Int64) { freed.Add(1) }, &freed)
-			s.count(key)
+			s.count(key, 1)
 		}
 	}
 	const n = 3 * minCounters
@@ -303,7 +336,7 @@ func TestKeysAreLetGo(t *testing.T) {
 	if !gcUntil(func() bool { return freed.Load() == n }) {
 		t.Errorf("%d of %d keys let go after Close", freed.Load(), n)
 	}
-	for range 100 * sampleEvery {
+	for range 100 * mostEvery {
 		s.Add(new([64]byte))
 	}
 	if len(s.counters) != 0 || len(s.byKey) != 0 || s.Top() != nil {
@@ -328,7 +361,7 @@ func gcUntil(done func() bool) bool {
 func TestSharesAreLeast(t *testing.T) {
 	s := New[int](1)
 	for key := range minCounters + 1 { // the last takes over the counter of another
-		s.count(key)
+		s.count(key, 1)
 	}
 	if top := s.Top(); len(top) != 1 || top[0].Share != 1.0/(minCounters+1) {
 		t.Errorf("Top of keys that came once each is %v", top)

@@ -33,6 +33,7 @@ type shown struct {
 	HitRatio           float64 `json:"hit_ratio"`
 	MissesAbsent       uint64  `json:"misses_absent"`
 	MissesExpired      uint64  `json:"misses_expired"`
+	MissesEvicted      uint64  `json:"misses_evicted"`
 	Entries, Weight    uint64
 	MaxWeight          uint64 `json:"max_weight"`
 	Removals           struct{ Expired, Evicted, Deleted, Replaced, Cleared uint64 }
@@ -91,8 +92,8 @@ func (c *shown) wrong() string {
 	r := c.Removals
 	removed := r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared
 	switch {
-	case c.Misses != c.MissesAbsent+c.MissesExpired:
-		return fmt.Sprintf("%d misses, of which %d and %d", c.Misses, c.MissesAbsent, c.MissesExpired)
+	case c.Misses != c.MissesAbsent+c.MissesExpired+c.MissesEvicted:
+		return fmt.Sprintf("%d misses, of which %d, %d and %d", c.Misses, c.MissesAbsent, c.MissesExpired, c.MissesEvicted)
 	case c.Sets != removed+c.Entries:
 		return fmt.Sprintf("%d sets, %d removals, %d entries", c.Sets, removed, c.Entries)
 	case c.Weight > c.MaxWeight:

@@ -83,7 +83,8 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 	want := map[string]float64{
 		"cache_gets_total result=hit":          float64(s.Hits),
 		"cache_gets_total result=miss":         float64(s.Misses),
-		"cache_misses_total reason=absent":     float64(s.Misses - s.MissesExpired),
+		"cache_misses_total reason=absent":     float64(s.Misses - s.MissesExpired - s.MissesEvicted),
+		"cache_misses_total reason=evicted":    float64(s.MissesEvicted),
 		"cache_misses_total reason=expired":    float64(s.MissesExpired),
 		"cache_puts_total":                     float64(s.Sets),
 		"cache_evictions_total cause=size":     float64(s.Removals.Evicted),
@@ -110,6 +111,9 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		"cache_callback_panics_total":          float64(s.Callbacks.Panics),
 		"cache_expiry_pending":                 float64(s.Expiry.Pending),
 		"cache_expiry_tombstones":              float64(s.Expiry.Tombstones),
+	}
+	if s.HottestShare > 0 {
+		want["cache_hottest_key_share"] = s.HottestShare
 	}
 	if s.Limit > 0 {
 		want["cache_capacity"] = float64(s.Limit)
@@ -185,6 +189,16 @@ func checkSeries(t *testing.T, got, want map[string]float64) {
 	}
 }
 
+// checkCreated looks at the series that no Snapshot has, and takes it out.
+func checkCreated(t *testing.T, got map[string]float64) {
+	t.Helper()
+	const id = "cache_created_timestamp_seconds"
+	if age := float64(time.Now().UnixMilli())/1000 - got[id]; age < 0 || age > 3600 {
+		t.Errorf("%s is %v, %v seconds ago", id, got[id], age)
+	}
+	delete(got, id)
+}
+
 func TestMetricsShowEveryNumber(t *testing.T) {
 	want := map[string]stats.Snapshot{}
 	for i, name := range oddNames() {
@@ -203,7 +217,9 @@ func TestMetricsShowEveryNumber(t *testing.T) {
 	families := parse(t, metrics(t))
 	for name, s := range want {
 		t.Run(name, func(t *testing.T) {
-			checkSeries(t, series(families, "cache", name), wantSeries(s))
+			got := series(families, "cache", name)
+			checkCreated(t, got)
+			checkSeries(t, got, wantSeries(s))
 		})
 	}
 }
@@ -211,7 +227,9 @@ func TestMetricsShowEveryNumber(t *testing.T) {
 func TestMetricsOfAnUnusedCache(t *testing.T) {
 	registerCache(t, "users", always(stats.Snapshot{}))
 	text := metrics(t)
-	checkSeries(t, series(parse(t, text), "cache", "users"), wantSeries(stats.Snapshot{}))
+	got := series(parse(t, text), "cache", "users")
+	checkCreated(t, got)
+	checkSeries(t, got, wantSeries(stats.Snapshot{}))
 	for _, name := range []string{"cache_capacity", "cache_weight", "cache_evicted_age", "cache_what_if"} {
 		if strings.Contains(text, name) {
 			t.Errorf("%s is there, but the cache does not have it", name)

@@ -106,6 +106,8 @@ func number(v reflect.Value, n uint64) uint64 {
 			}
 		case v.CanUint():
 			v.SetUint(n)
+		case v.CanFloat():
+			v.SetFloat(float64(n))
 		default:
 			v.SetInt(int64(n))
 		}

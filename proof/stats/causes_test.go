@@ -1,0 +1,160 @@
+package stats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A patient is a cache of a service that makes a hundred requests a second.
+type patient struct {
+	*cache.Cache[int, int]
+	t    *testing.T
+	zipf *rand.Zipf
+}
+
+func newPatient(t *testing.T, o cache.Options[int, int]) *patient {
+	o.Name = "patient"
+	c := cache.Must(o)
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return &patient{c, t, rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, 1_000)}
+}
+
+// serve makes requests for a time, each in a goroutine of its own.
+func (p *patient) serve(d time.Duration, request func()) {
+	for range d / (10 * time.Millisecond) {
+		go request()
+		time.Sleep(10 * time.Millisecond)
+	}
+	synctest.Wait()
+}
+
+// take asks for a key that a database answers in a time.
+func (p *patient) take(key int, takes time.Duration, err error) {
+	_, _ = p.Take(key, func() (int, error) { time.Sleep(takes); return key, err })
+}
+
+// usual is a request for one of a thousand keys, a few of them mostly.
+func (p *patient) usual() { p.take(int(p.zipf.Uint64()), time.Millisecond, nil) }
+
+// among is a request for one of n keys, all alike.
+func (p *patient) among(n int) func() {
+	return func() { p.take(rand.IntN(n), time.Millisecond, nil) }
+}
+
+// findings returns what the page says: causes, and words.
+func (p *patient) findings() (causes, words string) {
+	w := httptest.NewRecorder()
+	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/stats.json?cache="+"patient", nil))
+	var answer struct {
+		Caches []struct {
+			Findings []struct{ Cause, Words string }
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Caches) != 1 {
+		p.t.Fatalf("%v in %s", err, w.Body)
+	}
+	var all, said []string
+	for _, f := range answer.Caches[0].Findings {
+		all, said = append(all, f.Cause), append(said, f.Words)
+	}
+	return strings.Join(all, ", "), strings.Join(said, " ")
+}
+
+// An operator with nothing but the page can name each of these causes within two minutes.
+func TestCausesAreNamed(t *testing.T) {
+	limited := cache.Options[int, int]{Limit: 1_000, Expire: time.Hour, HotKeys: 5}
+	for _, test := range []struct {
+		name    string
+		options cache.Options[int, int]
+		run     func(p *patient)
+		cause   string // all that are named
+		words   string // among others
+	}{
+		{"healthy", limited, func(p *patient) { p.serve(10*time.Minute, p.usual) }, "", ""},
+		{"limit too small", limited, func(p *patient) { p.serve(10*time.Minute, p.among(1_500)) },
+			"limit too small", "of the gets miss, mostly because the limit is too small: "},
+		{"TTL too short", cache.Options[int, int]{Expire: 5 * time.Second}, func(p *patient) { p.serve(10*time.Minute, p.among(1_000)) },
+			"TTL too short", "are of keys that expired lately, with a TTL of 5 s"},
+		{"scan", limited, func(p *patient) {
+			p.serve(10*time.Minute, p.usual)
+			next := 1_000_000
+			p.serve(time.Minute, func() { p.usual(); next++; p.take(next, time.Millisecond, nil) })
+		}, "keys asked for once", "Misses rose from "},
+		{"key set grown", limited, func(p *patient) {
+			p.serve(10*time.Minute, p.among(900))
+			p.serve(2*time.Minute, p.among(2_500))
+		}, "more keys", "because more keys are asked for than before, and do not fit: "},
+		{"Clear", limited, func(p *patient) {
+			p.serve(10*time.Minute, p.among(900))
+			p.Clear()
+			p.serve(16*time.Second, p.among(900))
+		}, "cleared", "because the cache was cleared "},
+		{"deploy", limited, func(p *patient) { p.serve(10*time.Second, p.among(900)) },
+			"new", "the cache is new, and fills: it was made 10 s ago"},
+		{"database slow", cache.Options[int, int]{Limit: 1_000, Expire: 4 * time.Minute}, func(p *patient) {
+			p.serve(10*time.Minute, p.usual)
+			p.serve(time.Minute, func() { p.take(int(p.zipf.Uint64()), 300*time.Millisecond, nil) })
+		}, "loads slow", "Loads are slow: they take "},
+		{"database down", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
+			p.serve(10*time.Minute, p.usual)
+			p.serve(2*time.Minute, func() { p.take(int(p.zipf.Uint64()), time.Millisecond, errors.New("refused")) })
+		}, "loads fail", "Loads fail: 100 % of those in the last minute."},
+		{"database hangs", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
+			p.serve(10*time.Minute, p.usual)
+			answer := make(chan struct{})
+			p.t.Cleanup(func() { close(answer) })
+			p.serve(2*time.Minute, func() {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				_, _ = p.TakeCtx(ctx, int(p.zipf.Uint64()), func(context.Context) (int, error) { <-answer; return 1, nil })
+			})
+		}, "loads hang", "Loads hang: "},
+		{"callbacks hang", cache.Options[int, int]{Limit: 1_000, Workers: 1, OnRemove: func(cache.Event[int, int]) { time.Sleep(time.Hour) }}, func(p *patient) {
+			p.serve(5*time.Minute, p.usual)
+			p.Del(1)
+			p.serve(2*time.Minute, p.usual)
+		}, "callbacks hang", "A call of OnRemove has run for "},
+		{"one hot key", limited, func(p *patient) {
+			p.serve(10*time.Minute, p.usual)
+			p.serve(25*time.Second, func() {
+				if rand.IntN(10) < 7 {
+					p.take(1, time.Millisecond, nil)
+				} else {
+					p.usual()
+				}
+			})
+		}, "one hot key", "One key has at least "},
+		{"memory grows", cache.Options[int, int]{}, func(p *patient) {
+			next := 1_000_000
+			p.serve(15*time.Minute, func() {
+				p.usual()
+				if rand.IntN(20) == 0 {
+					next++
+					p.Set(next, 1)
+				}
+			})
+		}, "grows without limit", "It has no limit and grows: "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stats.Handler() // who watches has been there before
+				p := newPatient(t, test.options)
+				test.run(p)
+				causes, words := p.findings()
+				if causes != test.cause || !strings.Contains(words, test.words) {
+					t.Errorf("the page says %q: %s\nwant %q: %s", causes, words, test.cause, test.words)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package stats
+
+import (
+	"fmt"
+	"time"
+)
+
+// A finding is what is wrong with a cache, in words for people, with the evidence.
+type finding struct {
+	Cause string `json:"cause"` // one of the causes below
+	Words string `json:"words"`
+}
+
+// The causes, as the page shows them.
+const (
+	loadsHang     = "loads hang"
+	loadsFail     = "loads fail"
+	loadsSlow     = "loads slow"
+	callbacksHang = "callbacks hang"
+	isNew         = "new"
+	wasCleared    = "cleared"
+	ttlTooShort   = "TTL too short"
+	limitTooSmall = "limit too small"
+	moreKeys      = "more keys"
+	onceOnly      = "keys asked for once"
+	oneKey        = "one hot key"
+	grows         = "grows without limit"
+)
+
+const (
+	enough  = 100              // gets in a minute: a ratio of fewer leaps
+	hanging = 30 * time.Second // of a load
+	stuck   = time.Minute      // of a call of OnRemove
+	slow    = 50 * time.Millisecond
+	hot     = 0.3  // of the gets, for one key
+	growing = 1000 // entries, from which on growth is of interest
+	rising  = 0.05 // of the gets, by which misses rise
+)
+
+// findings returns what is wrong with a cache, the most urgent first, and never nil.
+// Without a history it knows only what hangs now.
+func findings(l look[Snapshot]) []finding {
+	all := make([]finding, 0)
+	say := func(cause, format string, args ...any) {
+		all = append(all, finding{cause, fmt.Sprintf(format, args...)})
+	}
+	s, now, past := &l.stats, lastMinute(&l), beforeLastMinute(&l)
+	trouble := false // with loads, which explains misses
+	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
+		trouble = true
+		say(loadsHang, "Loads hang: %d run, the oldest for %s. Whatever they read from does not answer.", s.Loads.Running, span(s.Loads.Oldest))
+	}
+	if now.failed >= 5 && now.failed*20 > now.loads {
+		trouble = true
+		say(loadsFail, "Loads fail: %s of those in the last minute. Errors are not stored, so what expires is missing from then on.", part(now.failed, now.loads))
+	}
+	if now.loads >= 5 && now.loadTime() > slow && past.loads >= 5 && now.loadTime() > 5*past.loadTime() {
+		say(loadsSlow, "Loads are slow: they take %s on average in the last minute, and took %s before. Whoever misses waits for them.", span(now.loadTime()), span(past.loadTime()))
+	}
+	if s.Callbacks.Oldest >= stuck {
+		say(callbacksHang, "A call of OnRemove has run for %s, and %d wait.", span(s.Callbacks.Oldest), s.Callbacks.Queued)
+	}
+	if cause, words := whyMisses(&l, now, bestMinute(&l)); cause != "" && !trouble {
+		say(cause, "%s", words)
+	}
+	if s.HottestShare >= hot {
+		say(oneKey, "One key has at least %s of the gets of late.", percent(s.HottestShare))
+	}
+	if more, ok := growth(&l); ok {
+		say(grows, "It has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
+	}
+	return all
+}
+
+// growth returns by how many entries a cache without a limit has grown in five minutes, if
+// in each of them.
+func growth(l *look[Snapshot]) (more int, ok bool) {
+	s, n := &l.stats, len(l.samples)-1
+	if s.Limit > 0 || s.MaxWeight > 0 || s.Entries < growing || n < kept-1 {
+		return 0, false
+	}
+	entries := s.Entries
+	for i := n - samplesPerMinute; i >= 0; i -= samplesPerMinute {
+		before := l.samples[i].stats.Entries
+		if before >= entries {
+			return 0, false
+		}
+		entries = before
+	}
+	more = s.Entries - l.samples[0].stats.Entries
+	return more, more > s.Entries/20
+}
+
+// percent returns a part of 1 as text.
+func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
+
+func part(n, of uint64) string { return percent(float64(n) / float64(max(of, 1))) }
+
+// span returns a time as text, with one unit.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f h", d.Hours())
+}

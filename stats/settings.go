@@ -1,0 +1,62 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Settings are what a cache was made with, beside its limit, which a [Snapshot] has. The
+// zero value of each means that the cache does not do that.
+type Settings struct {
+	Expire, Idle time.Duration // TTL by default; most time without a read
+	Jitter       float64       // by which fraction TTLs are spread
+	Timeout      time.Duration // of a load
+	MaxLoads     int           // loads at once
+	Policy       string        // what chooses the entry to evict
+}
+
+type jsonSettings struct {
+	Expire   float64 `json:"expire_seconds"`
+	Idle     float64 `json:"idle_seconds"`
+	Jitter   float64 `json:"jitter"`
+	Timeout  float64 `json:"timeout_seconds"`
+	MaxLoads int     `json:"max_loads"`
+	Policy   string  `json:"policy"`
+}
+
+func newJSONSettings(s Settings) jsonSettings {
+	return jsonSettings{s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Timeout.Seconds(), s.MaxLoads, s.Policy}
+}
+
+// A jsonLoadError is why a load failed last.
+type jsonLoadError struct {
+	Time time.Time `json:"time"`
+	Type string    `json:"type"`
+	Text string    `json:"text"`
+}
+
+// newJSONLoadError returns nil if no load has failed. The text of an error may have keys
+// in it, and so is only shown of caches whose keys are.
+func newJSONLoadError(c CacheSource) *jsonLoadError {
+	if c.LastError == nil {
+		return nil
+	}
+	at, err := c.LastError()
+	if err == nil {
+		return nil
+	}
+	shown := &jsonLoadError{Time: at.UTC(), Type: shorten(typeOf(err))}
+	if c.HotKeys != nil {
+		shown.Text = shorten(fmt.Sprint(err)) // which survives an Error that panics
+	}
+	return shown
+}
+
+// typeOf returns the type of the innermost error that err wraps, which tells most.
+func typeOf(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return fmt.Sprintf("%T", err)
+}

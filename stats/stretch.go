@@ -1,0 +1,64 @@
+package stats
+
+import "time"
+
+// A stretch is what happened in a time.
+type stretch struct {
+	gets, misses, absent, expired, evicted uint64
+	evictions, loads, failed               uint64
+	loading                                time.Duration // the sum of the times of loads
+}
+
+// between returns what happened from one Snapshot to another. Minus would do so for all
+// fields of both, which are large.
+func between(from, to *Snapshot) stretch {
+	failed := less(to.Loads.Failed.Count(), from.Loads.Failed.Count())
+	return stretch{
+		gets:      less(to.Gets(), from.Gets()),
+		misses:    less(to.Misses, from.Misses),
+		absent:    less(to.MissesAbsent(), from.MissesAbsent()),
+		expired:   less(to.MissesExpired, from.MissesExpired),
+		evicted:   less(to.MissesEvicted, from.MissesEvicted),
+		evictions: less(to.Removals.Evicted, from.Removals.Evicted),
+		loads:     less(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
+		failed:    failed,
+		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
+	}
+}
+
+// of returns n as a part of the gets.
+func (s stretch) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
+
+func (s stretch) loadTime() time.Duration { return s.loading / time.Duration(max(s.loads, 1)) }
+
+// samplesPerMinute is how many samples are taken in a minute.
+const samplesPerMinute = int(time.Minute / interval)
+
+// lastMinute returns what happened in the last minute, or since a history is kept.
+func lastMinute(l *look[Snapshot]) (s stretch) {
+	if n := len(l.samples); n > 0 {
+		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, &l.stats)
+	}
+	return s
+}
+
+// beforeLastMinute returns what had happened before, since the cache was made.
+func beforeLastMinute(l *look[Snapshot]) (s stretch) {
+	if n := len(l.samples); n > samplesPerMinute {
+		s = between(new(Snapshot), &l.samples[n-samplesPerMinute].stats)
+	}
+	return s
+}
+
+// bestMinute returns the minute of the history, before the last one, that had the fewest
+// misses for its gets: what is usual, as long as the history remembers it. Of those with
+// few gets there is none.
+func bestMinute(l *look[Snapshot]) (best stretch) {
+	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
+		s := between(&l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats)
+		if s.gets >= enough && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
+			best = s
+		}
+	}
+	return best
+}

@@ -1,0 +1,118 @@
+package stats
+
+import (
+	"fmt"
+	"time"
+)
+
+// whyMisses returns why a cache misses, if it misses more than it did, or much. The
+// cause is "" if it does not.
+func whyMisses(l *look[Snapshot], now, before stretch) (cause, words string) {
+	if now.gets < enough {
+		return "", ""
+	}
+	share := now.of(now.misses)
+	rose := before.gets > 0 && share > before.of(before.misses)+rising
+	reason := mainReason(now, before, rose)
+	if !rose && reason.now < reason.much {
+		return "", ""
+	}
+	cause, because := reason.explain(l, now, before, rose)
+	if rose {
+		return cause, fmt.Sprintf("Misses rose from %s to %s of the gets because %s.", percent(before.of(before.misses)), percent(share), because)
+	}
+	return cause, fmt.Sprintf("%s of the gets miss, mostly because %s.", percent(share), because)
+}
+
+// A reason for misses is what became of the keys.
+type reason struct {
+	now, before float64 // parts of the gets
+	much        float64 // from which part on it is of interest though it did not rise
+	explain     func(l *look[Snapshot], now, before stretch, rose bool) (cause, because string)
+}
+
+// mainReason returns the reason of most misses or, if they rose, of most of the rise.
+func mainReason(now, before stretch, rose bool) reason {
+	reasons := [...]reason{
+		{now.of(now.evicted), before.of(before.evicted), 0.1, whyEvicted},
+		{now.of(now.expired), before.of(before.expired), 0.1, whyExpired},
+		{now.of(now.absent), before.of(before.absent), 0.3, whyAbsent},
+	}
+	weight := func(r reason) float64 {
+		if rose {
+			return r.now - r.before
+		}
+		return r.now
+	}
+	best := reasons[0]
+	for _, r := range reasons[1:] {
+		if weight(r) > weight(best) {
+			best = r
+		}
+	}
+	// Of more keys than fit most are new at first. Those of a scan do not come again.
+	if evicted := reasons[0]; rose && weight(evicted) > weight(reasons[2])/2 && weight(evicted) > weight(reasons[1]) {
+		best = evicted
+	}
+	return best
+}
+
+func whyExpired(l *look[Snapshot], now, _ stretch, _ bool) (cause, because string) {
+	because = "values expire before they are asked for again: " + part(now.expired, now.misses) + " of the misses are of keys that expired lately"
+	if ttl := l.settings(); ttl != "" {
+		because += ", with " + ttl
+	}
+	return ttlTooShort, because
+}
+
+// settings returns the times after which values expire, as text.
+func (l *look[S]) settings() string {
+	switch s := l.cache.Settings; {
+	case s.Idle > 0:
+		return "Idle of " + span(s.Idle)
+	case s.Expire > 0:
+		return "a TTL of " + span(s.Expire)
+	}
+	return ""
+}
+
+func whyEvicted(l *look[Snapshot], now, before stretch, rose bool) (cause, because string) {
+	evidence := part(now.evicted, now.misses) + " of the misses are of keys that were evicted lately"
+	if rose {
+		return moreKeys, "more keys are asked for than before, and do not fit: " + evidence
+	}
+	because = "the limit is too small: " + evidence
+	if double, ok := underLimit(*l, 5*time.Minute).WhatIfDouble(); ok {
+		because += fmt.Sprintf(", and double the limit would hit %s", percent(double))
+	}
+	return limitTooSmall, because
+}
+
+func whyAbsent(l *look[Snapshot], now, _ stretch, rose bool) (cause, because string) {
+	if ago, n := cleared(l); n > 0 {
+		return wasCleared, fmt.Sprintf("the cache was cleared %s ago: %d entries were removed", span(ago), n)
+	}
+	s := &l.stats
+	age := l.at.Sub(l.since)
+	if full := s.Removals.Evicted > 0; !full && age < kept*interval {
+		return isNew, fmt.Sprintf("the cache is new, and fills: it was made %s ago, and has %d entries", span(age), s.Entries)
+	}
+	evidence := part(now.absent, now.misses) + " of the misses are of keys that were not here of late"
+	if now.evictions*2 > now.absent || !rose {
+		return onceOnly, fmt.Sprintf("keys come that are asked for once, as by a scan: %s, and %d entries were evicted for them in a minute", evidence, now.evictions)
+	}
+	return moreKeys, fmt.Sprintf("more keys are asked for than before: %s, and there are %d entries", evidence, s.Entries)
+}
+
+// cleared returns how long ago a cache was cleared last, and how many entries went, if the
+// history remembers it.
+func cleared(l *look[Snapshot]) (ago time.Duration, entries uint64) {
+	next := l.stats.Removals.Cleared
+	for i := len(l.samples) - 1; i >= 0; i-- {
+		n := l.samples[i].stats.Removals.Cleared
+		if n < next {
+			return l.at.Sub(l.samples[i].at), next - n
+		}
+	}
+	return 0, 0
+}
