@@ -3,6 +3,8 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -162,4 +164,19 @@ func (r *recorder) awaitAgain(t testing.TB, what string, f func()) {
 	r.mu.Unlock()
 	f()
 	r.await(t, what, func() bool { return r.alls > alls && r.served })
+}
+
+// printed returns what f writes to the standard output.
+func printed(t testing.TB, f func()) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	check(t, err)
+	stdout := os.Stdout
+	os.Stdout = w
+	defer func() { os.Stdout = stdout }()
+	f()
+	w.Close()
+	text, err := io.ReadAll(r)
+	check(t, err)
+	return string(text)
 }

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -32,7 +33,9 @@ func TestServerFaults(t *testing.T) {
 		{"FLUSHALL", nil, 50 * time.Millisecond, func(t *testing.T, s *redistest.Server) { do(t, s, "FLUSHALL") }},
 		{"tiny tracking table", []string{"--tracking-table-max-keys", "10"}, 0, func(*testing.T, *redistest.Server) { time.Sleep(maxLag) }},
 		{"evictions", []string{"--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"}, 0, func(t *testing.T, s *redistest.Server) {
-			do(t, s, "SETEX", "filler:"+string(rune('a'+rand.N(26))), "1", strings.Repeat("x", 200_000))
+			for i := range 40 {
+				do(t, s, "SET", fmt.Sprint("filler:", i), strings.Repeat("x", 100_000))
+			}
 		}},
 		{"CLIENT KILL", nil, 100 * time.Millisecond, func(t *testing.T, s *redistest.Server) { do(t, s, "CLIENT", "KILL", "TYPE", "normal") }},
 		{"SIGSTOP", nil, maxLag, func(t *testing.T, s *redistest.Server) {
@@ -60,8 +63,25 @@ func TestServerFaults(t *testing.T) {
 				}
 			})
 			f.verdict(t)
+			if c.name == "evictions" && evicted(t, s) == 0 {
+				t.Error("nothing was evicted")
+			}
 		})
 	}
+}
+
+// evicted returns how many keys a server has evicted.
+func evicted(t *testing.T, s *redistest.Server) (n int) {
+	t.Helper()
+	reply, err := s.Do("INFO", "stats")
+	check(t, err)
+	info, err := reply.ToString()
+	check(t, err)
+	_, rest, _ := strings.Cut(info, "evicted_keys:")
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestMixedFleet has a program that knows nothing of near caches write: it removes, or

@@ -1,0 +1,68 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/redis/rueidis"
+)
+
+// A name that is read from the database once, and from memory until somebody changes it.
+func ExampleNew() {
+	server, err := redistest.Start() // yours runs somewhere else
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Stop()
+
+	ctx := context.Background()
+	client, err := redis.New(ctx, redis.Options{
+		Client:   rueidis.ClientOption{InitAddress: []string{server.Addr}},
+		Prefixes: []string{"name:"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	names, err := near.New(client, client, near.Options[int, string]{Prefix: "name:", Limit: 10_000, Expire: time.Hour, MaxLag: time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer names.Close(ctx)
+
+	fetch := func(context.Context) (string, error) {
+		fmt.Println("asks the database")
+		return "Ann", nil
+	}
+	for range 3 {
+		name, err := names.Take(ctx, 1, fetch)
+		fmt.Println(name, err)
+	}
+	// asks the database
+	// Ann <nil>
+	// Ann <nil>
+	// Ann <nil>
+}
+
+// TestExampleNew is for ExampleNew, which cannot skip where there is no redis-server.
+//
+// Catches: an example that fails.
+func TestExampleNew(t *testing.T) {
+	s, err := redistest.Start()
+	if errors.Is(err, redistest.ErrNoServer) {
+		t.Skip("NOT TESTED: ", err)
+	}
+	started(t, s, err)
+	if got, want := printed(t, ExampleNew), "asks the database\nAnn <nil>\nAnn <nil>\nAnn <nil>\n"; got != want {
+		t.Errorf("the example prints %q, want %q", got, want)
+	}
+}
