@@ -1,8 +1,8 @@
 package near_test
 
 import (
+	"context"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -12,28 +12,32 @@ import (
 
 // BenchmarkHit compares a hit here with that of the same cache without a source.
 func BenchmarkHit(b *testing.B) {
+	b.Run("pointer", func(b *testing.B) { benchmarkHit(b, new(int)) })
+	b.Run("struct", func(b *testing.B) { benchmarkHit(b, struct{ Name, Mail, City, Team string }{}) })
+}
+
+func benchmarkHit[V any](b *testing.B, value V) {
 	const n = 1024
-	value := new(int)
-	plain := cache.Must(cache.Options[int, *int]{Limit: 2 * n})
-	s, h := newServer(), new(hand)
-	c, err := near.New(s, h, near.Options[int, *int]{Limit: 2 * n, MaxLag: time.Hour})
+	plain := cache.Must(cache.Options[int, V]{Limit: 2 * n})
+	h := &hand{began: make(chan struct{})}
+	c, err := near.New(newServer(), h, near.Options[int, V]{Limit: 2 * n, MaxLag: time.Hour})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer c.Close(b.Context())
-	for h.Watcher == nil {
-		time.Sleep(time.Millisecond)
-	}
+	<-h.began
 	h.ChangedAll()
 	h.vouch()
+	ctx := b.Context()
+	fetch := func(context.Context) (V, error) { return value, nil }
 	for i := range n {
 		plain.Set(i, value)
-		s.put(strconv.Itoa(i), near.Item{State: near.Found, Value: []byte("1")})
-		c.Get(b.Context(), i)
+		c.Take(ctx, i, fetch)
 	}
-	ctx := b.Context()
-	one, other := int(0), int(0)
-	compare(b, func() { plain.Get(one % n); one++ }, func() { c.Get(ctx, other%n); other++ })
+	one, other := 0, 0
+	compare(b,
+		func() { plain.TakeCtx(ctx, one%n, fetch); one++ },
+		func() { c.Take(ctx, other%n, fetch); other++ })
 }
 
 // compare runs two functions by turns, in slices so short that what else the machine does

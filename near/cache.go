@@ -16,7 +16,7 @@ import (
 // a value that it hands out was current in the store, or was what fetch returned, at some
 // moment of the call or of the MaxLag before it.
 type Cache[K comparable, V any] struct {
-	local  *Local[K, cell[V]]
+	local  *Local[K, V]
 	store  Store
 	leaser Leaser // store, or nil if that has no leases
 	values Codec[V]
@@ -30,11 +30,9 @@ type Cache[K comparable, V any] struct {
 	counts counts
 }
 
-// A cell is what a load has found.
-type cell[V any] struct {
-	value   V
-	missing bool // the store has nothing, and was asked by Get; never kept
-}
+// errMissing is the result of a load by Get, which does not fetch, of a key that the store
+// has nothing for.
+var errMissing = errors.New("near: the store has nothing for the key")
 
 // New returns an empty cache that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options. The same client
@@ -57,13 +55,10 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	if c.notFound == nil {
 		c.notFound = ErrNotFound
 	}
-	local := LocalOptions[K, cell[V]]{Prefix: o.Prefix, Text: o.Keys, MaxLag: o.MaxLag}
-	local.Cache = cache.Options[K, cell[V]]{
+	local := LocalOptions[K, V]{Prefix: o.Prefix, Text: o.Keys, MaxLag: o.MaxLag}
+	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
-		Expire: o.LocalExpire, Jitter: o.Jitter,
-	}
-	if o.Weigh != nil {
-		local.Cache.Weigh = func(key K, found cell[V]) uint32 { return o.Weigh(key, found.value) }
+		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh,
 	}
 	var err error
 	if c.local, err = NewLocal(source, local); err != nil {
@@ -84,8 +79,8 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 // A caller leaves when its context ends; as in cache.TakeCtx, the context that fetch gets
 // ends when nobody waits any more. A hit here does not look at ctx, and allocates nothing.
 func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
-	if found, ok := c.local.Get(key); ok {
-		return found.value, nil
+	if value, ok := c.local.Get(key); ok {
+		return value, nil
 	}
 	return c.take(ctx, key, fetch)
 }
@@ -95,11 +90,11 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 		panic("near: Take with a nil fetch")
 	}
 	for {
-		found, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[cell[V]]) (cell[V], error) {
+		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
 			return c.load(ctx, key, l, fetch)
 		})
-		if err != nil || !found.missing { // else it joined a Get, which does not fetch
-			return found.value, err
+		if err != errMissing { // else it joined a Get
+			return value, err
 		}
 	}
 }
@@ -108,16 +103,16 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 // returns false if there is none. An error means that the store could not be asked, or that
 // a Take which Get waited for has failed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err error) {
-	if found, ok := c.local.Get(key); ok {
-		return found.value, true, nil
+	if value, ok = c.local.Get(key); ok {
+		return value, true, nil
 	}
-	found, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[cell[V]]) (cell[V], error) {
+	value, err = c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
 		return c.read(ctx, key, l)
 	})
-	if errors.Is(err, c.notFound) {
+	if err == errMissing || errors.Is(err, c.notFound) {
 		return value, false, nil
 	}
-	return found.value, err == nil && !found.missing, err
+	return value, err == nil, err
 }
 
 // Set stores a value for a key, whatever that has. When it returns without an error, no

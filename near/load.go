@@ -11,7 +11,7 @@ import (
 )
 
 // load finds the value of a key in the store, or fetches it.
-func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[cell[V]], fetch func(context.Context) (V, error)) (cell[V], error) {
+func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[V], fetch func(context.Context) (V, error)) (V, error) {
 	text := c.local.key(key)
 	for again := false; ; again = true {
 		item, began, err := c.obtain(ctx, text)
@@ -33,15 +33,15 @@ func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[cell[V]], f
 }
 
 // read is load without a fetch, for Get.
-func (c *Cache[K, V]) read(ctx context.Context, key K, l *cache.Load[cell[V]]) (cell[V], error) {
+func (c *Cache[K, V]) read(ctx context.Context, key K, l *cache.Load[V]) (V, error) {
 	began := time.Now()
 	item, err := c.get(ctx, c.local.key(key))
 	switch {
 	case err != nil:
 		return c.withoutStore(ctx, key, l, err, nil)
 	case item.State == Missing, item.State == Leased:
-		l.Expire = -1
-		return cell[V]{missing: true}, nil
+		var none V
+		return none, errMissing
 	}
 	return c.found(item, began, l)
 }
@@ -60,21 +60,21 @@ func (c *Cache[K, V]) get(ctx context.Context, text string) (item Item, err erro
 var errDecode = errors.New("near: the store has a value that cannot be decoded")
 
 // found is the result of a load that began to read a Found or Absent item at some time.
-func (c *Cache[K, V]) found(item Item, began time.Time, l *cache.Load[cell[V]]) (found cell[V], err error) {
+func (c *Cache[K, V]) found(item Item, began time.Time, l *cache.Load[V]) (value V, err error) {
 	c.counts.remoteHits.Add(1)
 	if item.State == Absent {
-		return found, KeepError(c.notFound, c.ttlHere(c.notFoundExpire, item.TTL, began))
+		return value, KeepError(c.notFound, c.ttlHere(c.notFoundExpire, item.TTL, began))
 	}
-	if found.value, err = c.values.Decode(item.Value); err != nil {
-		return found, fmt.Errorf("%w: %w", errDecode, err)
+	if value, err = c.values.Decode(item.Value); err != nil {
+		return value, fmt.Errorf("%w: %w", errDecode, err)
 	}
 	l.Expire = c.ttlHere(c.localExpire, item.TTL, began)
-	return found, nil
+	return value, nil
 }
 
 // fetch calls the function of a Take and stores what that returns, under a lease if there
 // is one. Without a lease nothing is kept here: the next caller reads it from the store.
-func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.Load[cell[V]], fetch func(context.Context) (V, error)) (found cell[V], err error) {
+func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.Load[V], fetch func(context.Context) (V, error)) (value V, err error) {
 	text := c.local.key(key)
 	ended := token == "" // the lease
 	if ended {
@@ -87,28 +87,28 @@ func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.L
 	}()
 	l.Expire = -1
 	c.counts.loads.Add(1)
-	value, err := fetch(ctx)
+	value, err = fetch(ctx)
 	began := time.Now()
 	item := Item{State: Found, TTL: c.ttl(c.expire)}
 	switch absent := errors.Is(err, c.notFound); {
 	case absent && c.notFoundExpire > 0:
 		item = Item{State: Absent, TTL: c.ttl(c.notFoundExpire)}
 	case err != nil:
-		return found, err
+		return value, err
 	default:
 		if item.Value, err = c.values.Encode(value); err != nil {
-			return found, err
+			return value, err
 		}
 	}
 	var filled bool
 	filled, ended = c.fill(ctx, text, token, item)
 	if filled && item.State == Absent {
-		return found, KeepError(err, c.ttlHere(c.notFoundExpire, item.TTL, began))
+		return value, KeepError(err, c.ttlHere(c.notFoundExpire, item.TTL, began))
 	}
 	if filled {
 		l.Expire = c.ttlHere(c.localExpire, item.TTL, began)
 	}
-	return cell[V]{value: value}, err
+	return value, err
 }
 
 // fill stores what was fetched, and reports whether it may be kept here, and whether there
@@ -133,32 +133,31 @@ func (c *Cache[K, V]) fill(ctx context.Context, text, token string, item Item) (
 
 // withoutStore is what a load does when the store gave an error instead of an answer. The
 // fetch is nil for a Get.
-func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[cell[V]], storeErr error, fetch func(context.Context) (V, error)) (found cell[V], err error) {
+func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[V], storeErr error, fetch func(context.Context) (V, error)) (value V, err error) {
 	l.Expire = -1
 	if err := context.Cause(ctx); err != nil {
-		return found, err
+		return value, err
 	}
-	if found, ok := c.standIn(key); ok {
-		return found, nil
+	if value, ok := c.standIn(key); ok {
+		return value, nil
 	}
 	if fetch == nil || c.away == Fail {
-		return found, storeErr
+		return value, storeErr
 	}
 	c.unshare(key)
 	c.counts.bypassed.Add(1)
-	found.value, err = fetch(ctx)
-	return found, err
+	return fetch(ctx)
 }
 
 // standIn returns what is here, while ServeOn allows that.
-func (c *Cache[K, V]) standIn(key K) (found cell[V], ok bool) {
+func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	if c.serveOn == 0 {
-		return found, false
+		return value, false
 	}
-	if found, ok = c.local.peek(key, c.serveOn); ok {
+	if value, ok = c.local.peek(key, c.serveOn); ok {
 		c.counts.servedOn.Add(1)
 	}
-	return found, ok
+	return value, ok
 }
 
 // unshare is for a load of a key that is about to fetch while the store has nothing for it,

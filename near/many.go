@@ -3,6 +3,8 @@ package near
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,33 +23,28 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 		panic("near: TakeMany with a nil fetch")
 	}
 	m := &many[K, V]{cache: c, fetch: fetch}
-	var found map[K]cell[V]
-	var err error
-	if c.local.vouchedFor(keys) {
-		found, err = c.local.cache.TakeMany(ctx, keys, m.load)
-	} else {
-		_, err = m.load(ctx, distinct(keys))
+	if !c.local.vouchedFor(keys) {
+		return m.load(ctx, distinct(keys))
 	}
-	values := make(map[K]V, len(found))
-	for key, one := range found {
-		if !one.missing {
-			values[key] = one.value
-			continue
-		}
-		// It joined a Get, which does not fetch.
-		switch value, failed := c.take(ctx, key, m.fetchOne(key)); {
-		case failed == nil:
-			values[key] = value
-		case err == nil && !errors.Is(failed, c.notFound):
-			err = failed
-		}
+	values, err := c.local.cache.TakeMany(ctx, keys, m.load)
+	for m.joined(err) {
+		var more map[K]V
+		left := slices.DeleteFunc(distinct(keys), func(key K) bool { _, ok := values[key]; return ok })
+		more, err = c.local.cache.TakeMany(ctx, left, m.load)
+		maps.Copy(values, more)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, one := range m.found { // also what cache.TakeMany ignores beside an error
-		values[key] = one.value
-	}
+	maps.Copy(values, m.found) // also what cache.TakeMany ignores beside an error
 	return values, err
+}
+
+// joined reports whether an error is that of a Get or a Take which the call has joined, and
+// which found nothing for its key: then what is left is asked for again.
+func (m *many[K, V]) joined(err error) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err == nil && (err == errMissing || errors.Is(err, m.cache.notFound))
 }
 
 // vouchedFor reports whether what is here for keys may be served.
@@ -80,8 +77,8 @@ type many[K comparable, V any] struct {
 	fetch func(context.Context, []K) (map[K]V, error)
 
 	mu    sync.Mutex
-	err   error         // the first
-	found map[K]cell[V] // by load, when it has ended
+	err   error   // the first
+	found map[K]V // by load, when it has ended
 }
 
 func (m *many[K, V]) fail(err error) {
@@ -102,17 +99,21 @@ type lack[K comparable] struct {
 // load finds the values of keys in the store, or fetches them. What is not to be kept it
 // forgets while the load is under way, which is then not stored. An error is one for all
 // keys: to others who wait for one of them, a key that is left out has no value.
-func (m *many[K, V]) load(ctx context.Context, keys []K) (map[K]cell[V], error) {
+func (m *many[K, V]) load(ctx context.Context, keys []K) (map[K]V, error) {
 	found := m.obtain(ctx, keys)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.found = found
+	if m.found == nil {
+		m.found = found
+	} else {
+		maps.Copy(m.found, found)
+	}
 	return found, m.err
 }
 
-func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]cell[V] {
+func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]V {
 	c := m.cache
-	found := make(map[K]cell[V], len(keys))
+	found := make(map[K]V, len(keys))
 	began := time.Now()
 	items, texts, err := m.read(ctx, keys)
 	if err != nil {
@@ -128,7 +129,7 @@ func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]cell[V] {
 		case Leased:
 			others = append(others, key)
 		default:
-			var l cache.Load[cell[V]]
+			var l cache.Load[V]
 			one, err := c.found(item, began, &l)
 			switch {
 			case err == nil:
@@ -142,7 +143,7 @@ func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]cell[V] {
 	m.fill(ctx, lacks, found)
 	for _, key := range others { // last: those others may wait for what this call has loaded
 		c.local.Forget(key)
-		one, err := c.load(ctx, key, new(cache.Load[cell[V]]), m.fetchOne(key))
+		one, err := c.load(ctx, key, new(cache.Load[V]), m.fetchOne(key))
 		switch {
 		case err == nil:
 			found[key] = one
@@ -190,7 +191,7 @@ func (m *many[K, V]) read(ctx context.Context, keys []K) (items []Item, texts []
 }
 
 // fill fetches what the store does not have, and stores it there.
-func (m *many[K, V]) fill(ctx context.Context, lacks []lack[K], found map[K]cell[V]) {
+func (m *many[K, V]) fill(ctx context.Context, lacks []lack[K], found map[K]V) {
 	if len(lacks) == 0 {
 		return
 	}
@@ -236,7 +237,7 @@ func (m *many[K, V]) each(lacks []lack[K], f func(lack[K])) {
 // store stores what was fetched for a key, or that it has no value.
 func (m *many[K, V]) store(ctx context.Context, one lack[K], value V, ok bool) {
 	c := m.cache
-	l := cache.Load[cell[V]]{}
+	l := cache.Load[V]{}
 	_, err := c.fetch(ctx, one.key, one.token, &l, func(context.Context) (V, error) {
 		if !ok {
 			return value, c.notFound
@@ -250,7 +251,7 @@ func (m *many[K, V]) store(ctx context.Context, one lack[K], value V, ok bool) {
 }
 
 // withoutStore is what load does when the store cannot be asked.
-func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]cell[V], storeErr error) {
+func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]V, storeErr error) {
 	c := m.cache
 	var left []K
 	for _, key := range keys {
@@ -281,10 +282,10 @@ func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]cel
 }
 
 // take adds the values that keys have. What was fetched beside is ignored.
-func take[K comparable, V any](found map[K]cell[V], values map[K]V, keys []K) {
+func take[K comparable, V any](found map[K]V, values map[K]V, keys []K) {
 	for _, key := range keys {
 		if value, ok := values[key]; ok {
-			found[key] = cell[V]{value: value}
+			found[key] = value
 		}
 	}
 }

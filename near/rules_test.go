@@ -14,11 +14,15 @@ import (
 // A hand is a source that tells what a test says.
 type hand struct {
 	near.Watcher
-	ended bool // its Watch returns at once
+	ended bool          // its Watch returns at once
+	began chan struct{} // closed when it is watched; nil where a bubble knows
 }
 
 func (h *hand) Watch(ctx context.Context, w near.Watcher) {
 	h.Watcher = w
+	if h.began != nil {
+		close(h.began)
+	}
 	if h.ended {
 		h.ChangedAll()
 		h.vouch()
