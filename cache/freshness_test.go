@@ -43,7 +43,7 @@ type freshCache struct {
 func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...func(o *Options[string, int])) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &freshCache{t: t}
-		o := Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Minute}
+		o := Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Minute, Workers: 1}
 		o.OnRemove = func(e Event[string, int]) { c.events = append(c.events, e) }
 		for _, change := range change {
 			change(&o)
@@ -378,6 +378,7 @@ func TestFreshness9(t *testing.T) {
 		c.TakeCtx(ctx, "k", c.db.fetch)
 		cancel()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if c.db.context.Err() != nil || c.db.context.Value(key{}) != "value" {
 			t.Errorf("the context of a refresh: %v, and its value %v", c.db.context.Err(), c.db.context.Value(key{}))
 		}
@@ -415,6 +416,7 @@ func TestFreshness10(t *testing.T) {
 		c.db.takes = 10 * time.Second
 		c.takeIn(0, 1, nil)
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if cause := context.Cause(c.db.context); cause != ErrTimeout {
 			t.Errorf("the context ended with %v", cause)
 		}
@@ -444,6 +446,7 @@ func TestFreshness11(t *testing.T) {
 				if v, err := c.TakeCtx(t.Context(), "k", fetch); v != 1 || err != nil {
 					t.Errorf("TakeCtx = %d, %v", v, err)
 				}
+				synctest.Wait()
 				if fmt.Sprint(told) != fmt.Sprint([]string{name, name}) || c.Stats().Loads.Refreshes.Failed != 2 {
 					t.Errorf("OnPanic was told %v, and %+v", told, c.Stats().Loads.Refreshes)
 				}
