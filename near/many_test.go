@@ -128,3 +128,25 @@ func TestTakeManyFails(t *testing.T) {
 		}
 	})
 }
+
+// TestTakeManyFailsForAll: who waits for a key that another call fails to load gets the
+// error, and not that the key has no value.
+func TestTakeManyFailsForAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+		failed := errors.New("failed")
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() {
+				_, err := r.TakeMany(t.Context(), []string{"k"}, func(context.Context, []string) (map[string]string, error) {
+					time.Sleep(time.Second)
+					return nil, failed
+				})
+				if !errors.Is(err, failed) {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		callers.Wait()
+	})
+}
