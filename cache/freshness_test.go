@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type freshCache struct {
 	*Cache[string, int]
 	t      *testing.T
 	db     database
+	mu     sync.Mutex // guards events: between OnRemove and removed there is only the fake time
 	events []Event[string, int]
 }
 
@@ -44,7 +46,11 @@ func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...f
 	synctest.Test(t, func(t *testing.T) {
 		c := &freshCache{t: t}
 		o := Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Minute, Workers: 1}
-		o.OnRemove = func(e Event[string, int]) { c.events = append(c.events, e) }
+		o.OnRemove = func(e Event[string, int]) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.events = append(c.events, e)
+		}
 		for _, change := range change {
 			change(&o)
 		}
@@ -93,6 +99,8 @@ func (c *freshCache) asked(want int) {
 func (c *freshCache) removed(want ...Event[string, int]) {
 	c.t.Helper()
 	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if fmt.Sprint(c.events) != fmt.Sprint(want) {
 		c.t.Errorf("removed: %v, want %v", c.events, want)
 	}
