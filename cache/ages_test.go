@@ -104,7 +104,7 @@ func TestAgesOfManyShards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 20_000
 		c := Must(Options[int, int]{Limit: many, Ages: true})
-		if len(c.shards) == 1 {
+		if len(c.allShards()) == 1 {
 			t.Fatal("only one shard")
 		}
 		for key := range many {
@@ -183,8 +183,8 @@ func TestNoAges(t *testing.T) {
 	for key := range 10 {
 		c.Set(key, 1)
 	}
-	if got := c.Stats().EvictedAge; got != (stats.Ages{}) || c.shards[0].born != nil {
-		t.Errorf("ages are %v, and %d are kept", got, len(c.shards[0].born))
+	if got := c.Stats().EvictedAge; got != (stats.Ages{}) || c.table.Load().shards[0].born != nil {
+		t.Errorf("ages are %v, and %d are kept", got, len(c.table.Load().shards[0].born))
 	}
 }
 

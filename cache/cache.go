@@ -1,14 +1,12 @@
 package cache
 
 import (
-	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
-	"github.com/pinwheel-cache/pinwheel/internal/index"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -17,7 +15,6 @@ import (
 // with [New]. All its methods are safe for concurrent use, and none of them
 // holds a lock while it calls a function of the program.
 type Cache[K comparable, V any] struct {
-	shards []shard[K, V] // a power of two of them
 	common[K, V]
 
 	resizing  sync.Mutex // one Resize at a time, so that the shards agree
@@ -63,7 +60,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		negatives: newNegatives(o),
 	}}
 	c.policy = o.Policy
-	c.watch.Store(newWatch(o, runtime.GOMAXPROCS(0)))
+	c.watch.Store(newWatch(o))
 	c.timeout = o.Timeout
 	c.places.init(o.MaxLoads)
 	c.timing.init(o.Expire, o.Idle, o.Jitter)
@@ -76,11 +73,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		c.onPanic = logPanic
 	}
 	c.initDriver(o.OnRemove != nil)
-	part := uint64(entriesPerShard)
-	if o.Weigh != nil {
-		part = weightPerShard
-	}
-	c.initShards(shardCount(c.budget.max.Load(), part, runtime.GOMAXPROCS(0)))
+	c.initTable(1)
 	if o.OnRemove != nil {
 		c.runner = newRunner(o, c.onPanic)
 	}
@@ -98,56 +91,15 @@ func Must[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	return c
 }
 
-const (
-	// entriesPerShard is how many entries of the limit make a further shard
-	// worth while. A cache of fewer has one shard, and so one exact order.
-	entriesPerShard = 4096
-
-	// weightPerShard is the same for MaxWeight. Mostly that is in bytes, and then
-	// shards of less would have so few entries that what they evict is by chance.
-	weightPerShard = 256 << 10
-
-	// shardsPerProc is enough for two writers seldom to meet, and for arrays
-	// that are copied in a fraction of a millisecond when a shard of a cache of
-	// a million entries grows.
-	shardsPerProc = 16
-)
-
-// shardCount returns the number of shards, a power of two and of at least part each,
-// for a limit of
-// entries or of weight.
-func shardCount(limit, part uint64, procs int) int {
-	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
-	for n > 1 && limit > 0 && uint64(n)*part > limit {
-		n /= 2
-	}
-	return n
-}
-
-// alignedShards is how many shards take more than 32 KiB. A smaller object with
-// pointers, unless it is below 512 bytes, has a header of eight bytes in front, and
-// its shards would lie across cache lines.
-const alignedShards = 65
-
-func (c *Cache[K, V]) initShards(n int) {
-	capacity := n
-	if n > 1 {
-		capacity = max(n, alignedShards)
-	}
-	c.shards = make([]shard[K, V], n, capacity)
-	c.mask = uint64(n - 1)
-	if c.weigh != nil {
-		c.evictable = make(evictable, n)
-	}
-	for i := range c.shards {
-		s := &c.shards[i]
-		s.lock.Init(runtime.GOMAXPROCS(0))
-		s.common = &c.common
-		s.next.Store(noTick)
+// initTable makes the first table, of n shards.
+func (c *Cache[K, V]) initTable(n int) {
+	t := c.newTable(n)
+	for i := range t.shards {
+		s := &t.shards[i]
 		s.noted = c.watch.Load() != nil || c.ages
-		s.index = index.New(0)
 		s.setLimited(c.budget.max.Load() > 0)
 	}
+	c.table.Store(t)
 }
 
 // newRunner returns the runner that calls OnRemove.
@@ -157,12 +109,6 @@ func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) 
 		workers = runtime.GOMAXPROCS(0)
 	}
 	return runner.New(workers, backlog, o.OnRemove, onPanic)
-}
-
-// shardOf returns the shard of a key with hash h. It takes bits of the hash that
-// the index of the shard does not.
-func (c *Cache[K, V]) shardOf(h uint64) *shard[K, V] {
-	return &c.shards[h>>8&c.mask]
 }
 
 // Get returns the value of a key and true, or false if the cache does not have
@@ -175,10 +121,16 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	s := c.shardOf(h)
 	r := s.lock.RLock()
 	i, found := s.find(h, key)
-	if !found {
-		s.missed(h)
-		s.lock.RUnlockMiss(r)
-		return value, false
+	for !found {
+		if !s.split {
+			s.missed(h)
+			s.lock.RUnlockMiss(r)
+			return value, false
+		}
+		s.lock.RUnlock(r)
+		s = s.moved.of(h)
+		r = s.lock.RLock()
+		i, found = s.find(h, key)
 	}
 	e := &s.entries[i]
 	if !c.clock.far(e.deadline.load()) && s.die(i) || c.idle > 0 && !s.slide(i, h) { // expired, inlined
@@ -198,8 +150,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 // the entry from eviction nor from expiring as idle.
 func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	r := s.lock.RLock()
+	s, r := c.rlock(h)
 	i, ok := s.findLive(h, key)
 	if ok {
 		value = s.entries[i].value
@@ -228,14 +179,13 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 
 func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
 	// By fields: a literal is made beside u and copied, which takes 9 ns of a Set.
 	var u update[K, V]
 	u.hash, u.key, u.value = h, key, value
 	u.weight = c.weightOf(key, value)
 	u.life = c.lifeOf(h, ttl)
 	for done := false; !done; {
-		s.lock.Lock()
+		s := c.lock(h)
 		done = c.endStore(s, &u, s.put(&u))
 	}
 	c.settle(u.reported)
@@ -266,10 +216,9 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 		return actual, true
 	}
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
 	for done := false; !done; {
-		s.lock.Lock()
+		s := c.lock(h)
 		if i, found := s.findLive(h, key); found && s.useAt(i, h) {
 			actual = s.entries[i].value
 			s.lock.Unlock()
@@ -287,8 +236,7 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 // passed. A load of the key that is under way will not be stored.
 func (c *Cache[K, V]) Del(key K) bool {
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	s.lock.Lock()
+	s := c.lock(h)
 	live := s.del(h, key)
 	c.settle(s.unlock())
 	return live
@@ -318,8 +266,10 @@ func (c *Cache[K, V]) Len() int {
 		}
 	}
 	n := 0
-	for i := range c.shards {
-		s := &c.shards[i]
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		s := &shards[i]
 		r := s.lock.RLock()
 		n += s.len
 		s.lock.RUnlock(r)

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 )
 
@@ -9,13 +10,13 @@ import (
 // that a shard keeps of its entries. No operation may be under way.
 func (c *Cache[K, V]) check() error {
 	used := uint64(0)
-	for i := range c.shards {
-		s := &c.shards[i]
+	for i := range c.table.Load().shards {
+		s := &c.table.Load().shards[i]
 		if err := s.check(); err != nil {
 			return fmt.Errorf("shard %d: %w", i, err)
 		}
 		if c.weigh != nil {
-			if got, want := c.evictable[i].Load(), int64(s.order.Len()); got != want {
+			if got, want := s.evictable.Load(), int64(s.order.Len()); got != want {
 				return fmt.Errorf("shard %d: %d entries count as evictable, want %d", i, got, want)
 			}
 		}
@@ -152,4 +153,35 @@ func (s *shard[K, V]) checkFences() error {
 		return fmt.Errorf("%d fences and %d loads left over", len(s.fences), len(s.loads))
 	}
 	return nil
+}
+
+// setShards gives an empty cache a number of shards, which stays.
+func (c *Cache[K, V]) setShards(n int) {
+	c.initTable(n)
+	c.table.Load().growing.Store(false)
+}
+
+// splitInto splits each shard of a cache, unless that makes very many.
+func (c *Cache[K, V]) splitInto(n int) {
+	c.shape.Lock()
+	defer c.shape.Unlock()
+	if t := c.table.Load(); len(t.shards) < 64 {
+		c.replace(t, n*len(t.shards))
+	}
+}
+
+// allShards gives a cache as many shards as it is to have once it needs them.
+func (c *Cache[K, V]) allShards() []shard[K, V] {
+	for t := c.table.Load(); t.growing.Load(); t = c.table.Load() {
+		c.enlarge(t)
+	}
+	return c.table.Load().shards
+}
+
+// goroutineStates returns what the goroutines in a stack trace do.
+func goroutineStates(stacks []byte) (states []string) {
+	for _, m := range regexp.MustCompile(`(?m)^goroutine \d+ .*\[([^,\]]*)`).FindAllSubmatch(stacks, -1) {
+		states = append(states, string(m[1]))
+	}
+	return states
 }

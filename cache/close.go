@@ -46,8 +46,10 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.stopDriver()
 	c.unregister()
 	c.watch.Load().closed()
-	for i := range c.shards {
-		s := &c.shards[i]
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		s := &shards[i]
 		s.lock.Lock()
 		s.closed = true
 		kept := s.keptFlights()

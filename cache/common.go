@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,20 +14,24 @@ import (
 // A common is what the shards of a cache have in common, and all that a shard knows
 // of its cache. Each of its parts is safe for concurrent use.
 type common[K comparable, V any] struct {
-	// What a Get needs comes first, and is never changed, but for watch by Record.
-	mask   uint64 // one less than the number of shards
+	// What a Get needs comes first, and is never changed, but for the table when it has
+	// become too small, and watch by Record.
+	table  atomic.Pointer[table[K, V]]
 	hasher hash.Hasher[K]
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
 	timing
 
-	limit     atomic.Int64                // most entries; 0 if they have no limit, or are weighed
-	weigh     func(K, V) uint32           // nil if entries are counted
-	budget    budget                      // what the entries may weigh
-	evictable evictable                   // with weigh: entries that weigh something, by shard
-	runner    *runner.Runner[Event[K, V]] // nil without OnRemove
-	onPanic   func(any, []byte)           // is told of panics of callbacks
-	policy    Policy                      // of eviction
-	ages      bool                        // the ages of values are kept
+	// shape is held for reading by who goes through all shards, and for writing, only
+	// ever by TryLock, to put a larger table in the place of this one.
+	shape sync.RWMutex
+
+	limit   atomic.Int64                // most entries; 0 if they have no limit, or are weighed
+	weigh   func(K, V) uint32           // nil if entries are counted
+	budget  budget                      // what the entries may weigh
+	runner  *runner.Runner[Event[K, V]] // nil without OnRemove
+	onPanic func(any, []byte)           // is told of panics of callbacks
+	policy  Policy                      // of eviction
+	ages    bool                        // the ages of values are kept
 
 	abandoned atomic.Uint64 // callers that gave up before their load had ended
 	timeout   time.Duration // of a load; 0: none

@@ -48,7 +48,6 @@ func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
 		return none, false // cannot be stored
 	}
 	p.hash = c.hasher.Hash(p.key)
-	p.s = c.shardOf(p.hash)
 	for attempt := 0; ; attempt++ {
 		if attempt > 1 { // once or twice may be chance, or a function that does it once
 			p.goroutine = goroutineID()
@@ -61,7 +60,6 @@ func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
 
 // A computation is a call of Compute.
 type computation[K comparable, V any] struct {
-	s         *shard[K, V]
 	hash      uint64
 	key       K
 	ttl       time.Duration
@@ -75,14 +73,14 @@ type computation[K comparable, V any] struct {
 // meanwhile, so that the result counts.
 func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) {
 	mine := fence{goroutine: p.goroutine}
-	old, found := p.lookAt(&mine)
+	old, found := c.lookAt(p, &mine)
 	u, op := c.callFenced(p, &mine, old, found)
 	for !done {
-		p.s.lock.Lock()
-		held := p.s.removeFence(p.key, &mine)
-		i, live := p.find()
+		s := c.lock(p.hash)
+		held := s.removeFence(p.key, &mine)
+		i, live := p.find(s)
 		if !held || live != found {
-			p.s.lock.Unlock()
+			s.lock.Unlock()
 			c.abandon(&u)
 			c.settle(u.reported)
 			if mine.own {
@@ -91,15 +89,15 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) 
 			return old, false, false
 		}
 		if live && p.keepLife && op == OpSet {
-			u.life = p.s.lifeAt(i, p.hash)
+			u.life = s.lifeAt(i, p.hash)
 		}
 		var missing uint64
-		ok, missing = p.s.apply(op, live, &u)
+		ok, missing = s.apply(op, live, &u)
 		if missing > 0 { // the result is as good as before, unless the key is changed
 			mine = fence{}
-			p.s.addFence(p.key, &mine)
+			s.addFence(p.key, &mine)
 		}
-		done = c.endStore(p.s, &u, missing)
+		done = c.endStore(s, &u, missing)
 	}
 	c.settle(u.reported)
 	switch {
@@ -118,9 +116,9 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found
 	returned := false
 	defer func() {
 		if !returned {
-			p.s.lock.Lock()
-			p.s.removeFence(p.key, mine)
-			p.s.lock.Unlock()
+			s := c.lock(p.hash)
+			s.removeFence(p.key, mine)
+			s.lock.Unlock()
 		}
 	}()
 	u = update[K, V]{hash: p.hash, key: p.key, life: forever}
@@ -153,21 +151,21 @@ func (s *shard[K, V]) apply(op Op, live bool, u *update[K, V]) (ok bool, missing
 }
 
 // lookAt returns the value of the key and puts a fence on it.
-func (p *computation[K, V]) lookAt(f *fence) (value V, found bool) {
-	p.s.lock.Lock()
-	defer p.s.lock.Unlock()
-	p.s.addFence(p.key, f)
-	i, found := p.find()
+func (c *common[K, V]) lookAt(p *computation[K, V], f *fence) (value V, found bool) {
+	s := c.lock(p.hash)
+	defer s.lock.Unlock()
+	s.addFence(p.key, f)
+	i, found := p.find(s)
 	if found {
-		value = p.s.entries[i].value
+		value = s.entries[i].value
 	}
 	return value, found
 }
 
 // find returns the entry of the key, if it has a value.
-func (p *computation[K, V]) find() (i uint32, ok bool) {
+func (p *computation[K, V]) find(s *shard[K, V]) (i uint32, ok bool) {
 	if p.inGrace {
-		return p.s.findUsable(p.hash, p.key)
+		return s.findUsable(p.hash, p.key)
 	}
-	return p.s.findLive(p.hash, p.key)
+	return s.findLive(p.hash, p.key)
 }

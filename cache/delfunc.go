@@ -30,11 +30,13 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 			f.void.Store(true)
 		}
 	}()
-	for i := range c.shards {
-		c.shards[i].addFilter(f) // all before the first is asked: no load slips in behind
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		shards[i].addFilter(f) // all before the first is asked: no load slips in behind
 	}
-	for i := range c.shards {
-		removed += c.delFuncIn(&c.shards[i], del)
+	for i := range shards {
+		removed += c.delFuncIn(&shards[i], del)
 	}
 	returned = true
 	return removed
@@ -153,9 +155,9 @@ func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
 	if !slices.ContainsFunc(filters, func(f *filter[K, V]) bool { return f.removes(l.key, l.value, c.onPanic) }) {
 		return
 	}
-	l.shard.lock.Lock()
+	s := c.lock(l.hash)
 	l.stale = true
-	l.shard.lock.Unlock()
+	s.lock.Unlock()
 }
 
 // removes asks a filter. A panic of it counts as yes.

@@ -16,10 +16,9 @@ type Entry[K comparable, V any] struct {
 // expired. It leaves no trace, as Peek.
 func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
 	e := Entry[K, V]{Key: key}
 	deadline := int64(0)
-	r := s.lock.RLock()
+	s, r := c.rlock(h)
 	i, ok := s.findLive(h, key)
 	if ok {
 		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.load()
@@ -53,8 +52,7 @@ func (t *timing) until(deadline int64) time.Duration {
 // nor a miss.
 func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	s.lock.Lock()
+	s := c.lock(h)
 	if i, found := s.findLive(h, key); found {
 		value = s.entries[i].value
 	}
@@ -68,10 +66,9 @@ func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
 // a miss.
 func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, c.expireAfter)}
 	for done := false; !done; {
-		s.lock.Lock()
+		s := c.lock(h)
 		var i uint32
 		var none V
 		if i, ok = s.findLive(h, key); ok {

@@ -129,10 +129,9 @@ func TestWaitForCallbacks(t *testing.T) {
 func TestSecondLookIsAUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100, Idle: time.Minute})
-		h := c.hasher.Hash(1)
 		c.Set(1, 1)
 		time.Sleep(30 * time.Second)
-		if v, _, r, _ := c.shardOf(h).assign(context.Background(), h, 1, new(want), nil); v != 1 || r != finder {
+		if v, _, r, _ := c.assign(context.Background(), 1, new(want), nil, true); v != 1 || r != finder {
 			t.Fatalf("assign = %d, role %d", v, r)
 		}
 		if left, _ := c.TTL(1); left != time.Minute {

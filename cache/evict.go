@@ -25,9 +25,7 @@ func (s *shard[K, V]) enlist(i uint32, h uint64) {
 	if s.order != nil {
 		s.order.Insert(i, h)
 	}
-	if s.weights != nil {
-		s.common.evictable.of(h).Add(1)
-	}
+	s.countEvictable(1)
 }
 
 // delist takes entry i, which is being removed and whose key has hash h, out of the
@@ -41,8 +39,14 @@ func (s *shard[K, V]) delist(i uint32, h uint64, cause Cause) {
 	default:
 		s.order.Remove(i)
 	}
+	s.countEvictable(-1)
+}
+
+// countEvictable counts entries that go into the order, or out of it, for shards that
+// look for room.
+func (s *shard[K, V]) countEvictable(n int64) {
 	if s.weights != nil {
-		s.common.evictable.of(h).Add(-1)
+		s.evictable.Add(n)
 	}
 }
 

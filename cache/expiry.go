@@ -12,6 +12,10 @@ const (
 	// of five times the shortest TTL of the options if that is from 1 to 100 s.
 	slots = 512
 
+	// fewSlots is that of a cache with a single shard, 1 KiB: it has so few entries that
+	// the memory counts for more than a further visit of each.
+	fewSlots = 128
+
 	// batch is how many tasks or entries one hold of a shard's lock deals with, when
 	// there are many: some 5 µs of work, or 20 if all of it has to come from memory.
 	batch = 64
@@ -65,11 +69,14 @@ func (s *shard[K, V]) comesBy(i uint32, deadline int64) bool {
 
 // schedule makes entry i due at a tick.
 func (s *shard[K, V]) schedule(i uint32, due int64) {
-	if s.ring == nil {
-		s.ring = timingwheel.NewRing(slots)
-		s.ring.Resize(len(s.entries))
+	n := slots
+	if len(s.common.table.Load().shards) == 1 {
+		n = fewSlots
 	}
-	if due-s.ring.Now() > slots {
+	if s.ring == nil {
+		s.makeRing(n)
+	}
+	if due-s.ring.Now() > int64(n) {
 		// The driver advances a ring when there is something to visit. Here it catches
 		// up, up to that, or a task that is due soon would go to the overflow level.
 		s.ring.Advance(s.common.clock.coarse.Load()/int64(s.common.tick), 0, nil)
@@ -79,6 +86,12 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 		s.next.Store(visit)
 		s.common.wakeBy(visit)
 	}
+}
+
+// makeRing makes the ring, with so many slots to a level.
+func (s *shard[K, V]) makeRing(slots int) {
+	s.ring = timingwheel.NewRing(slots)
+	s.ring.Resize(len(s.entries))
 }
 
 // slide puts off the end of idleness of entry i, which is being read now with hash
@@ -106,6 +119,10 @@ func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	now := s.common.clock.now()
 	s.lock.Lock()
+	if s.split {
+		s.lock.Unlock()
+		return true, false
+	}
 	done = s.ring.AdvanceAll(now/int64(s.common.tick), batch, func(i uint32) (again int64) {
 		e := &s.entries[i]
 		deadline := e.deadline.load()
@@ -139,8 +156,9 @@ func (c *Cache[K, V]) expire() (next int64) {
 	for busy := true; busy; {
 		busy, next = false, noTick
 		now := c.clock.now() / int64(c.tick)
-		for i := range c.shards {
-			s := &c.shards[i]
+		shards := c.table.Load().shards
+		for i := range shards {
+			s := &shards[i]
 			if s.next.Load() <= now {
 				done, reported := s.expireBatch()
 				busy = busy || !done

@@ -18,11 +18,16 @@ func (f *fence) breakOff() {
 
 // addFence puts a fence on a key.
 func (s *shard[K, V]) addFence(key K, f *fence) {
+	f.next = s.fences[key]
+	s.setFences(key, f)
+}
+
+// setFences gives a key other fences.
+func (s *shard[K, V]) setFences(key K, first *fence) {
 	if s.fences == nil {
 		s.fences = make(map[K]*fence)
 	}
-	f.next = s.fences[key]
-	s.fences[key] = f
+	s.fences[key] = first
 	s.mostFences = max(s.mostFences, len(s.fences))
 }
 

@@ -11,7 +11,7 @@ import (
 // that ends takes off its own, and a change breaks all that are left.
 func TestFencesOfOneKey(t *testing.T) {
 	c := Must(Options[int, int]{})
-	s := &c.shards[0]
+	s := &c.table.Load().shards[0]
 	for ended := range 3 {
 		var fences [3]fence
 		for i := range fences {
@@ -79,9 +79,9 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 	if l == nil || err != nil {
 		t.Fatalf("join = %v, %v", l, err)
 	}
-	l.shard.lock.Lock()
-	missing := l.shard.endLoad(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
-	l.shard.lock.Unlock()
+	s := c.lock(l.hash)
+	missing := s.endLoad(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
+	s.lock.Unlock()
 	if missing != 1 {
 		t.Fatalf("%d is missing, want 1", missing)
 	}
@@ -101,7 +101,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 func TestMapsOfLoadsShrink(t *testing.T) {
 	const n = 1000
 	c := Must(Options[int, int]{Limit: 1})
-	s := &c.shards[0]
+	s := &c.table.Load().shards[0]
 	var loads []*load[int, int]
 	fences := make([]fence, n)
 	for k := range n {

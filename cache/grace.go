@@ -34,8 +34,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 		return value, false
 	}
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	r := s.lock.RLock()
+	s, r := c.rlock(h)
 	defer s.lock.RUnlock(r)
 	i, ok := s.findUsable(h, key)
 	if ok {

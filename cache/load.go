@@ -11,7 +11,7 @@ import (
 
 // A load is a fetch of a key that callers share, as the call of a singleflight.
 type load[K comparable, V any] struct {
-	shard    *shard[K, V]
+	common   *common[K, V]
 	began    int64
 	key      K
 	hash     uint64
@@ -38,16 +38,16 @@ type load[K comparable, V any] struct {
 
 // newLoad returns a load that a caller with the context ctx begins: on its own, or with
 // the first one of a batch.
-func (s *shard[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
-	l := &load[K, V]{shard: s, began: s.common.clock.now(), key: key, hash: h}
-	l.Expire = s.common.expireAfter
+func (c *common[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
+	l := &load[K, V]{common: c, began: c.clock.now(), key: key, hash: h}
+	l.Expire = c.expireAfter
 	if first != nil {
 		l.flight, l.mate = first.flight, true
 		return l
 	}
 	l.flight = new(flight)
-	l.flight.begin(ctx, s.common.timeout)
-	if s.common.canLeave(ctx) {
+	l.flight.begin(ctx, c.timeout)
+	if c.canLeave(ctx) {
 		l.makeDone() // the leader waits too
 	}
 	return l
@@ -156,18 +156,18 @@ const (
 // cache is closed or nobody could find the key, the caller leads a load of its own.
 func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K, V], shared bool) (value V, l *load[K, V], r role, err error) {
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	if shared {
-		return s.assign(ctx, h, key, w, first)
+	if !shared {
+		l = c.newLoad(ctx, h, key, first)
+		l.unshared = true
+		return value, l, leader, nil
 	}
-	l = s.newLoad(ctx, h, key, first)
-	l.unshared = true
-	return value, l, leader, nil
+	s := c.lock(h)
+	defer s.lock.Unlock()
+	return s.assign(ctx, h, key, w, first)
 }
 
+// assign is that for a load that is shared, under the lock.
 func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
 	i, found := s.findUsable(h, key)
 	w.inGrace = found && s.expired(i)
 	l = s.loads[key]
@@ -212,7 +212,7 @@ func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, 
 		}
 		return l, beginner
 	}
-	l = s.newLoad(ctx, h, key, first)
+	l = s.common.newLoad(ctx, h, key, first)
 	if w.inGrace {
 		s.renewBy(l, i)
 	}
@@ -339,15 +339,15 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	}
 	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.lifeOf(l.hash, max(l.Expire, 0))}
 	for done := false; !done; {
-		l.shard.lock.Lock()
+		s := c.lock(l.hash)
 		if filters := l.filters; len(filters) > 0 && l.err == nil && !l.stale && !l.absent {
 			l.filters = nil
-			l.shard.lock.Unlock()
+			s.lock.Unlock()
 			c.abandon(&u)
 			c.filterLoad(l, filters)
 			continue
 		}
-		done = c.endStore(l.shard, &u, l.shard.endLoad(l, &u))
+		done = c.endStore(s, &u, s.endLoad(l, &u))
 	}
 	return u.reported
 }
@@ -383,7 +383,7 @@ func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) 
 	case <-l.done:
 		return nil
 	case <-ctx.Done():
-		l.shard.common.abandoned.Add(1)
+		l.common.abandoned.Add(1)
 		l.flight.leave(ctx)
 		return context.Cause(ctx)
 	case <-impatient:
@@ -407,7 +407,7 @@ func (l *load[K, V]) waitBehind(ctx context.Context, impatient <-chan time.Time)
 	case <-l.done:
 		return nil
 	case <-ctx.Done():
-		l.shard.common.abandoned.Add(1)
+		l.common.abandoned.Add(1)
 		return context.Cause(ctx)
 	case <-impatient:
 		return errImpatient

@@ -64,8 +64,7 @@ func (c *Cache[K, V]) obtainHere(key K, seen sight, fetch func() (V, error)) (V,
 
 // count counts a Take that has seen a value in Grace, now that it has a result.
 func (c *Cache[K, V]) count(key K, w *want) {
-	s := c.shardOf(c.hasher.Hash(key))
-	r := s.lock.RLock()
+	s, r := c.rlock(c.hasher.Hash(key))
 	if w.found {
 		s.lock.RUnlockHit(r)
 		return

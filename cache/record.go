@@ -62,8 +62,10 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 // Record does.
 func (c *Cache[K, V]) setWatch(w *watch[K]) {
 	c.watch.Store(w)
-	for i := range c.shards {
-		s := &c.shards[i]
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		s := &shards[i]
 		s.lock.Lock()
 		s.noted = w != nil || c.ages
 		s.lock.Unlock()
@@ -101,7 +103,7 @@ func (w *watch[K]) recordOf(h uint64) *record {
 // recordGet records a get that is about to be made.
 func (c *Cache[K, V]) recordGet(r *record, h uint64, key K) {
 	a := recording.Access{Op: recording.Get, Key: h}
-	deadline, weight, ok := c.shardOf(h).look(h, key)
+	deadline, weight, ok := c.look(h, key)
 	if ok {
 		a.Hit, a.Weight, a.TTL = true, weight, c.left(deadline)
 	}

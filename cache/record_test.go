@@ -142,12 +142,12 @@ func TestRecordLeavesNothing(t *testing.T) {
 			before := c.watch.Load()
 			recordedOf(t, c, 1, func() {
 				ask(c, 1)
-				if !c.shards[0].noted || c.watch.Load().record == nil {
+				if !c.table.Load().shards[0].noted || c.watch.Load().record == nil {
 					t.Error("it does not record")
 				}
 			})
-			if c.watch.Load() != before || c.shards[0].noted != (o.Ages || before != nil) {
-				t.Errorf("%+v: the watch is %v, and noted %v", o, c.watch.Load(), c.shards[0].noted)
+			if c.watch.Load() != before || c.table.Load().shards[0].noted != (o.Ages || before != nil) {
+				t.Errorf("%+v: the watch is %v, and noted %v", o, c.watch.Load(), c.table.Load().shards[0].noted)
 			}
 			if o.HotKeys > 0 && (len(c.HotKeys()) != 1 || c.Stats().WhatIf.Gets != 2000) {
 				t.Errorf("hot keys %v, what if %+v", c.HotKeys(), c.Stats().WhatIf)

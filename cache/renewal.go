@@ -84,8 +84,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, seen sight) {
 	if w := c.watch.Load(); w != nil {
 		c.asked(w, h, key)
 	}
-	s := c.shardOf(h)
-	r := s.lock.RLock()
+	s, r := c.rlock(h)
 	i, found := s.find(h, key)
 	if !found {
 		s.missed(h)
@@ -135,8 +134,7 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 		return // closed
 	}
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	s.lock.Lock()
+	s := c.lock(h)
 	l := s.beginDue(ctx, h, key, nil)
 	s.lock.Unlock()
 	if l == nil {
@@ -179,7 +177,7 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.newLoad(context.WithoutCancel(ctx), h, s.entries[i].key, first)
+	l := s.common.newLoad(context.WithoutCancel(ctx), h, s.entries[i].key, first)
 	if first == nil {
 		l.flight.keep()
 	}

@@ -31,10 +31,11 @@ func (s *shard[K, V]) grow() {
 // has no limit.
 func (c *common[K, V]) expectedSlots() int {
 	limit := int(c.limit.Load())
-	if c.mask == 0 {
+	n := len(c.table.Load().shards)
+	if n == 1 {
 		return limit
 	}
-	mean := float64(limit) / float64(c.mask+1)
+	mean := float64(limit) / float64(n)
 	return int(mean + math.Sqrt(mean))
 }
 
@@ -99,25 +100,31 @@ func (s *shard[K, V]) compact(n int) {
 
 // rename moves an entry to a free slot. The index is left as it is.
 func (s *shard[K, V]) rename(from, to uint32) {
-	a, b := &s.entries[from], &s.entries[to]
-	b.key, b.value = a.key, a.value
-	b.deadline.set(a.deadline.load())
-	a.deadline.set(freeSlots)
-	if s.weights != nil {
-		s.weights[to] = s.weights[from]
-	}
-	if s.caps != nil {
-		s.caps[to] = s.caps[from]
-	}
-	if s.due != nil {
-		s.due[to].set(s.due[from].load())
-	}
-	if s.born != nil {
-		s.born[to] = s.born[from]
-	}
+	s.copyEntry(to, s, from)
+	s.entries[from].deadline.set(freeSlots)
 	s.relist(from, to)
 	if s.ring != nil {
 		s.ring.Rename(from, to)
+	}
+}
+
+// copyEntry copies what a shard, this one or another, keeps of an entry in arrays that
+// nothing but the entry changes.
+func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
+	a, b := &other.entries[from], &s.entries[to]
+	b.key, b.value = a.key, a.value
+	b.deadline.set(a.deadline.load())
+	if s.weights != nil {
+		s.weights[to] = other.weights[from]
+	}
+	if s.caps != nil {
+		s.caps[to] = other.caps[from]
+	}
+	if s.due != nil {
+		s.due[to].set(other.due[from].load())
+	}
+	if s.born != nil {
+		s.born[to] = other.born[from]
 	}
 }
 
@@ -141,10 +148,6 @@ func resized[T any](old []T, n int) []T {
 // is 0. If there are more entries than that, it evicts the surplus before it
 // returns. For a negative limit, and for a cache that has a MaxWeight, which is for
 // ResizeWeight, it returns an error that wraps [ErrArgument].
-//
-// Resize does not change the number of shards, which New chose by the first limit. Make a
-// cache that is to grow from below 8192 entries to many with the larger limit and resize
-// it to the smaller one, or one lock guards all of it.
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
@@ -161,7 +164,7 @@ func (c *Cache[K, V]) Resize(limit int) error {
 
 // ResizeWeight changes the MaxWeight of the cache. If its entries weigh more than that,
 // it evicts some before it returns. For 0, and for a cache without a MaxWeight, it
-// returns an error that wraps [ErrArgument]. The number of shards stays.
+// returns an error that wraps [ErrArgument].
 func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 	if c.weigh == nil {
 		return wrongArgument("ResizeWeight(%d) of a cache without MaxWeight: use Resize, or make it with Weigh", maxWeight)
@@ -170,6 +173,7 @@ func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 		return wrongArgument("ResizeWeight(0): want the most weight, above 0")
 	}
 	c.budget.max.Store(maxWeight)
+	c.growOn()
 	c.evictSurplus()
 	return nil
 }
@@ -177,9 +181,10 @@ func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 // evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
 func (c *Cache[K, V]) evictSurplus() {
 	for surplus := c.budget.surplus(); surplus > 0; surplus = c.budget.surplus() {
-		each := int(min(surplus/uint64(len(c.shards))+1, batch))
-		for i := range c.shards {
-			c.settle(c.shards[i].evictSurplus(each))
+		shards := c.table.Load().shards
+		each := int(min(surplus/uint64(len(shards))+1, batch))
+		for i := range shards {
+			c.settle(shards[i].evictSurplus(each))
 		}
 	}
 }
@@ -193,10 +198,13 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	} else {
 		c.budget.max.Store(uint64(limit))
 	}
-	for i := range c.shards {
-		c.shards[i].setLimited(limit > 0)
+	shards := c.all()
+	for i := range shards {
+		shards[i].setLimited(limit > 0)
 	}
 	c.limit.Store(int64(limit))
+	c.release()
+	c.growOn()
 	c.watch.Load().resized(limit)
 	c.resizeNegatives(limit)
 }

@@ -14,7 +14,7 @@ import (
 // fourShards returns a cache without a limit whose keys are in shard key mod 4.
 func fourShards() *Cache[int, int] {
 	c := Must(Options[int, int]{})
-	c.initShards(4)
+	c.setShards(4)
 	c.hasher = hash.By(func(k int) uint64 { return uint64(k&3) << 8 })
 	return c
 }
@@ -27,8 +27,8 @@ func TestSetDuringResize(t *testing.T) {
 		c.Set(0, 0)
 		c.Set(2, 0)
 		c.budget.max.Store(1)
-		c.shards[0].setLimited(true)
-		c.shards[1].setLimited(true)
+		c.table.Load().shards[0].setLimited(true)
+		c.table.Load().shards[1].setLimited(true)
 		c.Set(1, 0)
 		if _, ok := c.Get(1); !ok {
 			t.Error("Set stored nothing")
@@ -40,11 +40,11 @@ func TestSetDuringResize(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Set(1, 0)
-		c.shards[0].setLimited(false)
+		c.table.Load().shards[0].setLimited(false)
 		c.Set(0, 0)
 		c.Set(3, 0)
-		for i := range c.shards {
-			c.shards[i].setLimited(false)
+		for i := range c.table.Load().shards {
+			c.table.Load().shards[i].setLimited(false)
 		}
 		if used := c.budget.used.Load(); used != 0 {
 			t.Errorf("%d of the budget in use by nobody", used)
@@ -98,7 +98,7 @@ func TestShrinkingKeepsTTLs(t *testing.T) {
 		for key := range 999 {
 			c.Del(key)
 		}
-		if n := len(c.shards[0].entries); n >= 1000 {
+		if n := len(c.table.Load().shards[0].entries); n >= 1000 {
 			t.Fatalf("%d slots: the shard has not shrunk", n)
 		}
 		for range 11 {

@@ -101,9 +101,8 @@ func (c *Cache[K, V]) restore(key K, value V, e snapshot.Entry, saved int64) (st
 	case c.weigh != nil:
 		u.weight = c.weigh(key, value)
 	}
-	s := c.shardOf(h)
 	for done := false; !done; {
-		s.lock.Lock()
+		s := c.lock(h)
 		if _, found := s.findLive(h, key); found {
 			s.lock.Unlock()
 			c.abandon(&u)

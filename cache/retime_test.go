@@ -292,7 +292,7 @@ func TestTouchOfAReader(t *testing.T) {
 			ticks time.Duration
 			done  bool
 		}{{50, true}, {20, true}, {30, true}, {19, false}, {0, false}} {
-			l, found, done := c.shardOf(h).touch(h, 1, step.ticks*c.tick)
+			l, found, done := c.touch(h, 1, step.ticks*c.tick)
 			if !found || done != step.done {
 				t.Errorf("to %d ticks: found is %v, done %v, want %v", step.ticks, found, done, step.done)
 			} else if done && c.deadlineOf(1) != l.deadline {

@@ -1,22 +1,8 @@
 package cache
 
-import (
-	"math/rand/v2"
-	"sync/atomic"
-)
+import "math/rand/v2"
 
 // How room is made in shards other than that of the key that needs it.
-
-// An evictable counts, for each shard of a cache that weighs, the entries that weigh
-// something. A shard changes its count under its lock; all may read it. Each is in a
-// cache line of its own.
-type evictable []struct {
-	atomic.Int64
-	_ [56]byte
-}
-
-// of returns the count of the shard of a key with hash h.
-func (e evictable) of(h uint64) *atomic.Int64 { return &e[h>>8&uint64(len(e)-1)].Int64 }
 
 // lean reports whether a shard that has to evict for a key with hash h should leave it
 // to another one, as that has clearly more entries. In a cache that weighs its values,
@@ -26,12 +12,13 @@ func (e evictable) of(h uint64) *atomic.Int64 { return &e[h>>8&uint64(len(e)-1)]
 // many entries, whatever single ones weigh. To look at one other shard is enough, and
 // at one in eight evictions if they have many entries.
 func (s *shard[K, V]) lean(h uint64) bool {
-	n := s.common.evictable.of(h).Load()
-	if s.common.mask == 0 || n > 64 && h>>20%8 != 0 {
+	n := s.evictable.Load()
+	t := s.common.table.Load()
+	if len(t.shards) == 1 || n > 64 && h>>20%8 != 0 {
 		return false
 	}
-	other := h + (1+h>>40%s.common.mask)<<8
-	return s.common.evictable.of(other).Load() > n+n/8+1
+	other := h + (1+h>>40%uint64(len(t.shards)-1))<<8
+	return t.of(other).evictable.Load() > n+n/8+1
 }
 
 // makeRoom evicts entries of other shards than its own for u, of which so much is
@@ -47,9 +34,10 @@ func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 		u.making = true
 	}
 	want := u.reserved + missing
-	first := u.hash>>8 + 1 // behind own
-	for k := uint64(0); k < c.mask && u.reserved < want; k += group {
-		c.fullest(first+k, first+min(k+group, c.mask)).evictFor(u, want)
+	t := c.table.Load()
+	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // from behind own on
+	for k := uint64(0); k < others && u.reserved < want; k += group {
+		t.fullest(c.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
 	}
 }
 
@@ -59,17 +47,18 @@ const group = 4
 // fullest returns the shard that has most to evict of those from one number up to
 // another, which go round. In a cache without weights parts do not drift, and any will
 // do.
-func (c *Cache[K, V]) fullest(from, to uint64) *shard[K, V] {
-	if c.evictable == nil {
-		return &c.shards[(from+rand.Uint64N(to-from))&c.mask]
+func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
+	mask := uint64(len(t.shards) - 1)
+	if !weighs {
+		return &t.shards[(from+rand.Uint64N(to-from))&mask]
 	}
-	fullest := from & c.mask
+	fullest := &t.shards[from&mask]
 	for i := from + 1; i < to; i++ {
-		if c.evictable[i&c.mask].Load() > c.evictable[fullest].Load() {
-			fullest = i & c.mask
+		if s := &t.shards[i&mask]; s.evictable.Load() > fullest.evictable.Load() {
+			fullest = s
 		}
 	}
-	return &c.shards[fullest]
+	return fullest
 }
 
 // evictFor evicts entries, a batch at most, until so much is reserved for u.

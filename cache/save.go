@@ -37,10 +37,12 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	if err != nil {
 		return fmt.Errorf("cache: Save: %w", err)
 	}
-	walks := make([]coldWalk[K, V], len(c.shards))
+	shards := c.all()
+	defer c.release()
+	walks := make([]coldWalk[K, V], len(shards))
 	for i := range walks {
-		walks[i].begin(&c.shards[i])
-		defer c.shards[i].unpin()
+		walks[i].begin(&shards[i])
+		defer shards[i].unpin()
 	}
 	var body []byte
 	var entries []walked[K, V]

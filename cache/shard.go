@@ -25,6 +25,7 @@ import (
 //   - The order, if there is one, has exactly the live ones.
 //   - The ring has a task for exactly the entries with a deadline. It comes by the
 //     task no later than at the first tick that is not before the deadline.
+//   - One that is split has no entries, loads or fences, and never will.
 type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index
@@ -39,7 +40,8 @@ type shard[K comparable, V any] struct {
 	noted    bool              // the cache has a watch or keeps ages: the one thing a Set looks at if not
 	closed   bool
 	reported bool              // an event was queued under the present hold of lock
-	pins     atomic.Int32      // walks under way that need slot numbers to stay
+	split    bool              // its entries are in the shards of moved
+	strain   int16             // by writes that had to wait, while the table is growing
 	loads    map[K]*load[K, V] // under way; nil before the first
 	fences   map[K]*fence      // who must know of a change of their key
 
@@ -51,6 +53,7 @@ type shard[K comparable, V any] struct {
 
 	next          atomic.Int64 // the tick by which the ring has to be visited, or noTick
 	free          uint32       // the first free slot; the others follow from it
+	pins          atomic.Int32 // walks under way that need slot numbers to stay
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
 	missesEvicted atomic.Uint64
@@ -61,12 +64,16 @@ type shard[K comparable, V any] struct {
 	adaptive      *lru.Adaptive // order, if it is one
 	born          []moment      // when values were stored, if the cache keeps their ages
 	due           []deadline    // when they are to be loaded anew, with Refresh or Grace; see renewal.go
+	moved         *table[K, V]  // the larger table, once the shard is split
 
 	former former
 
 	fetched uint64 // of no meaning: what lookAhead read
 
-	_ [16]byte // to a power of two, and so that no two shards meet in a cache line
+	// evictable counts, in a cache that weighs, the entries that weigh something. It is
+	// changed under the lock, and read without by other shards that need room.
+	evictable atomic.Int64
+	// So a shard has 512 bytes, a power of two, and no two meet in a cache line.
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots

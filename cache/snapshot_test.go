@@ -58,7 +58,7 @@ func TestSaveAndRestore(t *testing.T) {
 				o.MaxWeight, o.Weigh = 10_000, func(_, v int) uint32 { return uint32(v) }
 			}
 			from, to := Must(o), Must(o)
-			from.initShards(rapid.SampledFrom([]int{1, 4}).Draw(r, "shards"))
+			from.setShards(rapid.SampledFrom([]int{1, 4}).Draw(r, "shards"))
 			want := map[int]time.Duration{}
 			for range rapid.IntRange(0, 300).Draw(r, "sets") {
 				k := rapid.IntRange(0, 400).Draw(r, "key")
@@ -99,7 +99,7 @@ func TestSnapshotsAreColdestFirst(t *testing.T) {
 	for _, policy := range []Policy{LRU, Adaptive} {
 		for _, shards := range []int{1, 8} {
 			from := Must(Options[int, int]{Limit: 4000, Policy: policy})
-			from.initShards(shards)
+			from.setShards(shards)
 			for k := range 12_000 {
 				from.Set(k, k)
 				for hot := range 300 {

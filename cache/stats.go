@@ -50,8 +50,10 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	if c.weigh != nil {
 		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
 	}
-	for i := range c.shards {
-		s := &c.shards[i]
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		s := &shards[i]
 		s.lock.Lock()
 		s.addTo(&total)
 		s.lock.Unlock()
@@ -67,8 +69,10 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 // callbacks did, there may be much of it.
 func (c *Cache[K, V]) addStuck(total *stats.Snapshot) {
 	now := c.clock.now()
-	for i := range c.shards {
-		s := &c.shards[i]
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		s := &shards[i]
 		r := s.lock.RLock()
 		for _, l := range s.loads {
 			if !l.mate {

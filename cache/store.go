@@ -5,7 +5,7 @@ package cache
 // endStore, and begins again as long as room is missing:
 //
 //	for done := false; !done; {
-//		s.lock.Lock()
+//		s := c.lock(u.hash)
 //		done = c.endStore(s, &u, s.put(&u))
 //	}
 //	c.settle(u.reported)
@@ -97,6 +97,19 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 // insert gives a key that has no entry one, without a deadline. Its weight is
 // reserved.
 func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
+	i := s.takeSlot()
+	e := &s.entries[i]
+	e.key, e.value = u.key, u.value
+	s.index.Insert(u.hash, i)
+	s.former.forget(u.hash)
+	if u.weight > 0 {
+		s.enlist(i, u.hash)
+	}
+	return i
+}
+
+// takeSlot returns a slot that was free, for an entry without a deadline.
+func (s *shard[K, V]) takeSlot() uint32 {
 	if s.len == len(s.entries) {
 		s.grow()
 	}
@@ -104,12 +117,6 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	e := &s.entries[i]
 	s.free = uint32(e.deadline.load() - freeSlots)
 	e.deadline.set(never)
-	e.key, e.value = u.key, u.value
-	s.index.Insert(u.hash, i)
-	s.former.forget(u.hash)
-	if u.weight > 0 {
-		s.enlist(i, u.hash)
-	}
 	s.len++
 	return i
 }

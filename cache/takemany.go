@@ -114,8 +114,7 @@ func (m *many[K, V]) renew() {
 	var first *load[K, V]
 	for _, key := range m.due {
 		h := c.hasher.Hash(key)
-		s := c.shardOf(h)
-		s.lock.Lock()
+		s := c.lock(h)
 		if l := s.beginDue(m.ctx, h, key, first); l != nil {
 			own = append(own, l)
 			first = own[0]

@@ -200,6 +200,7 @@ func TestTakeManyOverlap(t *testing.T) {
 	for _, ctx := range []context.Context{context.Background(), t.Context()} {
 		var s source
 		c := Must(Options[int, int]{})
+		c.allShards()
 		one, two := 1, 2
 		for c.shardOf(c.hasher.Hash(one)) == c.shardOf(c.hasher.Hash(two)) {
 			two++

@@ -15,10 +15,9 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 		return c.Del(key)
 	}
 	h := c.hasher.Hash(key)
-	s := c.shardOf(h)
-	l, found, done := s.touch(h, key, expire)
+	l, found, done := c.touch(h, key, expire)
 	if !done {
-		found = s.touchTask(h, key, l)
+		found = c.touchTask(h, key, l)
 	}
 	if w := c.watch.Load(); w != nil {
 		if !found {
@@ -33,15 +32,15 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 // touch is Touch as far as a reader can do it. It returns the new life of the entry,
 // if there is one, and done if that was all. Of an absent key it does not ask the
 // time.
-func (s *shard[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
-	r := s.lock.RLock()
+func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
+	s, r := c.rlock(h)
 	i, found := s.findLive(h, key)
 	if !found {
 		s.lock.RUnlock(r)
 		return l, false, true
 	}
-	l = s.common.lifeOf(h, ttl)
-	done = s.caps == nil && l.deadline != never && s.retime(i, l.deadline, s.common.slack(ttl))
+	l = c.lifeOf(h, ttl)
+	done = s.caps == nil && l.deadline != never && s.retime(i, l.deadline, c.slack(ttl))
 	if done {
 		s.use(i)
 		if s.due != nil {
@@ -81,8 +80,8 @@ func (t *timing) slack(ttl time.Duration) int64 {
 }
 
 // touchTask is the rest of Touch: it also moves the task of the entry.
-func (s *shard[K, V]) touchTask(h uint64, key K, l life) bool {
-	s.lock.Lock()
+func (c *common[K, V]) touchTask(h uint64, key K, l life) bool {
+	s := c.lock(h)
 	defer s.lock.Unlock()
 	i, found := s.findLive(h, key)
 	if !found {

@@ -37,7 +37,7 @@ func TestShrinksAfterAll(t *testing.T) {
 	for k := range n {
 		c.Del(k)
 	}
-	if got := len(c.shards[0].entries); got != minSlots {
+	if got := len(c.table.Load().shards[0].entries); got != minSlots {
 		t.Errorf("%d slots for nothing", got)
 	}
 }

@@ -24,8 +24,10 @@ func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 
 // each calls yield for the entries, with their deadlines, until it returns false.
 func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
-	for i := range c.shards {
-		if !c.shards[i].each(yield) {
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		if !shards[i].each(yield) {
 			return
 		}
 	}
@@ -88,8 +90,10 @@ func (s *shard[K, V]) unpin() {
 // runs may stay.
 func (c *Cache[K, V]) Clear() {
 	c.watch.Load().cleared()
-	for i := range c.shards {
-		c.shards[i].clear(c.settle)
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		shards[i].clear(c.settle)
 	}
 	c.dropErrors()
 }
@@ -127,8 +131,10 @@ func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
 // by itself within a tick; DelExpired is for callers that cannot wait for that. It looks
 // at every entry.
 func (c *Cache[K, V]) DelExpired() (removed int) {
-	for i := range c.shards {
-		s := &c.shards[i]
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		s := &shards[i]
 		s.pin()
 		for from, more := 0, true; more; {
 			var n int

@@ -17,7 +17,7 @@ type watch[K comparable] struct {
 }
 
 // newWatch returns nil if no option needs a watch.
-func newWatch[K comparable, V any](o Options[K, V], procs int) *watch[K] {
+func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
 	if o.HotKeys == 0 && !o.WhatIf {
 		return nil
 	}
@@ -26,7 +26,7 @@ func newWatch[K comparable, V any](o Options[K, V], procs int) *watch[K] {
 		w.hot = hotkeys.New[K](o.HotKeys)
 	}
 	if o.WhatIf {
-		w.ghosts = ghost.New(o.Limit, procs, func() lru.Policy { return newOrder(o.Policy) })
+		w.ghosts = ghost.New(o.Limit, func() lru.Policy { return newOrder(o.Policy) })
 	}
 	return w
 }
@@ -60,15 +60,15 @@ func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
 	if g.Get(h, now) {
 		return
 	}
-	if deadline, _, ok := c.shardOf(h).look(h, key); ok {
+	if deadline, _, ok := c.look(h, key); ok {
 		g.Fill(h, now, deadline)
 	}
 }
 
 // look returns the deadline of a key by its TTL, and its weight, which is 0 if the cache
 // does not weigh. It returns false if the key has no entry or that has expired.
-func (s *shard[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok bool) {
-	r := s.lock.RLock()
+func (c *common[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok bool) {
+	s, r := c.rlock(h)
 	defer s.lock.RUnlock(r)
 	i, ok := s.findLive(h, key)
 	if !ok {

@@ -16,7 +16,7 @@ func byValue(_ int, value int) uint32 { return uint32(value) }
 func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 	const most = 4 * weightPerShard
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
-	c.initShards(16) // of some 40 entries: the fewer there are, the faster parts drift
+	c.setShards(16) // of some 40 entries: the fewer there are, the faster parts drift
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, 10_000)
 	for range 2_000_000 {
 		k := int(zipf.Uint64())
@@ -25,8 +25,8 @@ func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 		}
 	}
 	entries := c.Len()
-	for i := range c.shards {
-		n, mean := c.shards[i].len, entries/len(c.shards)
+	for i := range c.table.Load().shards {
+		n, mean := c.table.Load().shards[i].len, entries/len(c.table.Load().shards)
 		if n < mean/2 || n > 2*mean {
 			t.Errorf("shard %d has %d entries, where the mean is %d", i, n, mean)
 		}
@@ -41,7 +41,7 @@ func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 func TestRoomMadeStaysReserved(t *testing.T) {
 	const most = 100_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
-	c.initShards(8)
+	c.setShards(8)
 	for k := range most {
 		c.Set(k, 1)
 	}
@@ -82,7 +82,7 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 func TestHeavyValuesMeet(t *testing.T) {
 	const most = 10_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
-	c.initShards(4)
+	c.setShards(4)
 	var g sync.WaitGroup
 	for writer := range 4 {
 		g.Go(func() {

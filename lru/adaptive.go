@@ -279,6 +279,27 @@ func (a *Adaptive) Rename(from, to uint32) {
 	a.inMain.set(to, a.inMain.get(from))
 }
 
+// Split returns an empty Adaptive with room for the slot numbers below n, in which small
+// has the same part as here.
+func (a *Adaptive) Split(n int) Policy {
+	part := new(Adaptive)
+	part.Resize(n)
+	if a.slots > 0 && a.checks.now > 0 {
+		part.aim(int(int64(a.target) * int64(n) / int64(a.slots)))
+		part.late = a.late
+		part.checks.now, part.checks.oldest = a.checks.now, a.checks.now
+	}
+	return part
+}
+
+// Adopt adds entry i, which must not be in the order, to the queue that entry from of
+// another Adaptive is in, as the newest one and with the mark of that.
+func (a *Adaptive) Adopt(i uint32, other Policy, from uint32) {
+	b := other.(*Adaptive)
+	a.push(b.queueOf(from+firstEntry), i+firstEntry)
+	a.marks.set(i, uint32(b.marks.get(from)))
+}
+
 // All returns an iterator over the order, first small, then main, each from the
 // oldest entry to the newest, marks not regarded. The order must not change
 // meanwhile.

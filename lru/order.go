@@ -90,6 +90,20 @@ func (o *Order) Rename(from, to uint32) {
 	o.marks.copy(from, to)
 }
 
+// Split returns an empty Order with room for the slot numbers below n.
+func (o *Order) Split(n int) Policy {
+	part := new(Order)
+	part.Resize(n)
+	return part
+}
+
+// Adopt adds entry i, which must not be in the order, as the newest one, with the mark
+// of entry from of another Order.
+func (o *Order) Adopt(i uint32, other Policy, from uint32) {
+	o.Insert(i, 0)
+	o.marks.set(i, uint32(other.Marks().get(from)))
+}
+
 // All returns an iterator over the order from the oldest entry to the newest,
 // marks not regarded. The order must not change meanwhile.
 func (o *Order) All() iter.Seq[uint32] {

@@ -56,6 +56,16 @@ type Policy interface {
 	// not. Its place and its mark stay.
 	Rename(from, to uint32)
 
+	// Split returns a policy of the same kind without entries and with room for the slot
+	// numbers below n, for a part of the entries of this one. It goes on with what this
+	// one has found out, but not with the keys that it remembers.
+	Split(n int) Policy
+
+	// Adopt adds entry i, which is not in the order, as Insert does, but where entry from
+	// of another policy of the same kind is, and with the mark of that. Entries that are
+	// adopted as All has them stay in their order.
+	Adopt(i uint32, other Policy, from uint32)
+
 	// First returns the first entry of All, and After the one that follows entry i
 	// there. They report false if there is none.
 	First() (i uint32, ok bool)

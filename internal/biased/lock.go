@@ -17,10 +17,14 @@
 //
 // A stripe's word holds the number of readers inside and, in the bits above, the
 // hits so far. Counting a hit costs nothing, since the word is written anyway.
+//
+// The stripes are made when the bias first comes on, so that a lock that is hardly used
+// is small.
 package biased
 
 import (
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -50,14 +54,14 @@ const (
 	foldAt = 1 << 40
 )
 
-// A Lock is a lock for many readers or one writer, biased towards readers. It
-// must be initialized by Init before use and must not be copied. A goroutine that
-// holds it must not lock it again, not even for reading.
+// A Lock is a lock for many readers or one writer, biased towards readers. The zero
+// Lock is unlocked, and not biased yet. A Lock must not be copied after first use. A
+// goroutine that holds it must not lock it again, not even for reading.
 type Lock struct {
 	// All biased readers read these fields; only a change of the bias writes them.
 	bias    atomic.Bool
 	shift   uint8    // stripes are picked by the top bits of a hash: 64 - log2(len)
-	stripes []stripe // a power of two of them
+	stripes []stripe // a power of two of them; nil before the first bias
 
 	// striped is how many of the reads in the stripes a window has counted already.
 	// drained is closed when the stripe with the waiting mark is empty: it is made
@@ -86,16 +90,6 @@ type stripe struct {
 // A Reader is a read lock held, to be passed to RUnlock: the stripe in which the
 // reader is registered, or nil if it holds the mutex.
 type Reader *stripe
-
-// Init makes l an unlocked lock for procs processors.
-func (l *Lock) Init(procs int) {
-	// Four stripes per processor, so that two goroutines seldom share one.
-	n := min(max(1<<bits.Len(uint(4*procs-1)), minStripes), maxStripes)
-	l.stripes = make([]stripe, n)
-	l.shift = uint8(64 - bits.TrailingZeros(uint(n)))
-	l.keep = true
-	l.bias.Store(true)
-}
 
 // RLock locks for reading. Until RUnlock no writer is inside.
 func (l *Lock) RLock() Reader {
@@ -148,7 +142,7 @@ func (l *Lock) runlock(r Reader, hits uint64) {
 	}
 	l.hits += hits
 	if l.reads++; l.reads >= windowReads {
-		l.endWindow(true)
+		l.keepBias()
 		l.bias.Store(true) // no writer is inside
 	}
 	l.mu.Unlock()
@@ -175,10 +169,33 @@ func (l *Lock) wake(s *stripe) {
 // Lock locks for writing. Until Unlock no other reader or writer is inside.
 func (l *Lock) Lock() {
 	l.mu.Lock()
+	l.enter()
+}
+
+// LockCrowded is Lock, and reports whether another writer, or a reader without the
+// bias, was inside.
+func (l *Lock) LockCrowded() (crowded bool) {
+	crowded = !l.mu.TryLock()
+	if crowded {
+		l.mu.Lock()
+	}
+	l.enter()
+	return crowded
+}
+
+// enter lets a writer in that holds mu. It is inlined.
+func (l *Lock) enter() {
+	if l.writes++; l.writes == windowWrites || l.bias.Load() {
+		l.entered()
+	}
+}
+
+// entered is the rare part of enter.
+func (l *Lock) entered() {
 	if l.bias.Load() {
 		l.withdraw()
 	}
-	if l.writes++; l.writes == windowWrites {
+	if l.writes == windowWrites {
 		l.endWindow(false)
 	}
 }
@@ -191,9 +208,27 @@ func (l *Lock) Unlock() {
 	l.mu.Unlock()
 }
 
+// endWindow ends a window, after which writers restore the bias or do not. mu must be
+// held.
 func (l *Lock) endWindow(keep bool) {
 	l.keep = keep
 	l.reads, l.writes = 0, 0
+}
+
+// keepBias is endWindow after many reads.
+func (l *Lock) keepBias() {
+	if l.stripes == nil {
+		l.makeStripes(runtime.GOMAXPROCS(0))
+	}
+	l.endWindow(true)
+}
+
+// makeStripes makes the stripes for procs processors: four for each, so that two
+// goroutines seldom share one. Readers see them once they have seen the bias.
+func (l *Lock) makeStripes(procs int) {
+	n := min(max(1<<bits.Len(uint(4*procs-1)), minStripes), maxStripes)
+	l.stripes = make([]stripe, n)
+	l.shift = uint8(64 - bits.TrailingZeros(uint(n)))
 }
 
 // withdraw revokes the bias, waits until the biased readers have left, and counts
@@ -209,7 +244,7 @@ func (l *Lock) withdraw() {
 	reads := uint64(l.reads) + striped - l.striped
 	l.striped = striped
 	if reads >= windowReads {
-		l.endWindow(true)
+		l.keepBias()
 	} else {
 		l.reads = uint16(reads)
 	}
@@ -240,6 +275,13 @@ func (l *Lock) Counts() (hits, misses uint64) {
 		misses += s.misses.Load()
 	}
 	return hits + l.hits, misses + l.misses
+}
+
+// Count adds hits and misses of another lock to those of this one, which must be held
+// for writing.
+func (l *Lock) Count(hits, misses uint64) {
+	l.hits += hits
+	l.misses += misses
 }
 
 // hitsIn returns the hits in a stripe, and moves them out if there are many: a stripe

@@ -21,10 +21,68 @@ func (l *Lock) counts() (hits, misses uint64) {
 	return l.Counts()
 }
 
+// newLock returns a lock that is biased.
 func newLock(procs int) *Lock {
 	l := new(Lock)
-	l.Init(procs)
+	l.beBiased(procs)
 	return l
+}
+
+func (l *Lock) beBiased(procs int) {
+	l.makeStripes(procs)
+	l.endWindow(true)
+	l.bias.Store(true)
+}
+
+// TestZeroLock: a lock has no stripes until it has been read from often, and counts
+// all the same.
+func TestZeroLock(t *testing.T) {
+	var l Lock
+	for range 1000 {
+		l.writeOnce()
+	}
+	for range windowReads - 1 {
+		l.RUnlockHit(l.RLock())
+	}
+	if l.stripes != nil || l.bias.Load() {
+		t.Fatalf("%d stripes, and biased is %v", len(l.stripes), l.bias.Load())
+	}
+	l.RUnlockMiss(l.RLock())
+	if r := l.RLock(); r == nil {
+		t.Error("not biased after many reads")
+	} else {
+		l.RUnlock(r)
+	}
+	l.Lock()
+	l.Count(1000, 1)
+	l.Unlock()
+	if hits, misses := l.counts(); hits != 1000+windowReads-1 || misses != 2 {
+		t.Errorf("%d hits and %d misses", hits, misses)
+	}
+}
+
+// TestLockCrowded: a writer is told whether another was inside.
+func TestLockCrowded(t *testing.T) {
+	var l Lock
+	if l.LockCrowded() {
+		t.Error("crowded, with nobody inside")
+	}
+	l.Unlock()
+	crowded := make(chan bool)
+	for try := 0; ; try++ {
+		l.Lock()
+		go func() {
+			crowded <- l.LockCrowded()
+			l.Unlock()
+		}()
+		for range try {
+			runtime.Gosched()
+		}
+		l.Unlock()
+		if <-crowded {
+			return
+		}
+	}
 }
 
 // TestExclusion lets readers and writers at two plain variables that only a

@@ -22,7 +22,7 @@ type guarded struct {
 
 func newGuarded(t *testing.T) *guarded {
 	g := &guarded{t: t}
-	g.Init(runtime.GOMAXPROCS(0))
+	g.beBiased(runtime.GOMAXPROCS(0))
 	return g
 }
 

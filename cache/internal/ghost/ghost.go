@@ -34,11 +34,10 @@ type Ghosts struct {
 	half, same, double ghost
 }
 
-// New returns the ghosts of a cache with a limit, and stripes for a number of
-// processors. They evict as the orders do that a function makes, which are empty.
-func New(limit, procs int, order func() lru.Policy) *Ghosts {
+// New returns the ghosts of a cache with a limit. They evict as the orders do that a
+// function makes, which are empty.
+func New(limit int, order func() lru.Policy) *Ghosts {
 	g := &Ghosts{order: order}
-	g.lock.Init(procs)
 	g.Resize(limit)
 	return g
 }

@@ -31,7 +31,7 @@ func inverse() uint64 {
 func TestSampleOfSmallLimits(t *testing.T) {
 	last := inverse() * math.MaxUint64 // mixed, it is the greatest
 	for _, limit := range []int{1, 2, 100, sampleSize - 1, sampleSize} {
-		g := New(limit, 1, byUse)
+		g := New(limit, byUse)
 		for _, h := range []uint64{0, 1, math.MaxUint64, last, last - 1} {
 			if !g.Sees(h) {
 				t.Errorf("limit %d: %#x is not in the sample", limit, h)
@@ -47,7 +47,7 @@ func TestSampleOfSmallLimits(t *testing.T) {
 // entries.
 func TestSampleOfGreatLimits(t *testing.T) {
 	for _, limit := range []int{sampleSize + 1, 3000, 20_000, 1_000_000} {
-		g := New(limit, 1, byUse)
+		g := New(limit, byUse)
 		r := rand.New(rand.NewPCG(1, uint64(limit)))
 		const n = 1 << 19
 		seen := 0
@@ -68,7 +68,7 @@ func TestSampleOfGreatLimits(t *testing.T) {
 
 // TestSampleOfTheGreatestLimit: some keys are in it.
 func TestSampleOfTheGreatestLimit(t *testing.T) {
-	g := New(math.MaxInt32, 1, byUse)
+	g := New(math.MaxInt32, byUse)
 	if got := g.threshold.Load(); got != 2048 {
 		t.Errorf("%d of 2³² keys in the sample, want 2048", got)
 	}
@@ -95,7 +95,7 @@ func TestSampleIsIndependent(t *testing.T) {
 		"home":       func(h uint64) uint64 { return h >> 58 },
 		"low home":   func(h uint64) uint64 { return h >> 32 },
 	} {
-		g := New(limit, 1, byUse)
+		g := New(limit, byUse)
 		r := rand.New(rand.NewPCG(1, 2))
 		var keys, seen [places]float64
 		for range n {
@@ -117,7 +117,7 @@ func TestSampleIsIndependent(t *testing.T) {
 
 // TestDeadlines: a key is there until its deadline, not at it.
 func TestDeadlines(t *testing.T) {
-	g := New(10, 1, byUse)
+	g := New(10, byUse)
 	g.Set(1, 5)
 	if !g.Get(1, 4) || g.Get(1, 5) {
 		t.Error("a key with deadline 5 is not there at 4, or is at 5")
@@ -138,7 +138,7 @@ func TestDeadlines(t *testing.T) {
 
 // TestGetTellsOfEachGhost: it asks for Fill if any of them has not got the key.
 func TestGetTellsOfEachGhost(t *testing.T) {
-	g := New(10, 1, byUse)
+	g := New(10, byUse)
 	for i, ghost := range []*ghost{&g.half, &g.same, &g.double} {
 		g.Fill(1, 0, 5)
 		if !g.Get(1, 0) {
@@ -153,7 +153,7 @@ func TestGetTellsOfEachGhost(t *testing.T) {
 
 // TestResizeToNothing: gets and sets that are under way then find nothing to do.
 func TestResizeToNothing(t *testing.T) {
-	g := New(10, 1, byUse)
+	g := New(10, byUse)
 	g.Set(1, 100)
 	g.Resize(0)
 	if g.Sees(1) || g.Sees(0) {
@@ -174,7 +174,7 @@ func TestResizeToNothing(t *testing.T) {
 
 // TestWeight: after a Resize a get counts for as many as the sample is smaller then.
 func TestWeight(t *testing.T) {
-	g := New(sampleSize, 1, byUse)
+	g := New(sampleSize, byUse)
 	g.Set(0, 100)
 	g.Get(0, 0)
 	g.Resize(5 * sampleSize / 2)
@@ -188,7 +188,7 @@ func TestWeight(t *testing.T) {
 
 // TestConcurrentUse: the counts are never out of order, and the ghosts stay whole.
 func TestConcurrentUse(t *testing.T) {
-	g := New(16, 4, byUse)
+	g := New(16, byUse)
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	for seed := range uint64(4) {
@@ -252,7 +252,7 @@ func TestPolicy(t *testing.T) {
 	for name, order := range map[string]func() lru.Policy{
 		"order": byUse, "adaptive": func() lru.Policy { return new(lru.Adaptive) },
 	} {
-		g := New(100, 1, order)
+		g := New(100, order)
 		for i := range uint64(10_000) {
 			if h := i % 120 * golden; !g.Get(h, 0) {
 				g.Set(h, 1)

@@ -149,7 +149,7 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 
 	limit := limits.Draw(t, "limit")
 	resize(limit)
-	g := New(limit, 1, byUse)
+	g := New(limit, byUse)
 	gets, now := uint64(0), int64(0)
 	t.Repeat(map[string]func(*rapid.T){
 		"Get": func(t *rapid.T) {

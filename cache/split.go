@@ -1,0 +1,172 @@
+package cache
+
+import (
+	"github.com/pinwheel-cache/pinwheel/internal/index"
+	"github.com/pinwheel-cache/pinwheel/lru"
+)
+
+const (
+	// crowded is how many entries a shard of a table that is growing has at most.
+	crowded = 256
+
+	// spread is how many shards follow one, if the cache is to have as many.
+	spread = 32
+
+	// A write that has to wait for another strains a shard by wait, and one that need
+	// not relieves it by one. So a shard is strained if more than one write in seventeen
+	// waits, for some time.
+	wait     = 16
+	strained = 1024
+)
+
+// lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
+// or strained: then it returns false, and a larger table should follow.
+func (s *shard[K, V]) lockGrowing() (locked bool) {
+	if s.lock.LockCrowded() {
+		s.strain += wait
+	} else if s.strain > 0 {
+		s.strain--
+	}
+	if s.split || s.len >= crowded || s.strain >= strained {
+		s.lock.Unlock()
+		return false
+	}
+	return true
+}
+
+// enlarge has a larger table follow t, unless one does already.
+//
+// While somebody goes through all shards, enlarge does nothing, and is called again by
+// the next write.
+func (c *common[K, V]) enlarge(t *table[K, V]) {
+	if !c.shape.TryLock() {
+		return
+	}
+	defer c.shape.Unlock()
+	if c.table.Load() != t {
+		return
+	}
+	n := min(c.wanted(), spread*len(t.shards))
+	if n <= len(t.shards) {
+		t.growing.Store(false)
+		return
+	}
+	c.replace(t, n)
+}
+
+// replace has a table of n shards follow t. Each shard is given up in one hold of its
+// lock: its entries go to shards of the larger table, in the order in which they would be
+// evicted, with all that is kept of them. Who finds it given up goes on there. shape must
+// be held for writing.
+func (c *common[K, V]) replace(t *table[K, V], n int) {
+	larger := c.newTable(n)
+	for i := range t.shards {
+		t.shards[i].divide(larger, i, len(t.shards))
+	}
+	c.table.Store(larger)
+	// A tick that looked at the shards of t meanwhile has not seen these.
+	for i := range larger.shards {
+		c.wakeBy(larger.shards[i].next.Load())
+	}
+}
+
+// divide gives up a shard for those of a larger table that its keys belong to: from number
+// first on each step-th. Nobody else sees those before.
+func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	hashes := make([]uint64, len(s.entries))
+	sizes := make([]int, len(larger.shards))
+	for i := range s.entries {
+		if e := &s.entries[i]; e.live() {
+			hashes[i] = s.common.hasher.Hash(e.key)
+			sizes[hashes[i]>>8&uint64(len(sizes)-1)]++
+		}
+	}
+	for i := first; i < len(larger.shards); i += step {
+		larger.shards[i].inherit(s, sizes[i])
+	}
+	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
+	if s.order != nil {
+		for i := range s.order.All() {
+			move(i)
+		}
+	}
+	for i := range s.entries {
+		if s.entries[i].live() && (s.order == nil || s.weight(uint32(i)) == 0) {
+			move(uint32(i))
+		}
+	}
+	s.splitFences(larger)
+	larger.shards[first].inheritCounts(s)
+	s.giveUp(larger)
+}
+
+// inherit makes s like a shard that is being split, with room for n of its entries.
+func (s *shard[K, V]) inherit(from *shard[K, V], n int) {
+	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
+	if n > 0 {
+		s.setSlots(max(n, minSlots))
+	}
+	if n > 0 && from.ring != nil {
+		s.makeRing(slots)
+	}
+	if from.order != nil {
+		s.order = from.order.Split(len(s.entries))
+		s.adaptive, _ = s.order.(*lru.Adaptive)
+		s.marks = s.order.Marks()
+	}
+}
+
+// adopt gives entry j of a shard that is being split, whose key has hash h, a slot.
+func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
+	i := s.takeSlot()
+	s.copyEntry(i, from, j)
+	s.index.Insert(h, i)
+	if s.weight(i) > 0 {
+		if s.order != nil {
+			s.order.Adopt(i, from.order, j)
+		}
+		s.countEvictable(1)
+	}
+	switch deadline := s.entries[i].deadline.load(); {
+	case deadline == never:
+	case deadline < 0: // dead: the next tick sees to it
+		s.schedule(i, from.ring.Now()+1)
+	default:
+		s.schedule(i, s.common.tickAt(deadline))
+	}
+}
+
+// splitFences moves loads and fences.
+func (s *shard[K, V]) splitFences(larger *table[K, V]) {
+	for _, l := range s.loads {
+		larger.of(l.hash).addLoad(l)
+	}
+	for key, f := range s.fences {
+		larger.of(s.common.hasher.Hash(key)).setFences(key, f)
+	}
+}
+
+// inheritCounts takes over what a shard has counted. The lock of that must be held for
+// writing.
+func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
+	s.lock.Lock()
+	s.lock.Count(from.lock.Counts())
+	s.lock.Unlock()
+	s.missesExpired.Store(from.missesExpired.Load())
+	s.missesEvicted.Store(from.missesEvicted.Load())
+	s.hitsInGrace.Store(from.hitsInGrace.Load())
+	s.removals = from.removals
+}
+
+// giveUp leaves nothing in a shard but where its entries went to.
+func (s *shard[K, V]) giveUp(larger *table[K, V]) {
+	s.split, s.moved = true, larger
+	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
+	s.order, s.adaptive, s.marks, s.limited = nil, nil, nil, false
+	s.ring, s.weights, s.caps, s.born, s.due = nil, nil, nil, nil, nil
+	s.loads, s.fences, s.former = nil, nil, former{}
+	s.evictable.Store(0)
+	s.next.Store(noTick)
+}

@@ -1,0 +1,405 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// TestTableGrows: a cache has one shard until that is crowded, and then as many as it is
+// to have; one with a small limit stays at one, until that is raised.
+func TestTableGrows(t *testing.T) {
+	shards := func(c *Cache[int, int]) int { return len(c.table.Load().shards) }
+	fill := func(c *Cache[int, int], n int) {
+		for k := range n {
+			c.Set(k, k)
+		}
+	}
+	for _, limit := range []int{0, 2 * entriesPerShard, 1 << 20} {
+		c := Must(Options[int, int]{Limit: limit})
+		fill(c, crowded)
+		if n := shards(c); n != 1 {
+			t.Errorf("limit %d: %d shards for few entries", limit, n)
+		}
+		fill(c, crowded+1)
+		if n, want := shards(c), min(c.wanted(), spread); n != want || n < 2 {
+			t.Errorf("limit %d: %d shards for many entries, want %d", limit, n, want)
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	}
+	c := Must(Options[int, int]{Limit: entriesPerShard})
+	fill(c, entriesPerShard)
+	if n := shards(c); n != 1 {
+		t.Errorf("%d shards with a small limit", n)
+	}
+	if err := c.Resize(1 << 20); err != nil {
+		t.Fatal(err)
+	}
+	fill(c, 1)
+	if n := shards(c); n != c.wanted() {
+		t.Errorf("%d shards after a Resize, want %d", n, c.wanted())
+	}
+	if n := c.Len(); n != entriesPerShard {
+		t.Errorf("%d of %d entries are left", n, entriesPerShard)
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTableGrowsByWeight: also ResizeWeight makes room for shards.
+func TestTableGrowsByWeight(t *testing.T) {
+	c := Must(Options[int, int]{MaxWeight: 1000, Weigh: func(int, int) uint32 { return 1 }})
+	for k := range 1000 {
+		c.Set(k, k)
+	}
+	if n := len(c.table.Load().shards); n != 1 {
+		t.Errorf("%d shards with a small weight", n)
+	}
+	if err := c.ResizeWeight(1 << 30); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(0, 0)
+	if n := len(c.table.Load().shards); n != c.wanted() || c.Len() != 1000 {
+		t.Errorf("%d shards with %d entries", n, c.Len())
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestManyProcessors: with many of them the table grows in steps, and shrinks no more
+// when there are fewer.
+func TestManyProcessors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(64))
+	c := Must(Options[int, int]{})
+	steps := []int{1}
+	for k := range 100_000 {
+		c.Set(k, k)
+		if n := len(c.table.Load().shards); n != steps[len(steps)-1] {
+			steps = append(steps, n)
+		}
+	}
+	if want := []int{1, 32, 1024}; !slices.Equal(steps, want) {
+		t.Errorf("%v shards, want %v", steps, want)
+	}
+	if err := c.check(); err != nil || c.Len() != 100_000 {
+		t.Errorf("%d entries, %v", c.Len(), err)
+	}
+}
+
+// TestTableGrowsUnderStrain: writers that wait for each other make a cache of few
+// entries grow, and those that seldom do not.
+func TestTableGrowsUnderStrain(t *testing.T) {
+	c := Must(Options[int, int]{})
+	s := &c.table.Load().shards[0]
+	waitOnce := func() {
+		s.lock.Lock()
+		done := make(chan struct{})
+		go func() {
+			c.Set(1, 1)
+			close(done)
+		}()
+		for !isLocking() {
+			runtime.Gosched()
+		}
+		s.lock.Unlock()
+		<-done
+	}
+	for range 2 * strained / wait {
+		waitOnce()
+		for range wait {
+			c.Set(1, 1)
+		}
+	}
+	if s.split {
+		t.Error("the table has grown though writers seldom wait")
+	}
+	for range strained/wait + 1 {
+		if !s.split {
+			waitOnce()
+		}
+	}
+	if !s.split {
+		t.Error("the table has not grown though all writers wait")
+	}
+}
+
+// isLocking reports whether some goroutine waits for a lock.
+func isLocking() bool {
+	stacks := make([]byte, 1<<16)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return slices.Contains(goroutineStates(stacks), "sync.Mutex.Lock")
+}
+
+// TestSplitKeepsOrder: the entries of a shard are evicted in the order in which they
+// would have been, with the marks that they have.
+func TestSplitKeepsOrder(t *testing.T) {
+	for _, policy := range []Policy{LRU, Adaptive} {
+		c := Must(Options[int, int]{Limit: 100, Policy: policy})
+		for k := range 300 {
+			c.Set(k, k)
+			for range k % 5 {
+				c.Get(k - 50)
+			}
+		}
+		type place struct {
+			key  int
+			heat uint8
+		}
+		order := func(s *shard[int, int], with func(int) bool) (places []place) {
+			for i := range s.order.All() {
+				if key := s.entries[i].key; with(key) {
+					places = append(places, place{key, s.order.Heat(i)})
+				}
+			}
+			return places
+		}
+		s := &c.table.Load().shards[0]
+		numbers := map[int]int{}
+		for i := range s.entries {
+			if s.entries[i].live() {
+				key := s.entries[i].key
+				numbers[key] = int(c.hasher.Hash(key) >> 8 & 3)
+			}
+		}
+		var want [4][]place
+		for n := range want {
+			want[n] = order(s, func(key int) bool { return numbers[key] == n })
+		}
+		c.splitInto(4)
+		for n := range want {
+			if got := order(&c.table.Load().shards[n], func(int) bool { return true }); !slices.Equal(got, want[n]) {
+				t.Errorf("%v, shard %d: the order is %v, want %v", policy, n, got, want[n])
+			}
+		}
+		if err := c.check(); err != nil {
+			t.Errorf("%v: %v", policy, err)
+		}
+	}
+}
+
+// TestSplitKeepsStats: nothing that was counted is lost, or counted twice.
+func TestSplitKeepsStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 100, Expire: time.Minute, Ages: true})
+		for k := range 200 {
+			c.Set(k, k)
+			c.Get(k)
+			c.Get(-1)
+		}
+		c.Set(199, 0)
+		c.Del(198)
+		c.SetWithExpire(197, 0, time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
+		c.Get(197) // expired, and not removed yet
+		before := c.Stats()
+		if before.MissesExpired != 1 || before.Removals.Evicted != 100 || before.Hits != 200 {
+			t.Fatalf("%+v", before)
+		}
+		for range 3 {
+			c.splitInto(4)
+			after := c.Stats()
+			after.Expiry, before.Expiry = stats.Expiry{}, stats.Expiry{} // tombstones go
+			if after != before {
+				t.Errorf("after a split:\n%+v, before:\n%+v", after, before)
+			}
+		}
+		time.Sleep(time.Minute + 2*c.tick)
+		if got := c.Stats(); got.Removals.Expired != 99 || got.Expiry.Lateness.Count() != 99 || got.Entries != 0 {
+			t.Errorf("%d entries, %d removed as expired, %d late", got.Entries, got.Removals.Expired, got.Expiry.Lateness.Count())
+		}
+		if _, late := got(c.Stats().Expiry.Lateness); late > 2*c.tick {
+			t.Errorf("expired %v late", late)
+		}
+	})
+}
+
+// got returns how many durations a histogram has, and the most that one can be.
+func got(h stats.Histogram) (n uint64, most time.Duration) { return h.Count(), h.Quantile(1) }
+
+// TestSplitBesideLoad: a load, a Compute and a DelFunc that are under way when their
+// shard is split go on with the shards that follow it.
+func TestSplitBesideLoad(t *testing.T) {
+	for name, change := range map[string]struct {
+		do   func(c *Cache[int, int])
+		kept bool
+	}{
+		"nothing": {func(*Cache[int, int]) {}, true},
+		"Set":     {func(c *Cache[int, int]) { c.Set(1, 7) }, false},
+		"Del":     {func(c *Cache[int, int]) { c.Del(1) }, false},
+		"Clear":   {func(c *Cache[int, int]) { c.Clear() }, false},
+		"DelFunc": {func(c *Cache[int, int]) { c.DelFunc(func(int, int) bool { return true }) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Must(Options[int, int]{})
+			v, err := c.Take(1, func() (int, error) {
+				c.splitInto(4)
+				change.do(c)
+				c.splitInto(4)
+				return 5, nil
+			})
+			if v != 5 || err != nil {
+				t.Errorf("Take = %d, %v", v, err)
+			}
+			if v, _ := c.Peek(1); (v == 5) != change.kept {
+				t.Errorf("the value is %d, kept is to be %v", v, change.kept)
+			}
+			c.Set(1, 10)
+			calls := 0
+			v, _ = c.Compute(1, func(old int, _ bool) (int, Op) {
+				if calls++; calls == 1 {
+					c.splitInto(2)
+					change.do(c)
+				}
+				return old + 1, OpSet
+			})
+			if again := calls == 2; again == change.kept {
+				t.Errorf("Compute called its function %d times", calls)
+			}
+			if got, _ := c.Peek(1); got != v {
+				t.Errorf("the value is %d, Compute returned %d", got, v)
+			}
+			if err := c.check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSplitBesideWaiters: callers that wait for a load get its result, and a fence that
+// is broken by the goroutine itself is still found out.
+func TestSplitBesideWaiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		failed := errors.New("failed")
+		var waiters sync.WaitGroup
+		proceed := make(chan struct{})
+		for range 5 {
+			waiters.Go(func() {
+				_, err := c.TakeCtx(context.Background(), 1, func(context.Context) (int, error) {
+					<-proceed
+					return 0, failed
+				})
+				if err != failed {
+					t.Errorf("Take returned %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		c.splitInto(8)
+		if n := c.Stats().Loads.Running; n != 1 {
+			t.Errorf("%d loads are under way", n)
+		}
+		close(proceed)
+		waiters.Wait()
+		if got := c.Stats().Loads; got.Failed.Count() != 1 || got.Waiters != 4 {
+			t.Errorf("%d loads, %d waiters", got.Failed.Count(), got.Waiters)
+		}
+	})
+}
+
+// TestWalkKeepsTable: while a walk is under way the shards stay, whatever its body does;
+// the first write after it has the table grow.
+func TestWalkKeepsTable(t *testing.T) {
+	c := Must(Options[int, int]{})
+	for k := range 10 {
+		c.Set(k, k)
+	}
+	seen := map[int]int{}
+	for k := range c.All() {
+		seen[k]++
+		for i := range 100 {
+			c.Set(1000*(k+1)+i, 0)
+		}
+		if c.Len(); len(seen) > 2000 {
+			break
+		}
+	}
+	for k := range 10 {
+		if seen[k] != 1 {
+			t.Errorf("key %d was seen %d times", k, seen[k])
+		}
+	}
+	if n := len(c.table.Load().shards); n != 1 {
+		t.Errorf("%d shards, with a walk under way", n)
+	}
+	c.Set(0, 0)
+	if n := len(c.table.Load().shards); n == 1 {
+		t.Error("one shard, with no walk under way")
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSplitBesideEverything: callers of all kinds, while the table grows again and again.
+// A key has a value at most once, and its values only ever rise.
+func TestSplitBesideEverything(t *testing.T) {
+	const keys, rounds = 40, 30
+	for range rounds {
+		events := map[int][]int{}
+		var mu sync.Mutex
+		c := Must(Options[int, int]{Idle: time.Hour, OnRemove: func(e Event[int, int]) {
+			mu.Lock()
+			defer mu.Unlock()
+			events[e.Key] = append(events[e.Key], e.Value)
+		}})
+		var all sync.WaitGroup
+		increment := func(old int, _ bool) (int, Op) { return old + 1, OpSet }
+		for g := range 4 {
+			all.Go(func() {
+				for i := range 200 {
+					k := (i*7 + g) % keys
+					c.Compute(k, increment)
+					if _, ok := c.Get(k); !ok {
+						t.Errorf("key %d is gone", k)
+					}
+					c.Touch(k, time.Hour)
+					c.Take(k, func() (int, error) { t.Error("a key is gone"); return 0, nil })
+				}
+			})
+		}
+		all.Go(func() {
+			for range 6 {
+				c.splitInto(2)
+				runtime.Gosched()
+			}
+		})
+		all.Go(func() {
+			for range 20 {
+				last := map[int]bool{}
+				for k := range c.All() {
+					if last[k] {
+						t.Errorf("key %d twice in a walk", k)
+					}
+					last[k] = true
+				}
+				c.Stats()
+			}
+		})
+		all.Wait()
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		for k, values := range events {
+			for i, v := range values {
+				if v != i+1 {
+					t.Fatalf("the values of key %d that were removed are %v", k, values)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package cache
+
+import (
+	"math/bits"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/internal/biased"
+	"github.com/pinwheel-cache/pinwheel/internal/index"
+)
+
+// A table is the shards of a cache. The first one has a single shard, so that a small
+// cache takes little memory. When a shard has many entries, or writers often wait for it,
+// a larger table follows: see enlarge.
+type table[K comparable, V any] struct {
+	shards  []shard[K, V] // a power of two of them
+	growing atomic.Bool   // there are fewer than the cache is to have once it needs them
+}
+
+const (
+	// entriesPerShard is how many entries of the limit make a further shard
+	// worth while. A cache of fewer has one shard, and so one exact order.
+	entriesPerShard = 4096
+
+	// weightPerShard is the same for MaxWeight. Mostly that is in bytes, and then
+	// shards of less would have so few entries that what they evict is by chance.
+	weightPerShard = 256 << 10
+
+	// shardsPerProc is enough for two writers seldom to meet, and for arrays
+	// that are copied in a fraction of a millisecond when a shard of a cache of
+	// a million entries grows.
+	shardsPerProc = 16
+)
+
+// shardCount returns the number of shards, a power of two and of at least part each,
+// for a limit of
+// entries or of weight.
+func shardCount(limit, part uint64, procs int) int {
+	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
+	for n > 1 && limit > 0 && uint64(n)*part > limit {
+		n /= 2
+	}
+	return n
+}
+
+// wanted returns how many shards the cache is to have once it needs them.
+func (c *common[K, V]) wanted() int {
+	procs := runtime.GOMAXPROCS(0)
+	if c.weigh != nil {
+		return shardCount(c.budget.max.Load(), weightPerShard, procs)
+	}
+	return shardCount(uint64(c.limit.Load()), entriesPerShard, procs)
+}
+
+// alignedShards is how many shards take more than 32 KiB. A smaller object with
+// pointers, unless it is of 512 bytes at most, has a header of eight bytes in front, and
+// its shards would lie across cache lines.
+const alignedShards = 65
+
+// newTable returns a table of n empty shards.
+func (c *common[K, V]) newTable(n int) *table[K, V] {
+	capacity := n
+	if n > 1 {
+		capacity = max(n, alignedShards)
+	}
+	t := &table[K, V]{shards: make([]shard[K, V], n, capacity)}
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.common = c
+		s.next.Store(noTick)
+		s.index = index.New(0)
+	}
+	t.growing.Store(n < c.wanted())
+	return t
+}
+
+// of returns the shard of a key with hash h. It takes bits of the hash that the index of
+// the shard does not.
+func (t *table[K, V]) of(h uint64) *shard[K, V] {
+	return &t.shards[h>>8&uint64(len(t.shards)-1)]
+}
+
+// shardOf returns the shard of a key with hash h. By the time it is locked, its entries
+// may have gone to a larger table: lock and rlock see to that, and who does not use them
+// has to look at split.
+func (c *common[K, V]) shardOf(h uint64) *shard[K, V] { return c.table.Load().of(h) }
+
+// lock locks the shard of a key with hash h for writing.
+func (c *common[K, V]) lock(h uint64) *shard[K, V] {
+	t := c.table.Load()
+	s := t.of(h)
+	if t.growing.Load() {
+		if s.lockGrowing() {
+			return s
+		}
+		c.enlarge(t)
+	}
+	for s.lock.Lock(); s.split; s.lock.Lock() {
+		s.lock.Unlock()
+		s = s.moved.of(h)
+	}
+	return s
+}
+
+// rlock locks the shard of a key with hash h for reading.
+func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
+	s := c.shardOf(h)
+	r := s.lock.RLock()
+	for s.split {
+		s.lock.RUnlock(r)
+		s = s.moved.of(h)
+		r = s.lock.RLock()
+	}
+	return s, r
+}
+
+// all returns the shards for who goes through all of them. Until release, no larger table
+// follows. It may be called again meanwhile, by the same goroutine too, as nobody ever
+// waits to have the table to itself.
+func (c *common[K, V]) all() []shard[K, V] {
+	c.shape.RLock()
+	return c.table.Load().shards
+}
+
+// release ends what all began.
+func (c *common[K, V]) release() { c.shape.RUnlock() }
+
+// growOn has a larger table follow when that is needed, after the limit was changed.
+func (c *common[K, V]) growOn() {
+	shards := c.all()
+	defer c.release()
+	c.table.Load().growing.Store(len(shards) < c.wanted())
+}
