@@ -12,9 +12,9 @@ const (
 	// of five times the shortest TTL of the options if that is from 1 to 100 s.
 	slots = 512
 
-	// fewSlots is that of a cache with a single shard, 1 KiB: it has so few entries that
-	// the memory counts for more than a further visit of each.
-	fewSlots = 128
+	// fewSlots is that of a cache with a single shard: it has so few entries that the
+	// memory counts for more than a further visit of each.
+	fewSlots = 256
 
 	// batch is how many tasks or entries one hold of a shard's lock deals with, when
 	// there are many: some 5 µs of work, or 20 if all of it has to come from memory.

@@ -432,6 +432,7 @@ func TestFreshness10(t *testing.T) {
 			t.Errorf("the oldest load is %v old", oldest)
 		}
 		time.Sleep(8 * time.Second)
+		synctest.Wait()
 		c.takeIn(0, 2, nil)
 	}, func(o *Options[string, int]) { o.Timeout = time.Second })
 }

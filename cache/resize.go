@@ -148,6 +148,12 @@ func resized[T any](old []T, n int) []T {
 // is 0. If there are more entries than that, it evicts the surplus before it
 // returns. For a negative limit, and for a cache that has a MaxWeight, which is for
 // ResizeWeight, it returns an error that wraps [ErrArgument].
+//
+// A cache gets as many shards as it needs for a larger limit with one of the next writes,
+// unless a walk is under way; with a smaller limit it keeps those it has.
+//
+// A larger limit gives the cache as many shards as it needs, with one of the next writes.
+// With a smaller one it keeps those that it has.
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
