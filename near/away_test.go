@@ -76,7 +76,7 @@ func TestServeOn(t *testing.T) {
 		if value, ok, err := r.Get(t.Context(), "k"); value != "1" || !ok || err != nil {
 			t.Errorf("Get = %q, %v, %v", value, ok, err)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		r.want("for longer", "fetched", 0, 1)
 		if s := r.Stats(); s.ServedOn != 2 || s.Bypassed != 1 || s.Lag != 10*time.Second+1 {
 			t.Errorf("%+v", s)
