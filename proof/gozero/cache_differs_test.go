@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -210,7 +211,7 @@ func panicWaiters(t *testing.T) {
 		v, err := g.Take("k", func() (any, error) { return nil, harness.ErrFetch })
 		results <- result{v, err}
 	}()
-	waitForStack(t, "syncx.(*flightGroup).createCall")
+	waitForStack(t, "syncx.(*flightGroup).createCall", "sync.(*WaitGroup).Wait")
 	close(gate)
 	<-done
 	if r := <-results; r.v != nil || r.err != nil {
@@ -218,17 +219,19 @@ func panicWaiters(t *testing.T) {
 	}
 }
 
-// waitForStack waits until some goroutine runs the function.
-func waitForStack(t *testing.T, function string) {
+// waitForStack waits until some goroutine runs the functions.
+func waitForStack(t *testing.T, functions ...string) {
 	t.Helper()
 	for range 2000 {
 		buf := make([]byte, 1<<20)
-		if strings.Contains(string(buf[:runtime.Stack(buf, true)]), function) {
-			return
+		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if !slices.ContainsFunc(functions, func(f string) bool { return !strings.Contains(stack, f) }) {
+				return
+			}
 		}
 		time.Sleep(ms)
 	}
-	t.Fatalf("no goroutine runs %s", function)
+	t.Fatalf("no goroutine runs %s", functions)
 }
 
 // Ours: what was loaded before a Set or Del is not stored after it. go-zero: it is.
