@@ -50,8 +50,8 @@ type modelCache struct {
 	*Cache[int, int]
 	options Options[int, int]
 	entries map[int]modelEntry
-	events  []Event[int, int]
-	next    int // value
+	events  []Event[int, int] // guarded by told.mu
+	next    int               // value
 	told    told
 }
 
@@ -334,22 +334,20 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 	if m.options.Expire > 0 {
 		deadline = time.Now().Add(m.options.Expire)
 	}
-	synctest.Wait()
 	var own []Event[int, int] // of what was stored and evicted again
-	m.events = slices.DeleteFunc(m.events, func(e Event[int, int]) bool {
+	others := slices.DeleteFunc(m.takeEvents(), func(e Event[int, int]) bool {
 		if values[e.Key] == e.Value {
 			own = append(own, e)
 		}
 		return values[e.Key] == e.Value
 	})
-	m.settleEvents(t, -1, Evicted)
+	m.settle(t, others, -1, Evicted)
 	for key, value := range values {
 		if !m.tooHeavy(key, value) {
 			m.entries[key] = modelEntry{value: value, used: time.Now(), deadline: deadline}
 		}
 	}
-	m.events = own
-	m.settleEvents(t, -1, Evicted)
+	m.settle(t, own, -1, Evicted)
 }
 
 // compute computes with a TTL, or with none so that a key that has a deadline keeps it.
@@ -403,13 +401,26 @@ func (m *modelCache) resize(t *rapid.T, limit int) {
 	m.settleEvents(t, -1, Evicted)
 }
 
-// settleEvents takes what OnRemove was told out of the model. An operation on a
-// key may remove that for the given cause, and one with key -1 any; besides,
-// what has expired may be removed as such, and any entry evicted if there is a
-// limit.
-func (m *modelCache) settleEvents(t *rapid.T, key int, cause Cause) {
+// takeEvents returns what OnRemove was told since the last call, once all calls have ended.
+func (m *modelCache) takeEvents() []Event[int, int] {
 	synctest.Wait()
-	for _, e := range m.events {
+	m.told.mu.Lock()
+	defer m.told.mu.Unlock()
+	events := m.events
+	m.events = nil
+	return events
+}
+
+// settleEvents is settle of what OnRemove was told since the last call.
+func (m *modelCache) settleEvents(t *rapid.T, key int, cause Cause) {
+	m.settle(t, m.takeEvents(), key, cause)
+}
+
+// settle takes what was removed out of the model. An operation on a key may remove
+// that for the given cause, and one with key -1 any; besides, what has expired may be
+// removed as such, and any entry evicted if there is a limit.
+func (m *modelCache) settle(t *rapid.T, events []Event[int, int], key int, cause Cause) {
+	for _, e := range events {
 		had, ok := m.entries[e.Key]
 		if e.Cause == Evicted && m.tooHeavy(e.Key, e.Value) {
 			continue
@@ -428,7 +439,6 @@ func (m *modelCache) settleEvents(t *rapid.T, key int, cause Cause) {
 		}
 		delete(m.entries, e.Key)
 	}
-	m.events = m.events[:0]
 }
 
 // checkAll compares the whole contents.

@@ -118,29 +118,33 @@ func TestSelection(t *testing.T) {
 // An answer has 3,000 points at most, or two for each cache.
 func TestPointsOfManyCaches(t *testing.T) {
 	for caches, want := range map[int]int{1: 60, 50: 60, 51: 58, 1000: 3, 2000: 2} {
-		r := new(stats.Registry)
-		for range caches {
-			r.Register("users", always(stats.Snapshot{}))
+		synctest.Test(t, func(t *testing.T) { pointsOfManyCaches(t, caches, want) })
+	}
+}
+
+func pointsOfManyCaches(t *testing.T, caches, want int) {
+	r := new(stats.Registry)
+	for range caches {
+		r.Register("users", always(stats.Snapshot{}))
+	}
+	sampleAll(r)
+	points := func(query string) (sum int) {
+		var d struct {
+			Caches []struct{ History []json.RawMessage }
 		}
-		sampleAll(r)
-		points := func(query string) (sum int) {
-			var d struct {
-				Caches []struct{ History []json.RawMessage }
-			}
-			if err := json.Unmarshal([]byte(body(t, r.Handler(), "/stats.json"+query)), &d); err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range d.Caches {
-				sum += len(c.History)
-			}
-			return sum
+		if err := json.Unmarshal([]byte(body(t, r.Handler(), "/stats.json"+query)), &d); err != nil {
+			t.Fatal(err)
 		}
-		if got := points("?points=61"); got != caches*want {
-			t.Errorf("%d caches have %d points, want %d each", caches, got, want)
+		for _, c := range d.Caches {
+			sum += len(c.History)
 		}
-		if got := points("?points=61&cache=users"); got != 60 {
-			t.Errorf("one of %d caches has %d points, want 60", caches, got)
-		}
+		return sum
+	}
+	if got := points("?points=61"); got != caches*want {
+		t.Errorf("%d caches have %d points, want %d each", caches, got, want)
+	}
+	if got := points("?points=61&cache=users"); got != 60 {
+		t.Errorf("one of %d caches has %d points, want 60", caches, got)
 	}
 }
 
