@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,15 +21,28 @@ import (
 type patient struct {
 	*cache.Cache[int, int]
 	t    *testing.T
-	zipf *rand.Zipf
+	next atomic.Int64 // keys that nobody has asked for
+
+	mu   sync.Mutex
+	zipf *rand.Zipf // guarded by mu
 }
 
 func newPatient(t *testing.T, o cache.Options[int, int]) *patient {
 	o.Name = "patient"
 	c := cache.Must(o)
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	return &patient{c, t, rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, 1_000)}
+	return &patient{Cache: c, t: t, zipf: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, 1_000)}
 }
+
+// key returns one of a thousand keys, a few of them mostly.
+func (p *patient) key() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int(p.zipf.Uint64())
+}
+
+// newKey returns a key that was never there.
+func (p *patient) newKey() int { return 1_000_000 + int(p.next.Add(1)) }
 
 // serve makes requests for a time, each in a goroutine of its own.
 func (p *patient) serve(d time.Duration, request func()) {
@@ -43,8 +58,8 @@ func (p *patient) take(key int, takes time.Duration, err error) {
 	_, _ = p.Take(key, func() (int, error) { time.Sleep(takes); return key, err })
 }
 
-// usual is a request for one of a thousand keys, a few of them mostly.
-func (p *patient) usual() { p.take(int(p.zipf.Uint64()), time.Millisecond, nil) }
+// usual is a request for such a key as key returns.
+func (p *patient) usual() { p.take(p.key(), time.Millisecond, nil) }
 
 // among is a request for one of n keys, all alike.
 func (p *patient) among(n int) func() {
@@ -87,8 +102,7 @@ func TestCausesAreNamed(t *testing.T) {
 			"TTL too short", "are of keys that expired lately, with a TTL of 5 s"},
 		{"scan", limited, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
-			next := 1_000_000
-			p.serve(time.Minute, func() { p.usual(); next++; p.take(next, time.Millisecond, nil) })
+			p.serve(time.Minute, func() { p.usual(); p.take(p.newKey(), time.Millisecond, nil) })
 		}, "keys asked for once", "Misses rose from "},
 		{"key set grown", limited, func(p *patient) {
 			p.serve(10*time.Minute, p.among(900))
@@ -103,11 +117,11 @@ func TestCausesAreNamed(t *testing.T) {
 			"new", "the cache is new, and fills: it was made 10 s ago"},
 		{"database slow", cache.Options[int, int]{Limit: 1_000, Expire: 4 * time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
-			p.serve(time.Minute, func() { p.take(int(p.zipf.Uint64()), 300*time.Millisecond, nil) })
+			p.serve(time.Minute, func() { p.take(p.key(), 300*time.Millisecond, nil) })
 		}, "loads slow", "Loads are slow: they take "},
 		{"database down", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
-			p.serve(2*time.Minute, func() { p.take(int(p.zipf.Uint64()), time.Millisecond, errors.New("refused")) })
+			p.serve(2*time.Minute, func() { p.take(p.key(), time.Millisecond, errors.New("refused")) })
 		}, "loads fail", "Loads fail: 100 % of those in the last minute."},
 		{"database hangs", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
@@ -116,7 +130,7 @@ func TestCausesAreNamed(t *testing.T) {
 			p.serve(2*time.Minute, func() {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
-				_, _ = p.TakeCtx(ctx, int(p.zipf.Uint64()), func(context.Context) (int, error) { <-answer; return 1, nil })
+				_, _ = p.TakeCtx(ctx, p.key(), func(context.Context) (int, error) { <-answer; return 1, nil })
 			})
 		}, "loads hang", "Loads hang: "},
 		{"callbacks hang", cache.Options[int, int]{Limit: 1_000, Workers: 1, OnRemove: func(cache.Event[int, int]) { time.Sleep(time.Hour) }}, func(p *patient) {
@@ -135,12 +149,10 @@ func TestCausesAreNamed(t *testing.T) {
 			})
 		}, "one hot key", "One key has at least "},
 		{"memory grows", cache.Options[int, int]{}, func(p *patient) {
-			next := 1_000_000
 			p.serve(15*time.Minute, func() {
 				p.usual()
 				if rand.IntN(20) == 0 {
-					next++
-					p.Set(next, 1)
+					p.Set(p.newKey(), 1)
 				}
 			})
 		}, "grows without limit", "It has no limit and grows: "},
