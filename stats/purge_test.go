@@ -432,4 +432,9 @@ func TestPurgeByPrefix(t *testing.T) {
 	if removed, refused := answerOf(t, w); removed != 3 || refused != "" || c.len() != 1 {
 		t.Errorf("%d removed, %q, and %d are left; want 3, and 1", removed, refused, c.len())
 	}
+	nobody := func(*http.Request) error { return errors.New("not you") }
+	w = purge{body: "cache=users&prefix=8"}.send(r.Handler(stats.WithPurge(nobody)))
+	if w.Code != http.StatusForbidden || c.len() != 1 {
+		t.Errorf("status %d for who may not purge, and %d are left", w.Code, c.len())
+	}
 }
