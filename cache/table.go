@@ -32,9 +32,8 @@ const (
 	shardsPerProc = 16
 )
 
-// shardCount returns the number of shards, a power of two and of at least part each,
-// for a limit of
-// entries or of weight.
+// shardCount returns the number of shards, a power of two and of at least part each, for
+// a limit of entries or of weight.
 func shardCount(limit, part uint64, procs int) int {
 	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
 	for n > 1 && limit > 0 && uint64(n)*part > limit {
