@@ -11,6 +11,7 @@ require (
 	github.com/redis/rueidis v1.0.79
 	github.com/zeromicro/go-zero v1.10.3
 	go.etcd.io/bbolt v1.4.3
+	go.opentelemetry.io/otel/sdk/metric v1.40.0
 	go.uber.org/goleak v1.3.0
 )
 
@@ -35,6 +36,7 @@ require (
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	github.com/pinwheel-cache/pinwheel/near v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
+	github.com/pinwheel-cache/pinwheel/otel v0.0.0
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.66.1 // indirect
 	github.com/prometheus/procfs v0.16.1 // indirect
@@ -71,3 +73,5 @@ replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
 replace github.com/pinwheel-cache/pinwheel/near => ../near
 
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
+
+replace github.com/pinwheel-cache/pinwheel/otel => ../otel

@@ -9,9 +9,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/zeromicro/go-zero/rest"
+	"go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero"
+	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -65,6 +67,16 @@ func Service(c Config) *cache.Cache[int64, *User] {
 
 func Collector() {
 	prometheus.MustRegister(gozero.NewCollector())
+}
+
+func OpenTelemetry(exporter metric.Exporter) (func() error, error) {
+	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(otelpinwheel.NewProducer()))
+	provider := metric.NewMeterProvider(metric.WithReader(reader))
+	registration, err := otelpinwheel.Register(provider)
+	if err != nil {
+		return nil, err
+	}
+	return registration.Unregister, nil
 }
 
 func Expvar() {

@@ -34,6 +34,28 @@ func TestRelease(t *testing.T) {
 	t.Run("go install", func(t *testing.T) {
 		users.inFolder(t).run(t, "go", "install", library+"/cmd/cachesim@"+version)
 	})
+	t.Run("otel", func(t *testing.T) {
+		users := users.inFolder(t)
+		users.write(t, "main.go", `package main
+
+import (
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	otelpinwheel "`+library+`/otel"
+)
+
+func main() {
+	reader := metric.NewManualReader(metric.WithProducer(otelpinwheel.NewProducer()))
+	if _, err := otelpinwheel.Register(metric.NewMeterProvider(metric.WithReader(reader))); err != nil {
+		panic(err)
+	}
+}
+`)
+		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
+		users.run(t, "go", "get", library+"/otel@"+version)
+		users.run(t, "go", "mod", "tidy")
+		users.run(t, "go", "run", ".")
+	})
 	if !*goZeroToo {
 		return
 	}

@@ -1,0 +1,99 @@
+// Package otelpinwheel registers the statistics of all caches and timing wheels of the
+// process with OpenTelemetry:
+//
+//	registration, err := otelpinwheel.Register(otel.GetMeterProvider())
+//
+// That is all for counters and gauges. Histograms come from [NewProducer], which a reader
+// is made with. The statistics are those of package stats, and the same as at /metrics of
+// its handler: a service needs one of the two. Nothing is computed until a reader
+// collects.
+//
+// The name of the package is otel and what it is for, as those of OpenTelemetry's own
+// instrumentation are: a program that imports it imports OpenTelemetry's package otel too.
+//
+// # Names
+//
+// They follow OpenTelemetry's semantic conventions, which have none for caches: they
+// begin with the name of the library; what is counted is in the plural in the name of a
+// counter and in the singular in the unit, which is one of UCUM; nothing ends in total.
+// A level is an UpDownCounter: its sum over all caches means something, and that of a
+// gauge does not. Each metric of caches has the attribute pinwheel.cache.name, which is
+// unique in the process. On the right are the names at /metrics.
+//
+//	pinwheel.cache.gets                       {get}       counter  cache_gets_total
+//	  pinwheel.cache.get.result=hit|miss
+//	pinwheel.cache.misses                     {miss}      counter  cache_misses_total
+//	  pinwheel.cache.miss.reason=absent|expired|evicted
+//	pinwheel.cache.puts                       {put}       counter  cache_puts_total
+//	pinwheel.cache.restores                   {entry}     counter
+//	pinwheel.cache.evictions                  {eviction}  counter  cache_evictions_total
+//	  pinwheel.cache.eviction.cause=size|expired
+//	pinwheel.cache.removals                   {removal}   counter  cache_removals_total
+//	  pinwheel.cache.removal.cause=explicit|replaced|cleared
+//	pinwheel.cache.entry.count                {entry}     level    cache_size
+//	pinwheel.cache.entry.limit                {entry}     level    cache_capacity
+//	pinwheel.cache.weight.usage               {weight}    level    cache_weight
+//	pinwheel.cache.weight.limit               {weight}    level    cache_weight_capacity
+//	pinwheel.cache.uptime                     s           gauge    cache_created_timestamp_seconds
+//	pinwheel.cache.hottest_key.share          1           gauge    cache_hottest_key_share
+//	pinwheel.cache.load.waiters               {caller}    counter  cache_load_waiters_total
+//	pinwheel.cache.load.abandoned             {caller}    counter  cache_loads_abandoned_total
+//	pinwheel.cache.load.running               {load}      level    cache_loads_running
+//	pinwheel.cache.load.queued                {load}      level    cache_loads_queued
+//	pinwheel.cache.load.oldest_age            s           gauge    cache_oldest_load_seconds
+//	pinwheel.cache.grace.hits                 {hit}       counter  cache_grace_hits_total
+//	pinwheel.cache.refreshes                  {refresh}   counter  cache_refreshes_total
+//	  pinwheel.cache.refresh.result=success|failure|dropped|skipped
+//	pinwheel.cache.negative.count             {error}     level    cache_negatives
+//	pinwheel.cache.callback.queued            {callback}  level    cache_callbacks_queued
+//	pinwheel.cache.callback.running           {callback}  level    cache_callbacks_running
+//	pinwheel.cache.callback.oldest_age        s           gauge    cache_oldest_callback_seconds
+//	pinwheel.cache.callback.panics            {panic}     counter  cache_callback_panics_total
+//	pinwheel.cache.expiry.pending             {entry}     level    cache_expiry_pending
+//	pinwheel.cache.expiry.overdue             {entry}     level    cache_expiry_overdue
+//	pinwheel.cache.expiry.tombstone.count     {task}      level    cache_expiry_tombstones
+//	pinwheel.cache.what_if.hits               {hit}       counter  cache_what_if_hits_total
+//	  pinwheel.cache.what_if.limit=half|same|double
+//	pinwheel.cache.load.duration.count        {load}      counter  cache_loads_seconds_count
+//	pinwheel.cache.load.duration.sum          s           counter  cache_loads_seconds_sum
+//	  pinwheel.cache.load.result=success|failure
+//	pinwheel.cache.expiry.lateness.count      {entry}     counter  cache_expiry_lateness_seconds_count
+//	pinwheel.cache.expiry.lateness.sum        s           counter  cache_expiry_lateness_seconds_sum
+//	pinwheel.cache.eviction.age.count         {entry}     counter  cache_evicted_age_seconds_count
+//	pinwheel.cache.eviction.age.sum           s           counter  cache_evicted_age_seconds_sum
+//
+// A cache without a limit, without weights, without hot keys or without estimates lacks
+// what is about those. Each metric of timing wheels has the attribute
+// pinwheel.timingwheel.name.
+//
+//	pinwheel.timingwheel.timer.pending        {timer}     level    timingwheel_pending
+//	pinwheel.timingwheel.timer.backlog        {timer}     level    timingwheel_backlog
+//	pinwheel.timingwheel.timer.started        {timer}     counter  timingwheel_started_total
+//	pinwheel.timingwheel.timer.removed        {timer}     counter  timingwheel_removed_total
+//	pinwheel.timingwheel.timer.fired          {timer}     counter  timingwheel_fired_total
+//	pinwheel.timingwheel.callback.running     {callback}  level    timingwheel_running
+//	pinwheel.timingwheel.callback.panics      {panic}     counter  timingwheel_panics_total
+//	pinwheel.timingwheel.tombstone.count      {task}      level    timingwheel_tombstones
+//	pinwheel.timingwheel.lateness.count       {timer}     counter  timingwheel_lateness_seconds_count
+//	pinwheel.timingwheel.lateness.sum         s           counter  timingwheel_lateness_seconds_sum
+//
+// # Histograms
+//
+// OpenTelemetry has no observable histogram, and one that is not observable would have
+// every load recorded twice, on its way. So the count and the sum of each histogram are
+// counters, as above, which are enough for rates and means. The histograms themselves come
+// from [NewProducer], which hands them to a reader as they are. Quantiles as gauges would
+// be of all time, and those of several instances cannot be put together; buckets as
+// counters are a histogram to no backend. The histograms are
+//
+//	pinwheel.cache.load.duration              s           cache_loads_seconds
+//	pinwheel.cache.expiry.lateness            s           cache_expiry_lateness_seconds
+//	pinwheel.cache.eviction.age               s           cache_evicted_age_seconds
+//	pinwheel.timingwheel.lateness             s           timingwheel_lateness_seconds
+//
+// # Cardinality
+//
+// A metric has a series for each cache, times the values of its other attribute: 4,000
+// at most for 1,000 caches. A provider that was made with a limit on the cardinality
+// below that puts the rest together.
+package otelpinwheel

@@ -1,0 +1,159 @@
+package otelpinwheel
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A family is the metric of one instrument: its kind, and a function that passes what a
+// cache or timing wheel has of it to a sink, which may be nothing.
+type family[S any] struct {
+	kind                    kind
+	name, unit, description string
+	observe                 func(to *sink, s *S)
+}
+
+// A kind is that of an instrument.
+type kind int
+
+const (
+	counter kind = iota // a number that never falls
+	total               // likewise in seconds
+	level               // a number that rises and falls: an UpDownCounter, since the sum over all caches means something
+	gauge               // a time or a part, whose sum means nothing
+)
+
+const (
+	getResult     = attribute.Key("pinwheel.cache.get.result")
+	missReason    = attribute.Key("pinwheel.cache.miss.reason")
+	evictionCause = attribute.Key("pinwheel.cache.eviction.cause")
+	removalCause  = attribute.Key("pinwheel.cache.removal.cause")
+	loadResult    = attribute.Key("pinwheel.cache.load.result")
+	refreshResult = attribute.Key("pinwheel.cache.refresh.result")
+	whatIfLimit   = attribute.Key("pinwheel.cache.what_if.limit")
+)
+
+// cacheFamilies are the metrics of caches but for the histograms, in the order of doc.go.
+var cacheFamilies = []family[stats.Snapshot]{
+	{counter, "pinwheel.cache.gets", "{get}", "Lookups, by whether they found a live entry.",
+		func(to *sink, s *stats.Snapshot) {
+			to.count(s.Hits, getResult.String("hit"))
+			to.count(s.Misses, getResult.String("miss"))
+		}},
+	{counter, "pinwheel.cache.misses", "{miss}", "Lookups that found no live entry, by whether the key expired or was evicted of late.",
+		func(to *sink, s *stats.Snapshot) {
+			to.count(s.MissesAbsent(), missReason.String("absent"))
+			to.count(s.MissesExpired, missReason.String("expired"))
+			to.count(s.MissesEvicted, missReason.String("evicted"))
+		}},
+	{counter, "pinwheel.cache.puts", "{put}", "Values stored.",
+		func(to *sink, s *stats.Snapshot) { to.count(s.Sets) }},
+	{counter, "pinwheel.cache.restores", "{entry}", "Values that came from a snapshot.",
+		func(to *sink, s *stats.Snapshot) { to.count(s.Restored) }},
+	{counter, "pinwheel.cache.evictions", "{eviction}", "Values the cache removed, because it was full or their deadline had passed.",
+		func(to *sink, s *stats.Snapshot) {
+			to.count(s.Removals.Evicted, evictionCause.String("size"))
+			to.count(s.Removals.Expired, evictionCause.String("expired"))
+		}},
+	{counter, "pinwheel.cache.removals", "{removal}", "Values the program removed.",
+		func(to *sink, s *stats.Snapshot) {
+			to.count(s.Removals.Deleted, removalCause.String("explicit"))
+			to.count(s.Removals.Replaced, removalCause.String("replaced"))
+			to.count(s.Removals.Cleared, removalCause.String("cleared"))
+		}},
+	{level, "pinwheel.cache.entry.count", "{entry}", "Entries now.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Entries) }},
+	{level, "pinwheel.cache.entry.limit", "{entry}", "Most entries.",
+		func(to *sink, s *stats.Snapshot) {
+			if s.Limit > 0 {
+				to.number(s.Limit)
+			}
+		}},
+	{level, "pinwheel.cache.weight.usage", "{weight}", "Weight of all entries now.",
+		func(to *sink, s *stats.Snapshot) {
+			if s.MaxWeight > 0 {
+				to.count(s.Weight)
+			}
+		}},
+	{level, "pinwheel.cache.weight.limit", "{weight}", "Most weight.",
+		func(to *sink, s *stats.Snapshot) {
+			if s.MaxWeight > 0 {
+				to.count(s.MaxWeight)
+			}
+		}},
+	{gauge, "pinwheel.cache.uptime", "s", "How long ago the cache was made.",
+		func(to *sink, s *stats.Snapshot) { to.value(time.Since(to.since).Seconds()) }},
+	{gauge, "pinwheel.cache.hottest_key.share", "1", "Part of the lookups of late that are of the hottest key, estimated from below.",
+		func(to *sink, s *stats.Snapshot) {
+			if s.HottestShare > 0 {
+				to.value(s.HottestShare)
+			}
+		}},
+	{counter, "pinwheel.cache.load.waiters", "{caller}", "Callers that joined the load of another caller.",
+		func(to *sink, s *stats.Snapshot) { to.count(s.Loads.Waiters) }},
+	{counter, "pinwheel.cache.load.abandoned", "{caller}", "Callers that gave up before their load had ended.",
+		func(to *sink, s *stats.Snapshot) { to.count(s.Loads.Abandoned) }},
+	{level, "pinwheel.cache.load.running", "{load}", "Loads that have not ended.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Loads.Running) }},
+	{level, "pinwheel.cache.load.queued", "{load}", "Loads that wait for a place.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Loads.Queued) }},
+	{gauge, "pinwheel.cache.load.oldest_age", "s", "How long the oldest load has run that has not ended; 0 if there is none.",
+		func(to *sink, s *stats.Snapshot) { to.value(s.Loads.Oldest.Seconds()) }},
+	{counter, "pinwheel.cache.grace.hits", "{hit}", "Lookups that a value past its deadline answered.",
+		func(to *sink, s *stats.Snapshot) { to.count(s.HitsInGrace) }},
+	{counter, "pinwheel.cache.refreshes", "{refresh}", "Loads of keys that had a value, by how they ended.",
+		func(to *sink, s *stats.Snapshot) {
+			r := s.Loads.Refreshes
+			to.count(r.OK, refreshResult.String("success"))
+			to.count(r.Failed, refreshResult.String("failure"))
+			to.count(r.Dropped, refreshResult.String("dropped"))
+			to.count(r.Skipped, refreshResult.String("skipped"))
+		}},
+	{level, "pinwheel.cache.negative.count", "{error}", "Errors of loads that are kept.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Negatives) }},
+	{level, "pinwheel.cache.callback.queued", "{callback}", "Removal callbacks that have not begun yet.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Callbacks.Queued) }},
+	{level, "pinwheel.cache.callback.running", "{callback}", "Removal callbacks running now.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Callbacks.Running) }},
+	{gauge, "pinwheel.cache.callback.oldest_age", "s", "How long the oldest removal callback has run that runs now; 0 if there is none.",
+		func(to *sink, s *stats.Snapshot) { to.value(s.Callbacks.Oldest.Seconds()) }},
+	{counter, "pinwheel.cache.callback.panics", "{panic}", "Removal callbacks that panicked.",
+		func(to *sink, s *stats.Snapshot) { to.count(s.Callbacks.Panics) }},
+	{level, "pinwheel.cache.expiry.pending", "{entry}", "Entries with a deadline.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Expiry.Pending) }},
+	{level, "pinwheel.cache.expiry.overdue", "{entry}", "Entries past their deadline whose removal is late.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Expiry.Overdue) }},
+	{level, "pinwheel.cache.expiry.tombstone.count", "{task}", "Removed tasks the timing wheel has not come by yet.",
+		func(to *sink, s *stats.Snapshot) { to.number(s.Expiry.Tombstones) }},
+	{counter, "pinwheel.cache.what_if.hits", "{hit}", "Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.",
+		func(to *sink, s *stats.Snapshot) {
+			if w := s.WhatIf; w.Gets > 0 {
+				to.count(w.Half, whatIfLimit.String("half"))
+				to.count(w.Same, whatIfLimit.String("same"))
+				to.count(w.Double, whatIfLimit.String("double"))
+			}
+		}},
+}
+
+// wheelFamilies are the metrics of timing wheels but for the histogram.
+var wheelFamilies = []family[stats.WheelSnapshot]{
+	{level, "pinwheel.timingwheel.timer.pending", "{timer}", "Timers that wait for their time.",
+		func(to *sink, w *stats.WheelSnapshot) { to.number(w.Pending) }},
+	{level, "pinwheel.timingwheel.timer.backlog", "{timer}", "Timers that are due and whose callbacks have not begun yet.",
+		func(to *sink, w *stats.WheelSnapshot) { to.number(w.Backlog) }},
+	{counter, "pinwheel.timingwheel.timer.started", "{timer}", "Timers set.",
+		func(to *sink, w *stats.WheelSnapshot) { to.count(w.Started) }},
+	{counter, "pinwheel.timingwheel.timer.removed", "{timer}", "Timers removed before they fired.",
+		func(to *sink, w *stats.WheelSnapshot) { to.count(w.Removed) }},
+	{counter, "pinwheel.timingwheel.timer.fired", "{timer}", "Callbacks begun.",
+		func(to *sink, w *stats.WheelSnapshot) { to.count(w.Fired) }},
+	{level, "pinwheel.timingwheel.callback.running", "{callback}", "Callbacks running now.",
+		func(to *sink, w *stats.WheelSnapshot) { to.number(w.Running) }},
+	{counter, "pinwheel.timingwheel.callback.panics", "{panic}", "Callbacks that panicked or ended their goroutine.",
+		func(to *sink, w *stats.WheelSnapshot) { to.count(w.Panics) }},
+	{level, "pinwheel.timingwheel.tombstone.count", "{task}", "Removed tasks the timing wheel has not come by yet.",
+		func(to *sink, w *stats.WheelSnapshot) { to.number(w.Tombstones) }},
+}

@@ -1,0 +1,286 @@
+package otelpinwheel_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A row of the table in doc.go.
+type row struct{ unit, kind, served string }
+
+var rowLine = regexp.MustCompile(`(?m)^//\t(pinwheel\.\S+) +(\S+)(?: +(counter|level|gauge))?(?: +(\w+))?$`)
+
+// table returns the table in doc.go by name.
+func table(t *testing.T) map[string]row {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]row{}
+	for _, m := range rowLine.FindAllStringSubmatch(string(text), -1) {
+		rows[m[1]] = row{m[2], m[3], m[4]}
+	}
+	if len(rows) < 40 {
+		t.Fatalf("only %d rows", len(rows))
+	}
+	return rows
+}
+
+// Whatever /metrics has, OpenTelemetry has too, with the same value, and little more.
+//
+// Catches: a metric that came to package stats and not here, or a row of the table that
+// is wrong.
+func TestAllThatIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := new(numbers)
+		registerCache(t, "full", ptr(full(n)))
+		registerCache(t, "empty", new(stats.Snapshot))
+		registerWheel(t, "wheel", ptr(fullWheel(n)))
+		reader := newReader(t)
+		time.Sleep(time.Minute)
+
+		names := map[string]string{} // by those that are served
+		for name, r := range table(t) {
+			names[r.served] = name
+		}
+		collected := collect(t, reader)
+		seen := map[sample]bool{}
+		for s, value := range served(t) {
+			found := false
+			same := func(name string, value float64) {
+				found = true
+				here := sample{name, s.source, s.value, s.le}
+				if got, ok := collected[here]; !ok || got != value {
+					t.Errorf("%+v is %v, want that of %+v: %v", here, got, s, value)
+				}
+				seen[here] = true
+			}
+			if s.metric == "cache_created_timestamp_seconds" {
+				value = time.Since(time.UnixMilli(int64(1000 * value))).Seconds()
+			}
+			if name, ok := names[s.metric]; ok {
+				same(name, value)
+			}
+			for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+				if name, ok := names[strings.TrimSuffix(s.metric, suffix)]; ok && strings.HasSuffix(s.metric, suffix) {
+					same(name+suffix, value)
+				}
+			}
+			if !found {
+				t.Errorf("%s has no counterpart in the table of doc.go", s.metric)
+			}
+		}
+		for s, value := range collected {
+			if !seen[s] && value != 0 && s.metric != "pinwheel.cache.restores" {
+				t.Errorf("%+v is not served", s)
+			}
+		}
+	})
+}
+
+// Each number of a Snapshot makes a difference.
+//
+// Catches: a field that came to package stats, and to nobody's metrics.
+func TestAllOfASnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := newReader(t)
+		s, w := full(new(numbers)), fullWheel(new(numbers))
+		registerCache(t, "cache", &s)
+		registerWheel(t, "wheel", &w)
+		whole := collect(t, reader)
+		check := func(path string, field reflect.Value) {
+			was := reflect.ValueOf(field.Interface())
+			field.SetZero()
+			if maps.Equal(collect(t, reader), whole) {
+				t.Errorf("%s is not exported", path)
+			}
+			field.Set(was)
+		}
+		fields(reflect.ValueOf(&s).Elem(), "Snapshot", check)
+		fields(reflect.ValueOf(&w).Elem(), "WheelSnapshot", check)
+	})
+}
+
+// fields calls visit for every number and every histogram in a struct.
+func fields(v reflect.Value, path string, visit func(path string, field reflect.Value)) {
+	for i := range v.NumField() {
+		f, path := v.Field(i), path+"."+v.Type().Field(i).Name
+		if f.Kind() == reflect.Struct && f.Type().Field(0).IsExported() {
+			fields(f, path, visit)
+		} else {
+			visit(path, f)
+		}
+	}
+}
+
+// The table says what each instrument is, and all names are as the conventions want them.
+func TestConventions(t *testing.T) {
+	n := new(numbers)
+	registerCache(t, "full", ptr(full(n)))
+	registerWheel(t, "wheel", ptr(fullWheel(n)))
+	name := regexp.MustCompile(`^pinwheel(\.[a-z]+(_[a-z]+)*)+$`)
+	unit := regexp.MustCompile(`^(1|s|\{(miss|[a-z]*[a-rt-z])\})$`) // the last in the singular
+	rows := table(t)
+	for _, m := range metrics(t, newReader(t)) {
+		r, ok := rows[m.Name]
+		delete(rows, m.Name)
+		if !ok || m.Unit != r.unit || kind(m.Data) != r.kind {
+			t.Errorf("%s in %s is a %s; doc.go has %+v", m.Name, m.Unit, kind(m.Data), r)
+		}
+		if !name.MatchString(m.Name) || strings.HasSuffix(m.Name, "total") || !unit.MatchString(m.Unit) {
+			t.Errorf("%s in %s", m.Name, m.Unit)
+		}
+		if m.Description == "" || !strings.HasSuffix(m.Description, ".") {
+			t.Errorf("%s: %q", m.Name, m.Description)
+		}
+	}
+	for name := range rows {
+		t.Errorf("doc.go has %s, which is not there", name)
+	}
+}
+
+// kind returns what doc.go calls a metric with such data.
+func kind(data metricdata.Aggregation) string {
+	sum := func(monotonic bool) string {
+		if monotonic {
+			return "counter"
+		}
+		return "level"
+	}
+	switch data := data.(type) {
+	case metricdata.Sum[int64]:
+		return sum(data.IsMonotonic)
+	case metricdata.Sum[float64]:
+		return sum(data.IsMonotonic)
+	case metricdata.Gauge[float64]:
+		return "gauge"
+	case metricdata.Histogram[float64]:
+		return ""
+	}
+	return "unknown"
+}
+
+// What a cache says of itself is what is collected, also of one made later, until it is
+// closed.
+func TestCaches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := newReader(t)
+		if got := collect(t, reader); len(got) != 0 {
+			t.Errorf("without caches there is %v", got)
+		}
+		c := cache.Must(cache.Options[int, int]{Name: "later", Limit: 10, Expire: time.Minute})
+		for key := range 15 {
+			c.Set(key, key)
+			c.Get(key / 2)
+		}
+		if _, err := c.Take(100, func() (int, error) { time.Sleep(time.Second); return 1, nil }); err != nil {
+			t.Error(err)
+		}
+		s, got := c.Stats(), collect(t, reader)
+		for _, want := range []struct {
+			metric, value string
+			n             float64
+		}{
+			{"pinwheel.cache.gets", "hit", float64(s.Hits)},
+			{"pinwheel.cache.gets", "miss", float64(s.Misses)},
+			{"pinwheel.cache.misses", "evicted", float64(s.MissesEvicted)},
+			{"pinwheel.cache.puts", "", float64(s.Sets)},
+			{"pinwheel.cache.evictions", "size", float64(s.Removals.Evicted)},
+			{"pinwheel.cache.entry.count", "", 10},
+			{"pinwheel.cache.entry.limit", "", 10},
+			{"pinwheel.cache.load.duration.count", "success", 1},
+			{"pinwheel.cache.load.duration.sum", "success", 1},
+			{"pinwheel.cache.load.duration_count", "success", 1},
+			{"pinwheel.cache.uptime", "", 1},
+		} {
+			if n, ok := got[sample{want.metric, "later", want.value, ""}]; !ok || n != want.n {
+				t.Errorf("%s %s is %v, want %v", want.metric, want.value, n, want.n)
+			}
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := collect(t, reader); len(got) != 0 {
+			t.Errorf("once it is closed there is %v", got)
+		}
+	})
+}
+
+func TestUnregister(t *testing.T) {
+	registerCache(t, "users", ptr(full(new(numbers))))
+	reader := sdk.NewManualReader()
+	registration, err := otelpinwheel.Register(sdk.NewMeterProvider(sdk.WithReader(reader)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := collect(t, reader)[sample{"pinwheel.cache.gets", "users", "hit", ""}]; got != 1 {
+		t.Errorf("%v hits", got)
+	}
+	if err := registration.Unregister(); err != nil {
+		t.Error(err)
+	}
+	if got := collect(t, reader); len(got) != 0 {
+		t.Errorf("after Unregister there is %v", got)
+	}
+}
+
+// failing is a provider whose instruments, or callbacks, are errors.
+type failing struct {
+	noop.MeterProvider
+	instrument, callback error
+}
+
+type failingMeter struct {
+	noop.Meter
+	failing
+}
+
+func (f failing) Meter(string, ...metric.MeterOption) metric.Meter { return failingMeter{failing: f} }
+
+func (f failingMeter) Int64ObservableUpDownCounter(string, ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
+	return noop.Int64ObservableUpDownCounter{}, f.instrument
+}
+
+func (f failingMeter) RegisterCallback(metric.Callback, ...metric.Observable) (metric.Registration, error) {
+	return noop.Registration{}, f.callback
+}
+
+// Bad providers get errors that say what is wrong.
+func TestBadProvider(t *testing.T) {
+	bad := errors.New("bad day")
+	for _, c := range []struct {
+		provider metric.MeterProvider
+		want     string
+	}{
+		{nil, "otelpinwheel: Register got a nil MeterProvider: want that of the SDK, or otel.GetMeterProvider()"},
+		{failing{instrument: bad}, "otelpinwheel: the instrument pinwheel.cache.entry.count: bad day"},
+		{failing{callback: bad}, "otelpinwheel: RegisterCallback: bad day"},
+	} {
+		registration, err := otelpinwheel.Register(c.provider)
+		if registration != nil || err == nil || err.Error() != c.want {
+			t.Errorf("%v, %v; want %s", registration, err, c.want)
+		}
+		if c.provider != nil && !errors.Is(err, bad) {
+			t.Errorf("%v does not wrap its cause", err)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
