@@ -1,9 +1,9 @@
 package otelpinwheel_test
 
 import (
+	_ "embed"
 	"errors"
 	"maps"
-	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -21,6 +21,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
+//go:embed doc.go
+var doc string
+
 // A row of the table in doc.go.
 type row struct{ unit, kind, served string }
 
@@ -29,12 +32,8 @@ var rowLine = regexp.MustCompile(`(?m)^//\t(pinwheel\.\S+) +(\S+)(?: +(counter|l
 // table returns the table in doc.go by name.
 func table(t *testing.T) map[string]row {
 	t.Helper()
-	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	rows := map[string]row{}
-	for _, m := range rowLine.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range rowLine.FindAllStringSubmatch(doc, -1) {
 		rows[m[1]] = row{m[2], m[3], m[4]}
 	}
 	if len(rows) < 40 {
