@@ -271,7 +271,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 				l.how, l.err = panicked, &PanicError{p, debug.Stack()}
 			}
 		}
-		c.observeLoad(time.Duration(c.clock.now()-l.began), l.err)
+		c.observeLoad(time.Duration(c.clock.now()-l.began), l.failure())
 		c.end(l)
 		switch {
 		case l.how == returned:
@@ -284,6 +284,15 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 	value, err := fetch(l.flight, l)
 	c.returned(l, value, err)
 	l.how = returned
+}
+
+// failure returns the error of a load that has failed. One that Negative keeps is none: it
+// is an answer.
+func (l *load[K, V]) failure() error {
+	if l.keepErr > 0 {
+		return nil
+	}
+	return l.err
 }
 
 // returned notes what a fetch has returned for the key of a load.

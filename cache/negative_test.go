@@ -60,6 +60,10 @@ func TestNegative(t *testing.T) {
 		other := errors.New("other")
 		n.take(t, other, other, true)
 		n.take(t, other, other, true)
+		// An error that is kept is an answer.
+		if l := n.Stats().Loads; l.OK.Count() != 1 || l.Failed.Count() != 4 {
+			t.Errorf("%d loads brought an answer and %d failed, want 1 and 4", l.OK.Count(), l.Failed.Count())
+		}
 	})
 }
 

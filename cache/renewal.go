@@ -202,7 +202,7 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 // endRenewal does for the entry of a key what is to be done when its load has ended, and
 // been stored, or dropped, or has failed.
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
-	failed := l.err != nil && !dropped
+	failed := l.failure() != nil && !dropped
 	if l.renewal {
 		s.common.renewals.count(failed, dropped)
 	}

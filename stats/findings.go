@@ -52,7 +52,7 @@ func findings(l look[Snapshot]) []finding {
 	}
 	if now.failed >= 5 && now.failed*20 > now.loads {
 		trouble = true
-		say(loadsFail, "Loads fail: %s of those in the last minute. Errors are not stored, so what expires is missing from then on.", part(now.failed, now.loads))
+		say(loadsFail, "Loads fail: %s of those in the last minute. %s", part(now.failed, now.loads), meanwhile(now))
 	}
 	if now.loads >= 5 && now.loadTime() > slow && past.loads >= 5 && now.loadTime() > 5*past.loadTime() {
 		say(loadsSlow, "Loads are slow: they take %s on average in the last minute, and took %s before. Whoever misses waits for them.", span(now.loadTime()), span(past.loadTime()))
@@ -70,6 +70,14 @@ func findings(l look[Snapshot]) []finding {
 		say(grows, "It has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
 	}
 	return all
+}
+
+// meanwhile returns what callers get while loads fail.
+func meanwhile(now stretch) string {
+	if now.inGrace > 0 {
+		return "Values past their deadline stand in, for " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."
+	}
+	return "Errors are not stored, so what expires is missing from then on."
 }
 
 // growth returns by how many entries a cache without a limit has grown in five minutes, if

@@ -67,7 +67,7 @@ type Removals struct {
 
 // Loads counts the values a cache had fetched for its callers.
 type Loads struct {
-	OK      Histogram // durations of the loads that returned a value
+	OK      Histogram // durations of the loads that returned a value, or an error that Negative keeps
 	Failed  Histogram // durations of the loads that did not
 	Waiters uint64    // callers that joined the load of another caller
 
@@ -81,7 +81,7 @@ type Loads struct {
 // Refreshes counts the loads of keys that had a value, due to be refreshed or in grace.
 // They are among the loads of OK and Failed, but for those skipped.
 type Refreshes struct {
-	OK      uint64 // brought a value
+	OK      uint64 // brought a value, or an error that Negative keeps
 	Failed  uint64 // did not: the present one stayed
 	Dropped uint64 // ended in vain: the key was changed or evicted meanwhile
 	Skipped uint64 // did not begin: there was no place, or an older load of the key still ran

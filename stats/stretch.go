@@ -5,7 +5,7 @@ import "time"
 // A stretch is what happened in a time.
 type stretch struct {
 	gets, misses, absent, expired, evicted uint64
-	evictions, loads, failed               uint64
+	evictions, loads, failed, inGrace      uint64
 	loading                                time.Duration // the sum of the times of loads
 }
 
@@ -22,6 +22,7 @@ func between(from, to *Snapshot) stretch {
 		evictions: less(to.Removals.Evicted, from.Removals.Evicted),
 		loads:     less(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
 		failed:    failed,
+		inGrace:   less(to.HitsInGrace, from.HitsInGrace),
 		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
 	}
 }

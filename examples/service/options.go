@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/zeromicro/go-zero/core/conf"
 
@@ -23,6 +24,7 @@ type options struct {
 	database string
 	port     int
 	load     load.Rate
+	outage   time.Duration
 }
 
 // parseOptions ends the program if the arguments are bad or ask for help.
@@ -33,6 +35,7 @@ func parseOptions(args []string) options {
 	f.StringVar(&o.database, "db", "", "database `file`; filled with 10,000 users if it is new (default in your cache directory)")
 	f.Func("port", "`port` to listen on, 0 for any free one (default 8888)", o.setPort)
 	f.Var(&o.load, "load", "make this many `requests` a second against itself, such as 500/s")
+	f.Func("outage", "have the database be well for this `time`, hang for it, be well, fail, and so on, such as 20s; users are to notice nothing", o.setOutage)
 	_ = f.Parse(args) // ExitOnError
 	if f.NArg() > 0 {
 		fmt.Fprintf(f.Output(), "unexpected argument %q\n", f.Arg(0))
@@ -51,6 +54,15 @@ func (o *options) setPort(s string) error {
 	return nil
 }
 
+func (o *options) setOutage(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < shortestOutage {
+		return fmt.Errorf("want a time of at least %v, such as 20s", shortestOutage)
+	}
+	o.outage = d
+	return nil
+}
+
 // config returns the settings of the file, or the built-in ones, with the flags
 // on top.
 func (o *options) config() (c config.Config, err error) {
@@ -64,6 +76,9 @@ func (o *options) config() (c config.Config, err error) {
 	}
 	if o.port >= 0 {
 		c.Port = o.port
+	}
+	if o.outage > 0 {
+		outlast(&c.Users, o.outage)
 	}
 	return c, err
 }

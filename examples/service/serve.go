@@ -24,6 +24,9 @@ import (
 // each of them to become idle.
 const drainTime = time.Second
 
+// guests is the number of users who come and go.
+const guests = 200
+
 // canListen returns an error if a port is not free. Start would panic then.
 func canListen(host string, port int) error {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
@@ -62,6 +65,9 @@ func serve(server *rest.Server, svcCtx *svc.ServiceContext, o options) {
 		s.BaseContext = func(l net.Listener) context.Context {
 			base := "http://" + localAddr(l.Addr())
 			welcome(base, svcCtx, o)
+			if o.outage > 0 {
+				loads.Go(func() { takeTurns(ctx, svcCtx.Store, o.outage, os.Stdout) })
+			}
 			if o.load > 0 {
 				loads.Go(func() { load.Run(ctx, loadConfig(base, svcCtx, o)) })
 			}
@@ -74,14 +80,19 @@ func serve(server *rest.Server, svcCtx *svc.ServiceContext, o options) {
 }
 
 func loadConfig(base string, svcCtx *svc.ServiceContext, o options) load.Config {
-	return load.Config{
+	c := load.Config{
 		Target:  base,
 		Rate:    o.load,
 		Users:   svc.SeedUsers,
+		Guests:  guests,
 		Timeout: svcCtx.Config.Sessions.Expire,
 		Out:     os.Stdout,
 		Stats:   svcCtx.UserCache.Stats,
 	}
+	if o.outage > 0 {
+		c.Guests = 0 // a user who was never read has no value that could stand in
+	}
+	return c
 }
 
 // localAddr returns the address at which this machine reaches a listener: the loopback
@@ -105,6 +116,9 @@ func welcome(base string, svcCtx *svc.ServiceContext, o options) {
 		fmt.Printf("  reading one takes %v on average, as if they were across a network\n", c.DatabaseDelay)
 	}
 	fmt.Printf("  at most %d of them in the cache, for %v\n", c.Users.Limit, c.Users.Expire)
+	if o.outage > 0 {
+		fmt.Printf("  the database is well for %v and hangs or fails for %v, in turn; then users of before stand in\n", o.outage, o.outage)
+	}
 	fmt.Printf("  a session without a beat for %v is logged as silent\n", c.Sessions.Expire)
 	if d := c.DevServer; d.Enabled {
 		fmt.Printf("  the DevServer has http://%s%s\n", net.JoinHostPort(d.Host, strconv.Itoa(d.Port)), d.MetricsPath)

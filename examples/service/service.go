@@ -53,6 +53,11 @@ func run(o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeContext(ctx)) }()
 
+	if o.outage > 0 {
+		if err := warmUp(ctx); err != nil {
+			return err
+		}
+	}
 	giveUpBusyDevServer(&ctx.Config.DevServer)
 	server, err := newServer(ctx)
 	if err != nil {

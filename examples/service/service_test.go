@@ -167,6 +167,9 @@ type cacheStats struct {
 	Limit    int
 	Removals struct{ Expired, Evicted, Deleted uint64 }
 	Loads    struct{ OK, Failed uint64 }
+
+	HitsInGrace uint64 `json:"hits_in_grace"`
+	Negatives   int
 }
 
 // stats returns the statistics of a cache.

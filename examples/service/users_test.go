@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
@@ -31,10 +32,10 @@ func TestWritesReachTheDatabase(t *testing.T) {
 	r := start(t, nil)
 	r.do("PUT", "/users/7", `{"name":"Ada"}`)
 	r.do("DELETE", "/users/8", "")
-	if u, err := r.svcCtx.Store.Get(7); err != nil || u.Name != "Ada" {
+	if u, err := r.svcCtx.Store.Get(t.Context(), 7); err != nil || u.Name != "Ada" {
 		t.Errorf("user 7 in the database: %+v, %v", u, err)
 	}
-	if _, err := r.svcCtx.Store.Get(8); err != model.ErrNotFound {
+	if _, err := r.svcCtx.Store.Get(t.Context(), 8); err != model.ErrNotFound {
 		t.Errorf("user 8 in the database: %v, want %v", err, model.ErrNotFound)
 	}
 }
@@ -44,13 +45,13 @@ func TestStatisticsCountWhatWasAsked(t *testing.T) {
 	for range 4 {
 		r.do("GET", "/users/1", "")
 	}
-	r.do("GET", "/users/123456", "") // a miss that is loaded in vain
+	r.do("GET", "/users/123456", "") // the database has no such user, which is an answer
 	r.do("PUT", "/users/2", `{"name":"Ada"}`)
 	r.do("GET", "/users/2", "")
 
 	got := r.stats("users")
 	want := cacheStats{Name: "users", Hits: 4, Misses: 2, HitRatio: 4.0 / 6, Entries: 2, Limit: 1000}
-	want.Loads.OK, want.Loads.Failed = 1, 1
+	want.Loads.OK, want.Negatives = 2, 1
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -69,22 +70,22 @@ func TestStatisticsCountWhatWasAsked(t *testing.T) {
 	}
 }
 
-// A user who is not there is not remembered as such: as soon as there is one,
+// That there is no such user is remembered, and is no failure; as soon as there is one,
 // everybody sees it.
-func TestMissingUserIsNotCached(t *testing.T) {
-	r := start(t, nil)
+func TestMissingUser(t *testing.T) {
+	r := start(t, func(c *config.Config) { c.Users.NotFoundExpire = time.Hour })
 	for range 3 {
 		r.want("GET", "/users/20000", "", 404, `{"error":"there is no user 20000"}`)
 	}
-	if got := r.stats("users"); got.Entries != 0 || got.Loads.Failed != 3 || got.Hits != 0 {
+	if got := r.stats("users"); got.Entries != 0 || got.Negatives != 1 || got.Loads.OK != 1 || got.Loads.Failed != 0 || got.Hits != 0 {
 		t.Errorf("three requests for a missing user: %+v", got)
 	}
-	// Behind the back of the cache, as another program would.
-	if err := r.svcCtx.Store.Put(model.Sample(20000, 0)); err != nil {
-		t.Fatal(err)
-	}
+	r.do("PUT", "/users/20000", `{"name":"Ada"}`)
 	if code, body := r.do("GET", "/users/20000", ""); code != 200 {
 		t.Errorf("after it was made: %d %s", code, body)
+	}
+	if got := r.stats("users"); got.Negatives != 0 {
+		t.Errorf("after it was made: %+v", got)
 	}
 }
 

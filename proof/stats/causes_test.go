@@ -123,6 +123,10 @@ func TestCausesAreNamed(t *testing.T) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(2*time.Minute, func() { p.take(p.key(), time.Millisecond, errors.New("refused")) })
 		}, "loads fail", "Loads fail: 100 % of those in the last minute."},
+		{"database down, with Grace", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute, Grace: time.Hour}, func(p *patient) {
+			p.serve(10*time.Minute, p.usual)
+			p.serve(2*time.Minute, func() { p.take(p.key(), time.Millisecond, errors.New("refused")) })
+		}, "loads fail", "Values past their deadline stand in, for "},
 		{"database hangs", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			answer := make(chan struct{})

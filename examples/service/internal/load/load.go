@@ -20,7 +20,8 @@ const workers = 32
 type Config struct {
 	Target  string        // address of the service, such as http://127.0.0.1:8888
 	Rate    Rate          // requests per second
-	Users   int           // ids from 1 to this, by Zipf's law: 1 is read most; guests have higher ids
+	Users   int           // ids from 1 to this, by Zipf's law: 1 is read most
+	Guests  int           // users with higher ids, who come and go: about half of them are missing; 0 for none
 	Timeout time.Duration // after which the service calls a session silent
 	Stop    int           // requests after which to stop; 0 = when the context ends
 

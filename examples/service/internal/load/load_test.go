@@ -36,7 +36,7 @@ func config(t *testing.T, answer func(*http.Request) int) (Config, *bytes.Buffer
 	t.Cleanup(web.Close)
 	var out bytes.Buffer
 	return Config{
-		Target: web.URL, Rate: 2000, Users: 100, Timeout: time.Minute, Stop: 500,
+		Target: web.URL, Rate: 2000, Users: 100, Guests: 10, Timeout: time.Minute, Stop: 500,
 		Out: &out, Stats: func() stats.Snapshot { return stats.Snapshot{} },
 	}, &out
 }

@@ -81,6 +81,9 @@ func (r *report) write() {
 	line := fmt.Sprintf("%s  load: %d requests, %.0f/s, hit ratio %.1f %%, p50 %v, p99 %v",
 		now.Format(time.TimeOnly), len(took), float64(len(took))/seconds, 100*interval.HitRatio(),
 		quantile(took, 0.50), quantile(took, 0.99))
+	if interval.HitsInGrace > 0 {
+		line += fmt.Sprintf(", %.1f %% of the hits in grace", 100*float64(interval.HitsInGrace)/float64(interval.Hits))
+	}
 	if failures > 0 {
 		line += fmt.Sprintf(", %d failed (%v)", failures, lastError)
 	}

@@ -22,10 +22,6 @@ const (
 	readGuestShare = 1
 )
 
-// guests is the number of users with ids after the others. They come and go: about
-// half of them are missing.
-const guests = 200
-
 // zipfExponent is in the range measured for web traffic: a tenth of the users
 // gets more than four fifths of the requests.
 const zipfExponent = 1.1
@@ -37,6 +33,7 @@ var expected = []int{http.StatusOK, http.StatusNoContent, http.StatusNotFound}
 type user struct {
 	target   string
 	users    int
+	guests   int
 	client   *http.Client
 	sessions *sessions
 	rand     *rand.Rand
@@ -48,6 +45,7 @@ func newUser(c Config, client *http.Client, s *sessions) *user {
 	return &user{
 		target:   c.Target,
 		users:    c.Users,
+		guests:   c.Guests,
 		client:   client,
 		sessions: s,
 		rand:     r,
@@ -66,9 +64,9 @@ func (u *user) act() error {
 		return u.do(http.MethodPost, "/sessions/"+u.sessions.next()+"/beat", nil)
 	case in(reminderShare):
 		return u.remind()
-	case in(guestShare):
+	case u.guests > 0 && in(guestShare):
 		return u.changeGuest()
-	case in(readGuestShare):
+	case u.guests > 0 && in(readGuestShare):
 		return u.do(http.MethodGet, userPath(u.guest()), nil)
 	default:
 		return u.do(http.MethodGet, userPath(u.id()), nil)
@@ -77,7 +75,7 @@ func (u *user) act() error {
 
 func (u *user) id() int64 { return int64(u.zipf.Uint64()) + 1 }
 
-func (u *user) guest() int64 { return int64(u.users) + 1 + u.rand.Int64N(guests) }
+func (u *user) guest() int64 { return int64(u.users) + 1 + u.rand.Int64N(int64(u.guests)) }
 
 func userPath(id int64) string { return fmt.Sprintf("/users/%d", id) }
 

@@ -28,7 +28,7 @@ func TestOnlyANewDatabaseIsFilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "users.db")
 	s := open(t, path, 100)
 	for id := range int64(100) {
-		if u, err := s.Get(id + 1); err != nil || u != Sample(id+1, 0) {
+		if u, err := s.Get(context.Background(), id+1); err != nil || u != Sample(id+1, 0) {
 			t.Fatalf("user %d: %+v, %v", id+1, u, err)
 		}
 	}
@@ -45,7 +45,7 @@ func TestOnlyANewDatabaseIsFilled(t *testing.T) {
 
 func TestMissingUser(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "users.db"), 0)
-	if _, err := s.Get(1); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Get(context.Background(), 1); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Get: %v", err)
 	}
 	if err := s.Delete(1); !errors.Is(err, ErrNotFound) {

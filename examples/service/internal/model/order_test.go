@@ -86,7 +86,7 @@ func TestTheDatabaseIsWrittenFirst(t *testing.T) {
 func agree(t *testing.T, users *Users, id int64) {
 	t.Helper()
 	cached, err := users.Find(context.Background(), id)
-	stored, storeErr := users.store.Get(id)
+	stored, storeErr := users.store.Get(context.Background(), id)
 	if cached != stored || err != storeErr {
 		t.Errorf("user %d: the cache says %+v, %v; the database %+v, %v", id, cached, err, stored, storeErr)
 	}

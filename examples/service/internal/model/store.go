@@ -2,13 +2,15 @@
 package model
 
 import (
+	"context"
+	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,8 +21,9 @@ import (
 // enough for one that is just stopping.
 const lockWait = time.Second
 
-// ErrNotFound is returned for a user that the database does not have.
-var ErrNotFound = errors.New("no such user")
+// ErrNotFound is returned for a user that the database does not have. It is the error that
+// models made by goctl have, sqlx.ErrNotFound, so that NotFoundExpire applies.
+var ErrNotFound = sql.ErrNoRows
 
 var bucket = []byte("users")
 
@@ -34,11 +37,12 @@ type User struct {
 
 // Store is the database: a bbolt file that one process has open at a time.
 type Store struct {
-	// Delay is how much longer Get is made to take on average, as if the database
-	// were across a network; 0 is no longer. It is set before the store is used.
+	// Delay is how much longer Get and GetMany are made to take on average, as if the
+	// database were across a network; 0 is no longer. It is set before the store is used.
 	Delay time.Duration
 
-	db *bolt.DB
+	health atomic.Int32 // a Health
+	db     *bolt.DB
 }
 
 // OpenStore opens the database file, and creates it with fill made-up users if
@@ -66,25 +70,40 @@ func OpenStore(path string, fill int) (*Store, error) {
 func (s *Store) Path() string { return s.db.Path() }
 
 // Get returns a user, or ErrNotFound.
-func (s *Store) Get(id int64) (u User, err error) {
-	s.wait()
-	err = s.db.View(func(tx *bolt.Tx) error {
-		// The bytes belong to the transaction: they are decoded inside it.
-		row := tx.Bucket(bucket).Get(rowKey(id))
-		if row == nil {
-			return ErrNotFound
-		}
-		return json.Unmarshal(row, &u)
-	})
-	return u, err
+func (s *Store) Get(ctx context.Context, id int64) (User, error) {
+	users, err := s.GetMany(ctx, []int64{id})
+	if err != nil {
+		return User{}, err
+	}
+	u, ok := users[id]
+	if !ok {
+		return User{}, ErrNotFound
+	}
+	return u, nil
 }
 
-// wait waits a random time that is Delay on average. Most calls wait less, and a few
-// much longer: one in a hundred waits more than 4.6 times Delay.
-func (s *Store) wait() {
-	if s.Delay > 0 {
-		time.Sleep(time.Duration(rand.ExpFloat64() * float64(s.Delay)))
+// GetMany returns those of the users that the database has.
+func (s *Store) GetMany(ctx context.Context, ids []int64) (map[int64]User, error) {
+	if err := s.reach(ctx); err != nil {
+		return nil, err
 	}
+	users := make(map[int64]User, len(ids))
+	err := s.db.View(func(tx *bolt.Tx) error {
+		for _, id := range ids {
+			// The bytes belong to the transaction: they are decoded inside it.
+			row := tx.Bucket(bucket).Get(rowKey(id))
+			if row == nil {
+				continue
+			}
+			var u User
+			if err := json.Unmarshal(row, &u); err != nil {
+				return err
+			}
+			users[id] = u
+		}
+		return nil
+	})
+	return users, err
 }
 
 // Put writes a user, new or not.

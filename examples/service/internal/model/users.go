@@ -26,12 +26,23 @@ func NewUsers(store *Store, c *cache.Cache[int64, User]) *Users {
 }
 
 // Find returns a user, from the cache if it is there. If many callers ask for the
-// same user at once, only one of them reads the database. Errors, including
-// ErrNotFound, are not cached: the next request reads the database again.
+// same user at once, only one of them reads the database. What the cache does with
+// ErrNotFound, and while the database is slow or down, is in its settings.
 func (u *Users) Find(ctx context.Context, id int64) (User, error) {
-	return u.cache.TakeCtx(ctx, id, func(context.Context) (User, error) {
-		return u.store.Get(id)
+	return u.cache.TakeCtx(ctx, id, func(ctx context.Context) (User, error) {
+		return u.store.Get(ctx, id)
 	})
+}
+
+// Fill reads users from the database into the cache.
+func (u *Users) Fill(ctx context.Context, ids []int64) error {
+	u.writes.Lock() // or it could overwrite what Put stores
+	defer u.writes.Unlock()
+	users, err := u.store.GetMany(ctx, ids)
+	for id, user := range users {
+		u.cache.Set(id, user)
+	}
+	return err
 }
 
 // Put writes a user, to the database first and then to the cache.
