@@ -1,11 +1,3 @@
-// Soak runs a mixed load on many caches and timing wheels for as long as one likes,
-// while a checker of its own keeps account of what was promised. docs/soak.md says
-// what it checks.
-//
-//	go run -C proof -race ./soak -for 20m
-//
-// It ends with status 1 at the first broken promise, and says which, and what had
-// happened to the key. SIGINT ends it early.
 package main
 
 import (
