@@ -62,7 +62,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	c.policy = o.Policy
 	c.watch.Store(newWatch(o))
 	c.timeout = o.Timeout
-	c.places.init(o.MaxLoads)
+	c.permits.init(o.MaxLoads)
 	c.timing.init(o.Expire, o.Idle, o.Jitter)
 	c.refresh, c.grace, c.patience = o.Refresh, o.Grace, o.Patience
 	c.renews = o.Refresh > 0 || o.Grace > 0

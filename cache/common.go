@@ -35,7 +35,7 @@ type common[K comparable, V any] struct {
 
 	abandoned atomic.Uint64 // callers that gave up before their load had ended
 	timeout   time.Duration // of a load; 0: none
-	places    places
+	permits   permits
 
 	renewals renewals
 

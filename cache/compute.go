@@ -42,7 +42,7 @@ func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
 	if p.f == nil {
 		panic("cache: Compute with a nil function")
 	}
-	if c.hasher.Lost(p.key) {
+	if !c.hasher.Reflexive(p.key) {
 		var none V
 		p.f(none, false)
 		return none, false // cannot be stored

@@ -16,7 +16,7 @@ import (
 // colliding returns a cache whose keys all have the same hash.
 func colliding(o Options[int, int]) *Cache[int, int] {
 	c := Must(o)
-	c.hasher = hash.By(func(int) uint64 { return 0x5DEECE66D })
+	c.hasher = hash.FromFunc(func(int) uint64 { return 0x5DEECE66D })
 	return c
 }
 

@@ -18,20 +18,20 @@ var ErrTimeout = errors.New("cache: the load took longer than Timeout")
 // It is not made of the contexts of package context, since none of those can have its
 // deadline put off, or end with an error that is known only then.
 type flight struct {
-	values   context.Context // of the first caller, without its end
-	late     chan struct{}   // closed at the Timeout; nil without one
-	timer    *time.Timer     // for that; nil without one
-	limit    time.Time       // when that is
-	placeFor any             // the cache of which the load has one of MaxLoads places, or nil
-	kept     bool            // it goes on when no caller waits
+	values    context.Context // of the first caller, without its end
+	late      chan struct{}   // closed at the Timeout; nil without one
+	timer     *time.Timer     // for that; nil without one
+	limit     time.Time       // when that is
+	permitFor any             // the cache of which the load has a permit of MaxLoads, or nil
+	kept      bool            // it goes on when no caller waits
 
 	mu       sync.Mutex
 	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
 	callers  int             // that wait
 	deadline time.Time       // the latest of the callers' so far; zero if one had none
 	ended    context.Context // says how the context ended; nil before
-	lent     bool            // the load is to go on without a place of its own
-	lend     func()          // tells the load that waits for a place so; nil while none does
+	lent     bool            // the load is to go on without a permit of its own
+	lend     func()          // tells the load that waits for a permit so; nil while none does
 }
 
 // begin makes f the context of a load that a caller with the context ctx began.
@@ -174,7 +174,7 @@ func (f *flight) Err() error {
 // Value returns a value of the first caller's context. Once f has ended it asks ended, by
 // which [context.Cause] finds the cause.
 func (f *flight) Value(key any) any {
-	if p, ok := key.(placeOf); ok && f.placeFor == p.cache {
+	if p, ok := key.(permitOf); ok && f.permitFor == p.cache {
 		return true
 	}
 	f.mu.Lock()

@@ -611,7 +611,7 @@ func TestFreshness16(t *testing.T) {
 	}
 }
 
-// TestFreshness17: a refresh does not wait for a place of MaxLoads: it is skipped, and
+// TestFreshness17: a refresh does not wait for a permit of MaxLoads: it is skipped, and
 // the value stands in.
 func TestFreshness17(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {

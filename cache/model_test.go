@@ -83,7 +83,7 @@ func runModel(t *rapid.T, mask uint64) {
 		m.Cache = Must(o)
 		if mask != hashes["good"] {
 			good := m.hasher
-			m.hasher = hash.By(func(k int) uint64 { return good.Hash(k) & mask })
+			m.hasher = hash.FromFunc(func(k int) uint64 { return good.Hash(k) & mask })
 		}
 		t.Repeat(m.actions())
 		if err := m.Close(context.Background()); err != nil {

@@ -75,7 +75,7 @@ type Options[K comparable, V any] struct {
 	Patience time.Duration
 
 	// Timeout is the most that a load of one of the Takes may take, with its wait for a
-	// place of MaxLoads; 0 means for ever. Then the context of the fetch ends, with the
+	// permit of MaxLoads; 0 means for ever. Then the context of the fetch ends, with the
 	// cause [ErrTimeout], and its callers get that, also those that come while the fetch
 	// goes on nevertheless: there is one fetch per key at a time. What that returns in the
 	// end is stored, unless the key was changed. A plain Take runs its fetch itself and

@@ -171,9 +171,9 @@ func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K, first *load
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
 // load, on its own or with the first one of a batch. It returns nil if that would have to
-// wait for a place.
+// wait for a permit.
 func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
-	if s.closed || first == nil && !s.common.places.try() {
+	if s.closed || first == nil && !s.common.permits.try() {
 		s.skipRenewal(i)
 		return nil
 	}

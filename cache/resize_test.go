@@ -15,7 +15,7 @@ import (
 func fourShards() *Cache[int, int] {
 	c := Must(Options[int, int]{})
 	c.setShards(4)
-	c.hasher = hash.By(func(k int) uint64 { return uint64(k&3) << 8 })
+	c.hasher = hash.FromFunc(func(k int) uint64 { return uint64(k&3) << 8 })
 	return c
 }
 

@@ -26,7 +26,7 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 			Failed:  c.loadsFailed.Histogram(),
 			Waiters: c.waiters.Load(),
 
-			Queued:    int(c.places.waiting.Load()),
+			Queued:    int(c.permits.waiting.Load()),
 			Abandoned: c.abandoned.Load(),
 			Refreshes: c.renewals.stats(),
 		},

@@ -49,7 +49,7 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 
 // store is put, but leaves loads of the key alone.
 func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
-	if s.closed || s.common.hasher.Lost(u.key) {
+	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
 	}
 	i, found := s.find(u.hash, u.key)

@@ -15,7 +15,7 @@ import "context"
 // To others, each key is under way by a load of its own, which they may join; a Take of a
 // key that fetch has left out fetches that itself. A change of one key, as by Del, keeps
 // the value of that key alone from being stored. The context of fetch ends when nobody
-// waits for any of its keys. It takes one place of MaxLoads, and is one load in the
+// waits for any of its keys. It takes one permit of MaxLoads, and is one load in the
 // statistics.
 //
 // TakeMany returns the first error, of fetch or of a load that it waited for, with the
@@ -25,7 +25,7 @@ import "context"
 // somebody else finds to have one that is, is a key without a value.
 //
 // Values that are due for Refresh are returned, and so are those in Grace if there is no
-// Patience: one further call of fetch renews them in the background, and has one place or
+// Patience: one further call of fetch renews them in the background, and has one permit or
 // is skipped. With Patience, TakeMany waits for fetch to renew what is in Grace however
 // long that takes, as Take does. Values in Grace stand in for those of loads that failed,
 // and then there is no error.
@@ -68,7 +68,7 @@ func (m *many[K, V]) look(keys []K) (missing []K) {
 		}
 		if value, ok := m.get(key); ok {
 			m.found[key] = value
-		} else if !m.cache.hasher.Lost(key) {
+		} else if m.cache.hasher.Reflexive(key) {
 			if asked == nil {
 				asked = make(map[K]struct{}, len(keys))
 			}
@@ -199,13 +199,13 @@ func (m *many[K, V]) has(key K, value V) {
 // wait for loads of others, or to wait for the end of such and ask again.
 func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 	c := m.cache
-	open, within := c.gate.enter(), c.places.within(m.ctx)
+	open, within := c.gate.enter(), c.permits.within(m.ctx)
 	var first *load[K, V]
 	for _, key := range keys {
 		w := want{patient: true}
 		value, l, role, err := c.assign(m.ctx, key, &w, first, open)
 		if within && l != nil {
-			l.flight.lendPlace()
+			l.flight.lendPermit()
 		}
 		switch role {
 		case finder:

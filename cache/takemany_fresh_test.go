@@ -139,7 +139,7 @@ func TestTakeManyRenewalsFail(t *testing.T) {
 	})
 }
 
-// TestTakeManyRenewalsDoNotWait: they have one place together, or are skipped.
+// TestTakeManyRenewalsDoNotWait: they have one permit together, or are skipped.
 func TestTakeManyRenewalsDoNotWait(t *testing.T) {
 	manyFresh(t, Options[int, int]{MaxLoads: 1}, func(t *testing.T, c *Cache[int, int], s *source) {
 		time.Sleep(20 * time.Second)

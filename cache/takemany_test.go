@@ -461,9 +461,9 @@ func TestTakeManyTimeout(t *testing.T) {
 	})
 }
 
-// TestTakeManyPlaces: one fetch takes one place, and gives it back before it waits for
-// others. One in the fetch of another goes on its place.
-func TestTakeManyPlaces(t *testing.T) {
+// TestTakeManyPermits: one fetch takes one permit, and gives it back before it waits for
+// others. One in the fetch of another goes on its permit.
+func TestTakeManyPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
 		var calls sync.WaitGroup
@@ -472,7 +472,7 @@ func TestTakeManyPlaces(t *testing.T) {
 		calls.Go(func() {
 			got, err := c.TakeMany(t.Context(), []int{1, 2, 3}, func(ctx context.Context, keys []int) (map[int]int, error) {
 				time.Sleep(time.Second)
-				got, err := c.TakeMany(ctx, []int{4, 5, 6}, s.fetch) // 4 and 5 wait for the place
+				got, err := c.TakeMany(ctx, []int{4, 5, 6}, s.fetch) // 4 and 5 wait for the permit
 				wantMany(t, got, err, 4, 5, 6)
 				return s.fetch(ctx, keys)
 			})
@@ -488,7 +488,7 @@ func TestTakeManyPlaces(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		if got, err := c.TakeMany(t.Context(), []int{7, 8}, s.fetch); err != nil || len(got) != 2 {
-			t.Errorf("TakeMany = %v, %v: is the place free again?", got, err)
+			t.Errorf("TakeMany = %v, %v: is the permit free again?", got, err)
 		}
 	})
 }

@@ -33,7 +33,7 @@ func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
 
 // asked tells a watch of a get.
 func (c *Cache[K, V]) asked(w *watch[K], h uint64, key K) {
-	if w.hot != nil && !c.hasher.Lost(key) {
+	if w.hot != nil && c.hasher.Reflexive(key) {
 		w.hot.Add(key)
 	}
 	if w.ghostsOf(h) != nil {

@@ -320,9 +320,9 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 }
 
-// TestPlaces: of four fingerprints exactly those are found that are equal, whatever
+// TestMatch: of four fingerprints exactly those are found that are equal, whatever
 // the others are.
-func TestPlaces(t *testing.T) {
+func TestMatch(t *testing.T) {
 	values := []uint64{1, 2, 3, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff}
 	for _, f := range values {
 		for k := range uint64(len(values) * len(values) * len(values)) {
@@ -333,7 +333,7 @@ func TestPlaces(t *testing.T) {
 					want |= 0x8000 << s
 				}
 			}
-			if got := places(word, f); got != want {
+			if got := match(word, f); got != want {
 				t.Fatalf("%x is in %x at %x, want %x", f, word, got, want)
 			}
 		}

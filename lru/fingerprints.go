@@ -17,8 +17,8 @@ func fingerprint(h uint64) uint64 { return max(1, spread(h)>>16&0xffff) }
 // rowOf returns which of n rows a key with hash h has.
 func rowOf(h uint64, n int) uint64 { return spread(h) >> 32 * uint64(n) >> 32 }
 
-// places returns the highest bit of every fingerprint in word that is f.
-func places(word, f uint64) uint64 {
+// match returns the highest bit of every fingerprint in word that is f.
+func match(word, f uint64) uint64 {
 	diff := word ^ f*lowest
 	return ^((diff&allLower + allLower) | diff | allLower)
 }

@@ -29,7 +29,7 @@ func (g ghost) add(h uint64) {
 func (g ghost) take(h uint64) (age int, ok bool) {
 	r, f := &g[rowOf(h, len(g))], fingerprint(h)
 	for k := range r {
-		if at := places(r[k], f); at != 0 {
+		if at := match(r[k], f); at != 0 {
 			place := mathbits.TrailingZeros64(at) / 16
 			r[k] &^= 0xffff << (place * 16)
 			return ((k*perWord+place)*2 + 1) * len(g) / 2, true
@@ -54,7 +54,7 @@ func (r recent) add(q uint32, h uint64) {
 func (r recent) take(h uint64) (q uint32, ok bool) {
 	row, f := &r[rowOf(h, len(r))], fingerprint(h)
 	for q := range row {
-		if at := places(row[q], f); at != 0 {
+		if at := match(row[q], f); at != 0 {
 			row[q] &^= 0xffff << (mathbits.TrailingZeros64(at) &^ 15)
 			return uint32(q), true
 		}

@@ -105,7 +105,7 @@
 //	    waiters             number, counter; callers that joined the load of another
 //	    running             number, gauge; loads that have not ended
 //	    oldest_seconds      number, gauge; how long the oldest of them has run
-//	    queued              number, gauge; of running, those that wait for a place of MaxLoads
+//	    queued              number, gauge; of running, those that wait for a permit of MaxLoads
 //	    abandoned           number, counter; callers that gave up before their load had ended
 //	    refreshes           object, counters; loads of keys that had a value
 //	      ok, failed, dropped, skipped

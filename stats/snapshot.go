@@ -73,7 +73,7 @@ type Loads struct {
 
 	Running   int           // gauge: loads that have not ended
 	Oldest    time.Duration // gauge: how long the oldest of Running has run; 0 if none does
-	Queued    int           // gauge: those of Running that wait for a place of MaxLoads
+	Queued    int           // gauge: those of Running that wait for a permit of MaxLoads
 	Abandoned uint64        // callers that gave up, as their context ended before the load
 	Refreshes Refreshes
 }

@@ -25,7 +25,7 @@ func TestKeyedCollidingKeys(t *testing.T) {
 		const keys = 800
 		fired := map[int]int{}
 		w := newKeyed(t, keyedTick, 8, func(key, value int) { fired[key] = value }, WithWorkers(1))
-		w.hasher = hash.By(func(int) uint64 { return 0x5DEECE66D })
+		w.hasher = hash.FromFunc(func(int) uint64 { return 0x5DEECE66D })
 		want := map[int]int{}
 		rng := rand.New(rand.NewPCG(1, 2))
 		for i := 1; i <= 4*keys; i++ {

@@ -180,7 +180,7 @@ func (w *TimingWheel[K, V]) Drain(fn func(key K, value V)) error {
 }
 
 func (w *TimingWheel[K, V]) drain(fn func(K, V)) error {
-	var taken []places[keyed[K, V]]
+	var taken []slab[keyed[K, V]]
 	if w.stopped() {
 		return ErrClosed
 	}
@@ -197,7 +197,7 @@ func (w *TimingWheel[K, V]) drain(fn func(K, V)) error {
 }
 
 // callAll calls fn for the timers that were taken, and waits for the calls.
-func (w *TimingWheel[K, V]) callAll(taken []places[keyed[K, V]], fn func(K, V)) {
+func (w *TimingWheel[K, V]) callAll(taken []slab[keyed[K, V]], fn func(K, V)) {
 	var calls errgroup.Group
 	calls.SetLimit(w.workers)
 	for _, timers := range taken {

@@ -122,8 +122,8 @@ func (s *keyedShard[K, V]) check() error {
 		return fmt.Errorf("published that %d are held, want %d", got, want)
 	}
 	soon := s.next.Load() <= s.clock.ticks(s.clock.now())+1 // the driver comes by
-	if live, most := s.ring.Len(), len(s.entries); s.walks == 0 && most > minPlaces && most > sparseFactor*live && !soon {
-		return fmt.Errorf("%d places for %d timers", most, live)
+	if live, most := s.ring.Len(), len(s.entries); s.walks == 0 && most > minSlab && most > sparseFactor*live && !soon {
+		return fmt.Errorf("%d entries for %d timers", most, live)
 	}
 	if s.closed && s.ring.Len()+s.ring.Tombstones() > 0 {
 		return fmt.Errorf("closed, with %d timers", s.ring.Len())

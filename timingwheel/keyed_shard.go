@@ -53,7 +53,7 @@ func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64,
 		return 0, ErrFull
 	}
 	if s.full() {
-		s.setPlaces(max(minPlaces, 2*len(s.entries)))
+		s.resizeSlab(max(minSlab, 2*len(s.entries)))
 	}
 	i := s.add(keyed[K, V]{key, value})
 	s.index.Insert(h, i)
@@ -134,11 +134,11 @@ func (s *keyedShard[K, V]) callNext() bool {
 }
 
 // takeAll removes all timers and returns them, for Drain. It fails after Stop.
-func (s *keyedShard[K, V]) takeAll() (places[keyed[K, V]], error) {
+func (s *keyedShard[K, V]) takeAll() (slab[keyed[K, V]], error) {
 	s.mu.Lock()
 	defer s.unlock()
 	if s.closed {
-		return places[keyed[K, V]]{}, ErrClosed
+		return slab[keyed[K, V]]{}, ErrClosed
 	}
 	return s.clear(), nil
 }
@@ -152,7 +152,7 @@ func (s *keyedShard[K, V]) close() {
 }
 
 // clear removes all timers and returns them. mu must be held.
-func (s *keyedShard[K, V]) clear() places[keyed[K, V]] {
+func (s *keyedShard[K, V]) clear() slab[keyed[K, V]] {
 	old := s.renew()
 	s.index = index.New(0)
 	s.counts.removed += uint64(old.ring.Len())
@@ -165,12 +165,12 @@ func (s *keyedShard[K, V]) maybeShrink() bool {
 	if s.walks != 0 || !s.sparse() {
 		return false
 	}
-	s.setPlaces(max(minPlaces, 2*s.ring.Len()))
+	s.resizeSlab(max(minSlab, 2*s.ring.Len()))
 	return true
 }
 
-// setPlaces makes room for n timers. There must not be more than n.
-func (s *keyedShard[K, V]) setPlaces(n int) {
+// resizeSlab makes room for n timers. There must not be more than n.
+func (s *keyedShard[K, V]) resizeSlab(n int) {
 	s.resize(n, func(keyed[K, V], uint32) {})
 	s.index = index.New(n)
 	for i := range s.entries {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	minPlaces = 8
+	minSlab = 8
 
-	// A shard that uses less than a quarter of its places shrinks to twice what
+	// A shard that uses less than a quarter of its slab shrinks to twice what
 	// it uses. So it must double or halve before its arrays are copied again.
 	sparseFactor = 4
 
@@ -40,7 +40,7 @@ type shard[E any] struct {
 	clock  *clock // the owner's
 	anchor **wheel
 	mu     sync.Mutex
-	places[E]
+	slab[E]
 	anchored bool
 	closed   bool
 	walks    int // iterations under way, which need the numbers to stay
@@ -52,8 +52,8 @@ type shard[E any] struct {
 	_        [64]byte // so that no two shards share a cache line
 }
 
-// places are the arrays of a shard.
-type places[E any] struct {
+// A slab holds the timers of a shard by task number, and reuses the numbers.
+type slab[E any] struct {
 	ring    *Ring
 	entries []E      // by task number
 	free    []uint32 // task numbers given back
@@ -62,12 +62,12 @@ type places[E any] struct {
 
 type counts struct{ started, removed, fired uint64 }
 
-func newPlaces[E any](slots int) places[E] { return places[E]{ring: NewRing(slots)} }
+func newSlab[E any](slots int) slab[E] { return slab[E]{ring: NewRing(slots)} }
 
-// renew leaves the shard without timers and returns the places they had.
-func (s *shard[E]) renew() (old places[E]) {
-	old = s.places
-	s.places = newPlaces[E](int(old.ring.slots()))
+// renew leaves the shard without timers and returns the slab they had.
+func (s *shard[E]) renew() (old slab[E]) {
+	old = s.slab
+	s.slab = newSlab[E](int(old.ring.slots()))
 	s.next.Store(never)
 	return old
 }
@@ -75,75 +75,75 @@ func (s *shard[E]) renew() (old places[E]) {
 // init makes shard i of a wheel, with the number of slots of its ring.
 func (s *shard[E]) init(w *wheel, i, slots int) {
 	s.owner, s.clock, s.anchor = w, &w.clock, &w.anchors[i]
-	s.places = newPlaces[E](slots)
+	s.slab = newSlab[E](slots)
 	s.next.Store(never)
 }
 
 // live reports whether a task number belongs to a timer.
-func (p *places[E]) live(i uint32) bool {
-	_, ok := p.ring.Due(i)
+func (s *slab[E]) live(i uint32) bool {
+	_, ok := s.ring.Due(i)
 	return ok
 }
 
-// full reports whether add needs more places.
-func (p *places[E]) full() bool { return len(p.free) == 0 && p.used == len(p.entries) }
+// full reports whether add needs a larger slab.
+func (s *slab[E]) full() bool { return len(s.free) == 0 && s.used == len(s.entries) }
 
-// add gives an entry a task number. There must be a place.
-func (p *places[E]) add(e E) uint32 {
-	i := uint32(p.used)
-	if last := len(p.free) - 1; last >= 0 {
-		i = p.free[last]
-		p.free = p.free[:last]
+// add gives an entry a task number. The slab must not be full.
+func (s *slab[E]) add(e E) uint32 {
+	i := uint32(s.used)
+	if last := len(s.free) - 1; last >= 0 {
+		i = s.free[last]
+		s.free = s.free[:last]
 	} else {
-		p.used++
+		s.used++
 	}
-	p.entries[i] = e
+	s.entries[i] = e
 	return i
 }
 
 // drop removes a timer and frees its number.
-func (p *places[E]) drop(i uint32) {
+func (s *slab[E]) drop(i uint32) {
 	var zero E
-	p.ring.Remove(i)
-	p.entries[i] = zero // not to be kept alive from here
-	p.free = append(p.free, i)
+	s.ring.Remove(i)
+	s.entries[i] = zero // not to be kept alive from here
+	s.free = append(s.free, i)
 }
 
 // sparse reports whether the arrays are to shrink.
-func (p *places[E]) sparse() bool {
-	return len(p.entries) > minPlaces && p.ring.Len() <= len(p.entries)/sparseFactor
+func (s *slab[E]) sparse() bool {
+	return len(s.entries) > minSlab && s.ring.Len() <= len(s.entries)/sparseFactor
 }
 
-// resize gives the arrays n places, at least as many as there are timers. It calls
+// resize makes room for n timers, at least as many as there are. It calls
 // moved for every entry that gets another number.
-func (p *places[E]) resize(n int, moved func(e E, to uint32)) {
-	if n < p.used {
-		p.compact(moved)
+func (s *slab[E]) resize(n int, moved func(e E, to uint32)) {
+	if n < s.used {
+		s.compact(moved)
 	}
 	entries := make([]E, n)
-	copy(entries, p.entries[:p.used])
-	p.entries = entries
-	p.ring.Resize(n)
+	copy(entries, s.entries[:s.used])
+	s.entries = entries
+	s.ring.Resize(n)
 }
 
 // compact gives the timers the lowest numbers.
-func (p *places[E]) compact(moved func(e E, to uint32)) {
+func (s *slab[E]) compact(moved func(e E, to uint32)) {
 	to := uint32(0)
-	for i := range uint32(p.used) {
+	for i := range uint32(s.used) {
 		switch {
-		case !p.live(i):
-			p.ring.Forget(i)
+		case !s.live(i):
+			s.ring.Forget(i)
 		case i == to:
 			to++
 		default:
-			p.ring.Rename(i, to)
-			p.entries[to] = p.entries[i]
-			moved(p.entries[to], to)
+			s.ring.Rename(i, to)
+			s.entries[to] = s.entries[i]
+			moved(s.entries[to], to)
 			to++
 		}
 	}
-	p.used = int(to)
-	p.free = nil
+	s.used = int(to)
+	s.free = nil
 }
 
 // set makes task i due at the end of a span. It returns the tick by which the

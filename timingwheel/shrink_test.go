@@ -32,15 +32,15 @@ func TestShrinkAfterFiring(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		places := 0
+		entries := 0
 		for s := range made(w.shards) {
-			places += len(s.entries)
+			entries += len(s.entries)
 		}
-		if most := 5*w.Len() + minPlaces*len(w.shards); places > most || w.Len() < n/20 {
-			t.Errorf("by key: %d places for %d timers, want at most %d", places, w.Len(), most)
+		if most := 5*w.Len() + minSlab*len(w.shards); entries > most || w.Len() < n/20 {
+			t.Errorf("by key: %d entries for %d timers, want at most %d", entries, w.Len(), most)
 		}
-		if places, most := len(timers.shards[0].Load().entries), 5*timers.Len(); places > most {
-			t.Errorf("by handle: %d places for %d timers, want at most %d", places, timers.Len(), most)
+		if entries, most := len(timers.shards[0].Load().entries), 5*timers.Len(); entries > most {
+			t.Errorf("by handle: %d entries for %d timers, want at most %d", entries, timers.Len(), most)
 		}
 		w.Stop()
 		timers.Stop()
@@ -74,8 +74,8 @@ func TestShrinkAfterABurst(t *testing.T) {
 			for s := range made(timers.shards) {
 				handles += len(s.entries)
 			}
-			if most := sparseFactor*few + minPlaces*shards; w.Len() != few || timers.Len() != few || keyed > most || handles > most {
-				t.Errorf("tick %v: %d places by key for %d timers, %d by handle for %d, want at most %d", tick, keyed, w.Len(), handles, timers.Len(), most)
+			if most := sparseFactor*few + minSlab*shards; w.Len() != few || timers.Len() != few || keyed > most || handles > most {
+				t.Errorf("tick %v: %d entries by key for %d timers, %d by handle for %d, want at most %d", tick, keyed, w.Len(), handles, timers.Len(), most)
 			}
 			alarm := w.alarm.Load()
 			time.Sleep(10 * time.Second)

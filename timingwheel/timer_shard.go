@@ -31,7 +31,7 @@ func (s *timerShard) start(t *Timer, wait span) {
 // awake.
 func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
 	if s.full() {
-		s.resize(max(minPlaces, 2*len(s.entries)), renumber)
+		s.resize(max(minSlab, 2*len(s.entries)), renumber)
 	}
 	t.task = s.add(t)
 	s.counts.started++
@@ -210,6 +210,6 @@ func (s *timerShard) maybeShrink() bool {
 	if !s.sparse() {
 		return false
 	}
-	s.resize(max(minPlaces, 2*s.ring.Len()), renumber)
+	s.resize(max(minSlab, 2*s.ring.Len()), renumber)
 	return true
 }

@@ -299,13 +299,13 @@ func TestTimersShrink(t *testing.T) {
 		for i := range 5000 {
 			all = append(all, timers.AfterFunc(time.Duration(1+i%900)*10*ms, l.note))
 		}
-		places := func() (n int) {
+		entries := func() (n int) {
 			for s := range made(timers.shards) {
 				n += len(s.entries)
 			}
 			return n
 		}
-		before := places()
+		before := entries()
 		rest := 0
 		for i, timer := range all {
 			if i%50 == 49 {
@@ -319,8 +319,8 @@ func TestTimersShrink(t *testing.T) {
 				}
 			}
 		}
-		if after := places(); before < 5000 || after > 5000/10 {
-			t.Errorf("%d places before, %d after", before, after)
+		if after := entries(); before < 5000 || after > 5000/10 {
+			t.Errorf("%d entries before, %d after", before, after)
 		}
 		for i := 49; i < len(all); i += 50 {
 			wantTimers(t, "Reset", all[i].Reset(time.Duration(i%700)*10*ms+5*ms), true)

@@ -13,7 +13,7 @@ import (
 )
 
 // A Hasher hashes keys with random seeds of its own, so that an attacker cannot choose
-// keys that collide. Make one with [New] or [By]. It is safe for concurrent use.
+// keys that collide. Make one with [New] or [FromFunc]. It is safe for concurrent use.
 type Hasher[K comparable] struct {
 	word bool // keys are integers of 64 bits, which mix hashes
 	a, b uint64
@@ -25,15 +25,15 @@ type Hasher[K comparable] struct {
 // New returns a Hasher with new seeds.
 func New[K comparable]() Hasher[K] {
 	t := reflect.TypeFor[K]()
-	h := By(hashOf[K](t))
+	h := FromFunc(hashOf[K](t))
 	h.word = integer(t) && t.Size() == 8
 	h.a, h.b = rand.Uint64(), rand.Uint64()
 	h.fallible = fallible(t)
 	return h
 }
 
-// By returns a Hasher that uses the given function. Tests use it to make keys collide.
-func By[K comparable](hash func(key K) uint64) Hasher[K] { return Hasher[K]{hash: hash} }
+// FromFunc returns a Hasher that uses the given function. Tests use it to make keys collide.
+func FromFunc[K comparable](hash func(key K) uint64) Hasher[K] { return Hasher[K]{hash: hash} }
 
 // Hash returns the hash of a key. As a map does, it panics if an interface in the key
 // holds a value that cannot be hashed; the panic names the type.
@@ -77,9 +77,9 @@ func (h *Hasher[K]) Try(key K) (uint64, error) {
 	return h.Hash(key), nil
 }
 
-// Lost reports whether a key does not equal itself, such as NaN or a struct that
-// contains it: it could be stored, but never found again.
-func (h *Hasher[K]) Lost(key K) bool { return h.fallible && key != key }
+// Reflexive reports whether a key equals itself. NaN does not, nor does a struct that
+// contains it: such a key could be stored, but never found again.
+func (h *Hasher[K]) Reflexive(key K) bool { return !h.fallible || key == key }
 
 func (h *Hasher[K]) try(key K) (hash uint64, err error) {
 	defer func() {
@@ -92,7 +92,7 @@ func (h *Hasher[K]) try(key K) (hash uint64, err error) {
 		}
 	}()
 	hash = h.Hash(key)
-	if h.Lost(key) {
+	if !h.Reflexive(key) {
 		return 0, fmt.Errorf("the key %v does not equal itself", key)
 	}
 	return hash, nil

@@ -41,7 +41,7 @@ func TestMaxLoads(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		if _, err := c.TakeCtx(ctx, 100, func(context.Context) (int, error) { t.Error("fetched for nobody"); return 0, nil }); err != context.DeadlineExceeded {
-			t.Errorf("who waits for a place: %v", err)
+			t.Errorf("who waits for a permit: %v", err)
 		}
 		if err := c.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -52,8 +52,8 @@ func TestMaxLoads(t *testing.T) {
 	})
 }
 
-// TestNestedLoads: with one place, a fetch can take other keys, also those that somebody
-// else is about to fetch and waits for the place with.
+// TestNestedLoads: with one permit, a fetch can take other keys, also those that somebody
+// else is about to fetch and waits for the permit with.
 func TestNestedLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{MaxLoads: 1})
@@ -83,18 +83,18 @@ func TestNestedLoads(t *testing.T) {
 			done <- v
 		}()
 		synctest.Wait()
-		go c.TakeCtx(t.Context(), "a", leaf) // waits for the place
+		go c.TakeCtx(t.Context(), "a", leaf) // waits for the permit
 		if v := <-done; v != 2 || time.Since(began) != 3*time.Second {
 			t.Errorf("%d after %v, want 2 after 3s", v, time.Since(began))
 		}
 		if v, err := c.TakeCtx(t.Context(), "grandparent", nested("c")); v != 1 || err != nil {
-			t.Errorf("%d, %v: is the place free again?", v, err)
+			t.Errorf("%d, %v: is the permit free again?", v, err)
 		}
 	})
 }
 
-// TestPlacesOfFailures: a load that fails gives its place back, and one that hangs keeps it.
-func TestPlacesOfFailures(t *testing.T) {
+// TestPermitsOfFailures: a load that fails gives its permit back, and one that hangs keeps it.
+func TestPermitsOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{MaxLoads: 1, Timeout: time.Second})
 		failed := errors.New("failed")
@@ -111,7 +111,7 @@ func TestPlacesOfFailures(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		if _, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 0, nil }); err != ErrTimeout || time.Since(began) != time.Second {
-			t.Errorf("%v after %v: the wait for a place counts for Timeout", err, time.Since(began))
+			t.Errorf("%v after %v: the wait for a permit counts for Timeout", err, time.Since(began))
 		}
 		time.Sleep(time.Hour)
 		if v, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 7, nil }); v != 7 || err != nil {

@@ -1,0 +1,140 @@
+package cache
+
+import "context"
+
+// join finds a value that the cache did not have a moment ago, or waits for the load
+// of another caller or in the background, or returns a load for this caller to lead.
+func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
+	if err := context.Cause(ctx); err != nil {
+		return value, nil, err
+	}
+	shared := c.hasher.Reflexive(key) && c.gate.enter()
+	within := c.permits.within(ctx)
+	for {
+		value, l, role, err := c.assign(ctx, key, w, nil, shared)
+		if within && l != nil {
+			l.flight.lendPermit()
+		}
+		switch role {
+		case finder:
+			c.gate.exit()
+			return value, nil, err
+		case leader:
+			return value, l, nil
+		case beginner:
+			c.spawn(func() { c.run(l, fetch, false) })
+			if w.found {
+				return value, nil, nil
+			}
+			return c.follow(ctx, l, w, fetch)
+		case follower:
+			c.gate.exit()
+			c.waiters.Add(1)
+			return c.follow(ctx, l, w, fetch)
+		}
+		switch err := l.waitBehind(ctx, w.impatience(c.patience)); err {
+		case nil:
+		case errImpatient:
+			w.patient = false
+		default:
+			c.gate.exit()
+			return value, nil, err
+		}
+	}
+}
+
+// follow waits for a load that others run. A caller that loses patience asks again.
+func (c *Cache[K, V]) follow(ctx context.Context, l *load[K, V], w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
+	switch err := l.waitUntil(ctx, w.impatience(c.patience)); err {
+	case nil:
+		if l.absent {
+			return c.join(ctx, l.key, w, fetch)
+		}
+		return l.value, nil, l.err
+	case errImpatient:
+		w.patient = false
+		return c.join(ctx, l.key, w, fetch)
+	default:
+		return value, nil, err
+	}
+}
+
+// A role is what a caller that missed is to do.
+type role uint8
+
+const (
+	finder    role = iota // return the value, which is there by now, or the error that is kept
+	leader                // fetch it
+	beginner              // have it fetched in the background, and wait for that with patience
+	follower              // wait for the leader's result
+	successor             // wait until the load has ended, and ask again
+)
+
+// assign finds out what a caller that missed is to do, and with which load. One that it
+// begins is in a batch with first, if there is that. If it is not to be shared, since the
+// cache is closed or nobody could find the key, the caller leads a load of its own.
+func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K, V], shared bool) (value V, l *load[K, V], r role, err error) {
+	h := c.hasher.Hash(key)
+	if !shared {
+		l = c.newLoad(ctx, h, key, first)
+		l.unshared = true
+		return value, l, leader, nil
+	}
+	s := c.lock(h)
+	defer s.lock.Unlock()
+	return s.assign(ctx, h, key, w, first)
+}
+
+// assign is that for a load that is shared, under the lock.
+func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+	i, found := s.findUsable(h, key)
+	w.inGrace = found && s.expired(i)
+	l = s.loads[key]
+	if found && !w.inGrace && s.useAt(i, h) || w.inGrace && s.standsIn(i, l, w) {
+		w.found = true
+		return s.answer(i), nil, finder, nil
+	}
+	if l == nil {
+		if err := s.keptError(key); err != nil {
+			return value, nil, finder, err
+		}
+		l, r = s.beginLoad(ctx, h, key, i, w, first)
+		if w.found {
+			value = s.answer(i)
+		}
+		return value, l, r, nil
+	}
+	l.makeDone()
+	switch {
+	case l.stale:
+		return value, l, successor, nil
+	case l.flight.join(ctx), l.flight.isLate():
+		return value, l, follower, nil
+	default: // all callers have left
+		return value, l, successor, nil
+	}
+}
+
+// beginLoad begins a load of a key that has none, and entry i if that is in Grace.
+func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, w *want, first *load[K, V]) (l *load[K, V], r role) {
+	if w.inGrace && w.background {
+		l = s.beginRenewal(ctx, h, i, nil)
+		switch {
+		case l == nil: // there is no place for it
+			w.found = true
+			return nil, finder
+		case w.patient:
+			l.makeDone()
+			l.flight.join(ctx)
+		default:
+			w.found = true
+		}
+		return l, beginner
+	}
+	l = s.common.newLoad(ctx, h, key, first)
+	if w.inGrace {
+		s.renewBy(l, i)
+	}
+	s.addLoad(l)
+	return l, leader
+}

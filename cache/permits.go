@@ -1,0 +1,83 @@
+package cache
+
+import (
+	"context"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Permits limit the loads that run at once, if MaxLoads is set. A load begun within the
+// fetch of another, as its context tells, uses the permit of that one: it could wait for a
+// permit that is not free before it has ended. For the same reason a load that waits for a
+// permit goes on without one when such a fetch waits for it.
+type permits struct {
+	free    *semaphore.Weighted // nil without MaxLoads
+	waiting atomic.Int64        // loads that wait for a permit
+}
+
+// permitOf is the key by which a context tells that its load has a permit of a cache.
+type permitOf struct{ cache any }
+
+func (p *permits) init(maxLoads int) {
+	if maxLoads > 0 {
+		p.free = semaphore.NewWeighted(int64(maxLoads))
+	}
+}
+
+// within reports whether ctx is that of a load with a permit.
+func (p *permits) within(ctx context.Context) bool {
+	return p.free != nil && ctx.Value(permitOf{p}) != nil
+}
+
+// take waits until the load whose context is f has a permit, or the context ends, and then
+// returns the cause. Otherwise release must follow.
+func (p *permits) take(f *flight) (release func(), err error) {
+	if p.free == nil {
+		return func() {}, nil
+	}
+	f.permitFor = p
+	if f.kept || p.free.TryAcquire(1) { // who keeps one has tried already
+		return p.release, nil
+	}
+	ctx, cancel := context.WithCancel(f)
+	defer cancel()
+	if !f.awaitPermit(cancel) {
+		return func() {}, nil
+	}
+	p.waiting.Add(1)
+	err = p.free.Acquire(ctx, 1)
+	p.waiting.Add(-1)
+	switch {
+	case err == nil:
+		return p.release, nil
+	case f.Err() == nil: // lent
+		return func() {}, nil
+	}
+	return nil, context.Cause(f)
+}
+
+// try takes a permit if there is one, for a load that is to be kept.
+func (p *permits) try() bool { return p.free == nil || p.free.TryAcquire(1) }
+
+func (p *permits) release() { p.free.Release(1) }
+
+// awaitPermit has lend called when the load is to go on without a permit. It returns false
+// if that is so already.
+func (f *flight) awaitPermit(lend func()) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lend = lend
+	return !f.lent
+}
+
+// lendPermit lets the load use the permit of a caller.
+func (f *flight) lendPermit() {
+	f.mu.Lock()
+	f.lent = true
+	lend := f.lend
+	f.mu.Unlock()
+	if lend != nil {
+		lend() // without the lock: it asks f for Done
+	}
+}
