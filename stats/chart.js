@@ -13,7 +13,7 @@ export const resized = new ResizeObserver((changes) => changes.forEach(({target}
 export class Chart {
 	constructor([id, title, kind, curves, needs = 'name']) {
 		Object.assign(this, {title, kind});
-		this.series = curves.split(' ').map((text, i) => newSeries(kind, text.split(':'), i));
+		this.series = curves.split(' ').map((text, i) => newSeries(kind, text.replaceAll('-', ' ').split(':'), i));
 		const all = (part) => this.series.map((s) => s[part]);
 		this.values = svg('g', {class: 'values'});
 		this.times = svg('g', {class: 'times', transform: `translate(0 ${height})`});

@@ -42,9 +42,9 @@ const phrases = {
 	windows: '', '1m': 'last minute', '5m': 'last 5 minutes', seconds: 'time covered',
 	gets: 'requests', gets_per_second: 'requests', max_weight: 'most weight',
 	misses_absent: 'misses, not there of late', misses_expired: 'misses, expired', misses_evicted: 'misses, evicted',
-	expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once',
+	policy: 'eviction', expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once',
 	hottest_key_share: 'share of the hottest key', evicted_age_p50_seconds: 'age at eviction, median', evicted_age_p99_seconds: 'age at eviction, 99 % within',
-	hits_in_grace: 'hits in grace', negatives: 'errors kept', queued: 'wait for a place',
+	hits_in_grace: 'hits in grace', negatives: 'errors kept',
 	loads_failed: 'loads failed', loads_abandoned: 'callers gave up', abandoned: 'callers gave up',
 	ok: 'succeeded', waiters: 'callers joined another', oldest_seconds: 'oldest has run for',
 	mean_seconds: 'mean', p50_seconds: 'median', p99_seconds: '99 % within',
@@ -52,12 +52,12 @@ const phrases = {
 	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
 };
 
-// newSheets returns tables of all numbers in stats: none is unreachable.
+// newSheets returns tables of all numbers and settings in stats: none is unreachable.
 function newSheets(stats, title = '', path = '') {
 	const rows = [], more = [];
 	for (const [name, v] of Object.entries(stats)) {
 		const words = phrases[name] ?? name.replace(/_seconds$/, '').replaceAll('_', ' ');
-		if (typeof v === 'number') rows.push(html('tr', {}, html('th', {scope: 'row'}, words), html('td', {}, field(path + name))));
+		if (typeof v === 'number' || path === 'settings.') rows.push(html('tr', {}, html('th', {scope: 'row'}, words), html('td', {}, field(path + name))));
 		else if (v?.constructor === Object) more.push(...newSheets(v, title + ' ' + words, path + name + '.'));
 	}
 	return rows.length ? [box('table', 'card sheet', html('caption', {}, html('h2', {}, title.trim() || 'since the start')), ...rows), ...more] : more;

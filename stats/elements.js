@@ -57,7 +57,7 @@ export function refresh(root, stats) {
 	each('field', (node, path) => {
 		const [v, owner] = find(stats, path);
 		showNumber(node, v, kindOf(path), owner);
-		node.classList.toggle('bad', v > 0 && /panics|failed|abandoned|overdue/.test(path));
+		if (typeof v === 'number') node.classList.toggle('bad', v > 0 && /panics|failed|abandoned|overdue/.test(path));
 	});
 	each('needs', (node, path) => node.hidden = !find(stats, path)[0]);
 	each('part', (node, paths) => {

@@ -57,7 +57,7 @@ export const seconds = { // a quantile of nothing is 0
 };
 
 export function kindOf(path) {
-	if (/(ratio|share)$/.test(path)) return percent;
+	if (/(ratio|share|jitter)$/.test(path)) return percent;
 	if (path.endsWith('per_second')) return rate;
 	return path.endsWith('seconds') ? seconds : count;
 }

@@ -33,7 +33,7 @@ function remember(what, json) {
 
 function prepare(point) {
 	const from = Date.parse(point.start);
-	const gets = point.hits + point.misses_absent + point.misses_expired;
+	const gets = point.hits + point.misses_absent + point.misses_expired + point.misses_evicted;
 	return {...point, from, to: from + 1000 * point.seconds, gets, hit_ratio: gets ? point.hits / gets : null};
 }
 

@@ -6,7 +6,8 @@ import "time"
 // gauges, marked as such, are the state of now. It is taken part by part while the cache
 // is in use: numbers of one part fit together, such as hits and misses, or the values
 // stored, those removed and those there are; those of different parts may differ by what
-// happened in between, such as evictions and their ages. The zero Snapshot is that of a cache nobody has used.
+// happened in between, such as evictions and their ages. The zero Snapshot is that of a
+// cache nobody has used.
 //
 // A Snapshot is a value without pointers: it may be copied, compared with ==
 // and read from several goroutines.

@@ -121,9 +121,8 @@ type NamedWheel struct {
 	Snapshot WheelSnapshot
 }
 
-// Caches takes a [Snapshot] of every registered cache and returns them sorted by
-// name. It is safe for concurrent use. Each Snapshot is consistent in itself;
-// they are taken one after the other, not at the same moment.
+// Caches takes a [Snapshot] of every registered cache, one after another, and returns
+// them sorted by name. It is safe for concurrent use.
 func Caches() []NamedCache { return process.allCaches() }
 
 // Wheels is [Caches] for timing wheels.

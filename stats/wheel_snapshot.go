@@ -1,8 +1,9 @@
 package stats
 
-// A WheelSnapshot is what one timing wheel has done, taken at one moment. Counters are
-// cumulative since the wheel was made; gauges, marked as such, are the state at
-// that moment. The zero WheelSnapshot is that of a timing wheel nobody has used.
+// A WheelSnapshot is what one timing wheel has done. Counters are cumulative since the
+// wheel was made; gauges, marked as such, are the state of now. Its parts are read one
+// after another while the wheel is in use, and may differ by what happened in between.
+// The zero WheelSnapshot is that of a timing wheel nobody has used.
 //
 // A WheelSnapshot is a value without pointers: it may be copied, compared with == and
 // read from several goroutines.

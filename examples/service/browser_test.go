@@ -51,6 +51,8 @@ func TestPageInABrowser(t *testing.T) {
 			b.until("it says "+words, fmt.Sprintf(`document.body.textContent.includes(%q)`, words))
 		}
 		b.until("no word of the JSON", `!/p99|Windows 1m|_seconds|In all/i.test(document.querySelector('.sheets').textContent)`)
+		b.until("settings are there", `['lru', '5.0\u00a0%', '5.00\u00a0min'].join() === ['policy', 'jitter', 'expire_seconds']
+			.map((name) => document.querySelector('[data-field="settings.' + name + '"]').textContent).join()`)
 		b.until("nothing partial is drawn", `import('./state.js').then(({state}) => ![...state.points.caches.values()].flat().some((p) => p.partial))`)
 		b.until("a finding is text", `import('./state.js').then(({state, show}) => {
 			state.json.caches.find((c) => c.name === 'users').findings = [{cause: 'limit too small', words: 'It is <b>too</b> small.'}];
@@ -108,6 +110,19 @@ func TestPageInABrowser(t *testing.T) {
 	})
 	b.t = t
 	b.do("back", chromedp.Navigate(page+"/#/"), chromedp.WaitVisible(`tr[data-name="users"]`))
+	t.Run("misses of every reason", func(t *testing.T) {
+		b.t = t
+		get[int](b, `window.answer = fetch; window.fetch = async (...all) => {
+			const json = await (await answer(...all)).json();
+			const users = json.caches.find((c) => c.name === 'users');
+			users.history.forEach((p) => Object.assign(p, {hits: 1, misses_absent: 1, misses_expired: 1, misses_evicted: 1}));
+			users.findings = [{cause: 'cleared', words: 'It was cleared.'}];
+			return new Response(JSON.stringify(json));
+		}; 0`)
+		b.until("a quarter hits", `import('./state.js').then(({state}) => state.points.caches.get('users').some((p) => p.hit_ratio === 0.25))`)
+		b.until("a cause stands out", `document.querySelector('tr[data-name="users"] .bad[data-field="findings.0.cause"]')?.textContent === 'cleared'`)
+	})
+	b.t = t
 	b.report()
 	service.stop(syscall.SIGTERM)
 	b.until("it says that there is no answer", `document.body.dataset.state === 'stale'`)
