@@ -7,6 +7,7 @@ require (
 	github.com/coocood/freecache v1.2.7
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/elastic/go-freelru v0.16.0
+	github.com/grafana/grafana-foundation-sdk/go v0.0.12
 	github.com/hashicorp/golang-lru/arc/v2 v2.0.7
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jellydator/ttlcache/v3 v3.4.1
