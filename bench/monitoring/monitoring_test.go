@@ -27,6 +27,9 @@ import (
 
 const docs = "../../docs/"
 
+// runbook is where alerts send whoever gets them.
+const runbook = "https://github.com/pinwheel-cache/pinwheel/blob/main/docs/monitoring.md"
+
 // TestBoard checks that Grafana can import the board, and that Prometheus has what
 // it asks for.
 func TestBoard(t *testing.T) {
@@ -119,7 +122,7 @@ func (p panel) checkPlace(t *testing.T) {
 }
 
 // TestAlerts checks the rules as promtool does, that Prometheus has what they ask
-// for, and that each says what is the matter, and is explained.
+// for, and that each says what is the matter, and has a section of the runbook.
 func TestAlerts(t *testing.T) {
 	file, errs := rulefmt.ParseFile(docs+"alerts.yaml", false, model.LegacyValidation)
 	for _, err := range errs {
@@ -146,16 +149,32 @@ func TestAlerts(t *testing.T) {
 			if rule.Labels["severity"] == "" {
 				t.Errorf("%s has no severity", rule.Alert)
 			}
-			if !strings.Contains(guide, "\n### "+rule.Alert+"\n") {
-				t.Errorf("monitoring.md does not say what to do about %s", rule.Alert)
+			if got, want := rule.Annotations["runbook_url"], runbook+"#"+strings.ToLower(rule.Alert); got != want {
+				t.Errorf("the runbook of %s is %q, want %q", rule.Alert, got, want)
+			}
+			_, section, _ := strings.Cut(guide, "\n### "+rule.Alert+"\n")
+			section, _, _ = strings.Cut(section, "\n### ")
+			for _, want := range []string{"**Means** ", "**Look at** ", "**Do** "} {
+				if !strings.Contains(section, "\n"+want) {
+					t.Errorf("monitoring.md has no %sof %s", want, rule.Alert)
+				}
 			}
 		}
 	}
 }
 
-// TestGuide checks the queries and the names of metrics in monitoring.md.
+// TestGuide checks the queries in monitoring.md, and the names of metrics and, between
+// quotes, those of panels.
 func TestGuide(t *testing.T) {
 	guide := read(t, docs+"monitoring.md")
+	var board struct{ Panels []panel }
+	decode(t, docs+"grafana.json", &board)
+	_, alerts, _ := strings.Cut(guide, "\n## Alerts\n")
+	for _, name := range regexp.MustCompile(`"(\w[^"\n]+)"`).FindAllStringSubmatch(alerts, -1) {
+		if !slices.ContainsFunc(board.Panels, func(p panel) bool { return p.Title == name[1] }) {
+			t.Errorf("it has %q, which is no panel of the board", name[1])
+		}
+	}
 	known := series(t)
 	blocks := regexp.MustCompile("(?s)```promql\n(.*?)```").FindAllStringSubmatch(guide, -1)
 	if len(blocks) == 0 {

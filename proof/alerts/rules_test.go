@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
@@ -21,6 +23,24 @@ import (
 
 // file has the alert rules.
 const file = "../../docs/alerts.yaml"
+
+// alerts returns the names of the alerts in the file, sorted.
+func alerts(t *testing.T) (names []string) {
+	t.Helper()
+	groups, errs := rulefmt.ParseFile(file, false, model.LegacyValidation)
+	for _, err := range errs {
+		t.Fatal(err)
+	}
+	for _, group := range groups.Groups {
+		for _, rule := range group.Rules {
+			if rule.Alert != "" {
+				names = append(names, rule.Alert)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // firings are the alerts that fired, by name.
 type firings map[string]*firing
