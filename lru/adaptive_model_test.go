@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// adaptiveModel is the adaptive policy in its plainest form: queues are slices,
-// oldest first, and what is remembered of a key is found by looking at all of its
-// row. It shares with the code the parameters, and which row and fingerprint a key has.
+// adaptiveModel is the adaptive policy on slices, oldest first. It shares with the code
+// only the parameters, and the row and fingerprint of a key.
 type adaptiveModel struct {
 	small []uint32
 	main  []mainItem
@@ -15,10 +14,10 @@ type adaptiveModel struct {
 
 	slots, target  int
 	late           int
-	moved          int // since the last one left
+	moved          int // entries moved on since the last one left
 	won            bool
-	ghost          [][]uint64    // each row's latest first, with holes
-	near           [2][][]uint64 // of small, of main
+	ghost          [][]uint64    // rows, the latest first; 0 is a hole
+	near           [2][][]uint64 // rows of small and of main
 	now, oldest    int
 	every, pending int // entries between checkpoints, and before the next one
 }
@@ -63,14 +62,14 @@ func (m *adaptiveModel) aim(target int) {
 	m.target = max(unit, m.slots*unit/100, min(target, m.slots*unit*40/100))
 }
 
-// remember puts a key in front of its row, which has room for so many.
+// remember puts a key in front of its row, which has room for some.
 func remember(rows [][]uint64, h uint64, room int) {
 	r := &rows[rowOf(h, len(rows))]
 	*r = append([]uint64{fingerprint(h)}, *r...)
 	*r = (*r)[:min(len(*r), room)]
 }
 
-// forget leaves a hole where a key is in its row.
+// forget replaces a key in its row by a hole.
 func forget(rows [][]uint64, h uint64) (place int, ok bool) {
 	r := rows[rowOf(h, len(rows))]
 	place = slices.Index(r, fingerprint(h))
@@ -80,13 +79,13 @@ func forget(rows [][]uint64, h uint64) (place int, ok bool) {
 	return place, place >= 0
 }
 
-// spare is what happens when entry i is about to be evicted.
+// spare reports whether entry i, which is about to be evicted, stays.
 func (m *adaptiveModel) spare(i uint32, h uint64) bool {
 	if !slices.Contains(m.small, i) {
 		return false
 	}
 	place, known := forget(m.ghost, h)
-	if !known || m.moved >= patience {
+	if !known || m.moved >= maxMoves {
 		return false
 	}
 	age := (2*place+1)*len(m.ghost)/2 - len(m.small)
@@ -123,7 +122,7 @@ func (m *adaptiveModel) challenge(age int) bool {
 	return false
 }
 
-// dropCheckpoints takes those at main's oldest end out.
+// dropCheckpoints removes the checkpoints at main's oldest end.
 func (m *adaptiveModel) dropCheckpoints() {
 	for len(m.main) > 0 && m.main[0].checkpoint {
 		m.oldest = m.main[0].put
@@ -152,7 +151,7 @@ func (m *adaptiveModel) insert(i uint32, h uint64) {
 	m.small = append(m.small, i)
 }
 
-// gone is remove of an entry that leaves the order.
+// gone removes an entry that leaves the order.
 func (m *adaptiveModel) gone(i uint32) {
 	m.remove(i)
 	m.moved, m.won = 0, false
@@ -176,7 +175,7 @@ func (m *adaptiveModel) evict(i uint32, h uint64) {
 
 func (m *adaptiveModel) victim() uint32 {
 	fromSmall := !m.won && len(m.small) > m.target/unit
-	for ; m.moved < patience; m.moved++ {
+	for ; m.moved < maxMoves; m.moved++ {
 		i, inSmall := m.head(fromSmall)
 		if m.marks[i] == 0 {
 			return i
@@ -219,7 +218,7 @@ func (m *adaptiveModel) rename(from, to uint32) {
 	m.marks[to] = m.marks[from]
 }
 
-// check verifies that the code has what the model has.
+// check compares the code with the model.
 func (m *adaptiveModel) check(a *Adaptive) error {
 	if got, want := slices.Collect(a.All()), m.entries(); !slices.Equal(got, want) || a.Len() != len(want) {
 		return fmt.Errorf("the order is %v, %d entries; want %v", got, a.Len(), want)
@@ -247,8 +246,8 @@ func (m *adaptiveModel) check(a *Adaptive) error {
 	return nil
 }
 
-// checkLinks verifies that both queues are whole backwards too, and main's
-// checkpoints are where they are to be.
+// checkLinks verifies that the links of both queues are right backwards too, and compares
+// main's checkpoints.
 func (m *adaptiveModel) checkLinks(a *Adaptive) error {
 	inMain := uint64(0)
 	for q := range queues {

@@ -10,7 +10,7 @@ func TestAdaptiveModel(t *testing.T) { rapid.Check(t, runAdaptiveModel) }
 
 func FuzzAdaptive(f *testing.F) { f.Fuzz(rapid.MakeFuzz(runAdaptiveModel)) }
 
-// A modelled is the code and the model, and the keys that the entries have.
+// A modelled is the code, the model, and the keys of the entries.
 type modelled struct {
 	a    Adaptive
 	m    adaptiveModel
@@ -76,7 +76,7 @@ func runAdaptiveModel(t *rapid.T) {
 			}
 			o.resize(rapid.Uint32Range(least, least+50).Draw(t, "room"))
 		},
-		"dry": func(*rapid.T) { o.a.late, o.m.late = 2*dry, 2*dry }, // as after many loops
+		"late": func(*rapid.T) { o.a.late, o.m.late = 2*lateLimit, 2*lateLimit }, // as after a long loop
 		"": func(t *rapid.T) {
 			if err := o.m.check(&o.a); err != nil {
 				t.Fatal(err)
@@ -121,15 +121,14 @@ func (o *modelled) remove(i uint32) {
 	delete(o.keys, i)
 }
 
-// hashOf is a hash of keys, of which neighbours have nothing in common.
+// hashOf hashes a key; hashes of adjacent keys have nothing in common.
 func hashOf(key uint64) uint64 {
 	h := key * 0x9E3779B97F4A7C15
 	h = (h ^ h>>29) * 0xBF58476D1CE4E5B9
 	return h ^ h>>32
 }
 
-// access is what a cache does for a key: a mark, or a new entry for which another
-// one goes if need be.
+// access does what a cache does for a get that stores on a miss.
 func (o *modelled) access(t *rapid.T, key uint64) {
 	for i, k := range o.keys {
 		if k == key {
@@ -177,8 +176,8 @@ func (o *modelled) evict(t *rapid.T) uint32 {
 	}
 }
 
-// marked returns an order of 10,000 entries, of which small has some, with its target of
-// 200, and main, which is old, the others, those in main with all their marks.
+// marked returns an order of 10,000 entries, inSmall of them in small, whose target is
+// 200. The others are in main, old and fully marked.
 func marked(inSmall uint32) *Adaptive {
 	const n = 10_000
 	a := new(Adaptive)
@@ -196,19 +195,19 @@ func marked(inSmall uint32) *Adaptive {
 	return a
 }
 
-// TestAdaptiveMovesFew: however many entries are marked, an eviction moves no more
-// than patience and, for a key that came back, tries.
+// TestAdaptiveMovesFew: an eviction moves on at most maxMoves entries and, for a key that
+// came back, tries more.
 func TestAdaptiveMovesFew(t *testing.T) {
 	a := marked(200)
 	for i := range a.All() {
 		a.Mark(i)
 	}
-	if i, _ := a.Victim(); i != patience {
-		t.Errorf("the victim is %d, want %d after so many were moved on", i, patience)
+	if i, _ := a.Victim(); i != maxMoves {
+		t.Errorf("the victim is %d, want %d after so many were moved on", i, maxMoves)
 	}
-	a.Remove(patience)
-	if i, _ := a.Victim(); i != 2*patience+1 {
-		t.Errorf("the next victim is %d, want %d", i, 2*patience+1)
+	a.Remove(maxMoves)
+	if i, _ := a.Victim(); i != 2*maxMoves+1 {
+		t.Errorf("the next victim is %d, want %d", i, 2*maxMoves+1)
 	}
 
 	a = marked(291)
@@ -229,7 +228,7 @@ func TestAdaptiveMovesFew(t *testing.T) {
 	}
 }
 
-// TestAdaptiveSparesFew: an eviction spares no more than patience entries.
+// TestAdaptiveSparesFew: an eviction spares no more than maxMoves entries.
 func TestAdaptiveSparesFew(t *testing.T) {
 	a := marked(5000) // small has more than its part, so all that came back is spared
 	for i := uint32(5000); i < 10_000; i++ {
@@ -239,13 +238,13 @@ func TestAdaptiveSparesFew(t *testing.T) {
 	for i, _ := a.Victim(); a.Spare(i, hashOf(uint64(i))); i, _ = a.Victim() {
 		spared++
 	}
-	if spared > patience || spared < patience/2 {
-		t.Errorf("%d entries were spared, want at most %d, and about as many", spared, patience)
+	if spared > maxMoves || spared < maxMoves/2 {
+		t.Errorf("%d entries were spared, want at most %d, and about as many", spared, maxMoves)
 	}
 }
 
-// TestAdaptiveChallenge: a key that came back takes the place of main's oldest entry
-// without a mark, if it came back sooner than main's oldest is old.
+// TestAdaptiveChallenge: a key that came back replaces main's oldest entry without a mark,
+// if it came back in less than half the age of main's oldest.
 func TestAdaptiveChallenge(t *testing.T) {
 	for _, test := range []struct {
 		now  uint32 // main's age
@@ -267,8 +266,8 @@ func TestAdaptiveChallenge(t *testing.T) {
 	}
 }
 
-// TestAdaptiveLooksAhead: all entries that are evicted from small were returned by Ahead
-// before, and not many of them twice.
+// TestAdaptiveLooksAhead: Ahead has returned each entry that is evicted from small, and
+// few of them twice.
 func TestAdaptiveLooksAhead(t *testing.T) {
 	a := new(Adaptive)
 	a.Resize(100)
@@ -292,8 +291,7 @@ func TestAdaptiveLooksAhead(t *testing.T) {
 	}
 }
 
-// TestAdaptiveAgesAfterRemovals: that entries are deleted or expire does not make the
-// others look younger than they are.
+// TestAdaptiveAgesAfterRemovals: deletions do not make main's other entries look younger.
 func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	const n = 3200
 	a := new(Adaptive)
@@ -320,8 +318,7 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 }
 
-// TestMatch: of four fingerprints exactly those are found that are equal, whatever
-// the others are.
+// TestMatch: match finds exactly the equal ones of four fingerprints.
 func TestMatch(t *testing.T) {
 	values := []uint64{1, 2, 3, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff}
 	for _, f := range values {

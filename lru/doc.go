@@ -1,11 +1,11 @@
-// Package lru keeps the order in which a cache evicts, with hits that cost next to
+// Package lru keeps the order in which a cache evicts, with hits that cost almost
 // nothing. It has two policies: [Order] evicts what was not used for longest, and
-// [Adaptive] also protects what is used again from scans and loops.
+// [Adaptive] also resists scans and loops.
 //
 // A textbook LRU moves an entry to the front of a list on every hit, which
 // takes the lock of the list and writes to the entry's neighbours. Here a hit
-// only raises a two-bit mark. The entry stays where it is until eviction comes
-// by; then it loses a mark and is moved on, and the first entry without a mark
+// only raises a two-bit mark. The entry stays where it is until eviction reaches
+// it; then it loses a mark and is moved on, and the first entry without a mark
 // is the victim. This is the second-chance or clock algorithm (Corbató, "A
 // Paging Experiment with the Multics System", 1968) in its generalized form
 // with a counter (Smith, "Sequentiality and Prefetching in Database Systems",
@@ -13,12 +13,11 @@
 // above that of the textbook LRU, because an entry used more than once outlives
 // those used once.
 //
-// Adaptive moves entries by the same marks, in two queues. It also remembers what it
-// evicted, in six bytes for a slot: a fingerprint of 16 bits of each of the latest
-// victims of its small queue, three for a slot. Their places tell how long ago that
-// was, so that a key that came back can be compared, when it is to be evicted again, with
-// the oldest entries there are.
+// Adaptive has two queues and moves entries by the same marks. It also remembers a
+// fingerprint of 16 bits of each of the latest victims of its small queue, three for a
+// slot. The position of a fingerprint tells how long ago that was. So a key that came back
+// can be compared, when it is about to be evicted again, with the oldest entries.
 //
-// Both hold slot numbers and no keys, no values, no lock and no clock. Whoever owns the
-// slots keeps those.
+// Both hold slot numbers and no keys, values, lock or clock: those are the owner's of the
+// slots.
 package lru

@@ -41,7 +41,7 @@ func ExampleAdaptive() {
 		order.Insert(uint32(i), hash(name))
 	}
 
-	order.Mark(0) // ann was used: she is to stay
+	order.Mark(0) // ann was used, and stays
 	victim, _ := order.Victim()
 	for order.Spare(victim, hash(names[victim])) { // it was evicted before, and came back
 		victim, _ = order.Victim()

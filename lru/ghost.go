@@ -2,21 +2,21 @@ package lru
 
 import mathbits "math/bits"
 
-// A row is the sixteen latest fingerprints of the keys that share it, the latest
-// in the lowest bits of the first word.
+// A row has the sixteen latest fingerprints of the keys that share it, the latest in the
+// lowest bits of the first word.
 type row [4]uint64
 
 const perRow = len(row{}) * perWord
 
-// A ghost remembers the keys added last by their fingerprints. As the keys spread
-// over the rows evenly, the place of one in its row tells how many were added
-// since, all rows together: its age.
+// A ghost remembers the keys added last, by their fingerprints. As keys spread evenly over
+// the rows, the position of one in its row tells its age: how many keys were added since,
+// all rows together.
 type ghost []row
 
-// newGhost returns a ghost of some n keys.
+// newGhost returns a ghost of about n keys.
 func newGhost(n int) ghost { return make(ghost, max(1, (n+perRow/2)/perRow)) }
 
-// add remembers a key with hash h, and forgets the oldest of its row.
+// add remembers a key with hash h and forgets the oldest of its row.
 func (g ghost) add(h uint64) {
 	r := &g[rowOf(h, len(g))]
 	for k := len(r) - 1; k > 0; k-- {
@@ -38,11 +38,11 @@ func (g ghost) take(h uint64) (age int, ok bool) {
 	return 0, false
 }
 
-// A recent remembers the keys that each queue gave up last, fewer than a ghost does,
-// with rows of four fingerprints. The rows of a key are side by side.
+// A recent remembers the keys that each queue gave up last, in rows of four fingerprints.
+// The two rows of a key are adjacent.
 type recent [][queues]uint64
 
-// newRecent returns a recent of some n keys of each queue.
+// newRecent returns a recent of about n keys of each queue.
 func newRecent(n int) recent { return make(recent, max(1, n/perWord)) }
 
 func (r recent) add(q uint32, h uint64) {
@@ -50,7 +50,7 @@ func (r recent) add(q uint32, h uint64) {
 	*word = *word<<16 | fingerprint(h)
 }
 
-// take forgets a key with hash h and returns the queue that gave it up: small, if both did.
+// take forgets a key with hash h and returns the queue that gave it up; small if both did.
 func (r recent) take(h uint64) (q uint32, ok bool) {
 	row, f := &r[rowOf(h, len(r))], fingerprint(h)
 	for q := range row {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAdaptiveHits replays traces that a seeded generator makes, so that a change of
-// the policy that costs half a point is noticed.
+// TestAdaptiveHits replays generated traces, and so notices a change of the policy that
+// costs half a point.
 func TestAdaptiveHits(t *testing.T) {
 	const slots = 1000
 	for _, test := range []struct {
@@ -24,8 +24,8 @@ func TestAdaptiveHits(t *testing.T) {
 	}
 }
 
-// skewedTrace has keys by a Zipf distribution that shifts, and of three keys one that
-// never comes again.
+// skewedTrace has keys by a Zipf distribution that shifts; one key in three never comes
+// again.
 func skewedTrace(n int) (trace []uint64) {
 	r := rand.New(rand.NewPCG(1, 2))
 	skewed := rand.NewZipf(r, 1.01, 10, uint64(10*n))
@@ -55,7 +55,7 @@ func loopTrace(n int) (trace []uint64) {
 	return trace
 }
 
-// adaptiveHits returns the hit ratio in percent of an order with so many slots.
+// adaptiveHits returns the hit ratio of an Adaptive, in percent.
 func adaptiveHits(slots int, trace []uint64) float64 {
 	var a Adaptive
 	a.Resize(slots)

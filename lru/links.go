@@ -1,15 +1,14 @@
 package lru
 
-// A link holds positions in links: which is next on the way from the oldest to
-// the newest, and which is before.
+// A link has the positions of the next newer and the next older link.
 type link struct{ next, prev uint32 }
 
-// links holds rings of positions. A ring has a sentinel, so that neither end is a
-// special case: from it, next leads to the oldest position and prev to the newest.
-// What a position outside the rings holds means nothing.
+// links are doubly linked rings of positions. A ring has a sentinel, so that neither end
+// is a special case: its next is the oldest position and its prev the newest. The link of
+// a position outside the rings means nothing.
 type links []link
 
-// pushNewest puts position p into the ring of a sentinel.
+// pushNewest adds position p to the ring of a sentinel, as the newest.
 func (l links) pushNewest(sentinel, p uint32) {
 	newest := l[sentinel].prev
 	l[p] = link{next: sentinel, prev: newest}
@@ -23,7 +22,7 @@ func (l links) unlink(p uint32) {
 	l[at.next].prev = at.prev
 }
 
-// rename has position to stand where from does.
+// rename puts position to in place of from.
 func (l links) rename(from, to uint32) {
 	at := l[from]
 	l[to] = at

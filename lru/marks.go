@@ -2,24 +2,23 @@ package lru
 
 import "sync/atomic"
 
-// maxMark is what two bits hold: an entry is passed over at most this often
-// without another hit.
+// maxMark is what two bits hold: eviction passes over an entry at most this often without
+// another hit.
 const maxMark = 3
 
-// Marks holds a two-bit counter per entry, sixteen in a word: dense, so that the
-// marks of a whole shard stay in the processor's cache while its entries do not.
+// Marks has a two-bit counter per entry, sixteen to a word. So the marks of a whole shard
+// stay in the processor's cache while its entries do not.
 type Marks struct{ words []uint32 }
 
 const marksPerWord = 16
 
-// Mark notes a hit of entry i: eviction will pass it over once more, up to three
-// times. It writes nothing for an entry that has its three already, so that many
-// readers of a hot entry share its cache line.
+// Mark notes a hit of entry i: eviction passes it over once more, up to three times. It
+// writes nothing for an entry that has three marks, so that readers of a hot entry share
+// its cache line.
 //
-// Mark may be called by any number of goroutines at once, but not beside a method of
-// the [Policy] that the marks are of. Of marks set at the very same moment some may
-// be lost: rather than try again when another goroutine changes the word, Mark gives
-// up, for a mark is a hint.
+// Mark may be called by any number of goroutines at once, but not concurrently with a
+// method of the [Policy] that has the marks. If another goroutine changes the word at the
+// same moment, Mark gives up: a mark is a hint.
 func (m *Marks) Mark(i uint32) {
 	word, shift := m.at(i)
 	old := atomic.LoadUint32(word)
@@ -32,7 +31,7 @@ func (m *Marks) at(i uint32) (word *uint32, shift uint32) {
 	return &m.words[i/marksPerWord], i % marksPerWord * 2
 }
 
-// get returns mark i. It may be called beside Mark.
+// get returns mark i. It may be called concurrently with Mark.
 func (m *Marks) get(i uint32) uint8 {
 	word, shift := m.at(i)
 	return uint8(atomic.LoadUint32(word) >> shift & maxMark)

@@ -2,21 +2,19 @@ package lru
 
 import "iter"
 
-// patience is how many marked entries Victim moves on before it takes the next
-// one whatever its mark, so that an eviction after a long time of reads alone
-// costs a bounded walk and not a sweep of everything. On seven real traces 128
-// has the hit ratio of no bound at all; 32 costs a tenth of a point on one of
-// them.
-const patience = 128
+// maxMoves is how many marked entries Victim moves on before it returns the next one
+// whatever its mark. It bounds an eviction after a long time of reads alone. On seven
+// real traces 128 has the hit ratio of no bound; 32 costs a tenth of a point on one.
+const maxMoves = 128
 
-// An Order is the [Policy] that evicts what was not used for longest. It knows
-// entries by their slot numbers only.
+// An Order is a [Policy] that evicts what was not used for longest. It knows entries by
+// their slot numbers only.
 //
 // The zero Order is empty and has room for no entry; Resize makes room. An
 // Order must not be copied after first use.
 //
-// Mark may be called by any number of goroutines at once. Every other method
-// needs the Order for itself: no Mark may run beside it.
+// Mark may be called by any number of goroutines at once. Every other method needs
+// exclusive access: not even Mark may run concurrently.
 type Order struct {
 	// links[0] is the sentinel, links[i+1] belongs to entry i.
 	links links
@@ -27,8 +25,8 @@ type Order struct {
 // Len returns the number of entries in the order.
 func (o *Order) Len() int { return o.len }
 
-// Resize makes room for the slot numbers below n, keeping the order. No entry
-// at or above n may be in it.
+// Resize makes room for the slot numbers below n and keeps the order. It must hold no
+// entry at or above n.
 func (o *Order) Resize(n int) {
 	links := make(links, n+1)
 	copy(links, o.links)
@@ -36,8 +34,7 @@ func (o *Order) Resize(n int) {
 	o.marks.resize(n)
 }
 
-// Insert adds entry i, which must not be in the order, as the newest one and
-// without a mark.
+// Insert adds entry i, which must not be in the order, as the newest one, without a mark.
 func (o *Order) Insert(i uint32, _ uint64) {
 	o.links.pushNewest(0, i+1)
 	o.marks.clear(i)
@@ -50,29 +47,28 @@ func (o *Order) Marks() *Marks { return &o.marks }
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
 
-// Spare returns false: all victims go.
+// Spare returns false: every victim is evicted.
 func (o *Order) Spare(uint32, uint64) bool { return false }
 
-// Evict takes entry i, which must be in the order, out of it. Nothing is remembered
-// of its key.
+// Evict removes entry i, which must be in the order. Its key is not remembered.
 func (o *Order) Evict(i uint32, _ uint64) { o.Remove(i) }
 
-// Remove takes entry i, which must be in the order, out of it.
+// Remove removes entry i, which must be in the order.
 func (o *Order) Remove(i uint32) {
 	o.links.unlink(i + 1)
 	o.len--
 }
 
-// Victim returns the entry to evict next and leaves it in the order. It
-// reports false if the order is empty.
+// Victim returns the entry to evict, and leaves it in the order. It reports false if the
+// order is empty.
 //
-// This is where hits take effect: a marked entry that Victim meets loses one
-// mark and becomes the newest instead.
+// Hits take effect here: a marked entry that Victim meets loses a mark and becomes the
+// newest.
 func (o *Order) Victim() (i uint32, ok bool) {
 	if o.len == 0 {
 		return 0, false
 	}
-	for range patience {
+	for range maxMoves {
 		oldest := o.links[0].next
 		if !o.marks.take(oldest - 1) {
 			break
@@ -83,8 +79,8 @@ func (o *Order) Victim() (i uint32, ok bool) {
 	return o.links[0].next - 1, true
 }
 
-// Rename gives entry from, which must be in the order, the slot number to,
-// which must not. Its place and its mark stay.
+// Rename gives entry from, which must be in the order, the slot number to, which must
+// not. The entry keeps its position and its mark.
 func (o *Order) Rename(from, to uint32) {
 	o.links.rename(from+1, to+1)
 	o.marks.copy(from, to)
@@ -104,8 +100,8 @@ func (o *Order) Adopt(i uint32, other Policy, from uint32) {
 	o.marks.set(i, uint32(other.Marks().get(from)))
 }
 
-// All returns an iterator over the order from the oldest entry to the newest,
-// marks not regarded. The order must not change meanwhile.
+// All returns an iterator over the order from the oldest entry to the newest, regardless
+// of marks. The order must not change meanwhile.
 func (o *Order) All() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if o.len == 0 {
@@ -127,8 +123,8 @@ func (o *Order) First() (i uint32, ok bool) {
 	return o.links[0].next - 1, true
 }
 
-// After returns the entry that is next to entry i, which must be in the order, on the
-// way to the newest, and false if i is that.
+// After returns the entry that follows entry i, which must be in the order, towards the
+// newest, and false if i is the newest.
 func (o *Order) After(i uint32) (j uint32, ok bool) {
 	next := o.links[i+1].next
 	return next - 1, next != 0

@@ -9,15 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is the order as a slice, oldest first, with the marks beside it.
+// model is the order as a slice, oldest first, and the marks.
 type model struct {
 	order []uint32
 	marks map[uint32]int
 }
 
-// victim is the second-chance rule in its plainest form.
+// victim is the second-chance algorithm on slices.
 func (m *model) victim() uint32 {
-	for range patience {
+	for range maxMoves {
 		i := m.order[0]
 		if m.marks[i] == 0 {
 			break
@@ -28,7 +28,7 @@ func (m *model) victim() uint32 {
 	return m.order[0]
 }
 
-// check verifies that the list is whole in both directions and is the model's.
+// check compares the order with the model, in both directions.
 func check(o *Order, m *model) error {
 	if got := slices.Collect(o.All()); !slices.Equal(got, m.order) || o.Len() != len(m.order) {
 		return fmt.Errorf("the order is %v, %d entries; want %v", got, o.Len(), m.order)
@@ -58,8 +58,8 @@ func FuzzOrder(f *testing.F) { f.Fuzz(rapid.MakeFuzz(orderModel)) }
 func orderModel(t *rapid.T) {
 	o, m := new(Order), &model{marks: map[uint32]int{}}
 	room := uint32(0)
-	// used draws an entry of the order, and free returns one that is not in it;
-	// where there is none, an action does nothing.
+	// used draws an entry of the order, and free returns one outside it. Without one an
+	// action does nothing.
 	used := func(t *rapid.T) (uint32, bool) {
 		if len(m.order) == 0 {
 			return 0, false
@@ -130,7 +130,7 @@ func TestEmptyOrderHasNoVictim(t *testing.T) {
 	}
 }
 
-// TestVictimIsBounded: an eviction after reads alone does not sweep everything.
+// TestVictimIsBounded: an eviction after reads alone moves on at most maxMoves entries.
 func TestVictimIsBounded(t *testing.T) {
 	const n = 10_000
 	o := new(Order)
@@ -141,13 +141,13 @@ func TestVictimIsBounded(t *testing.T) {
 			o.Mark(i)
 		}
 	}
-	if i, _ := o.Victim(); i != patience {
-		t.Errorf("the victim is %d, want %d after that many were moved on", i, patience)
+	if i, _ := o.Victim(); i != maxMoves {
+		t.Errorf("the victim is %d, want %d after that many were moved on", i, maxMoves)
 	}
 }
 
-// TestMarksBesideEachOther: marks of entries that share a word do not touch each
-// other, however many goroutines set them.
+// TestMarksBesideEachOther: marks that share a word do not change each other, however many
+// goroutines set them.
 func TestMarksBesideEachOther(t *testing.T) {
 	o := new(Order)
 	o.Resize(marksPerWord)
