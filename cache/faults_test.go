@@ -102,7 +102,7 @@ func wantOneLook(t *testing.T, c *Cache[int, int]) {
 	for m := s.index.Home(h).Match(h); m != 0; m = m.Next() {
 		look(s.index.Home(h).Slot(m))
 	}
-	s.index.FindSpilled(h, look)
+	s.index.FindPassed(h, look)
 	if looks != s.len {
 		t.Errorf("a search compares with %d keys, of %d entries", looks, s.len)
 	}

@@ -95,8 +95,8 @@ func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
 			return i, true
 		}
 	}
-	if home.Spilled() {
-		return s.index.FindSpilled(h, func(i uint32) bool { return s.entries[i].key == key })
+	if home.Passed(h) {
+		return s.index.FindPassed(h, func(i uint32) bool { return s.entries[i].key == key })
 	}
 	return 0, false
 }

@@ -33,8 +33,8 @@ func (s *keyedShard[K, V]) find(h uint64, key K) (uint32, bool) {
 			return i, true
 		}
 	}
-	if home.Spilled() {
-		return s.index.FindSpilled(h, func(i uint32) bool { return s.entries[i].key == key })
+	if home.Passed(h) {
+		return s.index.FindPassed(h, func(i uint32) bool { return s.entries[i].key == key })
 	}
 	return 0, false
 }

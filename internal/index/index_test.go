@@ -2,7 +2,6 @@ package index
 
 import (
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
@@ -65,8 +64,8 @@ func find(x *Index, h uint64, is func(i uint32) bool) (i uint32, ok bool) {
 			return i, true
 		}
 	}
-	if home.Spilled() {
-		return x.FindSpilled(h, is)
+	if home.Passed(h) {
+		return x.FindPassed(h, is)
 	}
 	return 0, false
 }
@@ -88,7 +87,7 @@ func (m *modelIndex) insert(t *rapid.T) {
 	if len(m.hashes) == m.room {
 		return
 	}
-	i := rapid.Uint32().Filter(func(i uint32) bool { _, ok := m.hashes[i]; return !ok }).Draw(t, "slot")
+	i := rapid.Uint32Max(MaxSlots-1).Filter(func(i uint32) bool { _, ok := m.hashes[i]; return !ok }).Draw(t, "slot")
 	h := rapid.Uint64().Draw(t, "hash") & m.mask
 	m.hashes[i] = h
 	m.Insert(h, i)
@@ -129,34 +128,58 @@ func (m *modelIndex) find(t *rapid.T) {
 	}
 }
 
-// TestEveryGroupSpilled looks for an absent key when keys have passed over every
-// group of the index, so that no count ends the search.
-func TestEveryGroupSpilled(t *testing.T) {
-	x := New(16) // two groups of twelve
-	homes := [2]uint64{0, 1 << 63}
-	want := map[uint32]uint64{}
-	insert := func(i uint32, h uint64) {
-		x.Insert(h, i)
-		want[i] = h
-	}
-	for i := range uint32(13) {
-		insert(i, homes[0]) // the last one passes over group 0 and lives in group 1
-	}
-	for i := range uint32(11) {
-		x.Remove(homes[0], i)
-		insert(i, homes[1]) // group 1 is full
-	}
-	insert(13, homes[1]) // passes over group 1 and lives in group 0
-	if len(x.groups) != 2 || !x.groups[0].Spilled() || !x.groups[1].Spilled() {
-		t.Fatal("not every group has spilled: the test is void")
+// TestEveryGroupPassed looks for an absent key when so many keys passed over each
+// group that its count stays, and so no count ends the search.
+func TestEveryGroupPassed(t *testing.T) {
+	const n, groups = 30, 3
+	x := New(n)
+	var homes []uint64 // a hash for each group, all of class 0
+	for g := range uint64(groups) {
+		homes = append(homes, g*(1<<32/groups+1)<<32|classes)
 	}
 	for _, h := range homes {
-		if i, ok := find(&x, h, func(uint32) bool { return false }); ok {
+		for i := range uint32(n) {
+			x.Insert(h, i)
+		}
+		for i := range uint32(n) {
+			x.Remove(h, i)
+		}
+	}
+	if len(x.groups) != groups {
+		t.Fatalf("%d groups, want %d", len(x.groups), groups)
+	}
+	for g, h := range homes {
+		if x.home(h) != g || x.groups[g].passed(0) != many {
+			t.Fatalf("%d keys passed over group %d: the test is void", x.groups[g].passed(0), g)
+		}
+		if i, ok := find(&x, h, func(uint32) bool { return true }); ok {
 			t.Errorf("Find(%#x) found slot %d", h, i)
 		}
 	}
-	if err := x.Check(want); err != nil {
+	if err := x.Check(nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFarFromHome: a key that is further from home than its cell can tell is found and
+// stays where it is, and so does what passed over the same groups.
+func TestFarFromHome(t *testing.T) {
+	const n = 600
+	x := New(n)
+	want := map[uint32]uint64{}
+	for i := range uint32(n) {
+		x.Insert(0, i)
+		want[i] = 0
+	}
+	if len(want)/cells <= far+1 {
+		t.Fatal("no key is far from home: the test is void")
+	}
+	for i := range uint32(n) {
+		x.Remove(0, i)
+		delete(want, i)
+		if err := x.Check(want); err != nil {
+			t.Fatalf("after %d removals: %v", i+1, err)
+		}
 	}
 }
 
@@ -179,34 +202,11 @@ func TestSize(t *testing.T) {
 	for n := range 1000 {
 		x := New(n)
 		room := len(x.groups) * cells * maxLoad / maxLoadOf
-		if room < n || room > n+cells {
+		if room < n || room > n+2*cells {
 			t.Errorf("New(%d) has room for %d", n, room)
 		}
-	}
-}
-
-func Benchmark(b *testing.B) {
-	const n = 100_000
-	keys := make([]uint64, 2*n) // their own hashes; the second half is absent
-	for i := range keys {
-		keys[i] = rand.Uint64()
-	}
-	x := New(n)
-	for i, key := range keys[:n] {
-		x.Insert(key, uint32(i))
-	}
-	for name, from := range map[string]int{"hit": 0, "miss": n} {
-		b.Run("Find "+name, func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				key := keys[from+i%n]
-				find(&x, key, func(i uint32) bool { return keys[i] == key })
-			}
-		})
-	}
-	b.Run("Remove and Insert", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			x.Remove(keys[i%n], uint32(i%n))
-			x.Insert(keys[i%n], uint32(i%n))
+		if n > 0 && len(x.groups)%2 == 0 {
+			t.Errorf("New(%d) has %d groups, to half of which most strides do not lead", n, len(x.groups))
 		}
-	})
+	}
 }

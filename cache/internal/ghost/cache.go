@@ -45,8 +45,8 @@ func (g *ghost) find(h uint64) (i uint32, ok bool) {
 			return i, true
 		}
 	}
-	if home.Spilled() {
-		return g.index.FindSpilled(h, func(i uint32) bool { return g.entries[i].hash == h })
+	if home.Passed(h) {
+		return g.index.FindPassed(h, func(i uint32) bool { return g.entries[i].hash == h })
 	}
 	return 0, false
 }

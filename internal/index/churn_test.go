@@ -1,0 +1,111 @@
+package index
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// A churn is a full index in which every key is removed in turn for a new one, as in a
+// cache that evicts.
+type churn struct {
+	Index
+	keys   []uint64 // by slot number; their own hashes
+	oldest int
+}
+
+func newChurn(n int) *churn {
+	c := &churn{New(n), make([]uint64, n), 0}
+	for i := range c.keys {
+		c.keys[i] = rand.Uint64()
+		c.Insert(c.keys[i], uint32(i))
+	}
+	return c
+}
+
+// step replaces the oldest key.
+func (c *churn) step() {
+	i := uint32(c.oldest)
+	c.Remove(c.keys[i], i)
+	c.keys[i] = rand.Uint64()
+	c.Insert(c.keys[i], i)
+	c.oldest = (c.oldest + 1) % len(c.keys)
+}
+
+// turnOver replaces all keys so many times.
+func (c *churn) turnOver(times int) {
+	for range times * len(c.keys) {
+		c.step()
+	}
+}
+
+// visits returns the mean numbers of groups that a search for a key visits, for one that
+// is there and one that is absent.
+func (c *churn) visits() (hit, miss float64) {
+	for i, key := range c.keys {
+		for g := c.home(key); ; g = c.next(g, class(tag(key))) {
+			hit++
+			if c.groups[g].has(tag(key), uint32(i)) {
+				break
+			}
+		}
+		absent := rand.Uint64()
+		for g := c.home(absent); ; g = c.next(g, class(tag(absent))) {
+			miss++
+			if !c.groups[g].Passed(absent) {
+				break
+			}
+		}
+	}
+	n := float64(len(c.keys))
+	return hit / n, miss / n
+}
+
+// has reports whether g has slot i under a tag.
+func (g *Group) has(tag uint64, i uint32) bool {
+	for m := g.match(tag); m != 0; m = m.Next() {
+		if g.Slot(m) == i {
+			return true
+		}
+	}
+	return false
+}
+
+// TestChurn: however often all keys of a full index were replaced, most are in their home
+// groups, and few searches for others leave theirs.
+func TestChurn(t *testing.T) {
+	for _, n := range []int{100, 2000, 20000} {
+		c := newChurn(n)
+		c.turnOver(50)
+		if hit, miss := c.visits(); hit > 1.2 || miss > 1.3 {
+			t.Errorf("after 50 turnovers of %d keys, a hit visits %.2f groups and a miss %.2f, want at most 1.2 and 1.3", n, hit, miss)
+		}
+	}
+}
+
+func Benchmark(b *testing.B) {
+	c := newChurn(100_000)
+	c.turnOver(10)
+	hit, miss := c.visits()
+	absent := make([]uint64, len(c.keys))
+	for i := range absent {
+		absent[i] = rand.Uint64()
+	}
+	for _, in := range []struct {
+		name   string
+		keys   []uint64
+		groups float64
+	}{{"hit", c.keys, hit}, {"miss", absent, miss}} {
+		b.Run("Find "+in.name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				key := in.keys[i%len(in.keys)]
+				find(&c.Index, key, func(i uint32) bool { return c.keys[i] == key })
+			}
+			b.ReportMetric(in.groups, "groups/op")
+		})
+	}
+	b.Run("Remove and Insert", func(b *testing.B) {
+		for b.Loop() {
+			c.step()
+		}
+	})
+}
