@@ -3,58 +3,64 @@ package alerts
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
-	"net/http/httptest"
-	"runtime"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/stats"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
+
+// guide has the table of causes.
+const guide = "../../docs/monitoring.md"
 
 // database is how long a load takes.
 const database = 2 * time.Millisecond
 
-// incidents are what a service may go through, and the alerts that tell of it.
-var incidents = []struct {
+// An incident is what a service may go through, and how one is told of it.
+type incident struct {
 	name  string
 	run   func(s *service)
 	fires []string
-}{
-	{"healthy", func(s *service) {
-		s.serve(4*time.Hour, s.users(nil).popular(database, nil))
-	}, nil},
-	{"the keys asked for grew a hundredfold", func(s *service) {
-		c := s.users(nil)
-		s.serve(4*time.Hour, c.popular(database, nil))
-		s.serve(3*time.Hour, func() { c.take(rand.IntN(100_000), database, nil) })
-	}, []string{"CacheEvictsYoungEntries", "CacheHitRatioCollapsed"}},
-	{"the database is slow", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
-		s.serve(time.Hour, c.popular(300*time.Millisecond, nil))
-	}, []string{"CacheLoadsSlow"}},
-	{"the database is down", func(s *service) {
-		c := s.users(nil)
-		s.serve(2*time.Hour, c.popular(database, nil))
-		s.serve(time.Hour, c.popular(database, errors.New("connection refused")))
-	}, []string{"CacheHitRatioCollapsed", "CacheLoadsFail"}},
-	{"the database hangs", func(s *service) {
+	shows []reading // of the board
+}
+
+const (
+	misses   = "Misses by reason"
+	estimate = "Estimated hit ratio by limit"
+	hangs    = "What hangs"
+	failures = "Loads that failed, callers that gave up"
+)
+
+// causes are those of the table in docs/monitoring.md, in its order: who goes through it
+// takes the first that the board shows.
+var causes = []incident{
+	{"database hangs", func(s *service) {
 		c := s.users(nil)
 		s.serve(2*time.Hour, c.popular(database, nil))
 		answer := make(chan struct{})
 		defer close(answer)
-		s.serve(time.Hour, func() { c.takeWithin(2*time.Second, int(c.zipf.Uint64()), answer) })
-	}, []string{"CacheCallersGiveUp", "CacheHitRatioCollapsed", "CacheLoadsHang"}},
-	{"a call of OnRemove hangs", func(s *service) {
+		s.serve(3*time.Hour, func() { c.takeWithin(2*time.Second, int(c.zipf.Uint64()), answer) })
+	}, []string{"CacheCallersGiveUp", "CacheHitRatioCollapsed", "CacheLoadsHang"},
+		[]reading{{panel: hangs, curve: "users load", from: 30, to: math.Inf(1)}}},
+	{"database down", func(s *service) {
+		c := s.users(nil)
+		s.serve(2*time.Hour, c.popular(database, nil))
+		s.serve(time.Hour, c.popular(database, errors.New("connection refused")))
+	}, []string{"CacheHitRatioCollapsed", "CacheLoadsFail"},
+		[]reading{{panel: failures, curve: "users failed", from: 1, to: math.Inf(1)}}},
+	{"database slow", func(s *service) {
+		c := s.users(nil)
+		s.serve(2*time.Hour, c.popular(database, nil))
+		s.serve(time.Hour, c.popular(300*time.Millisecond, nil))
+	}, []string{"CacheLoadsSlow"},
+		[]reading{{panel: "Load time", curve: "users p50", from: 0.1, to: 1}}},
+	{"callbacks hang", func(s *service) {
 		answer := make(chan struct{})
 		defer close(answer)
 		c := s.users(func(o *cache.Options[int, int]) {
@@ -66,16 +72,73 @@ var incidents = []struct {
 			o.Workers = 8
 		})
 		s.serve(time.Hour, func() { c.take(2+rand.IntN(100), database, nil); c.take(1, database, nil) })
-	}, []string{"CacheCallbackHangs"}},
-	{"the limit is too small", func(s *service) {
+	}, []string{"CacheCallbackHangs"},
+		[]reading{{panel: hangs, curve: "users callback", from: 60, to: math.Inf(1)}}},
+	{"one hot key", func(s *service) {
 		c := s.users(nil)
-		s.serve(4*time.Hour, func() { c.take(rand.IntN(390), database, nil) })
-	}, []string{"CacheTooSmall"}},
-	{"each key comes once", func(s *service) {
-		c, next := s.users(nil), 0
-		s.serve(4*time.Hour, func() { next++; c.take(next, database, nil) })
-	}, []string{"CacheEvictsYoungEntries"}},
-	{"a cache without limit grows", func(s *service) {
+		s.serve(4*time.Hour, c.popular(database, nil))
+		s.serve(15*time.Minute, func() {
+			c.popular(database, nil)()
+			c.take(7, database, nil)
+			c.take(7, database, nil)
+		})
+	}, nil, []reading{{panel: "Hottest key", curve: "users host:1", from: 0.3, to: 1}}},
+	{"deploy", func(s *service) {
+		c := s.users(nil)
+		s.serve(4*time.Hour, c.popular(database, nil))
+		s.do(c.Close(context.Background()))
+		c = s.users(nil)
+		s.serve(5*time.Minute, c.popular(database, nil))
+	}, nil, []reading{{panel: "Time since it was made", curve: "users host:1", from: 0, to: 600}}},
+	{"Clear", func(s *service) {
+		c, n := s.users(nil), 0
+		s.serve(4*time.Hour, c.popular(database, nil))
+		s.serve(time.Hour, func() {
+			if n++; n%100 == 0 {
+				c.Clear()
+			}
+			c.popular(database, nil)()
+		})
+	}, []string{"CacheHitRatioCollapsed"},
+		[]reading{{panel: "Cleared and deleted", curve: "users cleared", from: 0.1, to: math.Inf(1)}}},
+	{"TTL too short", func(s *service) {
+		c := s.users(nil)
+		s.serve(4*time.Hour, c.popular(database, nil))
+		s.do(c.Close(context.Background()))
+		c = s.users(func(o *cache.Options[int, int]) { o.Expire = time.Second })
+		s.serve(time.Hour, c.popular(database, nil))
+	}, []string{"CacheHitRatioCollapsed"},
+		[]reading{{panel: misses, curve: "users expired", from: 0.2, to: 1}}},
+	{"key set grown", func(s *service) {
+		c := s.users(nil)
+		s.serve(4*time.Hour, c.popular(database, nil))
+		s.serve(3*time.Hour, c.uniform(800))
+	}, []string{"CacheEvictsYoungEntries", "CacheHitRatioCollapsed"}, []reading{
+		{panel: "Hit ratio", curve: "users", from: 0.6, to: 1, ago: 4 * time.Hour},
+		{panel: estimate, curve: "users now", from: 0, to: 0.4},
+		{panel: estimate, curve: "users double", from: 0.4, to: 1},
+	}},
+	{"limit too small", func(s *service) {
+		s.serve(4*time.Hour, s.users(nil).uniform(390))
+	}, []string{"CacheTooSmall"}, []reading{
+		{panel: estimate, curve: "users now", from: 0, to: 0.6},
+		{panel: estimate, curve: "users double", from: 0.8, to: 1},
+	}},
+	{"scan", func(s *service) {
+		c, next := s.users(nil), 1_000_000
+		s.serve(4*time.Hour, c.popular(database, nil))
+		s.serve(2*time.Hour, func() {
+			c.popular(database, nil)()
+			for range 2 {
+				next++
+				c.take(next, database, nil)
+			}
+		})
+	}, []string{"CacheEvictsYoungEntries", "CacheHitRatioCollapsed"}, []reading{
+		{panel: misses, curve: "users absent", from: 0.4, to: 1},
+		{panel: estimate, curve: "users double", from: 0, to: 0.4},
+	}},
+	{"memory grows", func(s *service) {
 		c, next := s.users(func(o *cache.Options[int, int]) { o.Limit, o.WhatIf, o.Expire = 0, false, 0 }), 0
 		s.serve(10*time.Hour, func() {
 			c.popular(database, nil)()
@@ -84,14 +147,32 @@ var incidents = []struct {
 				c.Set(1_000_000+next, 1)
 			}
 		})
-	}, []string{"CacheGrowsWithoutLimit"}},
+	}, []string{"CacheGrowsWithoutLimit"},
+		[]reading{{panel: "Entries", curve: "users", from: 10_000, to: math.Inf(1)}}},
+}
+
+// others are incidents with alerts that no cause of the table has, and none at all.
+var others = []incident{
+	{"healthy", func(s *service) {
+		s.serve(4*time.Hour, s.users(nil).popular(database, nil))
+	}, nil, nil},
+	{"cleared once", func(s *service) {
+		c := s.users(nil)
+		s.serve(4*time.Hour, c.popular(database, nil))
+		c.Clear()
+		s.serve(time.Hour, c.popular(database, nil))
+	}, nil, nil},
+	{"each key comes once", func(s *service) {
+		c, next := s.users(nil), 0
+		s.serve(4*time.Hour, func() { next++; c.take(next, database, nil) })
+	}, []string{"CacheEvictsYoungEntries"}, nil},
 	{"OnRemove is slow", func(s *service) {
 		c := s.users(func(o *cache.Options[int, int]) {
 			o.OnRemove = func(cache.Event[int, int]) { time.Sleep(time.Second) }
 			o.Workers = 1
 		})
 		s.serve(time.Hour, c.popular(database, nil))
-	}, []string{"CacheCallbacksBehind", "CacheExpiryStuck"}},
+	}, []string{"CacheCallbacksBehind", "CacheExpiryStuck"}, nil},
 	{"OnRemove is slow, and then much expires", func(s *service) {
 		c, next := s.users(func(o *cache.Options[int, int]) {
 			o.Limit, o.WhatIf, o.Expire = 0, false, time.Minute
@@ -100,31 +181,31 @@ var incidents = []struct {
 		}), 0
 		s.serve(10*time.Minute, func() { next++; c.take(next, database, nil) })
 		s.serve(time.Hour, func() {})
-	}, []string{"CacheCallbacksBehind", "CacheExpiryLate", "CacheExpiryStuck"}},
+	}, []string{"CacheCallbacksBehind", "CacheExpiryLate", "CacheExpiryStuck"}, nil},
 	{"OnRemove panics", func(s *service) {
 		c := s.users(func(o *cache.Options[int, int]) {
 			o.OnRemove = func(cache.Event[int, int]) { panic("oh") }
 			o.OnPanic = func(any, []byte) {}
 		})
 		s.serve(time.Hour, c.popular(database, nil))
-	}, []string{"CacheCallbackPanics"}},
+	}, []string{"CacheCallbackPanics"}, nil},
 	{"callbacks of a wheel are slow", func(s *service) {
 		w := s.wheel(func(int) { time.Sleep(10 * time.Second) })
 		next := 0
 		s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
-	}, []string{"TimingWheelBehind", "TimingWheelLate"}},
+	}, []string{"TimingWheelBehind", "TimingWheelLate"}, nil},
 	{"callbacks of a wheel panic", func(s *service) {
 		w := s.wheel(func(int) { panic("oh") })
 		next := 0
 		s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
-	}, []string{"TimingWheelPanics"}},
+	}, []string{"TimingWheelPanics"}, nil},
 }
 
-// TestIncidents provokes the cause of each alert in a service with a cache in front of a
-// database, in fake time. The alerts named fire, and no others, and do not end while the
-// trouble goes on.
+// TestIncidents has a service with a cache in front of a database go through each
+// incident, in fake time. The alerts named fire, and no others, and do not end while the
+// trouble goes on. By the board one finds the cause, and none in a healthy service.
 func TestIncidents(t *testing.T) {
-	for _, test := range incidents {
+	for _, test := range slices.Concat(causes, others) {
 		t.Run(test.name, func(t *testing.T) {
 			alone(t)
 			var scrapes []scrape
@@ -133,126 +214,60 @@ func TestIncidents(t *testing.T) {
 				test.run(s)
 				scrapes = s.scrapes
 			})
-			fired := evaluate(t, scrapes)
+			prometheus, end := newMonitor(t), scrapes[len(scrapes)-1].at
+			fired := prometheus.evaluate(t, scrapes)
 			if got := slices.Sorted(fired.names()); !slices.Equal(got, test.fires) {
 				t.Errorf("%v fired, want %v", fired, test.fires)
 			}
 			for name, f := range fired {
-				if f.last != scrapes[len(scrapes)-1].at {
+				if f.last != end {
 					t.Errorf("%s ended at %v, with the trouble going on", name, f.last)
 				}
 			}
+			found := "healthy"
+			if i := slices.IndexFunc(causes, func(c incident) bool { return prometheus.showsAll(t, c.shows, end) }); i >= 0 {
+				found = causes[i].name
+			}
+			if found != test.name && (test.shows != nil || test.name == "healthy") {
+				t.Errorf("by the board it is %q", found)
+			}
 		})
+	}
+}
+
+// TestGuideHasCauses compares the table of causes in docs/monitoring.md with those here.
+func TestGuideHasCauses(t *testing.T) {
+	content, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(content), "\n| Cause |")
+	rows := strings.Split(table, "\n")[2:]
+	for i, c := range causes {
+		cells := strings.Split(rows[i], " | ")
+		if cells[0] != "| "+c.name {
+			t.Fatalf("row %d is %q, want the cause %q", i, rows[i], c.name)
+		}
+		for _, r := range c.shows {
+			if !strings.Contains(cells[2], fmt.Sprintf("%q", r.panel)) {
+				t.Errorf("%s: %q does not name the panel %q", c.name, cells[2], r.panel)
+			}
+		}
+		if want := strings.Join(c.fires, ", "); want != "" && !strings.HasPrefix(cells[3], want) || want == "" && cells[3] != "none" {
+			t.Errorf("%s: the alerts are %q, want %q", c.name, cells[3], want)
+		}
 	}
 }
 
 // TestEveryAlertIsProvoked compares the alerts of the incidents with those of the file.
 func TestEveryAlertIsProvoked(t *testing.T) {
 	var provoked []string
-	for _, incident := range incidents {
+	for _, incident := range slices.Concat(causes, others) {
 		provoked = append(provoked, incident.fires...)
 	}
 	slices.Sort(provoked)
 	provoked = slices.Compact(provoked)
 	if rules := alerts(t); !slices.Equal(rules, provoked) {
 		t.Errorf("the rules are\n%q\nand provoked are\n%q", rules, provoked)
-	}
-}
-
-// A service has caches and wheels, and is scraped every minute.
-type service struct {
-	t       *testing.T
-	began   time.Time
-	scrapes []scrape
-}
-
-// A scrape is what Prometheus got, so long after the service began.
-type scrape struct {
-	at       time.Duration
-	families map[string]*dto.MetricFamily
-}
-
-// users is a cache of users in front of a database.
-type users struct {
-	*cache.Cache[int, int]
-	zipf *rand.Zipf
-}
-
-// users returns a cache that is like that of the example, with changes.
-func (s *service) users(change func(*cache.Options[int, int])) users {
-	o := cache.Options[int, int]{Name: "users", Limit: 200, Expire: 5 * time.Minute, Jitter: 0.05, Ages: true, WhatIf: true}
-	if change != nil {
-		change(&o)
-	}
-	c := cache.Must(o)
-	s.t.Cleanup(func() { s.do(c.Close(context.Background())) })
-	return users{c, rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
-}
-
-// popular returns a request for one of the users, most of them for a few, of a
-// database that takes a time and may fail.
-func (u users) popular(takes time.Duration, err error) func() {
-	return func() { u.take(int(u.zipf.Uint64()), takes, err) }
-}
-
-func (u users) take(key int, takes time.Duration, err error) {
-	go u.Take(key, func() (int, error) {
-		time.Sleep(takes)
-		return key, err
-	})
-}
-
-// takeWithin is take by a caller that waits for so long, of a database that does not
-// answer.
-func (u users) takeWithin(d time.Duration, key int, answer chan struct{}) {
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), d)
-		defer cancel()
-		_, _ = u.TakeCtx(ctx, key, func(context.Context) (int, error) { <-answer; return key, nil })
-	}()
-}
-
-func (s *service) wheel(execute func(int)) *timingwheel.TimingWheel[int, int] {
-	w, err := timingwheel.New(100*time.Millisecond, 512, func(key, _ int) { execute(key) },
-		timingwheel.WithOnPanic(func(any, []byte) {}))
-	s.do(err)
-	s.t.Cleanup(func() { s.do(w.Shutdown(context.Background())) })
-	return w
-}
-
-func (s *service) do(err error) {
-	if err != nil {
-		s.t.Error(err)
-	}
-}
-
-// serve makes twenty requests a second for a time.
-func (s *service) serve(d time.Duration, request func()) {
-	const every = 50 * time.Millisecond
-	for n := range d / every {
-		request()
-		time.Sleep(every)
-		if (n+1)%(time.Minute/every) == 0 {
-			s.scrape()
-		}
-	}
-}
-
-func (s *service) scrape() {
-	w := httptest.NewRecorder()
-	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(w.Body)
-	s.do(err)
-	s.scrapes = append(s.scrapes, scrape{time.Since(s.began), families})
-}
-
-// alone waits until the caches of other tests are collected.
-func alone(t *testing.T) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); len(stats.Caches())+len(stats.Wheels()) > 0; runtime.GC() {
-		if time.Now().After(deadline) {
-			t.Fatal("there are caches or wheels of other tests")
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,16 +53,25 @@ func (f firings) names() iter.Seq[string] { return maps.Keys(f) }
 
 func (f firing) String() string { return fmt.Sprintf("%v to %v", f.first, f.last) }
 
-// evaluate has Prometheus' own engine evaluate the alert rules after each scrape, and
-// returns what fired.
-func evaluate(t *testing.T, scrapes []scrape) firings {
+// A monitor is a Prometheus with the rules of the file, and with the board.
+type monitor struct {
+	storage *teststorage.TestStorage
+	engine  *promql.Engine
+	groups  []*rules.Group
+	panels  map[string]panel
+}
+
+func newMonitor(t *testing.T) *monitor {
 	t.Helper()
-	prometheus := teststorage.New(t)
-	t.Cleanup(func() { _ = prometheus.Close() })
-	engine := promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{MaxSamples: 1e7, Timeout: time.Minute})
+	m := &monitor{
+		storage: teststorage.New(t),
+		engine:  promqltest.NewTestEngineWithOpts(t, promql.EngineOpts{MaxSamples: 1e7, Timeout: time.Minute}),
+		panels:  panels(t),
+	}
+	t.Cleanup(func() { _ = m.storage.Close() })
 	manager := rules.NewManager(&rules.ManagerOptions{
-		QueryFunc:  rules.EngineQueryFunc(engine, prometheus),
-		Appendable: prometheus,
+		QueryFunc:  rules.EngineQueryFunc(m.engine, m.storage),
+		Appendable: m.storage,
 		Context:    t.Context(),
 		NotifyFunc: func(context.Context, string, ...*rules.Alert) {},
 		Logger:     promslog.NewNopLogger(),
@@ -70,11 +80,21 @@ func evaluate(t *testing.T, scrapes []scrape) firings {
 	for _, err := range errs {
 		t.Fatal(err)
 	}
+	for _, group := range groups {
+		m.groups = append(m.groups, group)
+	}
+	slices.SortFunc(m.groups, func(a, b *rules.Group) int { return strings.Compare(a.Name(), b.Name()) })
+	return m
+}
+
+// evaluate evaluates the rules after each scrape, and returns what fired.
+func (m *monitor) evaluate(t *testing.T, scrapes []scrape) firings {
+	t.Helper()
 	fired := make(firings)
 	for _, s := range scrapes {
-		now := time.Unix(0, 0).Add(s.at)
-		ingest(t, prometheus, now, s.families)
-		for _, group := range groups {
+		now := instant(s.at)
+		ingest(t, m.storage, now, s.families)
+		for _, group := range m.groups {
 			group.Eval(t.Context(), now)
 			for _, rule := range group.AlertingRules() {
 				if rule.LastError() != nil {
@@ -83,6 +103,7 @@ func evaluate(t *testing.T, scrapes []scrape) firings {
 				if rule.State() != rules.StateFiring {
 					continue
 				}
+				checkAnnotations(t, rule)
 				if fired[rule.Name()] == nil {
 					fired[rule.Name()] = &firing{first: s.at}
 				}
@@ -91,6 +112,40 @@ func evaluate(t *testing.T, scrapes []scrape) firings {
 		}
 	}
 	return fired
+}
+
+// checkAnnotations finds templates that cannot be filled in. A label that is missing
+// leaves two spaces.
+func checkAnnotations(t *testing.T, rule *rules.AlertingRule) {
+	t.Helper()
+	for _, alert := range rule.ActiveAlerts() {
+		alert.Annotations.Range(func(a labels.Label) {
+			if strings.Contains(a.Value, "<error") || strings.Contains(a.Value, "  ") {
+				t.Errorf("the %s of %s is %q", a.Name, rule.Name(), a.Value)
+			}
+		})
+	}
+}
+
+// query returns what an expression is, so long after the service began.
+func (m *monitor) query(t *testing.T, expr string, at time.Duration) promql.Vector {
+	t.Helper()
+	query, err := m.engine.NewInstantQuery(t.Context(), m.storage, nil, expr, instant(at))
+	if err != nil {
+		t.Fatalf("%v in %s", err, expr)
+	}
+	defer query.Close()
+	v, err := query.Exec(t.Context()).Vector()
+	if err != nil {
+		t.Fatalf("%v in %s", err, expr)
+	}
+	return slices.Clone(v)
+}
+
+// instant returns the time by the clock of the service, which begins as those of
+// synctest do.
+func instant(at time.Duration) time.Time {
+	return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(at)
 }
 
 // ingest stores a scrape as Prometheus does.
