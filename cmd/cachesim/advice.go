@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// An advice is which limit to take, or why none is given.
+// An advice is the recommended limit, or why there is none.
 type advice struct {
 	Refused []string `json:"refused,omitempty"` // why there is no advice; the rest is zero then
 
@@ -18,8 +18,8 @@ type advice struct {
 	Half     float64 `json:"hit_ratio_at_half,omitempty"`
 	Double   float64 `json:"hit_ratio_at_double,omitempty"`
 
-	// Lowest and Highest are of several runs with different hash seeds; Error is that
-	// of the sample.
+	// Lowest and Highest are hit ratios of several runs with different hash seeds; Error
+	// is the error of the sample.
 	Seeds   int     `json:"seeds,omitempty"`
 	Lowest  float64 `json:"lowest,omitempty"`
 	Highest float64 `json:"highest,omitempty"`
@@ -32,16 +32,16 @@ type advice struct {
 }
 
 const (
-	// What advice takes at least.
+	// The requirements for an advice.
 	fewestGets   = 10_000
-	fewestPoints = 4    // of a curve
-	getsPerEntry = 10   // of the limit: or else filling the cache is most of the trace
-	leastCeiling = 0.01 // of the gets that can hit
-	mostSkipped  = 0.1  // of the lines
-	mostError    = 0.02 // of the sample
+	fewestPoints = 4    // on a curve
+	getsPerEntry = 10   // at least, or the trace mostly fills the cache
+	leastCeiling = 0.01 // share of the gets that can hit
+	mostSkipped  = 0.1  // share of the lines
+	mostError    = 0.02 // of a hit ratio from a sample
 
 	seeds      = 5
-	bisections = 4 // between two limits of the grid: to 3 % of the limit
+	bisections = 4 // between two limits of the grid: down to 3 % of the limit
 )
 
 // advise finds the smallest limit that is within a point of the knee of the best
@@ -76,7 +76,7 @@ func (l *lab) advise(curve []run, ceiling run, in *input, refine bool) (advice, 
 	return a, err
 }
 
-// refusals returns why there can be no advice.
+// refusals returns the reasons against an advice.
 func refusals(curve []run, ceiling run, in *input) (refused []string) {
 	if n := in.trace.total; n < fewestGets {
 		refused = append(refused, fmt.Sprintf("there are only %s gets: want at least %s", thousands(n), thousands(fewestGets)))
@@ -120,8 +120,8 @@ func bestCurve(curve []run) (best []run) {
 	return best
 }
 
-// kneeOf returns which point of a curve is its knee: the one that is highest above the
-// line from no cache to where the curve stops rising (Satopää, Albrecht, Irwin and
+// kneeOf returns the index of the knee of a curve: the point highest above the line from
+// no cache to where the curve stops rising (Satopää, Albrecht, Irwin and
 // Raghavan, "Finding a 'Kneedle' in a Haystack", 2011).
 func kneeOf(points []run) (knee int) {
 	top := 0.0
@@ -138,8 +138,8 @@ func kneeOf(points []run) (knee int) {
 	return knee
 }
 
-// bisect returns the run with the smallest limit, within a few per cent, that reaches a
-// hit ratio, between one that does not and one that does.
+// bisect returns the run with the smallest limit that reaches a hit ratio, within a few
+// per cent, between a limit that does not and one that does.
 func (l *lab) bisect(below, reaches run, want float64) (run, error) {
 	for range bisections {
 		n := roundUp(math.Sqrt(float64(below.Limit) * float64(reaches.Limit)))
@@ -196,7 +196,7 @@ func (l *lab) probe(a *advice, other string) error {
 	return nil
 }
 
-// otherPolicy returns the policy that was tried beside one, or nothing.
+// otherPolicy returns the other policy that was tried, or "".
 func otherPolicy(curve []run, than string) string {
 	for _, r := range curve {
 		if r.Policy != than && r.Policy != clairvoyant {

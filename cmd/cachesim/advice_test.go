@@ -58,7 +58,7 @@ func studied(t testing.TB, input string, args ...string) report {
 	return r
 }
 
-// A hot set of 500 keys, looped over: nothing less will do, and nothing more is needed.
+// With a loop over 500 hot keys, the advice is a limit just above 500.
 func TestAdviceFindsTheHotSet(t *testing.T) {
 	keys := make([]int, 30_000)
 	for i := range keys {
@@ -81,7 +81,7 @@ func TestAdviceIsRefused(t *testing.T) {
 	for i := range once {
 		once[i] = i
 	}
-	short := make([]int, 20_000) // each key six times, in a loop: the limit is next to all there are
+	short := make([]int, 20_000) // each key six times, in a loop: the limit is nearly all keys
 	for i := range short {
 		short[i] = i % 3300
 	}
@@ -116,7 +116,7 @@ func TestWorthOfAPoint(t *testing.T) {
 	}
 }
 
-// What TTLs cost is told for the ceiling and for the limit advised.
+// The report says what TTLs cost, at the ceiling and at the advised limit.
 func TestWhatTTLsCost(t *testing.T) {
 	var b strings.Builder
 	for i, key := range zipf(20_000, 300, 1.3, 4) {

@@ -13,7 +13,7 @@ type series struct {
 	points []run // by limit
 }
 
-// curves returns the series of a report, those of bytes if there are any.
+// curves returns the series of a report: by limits in bytes, if there are any.
 func (r *report) curves() (all []series) {
 	unit := ""
 	for _, run := range r.Runs {
@@ -33,7 +33,7 @@ func (r *report) curves() (all []series) {
 	return all
 }
 
-// A plane places limits, on a logarithmic scale, and hit ratios between 0 and 1.
+// A plane maps limits, on a logarithmic scale, and hit ratios to coordinates from 0 to 1.
 type plane struct{ from, to, top float64 }
 
 func planeOf(curves []series, ceiling float64) plane {
@@ -54,7 +54,7 @@ func (p plane) x(limit uint64) float64 {
 
 func (p plane) y(ratio float64) float64 { return ratio / p.top }
 
-// ratioAt returns the ratio of a series at x, on the line between its points.
+// ratioAt returns the ratio of a series at x, interpolated.
 func (s series) ratioAt(p plane, x float64) float64 {
 	i := slices.IndexFunc(s.points, func(r run) bool { return p.x(r.Limit) >= x })
 	if i <= 0 {
@@ -65,10 +65,10 @@ func (s series) ratioAt(p plane, x float64) float64 {
 	return a.ratio() + f*(b.ratio()-a.ratio())
 }
 
-// symbols are the letters of the policies on a terminal.
+// symbols are the letters that draw the policies on a terminal.
 var symbols = map[string]byte{"lru": 'o', "adaptive": '*', clairvoyant: '.'}
 
-// terminalChart returns the curves drawn with letters, or nothing if there are none.
+// terminalChart returns the curves drawn with letters, or "" if there are none.
 func terminalChart(r *report) string {
 	const width = 64
 	curves := r.curves()

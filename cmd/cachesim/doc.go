@@ -6,8 +6,8 @@
 //
 // The README describes its input and output, and how accurate the results are.
 //
-// A replay uses [github.com/pinwheel-cache/pinwheel/cache.Cache] itself and not the
-// order of package lru alone. So the results include the effects of the cache's shards,
-// shared budget, weights and hash, and there is no second implementation that could
-// differ. Only the time is the trace's: a player removes what expires (see player).
+// A replay uses [github.com/pinwheel-cache/pinwheel/cache.Cache] itself. So the results
+// include the effects of its shards, budget, weights and hash, and no second
+// implementation can differ. Only the time is that of the trace: a player removes what
+// expires (see player).
 package main

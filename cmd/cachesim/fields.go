@@ -25,17 +25,17 @@ const (
 
 var fieldFlags = [fieldCount]string{"-key", "-time", "-size", "-ttl"}
 
-// fields are the texts of the fields of a line; nil if there is none.
+// fields are the texts of the fields of a line; nil where the line lacks one.
 type fields [fieldCount][]byte
 
 // A layout finds the fields in lines.
 type layout interface {
 	// find returns the fields of line n, from 1 in each file, or an error that says
-	// what is wrong with the line. isHeader says that the line is no access.
+	// what is wrong with the line. isHeader reports that the line is a header.
 	find(n int, line []byte) (found fields, isHeader bool, err error)
 }
 
-// wholeLines is the layout of lines that are a key each.
+// wholeLines is the layout of lines that consist of a key.
 type wholeLines struct{}
 
 func (wholeLines) find(_ int, line []byte) (found fields, isHeader bool, err error) {
@@ -43,8 +43,8 @@ func (wholeLines) find(_ int, line []byte) (found fields, isHeader bool, err err
 	return found, false, nil
 }
 
-// A table is the layout of lines with columns, which may be quoted as in CSV. Its
-// columns are numbers from 1, or names that the first line of each file has.
+// A table is the layout of lines with columns, which may be quoted as in CSV. Columns are
+// numbers from 1, or names in the first line of each file.
 type table struct {
 	separator byte
 	names     [fieldCount]string
@@ -101,7 +101,7 @@ func (t *table) find(n int, line []byte) (found fields, isHeader bool, err error
 	return found, false, nil
 }
 
-// A headerError is a first line that lacks a name: no other line can be read.
+// A headerError is a first line that lacks a column: no other line can be read.
 type headerError struct{ text string }
 
 func (e *headerError) Error() string { return e.text }
@@ -124,9 +124,9 @@ func (t *table) readHeader() error {
 	return nil
 }
 
-// splitCells appends the cells of a line to cells. A cell that begins with a quote goes
-// to the next one; two in it stand for one, as in RFC 4180. Where columns are apart by
-// spaces, several are one.
+// splitCells appends the cells of a line to cells. A cell that begins with a quote ends at
+// the next one; two quotes within stand for one, as in RFC 4180. Several spaces separate
+// two cells as one does.
 func splitCells(cells [][]byte, line []byte, separator byte) [][]byte {
 	for {
 		if separator == ' ' {
@@ -153,7 +153,7 @@ func splitCells(cells [][]byte, line []byte, separator byte) [][]byte {
 	}
 }
 
-// unquote returns a cell up to the quote that ends it, and what follows.
+// unquote returns a cell up to its closing quote, and the rest of the line.
 func unquote(text []byte) (cell, rest []byte) {
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -171,7 +171,7 @@ func unquote(text []byte) (cell, rest []byte) {
 }
 
 // objects is the layout of lines that are JSON objects. Its fields are paths of names
-// with points between them.
+// separated by points.
 type objects struct{ paths [fieldCount][]string }
 
 func newObjects(names [fieldCount]string) (*objects, error) {
@@ -271,10 +271,10 @@ func (e *expression) find(_ int, line []byte) (found fields, isHeader bool, err 
 // A reading turns the fields of lines into accesses.
 type reading struct {
 	layout     layout
-	expire     time.Duration // of what says no TTL
-	timeLayout string        // that the last time had
+	expire     time.Duration // for an access without a TTL
+	timeLayout string        // of the last time
 	origin     time.Time     // the first time
-	latest     time.Duration // after it
+	latest     time.Duration // the latest time, since origin
 }
 
 func (r *reading) access(n int, line []byte) (a access, isHeader bool, err error) {
@@ -323,7 +323,7 @@ func parseTTL(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// timeLayouts are those that logs have, beside numbers.
+// timeLayouts are the layouts of times in logs that are no numbers.
 var timeLayouts = []string{
 	time.RFC3339Nano,
 	"02/Jan/2006:15:04:05 -0700", // nginx and Apache
@@ -352,8 +352,8 @@ func (r *reading) parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("the time is %q: want Unix seconds, or as in %s or %s", text, timeLayouts[0], timeLayouts[1])
 }
 
-// unixTime takes a number for seconds, milli-, micro- or nanoseconds since 1970, by
-// which of them is not thousands of years away.
+// unixTime reads a number as seconds, milli-, micro- or nanoseconds since 1970: the unit
+// whose time is not thousands of years away.
 func unixTime(n float64) time.Time {
 	for _, unit := range []float64{1, 1e3, 1e6} {
 		if math.Abs(n) < 1e11*unit {
@@ -363,8 +363,8 @@ func unixTime(n float64) time.Time {
 	return time.Unix(0, int64(n))
 }
 
-// hashOf hashes a key by FNV-1a, and mixes that as MurmurHash3 does, as the sample goes
-// by the upper bits. It has no seed, so that the same input gives the same sample.
+// hashOf hashes a key by FNV-1a and mixes the result as MurmurHash3 does, since the upper
+// bits choose the sample. It has no seed, so the same input gives the same sample.
 func hashOf(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range key {
@@ -375,7 +375,7 @@ func hashOf(key []byte) uint64 {
 	return h ^ h>>33
 }
 
-// excerpt returns a line, or its beginning, to be shown.
+// excerpt returns a line, or its beginning, for a message.
 func excerpt(line []byte) string {
 	const most = 60
 	if len(line) <= most {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever the lines are, an error or an access comes out, and never a panic.
+// Any line gives an error or an access, never a panic.
 func FuzzLines(f *testing.F) {
 	f.Add("a,1700000000,512,10m\n\"b \"\"x\"\"\",2026-11-22T03:14:34Z,-,\n")
 	f.Add(`{"key": "a", "time": 1.5, "size": 3, "ttl": "1h"}` + "\n" + `{"key": {"deep": []}}`)
@@ -26,7 +26,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// A cell ends where a reader of CSV says.
+// Cells are those that encoding/csv finds.
 func FuzzCells(f *testing.F) {
 	f.Add("a", "b,\"c", "")
 	f.Fuzz(func(t *testing.T, a, b, c string) {

@@ -16,7 +16,7 @@ import (
 type input struct {
 	reading reading
 	trace   *trace
-	tick    func(n int) // told of bytes as they are read, before they are unpacked
+	tick    func(n int) // gets the number of bytes read, before they are unpacked
 
 	lines, skipped uint64
 	firstSkipped   string // where and why
@@ -26,10 +26,10 @@ type input struct {
 
 const (
 	longestLine = 1 << 20
-	sniffed     = 4096 // bytes of a file by which it is known
+	sniffed     = 4096 // bytes of a file that tell its format
 )
 
-// readFiles reads files one after the other; "-" is standard input.
+// readFiles reads files in order; "-" is standard input.
 func (in *input) readFiles(names []string, stdin io.Reader) error {
 	for _, name := range names {
 		if err := in.readFile(name, stdin); err != nil {
@@ -119,7 +119,7 @@ func (in *input) readLine(name string, n int, line []byte) error {
 	return nil
 }
 
-// ticking tells of what is read.
+// ticking is a reader that calls tick.
 type ticking struct {
 	io.Reader
 	tick func(n int)
@@ -131,7 +131,7 @@ func (r *ticking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sizeOf returns how many bytes there are to read in files, or 0 if that is not known.
+// sizeOf returns the size of files in bytes, or 0 if it is not known.
 func sizeOf(names []string) (size int64) {
 	for _, name := range names {
 		info, err := os.Stat(name)

@@ -9,10 +9,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// policies are those of caches that can be tried. MIN is none of a cache.
+// policies are the policies of a cache. MIN is not among them.
 var policies = map[string]cache.Policy{"lru": cache.LRU, "adaptive": cache.Adaptive}
 
-// everyPolicy is all that can be tried, as the flag has it.
+// everyPolicy lists all policies, as the flag has them.
 const everyPolicy = "lru,adaptive,min"
 
 const clairvoyant = "min"
@@ -21,12 +21,12 @@ const clairvoyant = "min"
 type run struct {
 	Policy string  `json:"policy"`
 	Limit  uint64  `json:"limit"`          // 0 is none
-	Unit   string  `json:"unit,omitempty"` // "bytes", or nothing for entries
+	Unit   string  `json:"unit,omitempty"` // "bytes", or "" for entries
 	Gets   uint64  `json:"gets"`
 	Hits   uint64  `json:"hits"`
-	Error  float64 `json:"error,omitempty"` // of the hit ratio: 19 times in 20 it is not further off
+	Error  float64 `json:"error,omitempty"` // of the hit ratio, which 19 times in 20 is no further off
 
-	// With sizes, the parts of the gets.
+	// Shares of the gets, if sizes are known.
 	Bytes       uint64 `json:"bytes,omitempty"`
 	BytesInHits uint64 `json:"bytes_in_hits,omitempty"`
 }
@@ -41,17 +41,16 @@ func part(n, of uint64) float64 {
 	return float64(n) / float64(of)
 }
 
-// A lab replays a trace again and again.
+// A lab replays a trace with different policies and limits.
 type lab struct {
 	trace  *trace
-	parts  []*trace // of the trace, if it is a sample, to see how far it may be off
+	parts  []*trace // of the trace, if it is a sample, to estimate its error
 	ttls   bool     // values expire
 	ticker func(n int)
 }
 
-// sampleParts is into how many parts a sample is split, and student the factor of
-// their standard error that bounds the error 19 times in 20 (Student's t, seven degrees
-// of freedom).
+// A sample is split into sampleParts parts. Their standard error times student bounds the
+// error 19 times in 20 (Student's t, seven degrees of freedom).
 const (
 	sampleParts = 8
 	student     = 2.365
@@ -65,7 +64,7 @@ func newLab(t *trace) *lab {
 	return l
 }
 
-// work returns how many accesses a number of runs replays.
+// work returns the number of accesses that runs replay.
 func (l *lab) work(runs int) int64 {
 	n := int64(len(l.trace.ids)) * int64(runs)
 	if l.parts != nil {
@@ -74,7 +73,7 @@ func (l *lab) work(runs int) int64 {
 	return n
 }
 
-// try runs each policy with each limit, as many at once as there are processors.
+// try runs each policy with each limit, concurrently on all processors.
 func (l *lab) try(policies []string, limits []limit) ([]run, error) {
 	runs := make([]run, len(policies)*len(limits))
 	errs := make([]error, len(runs))
@@ -97,15 +96,15 @@ func (l *lab) try(policies []string, limits []limit) ([]run, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case runs[i].Policy != "": // MIN has none in bytes
+		case runs[i].Policy != "": // MIN has no limits in bytes
 			kept = append(kept, runs[i])
 		}
 	}
 	return kept, nil
 }
 
-// run runs one policy with one limit, and none for MIN with a limit of bytes: with
-// sizes, the optimum cannot be computed in any bearable time.
+// run runs one policy with one limit, except MIN with a limit in bytes: the optimum with
+// sizes takes too long to compute.
 func (l *lab) run(policy string, of limit) (run, error) {
 	if policy == clairvoyant && of.inBytes {
 		return run{}, nil
@@ -159,8 +158,8 @@ func (l *lab) replay(t *trace, policy string, of limit) (run, error) {
 }
 
 // scale turns the counts of a sample into estimates for the whole input. The number of
-// gets in a sample depends on whether it has a few hot keys, which hit with any limit:
-// so scale counts gets that are missing, or in excess, as hits, as SHARDS does.
+// gets in a sample depends on a few hot keys, which hit with any limit. So scale counts
+// missing gets as hits, and takes excess ones off the hits, as SHARDS does.
 func (t *trace) scale(r *run) {
 	rate := t.rate()
 	surplus := float64(t.total)*rate - float64(t.kept)

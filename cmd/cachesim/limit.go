@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A limit is one to try: of entries, of a part of the keys, or of bytes.
+// A limit is a limit to try: in entries, as a share of the keys, or in bytes.
 type limit struct {
 	part    float64 // of the keys; 0 if n is given
 	n       uint64
@@ -28,7 +28,7 @@ func parseLimits(text string) ([]limit, error) {
 	return limits, nil
 }
 
-// byteUnits are those of limits in bytes.
+// byteUnits are the units of limits in bytes.
 var byteUnits = []struct {
 	name string
 	size float64
@@ -62,12 +62,13 @@ func parseLimit(word string) (limit, error) {
 	return limit{n: n}, nil
 }
 
-// resolved returns the limits as numbers for so many keys, each once, by size.
+// resolved returns the limits as numbers, for a number of keys, sorted and without
+// duplicates.
 func resolved(limits []limit, keys uint64) []limit {
 	var all []limit
 	for _, l := range limits {
 		if l.part > 0 {
-			// A part such as 29 % is a little less in binary.
+			// A share such as 29 % is a little less in binary.
 			l = limit{n: max(1, uint64(math.Floor(l.part*float64(keys)+1e-6)))}
 		}
 		all = append(all, l)
@@ -86,10 +87,10 @@ func resolved(limits []limit, keys uint64) []limit {
 	return slices.Compact(all)
 }
 
-// gridStep is the ratio of neighbours among the limits that are tried if none are given.
+// gridStep is the ratio of adjacent limits of the grid, which is tried by default.
 const gridStep = 1.5
 
-// grid returns limits from least, or a two-thousandth of the keys, to all of them.
+// grid returns limits from least, or a two-thousandth of the keys, to all keys.
 func grid(keys, least uint64) (limits []limit) {
 	least = max(least, keys/2000, 1)
 	for n := float64(keys); n >= float64(least); n /= gridStep {

@@ -112,7 +112,7 @@ func newLayout(format, expr, separator string, names [fieldCount]string) (layout
 	return wholeLines{}, nil
 }
 
-// check returns what is wrong with settings that are well-formed.
+// check returns an error for settings that contradict each other.
 func (s *settings) check(isExpression bool, names [fieldCount]string) error {
 	for _, p := range s.policies {
 		if _, ok := policies[p]; !ok && p != clairvoyant {
@@ -196,7 +196,7 @@ func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 }
 
 // leastOf returns the least limit that a sample can estimate: scaled to a part of the
-// sample, it still has some entries.
+// sample, it still has a few entries.
 func leastOf(t *trace) uint64 {
 	if !t.sampled() {
 		return 1

@@ -43,7 +43,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// Programs read this JSON by exactly these names.
+// The JSON has exactly these names, as programs read it.
 func TestJSONContract(t *testing.T) {
 	var keys []int // 100 gets of 3 keys
 	for range 25 {
@@ -73,7 +73,7 @@ func TestJSONContract(t *testing.T) {
 	}
 }
 
-// One log in every way that it can be written gives the same.
+// A log gives the same result in every format.
 func TestLayouts(t *testing.T) {
 	nginx := `1.2.3.4 - - [22/Nov/2026:03:14:3%d +0000] "GET /page/%s HTTP/1.1" 200 %d "-" "a \"b\" c"` + "\n"
 	table := "%d,%s,%d\n"
@@ -202,7 +202,7 @@ func TestSkippedLinesAreCounted(t *testing.T) {
 	}
 }
 
-// Files are read one after the other, whatever each of them is.
+// Files are read in order, each in its own format.
 func TestSeveralFiles(t *testing.T) {
 	a, b := file(t, "a", "1\n2\n3"), file(t, "b.gz", zipped("1\n2\n"))
 	status, stdout, stderr := cachesim("3\n", "-json", "-limits", "3", a, b, "-")
@@ -224,7 +224,7 @@ func text(keys []int) string {
 	return b.String()
 }
 
-// The pages are well-formed and carry names as text.
+// The pages are well-formed and escape names.
 func TestPages(t *testing.T) {
 	keys := text(zipf(20_000, 1000, 1.2, 3))
 	input := file(t, "<script>alert(1)&.log", keys)

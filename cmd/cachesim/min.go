@@ -7,14 +7,12 @@ import (
 )
 
 // simulateMin replays a trace through the clairvoyant optimum, MIN (Belády, "A study
-// of replacement algorithms for a virtual-storage computer", 1966), with bypass: what
-// is asked for again later than all that is there is not stored. It is exact for a
-// limit of entries without TTLs. With TTLs or removals it is a policy that knows the
-// future, and need not be the best.
+// of replacement algorithms for a virtual-storage computer", 1966), with bypass: a key
+// whose next get comes after those of all entries is not stored. It is exact for a limit
+// of entries without TTLs. With TTLs or removals it need not be the best policy.
 //
-// What the cache has is known by when it is next asked for: the set of those moments.
-// So an access is a hit if its own number is in the set, and what to evict is the
-// highest number.
+// Its state is the set of the numbers of the next gets of its entries. So an access is a
+// hit if its own number is in the set, and the victim is the highest number.
 func simulateMin(t *trace, limit int, ttls bool, tick func(n int)) counts {
 	next := nextGets(t)
 	var c counter
@@ -57,11 +55,11 @@ func simulateMin(t *trace, limit int, ttls bool, tick func(n int)) counts {
 	return c.counts
 }
 
-// never stands for a get that does not come.
+// never is the next get of a key that has none.
 const never = math.MaxUint32
 
-// nextGets returns for each access of a trace the number of the next get of its key,
-// or never: also if the key is removed before.
+// nextGets returns for each access of a trace the number of the next get of its key. It
+// is never if there is none, or if the key is removed before.
 func nextGets(t *trace) []uint32 {
 	next := make([]uint32, len(t.ids))
 	coming := make([]uint32, len(t.hashes)) // by key
@@ -87,8 +85,8 @@ func nextGets(t *trace) []uint32 {
 	return next
 }
 
-// moments is a set of numbers from 0 up to a size: a tree of bits in which each bit
-// says whether the word below it has any.
+// moments is a set of numbers from 0 up to a size: a tree of bits, in which each bit says
+// whether the word below it has a bit set.
 type moments [][]uint64
 
 func newMoments(size int) moments {

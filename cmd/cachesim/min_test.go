@@ -15,7 +15,7 @@ func traceOf[K ~int | ~uint32](keys []K) *trace {
 	return t
 }
 
-// spread makes a number a hash, and different numbers different ones.
+// spread hashes a number without collisions.
 func spread(n uint64) uint64 {
 	n = (n ^ n>>33) * 0xff51afd7ed558ccd
 	n = (n ^ n>>33) * 0xc4ceb9fe1a85ec53
@@ -24,8 +24,8 @@ func spread(n uint64) uint64 {
 
 func noTick(int) {}
 
-// bestHits returns the most hits that any cache can have, by trying everything: after
-// each access, to store the key or not, and to evict any.
+// bestHits returns the most hits that any cache can have. It tries everything: after each
+// access, to store the key or not, and to evict any entry.
 func bestHits(keys []int, limit int) int {
 	type state struct {
 		at   int
@@ -79,7 +79,7 @@ func TestMinIsTheOptimum(t *testing.T) {
 	})
 }
 
-// A set of moments has what a map has.
+// A set of moments behaves like a map.
 func TestMoments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 10_000).Draw(t, "size")

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// writePage writes the curves to a file: as SVG, or as an HTML page with the table and
-// the advice. Neither loads anything.
+// writePage writes the curves to a file: as SVG, or as an HTML page with the table and the
+// advice. Neither loads other files.
 func writePage(name string, r *report) error {
 	if filepath.Ext(name) == ".svg" {
 		return os.WriteFile(name, []byte(svgChart(r)), 0o666)
@@ -38,12 +38,12 @@ var pageText string
 
 var page = template.Must(template.New("page").Parse(pageText))
 
-// For the page.
+// Functions of the template.
 
 // Name is the limit as text.
 func (r row) Name() string { return r.name() }
 
-// Part is the limit as a part of keys.
+// Part is the limit as a share of the keys.
 func (r row) Part(keys uint64) string { return r.partOf(keys) }
 
 // Ratio is the hit ratio of a policy.
@@ -52,23 +52,23 @@ func (r row) Ratio(policy string) string {
 	return run.text(ok)
 }
 
-// ByteRatio is the part of the bytes that a policy hits.
+// ByteRatio is the byte hit ratio of a policy.
 func (r row) ByteRatio(policy string) string {
 	run, ok := r.runs[policy]
 	return ratioText(run.byteRatio(), ok)
 }
 
-// The chart in units of pixels.
+// The size of the chart in pixels.
 const (
 	chartWidth, chartHeight = 760, 400
 	plotLeft, plotTop       = 60, 20
 	plotWidth, plotHeight   = 680, 320
 )
 
-// colours are those of Okabe and Ito, which the colour-blind can tell apart.
+// colours are those of Okabe and Ito, which colour-blind people can tell apart.
 var colours = map[string]string{"lru": "#0072b2", "adaptive": "#d55e00", clairvoyant: "#009e73"}
 
-// svgStyle has the chart dark where pages are.
+// svgStyle follows the colour scheme of the page.
 const svgStyle = `<style>
 text { font: 13px system-ui, sans-serif; fill: #333 }
 .grid { stroke: #ddd }
@@ -97,7 +97,7 @@ func svgChart(r *report) string {
 	return b.String()
 }
 
-// A drawing writes the parts of the chart.
+// A drawing is a chart under construction.
 type drawing struct {
 	out *strings.Builder
 	plane
@@ -162,7 +162,7 @@ func (d drawing) advice(a advice) {
 	d.text(x+5, plotTop+plotHeight-6, "start", "advice: "+row{limit: a.Limit, unit: a.Unit}.name())
 }
 
-// series draws one curve, number i of them, with what it is called below the plot.
+// series draws curve number i, with its name below the plot.
 func (d drawing) series(s series, i int) {
 	colour := colours[s.name]
 	var path strings.Builder

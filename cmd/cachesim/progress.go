@@ -19,8 +19,8 @@ type progress struct {
 	shown   sync.WaitGroup
 }
 
-// newProgress returns a progress with the label what. A total of 0 means that the total
-// is not known. The progress is nil unless out is a terminal.
+// newProgress returns a progress with the label what. A total of 0 means unknown. The
+// progress is nil unless out is a terminal.
 func newProgress(out io.Writer, what string, total int64) *progress {
 	f, ok := out.(*os.File)
 	if !ok {

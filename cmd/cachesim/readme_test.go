@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReadme runs the commands of the README, which print what it says.
+// TestReadme runs the commands of the README and compares their output.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
 
-// A recorded is a recording of a cache, beside its accesses.
+// A recorded is what a recording of a cache has besides its accesses.
 type recorded struct {
 	header recording.Header
 	end    recording.End
 }
 
-// ops are what accesses of a recording do in a replay.
+// ops are the ops of recorded accesses in a replay.
 var ops = map[recording.Op]op{
 	recording.Get:    opLook, // unless it hit
 	recording.Set:    opStore,
@@ -66,16 +66,16 @@ type check struct {
 	Limit  uint64 `json:"limit"` // 0 is none
 	Unit   string `json:"unit,omitempty"`
 	OneIn  uint64 `json:"one_in"`
-	Lost   uint64 `json:"lost"` // accesses that should be in the recording
+	Lost   uint64 `json:"lost"` // accesses that the recording lacks
 
 	Counters  float64 `json:"hit_ratio_by_counters"` // of all gets of the cache
-	Sample    float64 `json:"hit_ratio_in_sample"`   // what the recording makes of that
-	Recorded  float64 `json:"hit_ratio_recorded"`    // of those gets in it that a replay counts
-	Simulated float64 `json:"hit_ratio_simulated"`   // of the same, by a replay
+	Sample    float64 `json:"hit_ratio_in_sample"`   // the same, estimated from the recording
+	Recorded  float64 `json:"hit_ratio_recorded"`    // of the recorded gets that a replay counts
+	Simulated float64 `json:"hit_ratio_simulated"`   // of the same gets, by a replay
 	Moved     bool    `json:"limit_changed"`         // while it was recorded
 }
 
-// agreement is the largest difference of two hit ratios that agree.
+// agreement is the greatest difference between two hit ratios that agree.
 const agreement = 0.02
 
 // check replays the recording with the policy and limit that the cache had.
@@ -100,8 +100,8 @@ func (l *lab) check(r *recorded) (*check, error) {
 	return c, err
 }
 
-// recordedHits returns what the cache did with all gets of a recording, and with those
-// that a replay counts.
+// recordedHits returns the hit ratio of the cache for all gets of a recording, and for
+// those that a replay counts.
 func (t *trace) recordedHits() (all, counted run) {
 	var c counter
 	for i := range t.ids {
@@ -117,7 +117,7 @@ func (t *trace) recordedHits() (all, counted run) {
 	return all, run{Gets: c.gets, Hits: c.hits}
 }
 
-// text returns the check in sentences.
+// text returns the check as sentences.
 func (c *check) text() (lines []string) {
 	of := "no limit"
 	if c.Limit > 0 {

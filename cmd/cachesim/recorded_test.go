@@ -30,7 +30,7 @@ func recordingOf(t testing.TB, h recording.Header, all []recording.Access, count
 	return out.String()
 }
 
-// A replay of a recording makes of each access what it was.
+// A replay does what the recorded accesses did.
 func TestReplayOfARecording(t *testing.T) {
 	get := func(key uint64, hit bool) recording.Access {
 		return recording.Access{Op: recording.Get, Key: key, Hit: hit}
@@ -67,7 +67,7 @@ func TestReplayOfARecording(t *testing.T) {
 	}
 }
 
-// A recording that its own counters contradict is not believed.
+// A recording that contradicts its own counters is refused.
 func TestCheckOfARecording(t *testing.T) {
 	all := []recording.Access{
 		{Op: recording.Get, Key: 1}, {Op: recording.Set, Key: 1},
@@ -114,12 +114,12 @@ func TestBadRecordings(t *testing.T) {
 	}
 }
 
-// TTLs and weights of a recording are those of the replay.
+// A replay has the TTLs and weights of the recording.
 func TestRecordedTTLsAndWeights(t *testing.T) {
 	h := recording.Header{Cache: "users", Policy: "lru", MaxWeight: 100, OneIn: 1}
 	var all []recording.Access
 	for range 3 {
-		for key := range uint64(2) { // 60 each: one drives the other out
+		for key := range uint64(2) { // 60 each: one evicts the other
 			all = append(all, recording.Access{Op: recording.Get, Key: key},
 				recording.Access{Op: recording.Set, Key: key, Weight: 60, TTL: time.Hour})
 		}

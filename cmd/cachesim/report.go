@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A report holds all results of a study. Its JSON is for programs.
+// A report has all results of a study. Its JSON is for programs.
 type report struct {
 	Title   string `json:"-"`
 	Runs    []run  `json:"runs"`
@@ -27,7 +27,7 @@ type report struct {
 	Worth  worth  `json:"worth_of_a_point"`
 }
 
-// A worth is what one point of hit ratio more is worth.
+// A worth is the value of one more point of hit ratio.
 type worth struct {
 	GetsPerSecond    float64 `json:"gets_per_second,omitempty"`
 	QueriesPerSecond float64 `json:"queries_saved_per_second,omitempty"`
@@ -67,7 +67,7 @@ func (r *report) text() string {
 	return b.String()
 }
 
-// about returns what the input is like, in sentences.
+// about returns sentences about the input.
 func (r *report) about() []string {
 	in := r.Input
 	lines := []string{r.Title + ": " + thousands(in.Gets) + " gets of " + thousands(in.Keys) + " keys" + r.span() + "."}
@@ -125,7 +125,7 @@ func (r *report) rows() (rows []row) {
 	return rows
 }
 
-// policies returns those of the runs, in the order of the flag.
+// policies returns the policies of the runs, in the order of the flag.
 func (r *report) policies() (names []string) {
 	seen := map[string]bool{}
 	for _, run := range r.Runs {
@@ -190,7 +190,7 @@ func ratioText(ratio float64, ok bool) string {
 	return percent(ratio)
 }
 
-// advised returns the advice in sentences.
+// advised returns the advice as sentences.
 func (r *report) advised() (lines []string) {
 	a := r.Advice
 	if a.Refused != nil {
@@ -243,10 +243,10 @@ func (w worth) text() string {
 
 func percent(ratio float64) string { return fmt.Sprintf("%.1f %%", 100*ratio) }
 
-// points100 returns a difference of ratios in points of a hundred.
+// points100 returns a difference of ratios in percentage points.
 func points100(difference float64) string { return fmt.Sprintf("%.1f points", 100*difference) }
 
-// short returns v with three digits, or all that are before the point.
+// short returns v with three digits, or with all digits before the point.
 func short(v float64) string {
 	if v >= 999.5 {
 		return thousands(uint64(math.Round(v)))

@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-// counts are the counts of a replay.
+// counts are the results of a replay.
 type counts struct {
 	gets, hits         uint64
 	bytes, bytesInHits uint64 // of the gets, if sizes are known
@@ -21,8 +21,8 @@ type counter struct {
 	seen []bool // by key; nil if the trace is no recording
 }
 
-// count counts access i if it is a get. The first get of a key in a recording does not
-// count if the cache had the key: it was stored before, and a replay cannot know when.
+// count counts access i if it is a get. In a recording the first get of a key does not
+// count if it was a hit: the key was stored before, and a replay cannot know when.
 func (c *counter) count(t *trace, i int, hit bool) {
 	if t.hits != nil {
 		if c.seen == nil {
@@ -50,9 +50,9 @@ func (c *counter) count(t *trace, i int, hit bool) {
 // progressStep is the number of accesses after which a replay reports progress.
 const progressStep = 1 << 16
 
-// A player replays a trace through a cache of the library: what it says is what the
-// cache reaches, with its policy, its shards, its budget and its hash. Only the time
-// is the trace's: the player ends what expires, as the cache's timing wheel would.
+// A player replays a trace through a cache of the library, with its policy, shards, budget
+// and hash. Only the time is that of the trace: the player removes what expires, as the
+// cache's timing wheel would.
 type player struct {
 	trace     *trace
 	cache     *cache.Cache[uint32, uint32] // sizes by the ids of keys
@@ -61,15 +61,14 @@ type player struct {
 }
 
 const (
-	// slots and wheelTick are those of the player's wheel. A cache's tick is from
-	// 10 ms to 1 s; what waits in the wheel for its removal makes no difference to
-	// hits, as an expired entry is none.
+	// slots and wheelTick are those of the player's wheel. A cache's tick is 10 ms to
+	// 1 s; the difference does not affect hits, as an expired entry is no hit.
 	slots     = 512
 	wheelTick = 100 * time.Millisecond
 )
 
-// simulateCache replays a trace through a cache with a limit, which is none if it is 0,
-// of entries or of bytes.
+// simulateCache replays a trace through a cache with a limit in entries or in bytes; 0
+// means none.
 func simulateCache(t *trace, policy cache.Policy, limit uint64, inBytes, ttls bool, tick func(n int)) (counts, error) {
 	o := cache.Options[uint32, uint32]{Name: "cachesim", Policy: policy, Limit: int(limit)}
 	if inBytes {
@@ -108,7 +107,7 @@ func (p *player) play(tick func(n int)) counts {
 				p.store(i, id, now)
 			}
 		case opLook:
-			// If the program stores the key now, that marks it: once is enough.
+			// If the program stores the key now, that marks the entry: do not mark it twice.
 			_, hit := p.cache.Peek(id)
 			c.count(p.trace, i, hit)
 		case opStore:
@@ -155,8 +154,8 @@ func deadline(now, ttl time.Duration) time.Duration {
 	return math.MaxInt64
 }
 
-// expire removes what has expired by now, as the wheel of a cache does, and the key
-// that is about to be asked for, as the cache finds out by itself.
+// expire removes what has expired, as the wheel of a cache does, and the key that is about
+// to be read, if it has expired, as a read does.
 func (p *player) expire(id uint32, now time.Duration) {
 	p.ring.Advance(int64(now/wheelTick), math.MaxInt, func(i uint32) (again int64) {
 		p.cache.Del(i)

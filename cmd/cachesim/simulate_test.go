@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// replayLRU returns the hits of a cache of the library.
+// replayLRU returns the hits of the library's cache.
 func replayLRU(t testing.TB, tr *trace, limit int) int {
 	t.Helper()
 	c, err := simulateCache(tr, cache.LRU, uint64(limit), false, tr.ttls != nil, noTick)
@@ -21,7 +21,7 @@ func replayLRU(t testing.TB, tr *trace, limit int) int {
 	return int(c.hits)
 }
 
-// secondChance is what package lru says of itself, written as plainly as can be.
+// secondChance is a plain implementation of the algorithm of package lru.
 func secondChance(keys []int, limit int) (hits int) {
 	type entry struct{ key, mark int }
 	var queue []entry // oldest first
@@ -73,7 +73,7 @@ func stackDistances(keys []int) []int {
 	return distances
 }
 
-// zipf returns n keys of so many, of which some are hot.
+// zipf returns n accesses to a number of keys, by a Zipf distribution.
 func zipf(n, keys int, s float64, seed uint64) []int {
 	random := rand.New(rand.NewPCG(seed, 1))
 	z := rand.NewZipf(random, s, 1, uint64(keys-1))
@@ -84,8 +84,8 @@ func zipf(n, keys int, s float64, seed uint64) []int {
 	return all
 }
 
-// The cache's LRU by marks is near the textbook's, mostly above it, and equal to it where marks make
-// no difference: in loops, and where all fits.
+// The cache's LRU with marks is close to the textbook's, mostly above it, and equal to it
+// where marks make no difference: in loops, and where everything fits.
 func TestTheCacheAgainstStackDistances(t *testing.T) {
 	loop := make([]int, 3000)
 	for i := range loop {
@@ -119,8 +119,7 @@ func TestTheCacheAgainstStackDistances(t *testing.T) {
 	}
 }
 
-// What a player removes when is what a cache has by its deadlines: the model looks at
-// each access whether the value is still good.
+// A player expires exactly what the model does, which compares the deadline at each access.
 func TestTheCacheKeepsTTLs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := newTrace(1<<30, 1<<30)
@@ -147,12 +146,12 @@ func TestTheCacheKeepsTTLs(t *testing.T) {
 	})
 }
 
-// An expired entry gives its room back, as in a cache.
+// An expired entry frees its room, as in a cache.
 func TestExpiredEntriesMakeRoom(t *testing.T) {
 	tr := newTrace(1<<30, 1<<30)
 	tr.add(access{key: 1, ttl: time.Hour})
 	tr.add(access{key: 2, ttl: time.Second})
-	tr.add(access{key: 3, at: 2 * time.Second, ttl: time.Hour}) // in place of 2
+	tr.add(access{key: 3, at: 2 * time.Second, ttl: time.Hour}) // instead of 2
 	tr.add(access{key: 1, at: 3 * time.Second})
 	if hits := replayLRU(t, tr, 2); hits != 1 {
 		t.Errorf("%d hits, want 1: the second entry had expired", hits)

@@ -10,14 +10,14 @@ import (
 type summary struct {
 	Gets    uint64  `json:"gets"`
 	Keys    uint64  `json:"keys"`
-	Once    uint64  `json:"keys_once"`    // asked for once only
-	Half    uint64  `json:"keys_of_half"` // the hottest keys that half of the gets are for
+	Once    uint64  `json:"keys_once"`    // read only once
+	Half    uint64  `json:"keys_of_half"` // the hottest keys, which get half of the gets
 	Most    uint64  `json:"keys_of_nine_tenths"`
 	Working uint64  `json:"working_set"`       // most keys at a time between their first and last get
 	Seconds float64 `json:"seconds,omitempty"` // from the first access to the last, if times are known
 	Bytes   uint64  `json:"bytes,omitempty"`   // of all keys together, by the latest size of each
 
-	// SampleRate is the part of the keys that was kept; 1 is all.
+	// SampleRate is the share of the keys that was kept; 1 means all.
 	SampleRate float64 `json:"sample_rate"`
 	SampleKeys uint64  `json:"sample_keys"`
 }
@@ -57,8 +57,8 @@ func summarize(t *trace) summary {
 
 func (s summary) duration() time.Duration { return time.Duration(s.Seconds * 1e9) }
 
-// workingSet returns the most keys that are at one time between their first get and
-// their last: what MIN needs to reach all hits there are.
+// workingSet returns the greatest number of keys that are between their first get and
+// their last at the same time: what MIN needs for every possible hit.
 func workingSet(t *trace, last []uint32) (most uint64) {
 	now := uint64(0)
 	seen := make([]bool, len(t.hashes))
@@ -78,7 +78,7 @@ func workingSet(t *trace, last []uint32) (most uint64) {
 	return most
 }
 
-// hottest returns how many keys, the hottest first, have a part of all gets.
+// hottest returns the number of the hottest keys that have a share of all gets.
 func hottest(gets []uint32, part float64) (keys uint64) {
 	sorted := slices.Clone(gets)
 	slices.SortFunc(sorted, func(a, b uint32) int { return int(int64(b) - int64(a)) })

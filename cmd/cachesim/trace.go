@@ -2,11 +2,11 @@ package main
 
 import "time"
 
-// An op is what an access does.
+// An op is the kind of an access.
 type op uint8
 
 const (
-	opRead   op = iota // a get, and on a miss a set: what a log has
+	opRead   op = iota // a get, and on a miss a set: an access in a log
 	opLook             // a get that missed when it was recorded: a set follows if the program made one
 	opStore            // a set
 	opTouch            // a new TTL
@@ -16,25 +16,24 @@ const (
 
 func (o op) get() bool { return o <= opLook }
 
-// An access is one thing that is done with one key.
+// An access is one operation on one key.
 type access struct {
 	op   op
-	hit  bool          // the cache that was recorded had the key
+	hit  bool          // the recorded cache had the key
 	key  uint64        // a hash of it, evenly spread
 	at   time.Duration // from any origin; 0 if not known
 	ttl  time.Duration // of what is stored; 0 is for ever
 	size uint32        // of the value; 0 if not known
 }
 
-// A trace is what is kept of the input: all accesses or, if there are too many, those
-// of a part of the keys. That a cache scaled down so behaves like the whole is the
-// finding of SHARDS (Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC
-// Construction with SHARDS", FAST 2015). Whether a key is kept is decided by its hash,
-// so that it is seen always or never, and the part shrinks while the trace is read:
-// memory has a bound whatever the length of the input.
+// A trace has all accesses of the input or, if there are too many, those to a sample of the
+// keys. A cache scaled down in the same way behaves like the whole (Waldspurger, Park,
+// Garthwaite and Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015). The hash of
+// a key decides whether it is kept, so it is kept always or never. The sample shrinks
+// while the trace is read, so memory is bounded whatever the length of the input.
 type trace struct {
-	// Parallel arrays, an element for each access kept. Those after ids are nil as
-	// long as all of their elements would be zero.
+	// Parallel arrays, an element per access. Those after ids are nil as long as all
+	// their elements are zero.
 	ids   []uint32
 	ops   []op
 	hits  []bool
@@ -49,14 +48,14 @@ type trace struct {
 	mostAccesses, mostKeys int
 
 	total    uint64  // gets of the input, kept or not
-	kept     uint64  // those that are kept
-	recorded float64 // the part of the keys that the input has: 1, unless it is a recording
+	kept     uint64  // gets in the trace
+	recorded float64 // the share of the keys that the input has: 1, unless it is a recording
 }
 
 const (
 	allKeys = 1 << 32
 
-	// What a trace keeps: some 300 MB with time, size and TTL, and with the caches
+	// The bounds of a trace: about 300 MB with time, size and TTL, and with the caches
 	// that are tried.
 	mostAccesses = 8 << 20
 	mostKeys     = 1 << 20
@@ -72,10 +71,10 @@ func newTrace(mostAccesses, mostKeys int) *trace {
 	}
 }
 
-// rate returns the part of all keys that the trace has.
+// rate returns the share of all keys that the trace has.
 func (t *trace) rate() float64 { return float64(t.below) / allKeys * t.recorded }
 
-// sampled reports whether the trace has a part of the keys only.
+// sampled reports whether the trace lacks keys.
 func (t *trace) sampled() bool { return t.rate() < 1 }
 
 // add appends an access, if its key is kept.
@@ -115,7 +114,7 @@ func (t *trace) idOf(hash uint64) uint32 {
 	return id
 }
 
-// halve keeps only every second one of the keys that are kept, by their hashes.
+// halve drops half of the keys, by their hashes.
 func (t *trace) halve() {
 	t.below /= 2
 	const dropped = ^uint32(0)
@@ -157,7 +156,7 @@ func (t *trace) halve() {
 	t.at, t.ttls, t.sizes = cut(t.at, n), cut(t.ttls, n), cut(t.sizes, n)
 }
 
-// access returns what was kept of access i. Of a clear it has no key.
+// access returns access i. A clear has no key.
 func (t *trace) access(i int) access {
 	a := access{op: at(t.ops, i), hit: at(t.hits, i), at: at(t.at, i), ttl: at(t.ttls, i), size: at(t.sizes, i)}
 	if a.op != opClear {
@@ -166,8 +165,8 @@ func (t *trace) access(i int) access {
 	return a
 }
 
-// parts splits the trace into n traces with a part of its keys each, chosen by bits
-// of the hash that are not used for anything else. n is a power of two.
+// parts splits the trace into n traces by bits of the hash that nothing else uses. n must
+// be a power of two.
 func (t *trace) parts(n int) []*trace {
 	parts := make([]*trace, n)
 	for i := range parts {

@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A trace that is cut down while it grows has what one has that knew from the start
-// which keys to keep.
+// A trace that is halved while it grows equals one that kept the same keys from the start.
 func TestTraceSamplesByKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.Custom(func(t *rapid.T) access {
@@ -60,8 +59,7 @@ func TestTraceSamplesByKey(t *testing.T) {
 	})
 }
 
-// What a sample says is within the error that it states, 19 times in 20, of what the
-// whole input gives.
+// The estimate from a sample is within its stated error 19 times in 20.
 func TestSampleAgainstAll(t *testing.T) {
 	within, all, worst := 0, 0, 0.0
 	for seed, skew := range []float64{1.05, 1.2, 1.4} {
