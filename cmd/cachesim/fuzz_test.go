@@ -26,7 +26,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// Cells are those that encoding/csv finds.
+// splitCells reverses quoting.
 func FuzzCells(f *testing.F) {
 	f.Add("a", "b,\"c", "")
 	f.Fuzz(func(t *testing.T, a, b, c string) {

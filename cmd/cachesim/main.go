@@ -112,7 +112,7 @@ func newLayout(format, expr, separator string, names [fieldCount]string) (layout
 	return wholeLines{}, nil
 }
 
-// check returns an error for settings that contradict each other.
+// check returns an error for well-formed settings that make no sense.
 func (s *settings) check(isExpression bool, names [fieldCount]string) error {
 	for _, p := range s.policies {
 		if _, ok := policies[p]; !ok && p != clairvoyant {

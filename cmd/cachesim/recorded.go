@@ -100,8 +100,8 @@ func (l *lab) check(r *recorded) (*check, error) {
 	return c, err
 }
 
-// recordedHits returns the hit ratio of the cache for all gets of a recording, and for
-// those that a replay counts.
+// recordedHits returns the gets and hits of the cache: all of a recording, and those that
+// a replay counts.
 func (t *trace) recordedHits() (all, counted run) {
 	var c counter
 	for i := range t.ids {
