@@ -97,7 +97,10 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 
 // open returns a new cache, which is closed when the test ends.
 func open[V parts](t *testing.T, c config) *Subject {
-	o := cache.Options[int, V]{Limit: c.limit, MaxWeight: c.maxWeight, Expire: c.expire, Idle: c.idle, Policy: c.policy}
+	o := cache.Options[int, V]{
+		Limit: c.limit, MaxWeight: c.maxWeight, Expire: c.expire, Idle: c.idle, Policy: c.policy,
+		Refresh: c.refresh, Grace: c.grace, Patience: c.patience, MaxLoads: c.maxLoads,
+	}
 	if c.maxWeight > 0 {
 		o.Weigh = func(_ int, v V) uint32 { return c.weigh(v[0]) }
 	}
@@ -118,5 +121,13 @@ func open[V parts](t *testing.T, c config) *Subject {
 			t.Fatal(err)
 		}
 	}
-	return pinwheel(made, o.Expire, c.ctx)
+	s := pinwheel(made, o.Expire, c.ctx)
+	if s.Detached = c.detached(); s.Detached {
+		s.Settle = func() {
+			for made.Stats().Loads.Running > 0 {
+				time.Sleep(10 * time.Microsecond)
+			}
+		}
+	}
+	return s
 }

@@ -15,18 +15,19 @@ import (
 // Catches: a model that is too strict, and operations that are noted wrongly.
 func TestNaive(t *testing.T) {
 	for name, c := range map[string]struct {
-		cache *naive
+		cache *Subject
 		p     Promises
 		w     Workload
 		n     int
 	}{
-		"no limit": {newNaive(0, 0), Promises{}, lasting, 300},
-		"evicts":   {newNaive(3, 0), Promises{Evicts: true}, crowded, 300},
-		"expires":  {newNaive(0, time.Millisecond), Promises{Expire: time.Millisecond}, mortal, 40},
-		"both":     {newNaive(3, time.Millisecond), Promises{Expire: time.Millisecond, Evicts: true}, fullDead, 40},
+		"no limit":  {newNaive(0, 0).subject(), Promises{}, lasting, 300},
+		"evicts":    {newNaive(3, 0).subject(), Promises{Evicts: true}, crowded, 300},
+		"expires":   {newNaive(0, time.Millisecond).subject(), Promises{Expire: time.Millisecond}, mortal, 40},
+		"both":      {newNaive(3, time.Millisecond).subject(), Promises{Expire: time.Millisecond, Evicts: true}, fullDead, 40},
+		"refreshes": {newNaive(0, 0).refreshing(), Promises{}, lasting, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, wrong := Run(c.cache.subject(), c.p, c.w, seed(), first(c.n))
+			r, wrong := Run(c.cache, c.p, c.w, seed(), first(c.n))
 			report(t, r, wrong)
 		})
 	}
@@ -47,6 +48,8 @@ func TestBroken(t *testing.T) {
 		{"Set is lost at times", Promises{}, lasting, losesSet},
 		{"Get from a copy", Promises{}, lasting, staleCopy},
 		{"a load undoes Del", Promises{}, lasting, loadUndoesDel},
+		{"a refresh undoes Del", Promises{}, lasting, refreshUndoesDel},
+		{"what was removed stands in", Promises{StandsIn: true}, lasting, removedStandsIn},
 		{"a load undoes Clear", Promises{}, lasting, loadUndoesClear},
 		{"a load undoes DelFunc", Promises{}, lasting, loadUndoesDelFunc},
 		{"a load undoes Set", Promises{}, lasting, loadUndoesSet},
@@ -124,15 +127,44 @@ func (n *naive) keepingLoads(do func()) {
 	n.mu.Unlock()
 }
 
+func (n *naive) delKeepingLoads(key int) (ok bool) {
+	n.keepingLoads(func() {
+		_, ok = n.entries[key]
+		n.remove(key)
+	})
+	return ok
+}
+
 func loadUndoesDel() *Subject {
 	n := newNaive(0, 0)
 	s := n.subject()
-	s.Del = func(key int) (ok bool) {
-		n.keepingLoads(func() {
-			_, ok = n.entries[key]
-			n.remove(key)
-		})
-		return ok
+	s.Del = n.delKeepingLoads
+	return s
+}
+
+func refreshUndoesDel() *Subject {
+	n := newNaive(0, 0)
+	s := n.refreshing()
+	s.Del = n.delKeepingLoads
+	return s
+}
+
+// removedStandsIn answers a Take whose fetch has failed with the last value that was set,
+// removed or not.
+func removedStandsIn() *Subject {
+	s := newNaive(0, 0).refreshing()
+	set, take := s.Set, s.Take
+	var last sync.Map
+	s.Set = func(key int, value int64) {
+		set(key, value)
+		last.Store(key, value)
+	}
+	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
+		value, err := take(key, fetch)
+		if old, ok := last.Load(key); ok && err != nil {
+			return old.(int64), nil
+		}
+		return value, err
 	}
 	return s
 }

@@ -173,6 +173,10 @@ func (f failure) Error() string { return fmt.Sprintf("fetch failed: %d", int64(f
 // take notes a Take, as two operations for each time that it fetched. It returned what
 // the last fetch did; or it looked again, and is a Take that found a value.
 func (c *client) take(op Op) {
+	if c.subject.Detached {
+		c.takeDetached(op)
+		return
+	}
 	op.Call = c.now()
 	var fetches []Op
 	value, err := c.subject.Take(op.Key, func() (int64, error) {

@@ -10,6 +10,9 @@
 // deadline. A key is checked by itself, since no operation promises anything about two
 // keys together; Clear is one removal for each of them.
 //
+// A cache that refreshes values in the background is a [Subject] that is Detached: its loads
+// are operations of their own, beside those of the clients.
+//
 // [Run] ends with the first history that nothing explains. A [Survey] goes on, and says what
 // the cache would have to be excused for: see [Faults].
 //

@@ -13,7 +13,12 @@ func (c *client) takeMany(op Op) {
 	c.rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	op.Kind, op.Call = Take, c.now()
 	lands := make(map[int]Op)
-	values, _ := c.subject.TakeMany(keys, func(missing []int) (map[int]int64, error) { return c.fetchMany(op, missing, lands) })
+	fetch := func(missing []int) (map[int]int64, error) { return c.fetchMany(op, missing, lands) }
+	if c.subject.Detached {
+		began := op // fetch may read it later
+		fetch = func(missing []int) (map[int]int64, error) { return c.aside.fetchMany(began, missing) }
+	}
+	values, _ := c.subject.TakeMany(keys, fetch)
 	op.Return = c.now()
 	for _, key := range keys {
 		op.Key = key

@@ -20,12 +20,16 @@ type state struct {
 	known   bool // only at the very beginning it is not
 	present bool
 	value   int64
-	cap     span // the deadline by TTL
-	idle    span // the end of idleness
+	cap     span  // the deadline by TTL
+	idle    span  // the end of idleness
+	stale   int64 // the value that may stand in, or 0
 
-	loads  [mostClients]flight
+	loads  [mostLoads]flight
 	landed int64 // the result of the last load, if JoinsLate is excused
 }
+
+// mostLoads is how many loads of a key may be under way, as far as is known.
+const mostLoads = 12
 
 // A flight is a load under way.
 type flight struct {
@@ -47,7 +51,17 @@ const (
 
 // gone returns the state after the entry has been removed, by whatever.
 func (s state) gone() state {
-	s.known, s.present, s.value, s.cap, s.idle = true, false, 0, span{}, span{}
+	s.known, s.present, s.value, s.cap, s.idle, s.stale = true, false, 0, span{}, span{}, 0
+	return s
+}
+
+// expired returns the state after the deadline has passed.
+func (r rules) expired(s state) state {
+	value := s.value
+	s = s.gone()
+	if r.StandsIn {
+		s.stale = value
+	}
 	return s
 }
 
@@ -94,6 +108,8 @@ func (s state) String() string {
 		text = "unknown"
 	} else if s.present {
 		text = fmt.Sprint(s.value)
+	} else if s.stale != 0 {
+		text = fmt.Sprint(s.stale, " in grace")
 	}
 	for _, f := range s.loads {
 		if f.number != 0 {
@@ -111,9 +127,9 @@ func (s state) String() string {
 // cannot have on account of a deadline that had not passed at the return. And a load may
 // not have noticed that it was overtaken, if that is excused.
 func (r rules) worlds(s state, op Op) []state {
-	if f := s.loads[op.Client]; op.Kind == Land && f.overtook != unchanged && r.excused.has(undone[f.overtook]) {
+	if f := s.loads[op.slot()]; op.Kind == Land && f.overtook != unchanged && r.excused.has(undone[f.overtook]) {
 		blind := s
-		blind.loads[op.Client].overtook = unchanged
+		blind.loads[op.slot()].overtook = unchanged
 		return append(r.present(s, op), r.present(blind, op)...)
 	}
 	return r.present(s, op)
@@ -122,6 +138,9 @@ func (r rules) worlds(s state, op Op) []state {
 // present returns the state with its entry and without, as far as either can be.
 func (r rules) present(s state, op Op) []state {
 	if !s.present {
+		if s.stale != 0 && r.Evicts {
+			return []state{s, s.gone()}
+		}
 		return []state{s}
 	}
 	earliest, latest := min(s.cap.from, s.idle.from), min(s.cap.to, s.idle.to)
@@ -129,8 +148,11 @@ func (r rules) present(s state, op Op) []state {
 	if op.Call < latest || r.excused.has(Overstays) || r.revivable(op, earliest) {
 		worlds = append(worlds, s)
 	}
-	if r.Evicts || r.excused.has(Loses) || op.Return >= earliest {
+	if r.Evicts || r.excused.has(Loses) {
 		worlds = append(worlds, s.gone())
+	}
+	if op.Return >= earliest {
+		worlds = append(worlds, r.expired(s))
 	}
 	return worlds
 }
@@ -262,8 +284,8 @@ func (r rules) compute(s state, op Op) (state, bool) {
 func (r rules) take(s state, op Op) (state, bool) {
 	switch op.Kind {
 	case Board:
-		ok := !s.present && r.mayLoad(s)
-		s.loads[op.Client] = flight{number: op.Load, result: op.Value}
+		ok := (!s.present || op.Beside) && r.mayLoad(s)
+		s.loads[op.slot()] = flight{number: op.Load, result: op.Value}
 		return s, ok
 	case Land:
 		return r.land(s, op)
@@ -271,7 +293,7 @@ func (r rules) take(s state, op Op) (state, bool) {
 	if s.present {
 		return r.maybeSlid(s, op), s.value == op.Got || r.stale(op)
 	}
-	return s, r.joined(s, op.Got) || r.stale(op)
+	return s, s.stale != 0 && s.stale == op.Got || r.joined(s, op.Got) || r.stale(op)
 }
 
 // mayLoad reports whether a load may begin.
@@ -297,13 +319,16 @@ func (r rules) joined(s state, got int64) bool {
 
 // land ends a load, and stores its result unless the key has changed.
 func (r rules) land(s state, op Op) (state, bool) {
-	f := s.loads[op.Client]
-	s.loads[op.Client] = flight{}
+	f := s.loads[op.slot()]
+	s.loads[op.slot()] = flight{}
 	if r.excused.has(JoinsLate) {
 		s.landed = f.result
 	}
 	if op.Mute { // what was not returned was not stored
 		return s, f.number == op.Load && f.overtook != unchanged && r.Retries
+	}
+	if f.overtook == unchanged && op.Absent {
+		s = s.changed(byLoad)
 	}
 	if f.overtook == unchanged && op.Value > 0 && !(f.filtered && !r.excused.has(LoadUndoesDel)) {
 		s = r.put(s, op, op.Value, r.ttl(), byLoad)

@@ -18,8 +18,18 @@ func setFor(value int64, ttl int64) Op {
 func hit(value int64) Op         { return Op{Kind: Get, Got: value, Found: true} }
 func board(load, value int64) Op { return Op{Kind: Board, Load: load, Value: value, Got: value} }
 func land(load, value int64) Op  { return Op{Kind: Land, Load: load, Value: value, Got: value} }
-func filter(bit int64) Op        { return Op{Kind: Filter, Picks: bit} }
-func delFunc(bit int64) Op       { return Op{Kind: DelFunc, Picks: bit} }
+func beside(load, value int64) Op {
+	op := board(load, value)
+	op.Beside, op.Client = true, mostClients
+	return op
+}
+func leftOut(op Op) Op {
+	op.Absent = true
+	return op
+}
+func take(value int64) Op  { return Op{Kind: Take, Got: value} }
+func filter(bit int64) Op  { return Op{Kind: Filter, Picks: bit} }
+func delFunc(bit int64) Op { return Op{Kind: DelFunc, Picks: bit} }
 func by(client int, op Op) Op {
 	op.Client = client
 	return op
@@ -43,6 +53,7 @@ var (
 // Catches: a model that is too lenient, or too strict, in what chance seldom shows.
 func TestModel(t *testing.T) {
 	never, evicts, idle, again := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}, Promises{Retries: true}
+	grace := Promises{StandsIn: true}
 	for _, c := range []struct {
 		name string
 		p    Promises
@@ -89,6 +100,18 @@ func TestModel(t *testing.T) {
 		{"looks again though it must not", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, mute(land(1, 7)))}},
 		{"a load beside one that was overtaken", again, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, by(1, board(2, 8))), at(8, 9, by(1, land(2, 8))), at(10, 11, land(1, 7)), at(12, 13, hit(8))}},
 		{"a load beside one that was not", again, false, []Op{at(2, 3, board(1, 7)), at(6, 7, by(1, board(2, 8)))}},
+		{"a refresh", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, take(1)), at(8, 9, land(1, 7)), at(10, 11, hit(7))}},
+		{"a refresh that failed", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, land(1, -7)), at(10, 11, hit(1))}},
+		{"a load though there is a value", never, false, []Op{at(2, 3, set(1)), at(4, 5, board(1, 7)), at(8, 9, land(1, 7))}},
+		{"a refresh after a Clear", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, nothing), at(8, 9, land(1, 7)), at(10, 11, hit(7))}},
+		{"two refreshes", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, by(mostClients+1, beside(2, 8))), at(8, 9, land(1, 7)), at(8, 9, by(1, land(2, 8)))}},
+		{"a refresh that finds no value", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, leftOut(land(1, -7))), at(10, 11, miss)}},
+		{"a refresh that finds no value, after a Set", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(6, 7, set(2)), at(8, 9, leftOut(land(1, -7))), at(10, 11, miss)}},
+		{"in grace", grace, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, take(1)), at(154, 155, miss)}},
+		{"in grace of nothing", never, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, take(1))}},
+		{"in grace after a Clear", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, nothing), at(152, 153, take(1))}},
+		{"in grace after an eviction", Promises{StandsIn: true, Evicts: true}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, Op{Kind: Board, Load: 1, Value: 7}), at(154, 155, land(1, 7))}},
+		{"found in grace", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, hit(1))}},
 		{"kept by reads", idle, true, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(170, 171, hit(1))}},
 		{"idle", idle, false, []Op{at(2, 10, set(1)), at(110, 111, hit(1))}},
 		{"ended though read", idle, false, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(120, 121, miss)}},

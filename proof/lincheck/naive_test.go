@@ -195,6 +195,29 @@ func (n *naive) take(key int, fetch func() (int64, error)) (int64, error) {
 	}
 }
 
+// refreshing returns a subject whose Take has every value that it finds loaded anew in the
+// background.
+func (n *naive) refreshing() *Subject {
+	s := n.subject()
+	var running sync.WaitGroup
+	s.Detached, s.Settle = true, running.Wait
+	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
+		n.mu.Lock()
+		value, ok := n.find(key)
+		if ok && n.loads[key] == nil {
+			l := &naiveLoad{done: make(chan struct{})}
+			n.loads[key] = l
+			running.Go(func() { _, _ = n.load(key, l, fetch) })
+		}
+		n.mu.Unlock()
+		if ok {
+			return value, nil
+		}
+		return n.take(key, fetch)
+	}
+	return s
+}
+
 // load is the part of take that fetches.
 func (n *naive) load(key int, l *naiveLoad, fetch func() (int64, error)) (int64, error) {
 	l.value, l.err = fetch()

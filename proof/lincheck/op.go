@@ -13,7 +13,8 @@ type Kind uint8
 // A Take that called fetch is two operations: Board, which finds no value and no
 // other load, and Land, which stores what fetch returned unless the key was changed
 // since. One that did not is a Take. A TakeMany is so for each key that it has a value of,
-// or fetched. A DelFunc is two as well: Filter, from which on no
+// or fetched. In a Detached subject a Take is one operation, whether or not it fetched, and
+// the loads are beside. A DelFunc is two as well: Filter, from which on no
 // load under way stores a value that it picks, and DelFunc, which removes such a value.
 const (
 	Get Kind = iota
@@ -46,9 +47,11 @@ type Op struct {
 	Client, Key  int
 	Call, Return int64
 
-	Value int64         // to be stored; if negative, the fetch failed, and nothing is
-	TTL   time.Duration // of SetWithExpire and Touch
-	Load  int64         // number of the fetch, of Board and Land
+	Value  int64         // to be stored; if negative, the fetch failed, and nothing is
+	TTL    time.Duration // of SetWithExpire and Touch
+	Load   int64         // number of the fetch, of Board and Land
+	Absent bool          // a fetch of many keys left this one out: there is no value of it
+	Beside bool          // the load of a Detached subject: the key may have a value when it begins
 
 	Picks int64 // the lowest bit of the values that a DelFunc removes
 
@@ -103,6 +106,15 @@ func (o Op) mute() string {
 	default:
 		return fmt.Sprintf("Take looks again(%d), fetch %d returned %d", o.Key, o.Load, o.Value)
 	}
+}
+
+// slot is which of the loads a Board or Land is about: that of the client, or one that
+// aside.number gave it.
+func (o Op) slot() int {
+	if o.Beside {
+		return o.Client - mostClients
+	}
+	return o.Client
 }
 
 // picks reports whether a DelFunc removes a value.

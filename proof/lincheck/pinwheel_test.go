@@ -62,8 +62,13 @@ type config struct {
 	resize       int  // the limit from the beginning on, in a cache made without one
 	events       bool // with OnRemove
 	ctx          bool // Take has contexts
-	workload     Workload
-	histories    int
+
+	refresh         float64
+	grace, patience time.Duration
+	maxLoads        int
+
+	workload  Workload
+	histories int
 }
 
 const ms = time.Millisecond
@@ -81,8 +86,20 @@ var configs = []config{
 	{name: "expires", limit: 1000, expire: ms, workload: mortal, histories: 80},
 	{name: "expires in many shards", expire: 2 * ms, events: true, workload: mortal, histories: 80},
 	{name: "idle", expire: 3 * ms, idle: ms, workload: mortal, histories: 80},
+	{name: "refreshes", limit: 1000, expire: time.Hour, refresh: atOnce, ctx: true, workload: lasting, histories: 300},
+	{name: "refreshes, one load at a time", expire: time.Hour, refresh: atOnce, ctx: true, maxLoads: 1, events: true, workload: lasting, histories: 200},
+	{name: "refreshes and evicts", limit: 3, expire: time.Hour, refresh: atOnce, ctx: true, events: true, workload: crowded, histories: 300},
+	{name: "in grace", limit: 1000, expire: ms, refresh: 0.5, grace: time.Hour, ctx: true, workload: mortal, histories: 80},
+	{name: "in grace, with patience", expire: ms, grace: time.Hour, patience: ms, ctx: true, events: true, workload: mortal, histories: 80},
+	{name: "in grace, plain Takes", limit: 3, expire: ms, grace: time.Hour, workload: fullDead, histories: 80},
 	{name: "expires and evicts", limit: 3, policy: cache.Adaptive, expire: 2 * ms, idle: ms, events: true, workload: fullDead, histories: 80},
 }
+
+// atOnce is a Refresh with which every value is due as soon as it is stored.
+const atOnce = 1e-9
+
+// detached reports whether loads may go on in the background.
+func (c config) detached() bool { return c.refresh > 0 || c.grace > 0 }
 
 // weigh gives values weights from 1 to 5 units, and to some one that is too heavy.
 func (c config) weigh(value int64) uint32 {
@@ -94,5 +111,5 @@ func (c config) weigh(value int64) uint32 {
 
 func (c config) promises() Promises {
 	evicts := c.maxWeight > 0 || c.resize > 0 || c.limit > 0 && c.limit < c.workload.Keys*keySets
-	return Promises{Evicts: evicts, Expire: c.expire, Idle: c.idle}
+	return Promises{Evicts: evicts, Expire: c.expire, Idle: c.idle, StandsIn: c.grace > 0}
 }

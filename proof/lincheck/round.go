@@ -21,6 +21,7 @@ type round struct {
 	arrived atomic.Int64 // at meetings, in all
 	watched atomic.Int64 // how often what others watched has ended
 	due     atomic.Int64 // when the entry expires that all wait for
+	aside   aside
 }
 
 // now is the time in the history. All clients read the same clock, and nothing else
@@ -38,6 +39,7 @@ func newRound(s *Subject, p Promises, w Workload, r *rand.Rand, number int64) *r
 	for k := range w.Keys {
 		round.keys = append(round.keys, k*keySets+set)
 	}
+	round.aside.round = round
 	return round
 }
 
@@ -68,6 +70,10 @@ func (r *round) record(random *rand.Rand) []Op {
 	var history []Op
 	for _, c := range clients {
 		history = append(history, c.ops...)
+	}
+	if r.subject.Detached {
+		r.settle()
+		history = append(history, r.aside.landed(history)...)
 	}
 	return history
 }

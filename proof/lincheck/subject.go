@@ -22,6 +22,10 @@ type Subject struct {
 	Remove func(key int)
 	Renew  func(key int, ttl time.Duration)
 
+	// Detached says that a fetch may be called when the key has a value, and go on when its
+	// Take has returned: the cache refreshes values.
+	Detached bool
+
 	NoErrors bool // a Take could not tell of a fetch that failed, so none does
 
 	Settle func() // waits until all writes have taken effect, where they may do so late
@@ -43,6 +47,10 @@ type Promises struct {
 	Expire time.Duration // the TTL of what Set, GetOrSet, Compute and Take store; 0 is for ever
 	Idle   time.Duration // an entry that Get did not find for so long is gone; 0 is for ever
 	Grace  time.Duration // how long after its deadline by TTL an entry may still be there
+
+	// A Take may answer with a value past its deadline, however long past, until the key is
+	// changed. To all else the value has expired.
+	StandsIn bool
 
 	// A Take whose load was overtaken by a change may look again, and fetch again, and
 	// others need not wait for such a load to end.

@@ -15,7 +15,8 @@ type contender struct {
 	// nil, if it cannot be made so.
 	open func(c config) (*lincheck.Subject, func())
 
-	retries bool // of lincheck.Promises
+	retries   bool // of lincheck.Promises
+	refreshes bool // it can be made with config.refresh
 
 	// expiry is a check of its own for a cache whose TTLs are too coarse for the others.
 	expiry func(seed uint64) *lincheck.Survey
@@ -26,6 +27,8 @@ type config struct {
 	limit int           // entries; roomy is as good as none
 	ttl   time.Duration // of all writes that do not have their own; 0 is none
 	loads bool          // Take is going to be used
+
+	refresh bool // values are due for a refresh as soon as they are stored
 }
 
 // roomy is a limit that is far from being reached.
@@ -34,11 +37,11 @@ const roomy = 1000
 // The expirable cache is last: its goroutine never ends, and works all the time if the
 // TTL is short.
 var contenders = []contender{
-	{name: "pinwheel", module: "github.com/pinwheel-cache/pinwheel", open: openPinwheel},
+	{name: "pinwheel", module: "github.com/pinwheel-cache/pinwheel", open: openPinwheel, refreshes: true},
 	{name: "naive map", open: openNaive},
 	{name: "go-zero", module: "github.com/zeromicro/go-zero", open: openGoZero, expiry: goZeroExpiry},
-	{name: "otter", module: "github.com/maypok86/otter/v2", open: openOtter, retries: true},
-	{name: "sturdyc", module: "github.com/viccon/sturdyc", open: openSturdyc},
+	{name: "otter", module: "github.com/maypok86/otter/v2", open: openOtter, retries: true, refreshes: true},
+	{name: "sturdyc", module: "github.com/viccon/sturdyc", open: openSturdyc, refreshes: true},
 	{name: "theine", module: "github.com/Yiling-J/theine-go", open: openTheine},
 	{name: "ttlcache", module: "github.com/jellydator/ttlcache/v3", open: openTTLCache},
 	{name: "ristretto", module: "github.com/dgraph-io/ristretto/v2", open: openRistretto(false)},
@@ -68,3 +71,26 @@ func (w wide) narrow() int64 {
 }
 
 func narrowed(w wide, ok bool) (int64, bool) { return w.narrow(), ok }
+
+func widenAll(values map[int]int64, ttl time.Duration) map[int]wide {
+	wide := make(map[int]wide, len(values))
+	for key, value := range values {
+		wide[key] = widen(value, ttl)
+	}
+	return wide
+}
+
+func narrowAll(wide map[int]wide) map[int]int64 {
+	values := make(map[int]int64, len(wide))
+	for key, w := range wide {
+		values[key] = w.narrow()
+	}
+	return values
+}
+
+// wait waits until something is so that the cache tells nobody of.
+func wait(so func() bool) {
+	for !so() {
+		time.Sleep(10 * time.Microsecond)
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -27,6 +28,11 @@ func openOtter(c config) (*lincheck.Subject, func()) {
 		options.ExpiryCalculator = otter.ExpiryWritingFunc(func(e otter.Entry[int, wide]) time.Duration {
 			return forEver(e.Value.ttl)
 		})
+	}
+	var refreshing sync.WaitGroup
+	if c.refresh {
+		options.RefreshCalculator = otter.RefreshWriting[int, wide](time.Nanosecond)
+		options.Executor = func(run func()) { refreshing.Go(run) }
 	}
 	o := otter.Must(&options)
 	s := &lincheck.Subject{
@@ -59,9 +65,23 @@ func openOtter(c config) (*lincheck.Subject, func()) {
 		},
 		Clear: o.InvalidateAll,
 	}
+	if c.refresh {
+		s.Detached, s.Settle, s.TakeMany = true, refreshing.Wait, otterTakeMany(o)
+		s.NoErrors = true // it logs each refresh that fails
+	}
 	if c.ttl > 0 {
 		s.SetWithExpire = func(key int, value int64, ttl time.Duration) { o.Set(key, widen(value, forEver(ttl))) }
 		s.Renew = func(key int, ttl time.Duration) { o.SetExpiresAfter(key, forEver(ttl)) }
 	}
 	return s, func() { o.StopAllGoroutines() }
+}
+
+func otterTakeMany(o *otter.Cache[int, wide]) func([]int, func([]int) (map[int]int64, error)) (map[int]int64, error) {
+	return func(keys []int, fetch func([]int) (map[int]int64, error)) (map[int]int64, error) {
+		values, err := o.BulkGet(context.Background(), keys, otter.BulkLoaderFunc[int, wide](func(_ context.Context, missing []int) (map[int]wide, error) {
+			fetched, err := fetch(missing)
+			return widenAll(fetched, 0), err
+		}))
+		return narrowAll(values), err
+	}
 }

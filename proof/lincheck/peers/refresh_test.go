@@ -65,12 +65,6 @@ var refreshers = map[string]func() refresher{
 	},
 }
 
-func wait(ended func() bool) {
-	for !ended() {
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // TestDelDuringRefresh removes a key while its value is refreshed in the background.
 //
 // Shows: in sturdyc the refresh stores what it read before the removal.

@@ -15,6 +15,8 @@ type scenario struct {
 	ops   []lincheck.Kind // besides Get and Set, as far as the cache has them
 	needs []lincheck.Kind // one of which it must have
 	work  lincheck.Workload
+
+	refresh bool // of config
 }
 
 const (
@@ -37,6 +39,8 @@ var scenarios = []scenario{
 		ops: []lincheck.Kind{lincheck.Del, lincheck.GetOrSet, lincheck.Compute}, needs: []lincheck.Kind{lincheck.GetOrSet, lincheck.Compute}},
 	{name: "Clear", limit: roomy, work: lincheck.Workload{Keys: 3},
 		ops: []lincheck.Kind{lincheck.Peek, lincheck.Del, lincheck.GetOrSet, lincheck.Compute, lincheck.Clear}, needs: []lincheck.Kind{lincheck.Clear}},
+	{name: "refresh", limit: roomy, refresh: true, work: lincheck.Workload{Keys: 3},
+		ops: []lincheck.Kind{lincheck.Del, lincheck.Take, lincheck.TakeMany}},
 	{name: "limit", limit: crowd, work: lincheck.Workload{Keys: 5}, ops: everything},
 	{name: "TTL", limit: roomy, ttl: short, work: lincheck.Workload{Keys: 2, Nap: nap, TTLs: ttls},
 		ops: []lincheck.Kind{lincheck.Peek, lincheck.Del, lincheck.SetWithExpire, lincheck.Touch, lincheck.GetOrSet, lincheck.Compute}},
@@ -51,7 +55,10 @@ var everything = []lincheck.Kind{lincheck.Peek, lincheck.Del, lincheck.Take, lin
 // subject opens a cache for the scenario, without the operations that are not in it, or
 // returns nil if the cache has none for it.
 func (sc scenario) subject(c contender) (*lincheck.Subject, func()) {
-	s, end := c.open(config{limit: sc.limit, ttl: sc.ttl, loads: slices.Contains(sc.ops, lincheck.Take)})
+	if sc.refresh && !c.refreshes {
+		return nil, nil
+	}
+	s, end := c.open(config{limit: sc.limit, ttl: sc.ttl, loads: slices.Contains(sc.ops, lincheck.Take), refresh: sc.refresh})
 	if s == nil {
 		return nil, nil
 	}
