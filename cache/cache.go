@@ -56,9 +56,11 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		policy: o.Policy,
 		ages:   o.Ages,
 
-		negative:  o.Negative,
-		negatives: newNegatives(o),
+		negative: o.Negative,
 	}}
+	if o.Negative != nil {
+		c.negatives = newKeptErrors(o.Limit, o.Jitter)
+	}
 	c.policy = o.Policy
 	c.watch.Store(newWatch(o))
 	c.timeout = o.Timeout

@@ -62,7 +62,7 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		s.clear(func(bool) {})
 	}
 	if c.negatives != nil {
-		_ = c.negatives.Close(context.Background()) // waits for a tick at most
+		c.negatives.close()
 	}
 	if c.runner == nil {
 		return c.gate.wait(ctx)

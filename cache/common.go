@@ -40,7 +40,7 @@ type common[K comparable, V any] struct {
 	renewals renewals
 
 	negative  func(error) time.Duration // how long to keep an error; nil: none
-	negatives *Cache[K, error]          // those that are kept; nil without negative
+	negatives keptErrors                // those that are kept; nil without negative
 
 	lateness   stats.DurationRecorder
 	evictedAge stats.AgeRecorder

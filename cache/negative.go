@@ -26,12 +26,45 @@ func limitOfNegatives(limit int) int {
 	return max(limit/negativeShare, 1)
 }
 
-func newNegatives[K comparable, V any](o Options[K, V]) *Cache[K, error] {
-	if o.Negative == nil {
-		return nil
-	}
-	return build(Options[K, error]{Limit: limitOfNegatives(o.Limit), Jitter: o.Jitter})
+// A keptErrors keeps errors by the keys of any cache. It is an interface of no type of the
+// cache: the compiler makes all methods of a generic type anew in each package that sees
+// it, and those that use a cache should not have to compile a second one.
+type keptErrors interface {
+	get(key any) error
+	set(key any, err error, ttl time.Duration)
+	del(key any)
+	len() int
+	clear()
+	resize(limit int)
+	close()
 }
+
+// newKeptErrors is not inlined, which would show its callers the type.
+//
+//go:noinline
+func newKeptErrors(limit int, jitter float64) keptErrors {
+	return negatives{build(Options[any, error]{Limit: limitOfNegatives(limit), Jitter: jitter})}
+}
+
+// negatives are the kept errors.
+type negatives struct{ errors *Cache[any, error] }
+
+func (n negatives) get(key any) error {
+	err, _ := n.errors.Get(key)
+	return err
+}
+
+func (n negatives) set(key any, err error, ttl time.Duration) { n.errors.SetWithExpire(key, err, ttl) }
+
+func (n negatives) del(key any) { n.errors.Del(key) }
+
+func (n negatives) len() int { return n.errors.Len() }
+
+func (n negatives) clear() { n.errors.Clear() }
+
+func (n negatives) resize(limit int) { _ = n.errors.Resize(limitOfNegatives(limit)) } // which is no wrong one
+
+func (n negatives) close() { _ = n.errors.Close(context.Background()) } // waits for a tick at most
 
 // keepFor returns for how long an error of a fetch is to be kept; 0 means not at all.
 // Errors that tell how the load ended, and not what it found, never are.
@@ -53,7 +86,7 @@ func (s *shard[K, V]) keepError(l *load[K, V]) {
 		if _, found := s.find(l.hash, l.key); found {
 			s.del(l.hash, l.key) // the error is the answer now
 		}
-		s.common.negatives.SetWithExpire(l.key, l.err, l.keepErr)
+		s.common.negatives.set(l.key, l.err, l.keepErr)
 	}
 }
 
@@ -63,14 +96,13 @@ func (s *shard[K, V]) keptError(key K) error {
 	if s.common.negatives == nil {
 		return nil
 	}
-	err, _ := s.common.negatives.Get(key)
-	return err
+	return s.common.negatives.get(key)
 }
 
 // dropError ends the error that is kept for a key, which is about to change.
 func (c *common[K, V]) dropError(key K) {
-	if c.negatives != nil && c.negatives.Len() > 0 {
-		c.negatives.Del(key)
+	if c.negatives != nil && c.negatives.len() > 0 {
+		c.negatives.del(key)
 	}
 }
 
@@ -78,12 +110,12 @@ func (c *common[K, V]) dropError(key K) {
 // under way then keep none.
 func (c *common[K, V]) dropErrors() {
 	if c.negatives != nil {
-		c.negatives.Clear()
+		c.negatives.clear()
 	}
 }
 
 func (c *common[K, V]) resizeNegatives(limit int) {
 	if c.negatives != nil {
-		_ = c.negatives.Resize(limitOfNegatives(limit)) // which is no wrong one
+		c.negatives.resize(limit)
 	}
 }

@@ -127,7 +127,7 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			for key := range 1000 {
 				c.Take(-1-key, func() (int, error) { return 0, errNotFound })
 			}
-			if got := c.negatives.Len(); got != want {
+			if got := c.negatives.len(); got != want {
 				t.Errorf("%d errors are kept, want %d", got, want)
 			}
 		}
@@ -140,15 +140,15 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 		}
 		flood(100)
 		time.Sleep(2 * time.Second)
-		if got := c.negatives.Len(); got != 0 {
+		if got := c.negatives.len(); got != 0 {
 			t.Errorf("%d errors are kept after their time", got)
 		}
 		flood(100)
-		if err := c.Close(t.Context()); err != nil || c.negatives.Len() != 0 {
-			t.Errorf("Close: %v, and %d errors are kept", err, c.negatives.Len())
+		if err := c.Close(t.Context()); err != nil || c.negatives.len() != 0 {
+			t.Errorf("Close: %v, and %d errors are kept", err, c.negatives.len())
 		}
 		c.Take(1, func() (int, error) { return 0, errNotFound })
-		if c.negatives.Len() != 0 {
+		if c.negatives.len() != 0 {
 			t.Error("a closed cache keeps an error")
 		}
 	})

@@ -32,7 +32,7 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 		},
 	}
 	if c.negatives != nil {
-		total.Negatives = c.negatives.Len()
+		total.Negatives = c.negatives.len()
 	}
 	c.addStuck(&total)
 	total.Expiry.Lateness = c.lateness.Histogram()

@@ -12,7 +12,7 @@ import (
 // see each other's caches and timing wheels.
 type Registry = registries
 
-func (r *registries) Add(s Source) (string, func()) { return s.register(r) }
+func (r *registries) Add(s Source) (string, func()) { return r.register(s) }
 
 func (r *registries) Register(name string, snapshot func() (Snapshot, bool)) (string, func()) {
 	return r.Add(CacheSource{Name: name, Snapshot: snapshot})

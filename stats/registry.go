@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,22 @@ type registries struct {
 	caches registry[Snapshot]
 	wheels registry[WheelSnapshot]
 	sampler
+}
+
+func (r *registries) register(source Source) (name string, unregister func()) {
+	switch s := source.(type) {
+	case CacheSource:
+		if s.Snapshot == nil {
+			panic("stats: Register of a CacheSource without Snapshot")
+		}
+		return register(r, &r.caches, cmp.Or(s.Name, "cache"), s.Snapshot, s)
+	case WheelSource:
+		if s.Snapshot == nil {
+			panic("stats: Register of a WheelSource without Snapshot")
+		}
+		return register(r, &r.wheels, cmp.Or(s.Name, "wheel"), s.Snapshot, CacheSource{})
+	}
+	panic(fmt.Sprintf("stats: Register of %T, want a CacheSource or a WheelSource", source))
 }
 
 // register adds a source to one of the registries, and begins its history if there are

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"time"
@@ -12,7 +11,9 @@ var process registries
 
 // A Source is what [Register] takes: a [CacheSource] or a [WheelSource].
 type Source interface {
-	register(*registries) (name string, unregister func())
+	// source says that the type is one of them. It names no type of the registry: packages
+	// that see this interface would have to compile that.
+	source()
 }
 
 // A CacheSource is how the statistics get to know a cache. Its functions must be safe
@@ -86,23 +87,14 @@ type HotKey struct {
 //
 // unregister may be called more than once, and from several goroutines. A look that
 // began before may still call source.
+//
+//go:noinline
 func Register(source Source) (name string, unregister func()) {
-	return source.register(&process)
+	return process.register(source)
 }
 
-func (c CacheSource) register(r *registries) (string, func()) {
-	if c.Snapshot == nil {
-		panic("stats: Register of a CacheSource without Snapshot")
-	}
-	return register(r, &r.caches, cmp.Or(c.Name, "cache"), c.Snapshot, c)
-}
-
-func (w WheelSource) register(r *registries) (string, func()) {
-	if w.Snapshot == nil {
-		panic("stats: Register of a WheelSource without Snapshot")
-	}
-	return register(r, &r.wheels, cmp.Or(w.Name, "wheel"), w.Snapshot, CacheSource{})
-}
+func (CacheSource) source() {}
+func (WheelSource) source() {}
 
 // A NamedCache is the [Snapshot] of one registered cache. Its Name is valid UTF-8, not
 // empty, and differs from that of every other cache registered at the time.
