@@ -10,15 +10,14 @@ import (
 	"sync"
 )
 
-// turns bounds how many answers are computed at once, in the whole process. Whoever
-// computes has a token in it.
+// turns bounds how many answers the process computes at once: each holds a token in it.
 var turns = make(chan struct{}, 2)
 
-// chunk is how much of an answer is computed before it is sent.
+// chunk is how many bytes of an answer are computed before they are sent.
 const chunk = 32 << 10
 
-// answer sends what write writes, compressed if the client takes that. It is sent in
-// chunks as it is written, so that an answer takes little memory however long it is.
+// answer sends what write writes, compressed if the client accepts gzip. It sends chunks
+// while write runs, so a long answer takes little memory.
 func answer(w http.ResponseWriter, r *http.Request, write func(io.Writer) error) {
 	header := w.Header()
 	header.Add("Vary", "Accept-Encoding")
@@ -31,10 +30,10 @@ func answer(w http.ResponseWriter, r *http.Request, write func(io.Writer) error)
 	}
 	t := &turn{ctx: r.Context(), to: w}
 	if t.take() != nil {
-		return // the client has gone
+		return // the client is gone
 	}
 	defer t.leave()
-	// An error means that the client has gone.
+	// An error means that the client is gone.
 	chunks := bufio.NewWriterSize(t, chunk)
 	if !zipped {
 		if write(chunks) == nil {
@@ -50,13 +49,13 @@ func answer(w http.ResponseWriter, r *http.Request, write func(io.Writer) error)
 	}
 }
 
-// gzips are kept, since each takes a megabyte.
+// gzips are reused, since each takes a megabyte.
 var gzips = sync.Pool{New: func() any {
-	zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the error would be that of the level
+	zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the only error is a bad level
 	return zip
 }}
 
-// acceptsGzip reports whether the client takes gzip. Who writes "gzip;q=0" does not.
+// acceptsGzip reports whether the client accepts gzip; with "gzip;q=0" it does not.
 func acceptsGzip(r *http.Request) bool {
 	for _, accepted := range r.Header.Values("Accept-Encoding") {
 		for coding := range strings.SplitSeq(accepted, ",") {
@@ -70,15 +69,15 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// A turn is the right to compute an answer. While a chunk is sent, which may take a
-// slow client long, another answer may have it.
+// A turn is the right to compute an answer. It is given up while a chunk is sent, which
+// may take long with a slow client.
 type turn struct {
 	ctx  context.Context
 	to   io.Writer
 	held bool
 }
 
-// take waits for the turn, until the client has gone.
+// take waits for the turn, until the client is gone.
 func (t *turn) take() error {
 	select {
 	case turns <- struct{}{}:

@@ -6,12 +6,11 @@
 // records them. A [WheelSnapshot] is to a timing wheel, which runs timers, what a
 // Snapshot is to a cache.
 //
-// Every cache and timing wheel enters itself with [Register]. [Caches] and [Wheels]
-// take a snapshot of each, and [Handler] serves them over HTTP. The package knows
-// nothing of a cache but the functions of its [CacheSource]. It starts no goroutine,
-// and as long as nobody calls Handler nothing is computed until somebody looks. The
-// wheel that expires the entries of a cache is not registered: it is in the Snapshot
-// of the cache.
+// Every cache and timing wheel calls [Register]. [Caches] and [Wheels] take a snapshot of
+// each, and [Handler] serves them over HTTP. The package knows nothing of a cache but the
+// functions of its [CacheSource]. It starts no goroutine, and before the first call of
+// Handler it computes nothing unasked. The wheel that expires the entries of a cache is
+// not registered: it is in the Snapshot of the cache.
 //
 // # What Handler serves
 //
@@ -19,9 +18,9 @@
 //
 //	http.Handle("/cache/", stats.Handler())
 //
-// It looks at the last element of the path only, so [http.StripPrefix] is
-// allowed and not needed, and its links are relative, so a proxy may put it
-// below yet another path. Mount it at a path that ends in a slash.
+// It looks at the last element of the path only, so [http.StripPrefix] is not needed, and
+// its links are relative, so a proxy may add a prefix. Mount it at a path that ends in a
+// slash.
 //
 //	/cache/            a page for people, with charts
 //	/cache/stats.json  the same numbers as JSON
@@ -29,37 +28,33 @@
 //	/cache/purge       removes entries, with [WithPurge] only
 //	/cache/record      records what a cache is asked for, with [WithPurge] only
 //
-// The page is the same for everybody. Its script fetches stats.json every few
-// seconds and draws it; what the page is made of is served beside it. It loads
-// nothing from elsewhere, and the Content-Security-Policy of every answer allows
-// files and connections of the same origin only, and neither inline scripts nor
+// The page is a static file. Its script fetches stats.json every few seconds and draws it.
+// The page loads nothing from other origins: the Content-Security-Policy of every answer
+// allows files and connections of the same origin only, and neither inline scripts nor
 // inline styles. No answer is stored by a browser or a proxy.
 //
-// Answers are compressed for clients that take gzip, and sent as they are computed:
-// two at once in the process. The queries cache=NAME and wheel=NAME, each any number of
-// times, choose what stats.json and metrics are about. Names, keys and errors are
-// shown up to 200 bytes.
+// Answers are compressed for clients that accept gzip, and streamed; the process computes
+// two at once. The queries cache=NAME and wheel=NAME, each any number of times, select
+// what is in stats.json and metrics. Names, keys and errors are shown up to 200 bytes.
 //
-// For its charts the page needs what happened before somebody opened it. So from the
-// first call of Handler on, a timer takes a Snapshot of each cache and timing wheel
-// every 5 seconds, and the last 60 points, which are five minutes, are kept in
-// memory. A cache that is made later has points from its registration on. If samples fail to come
-// for more than 20 seconds, the history begins anew.
+// The charts show what happened before the page was opened. So from the first call of
+// Handler on, a timer takes a Snapshot of each cache and timing wheel every 5 seconds, and
+// the last 60 points, five minutes, are kept in memory. A cache that is made later has
+// points from its registration on. After more than 20 seconds without a sample the history
+// begins anew.
 //
 // The handler shows counts and the names of caches and timing wheels, never a value,
 // and keys only of a cache that has HotKeys set in its options. Without WithPurge it
-// only reads. Who may see the page is for the middleware around it to decide, as for
-// any other handler:
+// only reads. Middleware around it must decide who may see the page, as for any other
+// handler:
 //
 //	http.Handle("/cache/", onlyAdmins(stats.Handler()))
 //
-// At a loopback address the handler answers only for localhost and loopback addresses,
-// and for the names of [WithHosts]: or else the page of another site could read it by
-// DNS rebinding.
+// At a loopback address the handler answers only if the Host is localhost, a loopback
+// address or a name of [WithHosts]. Otherwise another site could read it by DNS rebinding.
 //
-// With WithPurge that holds all the more. The function given to it is asked for every
-// request to purge or to record, and requests that a page of another site had a browser send are
-// refused before.
+// The function given to WithPurge decides about every request to purge or to record.
+// Requests that a page of another site made a browser send are refused before.
 //
 // Where [expvar] is served, expvar.Publish("pinwheel", stats.Var{}) adds the same
 // JSON to it.
@@ -68,9 +63,9 @@
 //
 // The query points=N, from 0 to 61, adds the newest N points of history. Without it
 // there is no history. An answer has 3,000 points at most, or two for each cache and
-// wheel: with more than 50 of them each has fewer. The last point may be one that is not over, which is partial
-// and at least 1 second long; it is replaced by a closed one with the same start.
-// What happened in the last minute and the last five is always there, in windows.
+// wheel: with more than 50 of them each has fewer. The last point may be partial, and then
+// is at least 1 second long; a closed one with the same start replaces it. The last minute
+// and the last five are always there, in windows.
 //
 // All counters are cumulative since the cache or timing wheel was made, except that
 // those in windows and history are of that time only. All durations are in seconds,

@@ -2,8 +2,8 @@ package stats
 
 import "bytes"
 
-// Var is the statistics of all caches and timing wheels of the process for package
-// expvar, which this package does not import, since that opens /debug/vars:
+// Var is an expvar.Var of the statistics of all caches and timing wheels of the process.
+// This package does not import expvar, which would open /debug/vars:
 //
 //	expvar.Publish("pinwheel", stats.Var{})
 //

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A finding is what is wrong with a cache, in words for people, with the evidence.
+// A finding says what is wrong with a cache, with the evidence.
 type finding struct {
 	Cause string `json:"cause"` // one of the causes below
 	Words string `json:"words"`
@@ -80,8 +80,8 @@ func meanwhile(now stretch) string {
 	return "Errors are not stored, so what expires is missing from then on."
 }
 
-// growth returns by how many entries a cache without a limit has grown in five minutes, if
-// in each of them.
+// growth returns how many entries a cache without a limit has gained in five minutes, if it
+// grew in each of them.
 func growth(l *look[Snapshot]) (more int, ok bool) {
 	s, n := &l.stats, len(l.samples)-1
 	if s.Limit > 0 || s.MaxWeight > 0 || s.Entries < growing || n < kept-1 {
@@ -99,12 +99,12 @@ func growth(l *look[Snapshot]) (more int, ok bool) {
 	return more, more > s.Entries/20
 }
 
-// percent returns a part of 1 as text.
+// percent returns a fraction as text.
 func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
 func part(n, of uint64) string { return percent(float64(n) / float64(max(of, 1))) }
 
-// span returns a time as text, with one unit.
+// span returns a duration as text, with one unit.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A selection is which caches and wheels somebody asks for. The zero selection is all.
+// A selection names the caches and wheels of a query. The zero selection is all of them.
 type selection struct {
 	some           bool // only those of these names
 	caches, wheels []string
@@ -24,17 +24,17 @@ func (s selection) hasCache(name string) bool { return !s.some || slices.Contain
 
 func (s selection) hasWheel(name string) bool { return !s.some || slices.Contains(s.wheels, name) }
 
-// A form is what of the JSON depends on who asks.
+// A form is what the query chooses of the JSON.
 type form struct {
 	selection
 	purge  bool // it is allowed to purge
 	points int  // of history for each cache and wheel; below 0 no history at all
 }
 
-// noHistory is the form for those who ask for nothing.
+// noHistory is the form of an empty query.
 var noHistory = form{points: -1}
 
-// newForm returns the form that a query asks for.
+// newForm returns the form of a query.
 func newForm(query url.Values) (form, error) {
 	f := noHistory
 	f.selection = newSelection(query)
@@ -49,7 +49,7 @@ func newForm(query url.Values) (form, error) {
 }
 
 // maxPoints is how many points an answer has at most: those of 50 caches. With more
-// caches each has fewer, but at least two, so that who asks again in time misses none.
+// caches each has fewer, but at least two, so that regular polling misses none.
 const maxPoints = 50 * kept
 
 func (f form) pointsOfEach(sources int) int {
@@ -59,7 +59,7 @@ func (f form) pointsOfEach(sources int) int {
 // maxText is how many bytes of a name, a key or an error are shown.
 const maxText = 200
 
-// shorten cuts a text that is longer, and marks the cut.
+// shorten cuts a text to maxText, and marks the cut.
 func shorten(text string) string {
 	if len(text) <= maxText {
 		return text

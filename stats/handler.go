@@ -15,12 +15,11 @@ import (
 // Handler returns a handler that serves the statistics of all caches and
 // timing wheels of the process: a page, stats.json and metrics. The package
 // documentation says where it may be mounted and what it serves. Nil options are
-// skipped. It is safe for concurrent use, and every call returns an equally good one.
+// skipped. The handler is safe for concurrent use; all handlers serve the same.
 //
-// From the first call on, every cache and timing wheel is asked for its numbers
-// every five seconds, which takes some microseconds for each, so that the page has
-// the last five minutes to show when somebody opens it. The numbers take up to
-// 80 KB for each.
+// From the first call on, a timer takes a snapshot of every cache and timing wheel each
+// five seconds, so that the page can show the last five minutes. That takes some
+// microseconds, and up to 80 KB of memory, for each.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }
@@ -95,8 +94,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //go:embed page.html *.js *.css *.svg
 var assets embed.FS
 
-// Files returns the names of what [Handler] serves beside the page: stats.json, metrics,
-// and what the page loads. A router that needs a route for each can make them of these.
+// Files returns the names of the files that [Handler] serves besides the page: stats.json,
+// metrics, and what the page loads. They are for routers that need a route for each.
 func Files() []string {
 	names := []string{"stats.json", "metrics"}
 	all, _ := assets.ReadDir(".") // it is there
@@ -108,12 +107,11 @@ func Files() []string {
 	return names
 }
 
-// A resource looks at a request and returns what writes the answer. An error is the
-// client's fault.
+// A resource checks a request and returns the function that writes the answer. An error is
+// the client's fault.
 type resource func(*http.Request) (write func(io.Writer) error, err error)
 
-// resource returns what is served under the given last element of a path, and nil if
-// nothing is.
+// resource returns the resource for the last element of a path, or nil.
 func (h *handler) resource(last string) (contentType string, _ resource) {
 	switch last {
 	case "":
@@ -138,14 +136,14 @@ func (h *handler) resource(last string) (contentType string, _ resource) {
 	}
 }
 
-// assetTypes are not asked of package mime, which asks the machine.
+// assetTypes are the content types. Package mime would read them from the machine.
 var assetTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// page is the page, with what its links begin with.
+// page is the page, with the prefix of its links.
 func page(r *http.Request) (func(io.Writer) error, error) {
 	return func(to io.Writer) error {
 		page, err := fs.ReadFile(assets, "page.html")
@@ -167,11 +165,10 @@ func (h *handler) metrics(r *http.Request) (func(io.Writer) error, error) {
 	return func(to io.Writer) error { return h.registered.writeMetrics(to, of) }, nil
 }
 
-// linkDir returns what the page puts before its relative links. A browser
-// resolves them against the directory of the address it asked for, so nothing is
-// needed if that ends in a slash. It may not: behind StripPrefix("/cache") the
-// page is also found at "/cache", which is seen here as an empty path. Then the
-// links must name the last element of the address as sent.
+// linkDir returns the prefix of the page's relative links. A browser resolves links
+// against the directory of the address, so an address that ends in a slash needs no
+// prefix. Behind StripPrefix("/cache") the page is also found at "/cache", with an empty
+// path here. Then the prefix is the last element of the address as sent.
 func linkDir(r *http.Request) string {
 	sent, err := url.ParseRequestURI(r.RequestURI)
 	if err != nil {

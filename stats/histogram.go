@@ -11,9 +11,9 @@ import (
 // buckets is the number of buckets of a [Histogram].
 const buckets = 23
 
-// firstBits makes the first bound 2^14 ns, which is 16.4 µs: a cache has no use
-// for telling faster loads apart. With buckets, which must change with it, the
-// last finite bound is 2^35 ns, which is 34.4 s.
+// firstBits makes the first bound 2^14 ns, 16.4 µs: shorter loads need not be told
+// apart. With buckets, which must change with it, the last finite bound is 2^35 ns,
+// 34.4 s.
 const firstBits = 14
 
 // lastBound is the greatest finite bound.
@@ -38,12 +38,11 @@ func bucket(d time.Duration) int {
 	return min(bits.Len64(uint64(d-1))-firstBits, buckets-1)
 }
 
-// A Histogram tells how long something took, as the number of durations in each of
-// some ranges, the buckets. The zero Histogram is empty. A [DurationRecorder] makes
-// others.
+// A Histogram counts durations in buckets. The zero Histogram is empty. A
+// [DurationRecorder] records others.
 //
-// A Histogram is a value without pointers: it may be copied, compared with ==
-// and read from several goroutines.
+// A Histogram is a value without pointers: it may be copied, compared with == and read by
+// several goroutines.
 type Histogram struct {
 	counts [buckets]uint64 // durations in each bucket; see bound
 	sum    time.Duration   // of all durations counted
@@ -58,7 +57,7 @@ func (h Histogram) Count() uint64 {
 	return n
 }
 
-// Sum returns the sum of all durations. It stops at the greatest Duration, 292 years.
+// Sum returns the sum of all durations, at most the greatest Duration, 292 years.
 func (h Histogram) Sum() time.Duration { return h.sum }
 
 // Mean returns the mean of the durations, and 0 for an empty Histogram.
@@ -72,9 +71,9 @@ func (h Histogram) Mean() time.Duration {
 
 // Buckets yields the upper bound of each bucket and the number of durations in it,
 // from the shortest to the longest. A duration that equals a bound is in the bucket
-// below it. The last bucket has no upper bound: it has the greatest Duration,
-// [math.MaxInt64]. All Histograms have the same bounds, each twice the one before,
-// from 16 µs to 34 s; a later version of this package may have others.
+// below it. The last bucket has no upper bound, and yields the greatest Duration,
+// [math.MaxInt64]. All Histograms have the same bounds, each twice the one before, from
+// 16 µs to 34 s; a later version of this package may have others.
 func (h Histogram) Buckets() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range h.counts {
@@ -85,14 +84,13 @@ func (h Histogram) Buckets() iter.Seq2[time.Duration, uint64] {
 	}
 }
 
-// Quantile returns an estimate of the duration that a part q of all durations
-// does not exceed: 0.5 asks for the median. It finds the bucket and interpolates
-// between its bounds, as if the durations in it were spread evenly. So it is at
-// most one bucket off, which is a factor of two, and in the last bucket, which
-// has no upper bound, it returns the greatest finite one, about 34 s.
+// Quantile estimates the q-quantile of the durations: 0.5 asks for the median. It finds
+// the bucket and interpolates linearly between its bounds, so it is off by a factor of two
+// at most. In the last bucket, which has no upper bound, it returns the greatest finite
+// bound, about 34 s.
 //
-// Quantile returns 0 for an empty Histogram. A q below 0 or not a number counts as
-// 0, one above 1 as 1.
+// Quantile returns 0 for an empty Histogram. A q below 0 or NaN counts as 0, one above 1
+// as 1.
 func (h Histogram) Quantile(q float64) time.Duration {
 	if math.IsNaN(q) {
 		q = 0
@@ -102,7 +100,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	for i, n := range h.counts {
 		upTo := below + n
 		if n > 0 && rank <= float64(upTo) {
-			// Numbers beyond 2^53 are rounded, which may put part above 1.
+			// Counts beyond 2^53 are rounded, so part may be above 1.
 			part := (rank - float64(below)) / float64(n)
 			return interpolate(i, min(part, 1))
 		}
@@ -111,8 +109,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 	return 0 // it is empty, or else rank is at most the last upTo
 }
 
-// interpolate returns the duration that a part of those in bucket i does not
-// exceed.
+// interpolate returns the quantile of the durations in bucket i.
 func interpolate(i int, part float64) time.Duration {
 	if i == buckets-1 {
 		return lastBound
@@ -151,19 +148,18 @@ type DurationRecorder struct {
 	sum    atomic.Uint64 // of nanoseconds
 }
 
-// Observe records a duration. A negative one counts as 0. Observe makes two atomic
-// additions: it never waits, and never allocates.
+// Observe records a duration. A negative one counts as 0. It makes two atomic additions,
+// never waits and never allocates.
 func (r *DurationRecorder) Observe(took time.Duration) {
 	took = max(took, 0)
-	// The count before the sum, and Histogram reads them the other way round.
+	// The count before the sum: Histogram reads the sum first.
 	r.counts[bucket(took)].Add(1)
 	r.sum.Add(uint64(took))
 }
 
-// Histogram returns what was recorded so far. Of an Observe that runs at the
-// same time the Histogram may hold the count without the duration in Sum, but
-// never the duration without the count, so a mean is never above what was
-// measured.
+// Histogram returns the durations recorded so far. It may have the count of a concurrent
+// Observe without its duration in Sum, but never the duration without the count. So the
+// mean is never too high.
 func (r *DurationRecorder) Histogram() Histogram {
 	h := Histogram{sum: duration(r.sum.Load())}
 	for i := range r.counts {
@@ -172,7 +168,7 @@ func (r *DurationRecorder) Histogram() Histogram {
 	return h
 }
 
-// duration converts a sum of nanoseconds, and stops at the greatest Duration.
+// duration converts a sum of nanoseconds; the greatest Duration stands for more.
 func duration(nanoseconds uint64) time.Duration {
 	return time.Duration(min(nanoseconds, math.MaxInt64))
 }

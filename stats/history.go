@@ -13,25 +13,25 @@ const (
 	kept     = 60              // points of a history
 	spare    = 12              // samples that a history has room for beyond those
 
-	// gap is how long ago the last sample may be for the next to follow it. After a
-	// longer one, as when the machine was suspended, a history begins anew: its
-	// windows would claim to know what they do not.
+	// gap is the greatest distance between two samples of a history. After a longer
+	// one, as when the machine was suspended, the history begins anew: its windows
+	// would be wrong.
 	gap = 4 * interval
 
-	// runningFrom is the age at which the point that is not over yet is worth to be
-	// shown: rates over less would leap.
+	// runningFrom is the age from which a partial point is shown: rates over less time
+	// would jump.
 	runningFrom = time.Second
 )
 
-// A sample is what a source reported at a time.
+// A sample is a snapshot with its time.
 type sample[S any] struct {
 	at    time.Time
 	stats S
 }
 
-// A history is the last samples of one source, the oldest first: one more than there
-// are points, for a point is what happened between two samples. A sample never
-// changes, and who has the slice may read it without a lock.
+// A history has the last samples of one source, the oldest first: one more than points, as
+// a point is the difference of two samples. A sample never changes, so the slice may be
+// read without a lock.
 type history[S any] struct {
 	samples []sample[S]
 }
@@ -62,8 +62,8 @@ type point[S any] struct {
 	running bool // it ends with a look, and not with a sample
 }
 
-// points yields the newest n points, the oldest first. The last one is running, if it
-// has run for long enough. Samples are large, and so none is copied to the heap.
+// points yields the newest n points, the oldest first. The last one is partial, if it is
+// old enough. Samples are large, so none is copied to the heap.
 func (l look[S]) points(n int) iter.Seq[point[S]] {
 	closed := max(len(l.samples)-1, 0)
 	running := len(l.samples) > 0 && l.at.Sub(l.samples[closed].at) >= runningFrom
@@ -85,8 +85,8 @@ func (l look[S]) points(n int) iter.Seq[point[S]] {
 	}
 }
 
-// window returns the time that ends with the look and began length before it, or as
-// nearly as there is a sample. Its own length is 0 if there is none.
+// window returns what happened from length before the look, or from the nearest sample, to
+// the look. Its length is 0 without a sample.
 func (l look[S]) window(length time.Duration) point[S] {
 	w := point[S]{start: l.at, from: l.stats, to: l.stats}
 	for _, s := range slices.Backward(l.samples) {
@@ -101,9 +101,8 @@ func (l look[S]) window(length time.Duration) point[S] {
 	return w
 }
 
-// underLimit returns what a cache did in the time that ends with the look and began
-// length before it, or when the limit was changed after that. Without a history that is
-// all it did.
+// underLimit is window, but begins no earlier than the last change of the limit. Without a
+// history it returns everything since the cache was made.
 func underLimit(l look[Snapshot], length time.Duration) Snapshot {
 	earlier := l.stats
 	if len(l.samples) == 0 {
@@ -118,8 +117,8 @@ func underLimit(l look[Snapshot], length time.Duration) Snapshot {
 	return l.stats.Minus(earlier)
 }
 
-// A sampler takes a sample of every source at each interval, from the first time
-// that ensure is called. Between samples there is only a timer.
+// A sampler takes a sample of every source at each interval, from the first call of ensure
+// on. Between samples there is only a timer.
 type sampler struct {
 	mu    sync.Mutex // also held while samples are taken, so that they are in order
 	last  time.Time  // when a sample was taken
@@ -128,9 +127,9 @@ type sampler struct {
 	sampling atomic.Bool // a sample was taken
 }
 
-// ensure begins to take samples, or begins again if they have ceased. A timer ends
-// with the bubble of a test that it was made in, and the clock of the next bubble
-// begins where that of the last one did. It is late after the process was stopped.
+// ensure starts the samples, or starts them again if they have ceased: a timer ends with
+// the synctest bubble that it was made in, and the clock of the next bubble begins anew. A
+// timer is also late after the process was stopped.
 func (s *sampler) ensure(sample func(now time.Time)) {
 	if !s.mu.TryLock() {
 		return // samples are being taken, perhaps of a source that waits for a lock of the caller
@@ -142,7 +141,7 @@ func (s *sampler) ensure(sample func(now time.Time)) {
 	}
 }
 
-// tick takes a sample and sees to the next. It must be called with s.mu held.
+// tick takes a sample and sets the timer for the next. s.mu must be held.
 func (s *sampler) tick(chain int, sample func(now time.Time)) {
 	s.last = time.Now()
 	s.sampling.Store(true)

@@ -8,25 +8,24 @@ import (
 	"strings"
 )
 
-// WithHosts allows requests for further names at a loopback address, such as the
-// public name of a service behind a proxy on the same machine:
+// WithHosts allows further Host names at a loopback address, such as the public name of a
+// service behind a proxy on the same machine:
 //
 //	stats.Handler(stats.WithHosts("stats.example.com"))
 //
-// Without it the handler answers a request that arrived at a loopback address only
-// if its Host is localhost or a loopback address. By DNS rebinding, a page of any site
-// can have the browser of a developer send it requests: the name of the site leads to
-// 127.0.0.1 for a moment. To the browser the answer is one of that site, which so
-// could read keys, and purge. metrics, which has names and numbers only, is served
-// under any Host. Elsewhere than at a loopback address, who may see the statistics is
-// for authentication to decide.
+// Without it the handler answers a request that arrived at a loopback address only if its
+// Host is localhost or a loopback address. Otherwise any site could use DNS rebinding: its
+// name resolves to 127.0.0.1 for a moment, so the browser of a developer sends requests
+// here and takes the answers for those of the site, which could read keys, and purge.
+// metrics, which has names and numbers only, is served under any Host. At other addresses
+// authentication must decide who may see the statistics.
 //
-// Names are without port, and in upper or lower case.
+// Names have no port; case does not matter.
 func WithHosts(names ...string) HandlerOption {
 	return func(h *handler) { h.hosts = append(h.hosts, names...) }
 }
 
-// checkHost returns an error if a request may be one of DNS rebinding.
+// checkHost returns an error for a request that may come from DNS rebinding.
 func (h *handler) checkHost(r *http.Request, last string) error {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if at == nil || !at.IP.IsLoopback() || last == "metrics" {

@@ -16,7 +16,7 @@ import (
 // must change with them.
 const schemaVersion = 1
 
-// A jsonHead is what comes before the arrays of caches and wheels.
+// A jsonHead is the part before the arrays of caches and wheels.
 type jsonHead struct {
 	Version  int       `json:"version"`
 	Time     time.Time `json:"time"`
@@ -26,8 +26,8 @@ type jsonHead struct {
 	Purge    bool      `json:"purge"`
 }
 
-// executable and host tell which of many processes answers. They are empty if the
-// system does not tell.
+// executable and host identify the process. They are empty if the system does not know
+// them.
 var (
 	executable, _ = os.Executable()
 	host, _       = os.Hostname()
@@ -148,8 +148,8 @@ type jsonWheel struct {
 	History            []jsonWheelPoint `json:"history,omitzero"`
 }
 
-// writeJSON writes the statistics of caches and wheels as of now. It takes each cache
-// and wheel in turn, and so holds one of them at a time.
+// writeJSON writes the statistics of caches and wheels as of now, one after another, so
+// that it holds one snapshot at a time.
 func (r *registries) writeJSON(to io.Writer, f form) error {
 	head, err := json.Marshal(jsonHead{
 		Version:  schemaVersion,
@@ -178,8 +178,7 @@ func (r *registries) writeJSON(to io.Writer, f form) error {
 	return err
 }
 
-// writeArray writes what element makes of each source that is still there, with commas
-// between.
+// writeArray writes the element of each source that is still there, separated by commas.
 func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S], element func(look[S]) any) error {
 	encoder := json.NewEncoder(to)
 	comma := ""

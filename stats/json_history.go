@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// jsonWindows says what happened of late.
+// jsonWindows is what happened lately.
 type jsonWindows struct {
 	OneMinute   jsonWindow `json:"1m"`
 	FiveMinutes jsonWindow `json:"5m"`
 }
 
-// A jsonWindow is what happened in the time that ends now.
+// A jsonWindow is what happened in a time that ends now.
 type jsonWindow struct {
 	Seconds        float64 `json:"seconds"`
 	Gets           uint64  `json:"gets"`
@@ -72,7 +72,7 @@ func newJSONWindow(p point[Snapshot]) jsonWindow {
 	return w
 }
 
-// A jsonPoint is the time that a point is about.
+// A jsonPoint is the time of a point.
 type jsonPoint struct {
 	Start   string  `json:"start"` // also tells the point from others
 	Seconds float64 `json:"seconds"`
@@ -83,7 +83,7 @@ func newJSONPoint(start time.Time, length time.Duration, running bool) jsonPoint
 	return jsonPoint{start.UTC().Format("2006-01-02T15:04:05.000Z07:00"), length.Seconds(), running}
 }
 
-// A jsonCachePoint has counters of the time that it is about, and gauges of its end.
+// A jsonCachePoint has counters of its time, and gauges at its end.
 type jsonCachePoint struct {
 	jsonPoint
 	Hits                 uint64  `json:"hits"`

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A family is one metric of the exposition. write appends the samples that one
-// S, a [Snapshot] or a [WheelSnapshot], has of it, which may be none.
+// A family is one metric of the exposition. write appends its samples of one S, a
+// [Snapshot] or a [WheelSnapshot]; there may be none.
 type family[S any] struct {
 	name, kind, help string
 	write            func(*exposition, S)
 }
 
-// cacheFamilies lists the metrics of caches in the order they are written.
-// doc.go lists their names too.
+// cacheFamilies are the metrics of caches, in the order of the output. doc.go lists their
+// names too.
 var cacheFamilies = []family[Snapshot]{
 	{"cache_gets_total", "counter", "Lookups, by whether they found a live entry.",
 		func(e *exposition, s Snapshot) {
@@ -131,7 +131,7 @@ var cacheFamilies = []family[Snapshot]{
 		}},
 }
 
-// wheelFamilies lists the metrics of timing wheels as cacheFamilies does.
+// wheelFamilies are the metrics of timing wheels.
 var wheelFamilies = []family[WheelSnapshot]{
 	{"timingwheel_pending", "gauge", "Timers that wait for their time.",
 		func(e *exposition, w WheelSnapshot) { e.gauge(w.Pending) }},
@@ -161,9 +161,8 @@ func (r *registries) writeMetrics(to io.Writer, of selection) error {
 	return cmp.Or(err, writeFamilies(to, "wheel", wheelFamilies, r.wheels.looks(of.hasWheel, now)))
 }
 
-// writeFamilies writes what the families have of every look, with the name of each in
-// the label by. The format wants all samples of a family together, so families are
-// outside and looks inside.
+// writeFamilies writes the samples of all looks, with their names in the label by. The
+// format wants all samples of a family together.
 func writeFamilies[S any](to io.Writer, by string, families []family[S], looks []look[S]) error {
 	e := exposition{by: by}
 	for _, f := range families {
@@ -194,8 +193,7 @@ type exposition struct {
 	since              time.Time // when that was made
 }
 
-// value writes a sample. label is one more label beside that of the source, as
-// in the text, or "".
+// value writes a sample. label is a further label, as in the text, or "".
 func (e *exposition) value(label string, v uint64) {
 	e.name("", label)
 	e.uint(v)
@@ -208,15 +206,14 @@ func (e *exposition) gauge(v int) {
 	e.buf = append(e.buf, '\n')
 }
 
-// seconds writes a sample that is a time.
+// seconds writes a sample that is a duration.
 func (e *exposition) seconds(d time.Duration) {
 	e.name("", "")
 	e.float(d.Seconds())
 }
 
-// histogram writes the samples of h, a [Histogram] or [Ages], unless it is empty: most
-// caches use few of theirs, each of which is 25 samples. Each bucket of the format also
-// counts what is in the buckets below it.
+// histogram writes the 25 samples of h, a [Histogram] or [Ages], unless it is empty, as
+// most are. Buckets of the format are cumulative.
 func (e *exposition) histogram(label string, h interface {
 	Buckets() iter.Seq2[time.Duration, uint64]
 	Count() uint64
@@ -275,8 +272,7 @@ func (e *exposition) float(v float64) {
 	e.buf = append(e.buf, '\n')
 }
 
-// appendLabelValue appends value, which must be valid UTF-8, escaped as the format
-// wants it.
+// appendLabelValue appends value, which must be valid UTF-8, escaped.
 func appendLabelValue(buf []byte, value string) []byte {
 	for i := range len(value) {
 		switch c := value[i]; c {

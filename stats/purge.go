@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// WithPurge has the handler also serve purge, by which a POST removes a key of a
-// cache, those with a prefix if they are strings, or all of them:
+// WithPurge makes the handler also serve purge. A POST to it removes a key of a cache, all
+// keys with a prefix if keys are strings, or all keys:
 //
 //	curl -d 'cache=users&key=42' http://127.0.0.1:8080/cache/purge
 //	curl -d 'cache=users&prefix=tenant7/' http://127.0.0.1:8080/cache/purge
 //	curl -d 'cache=users&all=1'  http://127.0.0.1:8080/cache/purge
 //
-// authorize decides about each such request, after those that a page of another site
-// had a browser send have been refused. Without HTTPS that goes by the Host header: a
-// proxy in front must pass on the one that the browser sent. If it returns an error, the answer is 403 with
-// the text of the error, and nothing is removed. It must not be nil, and must be safe
-// for concurrent use.
+// authorize decides about each such request, after requests that a page of another site
+// made a browser send have been refused. Without HTTPS that is judged by the Host header,
+// which a proxy must pass on as the browser sent it. If authorize returns an error, the
+// answer is 403 with its text, and nothing is removed. It must not be nil, and must be
+// safe for concurrent use.
 //
-// It decides likewise who may have record, which is served then too:
+// It also decides about record, which is then served too:
 //
 //	curl -o users.recording -d 'cache=users&seconds=60&one_in=64' http://127.0.0.1:8080/cache/record
 //
-// records for so long what the cache is asked for, one key in so many, with hashes instead
-// of keys, for cmd/cachesim. Both numbers may be left out, and then are these.
+// records for so many seconds what the cache is asked for, one key in so many, with hashes
+// instead of keys, for cmd/cachesim. Both numbers may be left out; these are the defaults.
 //
-// The answer to a purge is JSON: {"removed": 1} with the number of entries removed, which is 0 if
+// The answer to a purge is JSON: {"removed": 1} with the number of entries removed, 0 if
 // the cache does not have the key, or {"error": "..."}.
 func WithPurge(authorize func(*http.Request) error) HandlerOption {
 	if authorize == nil {
@@ -40,7 +40,7 @@ func WithPurge(authorize func(*http.Request) error) HandlerOption {
 // maxForm is the most bytes of a request.
 const maxForm = 64 << 10
 
-// A refusal is why nothing is done, for whoever asked.
+// A refusal tells the client why nothing was done.
 type refusal struct {
 	status int
 	text   string
@@ -50,7 +50,7 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// answer answers with why nothing is done.
+// answer sends the refusal.
 func (refused *refusal) answer(w http.ResponseWriter) {
 	if refused.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
@@ -78,8 +78,8 @@ func (h *handler) servePurge(w http.ResponseWriter, r *http.Request) {
 	}{removed})
 }
 
-// mayPost reads the form of a POST that is authorized, and else says why it is not. why is
-// what takes a POST, and want which form.
+// mayPost reads the form of an authorized POST, or returns a refusal. why says what takes a
+// POST, want which form.
 func (h *handler) mayPost(r *http.Request, why, want string) (refused *refusal) {
 	if r.Method != http.MethodPost {
 		return refuse(http.StatusMethodNotAllowed, "%s: want POST, not %s", why, r.Method)
@@ -102,13 +102,13 @@ func (h *handler) mayPost(r *http.Request, why, want string) (refused *refusal) 
 	return nil
 }
 
-// purge does what r asks for, if it may, and returns how many entries it removed.
+// purge does what r asks for, if authorized, and returns how many entries it removed.
 func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
 	const want = "want the fields cache and key, cache and prefix, or cache and all=1, form-encoded: curl -d 'cache=users&key=42'"
 	if refused := h.mayPost(r, "a purge changes what is cached", want); refused != nil {
 		return 0, refused
 	}
-	// Not from the address, which ends up in logs.
+	// Not from the URL, which ends up in logs.
 	names, keys, prefixes, all := r.PostForm["cache"], r.PostForm["key"], r.PostForm["prefix"], r.PostForm["all"]
 	if len(names) != 1 || len(keys)+len(prefixes)+len(all) != 1 || len(all) == 1 && all[0] != "1" {
 		return 0, refuse(http.StatusBadRequest, want)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// How long is recorded, and one key in how many, if nothing is said.
+	// The defaults: how long to record, and one key in how many.
 	defaultSeconds = 60
 	defaultOneIn   = 64
 
 	mostSeconds = 3600
 )
 
-// serveRecord answers with a recording of a cache, as it is made.
+// serveRecord streams a recording of a cache.
 func (h *handler) serveRecord(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	wanted, refused := h.wantedRecord(r)
@@ -27,7 +27,7 @@ func (h *handler) serveRecord(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wanted.length)
 	defer cancel()
-	// A server may cut answers off that take longer than others do.
+	// A server may have a write timeout that is too short for this answer.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	out := &flushed{w: w}
 	if err := wanted.record(ctx, out, wanted.oneIn); err != nil && !out.begun {
@@ -35,7 +35,7 @@ func (h *handler) serveRecord(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A wantedRecord is what a request to record asks for.
+// A wantedRecord is a request to record.
 type wantedRecord struct {
 	record func(ctx context.Context, w io.Writer, oneIn int) error
 	length time.Duration
@@ -67,8 +67,7 @@ func (h *handler) wantedRecord(r *http.Request) (wanted wantedRecord, refused *r
 	return wanted, nil
 }
 
-// numberOf returns a field of the form, a number from 1 to most, or what stands for it if
-// it is left out.
+// numberOf returns a field of the form, a number from 1 to most, or its default.
 func numberOf(r *http.Request, field string, otherwise, most int) (int, error) {
 	text := r.PostForm.Get(field)
 	if text == "" {
@@ -81,7 +80,7 @@ func numberOf(r *http.Request, field string, otherwise, most int) (int, error) {
 	return n, nil
 }
 
-// flushed sends on at once what is written, with the header of a file to be kept.
+// flushed flushes after each write, and names the answer as a file to download.
 type flushed struct {
 	w     http.ResponseWriter
 	begun bool

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// registries are all that a handler serves. The zero registries are empty and
-// ready to use.
+// registries are what a handler serves. The zero registries are empty and ready to use.
 type registries struct {
 	caches registry[Snapshot]
 	wheels registry[WheelSnapshot]
@@ -34,8 +33,8 @@ func (r *registries) register(source Source) (name string, unregister func()) {
 	panic(fmt.Sprintf("stats: Register of %T, want a CacheSource or a WheelSource", source))
 }
 
-// register adds a source to one of the registries, and begins its history if there are
-// histories: or else what happened before its first sample would be in none.
+// register adds a source to one of the registries. If histories are kept, it takes a first
+// sample: otherwise what happens before the next one would be in none.
 func register[S any](all *registries, r *registry[S], name string, source func() (S, bool), cache CacheSource) (string, func()) {
 	added := r.register(name, source, cache)
 	if all.sampling.Load() {
@@ -46,7 +45,7 @@ func register[S any](all *registries, r *registry[S], name string, source func()
 	return added.name, func() { r.remove(added) }
 }
 
-// keepHistory has samples taken from now on.
+// keepHistory starts the samples.
 func (r *registries) keepHistory() {
 	r.ensure(func(now time.Time) {
 		r.caches.sample(now)
@@ -61,8 +60,8 @@ type registry[S any] struct {
 	byName map[string]*registration[S] // guarded by mu; nil until the first register
 
 	// lowest has, for a name without its suffix, the lowest suffix that may be free,
-	// where that is not 1, which stands for none: or else to make the thousandth
-	// cache of a name would try a thousand suffixes. It is guarded by mu.
+	// unless that is 1, which stands for none. Without it the thousandth cache of a
+	// name would try a thousand suffixes. It is guarded by mu.
 	lowest map[string]int
 }
 
@@ -78,7 +77,7 @@ type registration[S any] struct {
 	history history[S]  // guarded by the registry's mu
 }
 
-// A look is what one source reported at a time, with the samples taken before.
+// A look is a snapshot of one source, with the samples taken before.
 type look[S any] struct {
 	*registration[S]
 	at      time.Time
@@ -118,7 +117,7 @@ func (r *registry[S]) freeName(name string) (unique string, suffix int) {
 	}
 }
 
-// remove takes old out, unless it is out already.
+// remove removes old, unless it is removed already.
 func (r *registry[S]) remove(old *registration[S]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,11 +133,10 @@ func (r *registry[S]) remove(old *registration[S]) {
 	}
 }
 
-// all asks every source, and returns what they reported sorted by name.
+// all takes a look at every source, and returns them sorted by name.
 func (r *registry[S]) all(now time.Time) []look[S] { return r.looks(everything, now) }
 
-// looks asks those sources whose name is wanted, and returns what they reported sorted
-// by name.
+// looks takes a look at each source whose name is wanted, and yields them sorted by name.
 func (r *registry[S]) looks(wanted func(name string) bool, now time.Time) []look[S] {
 	registered := r.registered(wanted)
 	looks := make([]look[S], 0, len(registered))
@@ -150,7 +148,7 @@ func (r *registry[S]) looks(wanted func(name string) bool, now time.Time) []look
 	return looks
 }
 
-// look asks one source. If that reports that it is gone, it is taken out.
+// look takes a look at one source, and removes it if it reports that it is gone.
 func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok bool) {
 	// No lock is held here: a source takes the locks of its cache or wheel, which may
 	// register or unregister while it holds them.
@@ -168,25 +166,24 @@ func (r *registry[S]) samples(reg *registration[S]) []sample[S] {
 	return reg.history.samples
 }
 
-// sample adds what every source reports now to its history.
+// sample adds a sample of every source to its history.
 func (r *registry[S]) sample(now time.Time) {
 	for _, l := range r.all(now) {
 		r.keep(l)
 	}
 }
 
-// keep adds what a source reported to its history.
+// keep adds a sample of a source to its history.
 func (r *registry[S]) keep(l look[S]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.history.add(sample[S]{l.at, l.stats})
 }
 
-// everything is every name.
+// everything selects every name.
 func everything(string) bool { return true }
 
-// registered returns what is registered now under a name that is wanted, sorted by
-// name.
+// registered returns the registrations whose name is wanted, sorted by name.
 func (r *registry[S]) registered(wanted func(name string) bool) []*registration[S] {
 	r.mu.Lock()
 	regs := make([]*registration[S], 0, len(r.byName))

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Settings are what a cache was made with, beside its limit, which a [Snapshot] has. The
-// zero value of each means that the cache does not do that.
+// Settings are the options of a cache, except its limit, which is in the [Snapshot]. A zero
+// field means that the cache does not have that.
 type Settings struct {
-	Expire, Idle time.Duration // TTL by default; most time without a read
-	Jitter       float64       // by which fraction TTLs are spread
+	Expire, Idle time.Duration // default TTL; greatest time without a read
+	Jitter       float64       // fraction by which TTLs are spread
 	Timeout      time.Duration // of a load
 	MaxLoads     int           // loads at once
-	Policy       string        // what chooses the entry to evict
+	Policy       string        // eviction policy
 }
 
 type jsonSettings struct {
@@ -29,15 +29,15 @@ func newJSONSettings(s Settings) jsonSettings {
 	return jsonSettings{s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Timeout.Seconds(), s.MaxLoads, s.Policy}
 }
 
-// A jsonLoadError is why a load failed last.
+// A jsonLoadError is the last error of a load.
 type jsonLoadError struct {
 	Time time.Time `json:"time"`
 	Type string    `json:"type"`
 	Text string    `json:"text"`
 }
 
-// newJSONLoadError returns nil if no load has failed. The text of an error may have keys
-// in it, and so is only shown of caches whose keys are.
+// newJSONLoadError returns nil if no load has failed. The text of an error may have keys in
+// it, so it is shown only for caches whose keys are shown.
 func newJSONLoadError(c CacheSource) *jsonLoadError {
 	if c.LastError == nil {
 		return nil
@@ -48,12 +48,12 @@ func newJSONLoadError(c CacheSource) *jsonLoadError {
 	}
 	shown := &jsonLoadError{Time: at.UTC(), Type: shorten(typeOf(err))}
 	if c.HotKeys != nil {
-		shown.Text = shorten(fmt.Sprint(err)) // which survives an Error that panics
+		shown.Text = shorten(fmt.Sprint(err)) // Sprint recovers a panic of Error
 	}
 	return shown
 }
 
-// typeOf returns the type of the innermost error that err wraps, which tells most.
+// typeOf returns the type of the innermost error that err wraps, the most telling one.
 func typeOf(err error) string {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner

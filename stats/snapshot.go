@@ -9,17 +9,16 @@ import "time"
 // happened in between, such as evictions and their ages. The zero Snapshot is that of a
 // cache nobody has used.
 //
-// A Snapshot is a value without pointers: it may be copied, compared with ==
-// and read from several goroutines.
+// A Snapshot is a value without pointers: it may be copied, compared with == and read by
+// several goroutines.
 type Snapshot struct {
 	Hits   uint64 // gets that found a live entry
 	Misses uint64 // gets that did not
 
-	// MissesExpired and MissesEvicted count those of Misses that found an entry past its
-	// deadline, or nothing, as the key expired lately or was evicted. How lately is by
-	// chance: a cache remembers about as many such keys as it has entries, up to 16,384
-	// in each shard. The others of Misses are of keys that were never there, or long ago,
-	// or were removed by the program.
+	// MissesExpired counts the misses of keys that expired lately, MissesEvicted those of
+	// keys that were evicted lately. A cache remembers about as many such keys as it has
+	// entries, up to 16,384 in each shard. The other misses are of keys that were never
+	// there, or long ago, or were removed by the program.
 	MissesExpired, MissesEvicted uint64
 
 	// HitsInGrace counts the Takes that a value past its deadline answered. All but those of
@@ -37,8 +36,8 @@ type Snapshot struct {
 	Weight    uint64 // gauge; 0 if not weighted
 	MaxWeight uint64 // gauge: most weight; 0 = not weighted
 
-	// HottestShare is the part of the gets of late that are of one key, the hottest, from 0
-	// to 1: a gauge, estimated from below. It is 0 if the cache does not find hot keys.
+	// HottestShare is a gauge: the share of recent gets that are of the hottest key, from 0
+	// to 1, a lower bound. It is 0 if the cache does not find hot keys.
 	HottestShare float64
 
 	Callbacks Callbacks
@@ -48,10 +47,9 @@ type Snapshot struct {
 	WhatIf     WhatIf // zero if the cache does not estimate it
 }
 
-// WhatIf tells what a cache would do with another limit. Three caches without values,
-// of half the limit, of the same and of double, see a sample of the keys. A get in the
-// sample counts for as many as there are without it, so that all numbers are estimates
-// for the whole cache.
+// WhatIf estimates what a cache would do with another limit. Three caches without values,
+// of half the limit, of the same and of double, see a sample of the keys. The counts are
+// scaled up to the whole cache.
 type WhatIf struct {
 	Gets               uint64 // gets
 	Half, Same, Double uint64 // those of Gets that each of the three answered
@@ -109,8 +107,7 @@ func (s Snapshot) Gets() uint64 {
 	return s.Hits + s.Misses
 }
 
-// HitRatio returns the part of the gets that were hits, from 0 to 1. It is 0
-// when there were no gets.
+// HitRatio returns the share of the gets that were hits, from 0 to 1. It is 0 without gets.
 func (s Snapshot) HitRatio() float64 {
 	gets := s.Gets()
 	if gets == 0 {
@@ -122,9 +119,8 @@ func (s Snapshot) HitRatio() float64 {
 // WhatIfHalf returns an estimate of the hit ratio that the cache would have with half
 // its limit, from 0 to 1. It is false if nothing was estimated yet.
 //
-// The estimate is the hit ratio of the cache, less the hits that the limit of half
-// loses against the same limit in [WhatIf]. Because both see the same sample, it
-// matters little which keys are in it.
+// The estimate is the hit ratio of the cache, minus the difference between Same and Half in
+// [WhatIf]. Because both see the same sample, it matters little which keys are in it.
 func (s Snapshot) WhatIfHalf() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.Half) }
 
 // WhatIfDouble is [Snapshot.WhatIfHalf] for double the limit.
@@ -134,16 +130,14 @@ func (s Snapshot) whatIf(hits uint64) (ratio float64, ok bool) {
 	if s.WhatIf.Gets == 0 || s.Gets() == 0 {
 		return 0, false
 	}
-	// Not as a part of WhatIf.Gets, which are too few, or too many, by the hot keys that
-	// are not in the sample, or are.
+	// Not as a share of WhatIf.Gets: that depends on which hot keys are in the sample.
 	change := (float64(hits) - float64(s.WhatIf.Same)) / float64(s.Gets())
 	return min(max(s.HitRatio()+change, 0), 1), true
 }
 
-// Minus returns what happened after earlier was taken: each counter less that
-// of earlier, and the gauges of s. Both must be of the same cache. A counter
-// that is below its earlier value gives 0, so that a cache made anew in between
-// shows small numbers and never huge ones.
+// Minus returns what happened after earlier was taken: each counter minus that of earlier,
+// and the gauges of s. Both must be of the same cache. A counter below its earlier value
+// gives 0, so a cache made anew in between never shows huge numbers.
 func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	s.Hits = less(s.Hits, earlier.Hits)
 	s.Misses = less(s.Misses, earlier.Misses)

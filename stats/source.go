@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// process is what the process has registered.
+// process has everything that the process has registered.
 var process registries
 
 // A Source is what [Register] takes: a [CacheSource] or a [WheelSource].
@@ -16,39 +16,39 @@ type Source interface {
 	source()
 }
 
-// A CacheSource is how the statistics get to know a cache. Its functions must be safe
-// for concurrent use. They are called without a lock held, so they may take locks of
-// their own. All but Snapshot may be nil, if the cache does not offer that.
+// A CacheSource describes a cache to the statistics. Its functions must be safe for
+// concurrent use. They are called without a lock held, so they may take locks. All but
+// Snapshot may be nil, if the cache does not offer that.
 type CacheSource struct {
 	Name string // "cache" if empty
 
 	// Snapshot returns what the cache has done, and false once the cache is gone.
 	Snapshot func() (s Snapshot, ok bool)
 
-	// Settings are what the cache was made with.
+	// Settings are the options of the cache.
 	Settings Settings
 
 	// LastError returns why a load failed last, and when; nil if none did. Its text is
 	// shown only if HotKeys is not nil: it may have keys in it.
 	LastError func() (at time.Time, err error)
 
-	// HotKeys returns the keys that are asked for most, the hottest first.
+	// HotKeys returns the keys with the most gets, the hottest first.
 	HotKeys func() []HotKey
 
-	// Purge removes a key, written as text, and returns how many entries that were:
-	// 0 or 1. It returns an error if no key is written so.
+	// Purge removes a key, given as text, and returns how many entries it removed, 0 or
+	// 1. It returns an error if the text is no key.
 	Purge func(key string) (removed int, err error)
 
 	// PurgePrefix removes the entries whose keys, which are strings, begin with prefix, and
-	// returns how many those were.
+	// returns how many it removed.
 	PurgePrefix func(prefix string) (removed int)
 
-	// PurgeAll removes all entries, and returns how many those were.
+	// PurgeAll removes all entries, and returns how many it removed.
 	PurgeAll func() (removed int)
 
 	// Record writes a recording for cmd/cachesim to w until ctx ends, of one key in
 	// oneIn. It returns an error if it cannot begin, and then has written nothing, or
-	// that of w.
+	// the error of w.
 	Record func(ctx context.Context, w io.Writer, oneIn int) error
 }
 
@@ -61,10 +61,10 @@ type WheelSource struct {
 	Snapshot func() (s WheelSnapshot, ok bool)
 }
 
-// A HotKey is a key that is asked for often.
+// A HotKey is a key with many gets.
 type HotKey struct {
 	Key   string  // as text
-	Share float64 // of all gets of late, an estimate from below; 0 to 1
+	Share float64 // of recent gets, a lower bound; 0 to 1
 }
 
 // Register makes a cache or a timing wheel known to [Handler], and to [Caches] or
@@ -73,20 +73,19 @@ type HotKey struct {
 //
 // Once [Handler] has been called, Register takes a first snapshot before it returns.
 //
-// The registry holds the functions of source as long as it knows it, and so
-// everything they refer to. To let a cache be collected that nobody holds any more,
-// capture a [weak.Pointer] to it, never the cache itself, and report false once the
-// pointer is nil. The registry then forgets the source the next time it looks; a
-// [runtime.AddCleanup] that calls unregister frees the name earlier.
+// The registry holds the functions of source, and so everything they refer to. To let a
+// cache be collected that nobody else holds, capture a [weak.Pointer] to it, never the
+// cache itself, and report false once the pointer is nil. The registry then removes the
+// source at its next look; a [runtime.AddCleanup] that calls unregister frees the name
+// earlier.
 //
-// Two caches may ask for the same name, but two series with the same labels are
-// no valid exposition. So the name is made unique by a suffix, "users",
-// "users-2", "users-3" and so on, and returned; it can be had again once it is
-// free. Bytes that are not UTF-8 are replaced, and a name of more than 200 bytes is cut. The names of timing wheels are unique
-// among themselves, whatever caches are called.
+// The name is made unique by a suffix, "users", "users-2", "users-3" and so on, and
+// returned, as an exposition must not have two series with the same labels. It is free
+// again after unregister. Bytes that are not UTF-8 are replaced, and a name of more than
+// 200 bytes is cut. Caches and timing wheels may have the same names.
 //
-// unregister may be called more than once, and from several goroutines. A look that
-// began before may still call source.
+// unregister may be called more than once, and by several goroutines. A look that began
+// before may still call source.
 //
 //go:noinline
 func Register(source Source) (name string, unregister func()) {

@@ -2,11 +2,11 @@ package stats
 
 import "time"
 
-// A stretch is what happened in a time.
+// A stretch is what happened in a period.
 type stretch struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
-	loading                                time.Duration // the sum of the times of loads
+	loading                                time.Duration // the total duration of loads
 }
 
 // between returns what happened from one Snapshot to another. Minus would do so for all
@@ -27,7 +27,7 @@ func between(from, to *Snapshot) stretch {
 	}
 }
 
-// of returns n as a part of the gets.
+// of returns n as a share of the gets.
 func (s stretch) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
 
 func (s stretch) loadTime() time.Duration { return s.loading / time.Duration(max(s.loads, 1)) }
@@ -35,7 +35,7 @@ func (s stretch) loadTime() time.Duration { return s.loading / time.Duration(max
 // samplesPerMinute is how many samples are taken in a minute.
 const samplesPerMinute = int(time.Minute / interval)
 
-// lastMinute returns what happened in the last minute, or since a history is kept.
+// lastMinute returns what happened in the last minute, or since the history began.
 func lastMinute(l *look[Snapshot]) (s stretch) {
 	if n := len(l.samples); n > 0 {
 		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, &l.stats)
@@ -43,7 +43,7 @@ func lastMinute(l *look[Snapshot]) (s stretch) {
 	return s
 }
 
-// beforeLastMinute returns what had happened before, since the cache was made.
+// beforeLastMinute returns what happened before that, since the cache was made.
 func beforeLastMinute(l *look[Snapshot]) (s stretch) {
 	if n := len(l.samples); n > samplesPerMinute {
 		s = between(new(Snapshot), &l.samples[n-samplesPerMinute].stats)
@@ -51,9 +51,9 @@ func beforeLastMinute(l *look[Snapshot]) (s stretch) {
 	return s
 }
 
-// bestMinute returns the minute of the history, before the last one, that had the fewest
-// misses for its gets: what is usual, as long as the history remembers it. Of those with
-// few gets there is none.
+// bestMinute returns the minute of the history, before the last one, with the lowest share
+// of misses: the normal state, as far as the history goes back. Minutes with few gets do
+// not count.
 func bestMinute(l *look[Snapshot]) (best stretch) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
 		s := between(&l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats)

@@ -5,8 +5,8 @@ package stats
 // after another while the wheel is in use, and may differ by what happened in between.
 // The zero WheelSnapshot is that of a timing wheel nobody has used.
 //
-// A WheelSnapshot is a value without pointers: it may be copied, compared with == and
-// read from several goroutines.
+// A WheelSnapshot is a value without pointers: it may be copied, compared with == and read
+// by several goroutines.
 type WheelSnapshot struct {
 	Pending int // gauge: timers that wait for their time
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// whyMisses returns why a cache misses, if it misses more than it did, or much. The
-// cause is "" if it does not.
+// whyMisses returns why a cache misses, if it misses much, or more than before. Otherwise
+// the cause is "".
 func whyMisses(l *look[Snapshot], now, before stretch) (cause, words string) {
 	if now.gets < enough {
 		return "", ""
@@ -24,14 +24,14 @@ func whyMisses(l *look[Snapshot], now, before stretch) (cause, words string) {
 	return cause, fmt.Sprintf("%s of the gets miss, mostly because %s.", percent(share), because)
 }
 
-// A reason for misses is what became of the keys.
+// A reason is a kind of misses: what became of their keys.
 type reason struct {
-	now, before float64 // parts of the gets
-	much        float64 // from which part on it is of interest though it did not rise
+	now, before float64 // shares of the gets
+	much        float64 // the share from which it matters even without a rise
 	explain     func(l *look[Snapshot], now, before stretch, rose bool) (cause, because string)
 }
 
-// mainReason returns the reason of most misses or, if they rose, of most of the rise.
+// mainReason returns the reason for most misses or, if they rose, for most of the rise.
 func mainReason(now, before stretch, rose bool) reason {
 	reasons := [...]reason{
 		{now.of(now.evicted), before.of(before.evicted), 0.1, whyEvicted},
@@ -104,8 +104,8 @@ func whyAbsent(l *look[Snapshot], now, _ stretch, rose bool) (cause, because str
 	return moreKeys, fmt.Sprintf("more keys are asked for than before: %s, and there are %d entries", evidence, s.Entries)
 }
 
-// cleared returns how long ago a cache was cleared last, and how many entries went, if the
-// history remembers it.
+// cleared returns how long ago a cache was last cleared, and how many entries it lost, as
+// far as the history goes back.
 func cleared(l *look[Snapshot]) (ago time.Duration, entries uint64) {
 	next := l.stats.Removals.Cleared
 	for i := len(l.samples) - 1; i >= 0; i-- {
