@@ -26,9 +26,10 @@ type Cache[K comparable, V any] struct {
 	loadsOK, loadsFailed stats.DurationRecorder
 	lastFailed           atomic.Pointer[failure]
 	waiters              atomic.Uint64
-	schema               string        // of snapshots
-	saving               sync.Mutex    // one SaveFile at a time
-	restored             atomic.Uint64 // entries that came from one
+	amend                func(*stats.Snapshot) // nil: nobody adds to the statistics
+	schema               string                // of snapshots
+	saving               sync.Mutex            // one SaveFile at a time
+	restored             atomic.Uint64         // entries that came from one
 	unregister           func()
 }
 
@@ -79,7 +80,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	if o.OnRemove != nil {
 		c.runner = newRunner(o, c.onPanic)
 	}
-	c.schema = o.Schema
+	c.schema, c.amend = o.Schema, o.Amend
 	return c
 }
 

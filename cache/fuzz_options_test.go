@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // FuzzOptions makes caches with any options. New returns an error that names each
@@ -33,6 +35,7 @@ func FuzzOptions(f *testing.F) {
 
 func optionsTest(t *testing.T, o Options[byte, int], ops []byte) {
 	o.OnRemove = func(Event[byte, int]) {}
+	o.Amend = func(s *stats.Snapshot) { s.Near.Changes++ }
 	c, err := New(o)
 	wrong := wrongFields(&o)
 	if got := namedFields(err); !slices.Equal(got, wrong) || (err == nil) != (c != nil) {
@@ -50,6 +53,9 @@ func optionsTest(t *testing.T, o Options[byte, int], ops []byte) {
 	synctest.Wait()
 	if err := c.check(); err != nil {
 		t.Fatal(err)
+	}
+	if s := c.Stats(); s.Near.Changes != 1 || s.Entries != c.Len() {
+		t.Fatalf("the statistics are %+v, with %d entries", s, c.Len())
 	}
 	if err := c.Close(context.Background()); err != nil || c.Len() != 0 {
 		t.Fatalf("Close: %v, and %d entries are left", err, c.Len())

@@ -134,7 +134,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 				l.how, l.err = panicked, &PanicError{p, debug.Stack()}
 			}
 		}
-		c.observeLoad(time.Duration(c.clock.now()-l.began), l.failure())
+		c.observeLoad(time.Duration(c.clock.now()-l.began), l)
 		c.end(l)
 		switch {
 		case l.how == returned:
@@ -179,13 +179,14 @@ func (c *Cache[K, V]) tellPanic(err error) {
 	}
 }
 
-func (c *Cache[K, V]) observeLoad(took time.Duration, err error) {
-	if err == nil {
+func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
+	err := l.failure()
+	if err == nil || l.how == returned && l.NotFound {
 		c.loadsOK.Observe(took)
-	} else {
-		c.loadsFailed.Observe(took)
-		c.lastFailed.Store(&failure{time.Now(), err})
+		return
 	}
+	c.loadsFailed.Observe(took)
+	c.lastFailed.Store(&failure{time.Now(), err})
 }
 
 // A failure is why a load failed, and when.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // Options says what a cache does. The zero Options are those of a cache
@@ -147,6 +149,12 @@ type Options[K comparable, V any] struct {
 	// all if Limit is less. A get or set of such a key takes about a hundred nanoseconds
 	// more, and of others about five. It needs a Limit.
 	WhatIf bool
+
+	// Amend, if it is not nil, gets each Snapshot of the cache before others do, by Stats or
+	// from package stats: who builds on a cache adds what that cannot know, as package near
+	// does. It is called outside all locks, by several goroutines at once, and must not ask
+	// for statistics.
+	Amend func(*stats.Snapshot)
 }
 
 // mostHotKeys bounds what is kept, and shown, of hot keys.

@@ -81,7 +81,7 @@ func (c *Cache[K, V]) recordingHeader(oneIn uint64) recording.Header {
 }
 
 func (c *Cache[K, V]) recordingCounters() recording.Counters {
-	s := c.Stats()
+	s := c.counted()
 	return recording.Counters{Hits: s.Hits, Misses: s.Misses, Sets: s.Sets, Limit: s.Limit}
 }
 

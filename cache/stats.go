@@ -19,6 +19,15 @@ import (
 // meanwhile may be seen in one and not in another, so that for a moment there can seem
 // to be a few entries more than the limit.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
+	s := c.counted()
+	if c.amend != nil {
+		c.amend(&s)
+	}
+	return s
+}
+
+// counted returns what the cache itself has counted.
+func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.limit.Load()),
 		Loads: stats.Loads{

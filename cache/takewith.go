@@ -23,13 +23,18 @@ type Load[V any] struct {
 	// get it. The value that the function returns is ignored, and OnRemove is told
 	// nothing. It is an error without Old.
 	Unchanged bool
+
+	// NotFound says that the error which the function returns means that there is no value:
+	// the statistics count the load as one that has succeeded. Without an error it does not
+	// count.
+	NotFound bool
 }
 
 var errUnchanged = errors.New("cache: the function of TakeWith says Unchanged, but there is no Old: look at HasOld first")
 
 // TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: how long it is
 // good for, that the old value is still right, or that it is not to be kept. If fetch
-// returns an error, what it says in l does not count.
+// returns an error, only NotFound counts of what it says in l.
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: TakeWith with a nil fetch")

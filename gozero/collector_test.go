@@ -55,6 +55,11 @@ func fill(t *testing.T) {
 		Expiry:     stats.Expiry{Pending: int(next()), Overdue: int(next()), Tombstones: int(next()), Lateness: histogram()},
 		EvictedAge: ages.Ages(),
 		WhatIf:     stats.WhatIf{Gets: next(), Half: next(), Same: next(), Double: next()},
+		Near: stats.Near{
+			RemoteHits: next(), Fetches: next(), Bypasses: next(), Waits: next(), Overtaken: next(), Unserved: next(), ServedOn: next(),
+			StoreErrors: next(), Changes: next(), ForgottenAll: next(), Reconnects: next(),
+			Serving: true, Lag: time.Duration(next()) * time.Second, MaxLag: time.Duration(next()) * time.Second,
+		},
 	}
 	wheel := stats.WheelSnapshot{
 		Pending: int(next()), Backlog: int(next()), Running: int(next()), Tombstones: int(next()),

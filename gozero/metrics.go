@@ -23,6 +23,15 @@ func cacheMetric(name, help, label string, collect func(sink, stats.Snapshot)) f
 	return family[stats.Snapshot]{prometheus.NewDesc(name, help, labels, nil), collect}
 }
 
+// nearMetric returns a metric that near caches alone have.
+func nearMetric(name, help string, collect func(sink, stats.Near)) family[stats.Snapshot] {
+	return cacheMetric(name, help, "", func(to sink, s stats.Snapshot) {
+		if s.Near.MaxLag > 0 {
+			collect(to, s.Near)
+		}
+	})
+}
+
 // wheelMetric returns a metric with the label wheel.
 func wheelMetric(name, help string, collect func(sink, stats.WheelSnapshot)) family[stats.WheelSnapshot] {
 	return family[stats.WheelSnapshot]{prometheus.NewDesc(name, help, []string{"wheel"}, nil), collect}
@@ -140,6 +149,40 @@ var cacheFamilies = []family[stats.Snapshot]{
 				to.counter(s.WhatIf.Double, "double")
 			}
 		}),
+	nearMetric("cache_near_remote_hits_total", "Answers of the store of a near cache: values, and that there is none.",
+		func(to sink, n stats.Near) { to.counter(n.RemoteHits) }),
+	nearMetric("cache_near_fetches_total", "Keys that the store of a near cache did not have, and that were fetched.",
+		func(to sink, n stats.Near) { to.counter(n.Fetches) }),
+	nearMetric("cache_near_bypasses_total", "Fetches past the store of a near cache, which could not be asked.",
+		func(to sink, n stats.Near) { to.counter(n.Bypasses) }),
+	nearMetric("cache_near_waits_total", "Loads of a near cache that waited for another one, mostly of another instance.",
+		func(to sink, n stats.Near) { to.counter(n.Waits) }),
+	nearMetric("cache_near_overtaken_total", "Values that a near cache fetched and kept nowhere, as their key changed meanwhile.",
+		func(to sink, n stats.Near) { to.counter(n.Overtaken) }),
+	nearMetric("cache_near_unserved_total", "Lookups while a near cache could serve nothing from memory.",
+		func(to sink, n stats.Near) { to.counter(n.Unserved) }),
+	nearMetric("cache_near_served_on_total", "Lookups that a value from memory answered as the store of a near cache could not.",
+		func(to sink, n stats.Near) { to.counter(n.ServedOn) }),
+	nearMetric("cache_near_store_errors_total", "Calls of the store of a near cache that failed.",
+		func(to sink, n stats.Near) { to.counter(n.StoreErrors) }),
+	nearMetric("cache_near_changes_total", "Keys that the source of a near cache told to have changed.",
+		func(to sink, n stats.Near) { to.counter(n.Changes) }),
+	nearMetric("cache_near_forgotten_all_total", "Times that the source of a near cache told that anything may have changed.",
+		func(to sink, n stats.Near) { to.counter(n.ForgottenAll) }),
+	nearMetric("cache_near_reconnects_total", "Times that the source of a near cache lost its connection.",
+		func(to sink, n stats.Near) { to.counter(n.Reconnects) }),
+	nearMetric("cache_near_serving", "1 if a near cache serves what it has in memory, else 0.",
+		func(to sink, n stats.Near) {
+			serving := 0.0
+			if n.Serving {
+				serving = 1
+			}
+			to.gauge(serving)
+		}),
+	nearMetric("cache_near_lag_seconds", "How long ago the moment is up to which the source of a near cache has vouched for its changes.",
+		func(to sink, n stats.Near) { to.gauge(n.Lag.Seconds()) }),
+	nearMetric("cache_near_max_lag_seconds", "From which lag on a near cache serves nothing from memory.",
+		func(to sink, n stats.Near) { to.gauge(n.MaxLag.Seconds()) }),
 }
 
 // wheelFamilies are the metrics of timing wheels.

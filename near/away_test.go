@@ -20,7 +20,7 @@ func TestAway(t *testing.T) {
 		for range 3 {
 			r.want("Bypass", "fetched", 0, 1)
 		}
-		if s := r.Stats(); s.Bypassed != 3 || s.StoreErrors != 3 || s.Loads != 0 {
+		if s := r.Stats().Near; s.Bypasses != 3 || s.StoreErrors != 3 || s.Fetches != 0 {
 			t.Errorf("%+v", s)
 		}
 		if _, _, err := r.Get(t.Context(), "k"); !errors.Is(err, near.ErrStore) || !errors.Is(err, errServer) {
@@ -53,7 +53,7 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("%v, %d fetches", err, r.fetched)
 		}
 		synctest.Wait()
-		if n := r.Stats().StoreErrors; n != 1 {
+		if n := r.Stats().Near.StoreErrors; n != 1 {
 			t.Errorf("%d errors of the store", n)
 		}
 	})
@@ -78,7 +78,7 @@ func TestServeOn(t *testing.T) {
 		}
 		time.Sleep(time.Nanosecond)
 		r.want("for longer", "fetched", 0, 1)
-		if s := r.Stats(); s.ServedOn != 2 || s.Bypassed != 1 || s.Lag != 10*time.Second+1 {
+		if s := r.Stats().Near; s.ServedOn != 2 || s.Bypasses != 1 || s.Lag != 10*time.Second+1 {
 			t.Errorf("%+v", s)
 		}
 	})

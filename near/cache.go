@@ -59,6 +59,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
 		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh,
+		Amend: c.counts.addTo,
 	}
 	var err error
 	if c.local, err = NewLocal(source, local); err != nil {

@@ -56,14 +56,14 @@ func TestOneLoadForTheFleet(t *testing.T) {
 		if n, took := fetched.Load(), time.Since(began); n != 1 || took > 510*time.Millisecond {
 			t.Errorf("%d fetches, after %v", n, took)
 		}
-		if waits := all[0].Stats().Waits + all[1].Stats().Waits + all[2].Stats().Waits; waits < 2 {
+		if waits := all[0].Stats().Near.Waits + all[1].Stats().Near.Waits + all[2].Stats().Near.Waits; waits < 2 {
 			t.Errorf("%d waits for another instance", waits)
 		}
 		for _, c := range all {
 			for range 2 {
 				c.Get(t.Context(), "k")
 			}
-			if hits := c.Stats().LocalHits; hits == 0 {
+			if hits := c.Stats().Hits; hits == 0 {
 				t.Error("it is not here")
 			}
 		}
@@ -162,7 +162,7 @@ func TestLateFill(t *testing.T) {
 					t.Errorf("%s: what was fetched before is kept", name)
 				}
 			}
-			if n := all[0].Stats().Overtaken; n != 1 {
+			if n := all[0].Stats().Near.Overtaken; n != 1 {
 				t.Errorf("%s: %d overtaken", name, n)
 			}
 		})

@@ -41,6 +41,7 @@ func (c *Cache[K, V]) read(ctx context.Context, key K, l *cache.Load[V]) (V, err
 		return c.withoutStore(ctx, key, l, err, nil)
 	case item.State == Missing, item.State == Leased:
 		var none V
+		l.NotFound = true
 		return none, errMissing
 	}
 	return c.found(item, began, l)
@@ -63,6 +64,7 @@ var errDecode = errors.New("near: the store has a value that cannot be decoded")
 func (c *Cache[K, V]) found(item Item, began time.Time, l *cache.Load[V]) (value V, err error) {
 	c.counts.remoteHits.Add(1)
 	if item.State == Absent {
+		l.NotFound = true
 		return value, KeepError(c.notFound, c.ttlHere(c.notFoundExpire, item.TTL, began))
 	}
 	if value, err = c.values.Decode(item.Value); err != nil {
@@ -86,12 +88,13 @@ func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.L
 		}
 	}()
 	l.Expire = -1
-	c.counts.loads.Add(1)
+	c.counts.fetches.Add(1)
 	value, err = fetch(ctx)
 	began := time.Now()
 	item := Item{State: Found, TTL: c.ttl(c.expire)}
-	switch absent := errors.Is(err, c.notFound); {
-	case absent && c.notFoundExpire > 0:
+	l.NotFound = errors.Is(err, c.notFound)
+	switch {
+	case l.NotFound && c.notFoundExpire > 0:
 		item = Item{State: Absent, TTL: c.ttl(c.notFoundExpire)}
 	case err != nil:
 		return value, err
@@ -145,8 +148,10 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[V],
 		return value, storeErr
 	}
 	c.unshare(key)
-	c.counts.bypassed.Add(1)
-	return fetch(ctx)
+	c.counts.bypasses.Add(1)
+	value, err = fetch(ctx)
+	l.NotFound = errors.Is(err, c.notFound)
+	return value, err
 }
 
 // standIn returns what is here, while ServeOn allows that.

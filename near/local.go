@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A Local is a cache.Cache that a [Source] keeps true: what [Cache] has in the memory of
@@ -26,8 +26,7 @@ type Local[K comparable, V any] struct {
 	waiters waiters
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when Watch has returned
-
-	changes, forgottenAll, reconnects atomic.Uint64
+	counts  localCounts
 }
 
 // LocalOptions says what a [Local] does. The zero LocalOptions are those of a cache without
@@ -35,7 +34,7 @@ type Local[K comparable, V any] struct {
 type LocalOptions[K comparable, V any] struct {
 	// Cache are the options of the cache. Expire is the TTL of values whose load says
 	// nothing else. Negative and OnRemove must be nil, the latter since changes must not
-	// wait for it.
+	// wait for it. Amend gets each Snapshot with what the Local has added to it.
 	Cache cache.Options[K, V]
 
 	// Prefix is what the store has in front of the string of each key.
@@ -64,11 +63,18 @@ func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[
 		l.covers = c.Covers
 	}
 	o.Cache.Negative = keepFor
+	amend := o.Cache.Amend
+	o.Cache.Amend = func(s *stats.Snapshot) {
+		l.addTo(s)
+		if amend != nil {
+			amend(s)
+		}
+	}
+	l.link.init(orDefault(o.MaxLag, defaultMaxLag))
 	var err error
 	if l.cache, err = cache.New(o.Cache); err != nil {
 		return nil, err
 	}
-	l.link.init(orDefault(o.MaxLag, defaultMaxLag))
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	go l.watch(ctx, source)
@@ -91,6 +97,7 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 	// it was looked whether it may be served. The other way round, a reconnection between
 	// the two would make what was read before look right.
 	if !l.link.serves() {
+		l.counts.unserved.Add(1)
 		return value, false
 	}
 	return l.cache.Get(key)
@@ -106,7 +113,8 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 // A load must read the truth after it was called. It is told the TTL of the options, and
 // may choose another one, or have the value not kept by a negative one: it must, if it does
 // not know that the source tells of each change from now on. An error that [KeepError]
-// returned is kept, and handed out without it.
+// returned is kept, and handed out without it. One that means that there is no value is not
+// counted as a failure if the load sets NotFound.
 func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
 	if value, ok := l.Get(key); ok {
 		return value, nil
@@ -168,7 +176,7 @@ func (w watcher[K, V]) Changed(keys ...string) {
 		if !ours {
 			continue
 		}
-		w.changes.Add(1)
+		w.counts.changes.Add(1)
 		if key, err := w.text.Parse(rest); err == nil {
 			w.cache.Del(key)
 		} else {
@@ -180,7 +188,7 @@ func (w watcher[K, V]) Changed(keys ...string) {
 
 func (w watcher[K, V]) ChangedAll() {
 	w.cache.Clear()
-	w.forgottenAll.Add(1)
+	w.counts.forgottenAll.Add(1)
 	w.link.opened()
 	w.waiters.wakeAll()
 }
@@ -189,7 +197,7 @@ func (w watcher[K, V]) Current(asOf time.Time) { w.link.current(asOf) }
 
 func (w watcher[K, V]) Lost(error) {
 	if w.link.lost() {
-		w.reconnects.Add(1)
+		w.counts.reconnects.Add(1)
 	}
 	w.waiters.wakeAll()
 }

@@ -24,7 +24,9 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	}
 	m := &many[K, V]{cache: c, fetch: fetch}
 	if !c.local.vouchedFor(keys) {
-		return m.load(ctx, distinct(keys))
+		keys = distinct(keys)
+		c.local.counts.unserved.Add(uint64(len(keys)))
+		return m.load(ctx, keys)
 	}
 	values, err := c.local.cache.TakeMany(ctx, keys, m.load)
 	for m.joined(err) {
@@ -272,7 +274,7 @@ func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]V, 
 		m.fail(storeErr)
 		return
 	}
-	c.counts.bypassed.Add(1)
+	c.counts.bypasses.Add(1)
 	values, err := m.fetch(ctx, left)
 	if err != nil {
 		m.fail(err)

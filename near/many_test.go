@@ -123,7 +123,7 @@ func TestTakeManyFails(t *testing.T) {
 				t.Errorf("%v, %v", got, err)
 			}
 		}
-		if n := r.Stats().Bypassed; n != 2 {
+		if n := r.Stats().Near.Bypasses; n != 2 {
 			t.Errorf("%d bypassed", n)
 		}
 	})

@@ -150,7 +150,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 		}
 		f.run(t)
 		for _, one := range f.instances {
-			f.localHits += one.cache.Stats().LocalHits
+			f.localHits += one.cache.Stats().Hits
 			if err := one.cache.Close(context.Background()); err != nil {
 				t.Error(err)
 			}

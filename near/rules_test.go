@@ -119,7 +119,7 @@ func TestServesWhenConfirmed(t *testing.T) {
 		r.hand.vouch()
 		r.want("connected again", "2", 1, 0)
 		r.want("connected again, again", "2", 0, 0)
-		if s := r.Stats(); s.Reconnects != 1 || s.ForgottenAll != 2 || !s.Serving || s.LocalHits != 2 {
+		if s := r.Stats(); s.Near.Reconnects != 1 || s.Near.ForgottenAll != 2 || !s.Near.Serving || s.Hits != 2 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -130,7 +130,7 @@ func TestWatchThatReturns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := &rig{t: t, server: newServer(), hand: &hand{ended: true}}
 		r.Cache = r.join(r.server, near.Options[string, string]{})
-		if s := r.Stats(); s.Serving || s.ForgottenAll != 1 {
+		if s := r.Stats().Near; s.Serving || s.ForgottenAll != 1 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -169,7 +169,7 @@ func TestMaxLag(t *testing.T) {
 			r.hand.vouch()
 			until(time.Duration(i+8)*lag/2, 0)
 		}
-		if s := r.Stats(); s.Lag != lag/2 || !s.Serving {
+		if s := r.Stats().Near; s.Lag != lag/2 || !s.Serving {
 			t.Errorf("%+v", s)
 		}
 		until(30*lag, 1)
@@ -190,7 +190,7 @@ func TestChanged(t *testing.T) {
 		r.want("after that", "1", 0, 0)
 		r.hand.ChangedAll()
 		r.want("all changed", "1", 1, 0)
-		if s := r.Stats(); s.Changes != 3 || s.ForgottenAll != 2 || s.RemoteHits != 3 {
+		if s := r.Stats().Near; s.Changes != 3 || s.ForgottenAll != 2 || s.RemoteHits != 3 {
 			t.Errorf("%+v", s)
 		}
 

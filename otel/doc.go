@@ -54,6 +54,20 @@
 //	pinwheel.cache.expiry.tombstone.count     {task}      level    cache_expiry_tombstones
 //	pinwheel.cache.what_if.hits               {hit}       counter  cache_what_if_hits_total
 //	  pinwheel.cache.what_if.limit=half|same|double
+//	pinwheel.cache.near.remote_hits           {hit}       counter  cache_near_remote_hits_total
+//	pinwheel.cache.near.fetches               {fetch}     counter  cache_near_fetches_total
+//	pinwheel.cache.near.bypasses              {fetch}     counter  cache_near_bypasses_total
+//	pinwheel.cache.near.waits                 {load}      counter  cache_near_waits_total
+//	pinwheel.cache.near.overtaken             {value}     counter  cache_near_overtaken_total
+//	pinwheel.cache.near.unserved              {get}       counter  cache_near_unserved_total
+//	pinwheel.cache.near.served_on             {get}       counter  cache_near_served_on_total
+//	pinwheel.cache.near.store.errors          {error}     counter  cache_near_store_errors_total
+//	pinwheel.cache.near.changes               {key}       counter  cache_near_changes_total
+//	pinwheel.cache.near.forgotten_all         {time}      counter  cache_near_forgotten_all_total
+//	pinwheel.cache.near.reconnects            {connection} counter  cache_near_reconnects_total
+//	pinwheel.cache.near.serving               {cache}     level    cache_near_serving
+//	pinwheel.cache.near.lag                   s           gauge    cache_near_lag_seconds
+//	pinwheel.cache.near.max_lag               s           gauge    cache_near_max_lag_seconds
 //	pinwheel.cache.load.duration.count        {load}      counter  cache_loads_seconds_count
 //	pinwheel.cache.load.duration.sum          s           counter  cache_loads_seconds_sum
 //	  pinwheel.cache.load.result=success|failure
@@ -62,8 +76,8 @@
 //	pinwheel.cache.eviction.age.count         {entry}     counter  cache_evicted_age_seconds_count
 //	pinwheel.cache.eviction.age.sum           s           counter  cache_evicted_age_seconds_sum
 //
-// A cache without a limit, without weights, without hot keys or without estimates lacks
-// what is about those. Each metric of timing wheels has the attribute
+// A cache without a limit, without weights, without hot keys or without estimates, or that
+// is none of package near, lacks what is about those. Each metric of timing wheels has the attribute
 // pinwheel.timingwheel.name.
 //
 //	pinwheel.timingwheel.timer.pending        {timer}     level    timingwheel_pending

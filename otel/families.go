@@ -136,6 +136,49 @@ var cacheFamilies = []family[stats.Snapshot]{
 				to.count(w.Double, whatIfLimit.String("double"))
 			}
 		}},
+	nearFamily(counter, "pinwheel.cache.near.remote_hits", "{hit}", "Answers of the store of a near cache: values, and that there is none.",
+		func(to *sink, n *stats.Near) { to.count(n.RemoteHits) }),
+	nearFamily(counter, "pinwheel.cache.near.fetches", "{fetch}", "Keys that the store of a near cache did not have, and that were fetched.",
+		func(to *sink, n *stats.Near) { to.count(n.Fetches) }),
+	nearFamily(counter, "pinwheel.cache.near.bypasses", "{fetch}", "Fetches past the store of a near cache, which could not be asked.",
+		func(to *sink, n *stats.Near) { to.count(n.Bypasses) }),
+	nearFamily(counter, "pinwheel.cache.near.waits", "{load}", "Loads of a near cache that waited for another one, mostly of another instance.",
+		func(to *sink, n *stats.Near) { to.count(n.Waits) }),
+	nearFamily(counter, "pinwheel.cache.near.overtaken", "{value}", "Values that a near cache fetched and kept nowhere, as their key changed meanwhile.",
+		func(to *sink, n *stats.Near) { to.count(n.Overtaken) }),
+	nearFamily(counter, "pinwheel.cache.near.unserved", "{get}", "Lookups while a near cache could serve nothing from memory.",
+		func(to *sink, n *stats.Near) { to.count(n.Unserved) }),
+	nearFamily(counter, "pinwheel.cache.near.served_on", "{get}", "Lookups that a value from memory answered as the store of a near cache could not.",
+		func(to *sink, n *stats.Near) { to.count(n.ServedOn) }),
+	nearFamily(counter, "pinwheel.cache.near.store.errors", "{error}", "Calls of the store of a near cache that failed.",
+		func(to *sink, n *stats.Near) { to.count(n.StoreErrors) }),
+	nearFamily(counter, "pinwheel.cache.near.changes", "{key}", "Keys that the source of a near cache told to have changed.",
+		func(to *sink, n *stats.Near) { to.count(n.Changes) }),
+	nearFamily(counter, "pinwheel.cache.near.forgotten_all", "{time}", "Times that the source of a near cache told that anything may have changed.",
+		func(to *sink, n *stats.Near) { to.count(n.ForgottenAll) }),
+	nearFamily(counter, "pinwheel.cache.near.reconnects", "{connection}", "Times that the source of a near cache lost its connection.",
+		func(to *sink, n *stats.Near) { to.count(n.Reconnects) }),
+	nearFamily(level, "pinwheel.cache.near.serving", "{cache}", "1 if a near cache serves what it has in memory, else 0.",
+		func(to *sink, n *stats.Near) {
+			serving := 0
+			if n.Serving {
+				serving = 1
+			}
+			to.number(serving)
+		}),
+	nearFamily(gauge, "pinwheel.cache.near.lag", "s", "How long ago the moment is up to which the source of a near cache has vouched for its changes.",
+		func(to *sink, n *stats.Near) { to.value(n.Lag.Seconds()) }),
+	nearFamily(gauge, "pinwheel.cache.near.max_lag", "s", "From which lag on a near cache serves nothing from memory.",
+		func(to *sink, n *stats.Near) { to.value(n.MaxLag.Seconds()) }),
+}
+
+// nearFamily returns a metric that near caches alone have.
+func nearFamily(k kind, name, unit, description string, observe func(*sink, *stats.Near)) family[stats.Snapshot] {
+	return family[stats.Snapshot]{k, name, unit, description, func(to *sink, s *stats.Snapshot) {
+		if s.Near.MaxLag > 0 {
+			observe(to, &s.Near)
+		}
+	}}
 }
 
 // wheelFamilies are the metrics of timing wheels but for the histogram.

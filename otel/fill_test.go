@@ -70,6 +70,10 @@ func full(n *numbers) stats.Snapshot {
 		Expiry:     stats.Expiry{Pending: n.int(), Overdue: n.int(), Tombstones: n.int(), Lateness: n.histogram()},
 		EvictedAge: n.ages(),
 		WhatIf:     stats.WhatIf{Gets: n.next(), Half: n.next(), Same: n.next(), Double: n.next()},
+		Near: stats.Near{
+			RemoteHits: n.next(), Fetches: n.next(), Bypasses: n.next(), Waits: n.next(), Overtaken: n.next(), Unserved: n.next(), ServedOn: n.next(),
+			StoreErrors: n.next(), Changes: n.next(), ForgottenAll: n.next(), Reconnects: n.next(), Serving: true, Lag: n.seconds(), MaxLag: n.seconds(),
+		},
 	}
 }
 

@@ -2,13 +2,14 @@
 
 import {state} from './state.js';
 import {niceStep, percent, seconds} from './numbers.js';
-import {svg, set} from './elements.js';
+import {svg, set, find} from './elements.js';
 
-// curve returns the function of a point to draw, null for a gap.
+// curve returns the function of a point to draw, null for a gap. A field may be a path.
 export function curve(kind, field) {
-	if (kind.step === niceStep) return (p) => p[field] / p.seconds; // a rate
-	if (kind === seconds || /limit|max/.test(field)) return (p) => p[field] || null;
-	return (p) => p[field];
+	const value = (p) => find(p, field)[0] ?? null;
+	if (kind.step === niceStep) return (p) => value(p) && value(p) / p.seconds; // a rate
+	if (kind === seconds || /limit|max/.test(field)) return (p) => value(p) || null;
+	return value;
 }
 
 // stretches returns the indices of points in runs without a gap.

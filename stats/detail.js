@@ -25,6 +25,12 @@ const charts = {
 		['callbacks', 'Callback backlog', count, 'queued:callbacks_queued running:callbacks_running panics:callback_panics'],
 		['lateness', 'Expiry lateness', seconds, 'p99:lateness_p99_seconds p50:lateness_p50_seconds'],
 		['tombstones', 'Expiry wheel', count, 'pending:expiry_pending overdue:expiry_overdue tombstones'],
+		['near-answers', 'Near: answers from', stacked,
+			'memory:hits store:near.remote_hits fetched:near.fetches past-store:near.bypasses', 'near'],
+		['near-lag', 'Near: lag of the source', seconds, 'lag:near.lag_seconds limit:near.max_lag_seconds', 'near'],
+		['near-changes', 'Near: changes', rate, 'told:near.changes waited-for:near.waits fetched-in-vain:near.overtaken', 'near'],
+		['near-trouble', 'Near: trouble', count,
+			'connections-lost:near.reconnects store-errors:near.store_errors unserved:near.unserved served-on:near.served_on', 'near'],
 	],
 	wheels: [
 		['pending', 'Timers', count, 'pending tombstones'],
@@ -50,6 +56,10 @@ const phrases = {
 	mean_seconds: 'mean', p50_seconds: 'median', p99_seconds: '99 % within',
 	load_p50_seconds: 'load time, median', load_p99_seconds: 'load time, 99 % within',
 	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
+	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
+	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'gets when nothing could be served',
+	served_on: 'of these, served on', store_errors: 'errors of the store', changes: 'changes told', forgotten_all: 'everything forgotten',
+	reconnects: 'connections lost', lag_seconds: 'lag of the source', max_lag_seconds: 'most lag',
 };
 
 // newSheets returns tables of all numbers and settings in stats: none is unreachable.

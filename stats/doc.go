@@ -138,6 +138,21 @@
 //	    half, same, double  object, about a cache of half, the same or double the limit
 //	      limit             number, that limit
 //	      hit_ratio         number, 0 to 1, an estimate
+//	  near                  object, or null if the cache is none of package near
+//	    remote_hits         number, counter; answers of the store: values, and that there is none
+//	    fetches             number, counter; keys that the store did not have, and that were fetched
+//	    bypasses            number, counter; fetches past the store, which could not be asked
+//	    waits               number, counter; loads that waited for another one, mostly of another instance
+//	    overtaken           number, counter; values fetched and kept nowhere, as their key changed meanwhile
+//	    unserved            number, counter; gets while nothing could be served from memory; they are among the misses
+//	    served_on           number, counter; of those, gets that a value from memory answered, as the store could not
+//	    store_errors        number, counter; calls of the store that failed
+//	    changes             number, counter; keys that the source told to have changed
+//	    forgotten_all       number, counter; times that the source told that anything may have changed
+//	    reconnects          number, counter; times that the source lost its connection
+//	    serving             boolean, whether what is in memory may be served
+//	    lag_seconds         number, gauge; since the moment up to which the source has vouched
+//	    max_lag_seconds     number, gauge; from which lag on nothing is served
 //	  hot_keys              array, the hottest first, or null if the cache does not track them
 //	    key                 string, the key as text
 //	    share               number, 0 to 1; of all gets of late, an estimate from below
@@ -180,6 +195,12 @@
 //	                        number, gauges at the end of the point
 //	    lateness_p50_seconds, lateness_p99_seconds
 //	                        number, 0 if expired is
+//	    near                object, or null, as that of the cache
+//	      remote_hits, fetches, bypasses, waits, overtaken, unserved, served_on, store_errors, changes, forgotten_all, reconnects
+//	                        number
+//	      serving           boolean, at the end of the point
+//	      lag_seconds, max_lag_seconds
+//	                        number, gauges at the end of the point
 //	wheels                  array, sorted by name, empty if there is no timing wheel
 //	  name                  string, unique among timing wheels
 //	  pending               number, gauge; timers that wait for their time
@@ -243,6 +264,19 @@
 //	cache_expiry_lateness_seconds                           histogram
 //	cache_evicted_age_seconds                               histogram
 //	cache_what_if_hits_total{limit="half|same|double"}      counter, absent if not estimated
+//
+// Near caches have these beside, and no others have them:
+//
+//	cache_near_remote_hits_total                            counter
+//	cache_near_fetches_total, cache_near_bypasses_total     counters
+//	cache_near_waits_total, cache_near_overtaken_total      counters
+//	cache_near_unserved_total, cache_near_served_on_total   counters
+//	cache_near_store_errors_total                           counter
+//	cache_near_changes_total                                counter
+//	cache_near_forgotten_all_total                          counter
+//	cache_near_reconnects_total                             counter
+//	cache_near_serving                                      gauge, 1 or 0
+//	cache_near_lag_seconds, cache_near_max_lag_seconds      gauges
 //
 // With double the limit the cache would answer about so many more gets per second:
 //

@@ -25,6 +25,8 @@ const (
 	onceOnly      = "keys asked for once"
 	oneKey        = "one hot key"
 	grows         = "grows without limit"
+	sourceSilent  = "source silent"
+	storeFails    = "store fails"
 )
 
 const (
@@ -45,7 +47,7 @@ func findings(l look[Snapshot]) []finding {
 		all = append(all, finding{cause, fmt.Sprintf(format, args...)})
 	}
 	s, now, past := &l.stats, lastMinute(&l), beforeLastMinute(&l)
-	trouble := false // with loads, which explains misses
+	trouble := nearTrouble(&s.Near, now, say) // which explains misses, as that with loads does
 	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
 		trouble = true
 		say(loadsHang, "Loads hang: %d run, the oldest for %s. Whatever they read from does not answer.", s.Loads.Running, span(s.Loads.Oldest))

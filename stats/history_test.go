@@ -245,7 +245,7 @@ func TestAWindowHasEveryNumber(t *testing.T) {
 		}
 		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["1m"], wantWindow)
 		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["5m"], wantWindow)
-		checkFlat(t, d.Caches[0]["history"].([]any)[0], map[string]any{
+		wantPoint := map[string]any{
 			"start":                   "2000-01-01T00:00:00.000Z",
 			"seconds":                 2.0,
 			"partial":                 true,
@@ -285,7 +285,9 @@ func TestAWindowHasEveryNumber(t *testing.T) {
 			"tombstones":              number(uint64(since.Expiry.Tombstones)),
 			"lateness_p50_seconds":    since.Expiry.Lateness.Quantile(0.5).Seconds(),
 			"lateness_p99_seconds":    since.Expiry.Lateness.Quantile(0.99).Seconds(),
-		})
+		}
+		addNear(wantPoint, since.Near)
+		checkFlat(t, d.Caches[0]["history"].([]any)[0], wantPoint)
 	})
 }
 
@@ -319,7 +321,7 @@ func TestAPointOfAWheelHasEveryNumber(t *testing.T) {
 // checkFlat compares an object that has no objects within.
 func checkFlat(t *testing.T, got any, want map[string]any) {
 	t.Helper()
-	object := got.(map[string]any)
+	object := flat(got.(map[string]any), "", map[string]any{})
 	for name, value := range want {
 		if object[name] != value {
 			t.Errorf("%s is %v, want %v", name, object[name], value)

@@ -57,6 +57,7 @@ type jsonCache struct {
 	Windows       jsonWindows      `json:"windows"`
 	EvictedAge    *jsonAges        `json:"evicted_age"`
 	WhatIf        *jsonWhatIf      `json:"what_if"`
+	Near          *jsonNear        `json:"near"`
 	HotKeys       []jsonHotKey     `json:"hot_keys"`
 	HottestShare  float64          `json:"hottest_key_share"`
 	Settings      jsonSettings     `json:"settings"`
@@ -248,6 +249,7 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		Windows:    newJSONWindows(l),
 		EvictedAge: newJSONAges(s),
 		WhatIf:     newJSONWhatIf(underLimit(l, 5*time.Minute)),
+		Near:       newJSONNear(s.Near),
 		HotKeys:    newJSONHotKeys(l.cache),
 
 		HottestShare:  s.HottestShare,

@@ -122,6 +122,8 @@ type jsonCachePoint struct {
 	Tombstones           int     `json:"tombstones"`
 	LatenessP50Seconds   float64 `json:"lateness_p50_seconds"`
 	LatenessP99Seconds   float64 `json:"lateness_p99_seconds"`
+
+	Near *jsonNear `json:"near"`
 }
 
 func newJSONCachePoints(points iter.Seq[point[Snapshot]]) []jsonCachePoint {
@@ -167,6 +169,7 @@ func newJSONCachePoints(points iter.Seq[point[Snapshot]]) []jsonCachePoint {
 			Tombstones:           s.Expiry.Tombstones,
 			LatenessP50Seconds:   p50(s.Expiry.Lateness),
 			LatenessP99Seconds:   p99(s.Expiry.Lateness),
+			Near:                 newJSONNear(s.Near),
 		})
 	}
 	return all

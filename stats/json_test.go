@@ -149,6 +149,7 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 			want["evicted_age.p50_seconds"] = s.EvictedAge.Quantile(0.5).Seconds()
 			want["evicted_age.p99_seconds"] = s.EvictedAge.Quantile(0.99).Seconds()
 		}
+		addNear(want, s.Near)
 		delete(c, "windows") // history_test.go looks at those
 		if got := flat(c, "", map[string]any{}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q\n got %v\nwant %v", name, got, want)

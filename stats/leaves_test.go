@@ -13,6 +13,7 @@ var gauges = []string{
 	"Entries", "Limit", "Weight", "MaxWeight", "HottestShare",
 	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
 	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
+	"Near.Serving", "Near.Lag", "Near.MaxLag",
 
 	"Pending", "Backlog", "Running", "Tombstones",
 }
@@ -52,6 +53,8 @@ func setLeaf(leaf reflect.Value, n uint64) {
 		leaf.SetUint(n)
 	case leaf.CanFloat():
 		leaf.SetFloat(float64(n))
+	case leaf.Kind() == reflect.Bool:
+		leaf.SetBool(n > 0)
 	default:
 		leaf.SetInt(int64(n))
 	}
@@ -64,6 +67,12 @@ func leafValue(leaf reflect.Value) uint64 {
 	}
 	if leaf.CanFloat() {
 		return uint64(leaf.Float())
+	}
+	if leaf.Kind() == reflect.Bool {
+		if leaf.Bool() {
+			return 1
+		}
+		return 0
 	}
 	return uint64(leaf.Int())
 }

@@ -129,6 +129,49 @@ var cacheFamilies = []family[Snapshot]{
 				e.value(`limit="double"`, s.WhatIf.Double)
 			}
 		}},
+	nearFamily("cache_near_remote_hits_total", "counter", "Answers of the store of a near cache: values, and that there is none.",
+		func(e *exposition, n *Near) { e.value("", n.RemoteHits) }),
+	nearFamily("cache_near_fetches_total", "counter", "Keys that the store of a near cache did not have, and that were fetched.",
+		func(e *exposition, n *Near) { e.value("", n.Fetches) }),
+	nearFamily("cache_near_bypasses_total", "counter", "Fetches past the store of a near cache, which could not be asked.",
+		func(e *exposition, n *Near) { e.value("", n.Bypasses) }),
+	nearFamily("cache_near_waits_total", "counter", "Loads of a near cache that waited for another one, mostly of another instance.",
+		func(e *exposition, n *Near) { e.value("", n.Waits) }),
+	nearFamily("cache_near_overtaken_total", "counter", "Values that a near cache fetched and kept nowhere, as their key changed meanwhile.",
+		func(e *exposition, n *Near) { e.value("", n.Overtaken) }),
+	nearFamily("cache_near_unserved_total", "counter", "Lookups while a near cache could serve nothing from memory.",
+		func(e *exposition, n *Near) { e.value("", n.Unserved) }),
+	nearFamily("cache_near_served_on_total", "counter", "Lookups that a value from memory answered as the store of a near cache could not.",
+		func(e *exposition, n *Near) { e.value("", n.ServedOn) }),
+	nearFamily("cache_near_store_errors_total", "counter", "Calls of the store of a near cache that failed.",
+		func(e *exposition, n *Near) { e.value("", n.StoreErrors) }),
+	nearFamily("cache_near_changes_total", "counter", "Keys that the source of a near cache told to have changed.",
+		func(e *exposition, n *Near) { e.value("", n.Changes) }),
+	nearFamily("cache_near_forgotten_all_total", "counter", "Times that the source of a near cache told that anything may have changed.",
+		func(e *exposition, n *Near) { e.value("", n.ForgottenAll) }),
+	nearFamily("cache_near_reconnects_total", "counter", "Times that the source of a near cache lost its connection.",
+		func(e *exposition, n *Near) { e.value("", n.Reconnects) }),
+	nearFamily("cache_near_serving", "gauge", "1 if a near cache serves what it has in memory, else 0.",
+		func(e *exposition, n *Near) {
+			serving := 0
+			if n.Serving {
+				serving = 1
+			}
+			e.gauge(serving)
+		}),
+	nearFamily("cache_near_lag_seconds", "gauge", "How long ago the moment is up to which the source of a near cache has vouched for its changes.",
+		func(e *exposition, n *Near) { e.seconds(n.Lag) }),
+	nearFamily("cache_near_max_lag_seconds", "gauge", "From which lag on a near cache serves nothing from memory.",
+		func(e *exposition, n *Near) { e.seconds(n.MaxLag) }),
+}
+
+// nearFamily returns a metric that near caches alone have.
+func nearFamily(name, kind, help string, write func(*exposition, *Near)) family[Snapshot] {
+	return family[Snapshot]{name, kind, help, func(e *exposition, s Snapshot) {
+		if s.Near.exists() {
+			write(e, &s.Near)
+		}
+	}}
 }
 
 // wheelFamilies are the metrics of timing wheels.

@@ -45,6 +45,7 @@ type Snapshot struct {
 
 	EvictedAge Ages   // of the values evicted, since they were stored; empty if the cache does not track it
 	WhatIf     WhatIf // zero if the cache does not estimate it
+	Near       Near   // zero if the cache is none of package near
 }
 
 // WhatIf estimates what a cache would do with another limit. Three caches without values,
@@ -152,6 +153,7 @@ func (s Snapshot) Minus(earlier Snapshot) Snapshot {
 	s.Expiry.Lateness = s.Expiry.Lateness.Minus(earlier.Expiry.Lateness)
 	s.EvictedAge = s.EvictedAge.Minus(earlier.EvictedAge)
 	s.WhatIf = s.WhatIf.minus(earlier.WhatIf)
+	s.Near = s.Near.minus(earlier.Near)
 	return s
 }
 

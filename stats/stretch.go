@@ -6,6 +6,7 @@ import "time"
 type stretch struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
+	storeErrors, bypasses                  uint64        // of a near cache
 	loading                                time.Duration // the total duration of loads
 }
 
@@ -24,6 +25,9 @@ func between(from, to *Snapshot) stretch {
 		failed:    failed,
 		inGrace:   less(to.HitsInGrace, from.HitsInGrace),
 		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
+
+		storeErrors: less(to.Near.StoreErrors, from.Near.StoreErrors),
+		bypasses:    less(to.Near.Bypasses, from.Near.Bypasses),
 	}
 }
 

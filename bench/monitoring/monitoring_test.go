@@ -265,7 +265,7 @@ func series(t *testing.T) (all []labels.Labels) {
 // metrics returns what a service serves that has something in every metric.
 func metrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
-	full := stats.Snapshot{Limit: 1, MaxWeight: 1, HottestShare: 0.5, WhatIf: stats.WhatIf{Gets: 1}}
+	full := stats.Snapshot{Limit: 1, MaxWeight: 1, HottestShare: 0.5, WhatIf: stats.WhatIf{Gets: 1}, Near: stats.Near{MaxLag: time.Second}}
 	var ages stats.AgeRecorder
 	ages.Observe(time.Second)
 	full.EvictedAge = ages.Ages()

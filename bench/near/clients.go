@@ -34,7 +34,7 @@ func nearCache(addr string) (*near.Cache[int, user], func(), error) {
 		r.Close()
 		return nil, nil, err
 	}
-	for !c.Stats().Serving {
+	for !c.Stats().Near.Serving {
 		time.Sleep(time.Millisecond)
 	}
 	return c, func() { _ = c.Close(context.Background()); r.Close() }, nil

@@ -208,8 +208,8 @@ func (f *fleet) summary() summary {
 		loads := service.loads.Load()
 		s.DatabaseReads += loads
 		s.Instances = append(s.Instances, instance{
-			Here: stats.LocalHits, There: stats.RemoteHits, None: loads, Waits: stats.Waits,
-			Reconnects: stats.Reconnects, Serving: stats.Serving, LagMs: milliseconds(stats.Lag),
+			Here: stats.Hits, There: stats.Near.RemoteHits, None: loads, Waits: stats.Near.Waits,
+			Reconnects: stats.Near.Reconnects, Serving: stats.Near.Serving, LagMs: milliseconds(stats.Near.Lag),
 		})
 	}
 	return s

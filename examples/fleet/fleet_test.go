@@ -116,6 +116,7 @@ func TestPage(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/":             {"Three instances", "numbers.json"},
 		"/numbers.json": {`"staleness_ms"`, `"stale_beyond_max_lag"`, `"database_reads_without_near"`},
+		"/cache/":       {"pinwheel"},
 	} {
 		request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, server.URL+path, nil)
 		if err != nil {

@@ -8,12 +8,14 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 //go:embed page.html
 var page []byte
 
-// handler serves the page and its numbers.
+// handler serves the page and its numbers, and the statistics of the caches.
 func (f *fleet) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -26,6 +28,7 @@ func (f *fleet) handler() http.Handler {
 			slog.Warn("fleet: the page was not told", "error", err)
 		}
 	})
+	mux.Handle("GET /cache/", stats.Handler())
 	return mux
 }
 

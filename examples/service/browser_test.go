@@ -53,6 +53,8 @@ func TestPageInABrowser(t *testing.T) {
 		b.until("no word of the JSON", `!/p99|Windows 1m|_seconds|In all/i.test(document.querySelector('.sheets').textContent)`)
 		b.until("settings are there", `['lru', '5.0\u00a0%', '5.00\u00a0min'].join() === ['policy', 'jitter', 'expire_seconds']
 			.map((name) => document.querySelector('[data-field="settings.' + name + '"]').textContent).join()`)
+		b.until("the hit ratio of a point is of all its gets", `import('./state.js').then(({state}) => [...state.points.caches.values()].flat().every((p) =>
+			p.gets === p.hits + p.misses_absent + p.misses_expired + p.misses_evicted))`)
 		b.until("nothing partial is drawn", `import('./state.js').then(({state}) => ![...state.points.caches.values()].flat().some((p) => p.partial))`)
 		b.until("a finding is text", `import('./state.js').then(({state, show}) => {
 			state.json.caches.find((c) => c.name === 'users').findings = [{cause: 'limit too small', words: 'It is <b>too</b> small.'}];
@@ -68,6 +70,19 @@ func TestPageInABrowser(t *testing.T) {
 		b.do("a cursor by keys", chromedp.Focus(`figure[data-chart="requests"] svg.chart`), chromedp.KeyEvent(kb.Home))
 		b.until("all charts have the cursor", `[...document.querySelectorAll('figure:not([hidden]) path.cursor')].every((c) => c.style.display !== 'none')`)
 		b.do("no cursor", chromedp.KeyEvent(kb.Escape))
+	})
+	t.Run("near", func(t *testing.T) {
+		b.t = t
+		const charts = `const charts = [...document.querySelectorAll('figure[data-chart^="near-"]')];`
+		b.until("other caches have no charts of near caches", charts+`charts.length === 4 && charts.every((f) => f.hidden)`)
+		b.until("near caches have them", `import('./state.js').then(({state, show}) => {
+			const near = {remote_hits: 1, fetches: 2, bypasses: 3, waits: 4, changes: 5, reconnects: 6, lag_seconds: 0.2, max_lag_seconds: 1};
+			state.json.caches.find((c) => c.name === 'users').near = near;
+			state.points.caches.get('users').forEach((p) => p.near = near);
+			show();
+			`+charts+`
+			return charts.every((f) => !f.hidden && f.querySelector('svg.chart path.line').getAttribute('d') > '');
+		})`)
 	})
 	t.Run("pause", func(t *testing.T) {
 		b.t = t

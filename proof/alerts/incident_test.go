@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near"
 )
 
 // guide has the table of causes.
@@ -189,6 +190,29 @@ var others = []incident{
 		})
 		s.serve(time.Hour, c.popular(database, nil))
 	}, []string{"CacheCallbackPanics"}, nil},
+	{"the source of a near cache falls silent", func(s *service) {
+		c, source := s.near(near.Bypass)
+		s.serve(2*time.Hour, c.popular)
+		source.Lost(errors.New("no answer"))
+		s.serve(time.Hour, c.popular)
+	}, []string{"CacheHitRatioCollapsed", "CacheNearSilent"}, nil},
+	{"the connection of a near cache breaks again and again", func(s *service) {
+		c, source := s.near(near.Bypass)
+		next := 0
+		s.serve(2*time.Hour, func() {
+			if next++; next%(20*100) == 0 { // every 100 seconds
+				source.Lost(errors.New("reset"))
+				source.ChangedAll()
+			}
+			c.popular()
+		})
+	}, []string{"CacheNearReconnects"}, nil},
+	{"the store of a near cache fails", func(s *service) {
+		c, _ := s.near(near.Bypass)
+		s.serve(time.Hour, c.popular)
+		c.store.fail.Store(true)
+		s.serve(time.Hour, c.popular)
+	}, []string{"CacheHitRatioCollapsed", "CacheNearStoreFails"}, nil},
 	{"callbacks of a wheel are slow", func(s *service) {
 		w := s.wheel(func(int) { time.Sleep(10 * time.Second) })
 		next := 0

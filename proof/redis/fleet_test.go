@@ -245,7 +245,7 @@ func (f *fleet) verdict(t testing.TB) {
 
 func (f *fleet) hits() (hits int) {
 	for _, c := range f.caches {
-		hits += int(c.Stats().LocalHits)
+		hits += int(c.Stats().Hits)
 	}
 	return hits
 }
@@ -253,7 +253,7 @@ func (f *fleet) hits() (hits int) {
 func (f *fleet) String() string {
 	var lost uint64
 	for _, c := range f.caches {
-		lost += c.Stats().Reconnects
+		lost += c.Stats().Near.Reconnects
 	}
 	return fmt.Sprintf("%d reads (%d local, %d failed), %d of the database, %d writes, connections lost %d times, worst staleness %v",
 		f.reads, f.hits(), f.errors, f.db.reads, f.written, lost, f.worst.Round(10*time.Microsecond))

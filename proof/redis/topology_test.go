@@ -40,7 +40,7 @@ func TestFailover(t *testing.T) {
 	})
 	f.verdict(t)
 	for i, c := range f.caches {
-		if !c.Stats().Serving {
+		if !c.Stats().Near.Serving {
 			t.Errorf("instance %d serves nothing after the failover", i)
 		}
 	}

@@ -1,0 +1,112 @@
+package near_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// named returns the statistics that package stats shows of a cache.
+func named(t *testing.T, name string) stats.Snapshot {
+	t.Helper()
+	all := stats.Caches()
+	i := slices.IndexFunc(all, func(c stats.NamedCache) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("%s is not among %v", name, all)
+	}
+	return all[i].Snapshot
+}
+
+// TestStatsAreShown: package stats has what Stats returns, with the part of a near cache.
+func TestStatsAreShown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{Name: "shown", MaxLag: 3 * time.Second})
+		r.store("k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		r.want("again", "1", 0, 0)
+		r.hand.Changed("k")
+		time.Sleep(time.Second)
+		want := stats.Near{RemoteHits: 1, Changes: 1, ForgottenAll: 1, Serving: true, Lag: time.Second, MaxLag: 3 * time.Second}
+		for _, s := range []stats.Snapshot{r.Stats(), named(t, "shown")} {
+			if s.Near != want || s.Hits != 1 || s.Misses != 1 {
+				t.Errorf("%d hits, %d misses, %+v", s.Hits, s.Misses, s.Near)
+			}
+		}
+	})
+}
+
+// TestNotFoundIsNoFailure: that there is no value is an answer, of the store, of fetch and
+// past the store, and no load that failed.
+func TestNotFoundIsNoFailure(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{NotFoundExpire: time.Second, MaxLag: time.Minute})
+		r.err = near.ErrNotFound
+		loads := uint64(0)
+		check := func(what string, ok uint64) {
+			t.Helper()
+			loads += ok
+			if l := r.Stats().Loads; l.OK.Count() != loads || l.Failed.Count() != 0 {
+				t.Errorf("%s: %d loads ok, want %d, and %d failed", what, l.OK.Count(), loads, l.Failed.Count())
+			}
+		}
+		r.Get(t.Context(), "k")
+		check("Get of what is not there", 1)
+		r.Take(t.Context(), "k", r.fetch)
+		check("a fetch", 1)
+		r.Take(t.Context(), "k", r.fetch)
+		check("kept here", 0)
+		r.hand.Changed("k")
+		r.Take(t.Context(), "k", r.fetch)
+		check("of the store", 1)
+		r.server.fail = func(string) bool { return true }
+		r.hand.Changed("k")
+		r.Take(t.Context(), "k", r.fetch)
+		check("past the store", 1)
+		r.err = errors.New("refused")
+		r.Take(t.Context(), "k", r.fetch)
+		if l := r.Stats().Loads; l.Failed.Count() != 1 {
+			t.Errorf("%d loads failed, want the one that did", l.Failed.Count())
+		}
+	})
+}
+
+// TestUnservedGetsAreMisses: or else the hit ratio of a cache that serves nothing would be
+// that of when it served.
+func TestUnservedGetsAreMisses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.store("k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		r.want("again", "1", 0, 0)
+		r.hand.Lost(errServer)
+		for range 5 {
+			r.want("lost", "1", 1, 0)
+		}
+		r.TakeMany(t.Context(), []string{"k", "l", "k"}, func(context.Context, []string) (map[string]string, error) { return nil, nil })
+		if s := r.Stats(); s.Hits != 1 || s.Misses != 8 || s.Near.Unserved != 7 || s.Near.Serving {
+			t.Errorf("%d hits, %d misses, %+v", s.Hits, s.Misses, s.Near)
+		}
+	})
+}
+
+// TestAmendOfALocal: who has a Local of its own adds to its statistics.
+func TestAmendOfALocal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		o := near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Amend: func(s *stats.Snapshot) { s.Near.Fetches = 10 + s.Near.Unserved }}}
+		l, err := near.NewLocal(&hand{}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close(t.Context())
+		l.Get("k")
+		if s := l.Stats(); s.Near.Fetches != 11 || s.Near.MaxLag != time.Second {
+			t.Errorf("%+v", s.Near)
+		}
+	})
+}
