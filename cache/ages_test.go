@@ -11,10 +11,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// momentLasts is what an age may be off by.
+// momentLasts is the greatest error of an age.
 const momentLasts = time.Duration(1) << momentShift
 
-// checkAges fails unless so many ages were recorded, of so much together.
+// checkAges compares the number and the sum of the recorded ages.
 func checkAges(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -177,7 +177,7 @@ func TestOnlyEvictionsHaveAges(t *testing.T) {
 	})
 }
 
-// TestNoAges unless asked for, and nothing kept for them.
+// TestNoAges: without the option no age is recorded, and no array kept.
 func TestNoAges(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 1})
 	for key := range 10 {
@@ -188,7 +188,7 @@ func TestNoAges(t *testing.T) {
 	}
 }
 
-// TestMoments: they tell two years apart, also when their number runs over.
+// TestMoments: they distinguish two years, also when their number wraps around.
 func TestMoments(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, from := range []moment{0, 1, 1 << 31, math.MaxUint32} {

@@ -114,8 +114,8 @@ func (s *shard[K, V]) checkOrder() error {
 	return nil
 }
 
-// checkRing: the ring comes by an entry with a deadline no later than that, and has
-// no task for a slot without one. The driver comes by before the ring does.
+// checkRing: the ring visits an entry with a deadline no later than that, and has no task
+// for a slot without one. The driver wakes no later than the next visit.
 func (s *shard[K, V]) checkRing() error {
 	if s.ring != nil {
 		visit, ok := s.ring.NextVisit()

@@ -28,7 +28,7 @@ func newClockModel(tick time.Duration) *clockModel {
 	return m
 }
 
-// real is the time by the real clock, which in a bubble stands still meanwhile.
+// real is the time by the real clock, which does not advance meanwhile in a bubble.
 func (m *clockModel) real() int64 { return int64(time.Since(m.start)) }
 
 func (m *clockModel) tick() {
@@ -147,8 +147,8 @@ func TestRecentOfABusyTick(t *testing.T) {
 	})
 }
 
-// TestLuckChanges: no key is always out of luck, or always in.
-func TestLuckChanges(t *testing.T) {
+// TestOtherKeysReadTheClock: no key always reads the clock, and none never.
+func TestOtherKeysReadTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, luck = 2000, 7 << 20
 		m := newClockModel(time.Second)
@@ -326,8 +326,8 @@ func TestShortTTLsAreExact(t *testing.T) {
 	})
 }
 
-// TestRecentOfMany: time does not go back for a goroutine, whoever else reads or sets
-// the clock.
+// TestRecentOfMany: time does not go back for a goroutine while others read or set the
+// clock.
 func TestRecentOfMany(t *testing.T) {
 	var c clock
 	c.init(time.Second)
@@ -359,8 +359,8 @@ func TestRecentOfMany(t *testing.T) {
 	}
 }
 
-// TestJitterInABusyTick: a TTL that jitter makes short is counted exactly, or else a
-// value would be gone before its Set returns.
+// TestJitterInABusyTick: a TTL that jitter makes short is counted exactly. Otherwise a
+// value could be gone before its Set returns.
 func TestJitterInABusyTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 10 * time.Second, Jitter: 0.999})

@@ -137,8 +137,8 @@ func TestDelFuncThatPanics(t *testing.T) {
 	})
 }
 
-// TestDelFuncUnderLoad: beside writers, what was there before and matches is gone, and
-// what does not match stays.
+// TestDelFuncUnderLoad: while others write, matching entries from before go, and the
+// others stay.
 func TestDelFuncUnderLoad(t *testing.T) {
 	c := Must(Options[string, int]{})
 	var writers sync.WaitGroup

@@ -124,8 +124,8 @@ func TestWaitForCallbacks(t *testing.T) {
 	})
 }
 
-// TestSecondLookIsAUse: who missed, and finds the value that somebody stored
-// meanwhile, uses it.
+// TestSecondLookIsAUse: a Take that missed, and then finds a value stored meanwhile, marks
+// it as used.
 func TestSecondLookIsAUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100, Idle: time.Minute})

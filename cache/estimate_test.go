@@ -92,7 +92,7 @@ func TestExactWhereAllKeysAreSeen(t *testing.T) {
 	})
 }
 
-// streams are keys to be got, with different likelihoods.
+// streams are sequences of keys with different distributions.
 var streams = map[string]func(r *rand.Rand) func() uint64{
 	"Zipf 1.01": func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.01, 1, 1<<16).Uint64 },
 	"Zipf 1.2":  func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.2, 1, 1<<16).Uint64 },

@@ -50,7 +50,7 @@ func ExampleCache_SaveFile() {
 	// {Kyoto Japan} true
 }
 
-// An encode of one's own needs no allocation.
+// A custom encode function needs no allocation.
 func ExampleCache_Save() {
 	c := cache.Must(cache.Options[string, int]{})
 	c.Set("a", 1)

@@ -10,7 +10,7 @@ import (
 )
 
 // A program finds out which keys are asked for most, to treat them better: to warm
-// them up, or to ask who wants them so often.
+// them up, or to ask what wants them so often.
 func ExampleCache_HotKeys() {
 	c := cache.Must(cache.Options[string, int]{Limit: 1000, HotKeys: 2})
 	for i := range 200_000 {

@@ -20,12 +20,10 @@ func colliding(o Options[int, int]) *Cache[int, int] {
 	return c
 }
 
-// TestCollidingKeys: if all hashes were to collide, nothing would break. The cache
-// does what it always does, within its limit, and a lookup looks at each entry once
-// at most. TestModel does the same with few keys and every operation.
+// TestCollidingKeys: if all hashes collide, nothing breaks. The cache works as always,
+// within its limit, and a lookup compares each entry once at most. TestModel does the same with few keys and every operation.
 //
-// Catches: a search that ends too early, goes round for ever, or comes by what it has
-// seen; entries told apart by their hash; an index that wears out.
+// Catches: a search that ends too early, never ends, or sees a group twice; entries told apart by their hash; an index that wears out.
 func TestCollidingKeys(t *testing.T) {
 	for name, o := range map[string]Options[int, int]{
 		"no limit":       {},
@@ -108,8 +106,7 @@ func wantOneLook(t *testing.T, c *Cache[int, int]) {
 	}
 }
 
-// jump puts the clock of a cache on, as if the process had been held up: time has
-// passed, and no tick.
+// jump advances the clock of a cache without a tick, as if the process had stood still.
 func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.gate.enter()
 	defer c.gate.exit() // before the next tick enters

@@ -78,7 +78,7 @@ func TestEndOfALoadsContext(t *testing.T) {
 					return 0, ctx.Err()
 				}
 				first, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(time.Millisecond, cancel) // not the last, so its end is nobody's concern
+				time.AfterFunc(time.Millisecond, cancel) // not the last, so its end does not matter
 				go c.TakeCtx(first, "k", fetch)
 				synctest.Wait()
 				ctx, cancelLast := end.context(t.Context())
@@ -144,8 +144,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestTimeoutOfAnInlineFetch: a fetch that Take runs itself cannot be left, but by those
-// who joined it; and one that all have left is late nevertheless.
+// TestTimeoutOfAnInlineFetch: only callers who joined can leave a fetch that Take runs
+// itself; and one that all have left is late nevertheless.
 func TestTimeoutOfAnInlineFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Timeout: time.Second})

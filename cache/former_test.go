@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A miss is counted by why the key went, if that was lately.
+// A miss is counted by the cause of a recent removal of its key.
 func TestMissesByReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100, Expire: time.Second})
@@ -48,8 +48,7 @@ func TestMissesByReason(t *testing.T) {
 	})
 }
 
-// Of keys that are stored and go at random, none is said to have former for another cause
-// than its last one, and most are known.
+// Of keys stored and removed at random, most are remembered, each with its last cause.
 func TestFormer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.SampledFrom([]int{1, 64, 1000, 100_000}).Draw(t, "entries")

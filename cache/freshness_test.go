@@ -88,7 +88,7 @@ func (c *freshCache) takeIn(d time.Duration, want int, wantErr error) {
 	synctest.Wait() // so that the test may change db
 }
 
-// asked wants the database to have been asked so often.
+// asked checks how often the database was asked.
 func (c *freshCache) asked(want int) {
 	c.t.Helper()
 	synctest.Wait()
@@ -469,7 +469,7 @@ func TestFreshness11(t *testing.T) {
 }
 
 // TestFreshness12: if the entry is evicted meanwhile, the result is stored only if a
-// caller waits for it; who comes after the eviction joins.
+// caller waits for it; callers after the eviction join.
 func TestFreshness12(t *testing.T) {
 	limited := func(o *Options[string, int]) { o.Limit = 1 }
 	freshTest(t, func(t *testing.T, c *freshCache) {

@@ -114,7 +114,7 @@ func TestNeverNegative(t *testing.T) {
 	}
 }
 
-// TestFloodOfUnknownKeys: errors drive out no values, and there are no more than their
+// TestFloodOfUnknownKeys: errors evict no values, and there are no more than their
 // share, also after a Resize; their memory comes back.
 func TestFloodOfUnknownKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMaxLoads: so many fetches run at once, others wait their turn, and leave when
-// nobody waits for them.
+// TestMaxLoads: at most MaxLoads fetches run at once; others wait, and give up when nobody
+// waits for them.
 func TestMaxLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{MaxLoads: 2})
@@ -52,8 +52,8 @@ func TestMaxLoads(t *testing.T) {
 	})
 }
 
-// TestNestedLoads: with one permit, a fetch can take other keys, also those that somebody
-// else is about to fetch and waits for the permit with.
+// TestNestedLoads: with one permit, a fetch can take other keys, also those whose load
+// waits for the permit.
 func TestNestedLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{MaxLoads: 1})

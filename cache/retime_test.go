@@ -66,7 +66,7 @@ func (m *expiryModel) touch(key int, ttl time.Duration) error {
 	return nil
 }
 
-// lives reports whether the deadline of a key is yet to come.
+// lives reports whether the deadline of a key has not passed.
 func (m *expiryModel) lives(key int) bool {
 	end, ok := m.ends[key]
 	return ok && (end.IsZero() || time.Now().Before(end))
@@ -281,8 +281,8 @@ func (m *expiryModel) outlive(t *testing.T, key int) {
 	}
 }
 
-// TestTouchOfAReader: a shorter TTL needs no lock for writing if the ring comes by in
-// time, which it does at the latest at the deadline that the ring was told.
+// TestTouchOfAReader: a shorter TTL needs no lock for writing if the ring visits the entry
+// in time, at the latest at the deadline that the ring knows.
 func TestTouchOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10})

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestSaveFile: a file is complete or the old one, and leaves nothing beside it.
+// TestSaveFile: the file is the complete new one or the old one, without leftovers.
 func TestSaveFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "entries.cache")
 	c := Must(Options[int, int]{})
@@ -54,7 +54,7 @@ func TestSaveFile(t *testing.T) {
 	}
 }
 
-// TestSaveFileThatIsKilled, a hundred times: the file is always a whole one.
+// TestSaveFileThatIsKilled: in a hundred tries the file is always complete.
 func TestSaveFileThatIsKilled(t *testing.T) {
 	if path := os.Getenv("SAVE_FOR_EVER"); path != "" {
 		c := Must(Options[int, int]{})

@@ -144,7 +144,7 @@ func TestMarksComeBack(t *testing.T) {
 	if _, err := to.Restore(bytes.NewReader(saved(t, from)), decodeInts); err != nil {
 		t.Fatal(err)
 	}
-	for k := range 10 { // nine drive out those that were not used, which were restored first
+	for k := range 10 { // nine evict the unused ones, which were restored first
 		to.Set(10+k, k)
 	}
 	if _, ok := to.Peek(0); !ok {
@@ -192,7 +192,8 @@ func TestRestoreChangesNothing(t *testing.T) {
 	})
 }
 
-// TestClocksThatAreSet between Save and Restore: nothing lives longer than it had left.
+// TestClocksThatAreSet: if clocks are set between Save and Restore, nothing lives longer
+// than it had left.
 func TestClocksThatAreSet(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{0: time.Hour, -24 * time.Hour: time.Hour, 30 * time.Minute: 30 * time.Minute, time.Hour: 0, 24 * time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -270,7 +271,7 @@ func TestSnapshotErrors(t *testing.T) {
 	}
 }
 
-// TestSaveUnderLoad: entries that stay are saved once, whatever happens beside them.
+// TestSaveUnderLoad: entries that stay are saved once, whatever happens to others.
 func TestSaveUnderLoad(t *testing.T) {
 	for _, policy := range []Policy{LRU, Adaptive} {
 		c := Must(Options[string, int]{Limit: 20_000, Policy: policy})

@@ -7,7 +7,7 @@ import (
 	"weak"
 )
 
-// What a cache offers the statistics beside its numbers.
+// What a cache offers the statistics besides its numbers.
 func TestSource(t *testing.T) {
 	type name string
 	c := Must(Options[name, int]{})

@@ -97,9 +97,9 @@ func TestManyProcessors(t *testing.T) {
 	}
 }
 
-// TestTableGrowsUnderStrain: writers that wait for each other make a cache of few
-// entries grow, and those that seldom do not.
-func TestTableGrowsUnderStrain(t *testing.T) {
+// TestTableGrowsUnderContention: writers that wait for each other split a cache with few
+// entries; writers that seldom wait do not.
+func TestTableGrowsUnderContention(t *testing.T) {
 	c := Must(Options[int, int]{})
 	s := &c.table.Load().shards[0]
 	waitOnce := func() {

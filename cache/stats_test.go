@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A load that hangs is seen while it does, and so is who gave up.
+// The statistics show a load that hangs, and callers that gave up.
 func TestStatsOfALoadThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100})
@@ -49,7 +49,7 @@ func TestStatsOfALoadThatHangs(t *testing.T) {
 	})
 }
 
-// A callback that hangs is seen, and what cannot be removed because of it.
+// The statistics show a callback that hangs, and the entries that cannot be removed then.
 func TestStatsOfACallbackThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

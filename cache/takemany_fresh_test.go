@@ -41,7 +41,7 @@ func takeManyIn(t *testing.T, c *Cache[int, int], s *source, d time.Duration, wa
 }
 
 // TestTakeManyRenews: values that are due are returned, and one fetch in the background
-// renews them, beside that of what is missing.
+// renews them, besides the fetch of the missing ones.
 func TestTakeManyRenews(t *testing.T) {
 	manyFresh(t, Options[int, int]{}, func(t *testing.T, c *Cache[int, int], s *source) {
 		time.Sleep(20 * time.Second) // 1 and 2 are due

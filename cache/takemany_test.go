@@ -116,8 +116,7 @@ func TestTakeManyOfNothing(t *testing.T) {
 	_, _ = c.TakeMany(t.Context(), nil, nil)
 }
 
-// TestTakeManyMayKeepItsKeys: what fetch does with the slice that it gets is its own
-// concern.
+// TestTakeManyMayKeepItsKeys: fetch may keep and change the slice that it gets.
 func TestTakeManyMayKeepItsKeys(t *testing.T) {
 	c := Must(Options[int, int]{})
 	keys := []int{1, 2, 3}
@@ -194,8 +193,8 @@ func (m *meeting) Deadline() (time.Time, bool) {
 	return m.Context.Deadline()
 }
 
-// TestTakeManyOverlap: two calls, each of which waits for a key of the other, land their
-// own first, and so do not wait for each other for ever.
+// TestTakeManyOverlap: two calls, each of which waits for a key of the other, end their own
+// loads first, and so do not deadlock.
 func TestTakeManyOverlap(t *testing.T) {
 	for _, ctx := range []context.Context{context.Background(), t.Context()} {
 		var s source
@@ -230,7 +229,7 @@ func TestTakeManyOverlap(t *testing.T) {
 }
 
 // TestTakeManyAndChanges: a change of one key during the fetch keeps its value from being
-// stored, and no other; who comes after the change waits for the fetch and fetches anew.
+// stored, and no other; a caller after the change waits for the fetch and fetches anew.
 func TestTakeManyAndChanges(t *testing.T) {
 	for name, change := range map[string]func(c *Cache[int, int]){
 		"Set":     func(c *Cache[int, int]) { c.Set(1, 11) },
@@ -299,7 +298,7 @@ func TestTakeManyBehindAChange(t *testing.T) {
 	})
 }
 
-// TestTakeManyLeftBehind: who waits for another load to end, in order to ask again, leaves
+// TestTakeManyLeftBehind: a caller that waits for another load to end, to ask again, leaves
 // with its context, or when that load takes too long.
 func TestTakeManyLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -437,8 +436,8 @@ func TestTakeManyLeaves(t *testing.T) {
 
 func noFetchMany(context.Context, []int) (map[int]int, error) { panic("fetched") }
 
-// TestTakeManyTimeout: callers leave at the Timeout, with what there is, and what fetch
-// returns later is stored.
+// TestTakeManyTimeout: at the Timeout callers leave with the values so far, and later
+// results of fetch are stored.
 func TestTakeManyTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Timeout: time.Second})

@@ -131,7 +131,7 @@ func TestTimeLeft(t *testing.T) {
 	})
 }
 
-// TestDelExpired removes what the wheel has not come by at, and counts it.
+// TestDelExpired removes what the wheel has not visited yet, and counts it.
 func TestDelExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		causes := map[Cause]int{}

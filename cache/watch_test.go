@@ -78,7 +78,7 @@ func TestNoHotKeys(t *testing.T) {
 	}
 }
 
-// ask gets a key so often that it is in the sample.
+// ask gets a key until it is in the sample.
 func ask[K comparable](c *Cache[K, int], key K) {
 	for range 2000 {
 		c.Get(key)

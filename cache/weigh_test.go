@@ -11,8 +11,8 @@ import (
 // byValue weighs a value as it says.
 func byValue(_ int, value int) uint32 { return uint32(value) }
 
-// TestPartsOfTheBudgetDoNotDrift: evictions free more than they have to, and whoever
-// comes next takes that. The parts of the shards stay alike all the same.
+// TestPartsOfTheBudgetDoNotDrift: evictions free more than they must, and the next store
+// takes that. The shards keep equal shares nevertheless.
 func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 	const most = 4 * weightPerShard
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
@@ -77,8 +77,7 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 	}
 }
 
-// TestHeavyValuesMeet: each needs most of the cache, and none waits for another for
-// ever.
+// TestHeavyValuesMeet: values that each need most of the cache do not deadlock.
 func TestHeavyValuesMeet(t *testing.T) {
 	const most = 10_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
@@ -111,7 +110,7 @@ func TestHeavyValuesMeet(t *testing.T) {
 	}
 }
 
-// TestWhatWeighsNothingStays: to drive it out would free nothing.
+// TestWhatWeighsNothingStays: to evict it would free nothing.
 func TestWhatWeighsNothingStays(t *testing.T) {
 	const most, nothings = 8_000, 10_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})

@@ -12,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// ageUnit is what ages are multiples of.
+// ageUnit is the resolution of ages.
 const ageUnit = 4096
 
 func TestAgeBounds(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAgesAreCountedInTheirBuckets(t *testing.T) {
 	})
 }
 
-// TestAgesOfCenturies: neither an age nor their sum runs over.
+// TestAgesOfCenturies: neither an age nor the sum overflows.
 func TestAgesOfCenturies(t *testing.T) {
 	var r stats.AgeRecorder
 	for range 10 {
@@ -124,7 +124,7 @@ func TestAgeQuantiles(t *testing.T) {
 	}
 }
 
-// TestAgesMinus: it is what was recorded since.
+// TestAgesMinus: Minus is what was recorded since.
 func TestAgesMinus(t *testing.T) {
 	var r, since stats.AgeRecorder
 	r.Observe(time.Minute)

@@ -70,7 +70,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 	})
 }
 
-// Some caches and wheels can be asked for by name.
+// Queries select caches and wheels by name.
 func TestSelection(t *testing.T) {
 	var r stats.Registry
 	var asked atomic.Int64
@@ -148,7 +148,7 @@ func pointsOfManyCaches(t *testing.T, caches, want int) {
 	}
 }
 
-// Texts are shown up to 200 bytes, whole characters.
+// Texts are cut to 200 bytes, between characters.
 func TestLongTextsAreCut(t *testing.T) {
 	var r stats.Registry
 	long := strings.Repeat("ä", 1<<20)
@@ -171,7 +171,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-// A slowReader takes an answer a chunk at a time, when it is let.
+// A slowReader reads an answer in chunks, when the test allows it.
 type slowReader struct {
 	*httptest.ResponseRecorder
 	chunks chan int // size of each, taken before Write returns
@@ -182,7 +182,7 @@ func (w slowReader) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// An answer is sent as it is made, and a client that reads slowly holds up no other.
+// An answer is streamed, and a slow client does not delay others.
 func TestAnswersAreStreamed(t *testing.T) {
 	var r stats.Registry
 	var asked atomic.Int64
@@ -220,7 +220,7 @@ func TestAnswersAreStreamed(t *testing.T) {
 	}
 }
 
-// Two answers are computed at once. Whoever goes away while waiting gets none.
+// Two answers are computed at once. A client that leaves while it waits gets none.
 func TestAnswersTakeTurns(t *testing.T) {
 	var r stats.Registry
 	h := r.Handler()

@@ -15,7 +15,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// assetFiles returns the names of what the page is made of.
+// assetFiles returns the names of the files of the page.
 func assetFiles(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -60,8 +60,7 @@ func TestAssetsAreServedAsTheyAre(t *testing.T) {
 	}
 }
 
-// Files are what is served beside the page, no more and no less, and all that the scripts
-// import.
+// Files returns exactly what is served besides the page, and so all that the scripts import.
 func TestFiles(t *testing.T) {
 	got := stats.Files()
 	want := slices.DeleteFunc(slices.Collect(maps.Keys(files)), func(name string) bool { return name == "" })
@@ -99,8 +98,8 @@ var (
 	addresses  = regexp.MustCompile(`(?i)(?:href|src|action|data|poster|content)="([^"]*)"`)
 )
 
-// The policy forbids what is inline and what is elsewhere, so a browser would leave it
-// out, and say so where nobody looks.
+// The policy forbids inline code and other origins. A browser would leave these out, and
+// report it only in its console.
 func TestThePageNeedsNothingThatThePolicyForbids(t *testing.T) {
 	page := readFile(t, "page.html")
 	for _, found := range attributes.FindAllString(page, -1) {
@@ -186,8 +185,7 @@ func TestLinksOfThePageAreAnswered(t *testing.T) {
 	}
 }
 
-// Names and keys are data of the JSON only: no page has them, and nothing that a
-// browser might take for one.
+// Names and keys are in the JSON only, and in nothing that a browser might take for a page.
 func TestNamesAreNotInThePage(t *testing.T) {
 	var r stats.Registry
 	const nasty = `<script>alert("1")</script>`

@@ -54,7 +54,7 @@ func (c *hammered) hammer(stop <-chan struct{}, seed uint64) {
 	}
 }
 
-// The numbers of one answer fit together, also while they change.
+// The numbers of one answer are consistent, also while they change.
 func TestAnAnswerIsConsistent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry

@@ -56,8 +56,7 @@ func ExampleWithPurge() {
 	})
 	defer unregister()
 
-	// Who may see the page is for the middleware around it to decide. Here those who
-	// may purge are fewer.
+	// Middleware around the page decides who may see it. Here fewer may purge.
 	handler := stats.Handler(stats.WithPurge(func(r *http.Request) error {
 		if user, password, _ := r.BasicAuth(); user != "admin" || password != "secret" {
 			return errors.New("only admin may purge")

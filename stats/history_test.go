@@ -56,7 +56,7 @@ type shownPoint struct {
 	Entries       int
 }
 
-// show looks at everything, with so many points.
+// show reads everything, with n points.
 func show(t testing.TB, h http.Handler, points int) shown {
 	t.Helper()
 	text := body(t, h, "/stats.json?points="+strconv.Itoa(points))
@@ -137,7 +137,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// Whoever draws points keeps them by their start.
+// A client can keep points by their start.
 func TestARunningPointIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(123456 * time.Microsecond) // so that the start is none of a round time
@@ -208,7 +208,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Quantiles and the rest of a window are of its time only.
+// Everything in a window is of its time only.
 func TestAWindowHasEveryNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry

@@ -18,8 +18,8 @@ var gauges = []string{
 	"Pending", "Backlog", "Running", "Tombstones",
 }
 
-// leaves calls visit for every number in the addressable struct v, with its path. A field
-// added to Snapshot or Wheel is so tested without a word about it here.
+// leaves calls visit for every number in the addressable struct v, with its path. So new
+// fields of a Snapshot or Wheel are tested without a change here.
 func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -73,7 +73,7 @@ func (c *purgeable) register(r *stats.Registry, name string) {
 	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgePrefix: c.purgePrefix, PurgeAll: c.purgeAll})
 }
 
-// anybody may purge.
+// anybody authorizes everybody.
 func anybody(*http.Request) error { return nil }
 
 // A purge is a request to purge, as a program would send it.
@@ -278,7 +278,7 @@ func TestPurgeAsksForEachRequest(t *testing.T) {
 	if c.len() != 2 {
 		t.Errorf("%d entries are left, want 2", c.len())
 	}
-	// Who is not let in does not learn which caches and keys there are.
+	// An unauthorized client does not learn which caches and keys there are.
 	for _, form := range []string{"", "cache=nobody&key=1", "cache=users&key=x", "%zz"} {
 		if w := (purge{body: form}).send(h); w.Code != http.StatusForbidden {
 			t.Errorf("%q: status %d, want 403", form, w.Code)

@@ -49,7 +49,7 @@ func TestRecord(t *testing.T) {
 	})
 }
 
-// TestRecordEndsWithItsClient: who goes away records no longer.
+// TestRecordEndsWithItsClient: a recording ends when the client leaves.
 func TestRecordEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry

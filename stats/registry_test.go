@@ -369,7 +369,7 @@ func BenchmarkRegisterAmongSameNames(b *testing.B) {
 	}
 }
 
-// The ten thousandth cache of a name does not try all names before.
+// The ten thousandth cache of a name does not try all earlier names.
 func TestManyOfOneName(t *testing.T) {
 	var r stats.Registry
 	var unregister []func()

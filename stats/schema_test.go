@@ -210,7 +210,7 @@ func fieldsOfDoc(t *testing.T) map[string]string {
 	return fields
 }
 
-// The metrics that the documentation names are those that there are.
+// The documentation names exactly the metrics that are served.
 func TestDocumentationNamesEveryMetric(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {

@@ -21,12 +21,12 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// A badError panics when it is asked what it says.
+// A badError panics in Error.
 type badError struct{}
 
 func (*badError) Error() string { panic("oh") }
 
-// Of an error the type is shown, and what it says only where keys are.
+// The type of an error is shown, its text only where keys are shown.
 func TestLastLoadError(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, test := range []struct {

@@ -44,7 +44,7 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// TestWhatIfIsARatio, whatever was counted.
+// TestWhatIfIsARatio: the estimates are from 0 to 1, whatever was counted.
 func TestWhatIfIsARatio(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw[stats.Snapshot](t, "s")
@@ -56,8 +56,8 @@ func TestWhatIfIsARatio(t *testing.T) {
 	})
 }
 
-// TestWhatIfIsOfTheLastMinutes, and begins anew when the limit is changed: under the old
-// one the estimates were others.
+// TestWhatIfIsOfTheLastMinutes: the estimates are of the last minutes, and begin anew when
+// the limit is changed.
 func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
@@ -106,7 +106,7 @@ func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
 	})
 }
 
-// TestWhatIfWithoutAHistory is of all there was.
+// TestWhatIfWithoutAHistory: then the estimates are of the whole time.
 func TestWhatIfWithoutAHistory(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: 10, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8}}))

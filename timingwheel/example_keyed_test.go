@@ -141,7 +141,7 @@ func ExampleTimingWheel_Shutdown() {
 	// true
 }
 
-// Callbacks on a pool of one's own, here two goroutines.
+// Callbacks on a custom pool, here two goroutines.
 func ExampleWithPool() {
 	tasks := make(chan func(), 1)
 	for range 2 {

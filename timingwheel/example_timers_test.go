@@ -70,7 +70,7 @@ func ExampleTimers_Repeat() {
 	// Output: 3 calls, 0 timers left
 }
 
-// onTheDot is a Scheduler: whole multiples of a duration on the clock.
+// onTheDot is a Scheduler: the multiples of a duration by the wall clock.
 type onTheDot time.Duration
 
 func (d onTheDot) Next(after time.Time) time.Time {

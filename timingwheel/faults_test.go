@@ -15,11 +15,10 @@ import (
 
 // The tests of faults that have no place elsewhere: docs/guarantees.md has the list.
 
-// TestKeyedCollidingKeys: if all hashes were to collide, nothing would break: each
-// timer is found, fires once, and not if it was removed.
+// TestKeyedCollidingKeys: if all hashes collide, nothing breaks: each timer is found, and
+// fires once unless it was removed.
 //
-// Catches: timers told apart by their hash, a search that ends too early or goes
-// round for ever.
+// Catches: timers told apart by their hash, a search that ends too early or never.
 func TestKeyedCollidingKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys = 800
@@ -55,11 +54,10 @@ func TestKeyedCollidingKeys(t *testing.T) {
 	})
 }
 
-// TestManyGoroutinesOnAWheel: of a hundred thousand timers, each set, moved and
-// perhaps removed by a goroutine of its own, all at once, each fires, is removed or
-// drained: one of them, and once.
+// TestManyGoroutinesOnAWheel: a hundred thousand goroutines each set, move and perhaps
+// remove a timer. Each timer fires, is removed or is drained, exactly once.
 //
-// Catches: timers lost or doubled between so many, calls that wait for each other.
+// Catches: timers lost or doubled, calls that wait for each other.
 func TestManyGoroutinesOnAWheel(t *testing.T) {
 	n := 100_000
 	if underRaceDetector() {
@@ -126,10 +124,9 @@ func underRaceDetector() bool {
 	})
 }
 
-// TestTimersClockJumps: time has passed, and no alarm has gone off, as when a process
-// is stopped. What has become due fires at the first wake-up, once, and what repeats
-// is called once for all that it missed. What is started, stopped or reset after the
-// jump and before that goes by the present. TestKeyedCatchesUp does it by key.
+// TestTimersClockJumps: time passes without an alarm, as when a process is stopped. Due
+// timers fire at the first wake-up, once, and repeating ones are called once for all missed
+// calls. A start, stop or reset between the jump and the wake-up counts from the present. TestKeyedCatchesUp does it by key.
 //
 // Catches: a burst of calls for what was missed, a delay counted from the tick that
 // the wheel has reached, a timer that fires although it was stopped while overdue.

@@ -16,9 +16,8 @@ const (
 	given
 )
 
-// FuzzWheelOptions makes wheels of both kinds with any arguments. The error says each
-// that is wrong, and no other, or else the wheel fires at the right tick, and is
-// stopped.
+// FuzzWheelOptions makes wheels of both kinds with any arguments. The error names exactly
+// the wrong ones; without an error the wheel fires at the right tick.
 func FuzzWheelOptions(f *testing.F) {
 	f.Add(int64(time.Second), int64(300), true, int64(2), uint8(notGiven), true, int64(1), uint8(given), "wheel", uint16(1000))
 	f.Add(int64(1000), int64(0), true, int64(0), uint8(givenNil), true, int64(-1), uint8(givenNil), "", uint16(0))
@@ -94,8 +93,8 @@ func checkLate(t *testing.T, start time.Time, delay, interval time.Duration) {
 	}
 }
 
-// delayOf returns a delay of up to a hundred ticks, in 1/655 of them: so many that a
-// wheel with few slots comes by its timers often.
+// delayOf returns a delay of up to a hundred ticks, in steps of 1/655 tick: long enough for
+// several revolutions of a wheel with few slots.
 func delayOf(delay, interval time.Duration) time.Duration { return 1 + delay*(interval/655) }
 
 func firesInTime(t *testing.T, interval time.Duration, slots int, delay time.Duration, opts []Option, wrong []string) {

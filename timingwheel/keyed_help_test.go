@@ -121,7 +121,7 @@ func (s *keyedShard[K, V]) check() error {
 	if got, want := s.held.Load(), int64(s.ring.Held()); got != want {
 		return fmt.Errorf("published that %d are held, want %d", got, want)
 	}
-	soon := s.next.Load() <= s.clock.ticks(s.clock.now())+1 // the driver comes by
+	soon := s.next.Load() <= s.clock.ticks(s.clock.now())+1 // the driver wakes soon
 	if live, most := s.ring.Len(), len(s.entries); s.walks == 0 && most > minSlab && most > sparseFactor*live && !soon {
 		return fmt.Errorf("%d entries for %d timers", most, live)
 	}

@@ -137,7 +137,7 @@ func refuseKeys[K comparable](t *testing.T, good K, bad map[string]K) {
 	}
 }
 
-// Keys that look odd and are good: they fire and are found again.
+// Unusual keys that are valid: they fire and are found again.
 func TestKeyedOddKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[any, int]
@@ -182,7 +182,7 @@ func TestKeyedOddKeys(t *testing.T) {
 	wantKeyed(t, "RemoveTimer", false)(empty.RemoveTimer(struct{}{}))
 }
 
-// The longest delays there are neither overflow nor fire.
+// The longest delays neither overflow nor fire.
 func TestKeyedHugeDelays(t *testing.T) {
 	for _, c := range []struct {
 		interval time.Duration

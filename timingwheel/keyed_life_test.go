@@ -16,7 +16,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// Nothing runs and nothing is armed while nothing waits.
+// No goroutine runs and no alarm is set while no timer waits.
 func TestKeyedSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -61,7 +61,7 @@ func keyedGoroutines() int {
 	return bytes.Count(stacks, []byte("/internal/runner.(*Pool)")) + bytes.Count(stacks, []byte("timingwheel.(*wheel)"))
 }
 
-// Of timers far apart each wakes the wheel a few times, not once a tick.
+// Timers far apart wake the wheel a few times each, not once a tick.
 func TestKeyedWakesSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -96,7 +96,7 @@ func TestKeyedWakesSeldom(t *testing.T) {
 	})
 }
 
-// After Stop nothing begins, and every method says so.
+// After Stop no callback begins, and every method returns ErrClosed.
 func TestKeyedStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newKeyedGate()
@@ -145,7 +145,7 @@ func TestKeyedStop(t *testing.T) {
 	})
 }
 
-// A wheel that was never used can be stopped, and one that is stopped drained.
+// An unused wheel can be stopped, and a stopped one drained.
 func TestKeyedStopUnused(t *testing.T) {
 	w := newKeyed(t, keyedTick, 4, func(int, int) {})
 	if err := w.Shutdown(t.Context()); err != nil {
@@ -155,7 +155,7 @@ func TestKeyedStopUnused(t *testing.T) {
 	wantKeyedErr(t, "SetTimer", w.SetTimer(1, 1, 1), ErrClosed)
 }
 
-// Shutdown waits for the callbacks that run, for as long as its context lets it.
+// Shutdown waits for running callbacks until its context ends.
 func TestKeyedShutdown(t *testing.T) {
 	for name, opt := range map[string]Option{
 		"workers": WithWorkers(3),
@@ -219,7 +219,7 @@ func TestKeyedShutdownInCallback(t *testing.T) {
 	})
 }
 
-// Shutdown returns when the calls of a Drain have ended, all of them.
+// Shutdown returns when all calls of a Drain have ended.
 func TestKeyedShutdownWaitsForDrain(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -444,7 +444,7 @@ func collectKeyed(gone func() bool) bool {
 	return false
 }
 
-// A wheel that nobody holds fires what it has, and is collected then.
+// A wheel that nobody holds fires its timers, and is then collected.
 func TestKeyedIsCollected(t *testing.T) {
 	done := make(chan struct{})
 	p := func() weak.Pointer[TimingWheel[int, *[1 << 16]byte]] {
@@ -503,7 +503,7 @@ func TestKeyedIsCollectedWithoutTimers(t *testing.T) {
 	}
 }
 
-// What a wheel had to keep alive for a timer is free when the timer has gone.
+// A wheel keeps nothing alive for a timer that is gone.
 func TestKeyedLetsGo(t *testing.T) {
 	type big [1 << 16]byte
 	w := newKeyed(t, time.Hour, 16, func(*big, *big) {})
@@ -623,7 +623,7 @@ func ticksBehind(w *TimingWheel[int, int]) int64 {
 	return w.ticks(w.now()) - s.ring.Now()
 }
 
-// A shard that was empty for a long time has not to count the revolutions that it
+// A shard that was empty for a long time does not work through the revolutions that it
 // missed.
 func TestKeyedCatchesUpWhenSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -644,8 +644,7 @@ func TestKeyedCatchesUpWhenSet(t *testing.T) {
 	})
 }
 
-// A shard that had nothing but removed timers for a long time has not to count the
-// revolutions that it missed.
+// Nor does a shard that had only removed timers for a long time.
 func TestKeyedCatchesUpPastTombstones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -671,8 +670,8 @@ func TestKeyedCatchesUpPastTombstones(t *testing.T) {
 	})
 }
 
-// All that is seen by All survives a restart: what is overdue fires at the next tick
-// and the rest in time.
+// The timers that All yields survive a restart: overdue ones fire at the next tick, the
+// others in time.
 func TestKeyedPersistence(t *testing.T) {
 	type saved = []Pending[string, int]
 	codecs := map[string]func(t *testing.T, timers saved) saved{
@@ -742,8 +741,8 @@ func TestKeyedPersistence(t *testing.T) {
 	}
 }
 
-// All yields every timer that waits all the while once, while others come and go
-// and the shards grow, and would shrink.
+// All yields every timer that stays exactly once, while others come and go and the shards
+// grow, and would shrink.
 func TestKeyedAllWhileChanging(t *testing.T) {
 	const stay, others = 1000, 20_000
 	w := newKeyed(t, time.Hour, 4, func(int, int) {})
@@ -802,8 +801,8 @@ func TestKeyedShrinksAfterAll(t *testing.T) {
 	}
 }
 
-// A keyedHook is a shard without timers, by which a test gets in between when the
-// driver looks at the shards to set its alarm.
+// A keyedHook is a shard without timers that calls the test when the driver reads the
+// shards to set its alarm.
 type keyedHook struct {
 	anyShard
 	look func()
@@ -820,7 +819,7 @@ func (h *keyedHook) close()                     {}
 func (h *keyedHook) addTo(*stats.WheelSnapshot) {}
 
 // A timer that is set at any moment while the driver sets its alarm fires in time:
-// the driver sees it, or who sets it sees the alarm.
+// the driver sees the timer, or SetTimer sees the alarm.
 func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 	for looks := 1; looks <= 4; looks++ {
 		synctest.Test(t, func(t *testing.T) {

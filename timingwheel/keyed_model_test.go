@@ -83,7 +83,7 @@ type keyedStep struct {
 	which int           // of the callbacks to release
 }
 
-// A keyedPlan is a wheel and what is done to it.
+// A keyedPlan is a wheel and the operations on it.
 type keyedPlan struct {
 	interval time.Duration
 	slots    int
@@ -143,7 +143,7 @@ type keyedTimer struct {
 	due   int64 // the tick
 }
 
-// A keyedModel is a wheel as simple as can be.
+// A keyedModel is a wheel in its simplest form.
 type keyedModel struct {
 	keyedPlan
 	pending map[int]keyedTimer // by key
@@ -320,7 +320,7 @@ func (s *keyedSystem) compare(m *keyedModel) error {
 	return checkKeyed(s.TimingWheel)
 }
 
-// A keyedRun is a wheel beside its model.
+// A keyedRun is a wheel with its model.
 type keyedRun struct {
 	keyedModel
 	sys *keyedSystem
@@ -513,7 +513,7 @@ func (p keyedPlan) follow() error {
 	return r.finish()
 }
 
-// finish lets everything fire, and sees that the wheel goes to sleep.
+// finish lets every timer fire, and checks that the wheel goes to sleep.
 func (r *keyedRun) finish() error {
 	for r.len()+len(r.running) > 0 {
 		if len(r.running) > 0 {

@@ -235,8 +235,7 @@ func (m *keyedMeter) enter() {
 
 func (m *keyedMeter) leave() { m.now.Add(-1) }
 
-// As many callbacks run at once as there are workers, if there is enough to do, and
-// never more.
+// With enough due timers exactly as many callbacks run at once as there are workers.
 func TestKeyedWorkers(t *testing.T) {
 	for _, workers := range []int{1, 2, 5, defaultWorkers} {
 		synctest.Test(t, func(t *testing.T) {
@@ -272,7 +271,7 @@ func panicOrExitKeyed(panics bool) {
 	runtime.Goexit()
 }
 
-// More timers due in one tick than a shard deals with in one go.
+// More timers are due in one tick than a shard processes in one hold of its lock.
 func TestKeyedBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]

@@ -16,7 +16,7 @@ import (
 //	A1  AdvanceAll relinks a task that is due later, as Advance does
 //	A2  Advance hands over a task that is due later, as AdvanceAll does
 //	A3  Visit is a tick or a revolution off, or forgets where the cursor is
-//	A4  Visit says when a task is due instead of when the ring comes by
+//	A4  Visit says when a task is due instead of when the ring visits it
 //	A5  Visit has a tick for a tombstone, or for a task in the due list
 //	A6  again is forgotten, counted from tick 0, or a tick off
 //	A7  again keeps what the task had left to wait before
@@ -26,12 +26,12 @@ import (
 //	A11 the budget is not looked at, or ends with a task lost
 
 // A keeper is a caller that keeps by itself when tasks are due, and tells the ring
-// only what it has to: when a task is wanted before the ring comes by.
+// only what it must: when a task is wanted before the ring visits it.
 type keeper struct {
 	*Ring
 	due   map[uint32]int64
 	held  []held
-	visit map[uint32]int64 // when the ring has said it comes by, before a call of AdvanceAll
+	visit map[uint32]int64 // the announced visit, before a call of AdvanceAll
 	told  map[uint32]int64 // when tasks visited in that call are due, as the ring was told
 	early int              // visits before a task was due
 }
@@ -123,7 +123,7 @@ func (k *keeper) wrongVisit(i uint32, to int64) error {
 	return nil
 }
 
-// check verifies that no task is lost, and that the ring comes by each in time.
+// check verifies that no task is lost, and that the ring visits each in time.
 func (k *keeper) check() error {
 	if k.Len() != len(k.due)+len(k.held) || k.Held() != len(k.held) {
 		return fmt.Errorf("%d tasks, %d of them held; want %d and %d", k.Len(), k.Held(), len(k.due)+len(k.held), len(k.held))

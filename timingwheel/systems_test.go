@@ -614,7 +614,7 @@ func wantLen[K comparable, V any](t *testing.T, w *timingwheel.TimingWheel[K, V]
 	}
 }
 
-// moments are a Scheduler with a number of moments, each so much after the last.
+// moments are a Scheduler with a number of equidistant moments.
 type moments struct{ gaps []time.Duration }
 
 func (m *moments) Next(after time.Time) time.Time {

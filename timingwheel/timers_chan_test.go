@@ -259,7 +259,7 @@ func TestTickerAgainstTime(t *testing.T) {
 	})
 }
 
-// TestTicksEnd has the loop over ticks end in each of its ways.
+// TestTicksEnd ends the loop over ticks in each possible way.
 func TestTicksEnd(t *testing.T) {
 	for name, end := range map[string]func(timers *Timers, cancel func()){
 		"context": func(_ *Timers, cancel func()) { cancel() },
@@ -308,7 +308,7 @@ func TestTicksEnd(t *testing.T) {
 	})
 }
 
-// TestChannelOfTheOwner: C of a timer with a function is nobody's but its owner's.
+// TestChannelOfTheOwner: a timer with a function leaves C to its owner.
 func TestChannelOfTheOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)

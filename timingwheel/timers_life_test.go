@@ -158,7 +158,7 @@ func TestTimersStopByCallback(t *testing.T) {
 	})
 }
 
-// TestNewTimersArguments refuses what cannot be.
+// TestNewTimersArguments: impossible arguments are refused.
 func TestNewTimersArguments(t *testing.T) {
 	for name, make := range map[string]func() (*Timers, error){
 		"no interval":         func() (*Timers, error) { return NewTimers(0, 8) },
@@ -189,8 +189,7 @@ func TestNewTimersArguments(t *testing.T) {
 // tmAlarms counts the goroutines that the alarm starts, by whether it is set.
 func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != never }
 
-// TestNoWakeUpsWithoutTimers looks at the alarm, which is the only thing that
-// wakes up.
+// TestNoWakeUpsWithoutTimers checks the alarm, the only source of wake-ups.
 func TestNoWakeUpsWithoutTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := runtime.NumGoroutine()
@@ -254,8 +253,8 @@ func TestTimersAfterIdling(t *testing.T) {
 	})
 }
 
-// TestIdleShardCatchesUp looks at where the ring stands when a timer is started
-// after a long time: what was missed is not worked through when that is due.
+// TestIdleShardCatchesUp: when a timer is started after a long time, the ring is at the
+// present: it does not work through the missed ticks later.
 func TestIdleShardCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 4)
@@ -274,8 +273,8 @@ func TestIdleShardCatchesUp(t *testing.T) {
 	})
 }
 
-// TestUnreferencedTimersFire lets go of a wheel while timers wait. After they
-// have fired the wheel is collected.
+// TestUnreferencedTimersFire drops a wheel while timers wait. After they have fired the
+// wheel is collected.
 func TestUnreferencedTimersFire(t *testing.T) {
 	done := make(chan struct{})
 	var ref weak.Pointer[Timers]

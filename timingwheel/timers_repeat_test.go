@@ -516,8 +516,7 @@ func TestScheduleOfNothing(t *testing.T) {
 	})
 }
 
-// TestScheduleOfThePast has a scheduler that does not know better: a call in a
-// tick, and no more.
+// TestScheduleOfThePast: a scheduler that only returns past moments gets one call per tick.
 func TestScheduleOfThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -670,8 +669,8 @@ func TestEveryStopIsNeverLost(t *testing.T) {
 	wg.Wait()
 }
 
-// TestScheduleAfterTheWallClockWasSetBack plans the next call after the planned
-// one, although that is still to come by the wall clock.
+// TestScheduleAfterTheWallClockWasSetBack plans the next call after the planned one,
+// although the wall clock says that this is in the future.
 func TestScheduleAfterTheWallClockWasSetBack(t *testing.T) {
 	c := newClock(10 * ms)
 	planned := time.Now().Add(time.Hour)
