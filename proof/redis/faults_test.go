@@ -23,35 +23,7 @@ var rounds = flag.Int("redis.rounds", 1, "have each fault this many times; from 
 //
 // Catches: a fault after which an instance serves what was replaced more than MaxLag ago.
 func TestServerFaults(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		args  []string
-		pause time.Duration // between faults
-		fault func(t *testing.T, s *redistest.Server)
-	}{
-		{"none", nil, 0, func(*testing.T, *redistest.Server) { time.Sleep(maxLag) }},
-		{"FLUSHALL", nil, 50 * time.Millisecond, func(t *testing.T, s *redistest.Server) { do(t, s, "FLUSHALL") }},
-		{"tiny tracking table", []string{"--tracking-table-max-keys", "10"}, 0, func(*testing.T, *redistest.Server) { time.Sleep(maxLag) }},
-		{"evictions", []string{"--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"}, 0, func(t *testing.T, s *redistest.Server) {
-			for i := range 40 {
-				do(t, s, "SET", fmt.Sprint("filler:", i), strings.Repeat("x", 100_000))
-			}
-		}},
-		{"CLIENT KILL", nil, 100 * time.Millisecond, func(t *testing.T, s *redistest.Server) { do(t, s, "CLIENT", "KILL", "TYPE", "normal") }},
-		{"SIGSTOP", nil, maxLag, func(t *testing.T, s *redistest.Server) {
-			check(t, s.Pause())
-			time.Sleep(rand.N(3 * maxLag))
-			check(t, s.Resume())
-		}},
-		{"SIGKILL", nil, maxLag, func(t *testing.T, s *redistest.Server) {
-			s.Kill()
-			time.Sleep(rand.N(maxLag))
-			check(t, s.Restart())
-		}},
-		{"DEBUG SLEEP", []string{"--enable-debug-command", "yes"}, maxLag, func(t *testing.T, s *redistest.Server) {
-			do(t, s, "DEBUG", "SLEEP", "0.5")
-		}},
-	} {
+	for _, c := range serverFaults {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := server(t, c.args...)
@@ -68,6 +40,38 @@ func TestServerFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// serverFaults are what happens to servers: how they are started for it, and a pause after
+// it.
+var serverFaults = []struct {
+	name  string
+	args  []string
+	pause time.Duration
+	fault func(t *testing.T, s *redistest.Server)
+}{
+	{"none", nil, 0, func(*testing.T, *redistest.Server) { time.Sleep(maxLag) }},
+	{"FLUSHALL", nil, 50 * time.Millisecond, func(t *testing.T, s *redistest.Server) { do(t, s, "FLUSHALL") }},
+	{"tiny tracking table", []string{"--tracking-table-max-keys", "10"}, 0, func(*testing.T, *redistest.Server) { time.Sleep(maxLag) }},
+	{"evictions", []string{"--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"}, 0, func(t *testing.T, s *redistest.Server) {
+		for i := range 40 {
+			do(t, s, "SET", fmt.Sprint("filler:", i), strings.Repeat("x", 100_000))
+		}
+	}},
+	{"CLIENT KILL", nil, 100 * time.Millisecond, func(t *testing.T, s *redistest.Server) { do(t, s, "CLIENT", "KILL", "TYPE", "normal") }},
+	{"SIGSTOP", nil, maxLag, func(t *testing.T, s *redistest.Server) {
+		check(t, s.Pause())
+		time.Sleep(rand.N(3 * maxLag))
+		check(t, s.Resume())
+	}},
+	{"SIGKILL", nil, maxLag, func(t *testing.T, s *redistest.Server) {
+		s.Kill()
+		time.Sleep(rand.N(maxLag))
+		check(t, s.Restart())
+	}},
+	{"DEBUG SLEEP", []string{"--enable-debug-command", "yes"}, maxLag, func(t *testing.T, s *redistest.Server) {
+		do(t, s, "DEBUG", "SLEEP", "0.5")
+	}},
 }
 
 // evicted returns how many keys a server has evicted.

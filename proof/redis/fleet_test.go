@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sort"
 	"strconv"
 	"sync"
 	"testing"
@@ -49,7 +50,7 @@ type version struct {
 type database struct {
 	mu    sync.Mutex
 	rows  [keys]int
-	acked [keys][]version
+	acked [keys][]version // in order: a key has one writer
 	reads int
 }
 
@@ -79,10 +80,10 @@ func (d *database) acknowledge(key, number int) {
 func (d *database) staleness(key, number int, at time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, v := range d.acked[key] {
-		if v.number > number && v.acked.Before(at) {
-			return at.Sub(v.acked)
-		}
+	acked := d.acked[key]
+	next := sort.Search(len(acked), func(i int) bool { return acked[i].number > number })
+	if next < len(acked) && acked[next].acked.Before(at) {
+		return at.Sub(acked[next].acked)
 	}
 	return 0
 }
@@ -228,6 +229,16 @@ func (f *fleet) foreignDel(t testing.TB, s *redistest.Server) func(context.Conte
 	}
 }
 
+// either returns a del that is one of two, by chance.
+func either(one, other func(context.Context, int, int) error) func(context.Context, int, int) error {
+	return func(ctx context.Context, instance, key int) error {
+		if rand.N(2) == 0 {
+			return one(ctx, instance, key)
+		}
+		return other(ctx, instance, key)
+	}
+}
+
 // verdict fails the test if a read was stale beyond maxLag, or if the run says nothing.
 func (f *fleet) verdict(t testing.TB) {
 	t.Helper()
@@ -251,6 +262,10 @@ func (f *fleet) hits() (hits int) {
 }
 
 func (f *fleet) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.db.mu.Lock()
+	defer f.db.mu.Unlock()
 	var lost uint64
 	for _, c := range f.caches {
 		lost += c.Stats().Near.Reconnects

@@ -48,13 +48,7 @@ func (l link) suffer(t *testing.T, kind, attributes string, directions []string,
 // Catches: a silent connection that is trusted for longer than MaxLag, a broken one that
 // stays deaf, answers and changes that overtake each other, messages in pieces.
 func TestNetworkFaults(t *testing.T) {
-	for _, c := range []struct{ name, toxic, attributes string }{
-		{"cut", "reset_peer", `"timeout": 0`},
-		{"stall", "timeout", `"timeout": 0`},
-		{"slow", "latency", `"latency": 30, "jitter": 30`},
-		{"halve", "slicer", `"average_size": 16, "size_variation": 8, "delay": 50`},
-		{"end in the middle", "limit_data", `"bytes": 1000`},
-	} {
+	for _, c := range networkFaults {
 		for name, directions := range map[string][]string{"to": {"upstream"}, "from": {"downstream"}, "both": {"upstream", "downstream"}} {
 			if *rounds == 1 && c.toxic != "timeout" && name != "from" {
 				continue
@@ -74,4 +68,13 @@ func TestNetworkFaults(t *testing.T) {
 			})
 		}
 	}
+}
+
+// networkFaults are what happens to one direction of a connection, or both.
+var networkFaults = []struct{ name, toxic, attributes string }{
+	{"cut", "reset_peer", `"timeout": 0`},
+	{"stall", "timeout", `"timeout": 0`},
+	{"slow", "latency", `"latency": 30, "jitter": 30`},
+	{"halve", "slicer", `"average_size": 16, "size_variation": 8, "delay": 50`},
+	{"end in the middle", "limit_data", `"bytes": 1000`},
 }

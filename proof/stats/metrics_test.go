@@ -77,6 +77,32 @@ func series(families map[string]*dto.MetricFamily, by, source string) map[string
 	return all
 }
 
+// addNear adds what a near cache has beside.
+func addNear(want map[string]float64, n stats.Near) {
+	serving := 0.0
+	if n.Serving {
+		serving = 1
+	}
+	for name, value := range map[string]float64{
+		"remote_hits_total":   float64(n.RemoteHits),
+		"fetches_total":       float64(n.Fetches),
+		"bypasses_total":      float64(n.Bypasses),
+		"waits_total":         float64(n.Waits),
+		"overtaken_total":     float64(n.Overtaken),
+		"unserved_total":      float64(n.Unserved),
+		"served_on_total":     float64(n.ServedOn),
+		"store_errors_total":  float64(n.StoreErrors),
+		"changes_total":       float64(n.Changes),
+		"forgotten_all_total": float64(n.ForgottenAll),
+		"reconnects_total":    float64(n.Reconnects),
+		"serving":             serving,
+		"lag_seconds":         n.Lag.Seconds(),
+		"max_lag_seconds":     n.MaxLag.Seconds(),
+	} {
+		want["cache_near_"+name] = value
+	}
+}
+
 // wantSeries returns the series that the exposition must have for s, no more and
 // no less.
 func wantSeries(s stats.Snapshot) map[string]float64 {
@@ -126,6 +152,9 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		want["cache_what_if_hits_total limit=half"] = float64(s.WhatIf.Half)
 		want["cache_what_if_hits_total limit=same"] = float64(s.WhatIf.Same)
 		want["cache_what_if_hits_total limit=double"] = float64(s.WhatIf.Double)
+	}
+	if s.Near.MaxLag > 0 {
+		addNear(want, s.Near)
 	}
 	addBuckets(want, "cache_evicted_age_seconds", s.EvictedAge.Buckets(), s.EvictedAge.Sum())
 	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)

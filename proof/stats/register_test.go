@@ -108,6 +108,8 @@ func number(v reflect.Value, n uint64) uint64 {
 			v.SetUint(n)
 		case v.CanFloat():
 			v.SetFloat(float64(n))
+		case v.Kind() == reflect.Bool:
+			v.SetBool(true)
 		default:
 			v.SetInt(int64(n))
 		}

@@ -1,0 +1,48 @@
+package redis_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+)
+
+var soakFor = flag.Duration("redis.soak", 0, "have faults at random for this long in TestSoak; 0: it does nothing")
+
+// TestSoak has all faults of the server and of the network happen to one fleet, at random,
+// for as long as one likes. Half of the writes are by a program that knows nothing of near
+// caches, past the network that fails.
+//
+// Catches: what only some faults after one another bring about, or only seldom.
+func TestSoak(t *testing.T) {
+	if *soakFor == 0 {
+		return
+	}
+	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "1000", "--maxmemory", "20mb", "--maxmemory-policy", "allkeys-random")
+	l := newLink(t, s.Addr)
+	f := newFleet(t, redis.Options{}, l.Listen)
+	happened := map[string]int{}
+	f.runWith(t, either(f.del, f.foreignDel(t, s)), func() {
+		directions := [][]string{{"upstream"}, {"downstream"}, {"upstream", "downstream"}}
+		for end, told := time.Now().Add(*soakFor), time.Now(); time.Now().Before(end); time.Sleep(rand.N(4 * maxLag)) {
+			if n := rand.N(len(serverFaults) + len(networkFaults)); n < len(serverFaults) {
+				c := serverFaults[n]
+				happened[c.name]++
+				c.fault(t, s)
+				time.Sleep(c.pause)
+			} else {
+				c := networkFaults[n-len(serverFaults)]
+				happened[c.name]++
+				l.suffer(t, c.toxic, c.attributes, directions[rand.N(len(directions))], rand.N(3*maxLag))
+			}
+			if time.Since(told) > time.Minute {
+				told = time.Now()
+				t.Log(f)
+			}
+		}
+	})
+	f.verdict(t)
+	t.Log(happened)
+}
