@@ -16,6 +16,20 @@ require (
 )
 
 require (
+	filippo.io/edwards25519 v1.2.0 // indirect
+	github.com/go-sql-driver/mysql v1.10.0 // indirect
+	github.com/redis/go-redis/v9 v9.21.0 // indirect
+	github.com/xdg-go/pbkdf2 v1.0.0 // indirect
+	github.com/xdg-go/scram v1.2.0 // indirect
+	github.com/xdg-go/stringprep v1.0.4 // indirect
+	github.com/youmark/pkcs8 v0.0.0-20240726163527-a2c0da244d78 // indirect
+	go.mongodb.org/mongo-driver/v2 v2.8.0 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
+	go.uber.org/mock v0.6.0 // indirect
+	golang.org/x/crypto v0.54.0 // indirect
+)
+
+require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
@@ -35,6 +49,7 @@ require (
 	github.com/openzipkin/zipkin-go v0.4.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	github.com/pinwheel-cache/pinwheel/near v0.0.0
+	github.com/pinwheel-cache/pinwheel/near/gozero v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/pinwheel-cache/pinwheel/otel v0.0.0
 	github.com/prometheus/client_model v0.6.2 // indirect
@@ -75,3 +90,5 @@ replace github.com/pinwheel-cache/pinwheel/near => ../near
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 
 replace github.com/pinwheel-cache/pinwheel/otel => ../otel
+
+replace github.com/pinwheel-cache/pinwheel/near/gozero => ../near/gozero

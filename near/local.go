@@ -108,7 +108,7 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 // change does not get it.
 //
 // While nothing may be served, or the source does not cover the key, every caller has a load
-// of its own, and nothing is kept.
+// of its own, which is told so by a negative TTL, and nothing is kept.
 //
 // A load must read the truth after it was called. It is told the TTL of the options, and
 // may choose another one, or have the value not kept by a negative one: it must, if it does
@@ -128,7 +128,7 @@ func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.C
 		value, err = l.cache.TakeMissed(ctx, key, load)
 	} else {
 		// Not by a flight: that may have begun long ago, and now nobody tells of changes.
-		value, err = load(ctx, new(cache.Load[V]))
+		value, err = load(ctx, &cache.Load[V]{Expire: -1})
 	}
 	return value, unkept(err)
 }

@@ -130,7 +130,7 @@ func (d droppingWatcher) Changed(keys ...string) {
 // nothing when 85 % of the changes are lost.
 func TestOracleSeesLostChanges(t *testing.T) {
 	s := server(t)
-	f := &fleet{}
+	f := &fleet{patience: someLeave}
 	var dropped atomic.Int64
 	for range instances {
 		f.connect(t, redis.Options{Client: rueidis.ClientOption{InitAddress: []string{s.Addr}}}, func(s near.Source) near.Source { return dropper{s, &dropped} })

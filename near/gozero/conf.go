@@ -1,0 +1,97 @@
+package gozero
+
+//lint:file-ignore SA5008 these json tags are read by go-zero's conf, which has options of its own
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/zeromicro/go-zero/core/stores/cache"
+	gozeroredis "github.com/zeromicro/go-zero/core/stores/redis"
+
+	pinwheel "github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+)
+
+// Conf is the settings of a [Cache] in a service's YAML, beside those of go-zero's cache:
+//
+//	Cache:
+//	  - Host: 127.0.0.1:6379
+//	Near:
+//	  Limit: 100000
+//	  Expire: 5m
+//
+// Times are written with their units, such as 500ms or 5m. In a Conf made in Go, fields
+// left out are zero; go-zero's conf.FillDefault sets the defaults.
+type Conf struct {
+	// Name is what the statistics and go-zero's minute line in the log call the cache.
+	Name string `json:",default=near"`
+
+	// Limit is the most entries in memory, or MaxBytes the most bytes that their keys and
+	// their JSON may have. 0, the default, means no limit.
+	Limit    int    `json:",optional"`
+	MaxBytes uint64 `json:",optional"`
+
+	// Expire is the most that a value, or that there is none, stays in memory, within 5 %;
+	// 0s means as long as in Redis, which it never outlives. It bounds for how long a value
+	// is served that a failover of Redis has made wrong.
+	Expire time.Duration `json:",default=5m"`
+
+	// MaxLag is how long ago the moment may be up to which Redis has vouched for its
+	// changes to be told, at least 10ms; 0s means a second. What is in memory is not served
+	// beyond that. Redis is asked three times in it.
+	MaxLag time.Duration `json:",default=1s"`
+
+	// Prefixes are those of the keys that are kept in memory; none means "cache:", as in
+	// the models of goctl. All other keys go to go-zero's cache. No prefix may begin with
+	// another one. Redis tells of every change of a key that has one of them, so "" means
+	// of all keys.
+	Prefixes []string `json:",optional"`
+}
+
+const (
+	defaultPrefix = "cache:"
+	jitter        = 0.05 // as go-zero has it
+)
+
+func (c Conf) prefixes() []string {
+	if len(c.Prefixes) == 0 {
+		return []string{defaultPrefix}
+	}
+	return c.Prefixes
+}
+
+// checkNodes refuses what would end the process in go-zero's cache.New.
+func checkNodes(nodes cache.CacheConf) error {
+	if len(nodes) == 0 || cache.TotalWeights(nodes) <= 0 {
+		return fmt.Errorf("%w: no Redis has a Weight: want the Host of one at least, and a Weight such as 100", pinwheel.ErrArgument)
+	}
+	var wrong []error
+	for i, n := range nodes {
+		if err := n.Validate(); err != nil {
+			wrong = append(wrong, fmt.Errorf("%w: Redis %d: %w", pinwheel.ErrArgument, i, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// redisOptions are those by which the servers of a node of go-zero's are watched and read.
+func (c Conf) redisOptions(n cache.NodeConf) redis.Options {
+	client := rueidis.ClientOption{InitAddress: []string{n.Host}, Username: n.User, Password: n.Pass}
+	if n.Type == gozeroredis.ClusterType {
+		client.InitAddress = nil
+		for addr := range strings.SplitSeq(n.Host, ",") {
+			client.InitAddress = append(client.InitAddress, strings.TrimSpace(addr))
+		}
+	} else {
+		client.ForceSingleClient = true
+	}
+	if n.Tls {
+		client.TLSConfig = &tls.Config{InsecureSkipVerify: true} // as go-zero has it
+	}
+	return redis.Options{Client: client, Prefixes: c.prefixes()}
+}

@@ -1,0 +1,80 @@
+package gozero_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/stores/cache"
+	"github.com/zeromicro/go-zero/core/stores/redis"
+	"github.com/zeromicro/go-zero/core/stores/sqlc"
+
+	"github.com/pinwheel-cache/pinwheel/near/gozero"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+)
+
+// One cache for all models of a service. In a service both settings come from YAML.
+func ExampleNew() {
+	server, err := redistest.Start() // yours runs somewhere else
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Stop()
+
+	conf := cache.CacheConf{{RedisConf: redis.RedisConf{Host: server.Addr, Type: redis.NodeType, PingTimeout: time.Second}, Weight: 100}}
+	near, err := gozero.New(gozero.Conf{Name: "near", Limit: 100_000, Expire: 5 * time.Minute}, conf, sqlc.ErrNotFound)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer near.Close(context.Background())
+
+	for range 3 { // a model does so, by sqlc.NewConnWithCache(conn, near)
+		var name string
+		err := near.Take(&name, "cache:user:name:7", func(v any) error {
+			fmt.Println("the database is asked")
+			*v.(*string) = "Ann"
+			return nil
+		})
+		fmt.Println(name, err)
+	}
+	// the database is asked
+	// Ann <nil>
+	// Ann <nil>
+	// Ann <nil>
+}
+
+// TestExampleNew is for ExampleNew, which cannot skip where there is no redis-server.
+//
+// Catches: an example that fails.
+func TestExampleNew(t *testing.T) {
+	s, err := redistest.Start()
+	if errors.Is(err, redistest.ErrNoServer) {
+		t.Skip("NOT TESTED: ", err)
+	}
+	check(t, err)
+	s.Stop()
+	if got, want := printed(t, ExampleNew), "the database is asked\nAnn <nil>\nAnn <nil>\nAnn <nil>\n"; got != want {
+		t.Errorf("the example prints %q, want %q", got, want)
+	}
+}
+
+// printed returns what f writes to the standard output.
+func printed(t testing.TB, f func()) string {
+	t.Helper()
+	r, w, err := os.Pipe()
+	check(t, err)
+	stdout := os.Stdout
+	os.Stdout = w
+	defer func() { os.Stdout = stdout }()
+	f()
+	w.Close()
+	text, err := io.ReadAll(r)
+	check(t, err)
+	return string(text)
+}

@@ -1,0 +1,136 @@
+package gozero
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/jsonx"
+
+	pinwheel "github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// placeholder is what go-zero stores for a key that has no value. It is no JSON.
+const placeholder = "*"
+
+var (
+	errMissing = errors.New("near/gozero: Redis has nothing for the key")
+	errUnread  = errors.New("near/gozero: go-zero's cache has to be asked")
+)
+
+// read reads a key for a load of local, and keeps what it finds: only what was read from
+// Redis after the load began is kept, never what a query returned. go-zero stores that
+// without looking whether the row has changed meanwhile, and if it cannot store it, a
+// removal of the key changes nothing in Redis, and so is not told.
+//
+// An error is errMissing, errUnread, or kept, and then it is notFound.
+func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) ([]byte, error) {
+	served := l.Expire >= 0
+	l.Expire = -1
+	if !served {
+		return nil, errUnread
+	}
+	began := time.Now()
+	item, err := c.ring.node(key).get(ctx, key)
+	switch {
+	case err != nil:
+		c.counts.storeErrors.Add(1)
+		return nil, errUnread
+	case item.State == near.Absent, item.State == near.Leased: // these are of other programs
+		return nil, errUnread
+	case item.State == near.Missing, len(item.Value) == 0: // go-zero takes the empty value for none
+		return nil, errMissing
+	}
+	c.counts.remoteHits.Add(1)
+	if string(item.Value) == placeholder {
+		return nil, near.KeepError(c.notFound, c.ttl(item.TTL, began))
+	}
+	l.Expire = c.ttl(item.TTL, began)
+	return item.Value, nil
+}
+
+// ttl returns the TTL in memory, before jitter, of what began to be read at some time, and
+// had a TTL in Redis then; 0 means for ever.
+func (c *Cache) ttl(there time.Duration, began time.Time) time.Duration {
+	if there == 0 {
+		return c.expire
+	}
+	left := time.Duration(float64(there-time.Since(began)) / (1 + jitter))
+	switch {
+	case left <= 0:
+		return -1
+	case c.expire == 0:
+		return left
+	}
+	return min(c.expire, left)
+}
+
+// take is TakeWithExpireCtx.
+func (c *Cache) take(ctx context.Context, v any, key string, query func(v any, expire time.Duration) error) error {
+	for {
+		asked := false // go-zero's cache, which has filled v
+		// No caller leaves before its query has returned, which writes to what the caller
+		// has. The query knows ctx, as Redis does.
+		data, err := c.local.Take(context.WithoutCancel(ctx), key, func(_ context.Context, l *pinwheel.Load[[]byte]) ([]byte, error) {
+			data, err := c.read(ctx, key, l)
+			if err != errMissing && err != errUnread {
+				return data, err
+			}
+			asked = true
+			if err == errMissing {
+				c.counts.fetches.Add(1)
+			}
+			if err := c.inner.TakeWithExpireCtx(ctx, v, key, query); err != nil {
+				return nil, err
+			}
+			return jsonx.Marshal(v) // for those who wait
+		})
+		switch {
+		case asked:
+			return err
+		case err == errMissing || err == errUnread: // of a Get that this waited for
+			continue
+		case err != nil:
+			c.countHit(err)
+			return err
+		}
+		if jsonx.Unmarshal(data, v) == nil {
+			c.countHit(nil)
+			return nil
+		}
+		// go-zero's cache logs what cannot be decoded, removes it, and calls query.
+		defer c.local.Forget(key)
+		return c.inner.TakeWithExpireCtx(ctx, v, key, query)
+	}
+}
+
+// get is GetCtx.
+func (c *Cache) get(ctx context.Context, key string, v any) error {
+	data, err := c.local.Take(ctx, key, func(ctx context.Context, l *pinwheel.Load[[]byte]) ([]byte, error) {
+		return c.read(ctx, key, l)
+	})
+	switch {
+	case err == errMissing:
+		c.stat.IncrementTotal()
+		c.stat.IncrementMiss()
+		return c.notFound
+	case c.IsNotFound(err):
+		c.countHit(err)
+		return err
+	case err == nil && jsonx.Unmarshal(data, v) == nil:
+		c.countHit(nil)
+		return nil
+	}
+	defer c.local.Forget(key) // go-zero's cache removes what cannot be decoded
+	return c.inner.GetCtx(ctx, key, v)
+}
+
+// countHit adds an answer from memory, or from Redis past go-zero's cache, to the counts of
+// go-zero's minute line. That has no place for other errors than that there is no value.
+func (c *Cache) countHit(err error) {
+	if err == nil || c.IsNotFound(err) {
+		c.stat.IncrementTotal()
+		c.stat.IncrementHit()
+	}
+}

@@ -1,0 +1,142 @@
+package gozero_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/zeromicro/go-zero/core/logx"
+	"github.com/zeromicro/go-zero/core/stores/cache"
+	gozeroredis "github.com/zeromicro/go-zero/core/stores/redis"
+	"github.com/zeromicro/go-zero/core/syncx"
+	"go.uber.org/goleak"
+
+	"github.com/pinwheel-cache/pinwheel/near/gozero"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// TestMain looks for goroutines left behind. go-zero leaves one for each count of a cache,
+// and those that importing it starts; rueidis one for five seconds when a cluster has changed.
+func TestMain(m *testing.M) {
+	logx.Disable()
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(),
+		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stores/cache.NewStat.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
+
+var errNotFound = errors.New("no such row")
+
+const (
+	maxLag = 300 * time.Millisecond
+	ttl    = time.Minute
+)
+
+// A row is what models have.
+type row struct {
+	ID   int64
+	Name string
+	Note string `json:"-"` // not in Redis
+}
+
+// nodes are settings of go-zero's.
+func nodes(addrs ...string) (all cache.CacheConf) {
+	for _, addr := range addrs {
+		all = append(all, cache.NodeConf{RedisConf: gozeroredis.RedisConf{Host: addr, Type: gozeroredis.NodeType, PingTimeout: 5 * time.Second}, Weight: 100})
+	}
+	return all
+}
+
+// newNear returns a cache that is closed after the test, and serves.
+func newNear(t testing.TB, c gozero.Conf, nodes cache.CacheConf, opts ...cache.Option) *gozero.Cache {
+	t.Helper()
+	c.Name, c.MaxLag = t.Name(), maxLag
+	made, err := gozero.New(c, nodes, errNotFound, opts...)
+	check(t, err)
+	closeAfter(t, made)
+	awaitServing(t, made)
+	return made
+}
+
+func closeAfter(t testing.TB, c *gozero.Cache) {
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// awaitServing waits until c keeps a value that Redis has. go-zero's breaker may be open.
+func awaitServing(t testing.TB, c *gozero.Cache) {
+	t.Helper()
+	const key = "cache:awaitServing"
+	await(t, "a hit", func() bool {
+		var v int
+		before := hits(t)
+		return c.Set(key, 1) == nil && c.Take(&v, key, nil) == nil && c.Take(&v, key, nil) == nil && hits(t) > before
+	})
+	check(t, c.Del(key))
+}
+
+// hits returns how many gets were answered from memory, of all caches of the test.
+func hits(t testing.TB) (n uint64) {
+	for _, c := range stats.Caches() {
+		if strings.HasPrefix(c.Name, t.Name()) {
+			n += c.Snapshot.Hits
+		}
+	}
+	return n
+}
+
+// plain returns a cache of go-zero's alone, as an instance without a near cache has it.
+func plain(nodes cache.CacheConf, opts ...cache.Option) cache.Cache {
+	return cache.New(nodes, syncx.NewSingleFlight(), cache.NewStat("plain"), errNotFound, opts...)
+}
+
+// await waits until is holds.
+func await(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited for %s in vain", what)
+		}
+	}
+}
+
+func server(t testing.TB, args ...string) *redistest.Server {
+	t.Helper()
+	s, err := redistest.Start(args...)
+	if errors.Is(err, redistest.ErrNoServer) {
+		t.Skip("NOT TESTED: ", err)
+	}
+	check(t, err)
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// do runs a command at a server, and returns its answer as text.
+func do(t testing.TB, s *redistest.Server, args ...string) string {
+	t.Helper()
+	m, err := s.Do(args...)
+	if rueidis.IsRedisNil(err) {
+		return ""
+	}
+	check(t, err)
+	if n, err := m.AsInt64(); err == nil {
+		return fmt.Sprint(n)
+	}
+	text, err := m.ToString()
+	check(t, err)
+	return text
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

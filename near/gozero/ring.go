@@ -1,0 +1,145 @@
+package gozero
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/hash"
+	"github.com/zeromicro/go-zero/core/logx"
+	"github.com/zeromicro/go-zero/core/stores/cache"
+
+	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+)
+
+// A ring is the nodes among which go-zero divides the keys, and the source of the changes
+// of all of them.
+type ring struct {
+	name       string
+	prefixes   []string
+	nodes      []*node
+	dispatcher *hash.ConsistentHash
+}
+
+// newRing connects to the nodes. Nodes that may be absent are connected to by Watch then.
+func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
+	r := &ring{name: c.Name, prefixes: c.prefixes(), dispatcher: hash.NewConsistentHash()}
+	for _, conf := range nodes {
+		n := &node{addr: conf.Host, options: c.redisOptions(conf)}
+		r.nodes = append(r.nodes, n)
+		r.dispatcher.AddWithWeight(n, conf.Weight)
+		err := n.connect(context.Background())
+		if err != nil && !(conf.NonBlock && unreachable(err)) {
+			r.close()
+			return nil, err
+		}
+		if err != nil {
+			logx.Errorf("cache(%s) - nothing is served from memory until Redis can be watched: %v", c.Name, err)
+		}
+	}
+	return r, nil
+}
+
+// unreachable reports whether an error is one of the network, which may pass.
+func unreachable(err error) bool {
+	var of net.Error
+	return errors.As(err, &of)
+}
+
+// node returns the one that go-zero has a key on.
+func (r *ring) node(key string) *node {
+	if len(r.nodes) == 1 { // go-zero has no ring then, whatever the weight
+		return r.nodes[0]
+	}
+	n, _ := r.dispatcher.Get(key)
+	return n.(*node)
+}
+
+// Covers reports whether a key has one of the prefixes.
+func (r *ring) Covers(key string) bool {
+	for _, prefix := range r.prefixes {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Watch tells w what changes on any of the nodes until ctx ends.
+func (r *ring) Watch(ctx context.Context, w near.Watcher) {
+	m := &merged{to: w, open: make([]bool, len(r.nodes)), asOf: make([]time.Time, len(r.nodes))}
+	m.onLost = func(err error) {
+		if ctx.Err() == nil {
+			logx.Errorf("cache(%s) - nothing is served from memory until Redis is watched again: %v", r.name, err)
+		}
+	}
+	var all sync.WaitGroup
+	for i, n := range r.nodes {
+		all.Go(func() { n.watch(ctx, member{m, i}) })
+	}
+	all.Wait()
+}
+
+func (r *ring) close() {
+	for _, n := range r.nodes {
+		if client := n.client.Load(); client != nil {
+			client.Close()
+		}
+	}
+}
+
+// A node is a server, or a cluster, that go-zero has keys on.
+type node struct {
+	addr    string
+	options redis.Options
+	client  atomic.Pointer[redis.Redis] // nil until it was reached
+}
+
+// String is what go-zero's hash knows a node by.
+func (n *node) String() string { return n.addr }
+
+func (n *node) connect(ctx context.Context) error {
+	client, err := redis.New(ctx, n.options)
+	if err == nil {
+		n.client.Store(client)
+	}
+	return err
+}
+
+var errUnconnected = errors.New("near/gozero: the server was never reached")
+
+// get reads a key.
+func (n *node) get(ctx context.Context, key string) (near.Item, error) {
+	client := n.client.Load()
+	if client == nil {
+		return near.Item{}, errUnconnected
+	}
+	items, err := client.Get(ctx, key)
+	if err != nil {
+		return near.Item{}, err
+	}
+	return items[0], nil
+}
+
+// redial is the time between attempts to reach a server that was not there at the start.
+const redial = time.Second
+
+// watch is Watch of a source.
+func (n *node) watch(ctx context.Context, w near.Watcher) {
+	for n.client.Load() == nil {
+		if err := n.connect(ctx); err != nil {
+			w.Lost(err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(redial):
+			}
+		}
+	}
+	n.client.Load().Watch(ctx, w)
+}

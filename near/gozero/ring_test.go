@@ -1,0 +1,79 @@
+package gozero_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/near/gozero"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+)
+
+// TestRing: keys are read from the server that go-zero has them on, by their weights, and
+// changes are told by all of them.
+func TestRing(t *testing.T) {
+	all := []*redistest.Server{server(t), server(t), server(t)}
+	ring := nodes(all[0].Addr, all[1].Addr, all[2].Addr)
+	ring[1].Weight = 30
+	ring[2].Weight = 0
+	c, theirs := newNear(t, gozero.Conf{}, ring), plain(ring)
+	const keys = 100
+	changed := func(i int) string { return fmt.Sprint("cache:", i) }
+	for value := range 3 {
+		for i := range keys {
+			check(t, theirs.Set(changed(i), value))
+		}
+		await(t, "all to be served anew", func() bool {
+			before, asked := hits(t), reads(t, all[0])+reads(t, all[1])
+			for i := range keys {
+				got := -1
+				check(t, c.Take(&got, changed(i), nil))
+				if got != value {
+					return false
+				}
+			}
+			return hits(t) == before+keys && reads(t, all[0])+reads(t, all[1]) == asked
+		})
+	}
+	if reads(t, all[0]) == 0 || reads(t, all[1]) == 0 || reads(t, all[2]) != 0 {
+		t.Errorf("reads of each: %d, %d, %d", reads(t, all[0]), reads(t, all[1]), reads(t, all[2]))
+	}
+	for i := range keys {
+		check(t, theirs.Del(changed(i)))
+	}
+	await(t, "all to be forgotten", func() bool {
+		for i := range keys {
+			if c.Get(changed(i), new(int)) != errNotFound {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestCluster: the servers of a cluster are all watched.
+func TestCluster(t *testing.T) {
+	cluster, err := redistest.StartCluster(3)
+	if err == redistest.ErrNoServer {
+		t.Skip("NOT TESTED: ", err)
+	}
+	check(t, err)
+	t.Cleanup(cluster.Stop)
+	there := nodes(cluster.Masters[0].Addr + ", " + cluster.Masters[1].Addr)
+	there[0].Type = "cluster"
+	c, theirs := newNear(t, gozero.Conf{}, there), plain(there)
+	for i := range 30 {
+		key := fmt.Sprint("cache:", i)
+		check(t, theirs.Set(key, 1))
+		await(t, "a hit", func() bool {
+			before := hits(t)
+			check(t, c.Take(new(int), key, nil))
+			return hits(t) > before
+		})
+		check(t, theirs.Set(key, 2))
+		await(t, "the change", func() bool {
+			var got int
+			check(t, c.Take(&got, key, nil))
+			return got == 2
+		})
+	}
+}

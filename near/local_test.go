@@ -1,0 +1,46 @@
+package near_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/near"
+)
+
+// Catches: a load that is not told, by the TTL, whether its value may be kept.
+func TestLoadIsTold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		source := new(hand)
+		local, err := near.NewLocal(source, near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Expire: time.Minute}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer local.Close(context.Background())
+		synctest.Wait()
+		told := func(key string) (ttl time.Duration) {
+			_, _ = local.Take(t.Context(), key, func(_ context.Context, l *cache.Load[int]) (int, error) {
+				ttl = l.Expire
+				return 1, nil
+			})
+			return ttl
+		}
+		if got := told("k"); got >= 0 {
+			t.Errorf("not connected: %v", got)
+		}
+		source.ChangedAll()
+		source.vouch()
+		if got := told("k"); got != time.Minute {
+			t.Errorf("serving: %v", got)
+		}
+		if got := told("uncovered:k"); got >= 0 {
+			t.Errorf("uncovered: %v", got)
+		}
+		time.Sleep(time.Hour)
+		if got := told("k"); got >= 0 {
+			t.Errorf("not vouched for: %v", got)
+		}
+	})
+}

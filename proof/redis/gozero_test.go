@@ -1,0 +1,129 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/logx"
+	"github.com/zeromicro/go-zero/core/stores/cache"
+	gozeroredis "github.com/zeromicro/go-zero/core/stores/redis"
+	"github.com/zeromicro/go-zero/core/syncx"
+
+	"github.com/pinwheel-cache/pinwheel/near/gozero"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+)
+
+var errNoRow = errors.New("no such row")
+
+// fills are held for reading by who stores what a query has found, from the query on, and
+// for writing by who removes the key. go-zero has nothing of the kind: it may store a row
+// that was changed meanwhile. That is no fault of a cache in front of it, and so these tests
+// keep it from happening.
+type fills [keys]sync.RWMutex
+
+// A decorated is a go-zero cache with a near cache in front.
+type decorated struct {
+	*gozero.Cache
+	fills *fills
+}
+
+func (d decorated) Take(ctx context.Context, key int, fetch func(context.Context) (row, error)) (got row, err error) {
+	filling := false
+	err = d.TakeCtx(ctx, &got, keyOf(key), func(v any) (err error) {
+		d.fills[key].RLock()
+		filling = true
+		*v.(*row), err = fetch(ctx)
+		return err
+	})
+	if filling {
+		d.fills[key].RUnlock()
+	}
+	return got, err
+}
+
+func (d decorated) Del(ctx context.Context, keys ...int) error {
+	d.fills[keys[0]].Lock()
+	defer d.fills[keys[0]].Unlock()
+	return d.DelCtx(ctx, keyOf(keys[0]))
+}
+
+// newGoZeroFleet returns a fleet that reaches Redis at addr, and a del by an instance of
+// go-zero without a near cache, at s.
+func newGoZeroFleet(t *testing.T, s *redistest.Server, addr string) (*fleet, func(ctx context.Context, instance, key int) error) {
+	t.Helper()
+	logx.Disable()
+	nodes := func(addr string) cache.CacheConf {
+		return cache.CacheConf{{RedisConf: gozeroredis.RedisConf{Host: addr, Type: gozeroredis.NodeType, PingTimeout: 10 * time.Second}, Weight: 100}}
+	}
+	f, filling := &fleet{patience: []time.Duration{time.Minute, time.Minute, time.Minute}}, new(fills)
+	for i := range instances {
+		c, err := gozero.New(gozero.Conf{Name: fmt.Sprint(t.Name(), i), MaxLag: maxLag, Prefixes: []string{prefix}}, nodes(addr), errNoRow)
+		check(t, err)
+		t.Cleanup(func() { check(t, c.Close(context.Background())) })
+		f.caches = append(f.caches, decorated{c, filling})
+	}
+	plain := cache.New(nodes(s.Addr), syncx.NewSingleFlight(), cache.NewStat("plain"), errNoRow)
+	return f, func(ctx context.Context, _, key int) error {
+		filling[key].Lock()
+		defer filling[key].Unlock()
+		if rand.N(2) == 0 {
+			return plain.DelCtx(ctx, keyOf(key))
+		}
+		return plain.SetCtx(ctx, keyOf(key), f.db.read(key)) // each key has one writer
+	}
+}
+
+// TestMixedGoZeroFleet has instances of go-zero without a near cache change keys, by Del and
+// by Set, while others with one read.
+func TestMixedGoZeroFleet(t *testing.T) {
+	t.Run("none", func(t *testing.T) {
+		s := server(t)
+		f, change := newGoZeroFleet(t, s, s.Addr)
+		f.runWith(t, change, func() { time.Sleep(2 * maxLag) })
+		f.verdict(t)
+	})
+	t.Run("they change keys themselves", func(t *testing.T) {
+		s := server(t)
+		f, _ := newGoZeroFleet(t, s, s.Addr)
+		f.run(t, func() { time.Sleep(2 * maxLag) })
+		f.verdict(t)
+	})
+	t.Run("the watch breaks", func(t *testing.T) {
+		s := server(t)
+		l := newResp(t, s.Addr, func() bool { return false })
+		f, change := newGoZeroFleet(t, s, l.addr)
+		f.runWith(t, change, func() {
+			for range 3 * *rounds {
+				time.Sleep(2 * maxLag)
+				l.cutWatches()
+			}
+		})
+		f.verdict(t)
+	})
+}
+
+// Catches: an oracle that finds nothing when 85 % of the changes are lost on their way to
+// instances of go-zero.
+func TestOracleSeesChangesLostByGoZero(t *testing.T) {
+	s := server(t)
+	var dropped atomic.Int64
+	l := newResp(t, s.Addr, func() bool {
+		if rand.N(100) < 85 {
+			dropped.Add(1)
+			return true
+		}
+		return false
+	})
+	f, change := newGoZeroFleet(t, s, l.addr)
+	f.runWith(t, change, func() { time.Sleep(2 * maxLag) })
+	t.Log(f)
+	if f.stale == 0 || dropped.Load() == 0 {
+		t.Errorf("%d messages were dropped, and %d reads were found stale", dropped.Load(), f.stale)
+	}
+}
