@@ -114,3 +114,38 @@ func TestABusyTickEnds(t *testing.T) {
 		c.Clear()
 	})
 }
+
+// TestTickFor: the tick goes by what is shorter, if there are both.
+func TestTickFor(t *testing.T) {
+	for _, test := range []struct{ expire, idle, want time.Duration }{
+		{0, 0, defaultTick},
+		{2 * time.Second, 0, 20 * time.Millisecond},
+		{0, 2 * time.Second, 20 * time.Millisecond},
+		{2 * time.Second, 10 * time.Second, 20 * time.Millisecond},
+		{10 * time.Second, 2 * time.Second, 20 * time.Millisecond},
+		{time.Millisecond, 0, minTick},
+		{time.Hour, 0, maxTick},
+	} {
+		if got := tickFor(test.expire, test.idle); got != test.want {
+			t.Errorf("tickFor(%v, %v) is %v, want %v", test.expire, test.idle, got, test.want)
+		}
+	}
+}
+
+// TestRemovedAtTheNextTick: what expires between two ticks is gone after the second.
+func TestRemovedAtTheNextTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Second})
+		time.Sleep(c.tick / 4)
+		c.Set(1, 1)
+		time.Sleep(time.Second)
+		if c.Len() != 1 {
+			t.Error("removed before the tick")
+		}
+		time.Sleep(c.tick)
+		synctest.Wait()
+		if c.Len() != 0 {
+			t.Error("not removed at the tick")
+		}
+	})
+}

@@ -142,3 +142,20 @@ func TestStatsHoldsOneShard(t *testing.T) {
 	last.lock.RUnlock(r)
 	<-done
 }
+
+// TestReserveAll: the budget can be used up, and no more than that.
+func TestReserveAll(t *testing.T) {
+	var b budget
+	b.max.Store(3)
+	if !b.reserve(3) || b.reserve(1) || !b.reserve(0) {
+		t.Error("want 3 of 3, and then no more")
+	}
+	b.release(2)
+	if b.reserve(3) || !b.reserve(2) {
+		t.Error("want 2 of 3 again")
+	}
+	b.max.Store(1) // by Resize
+	if b.reserve(1) || b.reserve(0) {
+		t.Error("a budget that is overdrawn has something left")
+	}
+}

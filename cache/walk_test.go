@@ -155,3 +155,22 @@ func TestDelExpired(t *testing.T) {
 		}
 	})
 }
+
+// TestShrinksAfterAll: a walk keeps entries in their slots until it ends, and not
+// longer, also if the loop is left.
+func TestShrinksAfterAll(t *testing.T) {
+	const n = 1000
+	c := Must(Options[int, int]{Limit: n}) // one shard
+	for k := range n {
+		c.Set(k, k)
+	}
+	for range c.All() {
+		break
+	}
+	for k := range n {
+		c.Del(k)
+	}
+	if got := len(c.table.Load().shards[0].entries); got != minSlots {
+		t.Errorf("%d slots for nothing", got)
+	}
+}

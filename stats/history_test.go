@@ -56,7 +56,7 @@ type shownPoint struct {
 	Entries       int
 }
 
-// show reads everything, with n points.
+// show reads everything, with that many points.
 func show(t testing.TB, h http.Handler, points int) shown {
 	t.Helper()
 	text := body(t, h, "/stats.json?points="+strconv.Itoa(points))

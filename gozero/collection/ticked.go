@@ -29,8 +29,8 @@ const (
 	// does not overflow.
 	maxTicks = 1 << 60
 
-	// minPlaces is how many places for timers an empty wheel keeps.
-	minPlaces = 1024
+	// minSlab is for how many timers an empty wheel keeps room.
+	minSlab = 1024
 )
 
 // A ticked wheel is driven by a ticker. A timer that is due stays in the due list of
@@ -43,7 +43,7 @@ type ticked struct {
 
 	mu      sync.Mutex
 	closed  bool
-	places  places
+	slab    slab
 	running int // workers
 }
 
@@ -52,7 +52,7 @@ func newTicked(interval time.Duration, slots int, execute Execute) *ticked {
 		interval: interval,
 		execute:  execute,
 		done:     make(chan struct{}),
-		places:   newPlaces(min(max(slots, minSlots), timingwheel.MaxSlots), 0),
+		slab:     newSlab(min(max(slots, minSlots), timingwheel.MaxSlots), 0),
 	}
 }
 
@@ -75,11 +75,11 @@ func (w *ticked) run(ticker timex.Ticker) {
 // tick moves the ring on by one tick, in batches.
 func (w *ticked) tick() {
 	w.mu.Lock()
-	now := w.places.ring.Now() + 1
+	now := w.slab.ring.Now() + 1
 	w.mu.Unlock()
 	for done := false; !done; {
 		w.mu.Lock()
-		done = w.places.ring.Advance(now, batch, hold)
+		done = w.slab.ring.Advance(now, batch, hold)
 		w.startWorker()
 		w.mu.Unlock()
 	}
@@ -111,7 +111,7 @@ func findable(key any) bool {
 // due returns the tick at which a delay that begins now has passed.
 func (w *ticked) due(delay time.Duration) int64 {
 	steps := int64((delay-1)/w.interval) + 1
-	return w.places.ring.Now() + min(steps, maxTicks)
+	return w.slab.ring.Now() + min(steps, maxTicks)
 }
 
 func (w *ticked) SetTimer(key, value any, delay time.Duration) error {
@@ -119,13 +119,13 @@ func (w *ticked) SetTimer(key, value any, delay time.Duration) error {
 		return err
 	}
 	defer w.mu.Unlock()
-	i, found := w.places.index[key]
+	i, found := w.slab.index[key]
 	if !found {
-		i = w.places.add(key)
+		i = w.slab.add(key)
 	}
-	t := &w.places.timers[i]
+	t := &w.slab.timers[i]
 	t.value, t.soon = value, false
-	w.places.ring.Set(i, w.due(delay))
+	w.slab.ring.Set(i, w.due(delay))
 	return nil
 }
 
@@ -137,14 +137,14 @@ func (w *ticked) MoveTimer(key any, delay time.Duration) (found bool, err error)
 		return false, err
 	}
 	defer w.mu.Unlock()
-	i, found := w.places.index[key]
+	i, found := w.slab.index[key]
 	switch {
 	case !found:
 	case delay < w.interval:
 		w.callSoon(i)
 	default:
-		w.places.timers[i].soon = false
-		w.places.ring.Set(i, w.due(delay))
+		w.slab.timers[i].soon = false
+		w.slab.ring.Set(i, w.due(delay))
 	}
 	return found, nil
 }
@@ -154,9 +154,9 @@ func (w *ticked) RemoveTimer(key any) (found bool, err error) {
 		return false, err
 	}
 	defer w.mu.Unlock()
-	i, found := w.places.index[key]
+	i, found := w.slab.index[key]
 	if found {
-		w.places.drop(i)
+		w.slab.drop(i)
 	}
 	return found, nil
 }
@@ -165,18 +165,18 @@ func (w *ticked) RemoveTimer(key any) (found bool, err error) {
 // can be due before the next tick. Until the callback begins, the timer can be removed
 // and moved. The lock must be held.
 func (w *ticked) callSoon(i uint32) {
-	if _, waits := w.places.ring.Visit(i); !waits {
+	if _, waits := w.slab.ring.Visit(i); !waits {
 		return // it is due, or called already
 	}
-	w.places.ring.Remove(i)
-	w.places.timers[i].soon = true
+	w.slab.ring.Remove(i)
+	w.slab.timers[i].soon = true
 	go guard(func() {
 		w.mu.Lock()
-		if int(i) >= len(w.places.timers) || !w.places.timers[i].soon {
+		if int(i) >= len(w.slab.timers) || !w.slab.timers[i].soon {
 			w.mu.Unlock()
 			return
 		}
-		t := w.places.drop(i)
+		t := w.slab.drop(i)
 		w.mu.Unlock()
 		w.execute(t.key, t.value)
 	})
@@ -185,7 +185,7 @@ func (w *ticked) callSoon(i uint32) {
 // startWorker starts one more worker if a timer is due and fewer than the limit run.
 // One is enough: it starts the next when it takes a timer. The lock must be held.
 func (w *ticked) startWorker() {
-	if w.running < workers && w.places.ring.Held() > 0 {
+	if w.running < workers && w.slab.ring.Held() > 0 {
 		w.running++
 		go w.work()
 	}
@@ -210,13 +210,13 @@ func (w *ticked) work() {
 // is none, it counts its worker out and returns false.
 func (w *ticked) callNext() bool {
 	w.mu.Lock()
-	i, _, found := w.places.ring.Take()
+	i, _, found := w.slab.ring.Take()
 	if !found {
 		w.running--
 		w.mu.Unlock()
 		return false
 	}
-	t := w.places.drop(i)
+	t := w.slab.drop(i)
 	w.startWorker() // for those that are left, as this callback may block
 	w.mu.Unlock()
 	guard(func() { w.execute(t.key, t.value) })
@@ -249,7 +249,7 @@ func (w *ticked) Drain(fn func(key, value any)) error {
 		w.mu.Unlock()
 		return ErrClosed
 	}
-	drained := w.places.renew()
+	drained := w.slab.renew()
 	w.mu.Unlock()
 	var calls errgroup.Group
 	calls.SetLimit(workers)
@@ -268,7 +268,7 @@ func (w *ticked) Stop() {
 	defer w.mu.Unlock()
 	if !w.closed {
 		w.closed = true
-		w.places.renew()
+		w.slab.renew()
 		close(w.done)
 	}
 }

@@ -104,7 +104,7 @@ func (m *modelled) check() error {
 	if !slices.Equal(fired, want) {
 		return fmt.Errorf("tick %d: called %q, want %q", m.now, fired, want)
 	}
-	p := &m.wheel.places
+	p := &m.wheel.slab
 	if len(p.index) != len(m.want) || p.ring.Len() != len(m.want) || len(p.free)+len(p.index) != p.used {
 		return fmt.Errorf("tick %d: %d keys, %d in the ring, %d of %d numbers free; want %d keys",
 			m.now, len(p.index), p.ring.Len(), len(p.free), p.used, len(m.want))
@@ -140,7 +140,7 @@ func TestTickedModel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &modelled{want: make(map[int]modelTimer)}
 			m.wheel = newTicked(time.Second, 1, m.note)
-			m.wheel.places = newPlaces(slots, 0) // few, unlike those that newTicked makes
+			m.wheel.slab = newSlab(slots, 0) // few, unlike those that newTicked makes
 			for i, o := range plan {
 				if err = m.do(o); err == nil {
 					err = m.check()
@@ -242,7 +242,7 @@ func TestTickedChangedBeforeCall(t *testing.T) {
 				inTime++
 				synctest.Wait()
 				_, _ = m.wheel.RemoveTimer("y") // the wheel can be used
-				if left := len(m.wheel.places.index); len(m.fired) != c.calls || left != c.left {
+				if left := len(m.wheel.slab.index); len(m.fired) != c.calls || left != c.left {
 					t.Errorf("%s: called %q, and %d left; want %d and %d", name, m.fired, left, c.calls, c.left)
 				}
 			})
@@ -376,7 +376,7 @@ func TestTickedLongDelays(t *testing.T) {
 		if err := w.SetTimer("x", 1, delay); err != nil {
 			t.Fatal(err)
 		}
-		if due, ok := w.places.ring.Due(w.places.index["x"]); !ok || due != int64(delay/interval) {
+		if due, ok := w.slab.ring.Due(w.slab.index["x"]); !ok || due != int64(delay/interval) {
 			t.Errorf("interval %v: due at %d, %t", interval, due, ok)
 		}
 		if err := w.SetTimer("x", 1, math.MaxInt64); err != nil {
@@ -406,10 +406,10 @@ func TestTickedMemory(t *testing.T) {
 		}
 		w.tick()
 		synctest.Wait()
-		if n := len(w.places.timers); n != 0 {
-			t.Errorf("%d places for no timers", n)
+		if n := len(w.slab.timers); n != 0 {
+			t.Errorf("room for %d timers, and there are none", n)
 		}
-		if now := w.places.ring.Now(); now != 1 {
+		if now := w.slab.ring.Now(); now != 1 {
 			t.Errorf("at tick %d, want 1", now)
 		}
 	})
