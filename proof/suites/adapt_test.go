@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,7 +122,7 @@ func (a *adapted) replaceImports(name string, imports map[string]string) error {
 		if err != nil {
 			return err
 		}
-		as := path.Base(original)
+		as := packageName(original)
 		if spec.Name != nil {
 			as = spec.Name.Name
 		}
@@ -133,3 +134,13 @@ func (a *adapted) replaceImports(name string, imports map[string]string) error {
 	}
 	return nil
 }
+
+// packageName returns the name that a package has by its path.
+func packageName(of string) string {
+	if base := path.Base(of); !majorVersion.MatchString(base) {
+		return base
+	}
+	return path.Base(path.Dir(of))
+}
+
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)

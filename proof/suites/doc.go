@@ -1,6 +1,6 @@
 // Package suites runs the tests of other libraries against this one: those of the
-// standard library for timers, tickers, contexts and sync.Map, and those of go-cache,
-// golang-lru and singleflight.
+// standard library for timers, tickers, contexts and sync.Map, those of go-cache,
+// golang-lru and singleflight, and of go-zero's cache in Redis.
 //
 //	go test ./suites                    # with -short for the foreign tests
 //	go test -race ./suites -suites.long # all of each, and the race detector for them too
