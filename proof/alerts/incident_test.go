@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -23,11 +24,16 @@ const guide = "../../docs/monitoring.md"
 // database is how long a load takes.
 const database = 2 * time.Millisecond
 
+// within has the alerts that fire, and how long after the trouble began at most.
+type within map[string]time.Duration
+
+func (w within) names() []string { return slices.Sorted(maps.Keys(w)) }
+
 // An incident is what a service may go through, and how one is told of it.
 type incident struct {
 	name  string
 	run   func(s *service)
-	fires []string
+	fires within
 	shows []reading // of the board
 }
 
@@ -46,20 +52,20 @@ var causes = []incident{
 		s.serve(2*time.Hour, c.popular(database, nil))
 		answer := make(chan struct{})
 		defer close(answer)
-		s.serve(3*time.Hour, func() { c.takeWithin(2*time.Second, int(c.zipf.Uint64()), answer) })
-	}, []string{"CacheCallersGiveUp", "CacheHitRatioCollapsed", "CacheLoadsHang"},
+		s.trouble(3*time.Hour, func() { c.takeWithin(2*time.Second, int(c.zipf.Uint64()), answer) })
+	}, within{"CacheCallersGiveUp": 5 * time.Minute, "CacheHitRatioCollapsed": 25 * time.Minute, "CacheLoadsHang": 2 * time.Minute},
 		[]reading{{panel: hangs, curve: "users load", from: 30, to: math.Inf(1)}}},
 	{"database down", func(s *service) {
 		c := s.users(nil)
 		s.serve(2*time.Hour, c.popular(database, nil))
-		s.serve(time.Hour, c.popular(database, errors.New("connection refused")))
-	}, []string{"CacheHitRatioCollapsed", "CacheLoadsFail"},
+		s.trouble(time.Hour, c.popular(database, errors.New("connection refused")))
+	}, within{"CacheHitRatioCollapsed": 25 * time.Minute, "CacheLoadsFail": 15 * time.Minute},
 		[]reading{{panel: failures, curve: "users failed", from: 1, to: math.Inf(1)}}},
 	{"database slow", func(s *service) {
 		c := s.users(nil)
 		s.serve(2*time.Hour, c.popular(database, nil))
-		s.serve(time.Hour, c.popular(300*time.Millisecond, nil))
-	}, []string{"CacheLoadsSlow"},
+		s.trouble(time.Hour, c.popular(300*time.Millisecond, nil))
+	}, within{"CacheLoadsSlow": 15 * time.Minute},
 		[]reading{{panel: "Load time", curve: "users p50", from: 0.1, to: 1}}},
 	{"callbacks hang", func(s *service) {
 		answer := make(chan struct{})
@@ -73,12 +79,12 @@ var causes = []incident{
 			o.Workers = 8
 		})
 		s.serve(time.Hour, func() { c.take(2+rand.IntN(100), database, nil); c.take(1, database, nil) })
-	}, []string{"CacheCallbackHangs"},
+	}, within{"CacheCallbackHangs": 10 * time.Minute},
 		[]reading{{panel: hangs, curve: "users callback", from: 60, to: math.Inf(1)}}},
 	{"one hot key", func(s *service) {
 		c := s.users(nil)
-		s.serve(4*time.Hour, c.popular(database, nil))
-		s.serve(15*time.Minute, func() {
+		s.serve(2*time.Hour, c.popular(database, nil))
+		s.trouble(15*time.Minute, func() {
 			c.popular(database, nil)()
 			c.take(7, database, nil)
 			c.take(7, database, nil)
@@ -86,69 +92,69 @@ var causes = []incident{
 	}, nil, []reading{{panel: "Hottest key", curve: "users host:1", from: 0.3, to: 1}}},
 	{"deploy", func(s *service) {
 		c := s.users(nil)
-		s.serve(4*time.Hour, c.popular(database, nil))
+		s.serve(2*time.Hour, c.popular(database, nil))
 		s.do(c.Close(context.Background()))
 		c = s.users(nil)
-		s.serve(5*time.Minute, c.popular(database, nil))
+		s.trouble(5*time.Minute, c.popular(database, nil))
 	}, nil, []reading{{panel: "Time since it was made", curve: "users host:1", from: 0, to: 600}}},
 	{"Clear", func(s *service) {
 		c, n := s.users(nil), 0
-		s.serve(4*time.Hour, c.popular(database, nil))
-		s.serve(time.Hour, func() {
+		s.serve(2*time.Hour, c.popular(database, nil))
+		s.trouble(time.Hour, func() {
 			if n++; n%100 == 0 {
 				c.Clear()
 			}
 			c.popular(database, nil)()
 		})
-	}, []string{"CacheHitRatioCollapsed"},
+	}, within{"CacheHitRatioCollapsed": 25 * time.Minute},
 		[]reading{{panel: "Cleared and deleted", curve: "users cleared", from: 0.1, to: math.Inf(1)}}},
 	{"TTL too short", func(s *service) {
 		c := s.users(nil)
-		s.serve(4*time.Hour, c.popular(database, nil))
+		s.serve(2*time.Hour, c.popular(database, nil))
 		s.do(c.Close(context.Background()))
 		c = s.users(func(o *cache.Options[int, int]) { o.Expire = time.Second })
-		s.serve(time.Hour, c.popular(database, nil))
-	}, []string{"CacheHitRatioCollapsed"},
+		s.trouble(time.Hour, c.popular(database, nil))
+	}, within{"CacheHitRatioCollapsed": 25 * time.Minute},
 		[]reading{{panel: misses, curve: "users expired", from: 0.2, to: 1}}},
 	{"key set grown", func(s *service) {
 		c := s.users(nil)
-		s.serve(4*time.Hour, c.popular(database, nil))
-		s.serve(3*time.Hour, c.uniform(800))
-	}, []string{"CacheEvictsYoungEntries", "CacheHitRatioCollapsed"}, []reading{
-		{panel: "Hit ratio", curve: "users", from: 0.6, to: 1, ago: 4 * time.Hour},
+		s.serve(2*time.Hour, c.popular(database, nil))
+		s.trouble(2*time.Hour, c.uniform(800))
+	}, within{"CacheEvictsYoungEntries": time.Hour, "CacheHitRatioCollapsed": 25 * time.Minute}, []reading{
+		{panel: "Hit ratio", curve: "users", from: 0.6, to: 1, ago: 3 * time.Hour},
 		{panel: estimate, curve: "users now", from: 0, to: 0.4},
 		{panel: estimate, curve: "users double", from: 0.4, to: 1},
 	}},
 	{"limit too small", func(s *service) {
 		s.serve(4*time.Hour, s.users(nil).uniform(390))
-	}, []string{"CacheTooSmall"}, []reading{
+	}, within{"CacheTooSmall": 3 * time.Hour}, []reading{
 		{panel: estimate, curve: "users now", from: 0, to: 0.6},
 		{panel: estimate, curve: "users double", from: 0.8, to: 1},
 	}},
 	{"scan", func(s *service) {
 		c, next := s.users(nil), 1_000_000
-		s.serve(4*time.Hour, c.popular(database, nil))
-		s.serve(2*time.Hour, func() {
+		s.serve(2*time.Hour, c.popular(database, nil))
+		s.trouble(90*time.Minute, func() {
 			c.popular(database, nil)()
 			for range 2 {
 				next++
 				c.take(next, database, nil)
 			}
 		})
-	}, []string{"CacheEvictsYoungEntries", "CacheHitRatioCollapsed"}, []reading{
+	}, within{"CacheEvictsYoungEntries": time.Hour, "CacheHitRatioCollapsed": 25 * time.Minute}, []reading{
 		{panel: misses, curve: "users absent", from: 0.4, to: 1},
 		{panel: estimate, curve: "users double", from: 0, to: 0.4},
 	}},
 	{"memory grows", func(s *service) {
 		c, next := s.users(func(o *cache.Options[int, int]) { o.Limit, o.WhatIf, o.Expire = 0, false, 0 }), 0
 		s.serve(10*time.Hour, func() {
-			c.popular(database, nil)()
 			if rand.IntN(10) == 0 {
 				next++
+				c.popular(database, nil)()
 				c.Set(1_000_000+next, 1)
 			}
 		})
-	}, []string{"CacheGrowsWithoutLimit"},
+	}, within{"CacheGrowsWithoutLimit": 8 * time.Hour},
 		[]reading{{panel: "Entries", curve: "users", from: 10_000, to: math.Inf(1)}}},
 }
 
@@ -159,21 +165,21 @@ var others = []incident{
 	}, nil, nil},
 	{"cleared once", func(s *service) {
 		c := s.users(nil)
-		s.serve(4*time.Hour, c.popular(database, nil))
+		s.serve(2*time.Hour, c.popular(database, nil))
 		c.Clear()
-		s.serve(time.Hour, c.popular(database, nil))
+		s.trouble(time.Hour, c.popular(database, nil))
 	}, nil, nil},
 	{"each key comes once", func(s *service) {
 		c, next := s.users(nil), 0
-		s.serve(4*time.Hour, func() { next++; c.take(next, database, nil) })
-	}, []string{"CacheEvictsYoungEntries"}, nil},
+		s.serve(2*time.Hour, func() { next++; c.take(next, database, nil) })
+	}, within{"CacheEvictsYoungEntries": time.Hour}, nil},
 	{"OnRemove is slow", func(s *service) {
 		c := s.users(func(o *cache.Options[int, int]) {
 			o.OnRemove = func(cache.Event[int, int]) { time.Sleep(time.Second) }
 			o.Workers = 1
 		})
 		s.serve(time.Hour, c.popular(database, nil))
-	}, []string{"CacheCallbacksBehind", "CacheExpiryStuck"}, nil},
+	}, within{"CacheCallbacksBehind": 15 * time.Minute, "CacheExpiryStuck": 35 * time.Minute}, nil},
 	{"OnRemove is slow, and then much expires", func(s *service) {
 		c, next := s.users(func(o *cache.Options[int, int]) {
 			o.Limit, o.WhatIf, o.Expire = 0, false, time.Minute
@@ -182,20 +188,20 @@ var others = []incident{
 		}), 0
 		s.serve(10*time.Minute, func() { next++; c.take(next, database, nil) })
 		s.serve(time.Hour, func() {})
-	}, []string{"CacheCallbacksBehind", "CacheExpiryLate", "CacheExpiryStuck"}, nil},
+	}, within{"CacheCallbacksBehind": 15 * time.Minute, "CacheExpiryLate": 25 * time.Minute, "CacheExpiryStuck": 25 * time.Minute}, nil},
 	{"OnRemove panics", func(s *service) {
 		c := s.users(func(o *cache.Options[int, int]) {
 			o.OnRemove = func(cache.Event[int, int]) { panic("oh") }
 			o.OnPanic = func(any, []byte) {}
 		})
 		s.serve(time.Hour, c.popular(database, nil))
-	}, []string{"CacheCallbackPanics"}, nil},
+	}, within{"CacheCallbackPanics": 3 * time.Minute}, nil},
 	{"the source of a near cache falls silent", func(s *service) {
 		c, source := s.near(near.Bypass)
 		s.serve(2*time.Hour, c.popular)
 		source.Lost(errors.New("no answer"))
-		s.serve(time.Hour, c.popular)
-	}, []string{"CacheHitRatioCollapsed", "CacheNearSilent"}, nil},
+		s.trouble(time.Hour, c.popular)
+	}, within{"CacheHitRatioCollapsed": 25 * time.Minute, "CacheNearSilent": 10 * time.Minute}, nil},
 	{"the connection of a near cache breaks again and again", func(s *service) {
 		c, source := s.near(near.Bypass)
 		next := 0
@@ -206,44 +212,48 @@ var others = []incident{
 			}
 			c.popular()
 		})
-	}, []string{"CacheNearReconnects"}, nil},
+	}, within{"CacheNearReconnects": 15 * time.Minute}, nil},
 	{"the store of a near cache fails", func(s *service) {
 		c, _ := s.near(near.Bypass)
 		s.serve(time.Hour, c.popular)
 		c.store.fail.Store(true)
-		s.serve(time.Hour, c.popular)
-	}, []string{"CacheHitRatioCollapsed", "CacheNearStoreFails"}, nil},
+		s.trouble(time.Hour, c.popular)
+	}, within{"CacheHitRatioCollapsed": 25 * time.Minute, "CacheNearStoreFails": 10 * time.Minute}, nil},
 	{"callbacks of a wheel are slow", func(s *service) {
 		w := s.wheel(func(int) { time.Sleep(10 * time.Second) })
 		next := 0
 		s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
-	}, []string{"TimingWheelBehind", "TimingWheelLate"}, nil},
+	}, within{"TimingWheelBehind": 15 * time.Minute, "TimingWheelLate": 20 * time.Minute}, nil},
 	{"callbacks of a wheel panic", func(s *service) {
 		w := s.wheel(func(int) { panic("oh") })
 		next := 0
 		s.serve(time.Hour, func() { next++; s.do(w.SetTimer(next, next, time.Second)) })
-	}, []string{"TimingWheelPanics"}, nil},
+	}, within{"TimingWheelPanics": 3 * time.Minute}, nil},
 }
 
 // TestIncidents has a service with a cache in front of a database go through each
-// incident, in fake time. The alerts named fire, and no others, and do not end while the
-// trouble goes on. By the board one finds the cause, and none in a healthy service.
+// incident, in fake time. The alerts named fire in time, and no others, and do not end
+// while the trouble goes on. By the board one finds the cause, and none in a healthy service.
 func TestIncidents(t *testing.T) {
 	for _, test := range slices.Concat(causes, others) {
 		t.Run(test.name, func(t *testing.T) {
 			alone(t)
 			var scrapes []scrape
+			var troubled time.Duration
 			synctest.Test(t, func(t *testing.T) {
 				s := &service{t: t, began: time.Now()}
 				test.run(s)
-				scrapes = s.scrapes
+				scrapes, troubled = s.scrapes, s.troubled
 			})
 			prometheus, end := newMonitor(t), scrapes[len(scrapes)-1].at
 			fired := prometheus.evaluate(t, scrapes)
-			if got := slices.Sorted(fired.names()); !slices.Equal(got, test.fires) {
-				t.Errorf("%v fired, want %v", fired, test.fires)
+			if got := fired.names(); !slices.Equal(got, test.fires.names()) {
+				t.Errorf("%v fired, want %v", fired, test.fires.names())
 			}
 			for name, f := range fired {
+				if after := f.first - troubled; after > test.fires[name] {
+					t.Errorf("%s fired after %v of trouble, want %v", name, after, test.fires[name])
+				}
 				if f.last != end {
 					t.Errorf("%s ended at %v, with the trouble going on", name, f.last)
 				}
@@ -277,7 +287,7 @@ func TestGuideHasCauses(t *testing.T) {
 				t.Errorf("%s: %q does not name the panel %q", c.name, cells[2], r.panel)
 			}
 		}
-		if want := strings.Join(c.fires, ", "); want != "" && !strings.HasPrefix(cells[3], want) || want == "" && cells[3] != "none" {
+		if want := strings.Join(c.fires.names(), ", "); want != "" && !strings.HasPrefix(cells[3], want) || want == "" && cells[3] != "none" {
 			t.Errorf("%s: the alerts are %q, want %q", c.name, cells[3], want)
 		}
 	}
@@ -287,7 +297,7 @@ func TestGuideHasCauses(t *testing.T) {
 func TestEveryAlertIsProvoked(t *testing.T) {
 	var provoked []string
 	for _, incident := range slices.Concat(causes, others) {
-		provoked = append(provoked, incident.fires...)
+		provoked = append(provoked, incident.fires.names()...)
 	}
 	slices.Sort(provoked)
 	provoked = slices.Compact(provoked)

@@ -3,7 +3,6 @@ package alerts
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ type firings map[string]*firing
 // A firing is when an alert fired first and last, after the first scrape.
 type firing struct{ first, last time.Duration }
 
-func (f firings) names() iter.Seq[string] { return maps.Keys(f) }
+func (f firings) names() []string { return slices.Sorted(maps.Keys(f)) }
 
 func (f firing) String() string { return fmt.Sprintf("%v to %v", f.first, f.last) }
 

@@ -19,9 +19,10 @@ import (
 
 // A service has caches and wheels, and is scraped every minute.
 type service struct {
-	t       *testing.T
-	began   time.Time
-	scrapes []scrape
+	t        *testing.T
+	began    time.Time
+	troubled time.Duration // since when something is wrong
+	scrapes  []scrape
 }
 
 // A scrape is what Prometheus got, so long after the service began.
@@ -99,6 +100,12 @@ func (s *service) serve(d time.Duration, request func()) {
 			s.scrape()
 		}
 	}
+}
+
+// trouble is serve from when on something is wrong.
+func (s *service) trouble(d time.Duration, request func()) {
+	s.troubled = time.Since(s.began)
+	s.serve(d, request)
 }
 
 func (s *service) scrape() {
