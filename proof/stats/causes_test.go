@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,6 +89,7 @@ func (p *patient) findings() (causes, words string) {
 // An operator with nothing but the page can name each of these causes within two minutes.
 func TestCausesAreNamed(t *testing.T) {
 	limited := cache.Options[int, int]{Limit: 1_000, Expire: time.Hour, HotKeys: 5}
+	inGuide := causesOfTheGuide(t)
 	for _, test := range []struct {
 		name    string
 		options cache.Options[int, int]
@@ -162,6 +164,10 @@ func TestCausesAreNamed(t *testing.T) {
 		}, "grows without limit", "It has no limit and grows: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if cause, ok := inGuide[test.name]; ok && cause != test.cause {
+				t.Errorf("by docs/monitoring.md the page says %q, want %q", cause, test.cause)
+			}
+			delete(inGuide, test.name)
 			synctest.Test(t, func(t *testing.T) {
 				stats.Handler() // who watches has been there before
 				p := newPatient(t, test.options)
@@ -173,4 +179,25 @@ func TestCausesAreNamed(t *testing.T) {
 			})
 		})
 	}
+	for name := range inGuide {
+		t.Errorf("docs/monitoring.md has the cause %q, which is not tried here", name)
+	}
+}
+
+// causesOfTheGuide returns what the page says of each cause, by the table in
+// docs/monitoring.md.
+func causesOfTheGuide(t *testing.T) map[string]string {
+	t.Helper()
+	guide, err := os.ReadFile("../../docs/monitoring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(guide), "\n| Cause |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	says := make(map[string]string)
+	for _, row := range strings.Split(table, "\n")[2:] {
+		cells := strings.Split(row, " | ")
+		says[strings.TrimPrefix(cells[0], "| ")] = cells[1]
+	}
+	return says
 }
