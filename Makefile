@@ -6,7 +6,7 @@ help:
 test:
 	@scripts/each -but proof/alerts go test -vet=off -p 4 ./...
 
-# Runs what takes longer: random histories, other suites, a release with go-zero, Redis in clusters, alerts.
+# Runs what takes longer: random histories, other suites, a release with go-zero, more faults of Redis, alerts.
 long:
 	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
 	cd proof && go test ./release -release.gozero

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-var rounds = flag.Int("redis.rounds", 1, "have each fault this many times; from 2 on also in each direction, and those that need several servers")
+var rounds = flag.Int("redis.rounds", 1, "have each fault this many times, and from 2 on also in each direction")
 
 // TestServerFaults does to a server what happens to servers, while three instances read
 // and write.

@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
-var soakFor = flag.Duration("redis.soak", 0, "have faults at random for this long in TestSoak; 0: it does nothing")
+var soakFor = flag.Duration("redis.soak", 3*time.Second, "have faults at random for this long in TestSoak")
 
 // TestSoak has all faults of the server and of the network happen to one fleet, at random,
 // for as long as one likes. Half of the writes are by a program that knows nothing of near
@@ -17,9 +17,7 @@ var soakFor = flag.Duration("redis.soak", 0, "have faults at random for this lon
 //
 // Catches: what only some faults after one another bring about, or only seldom.
 func TestSoak(t *testing.T) {
-	if *soakFor == 0 {
-		return
-	}
+	t.Parallel()
 	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "1000", "--maxmemory", "20mb", "--maxmemory-policy", "allkeys-random")
 	l := newLink(t, s.Addr)
 	f := newFleet(t, redis.Options{}, l.Listen)
