@@ -13,10 +13,9 @@ import (
 // A full cache that stores and evicts does not write to it: what the evicted
 // entry weighed goes to the new one.
 //
-// Who needs more than one hold of a shard's lock can free makes room: it holds making,
-// and what its evictions free stays reserved for it, so that no number of others with
-// light values can take it. There is one at a time, as two of them could have reserved
-// all there is and each wait for the other.
+// A caller that needs more than one hold of a shard's lock can free holds making. What its
+// evictions free stays reserved for it, so that no number of light values can take it. Only
+// one caller holds making, as two could each reserve a part and wait for the other.
 type budget struct {
 	max    atomic.Uint64
 	used   atomic.Uint64 // above max only while Resize makes max smaller

@@ -47,11 +47,10 @@ func (c *clock) now() int64 {
 	return now
 }
 
-// recent returns a time for a new deadline that may be early, but not by more than a
-// tick, if that is not late: it is exact as long as r has readings left. Then h, the
-// hash of a key, decides whether it reads the real clock. If exact is set the time is
-// exact all the same. It returns last if it took the last of the readings of r: then
-// the driver has to bring the next tick.
+// recent returns a time for a new deadline. It is exact while r has readings left, and
+// with exact always. Otherwise it may be early, by at most a tick if the tick is not late,
+// and h, the hash of a key, decides whether it reads the real clock. It returns last if it
+// took the last reading of r: then the driver must bring the next tick.
 func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool) {
 	if exact {
 		return c.now(), false

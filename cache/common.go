@@ -21,8 +21,8 @@ type common[K comparable, V any] struct {
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
 	timing
 
-	// shape is held for reading by who goes through all shards, and for writing, only
-	// ever by TryLock, to put a larger table in the place of this one.
+	// shape is held for reading while all shards are walked, and for writing, only ever
+	// by TryLock, to replace the table by a larger one.
 	shape sync.RWMutex
 
 	limit   atomic.Int64                // most entries; 0 if they have no limit, or are weighed

@@ -12,9 +12,8 @@ const (
 
 // A deadline is a time on the cache's clock. That of an entry that was found expired is
 // negated: it is dead, and a reader cannot bring it back. Readers load and swap a
-// deadline atomically; set
-// is for who has the lock of the shard for writing. There an atomic store would cost
-// as much as all else that an overwrite writes.
+// deadline atomically; set needs the lock of the shard for writing, where an atomic store
+// would double the cost of an overwrite.
 type deadline struct {
 	_ [0]atomic.Int64 // for its alignment on 32 bits
 	t int64

@@ -15,8 +15,8 @@ import (
 type driver struct {
 	// alarm is the tick at which the driver is going to visit the shards, or noTick.
 	//
-	// Who sets a task lowers the next visit of its shard and then looks at alarm. A
-	// tick raises alarm and then looks at the shards. So one of them sees the other.
+	// Setting a task lowers the next visit of its shard and then reads alarm. A tick
+	// raises alarm and then reads the shards. So one of them sees the other.
 	alarm atomic.Int64
 
 	// working is held by the tick that expires entries, which takes long when

@@ -39,7 +39,7 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 		if old != never {
 			s.ring.Remove(i)
 		}
-	case old == never || (old < 0 || l.deadline < old) && !s.comesBy(i, l.deadline):
+	case old == never || (old < 0 || l.deadline < old) && !s.visitsBy(i, l.deadline):
 		s.schedule(i, s.common.tickAt(l.deadline))
 	}
 }
@@ -60,9 +60,8 @@ func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
 	return l
 }
 
-// comesBy reports whether the ring comes by the task of entry i in time for a
-// deadline.
-func (s *shard[K, V]) comesBy(i uint32, deadline int64) bool {
+// visitsBy reports whether the ring visits the task of entry i in time for a deadline.
+func (s *shard[K, V]) visitsBy(i uint32, deadline int64) bool {
 	tick, ok := s.ring.Visit(i)
 	return ok && (tick-1)*int64(s.common.tick) < deadline // as tick <= tickAt(deadline), but faster
 }

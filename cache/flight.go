@@ -114,8 +114,8 @@ func (f *flight) endLocked(err, cause error) {
 	}
 }
 
-// land ends the context of a load that has ended.
-func (f *flight) land() {
+// finish ends the context of a load that has ended.
+func (f *flight) finish() {
 	if f.timer != nil {
 		f.timer.Stop()
 	}

@@ -2,10 +2,10 @@ package cache
 
 import "math/bits"
 
-// former remembers which keys expired in a shard, or were evicted, of late, so that a miss
-// of one can be told from that of a key that never was there. It is a table of
-// fingerprints, each in the one place that its hash says, where a later one takes over. A
-// miss is taken for that of another key once in 32,768 at most. The zero former is empty.
+// former remembers the keys that expired or were evicted lately in a shard, so that a miss
+// of one can be told from a miss of an unknown key. It is a direct-mapped table of
+// fingerprints. A key is mistaken for another with a probability of at most 1/32,768. The
+// zero former is empty.
 //
 // The lock of the shard guards it: misses read it under the lock for reading.
 type former struct {

@@ -1,11 +1,10 @@
 package cache
 
-// A value in Grace has expired, and may stand in all the same. Its deadline is that by
-// TTL still, so that all but the Takes find it expired without further ado, as it is in
-// a cache without Grace. The wheel comes by at the deadline and puts the task off to the
-// end of Grace. To set the task to that at once would save the visit, but reads go by
-// the horizon, which reaches up to the next visit: they would read the clock all the
-// time.
+// A value in Grace has expired, but may stand in. Its deadline is still the one by TTL, so
+// all methods but the Takes find it expired, as in a cache without Grace. The wheel visits
+// at the deadline and postpones the task to the end of Grace. To set the task there at once
+// would save the visit, but the horizon reaches only to the next visit: reads would always
+// read the clock.
 
 // end returns when entry i ends: at its deadline or, if that is by TTL, with its Grace.
 func (s *shard[K, V]) end(i uint32) int64 {

@@ -63,8 +63,8 @@ func (l *load[K, V]) makeDone() {
 	}
 }
 
-// publish hands the result to those who wait for the load. Nobody can join it any
-// more. The flight lands when all loads that share it are published.
+// publish hands the result to the callers that wait for the load. Nobody can join it any
+// more. The flight ends when all loads that share it are published.
 func (l *load[K, V]) publish() {
 	if l.done != nil {
 		close(l.done)
@@ -200,7 +200,7 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 	reported := c.endMates(l)
 	reported = c.conclude(l) || reported
 	l.publish()
-	l.flight.land()
+	l.flight.finish()
 	c.settle(reported) // after publish: a callback may wait for this load, or one of the batch
 }
 

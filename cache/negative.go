@@ -7,8 +7,8 @@ import (
 )
 
 // Errors that loads returned, and that are kept as Negative says, are in a cache of their
-// own. So however many there are, they drive out each other and no values; they have
-// deadlines, and give their memory back, as values do. An error is stored and removed
+// own. So they evict each other and no values; they have deadlines, and free their memory,
+// as values do. An error is stored and removed
 // under the lock of its key's shard, which comes before those of that cache: a change of
 // the key ends it, as it makes a load stale.
 

@@ -99,8 +99,8 @@ type Options[K comparable, V any] struct {
 	// not for those of package context, [ErrTimeout], [ErrGoexit] and [PanicError], which
 	// are never kept. Jitter applies. For other methods the key is absent.
 	//
-	// Errors are kept besides the entries, and drive out no values: an eighth of Limit at
-	// most, but one, or 10,000 without a Limit.
+	// Errors are kept besides the entries, and evict no values. There is room for an eighth
+	// of Limit, at least one, or for 10,000 without a Limit.
 	Negative func(err error) time.Duration
 
 	// Policy chooses what to evict: LRU, the zero value, or Adaptive.
@@ -114,9 +114,8 @@ type Options[K comparable, V any] struct {
 	// deadline have expired and been told. Entries without one are not told when it is
 	// collected then: call Close.
 	//
-	// When 4096 events wait, whoever removes a value waits until OnRemove has
-	// caught up: also the driver, so that expired entries stay in memory, though
-	// not to be found. A call of OnRemove itself never waits. It must not wait for
+	// When 4096 events wait, callers that remove a value wait until OnRemove has caught
+	// up. So does the driver: expired entries then stay in memory, but are not found. A call of OnRemove itself never waits. It must not wait for
 	// another goroutine that removes values: that would wait for OnRemove. A Take
 	// in OnRemove does so if it joins a fetch that stores values.
 	OnRemove func(Event[K, V])
@@ -151,7 +150,7 @@ type Options[K comparable, V any] struct {
 	WhatIf bool
 
 	// Amend, if it is not nil, gets each Snapshot of the cache before others do, by Stats or
-	// from package stats: who builds on a cache adds what that cannot know, as package near
+	// from package stats: code that builds on a cache adds its own counts, as package near
 	// does. It is called outside all locks, by several goroutines at once, and must not ask
 	// for statistics.
 	Amend func(*stats.Snapshot)
@@ -164,11 +163,11 @@ const mostHotKeys = 1000
 type Policy uint8
 
 const (
-	// LRU evicts the entry that was not used for longest, in the way of package
-	// lru: used entries are moved on when eviction comes by.
+	// LRU evicts the entry that was not used for longest, as package lru does: used
+	// entries are moved on when eviction reaches them.
 	LRU Policy = iota
 
-	// Adaptive keeps what is used again from being driven out by what is used once,
+	// Adaptive keeps entries that are used again from being evicted by those used once,
 	// as when something scans the keys, or loops over more of them than the limit. On
 	// most loads it answers more gets than LRU with the same limit, and on none many
 	// fewer. It takes some six bytes more for an entry. See [lru.Adaptive].

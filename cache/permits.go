@@ -37,7 +37,7 @@ func (p *permits) take(f *flight) (release func(), err error) {
 		return func() {}, nil
 	}
 	f.permitFor = p
-	if f.kept || p.free.TryAcquire(1) { // who keeps one has tried already
+	if f.kept || p.free.TryAcquire(1) { // a kept load has tried already
 		return p.release, nil
 	}
 	ctx, cancel := context.WithCancel(f)

@@ -27,7 +27,7 @@ var errRecording = errors.New("cache: it is being recorded already: one at a tim
 // are.
 //
 // While it runs, an operation takes some nanoseconds more at one key in 64, and nothing
-// when it has ended. Nobody who uses the cache waits for w: if that takes too long,
+// when it has ended. No caller of the cache waits for w: if that takes too long,
 // accesses are left out, and the recording says how many. An access is written at most
 // about a second after it was made.
 //

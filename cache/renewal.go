@@ -13,8 +13,8 @@ import (
 //
 // When an entry is due is one word beside its deadline: a time; or never, if it has no
 // TTL; or underWay, once somebody has begun a renewal, or is about to. The lowest bits
-// count the renewals in a row that failed. Whoever finds a value due swaps the word to
-// underWay, and so begins a renewal alone and under the lock for reading. The end of a
+// count the renewals in a row that failed. A caller that finds a value due swaps the word
+// to underWay, and so begins the only renewal, under the lock for reading. The end of a
 // load gives the word a time again, whatever has become of the key.
 const (
 	triesMask = 1<<5 - 1

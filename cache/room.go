@@ -6,11 +6,11 @@ import "math/rand/v2"
 
 // lean reports whether a shard that has to evict for a key with hash h should leave it
 // to another one, as that has clearly more entries. In a cache that weighs its values,
-// evictions free more than they have to, and whoever comes next takes that: without a
-// force that draws them back, the parts that shards have of the budget would drift
-// apart for ever. Hashing gives all of them alike to store, so they should have alike
-// many entries, whatever single ones weigh. To look at one other shard is enough, and
-// at one in eight evictions if they have many entries.
+// evictions free more than they must, and the next store takes that. So without a
+// correction the shares that shards have of the budget drift apart. Hashing gives all
+// shards equally many keys, so they should have equally many entries, whatever single ones
+// weigh. It is enough to look at one other shard, and at one in eight evictions if they
+// have many entries.
 func (s *shard[K, V]) lean(h uint64) bool {
 	n := s.evictable.Load()
 	t := s.common.table.Load()
@@ -27,7 +27,7 @@ func (s *shard[K, V]) lean(h uint64) bool {
 // endStore, or the caller gives up with abandon.
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	if !u.making {
-		c.budget.release(u.reserved) // for whoever makes room now
+		c.budget.release(u.reserved) // for the caller that makes room now
 		missing += u.reserved
 		u.reserved = 0
 		c.budget.making.Lock()

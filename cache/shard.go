@@ -23,8 +23,8 @@ import (
 //   - A slot is live or in the list of free ones; the index has exactly the
 //     live ones, each under the hash of its key.
 //   - The order, if there is one, has exactly the live ones.
-//   - The ring has a task for exactly the entries with a deadline. It comes by the
-//     task no later than at the first tick that is not before the deadline.
+//   - The ring has a task for exactly the entries with a deadline. It visits the
+//     task no later than at the first tick at or after the deadline.
 //   - One that is split has no entries, loads or fences, and never will.
 type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
@@ -58,7 +58,7 @@ type shard[K comparable, V any] struct {
 	missesExpired atomic.Uint64 // of those that lock counts
 	missesEvicted atomic.Uint64
 	hitsInGrace   atomic.Uint64 // likewise
-	mostLoads     int           // keys that loads and fences had at once, of late
+	mostLoads     int           // most keys with loads since the map shrank
 	mostFences    int
 	order         lru.Policy    // nil while there is no limit of any kind
 	adaptive      *lru.Adaptive // order, if it is one

@@ -56,7 +56,7 @@ func (c *common[K, V]) enlarge(t *table[K, V]) {
 
 // replace has a table of n shards follow t. Each shard is given up in one hold of its
 // lock: its entries go to shards of the larger table, in the order in which they would be
-// evicted, with all that is kept of them. Who finds it given up goes on there. shape must
+// evicted, with all their state. A caller that finds it given up goes on there. shape must
 // be held for writing.
 func (c *common[K, V]) replace(t *table[K, V], n int) {
 	larger := c.newTable(n)

@@ -146,8 +146,8 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 
-// errGone is for who asks for a cache that was collected meanwhile.
-var errGone = errors.New("cache: it is there no more")
+// errGone is returned for a cache that was collected meanwhile.
+var errGone = errors.New("cache: it was collected, as nothing holds it")
 
 // sourceOf returns what a cache offers the statistics, as long as it is there.
 func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSource {

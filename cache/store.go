@@ -1,8 +1,8 @@
 package cache
 
-// An update is a value that is to be stored for a key, with all that is worked out
-// before the shard is locked. Who stores one locks the shard, calls put and then
-// endStore, and begins again as long as room is missing:
+// An update is a value to store for a key, with everything computed before the shard is
+// locked. To store it, lock the shard, call put and then endStore, and begin again as long
+// as room is missing:
 //
 //	for done := false; !done; {
 //		s := c.lock(u.hash)
@@ -10,8 +10,8 @@ package cache
 //	}
 //	c.settle(u.reported)
 //
-// What the store depends on is looked at before put, every time. Who finds then that
-// u is not to be stored any more calls abandon.
+// Conditions of the store are checked before put, every time. If u is not to be stored any
+// more, call abandon.
 type update[K comparable, V any] struct {
 	hash   uint64
 	key    K
@@ -147,7 +147,7 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 		s.weights[i] = u.weight
 	}
 	s.begin(i, u)
-	s.maybeShrink() // one heavy value can drive out many
+	s.maybeShrink() // one heavy value can evict many
 	return 0
 }
 

@@ -80,8 +80,8 @@ func (t *table[K, V]) of(h uint64) *shard[K, V] {
 }
 
 // shardOf returns the shard of a key with hash h. By the time it is locked, its entries
-// may have gone to a larger table: lock and rlock see to that, and who does not use them
-// has to look at split.
+// may have gone to a larger table. lock and rlock handle that; other callers must check
+// split.
 func (c *common[K, V]) shardOf(h uint64) *shard[K, V] { return c.table.Load().of(h) }
 
 // lock locks the shard of a key with hash h for writing.
@@ -113,9 +113,9 @@ func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	return s, r
 }
 
-// all returns the shards for who goes through all of them. Until release, no larger table
-// follows. It may be called again meanwhile, by the same goroutine too, as nobody ever
-// waits to have the table to itself.
+// all returns the shards, for a walk through all of them. Until release, no larger table
+// follows. It may be called again meanwhile, also by the same goroutine, as no writer ever
+// waits for shape.
 func (c *common[K, V]) all() []shard[K, V] {
 	c.shape.RLock()
 	return c.table.Load().shards

@@ -59,8 +59,8 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 
 // TakeCtx is [Cache.Take] with a context. Every caller leaves, with the cause of
 // its context, when that ends: also the one that began the fetch, unless its
-// context cannot end. The fetch goes on in a goroutine of its own. What it returns
-// then is stored all the same. A context that has ended already begins no fetch.
+// context cannot end. The fetch goes on in a goroutine of its own, and what it
+// returns is still stored. A context that has ended already begins no fetch.
 //
 // The context that fetch gets has the values of the first caller's and the latest
 // deadline of all its callers, which is later when one with a later deadline joins. It

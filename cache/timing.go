@@ -91,7 +91,7 @@ func (t *timing) lifeFrom(now int64, ttl time.Duration) life {
 func (t *timing) timeFor(r *readings, h uint64, ttl time.Duration) int64 {
 	now, last := t.clock.recent(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
 	if last {
-		t.wakeBy(t.nextTick()) // or else the coarse time would stand still
+		t.wakeBy(t.nextTick()) // otherwise the coarse time would not advance
 	}
 	return now
 }

@@ -60,7 +60,7 @@ func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
 	d := &s.entries[i].deadline
 	for {
 		old := d.load()
-		if old == never || old < 0 || deadline < old && !s.comesBy(i, deadline) {
+		if old == never || old < 0 || deadline < old && !s.visitsBy(i, deadline) {
 			return false
 		}
 		if 0 <= deadline-old && deadline-old <= slack || d.swap(old, deadline) {

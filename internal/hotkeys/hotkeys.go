@@ -79,7 +79,7 @@ func (s *Sketch[K]) Add(key K) {
 	s.mu.Unlock()
 }
 
-// count counts a key that stands for so many. It must be called with s.mu held.
+// count counts a key with a weight. s.mu must be held.
 func (s *Sketch[K]) count(key K, many uint64) {
 	if s.sampled++; s.sampled >= enough && s.every.Load() < mostEvery {
 		s.every.Store(s.every.Load() * 2)
