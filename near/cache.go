@@ -80,8 +80,12 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 // A caller leaves when its context ends; as in cache.TakeCtx, the context that fetch gets
 // ends when nobody waits any more. A hit here does not look at ctx, and allocates nothing.
 func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
-	if value, ok := c.local.Get(key); ok {
-		return value, nil
+	// Not by local.Get: to hand a large value on through one more function takes as long as
+	// all that near adds to a hit.
+	if l := c.local; l.serves() {
+		if value, ok := l.cache.Get(key); ok {
+			return value, nil
+		}
 	}
 	return c.take(ctx, key, fetch)
 }
@@ -104,8 +108,10 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 // returns false if there is none. An error means that the store could not be asked, or that
 // a Take which Get waited for has failed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err error) {
-	if value, ok = c.local.Get(key); ok {
-		return value, true, nil
+	if l := c.local; l.serves() { // as in Take
+		if value, ok = l.cache.Get(key); ok {
+			return value, true, nil
+		}
 	}
 	value, err = c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
 		return c.read(ctx, key, l)

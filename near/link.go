@@ -42,11 +42,15 @@ func (l *link) now() int64 { return int64(time.Since(l.start)) }
 
 // serves reports whether what is here may be served.
 func (l *link) serves() bool {
-	until := l.until.Load()
-	return until == always || l.reaches(until)
+	return l.until.Load() == always || l.reaches()
 }
 
-func (l *link) reaches(until int64) bool { return until != never && l.now() <= until }
+// reaches is serves where the time has to be looked at. It is apart so that serves is
+// inlined in a hit.
+func (l *link) reaches() bool {
+	until := l.until.Load()
+	return until == always || until != never && l.now() <= until
+}
 
 // opened says that all changes from now on will be told.
 func (l *link) opened() {

@@ -93,14 +93,23 @@ var errWatchEnded = errors.New("near: Watch of the source has returned")
 // Get returns the value that is here for a key, and true; or false if there is none, or it
 // may not be served now. A hit allocates nothing.
 func (l *Local[K, V]) Get(key K) (value V, ok bool) {
-	// In this order: what is here was vouched for no longer ago when it is read than when
-	// it was looked whether it may be served. The other way round, a reconnection between
-	// the two would make what was read before look right.
-	if !l.link.serves() {
-		l.counts.unserved.Add(1)
+	if !l.serves() {
 		return value, false
 	}
 	return l.cache.Get(key)
+}
+
+// serves reports whether a get that follows may look here, and counts it if not.
+//
+// It comes before the get: what is here was vouched for no longer ago when it is read than
+// when it was looked whether it may be served. The other way round, a reconnection between
+// the two would make what was read before look right.
+func (l *Local[K, V]) serves() bool {
+	if l.link.serves() {
+		return true
+	}
+	l.counts.unserved.Add(1)
+	return false
 }
 
 // Take returns the value of a key, as Get does, or calls load for it. There is one load per

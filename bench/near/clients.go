@@ -13,23 +13,24 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A client is a way to read and write users that lie in Redis as JSON.
+// A client is a way to read and write users that lie in Redis as JSON. What get returns is
+// not changed by its callers, who may share it.
 type client struct {
 	name  string
-	get   func(ctx context.Context, id int) (user, error)
-	set   func(ctx context.Context, id int, u user) error
+	get   func(ctx context.Context, id int) (*user, error)
+	set   func(ctx context.Context, id int, u *user) error
 	close func()
 }
 
 func key(id int) string { return fmt.Sprintf("users:%d", id) }
 
 // nearCache returns an instance with a near cache.
-func nearCache(addr string) (*near.Cache[int, user], func(), error) {
+func nearCache(addr string) (*near.Cache[int, *user], func(), error) {
 	r, err := redis.New(context.Background(), redis.Options{Client: rueidis.ClientOption{InitAddress: []string{addr}}, Prefixes: []string{"users:"}})
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := near.New(r, r, near.Options[int, user]{Prefix: "users:", Limit: 10_000, Expire: time.Hour})
+	c, err := near.New(r, r, near.Options[int, *user]{Prefix: "users:", Limit: 10_000, Expire: time.Hour})
 	if err != nil {
 		r.Close()
 		return nil, nil, err
@@ -47,10 +48,10 @@ func newNear(addr string) (client, error) {
 	if err != nil {
 		return client{}, err
 	}
-	missing := func(context.Context) (user, error) { return user{}, errMissing }
+	missing := func(context.Context) (*user, error) { return nil, errMissing }
 	return client{
 		name:  "near",
-		get:   func(ctx context.Context, id int) (user, error) { return c.Take(ctx, id, missing) },
+		get:   func(ctx context.Context, id int) (*user, error) { return c.Take(ctx, id, missing) },
 		set:   c.Set,
 		close: stop,
 	}, nil
@@ -63,14 +64,15 @@ func newRueidis(addr string) (client, error) {
 	}
 	return client{
 		name: "rueidis DoCache, JSON",
-		get: func(ctx context.Context, id int) (u user, err error) {
+		get: func(ctx context.Context, id int) (*user, error) {
 			data, err := c.DoCache(ctx, c.B().Get().Key(key(id)).Cache(), time.Hour).AsBytes()
 			if err != nil {
-				return u, err
+				return nil, err
 			}
-			return u, json.Unmarshal(data, &u)
+			u := new(user)
+			return u, json.Unmarshal(data, u)
 		},
-		set: func(ctx context.Context, id int, u user) error {
+		set: func(ctx context.Context, id int, u *user) error {
 			data, err := json.Marshal(u)
 			if err != nil {
 				return err
@@ -91,14 +93,15 @@ func newGoRedis(addr string, cached bool) client {
 	c := goredis.NewClient(o)
 	return client{
 		name: name,
-		get: func(ctx context.Context, id int) (u user, err error) {
+		get: func(ctx context.Context, id int) (*user, error) {
 			data, err := c.Get(ctx, key(id)).Bytes()
 			if err != nil {
-				return u, err
+				return nil, err
 			}
-			return u, json.Unmarshal(data, &u)
+			u := new(user)
+			return u, json.Unmarshal(data, u)
 		},
-		set: func(ctx context.Context, id int, u user) error {
+		set: func(ctx context.Context, id int, u *user) error {
 			data, err := json.Marshal(u)
 			if err != nil {
 				return err

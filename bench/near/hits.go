@@ -29,13 +29,13 @@ func hits(out io.Writer, server *redistest.Server, s scale) error {
 			return err
 		}
 	}
-	plain := cache.Must(cache.Options[int, user]{Limit: 10_000, Expire: time.Hour})
+	plain := cache.Must(cache.Options[int, *user]{Limit: 10_000, Expire: time.Hour})
 	defer plain.Close(ctx)
-	missing := func(context.Context) (user, error) { return user{}, errMissing }
+	missing := func(context.Context) (*user, error) { return nil, errMissing }
 	for id := range hitKeys {
 		plain.Set(id, newUser(id))
 	}
-	all = slices.Insert(all, 0, client{name: "plain cache", get: func(ctx context.Context, id int) (user, error) { return plain.TakeCtx(ctx, id, missing) }})
+	all = slices.Insert(all, 0, client{name: "plain cache", get: func(ctx context.Context, id int) (*user, error) { return plain.TakeCtx(ctx, id, missing) }})
 	all[0].close = func() {}
 
 	const turns = 5

@@ -75,6 +75,6 @@ type user struct {
 	Tags  []string
 }
 
-func newUser(id int) user {
-	return user{id, "Ann Example", "ann@example.com", []string{"admin", "editor"}}
+func newUser(id int) *user {
+	return &user{id, "Ann Example", "ann@example.com", []string{"admin", "editor"}}
 }

@@ -28,15 +28,15 @@ const (
 func misses(out io.Writer, server *redistest.Server, s scale) error {
 	logx.Disable()
 	rounds := max(1, s.rounds/100)
-	var nears, zeros []func(ctx context.Context, id int, fetch func() (user, error)) error
+	var nears, zeros []func(ctx context.Context, id int, fetch func() (*user, error)) error
 	for range fleetSize {
 		c, stop, err := nearCache(server.Addr)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		nears = append(nears, func(ctx context.Context, id int, fetch func() (user, error)) error {
-			_, err := c.Take(ctx, id, func(context.Context) (user, error) { return fetch() })
+		nears = append(nears, func(ctx context.Context, id int, fetch func() (*user, error)) error {
+			_, err := c.Take(ctx, id, func(context.Context) (*user, error) { return fetch() })
 			return err
 		})
 		rds, err := zeroredis.NewRedis(zeroredis.RedisConf{Host: server.Addr, Type: zeroredis.NodeType})
@@ -44,10 +44,13 @@ func misses(out io.Writer, server *redistest.Server, s scale) error {
 			return err
 		}
 		node := zerocache.NewNode(rds, syncx.NewSingleFlight(), zerocache.NewStat("bench"), errors.New("not found"))
-		zeros = append(zeros, func(ctx context.Context, id int, fetch func() (user, error)) error {
+		zeros = append(zeros, func(ctx context.Context, id int, fetch func() (*user, error)) error {
 			var u user
-			return node.TakeCtx(ctx, &u, fmt.Sprintf("zero:%d", id), func(v any) (err error) {
-				*v.(*user), err = fetch()
+			return node.TakeCtx(ctx, &u, fmt.Sprintf("zero:%d", id), func(v any) error {
+				u, err := fetch()
+				if err == nil {
+					*v.(*user) = *u
+				}
 				return err
 			})
 		})
@@ -55,7 +58,7 @@ func misses(out io.Writer, server *redistest.Server, s scale) error {
 	fmt.Fprintf(out, "\n| %d callers of %d instances miss one key, %d times | queries, median | most |\n|---|---:|---:|\n", callers, fleetSize, rounds)
 	for _, kind := range []struct {
 		name  string
-		takes []func(context.Context, int, func() (user, error)) error
+		takes []func(context.Context, int, func() (*user, error)) error
 	}{{"near", nears}, {"go-zero core/stores/cache", zeros}} {
 		var counts []float64
 		for id := range rounds {
@@ -70,7 +73,7 @@ func misses(out io.Writer, server *redistest.Server, s scale) error {
 	return nil
 }
 
-func stampede(takes []func(context.Context, int, func() (user, error)) error, id int) (queries int64, err error) {
+func stampede(takes []func(context.Context, int, func() (*user, error)) error, id int) (queries int64, err error) {
 	var asked atomic.Int64
 	start := make(chan struct{})
 	errs := make(chan error, callers)
@@ -78,7 +81,7 @@ func stampede(takes []func(context.Context, int, func() (user, error)) error, id
 	for i := range callers {
 		all.Go(func() {
 			<-start
-			errs <- takes[i%len(takes)](context.Background(), id, func() (user, error) {
+			errs <- takes[i%len(takes)](context.Background(), id, func() (*user, error) {
 				asked.Add(1)
 				time.Sleep(queryTime)
 				return newUser(id), nil
