@@ -3,6 +3,7 @@
 // are after an acknowledged write, and what watchers cost Redis.
 //
 //	go run . -o results.md
+//	go run . staleness       # one of hits, misses, staleness, watchers
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -33,13 +35,20 @@ func main() {
 	quick := flag.Bool("short", false, "a moment of each, to see that it runs")
 	file := flag.String("o", "", "write the tables to this file too")
 	flag.Parse()
-	if err := run(*quick, *file); err != nil {
+	if err := run(*quick, *file, flag.Args()...); err != nil {
 		fmt.Fprintln(os.Stderr, "near:", err)
 		os.Exit(1)
 	}
 }
 
-func run(quick bool, file string) error {
+// measures are all that is measured, in the order of their tables.
+var measures = []struct {
+	name    string
+	measure func(io.Writer, *redistest.Server, scale) error
+}{{"hits", hits}, {"misses", misses}, {"staleness", staleness}, {"watchers", watchers}}
+
+// run makes the measurements that are named, or all.
+func run(quick bool, file string, names ...string) error {
 	s, out := full, io.Writer(os.Stdout)
 	if quick {
 		s = short
@@ -53,12 +62,15 @@ func run(quick bool, file string) error {
 		out = io.MultiWriter(out, f)
 	}
 	fmt.Fprintf(out, "%s, %s/%s, %d processors, Redis on loopback\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-	for _, measure := range []func(io.Writer, *redistest.Server, scale) error{hits, misses, staleness, watchers} {
+	for _, m := range measures {
+		if len(names) > 0 && !slices.Contains(names, m.name) {
+			continue
+		}
 		server, err := redistest.Start()
 		if err != nil {
 			return err
 		}
-		err = measure(out, server, s)
+		err = m.measure(out, server, s)
 		server.Stop()
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ var soakFor = flag.Duration("redis.soak", 3*time.Second, "have faults at random 
 // Catches: what only some faults after one another bring about, or only seldom.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "1000", "--maxmemory", "20mb", "--maxmemory-policy", "allkeys-random")
+	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
 	l := newLink(t, s.Addr)
 	f := newFleet(t, redis.Options{}, l.Listen)
 	happened := map[string]int{}
