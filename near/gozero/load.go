@@ -40,10 +40,12 @@ func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) 
 	case item.State == near.Absent, item.State == near.Leased: // these are of other programs
 		return nil, errUnread
 	case item.State == near.Missing, len(item.Value) == 0: // go-zero takes the empty value for none
+		l.NotFound = true
 		return nil, errMissing
 	}
 	c.counts.remoteHits.Add(1)
 	if string(item.Value) == placeholder {
+		l.NotFound = true
 		return nil, near.KeepError(c.notFound, c.ttl(item.TTL, began))
 	}
 	l.Expire = c.ttl(item.TTL, began)
@@ -82,6 +84,7 @@ func (c *Cache) take(ctx context.Context, v any, key string, query func(v any, e
 				c.counts.fetches.Add(1)
 			}
 			if err := c.inner.TakeWithExpireCtx(ctx, v, key, query); err != nil {
+				l.NotFound = c.IsNotFound(err)
 				return nil, err
 			}
 			return jsonx.Marshal(v) // for those who wait

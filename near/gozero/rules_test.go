@@ -138,6 +138,18 @@ func TestNotFound(t *testing.T) {
 	if c.IsNotFound(errors.New("another")) {
 		t.Error("every error is that there is none")
 	}
+	check(t, c.Del(key))
+	if err := c.Get(key, new(row)); !c.IsNotFound(err) {
+		t.Errorf("Get of what Redis does not have: %v", err)
+	}
+	if n := c.Stats().Loads.Failed.Count(); n != 0 {
+		t.Errorf("%d loads have failed, which found that there is no row", n)
+	}
+	d.err = errors.New("refused")
+	c.Take(new(row), key, d.query)
+	if n := c.Stats().Loads.Failed.Count(); n != 1 {
+		t.Errorf("%d loads have failed, want the one of a query that did", n)
+	}
 }
 
 // reads returns how often a server has run GET.
