@@ -355,20 +355,18 @@ func TestQueryEndsBeforeItsCaller(t *testing.T) {
 func TestTakeAfterGet(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
-	for i := range 300 {
+	for i := range 5 {
 		key := fmt.Sprint("cache:row:", i)
 		var all sync.WaitGroup
+		all.Go(func() { do(t, s, "CLIENT", "PAUSE", "100", "ALL") }) // so that the Take finds the Get under way
+		time.Sleep(20 * time.Millisecond)
 		all.Go(func() {
 			if err := c.GetCtx(t.Context(), key, new(row)); err != nil && err != errNotFound {
 				t.Error(err)
 			}
 		})
-		all.Go(func() {
-			var got row
-			if err := c.Take(&got, key, (&table{row: row{ID: 1}}).query); err != nil || got.ID != 1 {
-				t.Errorf("%v, %v", got, err)
-			}
-		})
+		time.Sleep(10 * time.Millisecond)
+		(&table{row: row{ID: 1}}).take(t, c, key, row{ID: 1}, nil, 1)
 		all.Wait()
 	}
 }
