@@ -18,7 +18,8 @@ type options = cache.Options[uint64, int]
 
 // TestExactWhereAllKeysAreSeen: of a cache that is small, and whose entries do not
 // expire, the estimates are what caches of half and of double the limit do when they
-// are used the same way: a load for every miss, and whatever else.
+// are used the same way: a load for every miss, and whatever else. What one with the other
+// policy does is not exact: Adaptive takes one key for another now and then.
 func TestExactWhereAllKeysAreSeen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
@@ -80,7 +81,7 @@ func TestExactWhereAllKeysAreSeen(t *testing.T) {
 			"Clear": func(*rapid.T) { all((*cache.Cache[uint64, int]).Clear) },
 			"": func(t *rapid.T) {
 				s := real.Stats()
-				want := stats.WhatIf{Gets: s.Gets(), Same: s.Hits, Double: caches[1].Stats().Hits}
+				want := stats.WhatIf{Gets: s.Gets(), Same: s.Hits, Double: caches[1].Stats().Hits, OtherPolicy: s.WhatIf.OtherPolicy}
 				if limit > 1 {
 					want.Half = caches[2].Stats().Hits
 				}
@@ -117,28 +118,29 @@ func readThrough(o options, stream func(r *rand.Rand) func() uint64, gets int, w
 }
 
 // checkEstimates compares the estimates of a cache with what caches of half and of
-// double the limit do.
+// double the limit do, and one with the other policy.
 func checkEstimates(t *testing.T, o options, run func(o options) stats.Snapshot, within float64) {
 	t.Helper()
-	truth := func(limit int) float64 {
+	truth := func(limit int, policy cache.Policy) float64 {
 		o := o
-		o.Limit = limit
+		o.Limit, o.Policy = limit, policy
 		return run(o).HitRatio()
 	}
-	half, double := truth(o.Limit/2), truth(o.Limit*2)
+	half, double, other := truth(o.Limit/2, o.Policy), truth(o.Limit*2, o.Policy), truth(o.Limit, cache.Adaptive-o.Policy)
 	o.WhatIf = true
 	s := run(o)
 	for _, e := range []struct {
-		limit    int
+		what     string
 		want     float64
 		estimate func(stats.Snapshot) (float64, bool)
 	}{
-		{o.Limit / 2, half, stats.Snapshot.WhatIfHalf},
-		{o.Limit * 2, double, stats.Snapshot.WhatIfDouble},
+		{"with half the limit", half, stats.Snapshot.WhatIfHalf},
+		{"with double the limit", double, stats.Snapshot.WhatIfDouble},
+		{"with the other policy", other, stats.Snapshot.WhatIfOtherPolicy},
 	} {
 		got, ok := e.estimate(s)
 		if !ok || math.Abs(got-e.want) > within {
-			t.Errorf("at limit %d: %.4f, %v; want %.4f", e.limit, got, ok, e.want)
+			t.Errorf("%s: %.4f, %v; want %.4f", e.what, got, ok, e.want)
 		}
 	}
 }
@@ -147,11 +149,13 @@ func checkEstimates(t *testing.T, o options, run func(o options) stats.Snapshot,
 // that a tenth of all gets are for.
 func TestEstimatesByASample(t *testing.T) {
 	for name, stream := range streams {
-		t.Run(name, func(t *testing.T) {
-			checkEstimates(t, options{Limit: 5000}, func(o options) stats.Snapshot {
-				return readThrough(o, stream, 100_000, 0)
-			}, 0.03)
-		})
+		for _, policy := range []cache.Policy{cache.LRU, cache.Adaptive} {
+			t.Run(fmt.Sprint(name, " ", policy), func(t *testing.T) {
+				checkEstimates(t, options{Limit: 5000, Policy: policy}, func(o options) stats.Snapshot {
+					return readThrough(o, stream, 100_000, 0)
+				}, 0.03)
+			})
+		}
 	}
 }
 

@@ -26,7 +26,9 @@ func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
 		w.hot = hotkeys.New[K](o.HotKeys)
 	}
 	if o.WhatIf {
-		w.ghosts = ghost.New(o.Limit, func() lru.Policy { return newOrder(o.Policy) })
+		w.ghosts = ghost.New(o.Limit,
+			func() lru.Policy { return newOrder(o.Policy) },
+			func() lru.Policy { return newOrder(o.Policy.other()) })
 	}
 	return w
 }

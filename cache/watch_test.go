@@ -242,9 +242,9 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 			}
 		}
 	}
-	want := func(what string, got stats.WhatIf, gets, half, same, double uint64) {
+	want := func(what string, got stats.WhatIf, gets, half, same, double, other uint64) {
 		t.Helper()
-		if want := (stats.WhatIf{Gets: gets, Half: half, Same: same, Double: double}); got != want {
+		if want := (stats.WhatIf{Gets: gets, Half: half, Same: same, Double: double, OtherPolicy: other}); got != want {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
@@ -254,37 +254,57 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 	for k := range 20 {
 		c.Set(k, k)
 	}
-	want("after 20 sets", hits(get(0, 10, 19)), 3, 1, 2, 3)
+	want("after 20 sets", hits(get(0, 10, 19)), 3, 1, 2, 3, 2)
 	c.Del(19)
 	c.SetWithExpire(18, 0, -1)
 	c.Compute(17, func(int, bool) (int, Op) { return 0, OpDelete })
-	want("after 3 Dels", hits(get(19, 18, 17, 16)), 4, 1, 1, 1)
+	want("after 3 Dels", hits(get(19, 18, 17, 16)), 4, 1, 1, 1, 1)
 	c.Clear()
-	want("after Clear", hits(get(0, 10, 16)), 3, 0, 0, 0)
+	want("after Clear", hits(get(0, 10, 16)), 3, 0, 0, 0, 0)
 	if err := c.Resize(-1); err == nil {
 		t.Error("Resize(-1) returns no error")
 	}
 	c.Set(1, 1)
-	want("after a Resize that failed", hits(get(1)), 1, 1, 1, 1)
+	want("after a Resize that failed", hits(get(1)), 1, 1, 1, 1, 1)
 	if err := c.Resize(0); err != nil {
 		t.Fatal(err)
 	}
-	want("without a limit", hits(get(1)), 0, 0, 0, 0)
+	want("without a limit", hits(get(1)), 0, 0, 0, 0, 0)
 	if err := c.Resize(2); err != nil {
 		t.Fatal(err)
 	}
-	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1) // the first get tells the ghosts of it
+	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1, 1) // the first get tells the ghosts of it
 	for k := range 4 {
 		c.Set(k, k)
 	}
-	want("after 4 sets", hits(get(0, 3)), 2, 1, 1, 2)
+	want("after 4 sets", hits(get(0, 3)), 2, 1, 1, 2, 1)
 	if err := c.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
 	before := c.Stats()
 	c.Set(99, 1)
 	c.Get(99)
-	want("after Close", c.Stats().Minus(before).WhatIf, 1, 0, 0, 0)
+	want("after Close", c.Stats().Minus(before).WhatIf, 1, 0, 0, 0, 0)
+}
+
+// TestWhatIfOtherPolicy: in a loop somewhat longer than the limit LRU has no hits, and
+// Adaptive has. Each estimates what the other does.
+func TestWhatIfOtherPolicy(t *testing.T) {
+	loop := func(p Policy) (ratio, other float64) {
+		c := Must(Options[int, int]{Limit: 100, Policy: p, WhatIf: true})
+		for i := range 10_000 {
+			if _, ok := c.Get(i % 110); !ok {
+				c.Set(i%110, i)
+			}
+		}
+		other, _ = c.Stats().WhatIfOtherPolicy()
+		return c.Stats().HitRatio(), other
+	}
+	lru, adaptiveByLRU := loop(LRU)
+	adaptive, lruByAdaptive := loop(Adaptive)
+	if lru > 0.1 || adaptive < 0.6 || math.Abs(adaptiveByLRU-adaptive) > 0.05 || math.Abs(lruByAdaptive-lru) > 0.05 {
+		t.Errorf("LRU %.3f, estimated %.3f; Adaptive %.3f, estimated %.3f", lru, lruByAdaptive, adaptive, adaptiveByLRU)
+	}
 }
 
 // The ghosts see a Touch: a key that is kept alive by it is one they would have too.
@@ -297,7 +317,7 @@ func TestWhatIfSeesTouch(t *testing.T) {
 		c.Touch(1, time.Minute)
 		time.Sleep(50 * time.Second)
 		c.Get(1)
-		if got, want := c.Stats().WhatIf, (stats.WhatIf{Gets: 1, Half: 1, Same: 1, Double: 1}); got != want {
+		if got, want := c.Stats().WhatIf, (stats.WhatIf{Gets: 1, Half: 1, Same: 1, Double: 1, OtherPolicy: 1}); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})

@@ -54,7 +54,7 @@ func fill(t *testing.T) {
 		Callbacks:  stats.Callbacks{Queued: int(next()), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Panics: next()},
 		Expiry:     stats.Expiry{Pending: int(next()), Overdue: int(next()), Tombstones: int(next()), Lateness: histogram()},
 		EvictedAge: ages.Ages(),
-		WhatIf:     stats.WhatIf{Gets: next(), Half: next(), Same: next(), Double: next()},
+		WhatIf:     stats.WhatIf{Gets: next(), Half: next(), Same: next(), Double: next(), OtherPolicy: next()},
 		Near: stats.Near{
 			RemoteHits: next(), Fetches: next(), Bypasses: next(), Waits: next(), Overtaken: next(), Unserved: next(), ServedOn: next(),
 			StoreErrors: next(), Changes: next(), ForgottenAll: next(), Reconnects: next(),

@@ -149,6 +149,13 @@ var cacheFamilies = []family[stats.Snapshot]{
 				to.counter(s.WhatIf.Double, "double")
 			}
 		}),
+	cacheMetric("cache_what_if_other_policy_hits_total",
+		"Lookups that a cache of the same limit with the other policy of eviction would answer, as estimated by a sample of the keys.", "",
+		func(to sink, s stats.Snapshot) {
+			if s.WhatIf.Gets > 0 {
+				to.counter(s.WhatIf.OtherPolicy)
+			}
+		}),
 	nearMetric("cache_near_remote_hits_total", "Answers of the store of a near cache: values, and that there is none.",
 		func(to sink, n stats.Near) { to.counter(n.RemoteHits) }),
 	nearMetric("cache_near_fetches_total", "Keys that the store of a near cache did not have, and that were fetched.",

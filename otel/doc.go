@@ -54,6 +54,7 @@
 //	pinwheel.cache.expiry.tombstone.count     {task}      level    cache_expiry_tombstones
 //	pinwheel.cache.what_if.hits               {hit}       counter  cache_what_if_hits_total
 //	  pinwheel.cache.what_if.limit=half|same|double
+//	pinwheel.cache.what_if.other_policy.hits  {hit}       counter  cache_what_if_other_policy_hits_total
 //	pinwheel.cache.near.remote_hits           {hit}       counter  cache_near_remote_hits_total
 //	pinwheel.cache.near.fetches               {fetch}     counter  cache_near_fetches_total
 //	pinwheel.cache.near.bypasses              {fetch}     counter  cache_near_bypasses_total

@@ -136,6 +136,12 @@ var cacheFamilies = []family[stats.Snapshot]{
 				to.count(w.Double, whatIfLimit.String("double"))
 			}
 		}},
+	{counter, "pinwheel.cache.what_if.other_policy.hits", "{hit}", "Lookups that a cache of the same limit with the other policy of eviction would answer, as estimated by a sample of the keys.",
+		func(to *sink, s *stats.Snapshot) {
+			if w := s.WhatIf; w.Gets > 0 {
+				to.count(w.OtherPolicy)
+			}
+		}},
 	nearFamily(counter, "pinwheel.cache.near.remote_hits", "{hit}", "Answers of the store of a near cache: values, and that there is none.",
 		func(to *sink, n *stats.Near) { to.count(n.RemoteHits) }),
 	nearFamily(counter, "pinwheel.cache.near.fetches", "{fetch}", "Keys that the store of a near cache did not have, and that were fetched.",

@@ -69,7 +69,7 @@ func full(n *numbers) stats.Snapshot {
 		Callbacks:  stats.Callbacks{Queued: n.int(), Running: n.int(), Oldest: n.seconds(), Panics: n.next()},
 		Expiry:     stats.Expiry{Pending: n.int(), Overdue: n.int(), Tombstones: n.int(), Lateness: n.histogram()},
 		EvictedAge: n.ages(),
-		WhatIf:     stats.WhatIf{Gets: n.next(), Half: n.next(), Same: n.next(), Double: n.next()},
+		WhatIf:     stats.WhatIf{Gets: n.next(), Half: n.next(), Same: n.next(), Double: n.next(), OtherPolicy: n.next()},
 		Near: stats.Near{
 			RemoteHits: n.next(), Fetches: n.next(), Bypasses: n.next(), Waits: n.next(), Overtaken: n.next(), Unserved: n.next(), ServedOn: n.next(),
 			StoreErrors: n.next(), Changes: n.next(), ForgottenAll: n.next(), Reconnects: n.next(), Serving: true, Lag: n.seconds(), MaxLag: n.seconds(),

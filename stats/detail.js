@@ -91,6 +91,8 @@ export function newDetail(what, name) {
 	const view = {title: name + ' – pinwheel', head, charts: charts[what].map((spec) => new Chart(spec))};
 	const build = (stats) => {
 		const ifs = [whatIf('half', 'what_if.half.'), whatIf('as it is', 'what_if.same.'), whatIf('double', 'what_if.double.')];
+		const other = stats.settings?.policy === 'adaptive' ? 'as it is, with LRU' : 'as it is, with Adaptive';
+		ifs.push(whatIf(other, 'what_if.other_policy.'));
 		const more = [hot, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newPurge(name), newRecorder(name)];
 		body.append(
 			box('div', 'tiles', ...columns[what].slice(1).map(newTile)),

@@ -135,7 +135,8 @@
 //	    p50_seconds, p99_seconds
 //	                        number, from when a value was stored to its eviction
 //	  what_if               object, of the last five minutes or since the limit was changed; null if not estimated
-//	    half, same, double  object, about a cache of half, the same or double the limit
+//	    half, same, double, other_policy
+//	                        object, about a cache of half, the same or double the limit, or the other policy
 //	      limit             number, that limit
 //	      hit_ratio         number, 0 to 1, an estimate
 //	  near                  object, or null if the cache is none of package near
@@ -264,6 +265,7 @@
 //	cache_expiry_lateness_seconds                           histogram
 //	cache_evicted_age_seconds                               histogram
 //	cache_what_if_hits_total{limit="half|same|double"}      counter, absent if not estimated
+//	cache_what_if_other_policy_hits_total                   counter, absent if not estimated
 //
 // Near caches have these beside, and no others have them:
 //

@@ -122,6 +122,8 @@ type jsonWhatIf struct {
 	Half   jsonEstimate `json:"half"`
 	Same   jsonEstimate `json:"same"`
 	Double jsonEstimate `json:"double"`
+
+	OtherPolicy jsonEstimate `json:"other_policy"`
 }
 
 type jsonEstimate struct {
@@ -278,6 +280,7 @@ func newJSONAges(s Snapshot) *jsonAges {
 func newJSONWhatIf(s Snapshot) *jsonWhatIf {
 	half, ok := s.WhatIfHalf()
 	double, _ := s.WhatIfDouble()
+	other, _ := s.WhatIfOtherPolicy()
 	if !ok || s.Limit == 0 { // it had one, and Resize took it
 		return nil
 	}
@@ -285,6 +288,8 @@ func newJSONWhatIf(s Snapshot) *jsonWhatIf {
 		Half:   jsonEstimate{s.Limit / 2, half},
 		Same:   jsonEstimate{s.Limit, s.HitRatio()},
 		Double: jsonEstimate{min(s.Limit, math.MaxInt/2) * 2, double},
+
+		OtherPolicy: jsonEstimate{s.Limit, other},
 	}
 }
 

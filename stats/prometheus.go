@@ -129,6 +129,12 @@ var cacheFamilies = []family[Snapshot]{
 				e.value(`limit="double"`, s.WhatIf.Double)
 			}
 		}},
+	{"cache_what_if_other_policy_hits_total", "counter", "Lookups that a cache of the same limit with the other policy of eviction would answer, as estimated by a sample of the keys.",
+		func(e *exposition, s Snapshot) {
+			if s.WhatIf.Gets > 0 {
+				e.value("", s.WhatIf.OtherPolicy)
+			}
+		}},
 	nearFamily("cache_near_remote_hits_total", "counter", "Answers of the store of a near cache: values, and that there is none.",
 		func(e *exposition, n *Near) { e.value("", n.RemoteHits) }),
 	nearFamily("cache_near_fetches_total", "counter", "Keys that the store of a near cache did not have, and that were fetched.",

@@ -48,12 +48,13 @@ type Snapshot struct {
 	Near       Near   // zero if the cache is none of package near
 }
 
-// WhatIf estimates what a cache would do with another limit. Three caches without values,
-// of half the limit, of the same and of double, see a sample of the keys. The counts are
-// scaled up to the whole cache.
+// WhatIf estimates what a cache would do with another limit, or with the other policy. Four
+// caches without values see a sample of the keys. The counts are scaled up to the whole
+// cache.
 type WhatIf struct {
 	Gets               uint64 // gets
-	Half, Same, Double uint64 // those of Gets that each of the three answered
+	Half, Same, Double uint64 // those of Gets that a cache of half the limit, of the same and of double answered
+	OtherPolicy        uint64 // those that one of the same limit answered which evicts by the other policy
 }
 
 // Removals counts the values that left a cache, by cause.
@@ -127,6 +128,10 @@ func (s Snapshot) WhatIfHalf() (ratio float64, ok bool) { return s.whatIf(s.What
 // WhatIfDouble is [Snapshot.WhatIfHalf] for double the limit.
 func (s Snapshot) WhatIfDouble() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.Double) }
 
+// WhatIfOtherPolicy is [Snapshot.WhatIfHalf] for the limit as it is, with the other policy
+// of eviction.
+func (s Snapshot) WhatIfOtherPolicy() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.OtherPolicy) }
+
 func (s Snapshot) whatIf(hits uint64) (ratio float64, ok bool) {
 	if s.WhatIf.Gets == 0 || s.Gets() == 0 {
 		return 0, false
@@ -197,10 +202,11 @@ func (r Refreshes) minus(earlier Refreshes) Refreshes {
 
 func (w WhatIf) minus(earlier WhatIf) WhatIf {
 	return WhatIf{
-		Gets:   less(w.Gets, earlier.Gets),
-		Half:   less(w.Half, earlier.Half),
-		Same:   less(w.Same, earlier.Same),
-		Double: less(w.Double, earlier.Double),
+		Gets:        less(w.Gets, earlier.Gets),
+		Half:        less(w.Half, earlier.Half),
+		Same:        less(w.Same, earlier.Same),
+		Double:      less(w.Double, earlier.Double),
+		OtherPolicy: less(w.OtherPolicy, earlier.OtherPolicy),
 	}
 }
 

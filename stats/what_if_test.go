@@ -25,21 +25,22 @@ func TestWhatIf(t *testing.T) {
 		{"unused", 0, 0, whatIf{}, 0, 0, false},
 		{"without estimates", 50, 50, whatIf{}, 0, 0, false},
 		{"only estimates", 0, 0, whatIf{Gets: 1, Half: 1}, 0, 0, false},
-		{"exact", 50, 50, whatIf{100, 30, 50, 60}, 0.3, 0.6, true},
-		{"no difference", 50, 50, whatIf{100, 70, 70, 70}, 0.5, 0.5, true},
-		{"of a sample that hits less", 50, 50, whatIf{100, 10, 20, 40}, 0.4, 0.7, true},
+		{"exact", 50, 50, whatIf{100, 30, 50, 60, 30}, 0.3, 0.6, true},
+		{"no difference", 50, 50, whatIf{100, 70, 70, 70, 70}, 0.5, 0.5, true},
+		{"of a sample that hits less", 50, 50, whatIf{100, 10, 20, 40, 10}, 0.4, 0.7, true},
 		// A key that a fourth of all gets are for is in the sample, or not.
-		{"of a sample with a hot key", 50, 50, whatIf{400, 310, 320, 340}, 0.4, 0.7, true},
-		{"of a sample without", 50, 50, whatIf{75, 10, 20, 40}, 0.4, 0.7, true},
-		{"below nothing", 10, 90, whatIf{100, 10, 50, 50}, 0, 0.1, true},
-		{"above everything", 90, 10, whatIf{100, 50, 50, 90}, 0.9, 1, true},
-		{"half is better", 50, 50, whatIf{100, 60, 50, 40}, 0.6, 0.4, true},
+		{"of a sample with a hot key", 50, 50, whatIf{400, 310, 320, 340, 310}, 0.4, 0.7, true},
+		{"of a sample without", 50, 50, whatIf{75, 10, 20, 40, 10}, 0.4, 0.7, true},
+		{"below nothing", 10, 90, whatIf{100, 10, 50, 50, 10}, 0, 0.1, true},
+		{"above everything", 90, 10, whatIf{100, 50, 50, 90, 50}, 0.9, 1, true},
+		{"half is better", 50, 50, whatIf{100, 60, 50, 40, 60}, 0.6, 0.4, true},
 	} {
 		s := stats.Snapshot{Hits: test.hits, Misses: test.misses, WhatIf: test.whatIf}
 		half, okHalf := s.WhatIfHalf()
 		double, okDouble := s.WhatIfDouble()
-		if okHalf != test.ok || okDouble != test.ok || math.Abs(half-test.half) > 1e-12 || math.Abs(double-test.double) > 1e-12 {
-			t.Errorf("%s: %v, %v at half and %v, %v at double; want %v, %v and %v", test.name, half, okHalf, double, okDouble, test.half, test.double, test.ok)
+		other, okOther := s.WhatIfOtherPolicy() // which has as many hits as half
+		if okHalf != test.ok || okDouble != test.ok || okOther != test.ok || other != half || math.Abs(half-test.half) > 1e-12 || math.Abs(double-test.double) > 1e-12 {
+			t.Errorf("%s: %v, %v at half, %v, %v with the other policy and %v, %v at double; want %v, %v and %v", test.name, half, okHalf, other, okOther, double, okDouble, test.half, test.double, test.ok)
 		}
 	}
 }
@@ -48,7 +49,7 @@ func TestWhatIf(t *testing.T) {
 func TestWhatIfIsARatio(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw[stats.Snapshot](t, "s")
-		for _, f := range []func() (float64, bool){s.WhatIfHalf, s.WhatIfDouble} {
+		for _, f := range []func() (float64, bool){s.WhatIfHalf, s.WhatIfDouble, s.WhatIfOtherPolicy} {
 			if ratio, ok := f(); !(ratio >= 0 && ratio <= 1) || ok != (s.WhatIf.Gets > 0 && s.Gets() > 0) {
 				t.Fatalf("%v, %v", ratio, ok)
 			}
@@ -109,8 +110,8 @@ func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
 // TestWhatIfWithoutAHistory: then the estimates are of the whole time.
 func TestWhatIfWithoutAHistory(t *testing.T) {
 	var r stats.Registry
-	r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: 10, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8}}))
-	if got, want := r.VarString(), `"what_if":{"half":{"limit":5,"hit_ratio":0.2},"same":{"limit":10,"hit_ratio":0.5},"double":{"limit":20,"hit_ratio":0.8}}`; !strings.Contains(got, want) {
+	r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: 10, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8, OtherPolicy: 7}}))
+	if got, want := r.VarString(), `"what_if":{"half":{"limit":5,"hit_ratio":0.2},"same":{"limit":10,"hit_ratio":0.5},"double":{"limit":20,"hit_ratio":0.8},"other_policy":{"limit":10,"hit_ratio":0.7}}`; !strings.Contains(got, want) {
 		t.Errorf("%s, want %s in it", got, want)
 	}
 }

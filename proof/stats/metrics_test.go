@@ -152,6 +152,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		want["cache_what_if_hits_total limit=half"] = float64(s.WhatIf.Half)
 		want["cache_what_if_hits_total limit=same"] = float64(s.WhatIf.Same)
 		want["cache_what_if_hits_total limit=double"] = float64(s.WhatIf.Double)
+		want["cache_what_if_other_policy_hits_total"] = float64(s.WhatIf.OtherPolicy)
 	}
 	if s.Near.MaxLag > 0 {
 		addNear(want, s.Near)

@@ -31,13 +31,13 @@ func inverse() uint64 {
 func TestSampleOfSmallLimits(t *testing.T) {
 	last := inverse() * math.MaxUint64 // mixed, it is the greatest
 	for _, limit := range []int{1, 2, 100, sampleSize - 1, sampleSize} {
-		g := New(limit, byUse)
+		g := New(limit, byUse, byUse)
 		for _, h := range []uint64{0, 1, math.MaxUint64, last, last - 1} {
 			if !g.Sees(h) {
 				t.Errorf("limit %d: %#x is not in the sample", limit, h)
 			}
 		}
-		if n := len(g.same.entries); n != limit {
+		if n := len(g.ghosts[same].entries); n != limit {
 			t.Errorf("limit %d: a ghost of %d entries", limit, n)
 		}
 	}
@@ -47,7 +47,7 @@ func TestSampleOfSmallLimits(t *testing.T) {
 // entries.
 func TestSampleOfGreatLimits(t *testing.T) {
 	for _, limit := range []int{sampleSize + 1, 3000, 20_000, 1_000_000} {
-		g := New(limit, byUse)
+		g := New(limit, byUse, byUse)
 		r := rand.New(rand.NewPCG(1, uint64(limit)))
 		const n = 1 << 19
 		seen := 0
@@ -60,15 +60,15 @@ func TestSampleOfGreatLimits(t *testing.T) {
 		if off := math.Abs(float64(seen) - want); off > 6*math.Sqrt(want)+1 {
 			t.Errorf("limit %d: %d of %d keys in the sample, want about %.0f", limit, seen, n, want)
 		}
-		if len(g.half.entries) != sampleSize/2 || len(g.same.entries) != sampleSize || len(g.double.entries) != 2*sampleSize {
-			t.Errorf("limit %d: ghosts of %d, %d and %d entries", limit, len(g.half.entries), len(g.same.entries), len(g.double.entries))
+		if len(g.ghosts[half].entries) != sampleSize/2 || len(g.ghosts[same].entries) != sampleSize || len(g.ghosts[double].entries) != 2*sampleSize {
+			t.Errorf("limit %d: ghosts of %d, %d and %d entries", limit, len(g.ghosts[half].entries), len(g.ghosts[same].entries), len(g.ghosts[double].entries))
 		}
 	}
 }
 
 // TestSampleOfTheGreatestLimit: some keys are in it.
 func TestSampleOfTheGreatestLimit(t *testing.T) {
-	g := New(math.MaxInt32, byUse)
+	g := New(math.MaxInt32, byUse, byUse)
 	if got := g.threshold.Load(); got != 2048 {
 		t.Errorf("%d of 2³² keys in the sample, want 2048", got)
 	}
@@ -95,7 +95,7 @@ func TestSampleIsIndependent(t *testing.T) {
 		"home":       func(h uint64) uint64 { return h >> 58 },
 		"low home":   func(h uint64) uint64 { return h >> 32 },
 	} {
-		g := New(limit, byUse)
+		g := New(limit, byUse, byUse)
 		r := rand.New(rand.NewPCG(1, 2))
 		var keys, seen [places]float64
 		for range n {
@@ -117,7 +117,7 @@ func TestSampleIsIndependent(t *testing.T) {
 
 // TestDeadlines: a key is there until its deadline, not at it.
 func TestDeadlines(t *testing.T) {
-	g := New(10, byUse)
+	g := New(10, byUse, byUse)
 	g.Set(1, 5)
 	if !g.Get(1, 4) || g.Get(1, 5) {
 		t.Error("a key with deadline 5 is not there at 4, or is at 5")
@@ -138,8 +138,9 @@ func TestDeadlines(t *testing.T) {
 
 // TestGetTellsOfEachGhost: it asks for Fill if any of them has not got the key.
 func TestGetTellsOfEachGhost(t *testing.T) {
-	g := New(10, byUse)
-	for i, ghost := range []*ghost{&g.half, &g.same, &g.double} {
+	g := New(10, byUse, byUse)
+	for i := range g.ghosts {
+		ghost := &g.ghosts[i]
 		g.Fill(1, 0, 5)
 		if !g.Get(1, 0) {
 			t.Error("a ghost does not have a key after Fill")
@@ -153,7 +154,7 @@ func TestGetTellsOfEachGhost(t *testing.T) {
 
 // TestResizeToNothing: gets and sets that are under way then find nothing to do.
 func TestResizeToNothing(t *testing.T) {
-	g := New(10, byUse)
+	g := New(10, byUse, byUse)
 	g.Set(1, 100)
 	g.Resize(0)
 	if g.Sees(1) || g.Sees(0) {
@@ -174,21 +175,21 @@ func TestResizeToNothing(t *testing.T) {
 
 // TestWeight: after a Resize a get counts for as many as the sample is smaller then.
 func TestWeight(t *testing.T) {
-	g := New(sampleSize, byUse)
+	g := New(sampleSize, byUse, byUse)
 	g.Set(0, 100)
 	g.Get(0, 0)
 	g.Resize(5 * sampleSize / 2)
 	g.Set(0, 100)
 	g.Get(0, 0)
 	g.Get(0, 0)
-	if s := g.Counts(); s.Gets != 6 || s.Half != 6 || s.Same != 6 || s.Double != 6 {
+	if s := g.Counts(); s.Gets != 6 || s.Half != 6 || s.Same != 6 || s.Double != 6 || s.OtherPolicy != 6 {
 		t.Errorf("1 get for 1, and 2 for 2.5 each: %+v", s)
 	}
 }
 
 // TestConcurrentUse: the counts are never out of order, and the ghosts stay whole.
 func TestConcurrentUse(t *testing.T) {
-	g := New(16, byUse)
+	g := New(16, byUse, byUse)
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	for seed := range uint64(4) {
@@ -218,7 +219,7 @@ func TestConcurrentUse(t *testing.T) {
 	var poll sync.WaitGroup
 	poll.Go(func() {
 		for {
-			if s := g.Counts(); max(s.Half, s.Same, s.Double) > s.Gets {
+			if s := g.Counts(); max(s.Half, s.Same, s.Double, s.OtherPolicy) > s.Gets {
 				t.Errorf("more hits than gets: %+v", s)
 				return
 			}
@@ -232,7 +233,8 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	close(stop)
 	poll.Wait()
-	for _, ghost := range []*ghost{&g.half, &g.same, &g.double} {
+	for i := range g.ghosts {
+		ghost := &g.ghosts[i]
 		want := naive{limit: len(ghost.entries), hits: ghost.hits.Load() / sampleSize}
 		for i := range ghost.order.All() {
 			want.entries = append(want.entries, naiveEntry{entry: ghost.entries[i]})
@@ -246,21 +248,25 @@ func TestConcurrentUse(t *testing.T) {
 // byUse makes the orders of most tests.
 func byUse() lru.Policy { return new(lru.Order) }
 
-// TestPolicy: ghosts evict as the cache does that they stand for.
+func adaptive() lru.Policy { return new(lru.Adaptive) }
+
+// TestPolicy: ghosts evict as the cache does that they stand for, and one by the other
+// policy.
 func TestPolicy(t *testing.T) {
-	hits := map[string]uint64{}
-	for name, order := range map[string]func() lru.Policy{
-		"order": byUse, "adaptive": func() lru.Policy { return new(lru.Adaptive) },
-	} {
-		g := New(100, order)
+	loop := func(order, another func() lru.Policy) Counts {
+		g := New(100, order, another)
 		for i := range uint64(10_000) {
 			if h := i % 120 * golden; !g.Get(h, 0) {
 				g.Set(h, 1)
 			}
 		}
-		hits[name] = g.Counts().Same
+		return g.Counts()
 	}
-	if hits["order"] > 0 || hits["adaptive"] < 6000 {
-		t.Errorf("of 10000 gets in a loop %d are hits of the ghost of the same limit, of the adaptive one %d", hits["order"], hits["adaptive"])
+	byOrder, byAdaptive := loop(byUse, adaptive), loop(adaptive, byUse)
+	if byOrder.Same > 0 || byAdaptive.Same < 6000 {
+		t.Errorf("of 10000 gets in a loop %d are hits of the ghost of the same limit, of the adaptive one %d", byOrder.Same, byAdaptive.Same)
+	}
+	if byOrder.OtherPolicy < 6000 || byAdaptive.OtherPolicy > 0 {
+		t.Errorf("of 10000 gets in a loop the other policy has %d, adaptive, and %d, by order", byOrder.OtherPolicy, byAdaptive.OtherPolicy)
 	}
 }

@@ -139,27 +139,34 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 	limits := rapid.SampledFrom([]int{0, 1, 2, 3, 8, 20})
 	hashes := rapid.Map(rapid.IntRange(0, 59), hash)
 	deadlines := rapid.SampledFrom([]int64{5, 20, 1 << 62})
-	var half, same, double naive
+	var want [kinds]naive
 	resize := func(limit int) {
-		half.reset(limit / 2)
-		same.reset(limit)
-		double.reset(limit * 2)
+		want[half].reset(limit / 2)
+		want[same].reset(limit)
+		want[double].reset(limit * 2)
+		want[other].reset(limit)
 	}
-	all := func(f func(n *naive)) { f(&half); f(&same); f(&double) }
+	all := func(f func(n *naive)) {
+		for i := range want {
+			f(&want[i])
+		}
+	}
 
 	limit := limits.Draw(t, "limit")
 	resize(limit)
-	g := New(limit, byUse)
+	g := New(limit, byUse, byUse)
 	gets, now := uint64(0), int64(0)
 	t.Repeat(map[string]func(*rapid.T){
 		"Get": func(t *rapid.T) {
 			h := hashes.Draw(t, "h")
 			gets++
-			hit := same.get(h, now, true)
-			want := half.get(h, now, hit)
-			want = double.get(h, now, hit) && hit && want
-			if got := g.Get(h, now); got != want {
-				t.Fatalf("Get is %v, want %v", got, want)
+			hit := want[same].get(h, now, true)
+			all := hit
+			for _, i := range [...]int{half, double, other} {
+				all = want[i].get(h, now, hit) && all
+			}
+			if got := g.Get(h, now); got != all {
+				t.Fatalf("Get is %v, want %v", got, all)
 			}
 		},
 		"Set": func(t *rapid.T) {
@@ -199,17 +206,13 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 		},
 		"wait": func(t *rapid.T) { now += rapid.Int64Range(1, 10).Draw(t, "d") },
 		"": func(t *rapid.T) {
-			for name, pair := range map[string]struct {
-				*ghost
-				want *naive
-			}{"half": {&g.half, &half}, "same": {&g.same, &same}, "double": {&g.double, &double}} {
-				if err := pair.check(pair.want); err != nil {
-					t.Fatalf("%s: %v", name, err)
+			for i := range want {
+				if err := g.ghosts[i].check(&want[i]); err != nil {
+					t.Fatalf("ghost %d: %v", i, err)
 				}
 			}
-			s := g.Counts()
-			if s.Gets != gets || s.Half != half.hits || s.Same != same.hits || s.Double != double.hits {
-				t.Fatalf("Stats are %+v, want %d gets, hits %d, %d and %d", s, gets, half.hits, same.hits, double.hits)
+			if s, want := g.Counts(), (Counts{gets, want[half].hits, want[same].hits, want[double].hits, want[other].hits}); s != want {
+				t.Fatalf("Counts are %+v, want %+v", s, want)
 			}
 			if got, want := g.Sees(hashes.Draw(t, "seen")), limit > 0; got != want {
 				t.Fatalf("Sees is %v at limit %d", got, limit)
