@@ -43,7 +43,6 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	if c.negatives != nil {
 		total.Negatives = c.negatives.len()
 	}
-	c.addStuck(&total)
 	total.Expiry.Lateness = c.lateness.Histogram()
 	total.EvictedAge = c.evictedAge.Ages()
 	if w := c.watch.Load(); w != nil && w.ghosts != nil {
@@ -59,13 +58,20 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	if c.weigh != nil {
 		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
 	}
+	now := c.clock.now()
 	shards := c.all()
 	defer c.release()
 	for i := range shards {
 		s := &shards[i]
 		s.lock.Lock()
 		s.addTo(&total)
+		stuck := len(s.loads) > 0 || s.late(now)
 		s.lock.Unlock()
+		if stuck {
+			r := s.lock.RLock() // after a database hung, or callbacks did, there may be much of it
+			s.addStuck(&total, now)
+			s.lock.RUnlock(r)
+		}
 	}
 	total.Restored = c.restored.Load()
 	// Each of them was stored, and no others. While a Restore runs, its count is behind.
@@ -73,37 +79,33 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	return total
 }
 
-// addStuck adds what has not ended, or not been removed, though it may be time. It
-// looks at one shard at a time, under the lock for reading: after a database hung, and
-// callbacks did, there may be much of it.
-func (c *Cache[K, V]) addStuck(total *stats.Snapshot) {
-	now := c.clock.now()
-	shards := c.all()
-	defer c.release()
-	for i := range shards {
-		s := &shards[i]
-		r := s.lock.RLock()
-		for _, l := range s.loads {
-			if !l.mate {
-				total.Loads.Running++
-			}
-			total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
+// addStuck adds what has not ended, or not been removed, though it may be time. The lock
+// must be held, at least for reading.
+func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
+	for _, l := range s.loads {
+		if !l.mate {
+			total.Loads.Running++
 		}
+		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
+	}
+	if s.late(now) {
 		total.Expiry.Overdue += s.overdue(now)
-		s.lock.RUnlock(r)
 	}
 }
 
-// overdue returns how many entries have a deadline that has passed, if the ring is late
-// by more than a tick or two: only then it looks at all entries. The lock must be held,
+// late reports whether the ring is late by more than a tick or two. The lock must be held,
+// at least for reading.
+func (s *shard[K, V]) late(now int64) bool {
+	if s.ring == nil {
+		return false
+	}
+	next, ok := s.ring.NextVisit()
+	return ok && next+2 <= now/int64(s.common.tick)
+}
+
+// overdue returns how many entries have a deadline that has passed. The lock must be held,
 // at least for reading.
 func (s *shard[K, V]) overdue(now int64) (n int) {
-	if s.ring == nil {
-		return 0
-	}
-	if next, ok := s.ring.NextVisit(); !ok || next+2 > now/int64(s.common.tick) {
-		return 0
-	}
 	for i := range s.entries {
 		if _, ok := s.ring.Due(uint32(i)); ok && s.end(uint32(i)) <= now {
 			n++

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"slices"
+
 	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
 	"github.com/pinwheel-cache/pinwheel/lru"
@@ -160,8 +162,9 @@ func (c *Cache[K, V]) HotKeys() []HotKey[K] {
 	if w == nil || w.hot == nil {
 		return nil
 	}
-	var keys []HotKey[K]
-	for _, k := range w.hot.Top() {
+	top := w.hot.Top()
+	keys := slices.Grow([]HotKey[K](nil), len(top))
+	for _, k := range top {
 		keys = append(keys, HotKey[K](k))
 	}
 	return keys
@@ -169,8 +172,9 @@ func (c *Cache[K, V]) HotKeys() []HotKey[K] {
 
 // hotKeysAsText returns what HotKeys does, for the page of package stats.
 func (c *Cache[K, V]) hotKeysAsText() []stats.HotKey {
-	var keys []stats.HotKey
-	for _, k := range c.HotKeys() {
+	hottest := c.HotKeys()
+	keys := make([]stats.HotKey, 0, len(hottest))
+	for _, k := range hottest {
 		keys = append(keys, stats.HotKey{Key: keyText(k.Key), Share: k.Share})
 	}
 	return keys

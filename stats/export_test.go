@@ -78,8 +78,8 @@ func (h *History) Window(at time.Time, s Snapshot, length time.Duration) Point {
 	return exported(h.look(at, s).window(length))
 }
 
-func (h *History) look(at time.Time, s Snapshot) look[Snapshot] {
-	return look[Snapshot]{at: at, stats: s, samples: h.history.samples}
+func (h *History) look(at time.Time, s Snapshot) *look[Snapshot] {
+	return &look[Snapshot]{at: at, stats: s, samples: h.history.samples}
 }
 
 // A Point is a point.

@@ -41,12 +41,12 @@ const (
 
 // findings returns what is wrong with a cache, the most urgent first, and never nil.
 // Without a history it knows only what hangs now.
-func findings(l look[Snapshot]) []finding {
+func findings(l *look[Snapshot]) []finding {
 	all := make([]finding, 0)
 	say := func(cause, format string, args ...any) {
 		all = append(all, finding{cause, fmt.Sprintf(format, args...)})
 	}
-	s, now, past := &l.stats, lastMinute(&l), beforeLastMinute(&l)
+	s, now, past := &l.stats, lastMinute(l), beforeLastMinute(l)
 	trouble := nearTrouble(&s.Near, now, say) // which explains misses, as that with loads does
 	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
 		trouble = true
@@ -62,13 +62,13 @@ func findings(l look[Snapshot]) []finding {
 	if s.Callbacks.Oldest >= stuck {
 		say(callbacksHang, "A call of OnRemove has run for %s, and %d wait.", span(s.Callbacks.Oldest), s.Callbacks.Queued)
 	}
-	if cause, words := whyMisses(&l, now, bestMinute(&l)); cause != "" && !trouble {
+	if cause, words := whyMisses(l, now); cause != "" && !trouble {
 		say(cause, "%s", words)
 	}
 	if s.HottestShare >= hot {
 		say(oneKey, "One key has at least %s of the gets of late.", percent(s.HottestShare))
 	}
-	if more, ok := growth(&l); ok {
+	if more, ok := growth(l); ok {
 		say(grows, "It has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
 	}
 	return all

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"iter"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,7 +63,7 @@ type point[S any] struct {
 
 // points yields the newest n points, the oldest first. The last one is partial, if it is
 // old enough. Samples are large, so none is copied to the heap.
-func (l look[S]) points(n int) iter.Seq[point[S]] {
+func (l *look[S]) points(n int) iter.Seq[point[S]] {
 	closed := max(len(l.samples)-1, 0)
 	running := len(l.samples) > 0 && l.at.Sub(l.samples[closed].at) >= runningFrom
 	first := closed - n
@@ -87,34 +86,36 @@ func (l look[S]) points(n int) iter.Seq[point[S]] {
 
 // window returns what happened from length before the look, or from the nearest sample, to
 // the look. Its length is 0 without a sample.
-func (l look[S]) window(length time.Duration) point[S] {
-	w := point[S]{start: l.at, from: l.stats, to: l.stats}
-	for _, s := range slices.Backward(l.samples) {
+func (l *look[S]) window(length time.Duration) point[S] {
+	from, start, took := &l.stats, l.at, time.Duration(0)
+	for i := len(l.samples) - 1; i >= 0; i-- {
+		s := &l.samples[i]
 		since := l.at.Sub(s.at)
-		if w.length > 0 && since > length+interval/2 {
+		if took > 0 && since > length+interval/2 {
 			break
 		}
 		if since > 0 {
-			w.start, w.length, w.from = s.at, since, s.stats
+			from, start, took = &s.stats, s.at, since
 		}
 	}
-	return w
+	return point[S]{start: start, length: took, from: *from, to: l.stats}
 }
 
 // underLimit is window, but begins no earlier than the last change of the limit. Without a
 // history it returns everything since the cache was made.
-func underLimit(l look[Snapshot], length time.Duration) Snapshot {
-	earlier := l.stats
+func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
 	if len(l.samples) == 0 {
-		earlier = Snapshot{}
+		return l.stats
 	}
-	for _, s := range slices.Backward(l.samples) {
+	earlier := &l.stats
+	for i := len(l.samples) - 1; i >= 0; i-- {
+		s := &l.samples[i]
 		if s.stats.Limit != l.stats.Limit || l.at.Sub(s.at) > length+interval/2 {
 			break
 		}
-		earlier = s.stats
+		earlier = &s.stats
 	}
-	return l.stats.Minus(earlier)
+	return l.stats.Minus(*earlier)
 }
 
 // A sampler takes a sample of every source at each interval, from the first call of ensure

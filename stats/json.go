@@ -174,15 +174,15 @@ func (r *registries) writeJSON(to io.Writer, f form) error {
 	}
 	write(strings.TrimSuffix(string(head), "}"))
 	write(`,"caches":[`)
-	err = cmp.Or(err, writeArray(to, &r.caches, caches, func(l look[Snapshot]) any { return newJSONCache(l, points) }))
+	err = cmp.Or(err, writeArray(to, &r.caches, caches, func(l *look[Snapshot]) any { return newJSONCache(l, points) }))
 	write(`],"wheels":[`)
-	err = cmp.Or(err, writeArray(to, &r.wheels, wheels, func(l look[WheelSnapshot]) any { return newJSONWheel(l, points) }))
+	err = cmp.Or(err, writeArray(to, &r.wheels, wheels, func(l *look[WheelSnapshot]) any { return newJSONWheel(l, points) }))
 	write("]}\n")
 	return err
 }
 
 // writeArray writes the element of each source that is still there, separated by commas.
-func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S], element func(look[S]) any) error {
+func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S], element func(*look[S]) any) error {
 	encoder := json.NewEncoder(to)
 	comma := ""
 	for _, source := range sources {
@@ -193,7 +193,7 @@ func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S],
 		if _, err := io.WriteString(to, comma); err != nil {
 			return err
 		}
-		if err := encoder.Encode(element(l)); err != nil {
+		if err := encoder.Encode(element(&l)); err != nil {
 			return err
 		}
 		comma = ","
@@ -201,8 +201,8 @@ func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S],
 	return nil
 }
 
-func newJSONCache(l look[Snapshot], points int) jsonCache {
-	s := l.stats
+func newJSONCache(l *look[Snapshot], points int) jsonCache {
+	s := &l.stats
 	loads := s.Loads.all()
 	c := jsonCache{
 		Name:          l.name,
@@ -249,7 +249,7 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 			LatenessP99Seconds: p99(s.Expiry.Lateness),
 		},
 		Windows:    newJSONWindows(l),
-		EvictedAge: newJSONAges(s),
+		EvictedAge: newJSONAges(s.EvictedAge),
 		WhatIf:     newJSONWhatIf(underLimit(l, 5*time.Minute)),
 		Near:       newJSONNear(s.Near),
 		HotKeys:    newJSONHotKeys(l.cache),
@@ -262,14 +262,13 @@ func newJSONCache(l look[Snapshot], points int) jsonCache {
 		Findings:      findings(l),
 	}
 	if points >= 0 {
-		c.History = newJSONCachePoints(l.points(points))
+		c.History = newJSONCachePoints(l, points)
 	}
 	return c
 }
 
 // newJSONAges returns nil if the cache does not track ages, or has evicted nothing.
-func newJSONAges(s Snapshot) *jsonAges {
-	a := s.EvictedAge
+func newJSONAges(a Ages) *jsonAges {
 	if a.Count() == 0 {
 		return nil
 	}
@@ -298,8 +297,9 @@ func newJSONHotKeys(c CacheSource) []jsonHotKey {
 	if c.HotKeys == nil {
 		return nil
 	}
-	keys := make([]jsonHotKey, 0) // never nil
-	for _, k := range c.HotKeys() {
+	hottest := c.HotKeys()
+	keys := make([]jsonHotKey, 0, len(hottest)) // never nil
+	for _, k := range hottest {
 		if !(k.Share >= 0 && k.Share <= 1) { // JSON has no NaN
 			k.Share = 0
 		}
@@ -308,8 +308,8 @@ func newJSONHotKeys(c CacheSource) []jsonHotKey {
 	return keys
 }
 
-func newJSONWheel(l look[WheelSnapshot], points int) jsonWheel {
-	w := l.stats
+func newJSONWheel(l *look[WheelSnapshot], points int) jsonWheel {
+	w := &l.stats
 	j := jsonWheel{
 		Name:               l.name,
 		Pending:            w.Pending,
@@ -324,11 +324,18 @@ func newJSONWheel(l look[WheelSnapshot], points int) jsonWheel {
 		LatenessP99Seconds: p99(w.Lateness),
 	}
 	if points >= 0 {
-		j.History = newJSONWheelPoints(l.points(points))
+		j.History = newJSONWheelPoints(l, points)
 	}
 	return j
 }
 
-func p50(h interface{ Quantile(float64) time.Duration }) float64 { return h.Quantile(0.50).Seconds() }
+// times are a [Histogram] or [Ages]. They are no value of an interface here, which would be
+// allocated.
+type times interface {
+	Histogram | Ages
+	Quantile(float64) time.Duration
+}
 
-func p99(h interface{ Quantile(float64) time.Duration }) float64 { return h.Quantile(0.99).Seconds() }
+func p50[H times](h H) float64 { return h.Quantile(0.50).Seconds() }
+
+func p99[H times](h H) float64 { return h.Quantile(0.99).Seconds() }

@@ -1,9 +1,6 @@
 package stats
 
-import (
-	"iter"
-	"time"
-)
+import "time"
 
 // jsonWindows is what happened lately.
 type jsonWindows struct {
@@ -35,7 +32,7 @@ type jsonWindow struct {
 	EvictedAgeP99Seconds float64 `json:"evicted_age_p99_seconds"`
 }
 
-func newJSONWindows(l look[Snapshot]) jsonWindows {
+func newJSONWindows(l *look[Snapshot]) jsonWindows {
 	return jsonWindows{
 		OneMinute:   newJSONWindow(l.window(time.Minute)),
 		FiveMinutes: newJSONWindow(l.window(5 * time.Minute)),
@@ -126,9 +123,9 @@ type jsonCachePoint struct {
 	Near *jsonNear `json:"near"`
 }
 
-func newJSONCachePoints(points iter.Seq[point[Snapshot]]) []jsonCachePoint {
-	all := make([]jsonCachePoint, 0) // never nil
-	for p := range points {
+func newJSONCachePoints(l *look[Snapshot], n int) []jsonCachePoint {
+	all := make([]jsonCachePoint, 0, min(n, len(l.samples))) // never nil
+	for p := range l.points(n) {
 		s := p.to.Minus(p.from)
 		loads := s.Loads.all()
 		all = append(all, jsonCachePoint{
@@ -190,9 +187,9 @@ type jsonWheelPoint struct {
 	LatenessP99Seconds float64 `json:"lateness_p99_seconds"`
 }
 
-func newJSONWheelPoints(points iter.Seq[point[WheelSnapshot]]) []jsonWheelPoint {
-	all := make([]jsonWheelPoint, 0) // never nil
-	for p := range points {
+func newJSONWheelPoints(l *look[WheelSnapshot], n int) []jsonWheelPoint {
+	all := make([]jsonWheelPoint, 0, min(n, len(l.samples))) // never nil
+	for p := range l.points(n) {
 		w := p.to.Minus(p.from)
 		all = append(all, jsonWheelPoint{
 			jsonPoint:          newJSONPoint(p.start, p.length, p.running),

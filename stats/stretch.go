@@ -11,13 +11,14 @@ type stretch struct {
 }
 
 // between returns what happened from one Snapshot to another. Minus would do so for all
-// fields of both, which are large.
+// fields of both, which are large: even to call a method of them copies them.
 func between(from, to *Snapshot) stretch {
+	absent := func(s *Snapshot) uint64 { return less(s.Misses, s.MissesExpired+s.MissesEvicted) }
 	failed := less(to.Loads.Failed.Count(), from.Loads.Failed.Count())
 	return stretch{
-		gets:      less(to.Gets(), from.Gets()),
+		gets:      less(to.Hits+to.Misses, from.Hits+from.Misses),
 		misses:    less(to.Misses, from.Misses),
-		absent:    less(to.MissesAbsent(), from.MissesAbsent()),
+		absent:    less(absent(to), absent(from)),
 		expired:   less(to.MissesExpired, from.MissesExpired),
 		evicted:   less(to.MissesEvicted, from.MissesEvicted),
 		evictions: less(to.Removals.Evicted, from.Removals.Evicted),
@@ -60,9 +61,10 @@ func beforeLastMinute(l *look[Snapshot]) (s stretch) {
 // not count.
 func bestMinute(l *look[Snapshot]) (best stretch) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
-		s := between(&l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats)
+		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
+		s := stretch{gets: less(b.Hits+b.Misses, a.Hits+a.Misses), misses: less(b.Misses, a.Misses)}
 		if s.gets >= enough && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
-			best = s
+			best = between(a, b)
 		}
 	}
 	return best

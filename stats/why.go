@@ -7,10 +7,11 @@ import (
 
 // whyMisses returns why a cache misses, if it misses much, or more than before. Otherwise
 // the cause is "".
-func whyMisses(l *look[Snapshot], now, before stretch) (cause, words string) {
+func whyMisses(l *look[Snapshot], now stretch) (cause, words string) {
 	if now.gets < enough {
 		return "", ""
 	}
+	before := bestMinute(l)
 	share := now.of(now.misses)
 	rose := before.gets > 0 && share > before.of(before.misses)+rising
 	reason := mainReason(now, before, rose)
@@ -82,7 +83,7 @@ func whyEvicted(l *look[Snapshot], now, before stretch, rose bool) (cause, becau
 		return moreKeys, "more keys are asked for than before, and do not fit: " + evidence
 	}
 	because = "the limit is too small: " + evidence
-	if double, ok := underLimit(*l, 5*time.Minute).WhatIfDouble(); ok {
+	if double, ok := underLimit(l, 5*time.Minute).WhatIfDouble(); ok {
 		because += fmt.Sprintf(", and double the limit would hit %s", percent(double))
 	}
 	return limitTooSmall, because

@@ -136,14 +136,16 @@ func (s *Sketch[K]) Top() []Key[K] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.halve(time.Now())
-	var top []Key[K]
+	top := slices.Grow([]Key[K](nil), min(s.keys, len(s.counters))) // rather than all, to sort them
 	for _, c := range s.counters {
-		if c.count > c.over {
-			top = append(top, Key[K]{c.key, s.share(c)})
+		k := Key[K]{c.key, s.share(c)}
+		i, _ := slices.BinarySearchFunc(top, k, func(a, b Key[K]) int { return cmp.Compare(b.Share, a.Share) })
+		if c.count <= c.over || i == s.keys {
+			continue
 		}
+		top = slices.Insert(top[:min(len(top), s.keys-1)], i, k)
 	}
-	slices.SortFunc(top, func(a, b Key[K]) int { return cmp.Compare(b.Share, a.Share) })
-	return top[:min(len(top), s.keys)]
+	return top
 }
 
 // Hottest returns the share of the hottest key, as Top does, and 0 if there is none.
