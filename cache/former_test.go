@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -48,40 +49,91 @@ func TestMissesByReason(t *testing.T) {
 	})
 }
 
-// Of keys stored and removed at random, most are remembered, each with its last cause.
+// Of keys stored and removed at random, most of the sample are remembered, each with its
+// last cause.
 func TestFormer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		entries := rapid.SampledFrom([]int{1, 64, 1000, 100_000}).Draw(t, "entries")
+		entries := rapid.SampledFrom([]int{1, 64, 500, 1000, 100_000}).Draw(t, "entries")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		hashes := make([]uint64, 3*entries/2)
 		for i := range hashes {
 			hashes[i] = r.Uint64()
 		}
-		var g former
+		var f former
 		last := map[uint64]Cause{}
-		for range 2 * min(entries, 4*mostFormer) {
+		for range min(2*entries, 1<<16) {
 			h := hashes[r.IntN(len(hashes))]
 			if cause := Cause(r.IntN(int(Cleared) + 1)); cause == 0 {
-				g.forget(h)
+				f.forget(h)
 				last[h] = 0
-			} else if g.add(h, cause, entries); cause == Expired || cause == Evicted {
+			} else if f.add(h, cause, entries); cause == Expired || cause == Evicted {
 				last[h] = cause
 			}
 		}
-		known, wrong := 0, 0
+		sampled, known, wrong, slots := 0, 0, 0, 0
 		for h, want := range last {
-			switch got := g.cause(h); {
+			got := f.cause(h)
+			switch {
+			case !f.remembers(h):
+				if got != 0 {
+					t.Fatalf("a key that is not in the sample went for %v", got)
+				}
+				continue
 			case got == want:
 				known++
 			case got != 0:
 				wrong++
 			}
+			sampled++
 		}
-		if wrong > 1+len(last)/1000 || len(g.slots) > max(2*entries, fewestFormer) || len(g.slots) > mostFormer {
-			t.Fatalf("%d of %d are wrong, with %d slots for %d entries", wrong, len(last), len(g.slots), entries)
+		if f.slots != nil {
+			slots = len(*f.slots)
 		}
-		if entries == 1000 && known < len(last)/2 {
-			t.Fatalf("only %d of %d are known", known, len(last))
+		if wrong > 1+sampled/1000 || slots > max(2*entries, fewestFormer) || slots > mostFormer {
+			t.Fatalf("%d of %d are wrong, with %d slots for %d entries", wrong, sampled, slots, entries)
+		}
+		if entries > 64 && known < sampled/2 {
+			t.Fatalf("only %d of %d are known", known, sampled)
+		}
+		if entries <= mostFormer && sampled != len(last) || entries > mostFormer && sampled*entries > 2*mostFormer*len(last) {
+			t.Fatalf("a sample of %d from %d keys, for %d entries", sampled, len(last), entries)
 		}
 	})
+}
+
+// Of many entries the parts of the causes are right though only a sample is remembered,
+// also if most misses are of one key that never was there. When the causes change, so do
+// the parts.
+func TestFormerEstimates(t *testing.T) {
+	for _, entries := range []int{2000, 20_000, 200_000} {
+		r := rand.New(rand.NewPCG(1, uint64(entries)))
+		var f former
+		never := r.Uint64()
+		for f.add(r.Uint64(), Expired, entries); f.remembers(never); never = r.Uint64() {
+		}
+		for _, want := range [][3]float64{{0.6, 0.3, 0.1}, {0.1, 0, 0.9}, {0, 1, 0}, {0, 0, 1}} {
+			const misses = 1 << 20
+			var got [3]float64 // absent, expired, evicted
+			for range misses {
+				h, cause := r.Uint64(), Evicted
+				switch part := r.Float64(); {
+				case part < want[0]:
+					h = never
+				case part < want[0]+want[1]:
+					cause = Expired
+					fallthrough
+				default:
+					f.add(h, cause, entries)
+				}
+				got[f.missed(h)] += 1. / misses
+				f.forget(h)
+			}
+			for i := range got {
+				if math.Abs(got[i]-want[i]) > 0.03 {
+					t.Errorf("%d entries: parts %.3f, want %.3f", entries, got, want)
+					break
+				}
+			}
+		}
+	}
 }

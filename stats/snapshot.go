@@ -17,8 +17,9 @@ type Snapshot struct {
 
 	// MissesExpired counts the misses of keys that expired lately, MissesEvicted those of
 	// keys that were evicted lately. A cache remembers about as many such keys as it has
-	// entries, up to 16,384 in each shard. The other misses are of keys that were never
-	// there, or long ago, or were removed by the program.
+	// entries. Of more than 512 entries in a shard it remembers a sample, and the counts are
+	// estimates. The other misses are of keys that were never there, or long ago, or were
+	// removed by the program.
 	MissesExpired, MissesEvicted uint64
 
 	// HitsInGrace counts the Takes that a value past its deadline answered. All but those of
