@@ -108,8 +108,12 @@ func TestFormerEstimates(t *testing.T) {
 	for _, entries := range []int{2000, 20_000, 200_000} {
 		r := rand.New(rand.NewPCG(1, uint64(entries)))
 		var f former
+		f.add(r.Uint64(), Expired, entries)
 		never := r.Uint64()
-		for f.add(r.Uint64(), Expired, entries); f.remembers(never); never = r.Uint64() {
+		for tries := 0; f.remembers(never); never = r.Uint64() {
+			if tries++; tries > 100 {
+				t.Fatalf("of %d entries all keys are in the sample", entries)
+			}
 		}
 		for _, want := range [][3]float64{{0.6, 0.3, 0.1}, {0.1, 0, 0.9}, {0, 1, 0}, {0, 0, 1}} {
 			const misses = 1 << 20
