@@ -68,7 +68,6 @@ func (s *shard[K, V]) resizeOrder(n int) {
 // there are by their slot numbers.
 func (s *shard[K, V]) makeOrder() {
 	s.order = newOrder(s.common.policy)
-	s.adaptive, _ = s.order.(*lru.Adaptive)
 	s.order.Resize(len(s.entries))
 	s.marks = s.order.Marks()
 	for i := range s.entries {
@@ -100,9 +99,7 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 			}
 		}
 	}
-	if s.adaptive != nil {
-		s.lookAhead()
-	}
+	s.lookAhead()
 	for {
 		if i, ok = s.order.Victim(); !ok {
 			return 0, 0, false
@@ -115,9 +112,9 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 
 // lookAhead fetches what the next evictions need, for several of them at once.
 func (s *shard[K, V]) lookAhead() {
-	for _, i := range s.adaptive.Ahead() {
+	for _, i := range s.order.Ahead() {
 		h := s.hashOf(i)
-		s.fetched += s.adaptive.Fetch(h) + s.index.Fetch(h)
+		s.fetched += s.order.Fetch(h) + s.index.Fetch(h)
 	}
 }
 

@@ -60,11 +60,10 @@ type shard[K comparable, V any] struct {
 	hitsInGrace   atomic.Uint64 // likewise
 	mostLoads     int           // most keys with loads since the map shrank
 	mostFences    int
-	order         lru.Policy    // nil while there is no limit of any kind
-	adaptive      *lru.Adaptive // order, if it is one
-	born          []moment      // when values were stored, if the cache keeps their ages
-	due           []deadline    // when they are to be loaded anew, with Refresh or Grace; see renewal.go
-	moved         *table[K, V]  // the larger table, once the shard is split
+	order         lru.Policy   // nil while there is no limit of any kind
+	born          []moment     // when values were stored, if the cache keeps their ages
+	due           []deadline   // when they are to be loaded anew, with Refresh or Grace; see renewal.go
+	moved         *table[K, V] // the larger table, once the shard is split
 
 	former former
 
@@ -73,7 +72,8 @@ type shard[K comparable, V any] struct {
 	// evictable counts, in a cache that weighs, the entries that weigh something. It is
 	// changed under the lock, and read without by other shards that need room.
 	evictable atomic.Int64
-	// So a shard has 512 bytes, a power of two, and no two meet in a cache line.
+
+	_ [8]byte // so a shard has 512 bytes, a power of two, and no two meet in a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"github.com/pinwheel-cache/pinwheel/internal/index"
-	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 const (
@@ -113,7 +112,6 @@ func (s *shard[K, V]) inherit(from *shard[K, V], n int) {
 	}
 	if from.order != nil {
 		s.order = from.order.Split(len(s.entries))
-		s.adaptive, _ = s.order.(*lru.Adaptive)
 		s.marks = s.order.Marks()
 	}
 }
@@ -164,7 +162,7 @@ func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.split, s.moved = true, larger
 	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
-	s.order, s.adaptive, s.marks, s.limited = nil, nil, nil, false
+	s.order, s.marks, s.limited = nil, nil, false
 	s.ring, s.weights, s.caps, s.born, s.due = nil, nil, nil, nil, nil
 	s.loads, s.fences, s.former = nil, nil, former{}
 	s.evictable.Store(0)

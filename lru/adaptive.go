@@ -24,9 +24,6 @@ const (
 	// tries is how many of main's oldest entries a challenge looks at.
 	tries = 16
 
-	// lookahead is for how many entries at once memory is fetched.
-	lookahead = 8
-
 	// Small does not grow at the cost of main while the keys that came back too late
 	// exceed the uses in small, each counted latePerUse times, by lateLimit.
 	lateLimit  = 128
@@ -69,8 +66,7 @@ type Adaptive struct {
 	ghost  ghost  // victims of small
 	near   recent // the latest victims of each queue
 
-	ahead int               // entries that leave small before Ahead returns more
-	next  [lookahead]uint32 // the entries that it returned
+	ahead lookout // of small
 }
 
 // Len returns the number of entries in the order.
@@ -224,20 +220,13 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 	return a.oldestOrOther(&q) - firstEntry, true
 }
 
-// Ahead returns the entries of small that Victim looks at next, or none if it returned
-// them already. They are valid until the next call. The caller is to call Fetch with the
-// hash of each, and to read whatever else it needs to evict them: waiting for memory once
-// for each takes several times as long. Ahead does not change the order.
+// Ahead returns the entries of small that are to be evicted next, or none if it returned
+// them already. See [Policy].
 func (a *Adaptive) Ahead() []uint32 {
-	if a.ahead > 0 {
+	if a.links == nil {
 		return nil
 	}
-	a.ahead = lookahead
-	next := a.next[:0]
-	for p := a.oldest(small); p != small && len(next) < lookahead; p = a.links[p].next {
-		next = append(next, p-firstEntry)
-	}
-	return next
+	return a.ahead.oldest(a.links, small, firstEntry, &a.marks)
 }
 
 // Fetch reads the rows that would remember a key with hash h, so that Spare and Evict do
@@ -337,7 +326,7 @@ func (a *Adaptive) unlink(p uint32) {
 	q := a.queueOf(p)
 	a.len[q]--
 	if q == small {
-		a.ahead--
+		a.ahead.left--
 	}
 	a.links.unlink(p)
 }

@@ -266,31 +266,6 @@ func TestAdaptiveChallenge(t *testing.T) {
 	}
 }
 
-// TestAdaptiveLooksAhead: Ahead has returned each entry that is evicted from small, and
-// few of them twice.
-func TestAdaptiveLooksAhead(t *testing.T) {
-	a := new(Adaptive)
-	a.Resize(100)
-	for i := range uint32(100) {
-		a.Insert(i, hashOf(uint64(i)))
-	}
-	seen, ahead := map[uint32]bool{}, 0
-	for range 90 {
-		for _, i := range a.Ahead() {
-			seen[i] = true
-			ahead++
-		}
-		i, _ := a.Victim()
-		if !seen[i] {
-			t.Errorf("entry %d is evicted, and Ahead did not return it", i)
-		}
-		a.Evict(i, hashOf(uint64(i)))
-	}
-	if ahead < 90 || ahead > 90+lookahead {
-		t.Errorf("Ahead returned %d entries for 90 that were evicted", ahead)
-	}
-}
-
 // TestAdaptiveAgesAfterRemovals: deletions do not make main's other entries look younger.
 func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	const n = 3200

@@ -20,6 +20,7 @@ type Order struct {
 	links links
 	marks Marks
 	len   int
+	ahead lookout
 }
 
 // Len returns the number of entries in the order.
@@ -50,6 +51,18 @@ func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
 // Spare returns false: every victim is evicted.
 func (o *Order) Spare(uint32, uint64) bool { return false }
 
+// Ahead returns the entries that are to be evicted next, or none if it returned them
+// already. See [Policy].
+func (o *Order) Ahead() []uint32 {
+	if o.links == nil {
+		return nil
+	}
+	return o.ahead.oldest(o.links, 0, 1, &o.marks)
+}
+
+// Fetch reads nothing: an Order needs no more memory to evict than its links.
+func (o *Order) Fetch(uint64) uint64 { return 0 }
+
 // Evict removes entry i, which must be in the order. Its key is not remembered.
 func (o *Order) Evict(i uint32, _ uint64) { o.Remove(i) }
 
@@ -57,6 +70,7 @@ func (o *Order) Evict(i uint32, _ uint64) { o.Remove(i) }
 func (o *Order) Remove(i uint32) {
 	o.links.unlink(i + 1)
 	o.len--
+	o.ahead.left--
 }
 
 // Victim returns the entry to evict, and leaves it in the order. It reports false if the
@@ -75,6 +89,7 @@ func (o *Order) Victim() (i uint32, ok bool) {
 		}
 		o.links.unlink(oldest)
 		o.links.pushNewest(0, oldest)
+		o.ahead.left--
 	}
 	return o.links[0].next - 1, true
 }

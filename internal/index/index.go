@@ -94,10 +94,16 @@ func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool)
 	return 0, false
 }
 
-// Fetch reads from the group that a search for h begins with, so that one soon after does
-// not wait for memory. What it returns means nothing, but must be used, or else the
+// Fetch reads the groups that a removal of h needs, most likely, so that one soon after
+// does not wait for memory. What it returns means nothing, but must be used, or else the
 // compiler leaves the reading out.
-func (x *Index) Fetch(h uint64) uint64 { return x.groups[x.home(h)].tags[0] }
+func (x *Index) Fetch(h uint64) uint64 {
+	g := x.home(h)
+	if m := x.groups[g].passers(); m != 0 {
+		g = x.next(g, m.class())
+	}
+	return x.groups[g].tags[0]
+}
 
 // Insert adds slot i under hash h. There must be room.
 func (x *Index) Insert(h uint64, i uint32) {
