@@ -48,3 +48,43 @@ func heapInUse() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// TestFreshnessMemory: Refresh and Grace take eight bytes for an entry, and the other
+// options of freshness none. Without a limit, arrays double, so that what the allocator
+// rounds up to does not count.
+func TestFreshnessMemory(t *testing.T) {
+	const entries = 100_000
+	bytes := func(change func(*Options[uint64, uint64])) float64 {
+		o := Options[uint64, uint64]{Expire: time.Hour}
+		change(&o)
+		before := heapInUse()
+		c := Must(o)
+		for k := range uint64(entries) {
+			c.Set(k, k)
+		}
+		took := heapInUse() - before
+		slots := 0
+		for i := range c.allShards() {
+			slots += len(c.allShards()[i].entries)
+		}
+		runtime.KeepAlive(c)
+		return float64(took) / float64(slots)
+	}
+	type options = Options[uint64, uint64]
+	without := bytes(func(*options) {})
+	for name, test := range map[string]struct {
+		change func(*options)
+		most   float64
+	}{
+		"Refresh":           {func(o *options) { o.Refresh = 0.8 }, 8},
+		"Grace":             {func(o *options) { o.Grace, o.Patience = time.Hour, time.Second }, 8},
+		"Refresh and Grace": {func(o *options) { o.Refresh, o.Grace = 0.8, time.Hour }, 8},
+		"others": {func(o *options) {
+			o.Timeout, o.MaxLoads, o.Negative = time.Second, 10, func(error) time.Duration { return time.Second }
+		}, 0},
+	} {
+		if more := bytes(test.change) - without; more > test.most+0.5 { // shards differ a little
+			t.Errorf("%s: %.2f bytes more for an entry than %.2f, want at most %v", name, more, without, test.most)
+		}
+	}
+}

@@ -66,18 +66,28 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	if t.jitter != 0 && ttl != 0 {
 		ttl = t.jittered(ttl)
 	}
-	return t.lifeFrom(t.timeFor(&t.clock.stores, h, ttl), ttl)
+	now := t.timeFor(&t.clock.stores, h, ttl)
+	if t.renews {
+		return t.lifeFrom(now, ttl)
+	}
+	return t.lasting(now, ttl) // which is lifeFrom then, inlined
 }
 
 // lifeFrom is lifeOf from a given time on, for a TTL that jitter has been applied to.
 func (t *timing) lifeFrom(now int64, ttl time.Duration) life {
+	l := t.lasting(now, ttl)
+	if t.renews && ttl > 0 {
+		l.due = t.dueFrom(now, ttl)
+	}
+	return l
+}
+
+// lasting is lifeFrom of a value that is never due.
+func (t *timing) lasting(now int64, ttl time.Duration) life {
 	l := forever
 	if ttl > 0 {
 		l.cap = after(now, ttl)
 		l.deadline = l.cap
-		if t.renews {
-			l.due = t.dueFrom(now, ttl)
-		}
 	}
 	if t.idle > 0 {
 		l.deadline = min(after(now, t.idle), l.cap)
