@@ -117,6 +117,31 @@ func main() {
 		users.run(t, "go", "get", library+"/gozero@"+version)
 		users.run(t, "go", "mod", "tidy")
 		users.run(t, "go", "run", ".")
+		if i := slices.IndexFunc(users.sums(t), func(line string) bool { return strings.Contains(line, "/rueidis ") }); i >= 0 {
+			t.Errorf("who uses no near cache gets its client of Redis: %s", users.sums(t)[i])
+		}
+	})
+	t.Run("near/gozero", func(t *testing.T) {
+		users := users.inFolder(t)
+		users.write(t, "main.go", `package main
+
+import (
+	"fmt"
+
+	"`+library+`/near/gozero"
+)
+
+func main() {
+	_, err := gozero.New(gozero.Conf{}, nil, nil)
+	fmt.Println(err)
+}
+`)
+		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
+		users.run(t, "go", "get", library+"/near/gozero@"+version)
+		users.run(t, "go", "mod", "tidy")
+		if got := users.run(t, "go", "run", "."); !strings.Contains(got, "sqlc.ErrNotFound") {
+			t.Errorf("the program prints %q", got)
+		}
 	})
 }
 
