@@ -4,14 +4,17 @@ help:
 
 # Runs the tests. More packages at once than processors: many tests sleep.
 test:
-	@scripts/each -but proof/alerts go test -vet=off -p 4 ./...
+	@scripts/each $(addprefix -but ,$(slow)) go test -vet=off -p 4 ./...
 
-# Runs what takes longer: random histories, other suites, a release with go-zero, more faults of Redis, alerts.
+# The modules that take a minute or more to compile from nothing, each with its own Prometheus or go-redis.
+slow = proof/alerts bench/near near/gozero
+
+# Runs what takes longer: random histories, other suites, a release with go-zero, more faults of Redis, modules that are slow to compile.
 long:
 	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
 	cd proof && go test ./release -release.gozero
 	cd proof && go test ./redis -redis.rounds 3
 	cd proof/suites && go test -race . -suites.long
-	cd proof/alerts && go test ./...
+	for module in $(slow); do (cd $$module && go test ./...) || exit 1; done
 
 .PHONY: help test long
