@@ -13,8 +13,9 @@ const (
 	slots = 512
 
 	// fewSlots is that of a cache with a single shard: it has so few entries that the
-	// memory counts for more than a further visit of each.
-	fewSlots = 256
+	// memory counts for more than further visits of each. A TTL of the options is a
+	// hundred ticks, and fits.
+	fewSlots = 128
 
 	// batch is how many tasks or entries one hold of a shard's lock deals with, when
 	// there are many: some 5 µs of work, or 20 if all of it has to come from memory.

@@ -28,11 +28,15 @@ func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
 		w.hot = hotkeys.New[K](o.HotKeys)
 	}
 	if o.WhatIf {
-		w.ghosts = ghost.New(o.Limit,
-			func() lru.Policy { return newOrder(o.Policy) },
-			func() lru.Policy { return newOrder(o.Policy.other()) })
+		w.ghosts = newGhosts(o.Limit, o.Policy)
 	}
 	return w
+}
+
+func newGhosts(limit int, p Policy) *ghost.Ghosts {
+	return ghost.New(limit,
+		func() lru.Policy { return newOrder(p) },
+		func() lru.Policy { return newOrder(p.other()) })
 }
 
 // asked tells a watch of a get.
