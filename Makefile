@@ -6,8 +6,8 @@ help:
 test:
 	@scripts/each $(addprefix -but ,$(slow)) go test -vet=off -p 4 ./...
 
-# The modules that take a minute or more to compile from nothing, each with its own Prometheus or go-redis.
-slow = proof/alerts bench/near near/gozero
+# The modules that take longest to compile from nothing: other caches, go-redis, Prometheus.
+slow = proof/alerts bench bench/near near/gozero
 
 # Runs what takes longer: random histories, other suites, a release with go-zero, more faults of Redis, modules that are slow to compile.
 long:

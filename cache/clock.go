@@ -32,6 +32,11 @@ const (
 	// step is what the coarse time must lag behind to be written, which all
 	// processors then have to fetch, by a reading in a busy tick.
 	step = int64(50 * time.Microsecond)
+
+	// outside is how far ahead a time must be to be from outside: bubbles of
+	// testing/synctest begin in the year 2000, and the page of package stats looks at the
+	// caches in them too.
+	outside = int64(20 * 365 * 24 * time.Hour)
 )
 
 func (c *clock) init(tick time.Duration) {
@@ -41,11 +46,7 @@ func (c *clock) init(tick time.Duration) {
 }
 
 // now returns the exact time.
-func (c *clock) now() int64 {
-	now := int64(time.Since(c.start))
-	c.advance(now, step)
-	return now
-}
+func (c *clock) now() int64 { return c.advance(int64(time.Since(c.start)), step) }
 
 // recent returns a time for a new deadline. It is exact while r has readings left, and
 // with exact always. Otherwise it may be early, by at most a tick if the tick is not late,
@@ -70,13 +71,19 @@ func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool)
 // busy reports whether the exact readings of the tick are used up.
 func (c *clock) busy() bool { return c.stores.left.Load() <= 0 }
 
-// advance brings the coarse time up to date if it lags behind by more than a step.
-// It never sets it back, which who read the real clock and then was held up would.
-func (c *clock) advance(now, step int64) {
+// advance brings the coarse time up to date if it lags behind now by more than a step. It
+// never sets it back, which a goroutine held up after it read the real clock would. It
+// returns now, or the coarse time if now is from outside the bubble.
+func (c *clock) advance(now, step int64) int64 {
 	for {
 		coarse := c.coarse.Load()
-		if now-coarse <= step || c.coarse.CompareAndSwap(coarse, now) {
-			return
+		switch {
+		case now-coarse <= step:
+			return now
+		case now-coarse > outside:
+			return coarse
+		case c.coarse.CompareAndSwap(coarse, now):
+			return now
 		}
 	}
 }

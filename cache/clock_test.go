@@ -413,3 +413,33 @@ func TestIdleForEver(t *testing.T) {
 		}
 	})
 }
+
+// TestStatsFromOutsideABubble: the page of package stats looks at all caches every five
+// seconds, also at one in a bubble of testing/synctest, whose clock is decades behind. That
+// leaves the cache as it is.
+func TestStatsFromOutsideABubble(t *testing.T) {
+	asked, told := make(chan *Cache[int, int]), make(chan struct{})
+	go func() {
+		for c := range asked {
+			c.Stats()
+			told <- struct{}{}
+		}
+	}()
+	defer close(asked)
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Minute})
+		defer c.Close(t.Context())
+		c.Set(1, 1)
+		time.Sleep(time.Second)
+		asked <- c
+		<-told
+		if _, ok := c.Get(1); !ok {
+			t.Error("the value has expired")
+		}
+		c.Set(2, 2)
+		time.Sleep(time.Minute - 2*time.Second)
+		if _, ok := c.Get(1); !ok {
+			t.Error("the value has expired a second before its time")
+		}
+	})
+}
