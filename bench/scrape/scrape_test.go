@@ -3,7 +3,6 @@ package scrape
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -112,7 +111,7 @@ func measure(t *testing.T, h http.Handler, target, coding string) {
 	used = (cputime.Used() - used) / rounds
 	runtime.ReadMemStats(&after)
 	allocated := (after.TotalAlloc - before.TotalAlloc) / rounds
-	t.Log(fmt.Sprintf("%-22s %-8s %9d bytes sent, %9d allocated, %v", target, coding, size, allocated, used.Round(10*time.Microsecond)))
+	t.Logf("%-22s %-8s %9d bytes sent, %9d allocated, %v", target, coding, size, allocated, used.Round(10*time.Microsecond))
 	if allocated > most {
 		t.Errorf("%s, %s allocates %d bytes for %d caches, want at most %d", target, coding, allocated, caches, most)
 	}
