@@ -78,15 +78,18 @@ func TestNearFindings(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var r stats.Registry
-				now := stats.Snapshot{Near: healthy}
-				r.Register("users", func() (stats.Snapshot, bool) { return now, true })
+				var users varying
+				users.change(func(s *stats.Snapshot) { s.Near = healthy })
+				r.Register("users", users.snapshot)
 				h := r.Handler()
 				for range 60 {
 					sleep(5 * time.Second)
-					now.Hits += 1000
+					users.change(func(s *stats.Snapshot) { s.Hits += 1000 })
 				}
-				now.Misses += 1000
-				c.after(&now.Near)
+				users.change(func(s *stats.Snapshot) {
+					s.Misses += 1000
+					c.after(&s.Near)
+				})
 				var causes []string
 				for _, f := range readJSON(t, h).Caches[0]["findings"].([]any) {
 					causes = append(causes, f.(map[string]any)["cause"].(string))
