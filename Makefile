@@ -15,6 +15,7 @@ long:
 	cd proof && go test ./release -release.gozero
 	cd proof && go test ./redis -redis.rounds 3
 	cd proof/suites && go test -race . -suites.long
+	cd bench && go test ./scrape
 	for module in $(slow); do (cd $$module && go test ./...) || exit 1; done
 
 .PHONY: help test long

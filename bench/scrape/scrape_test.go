@@ -1,3 +1,7 @@
+// The race detector allocates too.
+
+//go:build !race
+
 // Package scrape has what a process of many caches pays for being watched.
 package scrape
 
