@@ -45,7 +45,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 // answer returns the value of entry i, which has not expired or is in Grace, for a Take.
 func (s *shard[K, V]) answer(i uint32) V {
 	s.use(i)
-	if s.expired(i) {
+	if s.common.grace > 0 && s.expired(i) {
 		s.hitsInGrace.Add(1)
 	}
 	return s.entries[i].value

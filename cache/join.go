@@ -87,10 +87,11 @@ func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K,
 
 // assign is that for a load that is shared, under the lock.
 func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
-	i, found := s.findUsable(h, key)
-	w.inGrace = found && s.expired(i)
+	i, found := s.find(h, key)
+	expired := found && s.expired(i) // asked once: it may change meanwhile
+	w.inGrace = expired && !s.gone(i)
 	l = s.loads[key]
-	if found && !w.inGrace && s.useAt(i, h) || w.inGrace && s.standsIn(i, l, w) {
+	if found && !expired && s.useAt(i, h) || w.inGrace && s.standsIn(i, l, w) {
 		w.found = true
 		return s.answer(i), nil, finder, nil
 	}

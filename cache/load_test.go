@@ -64,3 +64,23 @@ func TestCallbackFetchesInAGoroutine(t *testing.T) {
 		}
 	})
 }
+
+// TestExpiresWhileACallerIsAssigned: a value that expires between two looks at it is no
+// value in Grace, in a cache that has none.
+func TestExpiresWhileACallerIsAssigned(t *testing.T) {
+	c := Must(Options[int, int]{Expire: time.Minute})
+	for n := range 20_000 {
+		c.Set(1, 1)
+		h := c.hasher.Hash(1)
+		s := c.lock(h)
+		i, _ := s.find(h, 1)
+		s.entries[i].deadline.set(c.clock.now() + int64(n%300))
+		w := new(want)
+		s.assign(t.Context(), h, 1, w, nil)
+		if w.inGrace {
+			t.Error("a value is in Grace")
+		}
+		delete(s.loads, 1)
+		s.lock.Unlock()
+	}
+}
