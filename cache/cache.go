@@ -17,8 +17,7 @@ import (
 type Cache[K comparable, V any] struct {
 	common[K, V]
 
-	resizing  sync.Mutex // one Resize at a time, so that the shards agree
-	policy    Policy
+	resizing  sync.Mutex  // one Resize at a time, so that the shards agree
 	name      string      // in the statistics
 	recording atomic.Bool // by Record: one at a time
 	gate      gate
@@ -62,7 +61,6 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	if o.Negative != nil {
 		c.negatives = newKeptErrors(o.Limit, o.Jitter)
 	}
-	c.policy = o.Policy
 	c.watch.Store(newWatch(o))
 	c.timeout = o.Timeout
 	c.permits.init(o.MaxLoads)

@@ -30,8 +30,8 @@ func (c *Cache[K, V]) Wait(ctx context.Context) error {
 func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 
 // Close empties the cache, with Cleared for OnRemove, ends the contexts of loads in the
-// background, and waits until all loads and all calls of OnRemove have ended. If ctx ends before, Close returns its
-// cause; it can be called again then, to go on waiting, and whenever else.
+// background, and waits until all loads and all calls of OnRemove have ended. If ctx ends
+// before, Close returns its cause. It may be called again, then to go on waiting.
 //
 // A closed cache stays empty and can be used: Get finds nothing, Set stores
 // nothing and reports nothing, and Take calls fetch for each of its callers. So a

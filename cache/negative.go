@@ -8,9 +8,8 @@ import (
 
 // Errors that loads returned, and that are kept as Negative says, are in a cache of their
 // own. So they evict each other and no values; they have deadlines, and free their memory,
-// as values do. An error is stored and removed
-// under the lock of its key's shard, which comes before those of that cache: a change of
-// the key ends it, as it makes a load stale.
+// as values do. An error is stored and removed under the lock of its key's shard, which
+// comes before those of that cache: a change of the key ends it, as it makes a load stale.
 
 const (
 	// negativeShare is of which part of the Limit there may be errors besides, and
@@ -26,9 +25,9 @@ func limitOfNegatives(limit int) int {
 	return max(limit/negativeShare, 1)
 }
 
-// A keptErrors keeps errors by the keys of any cache. It is an interface of no type of the
-// cache: the compiler makes all methods of a generic type anew in each package that sees
-// it, and those that use a cache should not have to compile a second one.
+// keptErrors keeps errors by the keys of any cache. It is an interface to hide the type of
+// that cache: each package that sees a generic type compiles all its methods anew, and
+// packages that use one cache should not have to compile two.
 type keptErrors interface {
 	get(key any) error
 	set(key any, err error, ttl time.Duration)

@@ -115,7 +115,8 @@ type Options[K comparable, V any] struct {
 	// collected then: call Close.
 	//
 	// When 4096 events wait, callers that remove a value wait until OnRemove has caught
-	// up. So does the driver: expired entries then stay in memory, but are not found. A call of OnRemove itself never waits. It must not wait for
+	// up. So does the driver: expired entries then stay in memory, but are not found. A
+	// call of OnRemove itself never waits. It must not wait for
 	// another goroutine that removes values: that would wait for OnRemove. A Take
 	// in OnRemove does so if it joins a fetch that stores values.
 	OnRemove func(Event[K, V])
@@ -144,8 +145,8 @@ type Options[K comparable, V any] struct {
 	Ages bool
 
 	// WhatIf estimates the hit ratio at half the limit and at double, and by the other
-	// Policy, with a sample of some thousand keys that takes about 130 KB. One key in Limit/1024 is in the sample, or
-	// all if Limit is less. A get or set of such a key takes about a hundred nanoseconds
+	// Policy, with a sample of some thousand keys that takes about 130 KB. One key in
+	// Limit/1024 is in the sample, or all if Limit is less. A get or set of such a key takes about a hundred nanoseconds
 	// more, and of others about five. It needs a Limit.
 	WhatIf bool
 

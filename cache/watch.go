@@ -159,8 +159,8 @@ type HotKey[K comparable] struct {
 // HotKeys returns the keys that are asked for most, the hottest first: at most as
 // many as the HotKeys of the options, and none without them. It goes by a sample of
 // the gets, each of which weighs half as much every ten seconds, and may overlook keys
-// that have less than one part in 128 of them. A key may have left the cache. What a key points to is
-// held until another takes its place, or the cache is closed.
+// that have less than one part in 128 of them. A key may have left the cache. What a key
+// points to is held until another takes its place, or the cache is closed.
 func (c *Cache[K, V]) HotKeys() []HotKey[K] {
 	w := c.watch.Load()
 	if w == nil || w.hot == nil {
