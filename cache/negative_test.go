@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"io"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -152,4 +153,23 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			t.Error("a closed cache keeps an error")
 		}
 	})
+}
+
+// TestResizeOfKeptErrors: there is room for an eighth of the new Limit.
+func TestResizeOfKeptErrors(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 800, Negative: func(error) time.Duration { return time.Hour }})
+	fail := func() {
+		for k := range 1000 {
+			_, _ = c.Take(k, func() (int, error) { return 0, io.EOF })
+		}
+	}
+	for _, limit := range []int{800, 80, 1600} {
+		if err := c.Resize(limit); err != nil {
+			t.Fatal(err)
+		}
+		fail()
+		if got := c.Stats().Negatives; got != limit/8 {
+			t.Errorf("limit %d: %d errors are kept, want %d", limit, got, limit/8)
+		}
+	}
 }
