@@ -3,8 +3,8 @@ package cache
 import (
 	"context"
 	"errors"
-	"io"
 	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
