@@ -198,40 +198,51 @@ func panicWaiters(t *testing.T) {
 	gate, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }()
-		_, _ = g.Take("k", func() (any, error) { <-gate; panic("boom") })
+		takePanic(g, gate)
 	}()
-	waitForStack(t, "panicWaiters.func2.2")
-	type result struct {
-		v   any
-		err error
-	}
-	results := make(chan result, 1)
+	waitForStack(t, "gozero.takePanic(", "chan receive")
+	var v any
+	var err error
+	joined := make(chan struct{})
 	go func() {
-		v, err := g.Take("k", func() (any, error) { return nil, harness.ErrFetch })
-		results <- result{v, err}
+		defer close(joined)
+		v, err = joinPanic(g)
 	}()
-	waitForStack(t, "syncx.(*flightGroup).createCall", "sync.(*WaitGroup).Wait")
+	// Other tests join fetches at the same time: only this goroutine is in joinPanic.
+	waitForStack(t, "gozero.joinPanic(", "syncx.(*flightGroup).createCall", "sync.(*WaitGroup).Wait")
 	close(gate)
 	<-done
-	if r := <-results; r.v != nil || r.err != nil {
-		t.Errorf("go-zero: a waiter got %v, %v: this comparison is out of date", r.v, r.err)
+	<-joined
+	if v != nil || err != nil {
+		t.Errorf("go-zero: a waiter got %v, %v: this comparison is out of date", v, err)
 	}
 }
 
-// waitForStack waits until some goroutine runs the functions.
-func waitForStack(t *testing.T, functions ...string) {
+// takePanic takes a value whose fetch panics when gate is closed. It and joinPanic have
+// names for waitForStack to find.
+func takePanic(g *theirs.Cache, gate <-chan struct{}) {
+	defer func() { _ = recover() }()
+	_, _ = g.Take("k", func() (any, error) { <-gate; panic("boom") })
+}
+
+// joinPanic takes the same value, with a fetch that must not be called.
+func joinPanic(g *theirs.Cache) (any, error) {
+	return g.Take("k", func() (any, error) { return nil, harness.ErrFetch })
+}
+
+// waitForStack waits until the stack of one goroutine has all these parts.
+func waitForStack(t *testing.T, parts ...string) {
 	t.Helper()
 	for range 2000 {
 		buf := make([]byte, 1<<20)
 		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if !slices.ContainsFunc(functions, func(f string) bool { return !strings.Contains(stack, f) }) {
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(stack, part) }) {
 				return
 			}
 		}
 		time.Sleep(ms)
 	}
-	t.Fatalf("no goroutine runs %s", functions)
+	t.Fatalf("no goroutine has %q in its stack", parts)
 }
 
 // Ours: what was loaded before a Set or Del is not stored after it. go-zero: it is.
