@@ -9,9 +9,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// What follows are the interleavings of docs/linearizability.md that can be arranged without
-// luck: the same steps in the same order, every time. A library that changes for the better
-// makes its line fail, and then the table is to be made anew.
+// The tests below arrange the interleavings of bench/results/2026-11-21/linearizability.md
+// that need no luck: the same steps in the same order, every time. When a library mends a
+// fault, its line fails: then make the table anew.
 
 // open returns a cache of a contender.
 func open(t *testing.T, name string, c config) *lincheck.Subject {
