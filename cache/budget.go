@@ -5,24 +5,25 @@ import (
 	"sync/atomic"
 )
 
-// A budget is what the entries of all shards may weigh together. In a cache
-// with a Limit every entry weighs 1. There is one budget for the whole cache and
-// not a part for each shard, so that the limit is exact however keys spread, and
-// a value may weigh as much as the cache may hold.
+// A budget limits what the entries of all shards weigh together. In a cache with a
+// Limit every entry weighs 1. There is one budget for the whole cache and not a part
+// for each shard, so that the limit is exact however keys spread, and a value may weigh
+// as much as the cache may hold.
 //
-// A full cache that stores and evicts does not write to it: what the evicted
-// entry weighed goes to the new one.
+// A full cache that stores and evicts does not write to it: the weight of the evicted
+// entry goes to the new one.
 //
-// A caller that needs more than one hold of a shard's lock can free holds making. What its
-// evictions free stays reserved for it, so that no number of light values can take it. Only
-// one caller holds making, as two could each reserve a part and wait for the other.
+// A caller that needs more room than one hold of a shard's lock can free locks making.
+// What its evictions free stays reserved for it, so that no number of light values can
+// take it. Only one caller makes room at a time, as two could each reserve a part and
+// wait for the other.
 type budget struct {
 	max    atomic.Uint64
 	used   atomic.Uint64 // above max only while Resize makes max smaller
 	making sync.Mutex    // before the locks of shards
 }
 
-// reserve takes n of the budget and reports whether there was as much.
+// reserve takes n of the budget, or returns false if less is left.
 func (b *budget) reserve(n uint64) bool {
 	for {
 		used := b.used.Load()
@@ -53,9 +54,9 @@ func (b *budget) release(n uint64) {
 }
 
 // reserveFor takes from the budget what the value of u needs as a new entry or, if
-// found, in place of the value of entry i. As long as there is too little it evicts
-// other entries of this shard, a batch at most. It returns what is missing then; what
-// these weighed stays reserved for u.
+// found, in place of the value of entry i. While too little is left it evicts other
+// entries of this shard, a batch at most. It returns what is still missing; the weight
+// of the evicted entries stays reserved for u.
 func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	b := &s.common.budget
 	need := uint64(u.weight)

@@ -18,9 +18,9 @@ type clock struct {
 }
 
 const (
-	// near is how far beyond the next tick of the driver the horizon lies. So long may
-	// the tick be late, which takes a machine that does not run a due timer for ten
-	// seconds, before a value is read past its deadline.
+	// near is how far beyond the next tick of the driver the horizon lies. A value is
+	// read past its deadline only if that tick is later than this: if the machine does
+	// not run a due timer for ten seconds.
 	near = int64(10 * time.Second)
 
 	// readingsPerTick is how many deadlines are exact in a tick. After that the
@@ -29,13 +29,13 @@ const (
 	readingsPerTick = 256
 	readEvery       = 32
 
-	// step is what the coarse time must lag behind to be written, which all
-	// processors then have to fetch, by a reading in a busy tick.
+	// step is how far the coarse time must lag before a reading in a busy tick writes
+	// it: all processors must then fetch it anew.
 	step = int64(50 * time.Microsecond)
 
-	// outside is how far ahead a time must be to be from outside: bubbles of
-	// testing/synctest begin in the year 2000, and the page of package stats looks at the
-	// caches in them too.
+	// outside is how far ahead a time is if it was read outside the bubble of the cache:
+	// bubbles of testing/synctest begin in the year 2000, and the page of package stats
+	// reads the caches in them too.
 	outside = int64(20 * 365 * 24 * time.Hour)
 )
 
@@ -48,10 +48,11 @@ func (c *clock) init(tick time.Duration) {
 // now returns the exact time.
 func (c *clock) now() int64 { return c.advance(int64(time.Since(c.start)), step) }
 
-// recent returns a time for a new deadline. It is exact while r has readings left, and
-// with exact always. Otherwise it may be early, by at most a tick if the tick is not late,
-// and h, the hash of a key, decides whether it reads the real clock. It returns last if it
-// took the last reading of r: then the driver must bring the next tick.
+// recent returns the time from which a new deadline counts. It is exact while r has
+// readings left, and always if exact is set. Otherwise it may be early, by at most a tick
+// if the tick is not late; h, the hash of a key, decides whether it reads the real clock.
+// If recent took the last reading of r, it returns last: then the driver must bring the
+// next tick.
 func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool) {
 	if exact {
 		return c.now(), false
@@ -64,7 +65,7 @@ func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool)
 	if (h>>20^uint64(c.coarse.Load()))%readEvery == 0 {
 		c.advance(int64(time.Since(c.start)), step)
 	}
-	// Always this one, so that time does not go back from call to call.
+	// Not the reading just made: between calls time would go back.
 	return c.coarse.Load(), false
 }
 
@@ -72,8 +73,8 @@ func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool)
 func (c *clock) busy() bool { return c.stores.left.Load() <= 0 }
 
 // advance brings the coarse time up to date if it lags behind now by more than a step. It
-// never sets it back, which a goroutine held up after it read the real clock would. It
-// returns now, or the coarse time if now is from outside the bubble.
+// never sets the coarse time back, even if the caller was held up after it read the real
+// clock. It returns now, or the coarse time if now was read outside the bubble.
 func (c *clock) advance(now, step int64) int64 {
 	for {
 		coarse := c.coarse.Load()
@@ -107,15 +108,15 @@ func (c *clock) trust(at int64) {
 }
 
 // far reports whether a deadline, or never, lies beyond the horizon and so has not
-// passed. Nearly all do, and so it is inlined.
+// passed. Nearly all do, so this check is inlined.
 func (c *clock) far(deadline int64) bool { return deadline > c.horizon.Load() }
 
-// passed reports whether the time has come that a deadline names.
+// passed reports whether a deadline has passed.
 func (c *clock) passed(deadline int64) bool {
 	return !c.far(deadline) && (deadline <= c.coarse.Load() || deadline <= c.now())
 }
 
-// A readings counts exact readings of the clock: so many are left in a tick.
+// A readings counts the exact readings of the clock that are left in a tick.
 type readings struct {
 	left atomic.Int32
 	end  atomic.Int64 // of the tick; from then on there are new ones

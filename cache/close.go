@@ -13,9 +13,10 @@ var errClosed = errors.New("cache: closed")
 // errCallback is what Close returns to OnRemove.
 var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")
 
-// Wait waits until no call of OnRemove waits or runs. If ctx ends before, it returns the
-// cause. While others go on removing values, that may be never. Called by OnRemove, of
-// this cache or another, it returns an error instead of waiting.
+// Wait waits until no call of OnRemove is queued or running. If ctx ends first, it
+// returns the cause of ctx. While others go on removing values, Wait may never return
+// otherwise. Called by OnRemove, of this cache or another, it returns an error instead of
+// waiting.
 func (c *Cache[K, V]) Wait(ctx context.Context) error {
 	switch {
 	case c.runner == nil:
@@ -31,7 +32,7 @@ func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 
 // Close empties the cache, with Cleared for OnRemove, ends the contexts of loads in the
 // background, and waits until all loads and all calls of OnRemove have ended. If ctx ends
-// before, Close returns its cause. It may be called again, then to go on waiting.
+// first, Close returns the cause of ctx. Close may be called again, to go on waiting.
 //
 // A closed cache stays empty and can be used: Get finds nothing, Set stores
 // nothing and reports nothing, and Take calls fetch for each of its callers. So a
@@ -39,8 +40,8 @@ func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 // the statistics of the process, and its name is free.
 //
 // Called by OnRemove, of this cache or another, Close closes the cache, but
-// returns an error instead of waiting, for two caches could wait for each other.
-// It must not be called by a fetch, for whose end it waits.
+// returns an error instead of waiting, as two caches could wait for each other.
+// A fetch must not call Close, which waits for the fetch.
 func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.gate.close()
 	c.stopDriver()
@@ -57,8 +58,8 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		for _, f := range kept {
 			f.end(context.Canceled, errClosed)
 		}
-		// This does not wait for OnRemove, since Close is to return when ctx
-		// ends; what is queued takes no more memory there than it did here.
+		// This does not wait for OnRemove, as Close must return when ctx ends. A
+		// queued event takes no more memory than its entry did.
 		s.clear(func(bool) {})
 	}
 	if c.negatives != nil {

@@ -7,21 +7,21 @@ package cache
 // Eviction passes over entries that were used, so the walk goes through the order once
 // for those without a mark, then for those with one, and so on. It goes on from the entry
 // where it stopped. If that was removed meanwhile, it starts again with the first and
-// skips what it has seen; eviction takes the first too, so that is little. Entries that
-// are left at the end, or have no order, follow by slot number.
+// skips what it has seen; as eviction takes the first too, little is repeated. Entries
+// that are left at the end, or have no order, follow by slot number.
 type coldWalk[K comparable, V any] struct {
 	s    *shard[K, V]
-	seen []uint64 // a bit for each slot that there was in the beginning
+	seen []uint64 // a bit for each slot that there was at the start
 	done bool
 
-	heat    uint8  // the most of this pass; above hottest: by slot numbers
-	last    uint32 // where the walk by the order stopped
-	follows bool   // it did
-	anew    int    // times that it may still begin anew
-	slot    int    // to go on with, once it is by slot numbers
+	heat     uint8  // this pass takes entries with so many marks or fewer; above hottest it goes by slot
+	last     uint32 // the entry where the pass stopped
+	follows  bool   // last is set
+	restarts int    // how often a pass may still start again
+	slot     int    // the next one, when the walk goes by slot
 }
 
-// hottest is the most heat that an entry has.
+// hottest is the highest heat of an entry.
 const hottest = 3
 
 // A walked is an entry as a walk found it.
@@ -33,16 +33,16 @@ type walked[K comparable, V any] struct {
 	heat     uint8 // marks of the order
 }
 
-// mostAnew bounds how often a walk begins anew.
-const mostAnew = 100
+// maxRestarts bounds how often the passes of a walk start again.
+const maxRestarts = 100
 
-// begin pins the shard, which the caller has to unpin.
+// begin pins the shard, which the caller must unpin.
 func (w *coldWalk[K, V]) begin(s *shard[K, V]) {
 	s.pin()
 	r := s.lock.RLock()
 	n := len(s.entries)
 	s.lock.RUnlock(r)
-	*w = coldWalk[K, V]{s: s, seen: make([]uint64, (n+63)/64), anew: mostAnew}
+	*w = coldWalk[K, V]{s: s, seen: make([]uint64, (n+63)/64), restarts: maxRestarts}
 }
 
 // next appends at most a batch of entries to dst, and sets done if there are no more.
@@ -81,10 +81,10 @@ func (w *coldWalk[K, V]) step() (i uint32, ok bool) {
 		return w.s.order.First()
 	case w.s.entries[w.last].live() && w.s.weight(w.last) > 0:
 		return w.s.order.After(w.last)
-	case w.anew == 0:
+	case w.restarts == 0:
 		return 0, false
 	}
-	w.anew--
+	w.restarts--
 	return w.s.order.First()
 }
 

@@ -14,8 +14,8 @@ import (
 // A common is what the shards of a cache have in common, and all that a shard knows
 // of its cache. Each of its parts is safe for concurrent use.
 type common[K comparable, V any] struct {
-	// What a Get needs comes first, and is never changed, but for the table when it has
-	// become too small, and watch by Record.
+	// What a Get needs comes first. It never changes, except that a larger table follows
+	// one that is too small, and Record sets watch.
 	table  atomic.Pointer[table[K, V]]
 	hasher hash.Hasher[K]
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
@@ -25,7 +25,7 @@ type common[K comparable, V any] struct {
 	// by TryLock, to replace the table by a larger one.
 	shape sync.RWMutex
 
-	limit   atomic.Int64                // most entries; 0 if they have no limit, or are weighed
+	limit   atomic.Int64                // Limit; 0 without one, or with MaxWeight
 	weigh   func(K, V) uint32           // nil if entries are counted
 	budget  budget                      // what the entries may weigh
 	runner  *runner.Runner[Event[K, V]] // nil without OnRemove
@@ -54,8 +54,8 @@ func (c *common[K, V]) weightOf(key K, value V) uint32 {
 	return c.weigh(key, value)
 }
 
-// settle waits, if events were queued for OnRemove, while there are too many of
-// them. No lock may be held.
+// settle waits, if the caller has queued events for OnRemove, while there are too many
+// of them. No lock may be held.
 func (c *common[K, V]) settle(reported bool) {
 	if reported {
 		c.waitForRunner()

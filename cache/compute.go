@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An Op is what the function of a Compute wants done.
+// An Op is what the function of Compute has done to the key.
 type Op uint8
 
 const (
@@ -66,7 +66,7 @@ type computation[K comparable, V any] struct {
 	keepLife  bool // a key that has a value keeps its deadline
 	inGrace   bool // a value in Grace counts
 	f         func(V, bool) (V, Op)
-	goroutine uint64 // to be told from others that change the key; 0 if that does not matter
+	goroutine uint64 // of the caller, to recognize its own changes of the key; 0 in the first attempts
 }
 
 // tryCompute calls the function once. It reports whether the key was left alone
@@ -135,8 +135,8 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found
 	return u, op
 }
 
-// apply does what a Compute has come to, for a key that has a value if live. It
-// reports whether the key has one then, or what room is missing.
+// apply applies the result of a Compute to a key, which has a value if live. It reports
+// whether the key has one afterwards, or how much room is missing.
 func (s *shard[K, V]) apply(op Op, live bool, u *update[K, V]) (ok bool, missing uint64) {
 	switch op {
 	case OpSet:

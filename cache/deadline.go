@@ -10,9 +10,9 @@ const (
 	freeSlots = math.MinInt64 // from here on: no deadline, but the next free slot
 )
 
-// A deadline is a time on the cache's clock. That of an entry that was found expired is
-// negated: it is dead, and a reader cannot bring it back. Readers load and swap a
-// deadline atomically; set needs the lock of the shard for writing, where an atomic store
+// A deadline is a time on the cache's clock. The deadline of an entry that was found
+// expired is negated: the entry is dead, and no reader can bring it back. Readers load and
+// swap a deadline atomically. set needs the lock of the shard for writing: an atomic store
 // would double the cost of an overwrite.
 type deadline struct {
 	_ [0]atomic.Int64 // for its alignment on 32 bits

@@ -6,19 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// DelFunc removes the entries for which del returns true, and returns how many that
-// were. It asks del about every entry that was stored before it was called, and about
-// the value of every load that was under way then, before that is stored: such a value
-// goes to its callers and is not kept. Entries that others store meanwhile may stay.
+// DelFunc removes the entries for which del returns true, and returns their number. It
+// asks del about every entry that was stored before DelFunc was called. It also asks about
+// the value of every load that was under way then, when the load has ended; if del returns
+// true, the value goes to its callers and is not stored. Entries that others store
+// meanwhile may stay.
 //
-// So "all of tenant 7" is what del says of a key and its value, a prefix is
-// strings.HasPrefix of the key, and a tag what slices.Contains finds in the value.
-// Values in Grace are asked about, and counted, too.
+// So del can select a tenant, keys with a prefix (strings.HasPrefix), or values with a tag
+// (slices.Contains). Values in Grace are asked about, and counted, too.
 //
-// del is called without a lock and may use the cache. It is called once for most
-// entries, and again for one that others may have changed meanwhile. A panic of del goes
-// through; what was found before it is removed. If it panics for a load that ends later,
-// OnPanic is told, and the value is not kept.
+// del is called without a lock and may use the cache. It is called once for most entries,
+// and again for one that others may have changed meanwhile. If del panics, DelFunc
+// panics; what it found before is removed. If del panics for a load that ends later,
+// OnPanic gets the panic, and the value is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	if del == nil {
 		panic("cache: DelFunc with a nil function")
@@ -45,10 +45,10 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 // A filter is the function of a DelFunc, for loads that were under way when it began.
 type filter[K comparable, V any] struct {
 	del  func(K, V) bool
-	void atomic.Bool // it panicked, and is not to be asked again
+	void atomic.Bool // del panicked, and is not called again
 }
 
-// addFilter has the loads under way ask f before their values are stored.
+// addFilter makes the loads under way ask f before their values are stored.
 func (s *shard[K, V]) addFilter(f *filter[K, V]) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -79,12 +79,12 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 				removed++
 			}
 		}
-		clear(found) // hold nothing while the next are asked
+		clear(found) // keep no values alive while del runs
 	}
 	return removed
 }
 
-// delIf removes a key if del says so of the value that it has by now.
+// delIf removes a key if del returns true for its present value.
 func (c *Cache[K, V]) delIf(key K, del func(K, V) bool) (removed bool) {
 	c.compute(computation[K, V]{key: key, inGrace: true, f: func(value V, ok bool) (V, Op) {
 		if removed = ok && del(key, value); removed {
@@ -102,8 +102,8 @@ type candidate[K comparable, V any] struct {
 	slot  uint32
 }
 
-// candidates appends a batch of entries, from a slot on, to dst. It returns the version
-// of the shard, the slot to go on with, and whether there is one.
+// candidates appends the entries of a batch of slots, from a slot on, to dst. It returns
+// the version of the shard, the next slot, and whether there is one.
 func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candidate[K, V], version uint64, next int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
@@ -125,8 +125,8 @@ func (s *shard[K, V]) version() (n uint64) {
 	return n
 }
 
-// delCandidates removes entries, unless something has changed in the shard since it had
-// a version: then it returns them.
+// delCandidates removes entries. If the shard has another version by now, it removes none
+// and returns them as changed.
 func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (removed int, changed []candidate[K, V], reported bool) {
 	if len(entries) == 0 {
 		return 0, nil, false
@@ -149,8 +149,8 @@ func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (
 	return removed, nil, s.unlock()
 }
 
-// filterLoad asks filters about the value of a load, and keeps it from being stored if
-// one of them says so.
+// filterLoad asks filters about the value of a load. If one of them removes it, the value
+// is not stored.
 func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
 	if !slices.ContainsFunc(filters, func(f *filter[K, V]) bool { return f.removes(l.key, l.value, c.onPanic) }) {
 		return
@@ -160,7 +160,7 @@ func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
 	s.lock.Unlock()
 }
 
-// removes asks a filter. A panic of it counts as yes.
+// removes asks a filter about a value. A panic counts as yes.
 func (f *filter[K, V]) removes(key K, value V, onPanic func(any, []byte)) (yes bool) {
 	if f.void.Load() {
 		return false

@@ -9,11 +9,11 @@ import (
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	TTL   time.Duration // until it expires; the longest there is if it never does
+	TTL   time.Duration // until it expires; the longest Duration if it never does
 }
 
-// Entry returns what the cache has for a key, and false if that is nothing or has
-// expired. It leaves no trace, as Peek.
+// Entry returns the entry of a key and true, or false if there is none or it has expired.
+// Like Peek it is not counted, and does not count as a use of the entry.
 func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 	h := c.hasher.Hash(key)
 	e := Entry[K, V]{Key: key}
@@ -30,9 +30,9 @@ func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 	return e, ok
 }
 
-// TTL returns how long a key still has a value: the longest [time.Duration] if that
-// never expires. It returns 0 and false if the key has none. With Idle, every use puts
-// the end off. TTL leaves no trace, as Peek.
+// TTL returns the time until the value of a key expires: the longest [time.Duration] if it
+// never does. It returns 0 and false if the key has no value. With Idle, every use
+// postpones the end. Like Peek, TTL is not counted, and does not count as a use.
 func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	e, ok := c.Entry(key)
 	return e.TTL, ok
@@ -47,9 +47,8 @@ func (t *timing) until(deadline int64) time.Duration {
 	return time.Duration(max(deadline-t.clock.now(), 1))
 }
 
-// GetAndDel removes a key and returns the value that it had, and true; or false if it
-// had none or that had expired. Otherwise it is [Cache.Del]: it counts as neither a hit
-// nor a miss.
+// GetAndDel is [Cache.Del], but returns the value that the key had and true, or false if
+// there was none or it had expired. It counts as neither a hit nor a miss.
 func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
 	h := c.hasher.Hash(key)
 	s := c.lock(h)
@@ -61,9 +60,8 @@ func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
 	return value, ok
 }
 
-// Swap stores a value for a key, as Set does, and returns the value that it had before,
-// and true; or false if it had none or that had expired. It counts as neither a hit nor
-// a miss.
+// Swap is [Cache.Set], but returns the value that the key had before and true, or false if
+// there was none or it had expired. It counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
 	h := c.hasher.Hash(key)
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, c.expireAfter)}

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// An Event tells of a value that left the cache.
+// An Event describes a value that left the cache.
 type Event[K comparable, V any] struct {
 	Key   K
 	Value V
@@ -36,8 +36,7 @@ func (c Cause) String() string {
 // backlog is how many events may wait for OnRemove before removers wait.
 const backlog = 4096
 
-// logPanic is what the cache does with a panic of OnRemove if there is no
-// OnPanic.
+// logPanic logs a panic of OnRemove if there is no OnPanic.
 func logPanic(recovered any, stack []byte) {
 	slog.Error("cache: a callback panicked", "panic", recovered, "stack", string(stack))
 }

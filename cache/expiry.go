@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// slots is the size of a shard's ring: 4 KiB with both levels, and a revolution
-	// of five times the shortest TTL of the options if that is from 1 to 100 s.
+	// slots is the size of a shard's ring: 4 KiB with both levels. A revolution takes
+	// five times the shortest TTL of the options if that is from 1 to 100 s.
 	slots = 512
 
-	// fewSlots is that of a cache with a single shard: it has so few entries that the
+	// fewSlots is the size in a cache with a single shard: it has so few entries that
 	// memory counts for more than further visits of each. A TTL of the options is a
 	// hundred ticks, and fits.
 	fewSlots = 128
 
-	// batch is how many tasks or entries one hold of a shard's lock deals with, when
-	// there are many: some 5 µs of work, or 20 if all of it has to come from memory.
+	// batch is how many tasks or entries one hold of a shard's lock handles at most:
+	// some 5 µs of work, or 20 if all of it comes from memory.
 	batch = 64
 )
 
-// setLife gives entry i a life, and a task in the ring. A task that it has, its own
-// or that of the entry it takes over, is left alone if it comes up soon enough:
-// expire puts it off then.
+// setLife gives entry i a life, and a task in the ring. If the slot has a task already,
+// of this entry or of the one it replaces, and the ring visits that soon enough, the task
+// stays as it is: expireBatch then postpones it.
 func (s *shard[K, V]) setLife(i uint32, l life) {
 	e := &s.entries[i]
 	old := e.deadline.load()
@@ -77,8 +77,8 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 		s.makeRing(n)
 	}
 	if due-s.ring.Now() > int64(n) {
-		// The driver advances a ring when there is something to visit. Here it catches
-		// up, up to that, or a task that is due soon would go to the overflow level.
+		// The driver advances a ring only when there is something to visit. Without this
+		// a task that is due soon would go to the overflow level.
 		s.ring.Advance(s.common.clock.coarse.Load()/int64(s.common.tick), 0, nil)
 	}
 	s.ring.Set(i, due)
@@ -88,20 +88,20 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 	}
 }
 
-// makeRing makes the ring, with so many slots to a level.
+// makeRing makes the ring, with slots slots per level.
 func (s *shard[K, V]) makeRing(slots int) {
 	s.ring = timingwheel.NewRing(slots)
 	s.ring.Resize(len(s.entries))
 }
 
-// slide puts off the end of idleness of entry i, which is being read now with hash
-// h. It returns false if somebody has found the entry expired meanwhile.
+// slide postpones the end of idleness of entry i, whose key has hash h and which is being
+// read. It returns false if another caller has found the entry expired meanwhile.
 func (s *shard[K, V]) slide(i uint32, h uint64) bool {
 	return s.slideTo(i, min(after(s.common.timeFor(&s.common.clock.idleness, h, 0), s.common.idle), s.caps[i]))
 }
 
-// slideTo is slide to a deadline, unless somebody got further meanwhile. To never, the
-// task would have to be removed: there, 292 years from now, it stays as it is.
+// slideTo is slide to a deadline, unless another caller has set a later one. For never the
+// task would have to be removed, so the deadline, 292 years from now, stays as it is.
 func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
@@ -114,8 +114,8 @@ func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 	}
 }
 
-// expireBatch works through the ticks up to now, at most a batch of tasks. It
-// returns done when there are none left.
+// expireBatch advances the ring to now, by at most a batch of tasks, and removes what has
+// expired. It returns done when no task is left to visit.
 func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	now := s.common.clock.now()
 	s.lock.Lock()
@@ -126,7 +126,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	done = s.ring.AdvanceAll(now/int64(s.common.tick), batch, func(i uint32) (again int64) {
 		e := &s.entries[i]
 		deadline := e.deadline.load()
-		if deadline > now { // not due, or put off
+		if deadline > now { // not due, or postponed
 			return s.common.tickAt(deadline) - s.ring.Now()
 		}
 		end := s.end(i)
@@ -149,9 +149,8 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	return done, s.unlock()
 }
 
-// expire removes what has expired, and returns the tick at which there is next
-// something to visit, or noTick. It takes the shards in turn, a batch of each, so that
-// no shard has the driver in its lock for long.
+// expire removes what has expired, and returns the tick of the next visit, or noTick. It
+// takes the shards in turn, a batch of each, so that the driver holds no lock for long.
 func (c *Cache[K, V]) expire() (next int64) {
 	for busy := true; busy; {
 		busy, next = false, noTick

@@ -6,8 +6,8 @@ package cache
 // a value, and has its own map.
 type fence struct {
 	broken    bool
-	own       bool   // by the goroutine below itself
-	goroutine uint64 // 0 if that is not to be found out
+	own       bool   // goroutine itself broke it
+	goroutine uint64 // of the Compute; 0 if it does not check that
 	next      *fence // of the same key
 }
 
@@ -22,7 +22,7 @@ func (s *shard[K, V]) addFence(key K, f *fence) {
 	s.setFences(key, f)
 }
 
-// setFences gives a key other fences.
+// setFences replaces the fences of a key.
 func (s *shard[K, V]) setFences(key K, first *fence) {
 	if s.fences == nil {
 		s.fences = make(map[K]*fence)
@@ -31,7 +31,7 @@ func (s *shard[K, V]) setFences(key K, first *fence) {
 	s.mostFences = max(s.mostFences, len(s.fences))
 }
 
-// addLoad makes a load known to those who come for its key.
+// addLoad makes a load known to callers that come for its key.
 func (s *shard[K, V]) addLoad(l *load[K, V]) {
 	if s.loads == nil {
 		s.loads = make(map[K]*load[K, V])
@@ -55,7 +55,7 @@ func shrunk[K comparable, E any](m map[K]E, most *int) map[K]E {
 	return less
 }
 
-// removeFence takes a fence off again and reports whether it held.
+// removeFence removes a fence and reports whether it held.
 func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 	if f.broken {
 		return false
@@ -80,8 +80,8 @@ func (s *shard[K, V]) breakFences(key K) {
 	}
 }
 
-// breakFencesOn is breakFences where there are any, or errors may be kept: the rare case,
-// apart, so that the other is inlined.
+// breakFencesOn is breakFences if there are any, or errors may be kept. It is apart so that
+// the usual case is inlined.
 func (s *shard[K, V]) breakFencesOn(key K) {
 	s.common.dropError(key)
 	if l := s.loads[key]; l != nil {
@@ -97,8 +97,9 @@ func (s *shard[K, V]) breakFencesOn(key K) {
 	s.dropFences(key)
 }
 
-// passEviction is for a key whose entry is about to be evicted. That says nothing about
-// what its value is, so a load of it goes on; but what nobody waits for is not stored.
+// passEviction is breakFences for a key whose entry is about to be evicted. An eviction
+// does not change the value, so a load of the key goes on; but if no caller waits for it,
+// it is not stored.
 func (s *shard[K, V]) passEviction(key K) {
 	if len(s.loads)+len(s.fences) == 0 {
 		return
@@ -110,7 +111,7 @@ func (s *shard[K, V]) passEviction(key K) {
 	s.breakFencesOn(key)
 }
 
-// dropFences takes all fences off a key.
+// dropFences removes all fences of a key.
 func (s *shard[K, V]) dropFences(key K) {
 	delete(s.fences, key)
 	s.fences = shrunk(s.fences, &s.mostFences)

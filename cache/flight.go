@@ -15,23 +15,23 @@ var ErrTimeout = errors.New("cache: the load took longer than Timeout")
 // values of the first caller's context and the latest deadline of all of them, and ends
 // as the context of the last one that left. Its lock comes after those of shards.
 //
-// It is not made of the contexts of package context, since none of those can have its
-// deadline put off, or end with an error that is known only then.
+// The contexts of package context will not do: none can have its deadline postponed, or
+// end with an error that is known only then.
 type flight struct {
 	values    context.Context // of the first caller, without its end
 	late      chan struct{}   // closed at the Timeout; nil without one
-	timer     *time.Timer     // for that; nil without one
-	limit     time.Time       // when that is
-	permitFor any             // the cache of which the load has a permit of MaxLoads, or nil
-	kept      bool            // it goes on when no caller waits
+	timer     *time.Timer     // closes late; nil without a Timeout
+	limit     time.Time       // when the Timeout ends
+	permitFor any             // the permits of which the load has one, or nil
+	kept      bool            // the load goes on when no caller waits
 
 	mu       sync.Mutex
 	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
-	callers  int             // that wait
-	deadline time.Time       // the latest of the callers' so far; zero if one had none
-	ended    context.Context // says how the context ended; nil before
-	lent     bool            // the load is to go on without a permit of its own
-	lend     func()          // tells the load that waits for a permit so; nil while none does
+	callers  int             // how many wait
+	deadline time.Time       // the latest of all callers so far; zero if one had none
+	ended    context.Context // how the context ended; nil before
+	lent     bool            // the load goes on without a permit of its own
+	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
 // begin makes f the context of a load that a caller with the context ctx began.
@@ -49,7 +49,7 @@ func (f *flight) begin(ctx context.Context, timeout time.Duration) {
 	}
 }
 
-// keep lets f, which nobody else knows yet, go on when no caller waits, and no caller does.
+// keep makes f, which nobody else knows yet, a flight without callers that goes on.
 func (f *flight) keep() {
 	f.kept = true
 	f.callers = 0
@@ -78,7 +78,7 @@ func (f *flight) join(ctx context.Context) bool {
 	return true
 }
 
-// leave takes away a caller whose context has ended.
+// leave removes a caller whose context has ended.
 func (f *flight) leave(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,8 +135,8 @@ func endedContext(values context.Context, err, cause error) context.Context {
 	return ctx
 }
 
-// Deadline returns the latest deadline of the callers, or the end of Timeout if that is
-// before.
+// Deadline returns the latest deadline of the callers, or the end of the Timeout if that
+// is earlier.
 func (f *flight) Deadline() (deadline time.Time, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,8 +171,8 @@ func (f *flight) Err() error {
 	return f.ended.Err()
 }
 
-// Value returns a value of the first caller's context. Once f has ended it asks ended, by
-// which [context.Cause] finds the cause.
+// Value returns a value of the first caller's context. When f has ended, it asks ended, so
+// that [context.Cause] finds the cause.
 func (f *flight) Value(key any) any {
 	if p, ok := key.(permitOf); ok && f.permitFor == p.cache {
 		return true

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A gate counts what is under way in the cache, loads and ticks, so that Close
-// can let nothing more begin and wait for the rest.
+// A gate counts the loads and ticks under way, so that Close can admit no more and wait
+// for the rest.
 type gate struct {
 	closed atomic.Bool
 	inside *semaphore.Weighted // a unit for each that is inside
@@ -19,12 +19,12 @@ const everyone = math.MaxInt64
 
 func (g *gate) init() { g.inside = semaphore.NewWeighted(everyone) }
 
-// enter reports whether the gate is open; then exit must follow.
+// enter reports whether the gate is open; if so, exit must follow.
 func (g *gate) enter() bool {
 	if !g.inside.TryAcquire(1) {
 		return false // close waits, and the gate is closed
 	}
-	// Looked at only now: close first closes the gate and then waits for us.
+	// Not before TryAcquire: close closes the gate first, and then waits for those inside.
 	if g.closed.Load() {
 		g.inside.Release(1)
 		return false

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// goroutineID returns the number of the calling goroutine, by which the runtime
-// begins its stack traces: "goroutine 18 [running]". It takes a microsecond and is
-// for telling goroutines apart where something has gone wrong already.
+// goroutineID returns the number of the calling goroutine, with which the runtime
+// begins stack traces: "goroutine 18 [running]". It takes a microsecond, so it is only
+// for cases in which something has gone wrong already.
 func goroutineID() uint64 {
 	var trace [64]byte
 	text := bytes.TrimPrefix(trace[:runtime.Stack(trace[:], false)], []byte("goroutine "))

@@ -2,11 +2,12 @@ package cache
 
 // A value in Grace has expired, but may stand in. Its deadline is still the one by TTL, so
 // all methods but the Takes find it expired, as in a cache without Grace. The wheel visits
-// at the deadline and postpones the task to the end of Grace. To set the task there at once
-// would save the visit, but the horizon reaches only to the next visit: reads would always
+// at the deadline and postpones the task to the end of Grace. Setting the task there at once
+// would save a visit, but the horizon reaches only to the next visit, so every read would
 // read the clock.
 
-// end returns when entry i ends: at its deadline or, if that is by TTL, with its Grace.
+// end returns when entry i is removed: at its deadline or, if that is by TTL, at the end of
+// Grace.
 func (s *shard[K, V]) end(i uint32) int64 {
 	t := timeOf(s.entries[i].deadline.load())
 	if s.common.grace == 0 || s.caps != nil && t < s.caps[i] {
@@ -26,8 +27,8 @@ func (s *shard[K, V]) findUsable(h uint64, key K) (i uint32, ok bool) {
 	return i, ok && !s.gone(i)
 }
 
-// standIn returns the value that a key has after all, to a caller whose load has failed:
-// one in Grace, or one that somebody has stored meanwhile.
+// standIn returns a value to a caller whose load has failed: one in Grace, or one that
+// another caller has stored meanwhile.
 func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	if c.grace == 0 {
 		return value, false
@@ -42,7 +43,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	return value, ok
 }
 
-// answer returns the value of entry i, which has not expired or is in Grace, for a Take.
+// answer returns the value of entry i, which has not expired or is in Grace, to a Take.
 func (s *shard[K, V]) answer(i uint32) V {
 	s.use(i)
 	if s.common.grace > 0 && s.expired(i) {

@@ -2,8 +2,9 @@ package cache
 
 import "context"
 
-// join finds a value that the cache did not have a moment ago, or waits for the load
-// of another caller or in the background, or returns a load for this caller to lead.
+// join is for a caller that missed. It returns the value if the cache has it by now, or
+// waits for a load by another caller or in the background, or returns a load for this
+// caller to lead.
 func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
 	if err := context.Cause(ctx); err != nil {
 		return value, nil, err
@@ -43,7 +44,7 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K,
 	}
 }
 
-// follow waits for a load that others run. A caller that loses patience asks again.
+// follow waits for a load that others run. A caller whose patience ends joins again.
 func (c *Cache[K, V]) follow(ctx context.Context, l *load[K, V], w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
 	switch err := l.waitUntil(ctx, w.impatience(c.patience)); err {
 	case nil:
@@ -63,16 +64,17 @@ func (c *Cache[K, V]) follow(ctx context.Context, l *load[K, V], w *want, fetch 
 type role uint8
 
 const (
-	finder    role = iota // return the value, which is there by now, or the error that is kept
-	leader                // fetch it
-	beginner              // have it fetched in the background, and wait for that with patience
+	finder    role = iota // return the value or the kept error, which is there by now
+	leader                // fetch the value
+	beginner              // begin a load in the background, and wait for it if patient
 	follower              // wait for the leader's result
-	successor             // wait until the load has ended, and ask again
+	successor             // wait until the load has ended, and join again
 )
 
-// assign finds out what a caller that missed is to do, and with which load. One that it
-// begins is in a batch with first, if there is that. If it is not to be shared, since the
-// cache is closed or nobody could find the key, the caller leads a load of its own.
+// assign decides what a caller that missed is to do, and with which load. A load that it
+// begins joins the batch of first, if that is not nil. If the load is not to be shared,
+// because the cache is closed or the key is not equal to itself, the caller leads a load
+// of its own.
 func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K, V], shared bool) (value V, l *load[K, V], r role, err error) {
 	h := c.hasher.Hash(key)
 	if !shared {
@@ -85,10 +87,10 @@ func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K,
 	return s.assign(ctx, h, key, w, first)
 }
 
-// assign is that for a load that is shared, under the lock.
+// assign is Cache.assign for a shared load. The lock of the shard must be held.
 func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
 	i, found := s.find(h, key)
-	expired := found && s.expired(i) // asked once: it may change meanwhile
+	expired := found && s.expired(i) // once, as the entry may expire at any moment
 	w.inGrace = expired && !s.gone(i)
 	l = s.loads[key]
 	if found && !expired && s.useAt(i, h) || w.inGrace && s.standsIn(i, l, w) {
@@ -116,12 +118,12 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, firs
 	}
 }
 
-// beginLoad begins a load of a key that has none, and entry i if that is in Grace.
+// beginLoad begins a load of a key that has none. Entry i is that of the key if w.inGrace.
 func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, w *want, first *load[K, V]) (l *load[K, V], r role) {
 	if w.inGrace && w.background {
 		l = s.beginRenewal(ctx, h, i, nil)
 		switch {
-		case l == nil: // there is no place for it
+		case l == nil: // no permit is free
 			w.found = true
 			return nil, finder
 		case w.patient:

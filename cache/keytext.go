@@ -37,8 +37,8 @@ func keyParser[K comparable]() func(text string) (K, error) {
 	}
 }
 
-// setterOf returns a function that stores what a text says in a value of type t, or
-// nil if there is none.
+// setterOf returns a function that parses a text into a value of type t, or nil if there
+// is none.
 func setterOf(t reflect.Type) func(v reflect.Value, text string) error {
 	switch {
 	case t.Kind() == reflect.String:
@@ -68,8 +68,8 @@ func setterOf(t reflect.Type) func(v reflect.Value, text string) error {
 	return nil
 }
 
-// keyText returns a key as text: such that keyParser's function reads it, if there is
-// one, and so not by a String method, and else as fmt.Sprint writes it.
+// keyText returns a key as text. If keyParser has a function for the type, that reads the
+// text, so keyText ignores a String method. For other types it is fmt.Sprint.
 func keyText[K comparable](key K) string {
 	if _, ok := any(&key).(encoding.TextUnmarshaler); ok {
 		if m, ok := any(&key).(encoding.TextMarshaler); ok {

@@ -9,26 +9,26 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
-// A load is a fetch of a key that callers share, as the call of a singleflight.
+// A load is a fetch of a key that callers share, like a call of package singleflight.
 type load[K comparable, V any] struct {
 	common   *common[K, V]
 	began    int64
 	key      K
 	hash     uint64
 	unshared bool            // the shard does not know it: the result is for one caller and not stored
-	stale    bool            // the key has been changed since: the result is not to be stored
-	evicted  bool            // its entry has been evicted since: the result is stored if a caller waits
+	stale    bool            // the key was changed since: the result is not stored
+	evicted  bool            // the entry was evicted since: the result is stored only if a caller waits
 	renewal  bool            // the key had a value: see renewal.go
-	done     chan struct{}   // closed when the last group is set; nil while nobody waits for that
-	flight   *flight         // the context of the fetch; it knows the callers
-	filters  []*filter[K, V] // of DelFunc, to be asked before the value is stored
-	batch    []*load[K, V]   // of the first load of a batch: all of them
-	mate     bool            // another one of a batch, which ends with the first
+	done     chan struct{}   // closed when value, err and how are set; nil while nobody waits
+	flight   *flight         // the context of the fetch, which counts the callers
+	filters  []*filter[K, V] // of DelFunc, asked before the value is stored
+	batch    []*load[K, V]   // in the first load of a batch: all loads of it
+	mate     bool            // not the first of a batch: it ends with the first
 	// stale, evicted, done and filters are guarded by the lock of the shard.
 
-	Load[V] // what the fetch of TakeWith is told, and says
+	Load[V] // the argument of the fetch of TakeWith
 	weight  uint32
-	keepErr time.Duration // how long to keep err; 0: not
+	keepErr time.Duration // how long Negative keeps err; 0: not at all
 	absent  bool          // the fetch of a batch has left the key out
 
 	value V
@@ -36,8 +36,8 @@ type load[K comparable, V any] struct {
 	how   outcome
 }
 
-// newLoad returns a load that a caller with the context ctx begins: on its own, or with
-// the first one of a batch.
+// newLoad returns a load that a caller with the context ctx begins. It joins the batch of
+// first, if that is not nil.
 func (c *common[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
 	l := &load[K, V]{common: c, began: c.clock.now(), key: key, hash: h}
 	l.Expire = c.expireAfter
@@ -53,17 +53,17 @@ func (c *common[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load
 	return l
 }
 
-// canLeave reports whether a caller may leave a load before it has ended.
+// canLeave reports whether a caller may leave a load before the load ends.
 func (c *common[K, V]) canLeave(ctx context.Context) bool { return ctx.Done() != nil || c.timeout > 0 }
 
-// makeDone makes the channel for those who wait for the load.
+// makeDone makes the channel on which callers wait for the load.
 func (l *load[K, V]) makeDone() {
 	if l.done == nil {
 		l.done = make(chan struct{})
 	}
 }
 
-// publish hands the result to the callers that wait for the load. Nobody can join it any
+// publish hands the result to the callers that wait for the load, which nobody can join any
 // more. The flight ends when all loads that share it are published.
 func (l *load[K, V]) publish() {
 	if l.done != nil {
@@ -80,11 +80,11 @@ const (
 	panicked
 )
 
-// A fetcher is the function of one of the Takes. The load is for that of TakeWith.
+// A fetcher calls the function of one of the Takes. The load is an argument for TakeWith.
 type fetcher[K comparable, V any] func(ctx context.Context, l *load[K, V]) (V, error)
 
-// lead runs the fetch of a load: here if the caller cannot leave, else in another
-// goroutine.
+// lead runs the fetch of a load: in the caller's goroutine if the caller cannot leave, else
+// in another one.
 func (c *Cache[K, V]) lead(ctx context.Context, l *load[K, V], fetch fetcher[K, V]) (V, error) {
 	if !c.canLeave(ctx) {
 		c.run(l, fetch, true)
@@ -104,8 +104,8 @@ func (c *Cache[K, V]) lead(ctx context.Context, l *load[K, V], fetch fetcher[K, 
 	return l.value, l.err
 }
 
-// spawn starts the goroutine of a load. If the leader is a callback, which must not
-// wait for callbacks, then neither may the load that it waits for.
+// spawn starts the goroutine of a load. If the leader is a callback, which must not wait
+// for callbacks, the load that it waits for must not wait for them either.
 func (c *Cache[K, V]) spawn(run func()) {
 	if c.runner != nil && runner.InCallback() {
 		runner.Go(run)
@@ -114,8 +114,8 @@ func (c *Cache[K, V]) spawn(run func()) {
 	}
 }
 
-// run calls fetch and ends the load, however fetch ends. With repanic a panic of
-// fetch goes on.
+// run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
+// fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 	if !l.unshared {
 		defer c.gate.exit()
@@ -126,7 +126,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 		c.end(l)
 		return
 	}
-	defer release()   // when the value can be found
+	defer release()   // after the value was stored
 	l.err = ErrGoexit // unless fetch returns or panics
 	defer func() {
 		if l.how != returned {
@@ -149,8 +149,8 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 	l.how = returned
 }
 
-// failure returns the error of a load that has failed. One that Negative keeps is none: it
-// is an answer.
+// failure returns the error of a load that has failed, or nil. An error that Negative keeps
+// is an answer and no failure.
 func (l *load[K, V]) failure() error {
 	if l.keepErr > 0 {
 		return nil
@@ -158,7 +158,7 @@ func (l *load[K, V]) failure() error {
 	return l.err
 }
 
-// returned notes what a fetch has returned for the key of a load.
+// returned records what a fetch has returned for the key of a load.
 func (c *Cache[K, V]) returned(l *load[K, V], value V, err error) {
 	switch {
 	case err == nil && l.Expire >= 0 && !l.Unchanged:
@@ -169,8 +169,7 @@ func (c *Cache[K, V]) returned(l *load[K, V], value V, err error) {
 	l.value, l.err = value, err
 }
 
-// tellPanic reports how a load in the background ended that did not return: no caller gets
-// its panic.
+// tellPanic reports the panic or Goexit of a load in the background, which no caller gets.
 func (c *Cache[K, V]) tellPanic(err error) {
 	if p, ok := err.(*PanicError); ok {
 		c.onPanic(p.Value, p.Stack)
@@ -189,7 +188,7 @@ func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
 	c.lastFailed.Store(&failure{time.Now(), err})
 }
 
-// A failure is why a load failed, and when.
+// A failure is the error of a load, and when it failed.
 type failure struct {
 	at  time.Time
 	err error
@@ -204,8 +203,8 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 	c.settle(reported) // after publish: a callback may wait for this load, or one of the batch
 }
 
-// conclude stores the result of a load, unless that failed or the key was changed
-// meanwhile. If reported, settle must follow.
+// conclude stores the result of a load, unless the load failed or the key was changed
+// meanwhile. If it returns reported, settle must follow.
 func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	if l.unshared {
 		return false
@@ -225,8 +224,8 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	return u.reported
 }
 
-// endLoad is the part of end under the lock. If there is too little room in the
-// shard it returns how much is missing, and the load goes on.
+// endLoad is the part of conclude under the lock. If there is too little room in the shard,
+// it returns how much is missing, and the load goes on.
 func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	delete(s.loads, l.key)
 	s.loads = shrunk(s.loads, &s.mostLoads)
@@ -246,11 +245,11 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	return missing
 }
 
-// wait waits until a load has ended. If ctx ends before, it returns the cause, and
-// the caller waits no more; likewise at the Timeout.
+// wait waits until a load has ended. If ctx ends first, the caller leaves and wait returns
+// the cause of ctx. At the Timeout it returns ErrTimeout.
 func (l *load[K, V]) wait(ctx context.Context) error { return l.waitUntil(ctx, nil) }
 
-// waitUntil is wait of a caller that also leaves, with errImpatient, when its patience ends.
+// waitUntil is wait, but the caller also leaves when its patience ends, with errImpatient.
 func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) error {
 	select {
 	case <-l.done:
@@ -273,8 +272,8 @@ func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) 
 }
 
 // waitBehind waits until a load has ended that the caller cannot join: the key was changed
-// after it began, or all its callers have left. A new one has to wait for that, unless
-// the caller loses patience.
+// after it began, or all its callers have left. Only then can another load of the key
+// begin. The caller stops waiting when its patience ends.
 func (l *load[K, V]) waitBehind(ctx context.Context, impatient <-chan time.Time) error {
 	select {
 	case <-l.done:
