@@ -19,9 +19,9 @@ type driver struct {
 	// raises alarm and then reads the shards. So one of them sees the other.
 	alarm atomic.Int64
 
-	// working is held by the tick that expires entries, which takes long when
-	// callbacks are behind. Ticks that come meanwhile only keep the clock going, on
-	// which the exactness of reads depends.
+	// working is held by the tick that expires entries, which takes long when callbacks
+	// are behind. Other ticks meanwhile only advance the clock, on which exact reads
+	// depend.
 	working sync.Mutex
 
 	// mu guards what follows, and changes of alarm. It may be taken with the lock of
@@ -31,14 +31,14 @@ type driver struct {
 	at     int64       // the tick for which timer is set, or noTick
 	closed bool
 
-	newTimer func(wait time.Duration) *time.Timer // that ticks
+	newTimer func(wait time.Duration) *time.Timer // whose function is a tick
 }
 
 // noTick is a tick that never comes.
 const noTick = math.MaxInt64
 
-// initDriver gives the cache a driver, which has no timer yet. A cache with OnRemove is
-// held by its timer as long as that is set: what waits to expire is yet to be told.
+// initDriver gives the cache a driver, which has no timer yet. A cache with OnRemove is kept
+// alive by its timer while that is set, as OnRemove must be called for what expires.
 func (c *Cache[K, V]) initDriver(onRemove bool) {
 	c.driver.alarm.Store(noTick)
 	c.driver.at = noTick
@@ -85,9 +85,10 @@ func (t *timing) lowerAlarm(tick int64) {
 	})
 }
 
-// wakeAt returns the tick at which to wake up for a visit: that of the visit, or one
-// before if it is far off. Then only the horizon moves on, for it can reach at most to
-// that visit as long as reads of what expires later are not to read the clock.
+// wakeAt returns the tick at which to wake up for a visit: that of the visit, or about ten
+// seconds before if it is far off. The earlier tick only moves the horizon, which lies ten
+// seconds beyond the next tick. So until then the horizon is before the visit, and reads of
+// entries that expire after the visit need not read the clock.
 func (t *timing) wakeAt(visit int64) int64 {
 	ahead := near/int64(t.tick) + 2
 	if visit == noTick || visit-ahead <= t.clock.now()/int64(t.tick) {
@@ -114,7 +115,7 @@ func (t *timing) setTimer(tick int64) {
 	d.timer.Reset(wait)
 }
 
-// tickNow is one tick.
+// tickNow is one tick: it advances the clock, sets the next tick, and expires entries.
 func (c *Cache[K, V]) tickNow() {
 	if !c.gate.enter() {
 		return // closed
@@ -129,8 +130,8 @@ func (c *Cache[K, V]) tickNow() {
 	}
 }
 
-// beginTick sets the timer for the tick to come, which keeps the clock going while
-// entries are being expired. Visiting, it raises the alarm.
+// beginTick sets the timer for the next tick, which advances the clock while this one
+// expires entries. If this one visits the shards, beginTick raises the alarm.
 func (t *timing) beginTick(visiting bool) {
 	t.driver.whileOpen(func() {
 		if visiting {
@@ -140,8 +141,8 @@ func (t *timing) beginTick(visiting bool) {
 	})
 }
 
-// endTick sets the alarm for the next visit of all shards, or what others have set it
-// for while they were visited.
+// endTick sets the alarm for the next visit of any shard, or for an earlier one that was
+// set while the shards were visited.
 func (t *timing) endTick(next int64) {
 	t.driver.whileOpen(func() {
 		next = min(next, t.driver.alarm.Load())
@@ -159,7 +160,7 @@ func (t *timing) stopDriver() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
-	d.alarm.Store(math.MinInt64) // nobody needs to wake it
+	d.alarm.Store(math.MinInt64) // so that nobody wakes it
 	if d.timer != nil {
 		d.timer.Stop()
 	}

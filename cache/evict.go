@@ -140,7 +140,7 @@ func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
 	s.noteRemoval(i, old, cause)
 	s.index.Remove(old, i)
 	s.index.Insert(u.hash, i)
-	s.former.forget(u.hash)
+	s.lost.forget(u.hash)
 	s.delist(i, old, cause)
 	s.enlist(i, u.hash)
 	e.key, e.value = u.key, u.value

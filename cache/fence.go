@@ -28,7 +28,7 @@ func (s *shard[K, V]) setFences(key K, first *fence) {
 		s.fences = make(map[K]*fence)
 	}
 	s.fences[key] = first
-	s.mostFences = max(s.mostFences, len(s.fences))
+	s.peakFences = max(s.peakFences, len(s.fences))
 }
 
 // addLoad makes a load known to callers that come for its key.
@@ -37,7 +37,7 @@ func (s *shard[K, V]) addLoad(l *load[K, V]) {
 		s.loads = make(map[K]*load[K, V])
 	}
 	s.loads[l.key] = l
-	s.mostLoads = max(s.mostLoads, len(s.loads))
+	s.peakLoads = max(s.peakLoads, len(s.loads))
 }
 
 // shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
@@ -114,7 +114,7 @@ func (s *shard[K, V]) passEviction(key K) {
 // dropFences removes all fences of a key.
 func (s *shard[K, V]) dropFences(key K) {
 	delete(s.fences, key)
-	s.fences = shrunk(s.fences, &s.mostFences)
+	s.fences = shrunk(s.fences, &s.peakFences)
 }
 
 // breakAllFences breaks the fences on all keys of the shard.
@@ -127,5 +127,5 @@ func (s *shard[K, V]) breakAllFences() {
 			f.breakOff()
 		}
 	}
-	s.fences, s.mostFences = nil, 0
+	s.fences, s.peakFences = nil, 0
 }

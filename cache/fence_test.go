@@ -115,8 +115,8 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 		c.gate.exit()
 		s.removeFence(k, &fences[k])
 	}
-	if s.mostLoads > n/2 || s.mostFences > n/2 {
-		t.Errorf("maps for %d loads and %d fences, with one of each", s.mostLoads, s.mostFences)
+	if s.peakLoads > n/2 || s.peakFences > n/2 {
+		t.Errorf("maps for %d loads and %d fences, with one of each", s.peakLoads, s.peakFences)
 	}
 	if s.loads[n-1] != loads[n-1] || s.fences[n-1] != &fences[n-1] {
 		t.Error("the last load or fence is lost")

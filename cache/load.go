@@ -228,7 +228,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 // it returns how much is missing, and the load goes on.
 func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	delete(s.loads, l.key)
-	s.loads = shrunk(s.loads, &s.mostLoads)
+	s.loads = shrunk(s.loads, &s.peakLoads)
 	dropped := l.stale || l.evicted && !l.flight.awaited()
 	switch {
 	case dropped:

@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// Errors that loads returned, and that are kept as Negative says, are in a cache of their
-// own. So they evict each other and no values; they have deadlines, and free their memory,
-// as values do. An error is stored and removed under the lock of its key's shard, which
-// comes before those of that cache: a change of the key ends it, as it makes a load stale.
+// The errors that Negative keeps are in a cache of their own. So they evict each other and
+// no values; they expire and free their memory as values do. An error is stored and removed
+// under the lock of its key's shard, which comes before the locks of that cache: a change
+// of the key removes the error, as it makes a load stale.
 
 const (
-	// negativeShare is of which part of the Limit there may be errors besides, and
-	// negativeLimit how many in a cache without a Limit.
+	// There is room for Limit/negativeShare errors, or negativeLimit without a Limit.
 	negativeShare = 8
 	negativeLimit = 10_000
 )
@@ -26,8 +25,8 @@ func limitOfNegatives(limit int) int {
 }
 
 // keptErrors keeps errors by the keys of any cache. It is an interface to hide the type of
-// that cache: each package that sees a generic type compiles all its methods anew, and
-// packages that use one cache should not have to compile two.
+// the cache in it: each package that sees a generic type compiles all its methods anew, and
+// a package that uses one cache should not compile two.
 type keptErrors interface {
 	get(key any) error
 	set(key any, err error, ttl time.Duration)
@@ -38,14 +37,14 @@ type keptErrors interface {
 	close()
 }
 
-// newKeptErrors is not inlined, which would show its callers the type.
+// newKeptErrors is not inlined: that would show the type to its callers.
 //
 //go:noinline
 func newKeptErrors(limit int, jitter float64) keptErrors {
 	return negatives{build(Options[any, error]{Limit: limitOfNegatives(limit), Jitter: jitter})}
 }
 
-// negatives are the kept errors.
+// negatives implements keptErrors.
 type negatives struct{ errors *Cache[any, error] }
 
 func (n negatives) get(key any) error {
@@ -61,12 +60,12 @@ func (n negatives) len() int { return n.errors.Len() }
 
 func (n negatives) clear() { n.errors.Clear() }
 
-func (n negatives) resize(limit int) { _ = n.errors.Resize(limitOfNegatives(limit)) } // which is no wrong one
+func (n negatives) resize(limit int) { _ = n.errors.Resize(limitOfNegatives(limit)) } // the limit is valid
 
-func (n negatives) close() { _ = n.errors.Close(context.Background()) } // waits for a tick at most
+func (n negatives) close() { _ = n.errors.Close(context.Background()) } // waits for at most a tick
 
-// keepFor returns for how long an error of a fetch is to be kept; 0 means not at all.
-// Errors that tell how the load ended, and not what it found, never are.
+// keepFor returns for how long to keep an error of a fetch; 0 means not at all. Errors that
+// say how the load ended, and not what it found, are never kept.
 func (c *common[K, V]) keepFor(err error) time.Duration {
 	var panicked *PanicError
 	switch {
@@ -89,8 +88,7 @@ func (s *shard[K, V]) keepError(l *load[K, V]) {
 	}
 }
 
-// keptError returns the error that is kept for a key, or nil. The lock of the shard must
-// be held.
+// keptError returns the kept error of a key, or nil. The lock of the shard must be held.
 func (s *shard[K, V]) keptError(key K) error {
 	if s.common.negatives == nil {
 		return nil
@@ -98,15 +96,15 @@ func (s *shard[K, V]) keptError(key K) error {
 	return s.common.negatives.get(key)
 }
 
-// dropError ends the error that is kept for a key, which is about to change.
+// dropError removes the kept error of a key, which is about to change.
 func (c *common[K, V]) dropError(key K) {
 	if c.negatives != nil && c.negatives.len() > 0 {
 		c.negatives.del(key)
 	}
 }
 
-// dropErrors ends all that were kept before the shards were cleared. Loads that were
-// under way then keep none.
+// dropErrors removes all kept errors, after the shards were cleared. Loads that were under
+// way then keep none.
 func (c *common[K, V]) dropErrors() {
 	if c.negatives != nil {
 		c.negatives.clear()

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// A want is what a caller of one of the Takes wants, to whom the cache could not return a
-// value at once.
+// A want is the state of a call of one of the Takes that the cache could not answer at
+// once.
 type want struct {
 	background bool // a renewal may go on without the caller: it is not a plain Take
-	patient    bool // it waits for a load though a value in Grace could stand in
-	inGrace    bool // there is one
-	found      bool // it got what the cache has
+	patient    bool // it waits for a load although a value in Grace could stand in
+	inGrace    bool // there is such a value
+	found      bool // it got a value that the cache had
 	timer      *time.Timer
 }
 
 var errImpatient = errors.New("cache: the caller waits no longer")
 
-// impatience returns when the caller ceases to wait for a load; nil means never.
+// impatience returns a channel on which the caller's patience ends; nil means never.
 func (w *want) impatience(patience time.Duration) <-chan time.Time {
 	if !w.background || !w.patient || !w.inGrace {
 		return nil
@@ -46,9 +46,8 @@ func (c *Cache[K, V]) obtain(ctx context.Context, key K, seen sight, value V, fe
 	return c.orStandIn(ctx, key, &w, value, err)
 }
 
-// obtainHere is obtain for a plain Take. It does not let fetch escape, nor must lead: a
-// function that captures the key would be allocated. That would be most of the cost of a
-// hit.
+// obtainHere is obtain for a plain Take. It does not let fetch escape: a function that
+// captures the key would be allocated, which is most of the cost of a hit.
 func (c *Cache[K, V]) obtainHere(key K, seen sight, fetch func() (V, error)) (V, error) {
 	w := want{patient: true}
 	if seen == inGrace {
@@ -62,7 +61,7 @@ func (c *Cache[K, V]) obtainHere(key K, seen sight, fetch func() (V, error)) (V,
 	return c.orStandIn(context.Background(), key, &w, value, err)
 }
 
-// count counts a Take that has seen a value in Grace, now that it has a result.
+// count counts a Take that has seen a value in Grace, when it has a result.
 func (c *Cache[K, V]) count(key K, w *want) {
 	s, r := c.rlock(c.hasher.Hash(key))
 	if w.found {
@@ -73,8 +72,7 @@ func (c *Cache[K, V]) count(key K, w *want) {
 	s.lock.RUnlockMiss(r)
 }
 
-// orStandIn returns the result of a Take, or what the key has after all if a load has
-// failed.
+// orStandIn returns the result of a Take, or a value that stands in if the load has failed.
 func (c *Cache[K, V]) orStandIn(ctx context.Context, key K, w *want, value V, err error) (V, error) {
 	if err != nil && ctx.Err() == nil {
 		if value, ok := c.standIn(key); ok {

@@ -27,7 +27,7 @@ type Options[K comparable, V any] struct {
 	Expire time.Duration
 
 	// Idle expires an entry that was not read for this long, whatever its TTL; 0 means
-	// never. A hit then puts off a deadline too. A positive time under a millisecond is
+	// never. A hit then also postpones a deadline. A positive time under a millisecond is
 	// refused.
 	Idle time.Duration
 
@@ -40,14 +40,14 @@ type Options[K comparable, V any] struct {
 	// replaces Limit. A value heavier than MaxWeight is removed at once, as Evicted.
 	//
 	// A cache has a shard for each 262,144 of MaxWeight, up to 16 for each processor,
-	// and each keeps an order of its own. So MaxWeight should be much more than single
-	// values weigh, as it usually is with sizes in bytes.
+	// and each shard has its own order of eviction. So MaxWeight should be much more than
+	// the weight of a single value, as it usually is with sizes in bytes.
 	MaxWeight uint64
 
 	// Weigh returns the weight of an entry. It is called once for each value that is
-	// to be stored, also one that Compute computes in vain, outside all locks, and may
-	// be called by several goroutines at once. An entry of weight 0 is never evicted:
-	// that would make no room.
+	// to be stored, also for a result of Compute that is dropped, outside all locks, and
+	// may be called by several goroutines at once. An entry of weight 0 is never evicted:
+	// that would free nothing.
 	Weigh func(key K, value V) uint32
 
 	// Refresh has values loaded anew before they expire: the first TakeCtx or TakeWith that
@@ -55,51 +55,51 @@ type Options[K comparable, V any] struct {
 	// background, by the function that it was called with. Jitter applies; 0 means never,
 	// and 0 <= Refresh < 1. Get never begins a load, nor does the plain Take.
 	//
-	// It is a load as any other: there is one for a key, a change of the key wins, and one
-	// that fails leaves value and deadline alone. The next follows after a pause that
-	// doubles from a hundredth of Expire, but 100 ms, up to Expire, or a minute without
-	// that. It does not end with its caller, but with Timeout and Close.
+	// It is a load like any other: there is one per key, a change of the key wins, and a
+	// load that fails leaves value and deadline alone. The next one follows after a pause,
+	// which is at first a hundredth of Expire, and at least 100 ms, and doubles with each
+	// failure in a row up to Expire, or a minute without that. The load does not end with
+	// its caller, but with Timeout and Close.
 	Refresh float64
 
 	// Grace is how long past its deadline a value may stand in: while it is loaded anew in
 	// the background, and when loads fail, with the pauses of Refresh between them. Only the
-	// Takes return such a value; to all else it has expired, though it takes room and counts
-	// in Len. 0 means not at all. What ends by Idle has no Grace. A plain Take loads it in
-	// its own goroutine, and so returns it only if that fails, or has failed a while ago.
-	// A positive time under a millisecond is refused.
+	// Takes return such a value; for all else it has expired, though it takes room and counts
+	// in Len. 0 means not at all. An entry that ends by Idle has no Grace. A plain Take loads
+	// in its own goroutine, so it returns such a value only if its load fails, or if one has
+	// failed and the pause is not over. A positive time under a millisecond is refused.
 	//
-	// A cache with Refresh or Grace takes eight bytes more for an entry.
+	// A cache with Refresh or Grace takes eight more bytes per entry.
 	Grace time.Duration
 
 	// Patience is how long a caller waits for the load before a value in Grace stands in; 0
-	// means not at all. It is less than Timeout, if there is one. A positive time under a
-	// millisecond is refused.
+	// means not at all. It must be less than Timeout, if that is set. A positive time under
+	// a millisecond is refused.
 	Patience time.Duration
 
-	// Timeout is the most that a load of one of the Takes may take, with its wait for a
-	// permit of MaxLoads; 0 means for ever. Then the context of the fetch ends, with the
-	// cause [ErrTimeout], and its callers get that, also those that come while the fetch
-	// goes on nevertheless: there is one fetch per key at a time. What that returns in the
-	// end is stored, unless the key was changed. A plain Take runs its fetch itself and
-	// waits for it in any case. A positive time under a millisecond is refused.
+	// Timeout is how long a load of one of the Takes may take, with its wait for a permit
+	// of MaxLoads; 0 means for ever. Then the context of the fetch ends, with the cause
+	// [ErrTimeout], and its callers get that error. If the fetch goes on nevertheless, later
+	// callers get it too, as there is one fetch per key at a time; its value is still
+	// stored, unless the key was changed. A plain Take runs its fetch itself and always
+	// waits for it. A positive time under a millisecond is refused.
 	Timeout time.Duration
 
-	// MaxLoads is the most fetches of the Takes at once; 0 means no limit. Others wait,
-	// the first one first, as long as a caller waits for them; one in the background, for a
-	// value that is due for Refresh or in Grace, is skipped instead. A fetch begun within
-	// another one of the same cache, by a Take with its context, goes on the place of
-	// that. A plain Take has no context: in a fetch of a cache with MaxLoads, it may wait
-	// for ever.
+	// MaxLoads is how many fetches of the Takes may run at once; 0 means no limit. Others
+	// wait in order, as long as a caller waits for them. A load in the background, for a
+	// value that is due for Refresh or in Grace, is skipped instead. A Take within a fetch of
+	// the same cache, with the context of that fetch, uses its permit. A plain Take has no
+	// context: within a fetch of a cache with MaxLoads it may wait for ever.
 	MaxLoads int
 
-	// Negative says for how long an error of a load is kept, so that an absence is asked
-	// for once and not by every caller: the Takes return that error without a fetch until
-	// then, or until the key is changed. 0 and less mean not at all. It is called once for
-	// each error that a fetch returns, outside all locks, by several goroutines at once;
-	// not for those of package context, [ErrTimeout], [ErrGoexit] and [PanicError], which
-	// are never kept. Jitter applies. For other methods the key is absent.
+	// Negative returns for how long to keep an error of a load, such as "no such row": until
+	// then, or until the key is changed, the Takes return that error without a fetch. 0 and
+	// less mean not at all. Jitter applies. For other methods the key is absent. Negative is
+	// called once for each error that a fetch returns, outside all locks, by several
+	// goroutines at once; not for those of package context, [ErrTimeout], [ErrGoexit] and
+	// [PanicError], which are never kept.
 	//
-	// Errors are kept besides the entries, and evict no values. There is room for an eighth
+	// Errors are kept beside the entries, and evict no values. There is room for an eighth
 	// of Limit, at least one, or for 10,000 without a Limit.
 	Negative func(err error) time.Duration
 
@@ -110,19 +110,18 @@ type Options[K comparable, V any] struct {
 	// cause, by one of up to Workers goroutines of the cache: after it left,
 	// outside all locks, and in order for each key. It may call the cache.
 	//
-	// A cache with OnRemove that nobody holds stays until all its entries with a
-	// deadline have expired and been told. Entries without one are not told when it is
-	// collected then: call Close.
+	// A cache with OnRemove that nobody holds stays until OnRemove was called for all its
+	// entries with a deadline. Then it is collected, without calls for entries that have no
+	// deadline: for those, call Close.
 	//
 	// When 4096 events wait, callers that remove a value wait until OnRemove has caught
-	// up. So does the driver: expired entries then stay in memory, but are not found. A
-	// call of OnRemove itself never waits. It must not wait for
-	// another goroutine that removes values: that would wait for OnRemove. A Take
-	// in OnRemove does so if it joins a fetch that stores values.
+	// up. So does the driver: expired entries then stay in memory, but are not found.
+	// Methods that OnRemove calls never wait for it. OnRemove must not wait for another
+	// goroutine that removes values, as that may wait for OnRemove. A Take in OnRemove
+	// does so if it joins a fetch that stores values.
 	OnRemove func(Event[K, V])
 
-	// Workers is the most calls of OnRemove at once; 0 means
-	// runtime.GOMAXPROCS.
+	// Workers is how many calls of OnRemove may run at once; 0 means runtime.GOMAXPROCS.
 	Workers int
 
 	// OnPanic gets the value and the stack of a panic in OnRemove, or in a function of
@@ -131,13 +130,13 @@ type Options[K comparable, V any] struct {
 	// package log/slog logs it.
 	OnPanic func(recovered any, stack []byte)
 
-	// Schema names what the encode given to Save makes of keys and values, such as
-	// "users v2": Restore refuses what was saved with another one.
+	// Schema names the format in which Save encodes keys and values, such as "users v2":
+	// Restore refuses a snapshot with another Schema.
 	Schema string
 
 	// HotKeys is how many of the most requested keys to find, for [Cache.HotKeys] and the
-	// page of package stats; 0 means none, and 1000 is the most. A get then takes some
-	// ten nanoseconds more, and some keys stay in memory after they left the cache.
+	// page of package stats: at most 1000; 0 means none. A get then takes some ten
+	// nanoseconds more, and some keys stay in memory after they left the cache.
 	HotKeys int
 
 	// Ages records how old values were when they were evicted. It costs 4 bytes per entry,
@@ -146,19 +145,19 @@ type Options[K comparable, V any] struct {
 
 	// WhatIf estimates the hit ratio at half the limit and at double, and by the other
 	// Policy, with a sample of some thousand keys that takes about 130 KB. One key in
-	// Limit/1024 is in the sample, or all if Limit is less. A get or set of such a key takes about a hundred nanoseconds
-	// more, and of others about five. It needs a Limit.
+	// Limit/1024 is in the sample, or all if Limit is less. A get or set of such a key takes
+	// about a hundred nanoseconds more, and of other keys about five. It needs a Limit.
 	WhatIf bool
 
-	// Amend, if it is not nil, gets each Snapshot of the cache before others do, by Stats or
-	// from package stats: code that builds on a cache adds its own counts, as package near
+	// Amend, if it is not nil, may change each Snapshot of the cache before Stats or package
+	// stats return it: code that builds on a cache adds its own counts, as package near
 	// does. It is called outside all locks, by several goroutines at once, and must not ask
 	// for statistics.
 	Amend func(*stats.Snapshot)
 }
 
-// mostHotKeys bounds what is kept, and shown, of hot keys.
-const mostHotKeys = 1000
+// maxHotKeys bounds the option HotKeys.
+const maxHotKeys = 1000
 
 // A Policy is a way to choose the entry to evict.
 type Policy uint8
@@ -169,13 +168,13 @@ const (
 	LRU Policy = iota
 
 	// Adaptive keeps entries that are used again from being evicted by those used once,
-	// as when something scans the keys, or loops over more of them than the limit. On
-	// most loads it answers more gets than LRU with the same limit, and on none many
-	// fewer. It takes some six bytes more for an entry. See [lru.Adaptive].
+	// as when a program scans the keys, or loops over more of them than the limit. On most
+	// loads it has more hits than LRU with the same limit, and on none many fewer. It takes
+	// some six more bytes per entry. See [lru.Adaptive].
 	Adaptive
 )
 
-// String returns the name of the policy in lower case, as reports have it.
+// String returns the name of the policy in lower case, such as "lru".
 func (p Policy) String() string {
 	switch p {
 	case LRU:
@@ -186,7 +185,7 @@ func (p Policy) String() string {
 	return "Policy(" + strconv.Itoa(int(p)) + ")"
 }
 
-// other returns the policy that the estimates compare p with.
+// other returns the policy that WhatIf compares with p.
 func (p Policy) other() Policy {
 	if p == LRU {
 		return Adaptive
@@ -194,8 +193,7 @@ func (p Policy) other() Policy {
 	return LRU
 }
 
-// minTTL is the least TTL that options accept: NewCache(60*60) in go-zero is
-// 3.6 µs and was meant to be an hour.
+// minTTL is the least TTL that options accept: 60*60, meant to be an hour, is 3.6 µs.
 const minTTL = time.Millisecond
 
 // ErrArgument is what the errors of [New] and [Cache.Resize] match by [errors.Is].
@@ -267,8 +265,8 @@ func (o *Options[K, V]) check() error {
 	if o.Workers < 0 {
 		refuse("Workers is %d: want the most calls of OnRemove at once, or 0 for GOMAXPROCS", o.Workers)
 	}
-	if o.HotKeys < 0 || o.HotKeys > mostHotKeys {
-		refuse("HotKeys is %d: want how many to find, at most %d, or 0 for none", o.HotKeys, mostHotKeys)
+	if o.HotKeys < 0 || o.HotKeys > maxHotKeys {
+		refuse("HotKeys is %d: want how many to find, at most %d, or 0 for none", o.HotKeys, maxHotKeys)
 	}
 	if o.WhatIf && o.Limit == 0 {
 		refuse("WhatIf is set without Limit: there is no limit to be half or double")

@@ -8,15 +8,15 @@ import (
 )
 
 // Permits limit the loads that run at once, if MaxLoads is set. A load begun within the
-// fetch of another, as its context tells, uses the permit of that one: it could wait for a
-// permit that is not free before it has ended. For the same reason a load that waits for a
-// permit goes on without one when such a fetch waits for it.
+// fetch of another one, which its context shows, uses the permit of that one: otherwise it
+// could wait for a permit that is freed only when it has ended. For the same reason a load
+// that waits for a permit goes on without one when such a fetch waits for it.
 type permits struct {
 	free    *semaphore.Weighted // nil without MaxLoads
 	waiting atomic.Int64        // loads that wait for a permit
 }
 
-// permitOf is the key by which a context tells that its load has a permit of a cache.
+// permitOf is the context key that says that a load has a permit of a cache.
 type permitOf struct{ cache any }
 
 func (p *permits) init(maxLoads int) {
@@ -30,8 +30,8 @@ func (p *permits) within(ctx context.Context) bool {
 	return p.free != nil && ctx.Value(permitOf{p}) != nil
 }
 
-// take waits until the load whose context is f has a permit, or the context ends, and then
-// returns the cause. Otherwise release must follow.
+// take waits until the load whose context is f has a permit; then release must follow. If
+// the context ends first, take returns its cause.
 func (p *permits) take(f *flight) (release func(), err error) {
 	if p.free == nil {
 		return func() {}, nil
@@ -57,13 +57,13 @@ func (p *permits) take(f *flight) (release func(), err error) {
 	return nil, context.Cause(f)
 }
 
-// try takes a permit if there is one, for a load that is to be kept.
+// try takes a permit, if one is free, for a load in the background.
 func (p *permits) try() bool { return p.free == nil || p.free.TryAcquire(1) }
 
 func (p *permits) release() { p.free.Release(1) }
 
-// awaitPermit has lend called when the load is to go on without a permit. It returns false
-// if that is so already.
+// awaitPermit sets the function that is called when the load may go on without a permit of
+// its own. It returns false if it may already.
 func (f *flight) awaitPermit(lend func()) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,32 +10,33 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
 
-// leastSample is the least part of the keys that Record takes: one in so many.
-const leastSample = 1 << 20
+// maxOneIn bounds the argument oneIn of Record.
+const maxOneIn = 1 << 20
 
-// errRecording is what a second Record gets.
+// errRecording is returned by a second Record at the same time.
 var errRecording = errors.New("cache: it is being recorded already: one at a time")
 
-// Record writes to w what is done with a sample of the keys, one in oneIn of them, until
-// ctx ends or the cache is closed; then it returns nil. The program cmd/cachesim reads
-// that, and says what the cache would reach with other limits and policies. 64 is a good
-// oneIn for a cache of some hundred thousand entries, and 1 for one of a thousand.
+// Record writes to w the accesses to a sample of the keys, one in oneIn of them, until ctx
+// ends or the cache is closed; then it returns nil. The program cmd/cachesim reads a
+// recording, and says which hit ratio the cache would have with other limits and policies.
+// 64 is a good oneIn for a cache of some hundred thousand entries, and 1 for one of a
+// thousand.
 //
 // No key and no value leaves the process: a recording has hashes of keys, by a random
 // secret that is made for each recording and forgotten with it, and times, weights, TTLs
-// and removals. It does say which accesses were to the same key, and how many keys there
+// and removals. It does show which accesses were to the same key, and how many keys there
 // are.
 //
-// While it runs, an operation takes some nanoseconds more at one key in 64, and nothing
-// when it has ended. No caller of the cache waits for w: if that takes too long,
+// While Record runs with one key in 64, an operation takes some nanoseconds more;
+// afterwards it costs nothing. No caller of the cache waits for w: if w is too slow,
 // accesses are left out, and the recording says how many. An access is written at most
 // about a second after it was made.
 //
 // Record returns an error if oneIn is below 1 or above 1048576, if the cache is being
-// recorded already, and the first error of w.
+// recorded already, or if w fails.
 func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error {
-	if oneIn < 1 || oneIn > leastSample {
-		return fmt.Errorf("cache: Record of one key in %d: want a number from 1, which is all, to %d", oneIn, leastSample)
+	if oneIn < 1 || oneIn > maxOneIn {
+		return fmt.Errorf("cache: Record of one key in %d: want a number from 1, which is all, to %d", oneIn, maxOneIn)
 	}
 	if !c.recording.CompareAndSwap(false, true) {
 		return errRecording
@@ -58,8 +59,7 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 	return r.Run(ctx, w, c.recordingHeader(uint64(oneIn)), c.recordingCounters)
 }
 
-// setWatch puts another watch, or none, in the place of the one there is. Only the one
-// Record does.
+// setWatch replaces the watch; nil means none. Only Record calls it, one at a time.
 func (c *Cache[K, V]) setWatch(w *watch[K]) {
 	c.watch.Store(w)
 	shards := c.all()
@@ -85,14 +85,14 @@ func (c *Cache[K, V]) recordingCounters() recording.Counters {
 	return recording.Counters{Hits: s.Hits, Misses: s.Misses, Sets: s.Sets, Limit: s.Limit}
 }
 
-// A record is a Recorder, and how to end its Run.
+// A record is a Recorder, with the function that ends its Run.
 type record struct {
 	*recording.Recorder
 	end context.CancelFunc
 }
 
-// recordOf returns the record if it sees a key with hash h, and nil if it does not, or
-// there is none, or no watch.
+// recordOf returns the record if there is one and it samples a key with hash h, and else
+// nil. w may be nil.
 func (w *watch[K]) recordOf(h uint64) *record {
 	if w == nil || w.record == nil || !w.record.Sees(h) {
 		return nil
@@ -128,7 +128,7 @@ func (r *record) removed(h uint64) { r.Add(recording.Access{Op: recording.Remove
 
 func (r *record) cleared() { r.Add(recording.Access{Op: recording.Clear}) }
 
-// left is until as a recording has it: 0 if there is no deadline.
+// left is until for a recording: 0 means that there is no deadline.
 func (t *timing) left(deadline int64) time.Duration {
 	if deadline == never {
 		return 0

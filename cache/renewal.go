@@ -11,23 +11,23 @@ import (
 
 // A renewal is a load of a key that has a value, which is due for Refresh or in Grace.
 //
-// When an entry is due is one word beside its deadline: a time; or never, if it has no
-// TTL; or underWay, once somebody has begun a renewal, or is about to. The lowest bits
-// count the renewals in a row that failed. A caller that finds a value due swaps the word
-// to underWay, and so begins the only renewal, under the lock for reading. The end of a
-// load gives the word a time again, whatever has become of the key.
+// Beside its deadline an entry has a word that says when it is due: a time; or never, if
+// it has no TTL; or underWay, if a renewal has begun or is about to. The lowest bits count
+// the renewals in a row that failed. A caller that finds a value due swaps the word to
+// underWay, under the lock for reading, so only one begins a renewal. The end of the load
+// sets the word to a time again, whatever has become of the key.
 const (
 	triesMask = 1<<5 - 1
-	mostTries = triesMask - 1             // as underWay with triesMask is never
-	underWay  = int64(never &^ triesMask) // from here on, but for never
+	maxTries  = triesMask - 1             // as underWay with triesMask is never
+	underWay  = int64(never &^ triesMask) // this and all above it, except never
 
 	minPause   = 100 * time.Millisecond
 	pausePart  = 100         // the first pause is this part of Expire
-	pauseLimit = time.Minute // in place of Expire, without that
+	pauseLimit = time.Minute // the longest pause without Expire
 )
 
-// dueFrom returns when a value is due whose TTL begins now: at its deadline if there is
-// no Refresh.
+// dueFrom returns the word of a value whose TTL begins now. Without Refresh it is due at its
+// deadline.
 func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 	if t.refresh > 0 {
 		part := time.Duration(float64(ttl) * t.refresh)
@@ -39,8 +39,8 @@ func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 	return dueAt(after(now, ttl), 0)
 }
 
-// dueAt returns the word for a time, after so many failures in a row. It may be early by
-// some nanoseconds.
+// dueAt returns the word for a time and a number of failures in a row. The time may be
+// early by some nanoseconds.
 func dueAt(at int64, failed int64) int64 {
 	if at >= underWay {
 		return never
@@ -51,7 +51,8 @@ func dueAt(at int64, failed int64) int64 {
 // renewing reports whether a renewal is under way.
 func renewing(due int64) bool { return due >= underWay && due != never }
 
-// pauseAfter returns the word for the time after a renewal that failed, or was not begun.
+// pauseAfter returns the word for the end of the pause after a renewal that failed or could
+// not begin.
 func (t *timing) pauseAfter(failed int64) int64 {
 	longest := t.expireAfter
 	if longest == 0 {
@@ -63,22 +64,22 @@ func (t *timing) pauseAfter(failed int64) int64 {
 		pause *= 2
 	}
 	pause = min(pause, longest)
-	pause += rand.N(pause / 4) // not in step with other processes
+	pause += rand.N(pause / 4) // so that processes do not load in step
 	return dueAt(after(t.clock.now(), pause), failed)
 }
 
-// A sight is what a Take finds of a key at first.
+// A sight is what a Take finds at its first look at a key.
 type sight uint8
 
 const (
 	absent  sight = iota // nothing that could be returned
 	present              // a value to return
-	isDue                // one to return, and this caller is to begin a renewal
-	inGrace              // one that may stand in for a load; neither a hit nor a miss yet
+	isDue                // a value to return; this caller begins a renewal
+	inGrace              // a value that may stand in; not yet counted as a hit or a miss
 )
 
-// see is Get for the Takes of a cache with Refresh or Grace. With background, a renewal
-// may go on without its caller.
+// see is Get for the Takes of a cache with Refresh or Grace. If background is set, the
+// caller can begin a renewal that goes on without it.
 func (c *Cache[K, V]) see(key K, background bool) (value V, seen sight) {
 	h := c.hasher.Hash(key)
 	if w := c.watch.Load(); w != nil {
@@ -127,8 +128,8 @@ func (s *shard[K, V]) seeDue(i uint32, expired, background bool) sight {
 	return present
 }
 
-// renew begins a renewal that the caller has found due. It is skipped if it would have to
-// wait.
+// renew begins a renewal of a value that the caller has found due. The renewal is skipped
+// if it would have to wait for a permit.
 func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 	if !c.gate.enter() {
 		return // closed
@@ -144,16 +145,16 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 	c.spawn(func() { c.run(l, fetch, false) })
 }
 
-// standsIn reports whether entry i, which is in Grace, is to stand in at once: if the last
-// renewal has failed just now, or one is under way, by l, and the caller has no patience.
+// standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
+// after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], w *want) bool {
 	due := s.due[i].load()
 	return !s.common.clock.passed(due) && !renewing(due) || l != nil && !w.patient
 }
 
-// beginDue begins a renewal, unless the key has been stored anew since it was found due,
-// somebody else has begun one, or it would have to wait. It is in a batch with first, if
-// there is that.
+// beginDue begins a renewal, unless the key was stored anew since it was found due, another
+// caller has begun one, or it would have to wait for a permit. The renewal joins the batch
+// of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
 	if !ok || !renewing(s.due[i].load()) {
@@ -163,14 +164,14 @@ func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K, first *load
 	switch {
 	case l == nil:
 		return s.beginRenewal(ctx, h, i, first)
-	case l.stale || !l.renewal: // it knows nothing of this value
+	case l.stale || !l.renewal: // l does not load this value anew
 		s.skipRenewal(i)
 	}
 	return nil
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
-// load, on its own or with the first one of a batch. It returns nil if that would have to
+// load. It joins the batch of first, if that is not nil. It returns nil if it would have to
 // wait for a permit.
 func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
 	if s.closed || first == nil && !s.common.permits.try() {
@@ -193,14 +194,14 @@ func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
 	s.due[i].set(underWay | s.due[i].load()&triesMask)
 }
 
-// skipRenewal puts off a renewal of entry i that cannot begin now.
+// skipRenewal postpones a renewal of entry i that cannot begin now.
 func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.common.renewals.skipped.Add(1)
 	s.due[i].set(s.common.pauseAfter(s.due[i].load() & triesMask))
 }
 
-// endRenewal does for the entry of a key what is to be done when its load has ended, and
-// been stored, or dropped, or has failed.
+// endRenewal counts a renewal that has ended, and sets when the entry of the key is due
+// again if the load has left it under way: if the result was dropped or the load failed.
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
@@ -212,13 +213,13 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	}
 	tries := s.due[i].load() & triesMask
 	if failed {
-		s.due[i].set(s.common.pauseAfter(min(tries+1, mostTries)))
+		s.due[i].set(s.common.pauseAfter(min(tries+1, maxTries)))
 	} else {
 		s.due[i].set(dueAt(s.common.clock.now(), tries))
 	}
 }
 
-// A renewals counts renewals by how they ended.
+// A renewals counts renewals by their result.
 type renewals struct {
 	ok, failed, dropped, skipped atomic.Uint64
 }

@@ -15,8 +15,8 @@ const (
 	sparse = 4
 )
 
-// grow doubles the slots of the shard, but not beyond what it can be expected
-// to need.
+// grow doubles the slots of the shard, but not beyond the number that it is expected to
+// need.
 func (s *shard[K, V]) grow() {
 	n := max(minSlots, 2*len(s.entries))
 	if most := s.common.expectedSlots(); most > 0 && n > most {
@@ -25,10 +25,9 @@ func (s *shard[K, V]) grow() {
 	s.setSlots(n)
 }
 
-// expectedSlots returns the entries that a shard of a cache with a limit can be
-// expected to have: its part, and a standard deviation of what hashing makes of
-// that. A shard that gets more grows a little. It returns 0 if the number of entries
-// has no limit.
+// expectedSlots returns how many entries a shard of a cache with a limit is expected to
+// have at most: the mean and a standard deviation. A shard that gets more grows a little.
+// It returns 0 if the number of entries has no limit.
 func (c *common[K, V]) expectedSlots() int {
 	limit := int(c.limit.Load())
 	n := len(c.table.Load().shards)
@@ -39,7 +38,7 @@ func (c *common[K, V]) expectedSlots() int {
 	return int(mean + math.Sqrt(mean))
 }
 
-// maybeShrink gives memory back if many entries were removed.
+// maybeShrink frees memory if many entries were removed.
 func (s *shard[K, V]) maybeShrink() {
 	if len(s.entries) <= minSlots || s.len > len(s.entries)/sparse || s.pins.Load() != 0 {
 		return
@@ -47,7 +46,7 @@ func (s *shard[K, V]) maybeShrink() {
 	s.setSlots(max(minSlots, 2*s.len))
 }
 
-// setSlots gives all arrays n slots, of which there must be as many as entries.
+// setSlots gives all arrays n slots, which must be enough for the entries.
 func (s *shard[K, V]) setSlots(n int) {
 	used := len(s.entries)
 	if n < used {
@@ -149,11 +148,8 @@ func resized[T any](old []T, n int) []T {
 // returns. For a negative limit, and for a cache that has a MaxWeight, which is for
 // ResizeWeight, it returns an error that wraps [ErrArgument].
 //
-// A cache gets as many shards as it needs for a larger limit with one of the next writes,
-// unless a walk is under way; with a smaller limit it keeps those it has.
-//
-// A larger limit gives the cache as many shards as it needs, with one of the next writes.
-// With a smaller one it keeps those that it has.
+// With a larger limit, one of the next writes gives the cache as many shards as it needs,
+// unless a walk is under way. With a smaller limit the cache keeps its shards.
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
@@ -200,7 +196,7 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	c.resizing.Lock()
 	defer c.resizing.Unlock()
 	if limit == 0 {
-		c.limit.Store(0) // first, for then the budget ceases to say how many entries there are
+		c.limit.Store(0) // first: from now on budget.used is not the number of entries
 	} else {
 		c.budget.max.Store(uint64(limit))
 	}
@@ -225,7 +221,7 @@ func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
 	return s.unlock()
 }
 
-// setLimited has the entries of the shard count against the budget, or not.
+// setLimited says whether the entries of the shard count against the budget.
 func (s *shard[K, V]) setLimited(limited bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

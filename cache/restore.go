@@ -8,20 +8,20 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/snapshot"
 )
 
-// Restore stores what Save wrote, and returns how many entries that were. decode makes a
-// key and a value of what encode appended; it must not keep the slice. It is called for
-// each entry in the order of Save, from the goroutine of Restore.
+// Restore stores the entries that Save wrote, and returns how many it stored. decode makes
+// a key and a value of the bytes that encode appended; it must not keep the slice. It is
+// called for each entry in the order of Save, from the goroutine of Restore.
 //
-// An entry has the time left that it has by the wall clock, but never more than it had
-// when it was saved, however clocks are set; what has expired meanwhile is left out.
-// What the cache has already, and loads that are under way, stay as they are. If the
-// cache is smaller than the one that was saved, the entries that would have been evicted
-// first are left out. Jitter is not applied again, and Weigh is called only if the cache
-// that was saved did not weigh.
+// An entry keeps its deadline by the wall clock, but never has more time left than when it
+// was saved, however clocks are set; expired entries are left out. Entries that the cache
+// has already, and loads under way, stay as they are. If the cache is smaller than the one
+// that was saved, the entries that would have been evicted first are left out. Jitter is
+// not applied again, and Weigh is called only if the cache that was saved did not weigh.
 //
-// If the snapshot has another Schema than the cache, or is none, nothing is restored.
-// If it is damaged or was cut, the error says where, and wraps [ErrSnapshot]; what came
-// before that is in the cache. An error of decode ends Restore too.
+// If r has no snapshot, or one with another Schema, Restore returns an error and stores
+// nothing. If the snapshot is damaged or was cut, the error says where, and wraps
+// [ErrSnapshot]; the entries before that are in the cache. An error of decode ends Restore
+// too.
 func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (restored int, err error) {
 	if decode == nil {
 		panic("cache: Restore with a nil decode")
@@ -57,12 +57,11 @@ func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (r
 	}
 }
 
-// ErrSnapshot is in the chain of the errors of Restore that say that what it read was
-// damaged or cut.
+// ErrSnapshot is wrapped by the errors of Restore for a snapshot that is damaged or cut.
 var ErrSnapshot = snapshot.ErrDamaged
 
-// excess returns by how much what was saved exceeds the limit of this cache, in weight
-// or in entries.
+// excess returns by how much a snapshot exceeds the limit of this cache, in weight or in
+// entries.
 func (c *Cache[K, V]) excess(h snapshot.Header) uint64 {
 	saved, limit := h.Entries, uint64(c.limit.Load())
 	if c.weigh != nil {
@@ -74,7 +73,7 @@ func (c *Cache[K, V]) excess(h snapshot.Header) uint64 {
 	return saved - min(saved, limit)
 }
 
-// sizeOf returns what an entry counts in excess.
+// sizeOf returns the size of an entry in the unit of excess.
 func (c *Cache[K, V]) sizeOf(e snapshot.Entry) uint64 {
 	if c.weigh != nil {
 		return uint64(e.Weight)
@@ -82,14 +81,14 @@ func (c *Cache[K, V]) sizeOf(e snapshot.Entry) uint64 {
 	return 1
 }
 
-// restore stores an entry that was saved at a moment, and reports whether it did.
+// restore stores an entry that was saved at a moment. It reports whether it stored it.
 func (c *Cache[K, V]) restore(key K, value V, e snapshot.Entry, saved int64) (stored bool) {
 	h := c.hasher.Hash(key)
 	var u update[K, V]
 	u.hash, u.key, u.value, u.weight = h, key, value, 1
 	var ttl time.Duration
 	if e.Expires {
-		// A wall clock that was set back since would make it live for longer.
+		// Not now alone: a wall clock that was set back since would make the entry live longer.
 		if ttl = time.Duration(e.Deadline - max(saved, wallClock().UnixNano())); ttl <= 0 {
 			return false
 		}

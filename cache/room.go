@@ -2,15 +2,15 @@ package cache
 
 import "math/rand/v2"
 
-// How room is made in shards other than that of the key that needs it.
+// This file makes room in other shards than that of the key that needs it.
 
-// lean reports whether a shard that has to evict for a key with hash h should leave it
-// to another one, as that has clearly more entries. In a cache that weighs its values,
-// evictions free more than they must, and the next store takes that. So without a
-// correction the shares that shards have of the budget drift apart. Hashing gives all
-// shards equally many keys, so they should have equally many entries, whatever single ones
-// weigh. It is enough to look at one other shard, and at one in eight evictions if they
-// have many entries.
+// lean reports whether a shard that must evict for a key with hash h should leave that to
+// another one, which has clearly more entries. In a cache that weighs its values, an
+// eviction frees more than it must, and the next store, in any shard, takes the rest. So
+// without a correction the shares of the budget that shards have drift apart. Hashing gives
+// all shards equally many keys, so they should have equally many entries, whatever single
+// ones weigh. Looking at one other shard is enough, and in one of eight evictions if the
+// shard has many entries.
 func (s *shard[K, V]) lean(h uint64) bool {
 	n := s.evictable.Load()
 	t := s.common.table.Load()
@@ -21,10 +21,10 @@ func (s *shard[K, V]) lean(h uint64) bool {
 	return t.of(other).evictable.Load() > n+n/8+1
 }
 
-// makeRoom evicts entries of other shards than its own for u, of which so much is
-// missing. It goes once through the shards, in groups, and takes a batch at most from
-// the fullest of each. The caller tries to store u again then, and either that ends in
-// endStore, or the caller gives up with abandon.
+// makeRoom evicts entries of other shards for u, which lacks the weight missing. It goes
+// once through the shards, in groups, and evicts a batch at most from the fullest of each.
+// Then the caller tries to store u again; that ends in endStore, or the caller gives up
+// with abandon.
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	if !u.making {
 		c.budget.release(u.reserved) // for the caller that makes room now
@@ -35,18 +35,18 @@ func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	}
 	want := u.reserved + missing
 	t := c.table.Load()
-	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // from behind own on
+	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // begins with the shard after u's own
 	for k := uint64(0); k < others && u.reserved < want; k += group {
 		t.fullest(c.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
 	}
 }
 
-// group is of how many shards makeRoom takes the fullest.
+// group is the number of shards of which makeRoom takes the fullest.
 const group = 4
 
-// fullest returns the shard that has most to evict of those from one number up to
-// another, which go round. In a cache without weights parts do not drift, and any will
-// do.
+// fullest returns the shard with the most entries to evict, of those with the numbers in
+// [from, to), modulo their count. In a cache without weights shares do not drift, so it
+// returns any of them.
 func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 	mask := uint64(len(t.shards) - 1)
 	if !weighs {
@@ -61,7 +61,7 @@ func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 	return fullest
 }
 
-// evictFor evicts entries, a batch at most, until so much is reserved for u.
+// evictFor evicts entries, a batch at most, until the weight want is reserved for u.
 func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
 	s.lock.Lock()
 	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
@@ -75,7 +75,7 @@ func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
 	u.reported = s.unlock() || u.reported
 }
 
-// abandon gives back what room was made for u, which is not going to be stored.
+// abandon gives back the room that was made for u and that u does not need.
 func (c *Cache[K, V]) abandon(u *update[K, V]) {
 	if u.making {
 		c.budget.release(u.reserved)

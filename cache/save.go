@@ -9,19 +9,19 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/snapshot"
 )
 
-// wallClock is time.Now, but for tests that set the clock.
+// wallClock is time.Now, except in tests that set the clock.
 var wallClock = time.Now
 
-// Save writes the entries of the cache to w, for Restore. encode appends what it makes
-// of a key and a value to dst; package cache/codec has some. Values that have expired
-// are left out.
+// Save writes the entries of the cache to w, for Restore. encode appends the bytes of a key
+// and a value to dst; package cache/codec has ready-made functions. Expired entries are
+// left out.
 //
-// Save is no snapshot of one moment: it writes each entry as it was at some moment while
-// Save ran. It may run beside everything else. It holds no lock while it encodes or
+// Save writes each entry as it was at some moment while Save ran, not all as of one moment.
+// It is safe for concurrent use with all methods. It holds no lock while it encodes or
 // writes, and calls encode from its own goroutine, one entry at a time. The entries that
 // would be evicted first come first, so that a smaller cache can keep the others.
 //
-// Save returns the first error of encode or w. What it has written then is no use.
+// Save returns the first error of encode or w. What it has written is useless then.
 func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) ([]byte, error)) error {
 	if encode == nil {
 		panic("cache: Save with a nil encode")
@@ -48,7 +48,7 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	var entries []walked[K, V]
 	for more := true; more; {
 		more = false
-		for i := range walks { // a batch of each shard in turn, so that all of the coldest come first
+		for i := range walks { // a batch of each shard in turn, so that the coldest of all come first
 			entries = walks[i].next(entries[:0])
 			for _, e := range entries {
 				body = c.header(e).Append(body[:0])
@@ -59,7 +59,7 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 					return fmt.Errorf("cache: Save: %w", err)
 				}
 			}
-			clear(entries) // hold nothing while the others are encoded
+			clear(entries) // keep no values alive while the next are encoded
 			more = more || !walks[i].done
 		}
 	}
@@ -69,7 +69,7 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	return nil
 }
 
-// header returns what a snapshot says of an entry beside what encode makes of it.
+// header returns what a snapshot has of an entry beside its encoded key and value.
 func (c *Cache[K, V]) header(e walked[K, V]) snapshot.Entry {
 	h := snapshot.Entry{Mark: e.heat, Weighed: c.weigh != nil, Weight: e.weight}
 	if e.deadline != never {

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// SaveFile is [Cache.Save] to a file. It writes to path with ".tmp" behind it, syncs that
-// to the disk, and renames it only then: whatever happens meanwhile, there is either the
-// old file or all of the new one. Only the owner may read the file. If ctx ends before it
-// is complete, SaveFile returns the cause, and the old file stays. Calls for one cache
-// wait for each other; two processes must not save to one path.
+// SaveFile is [Cache.Save] to a file. It writes to path with ".tmp" appended, syncs that to
+// the disk, and only then renames it: whatever happens, there is either the old file or all
+// of the new one. Only the owner may read the file. If ctx ends first, SaveFile returns the
+// cause of ctx, and the old file stays. Calls for one cache wait for each other; two
+// processes must not save to one path.
 func (c *Cache[K, V]) SaveFile(ctx context.Context, path string, encode func(dst []byte, key K, value V) ([]byte, error)) error {
 	c.saving.Lock()
 	defer c.saving.Unlock()
@@ -59,7 +59,7 @@ func (c *Cache[K, V]) RestoreFile(path string, decode func([]byte) (K, V, error)
 	return restored, nil
 }
 
-// syncFolder has a rename in it outlast a power failure, where the system can do that.
+// syncFolder makes a rename in a folder survive a power failure, where the system can.
 func syncFolder(path string) {
 	if folder, err := os.Open(path); err == nil {
 		_ = folder.Sync()

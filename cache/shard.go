@@ -25,7 +25,7 @@ import (
 //   - The order, if there is one, has exactly the live ones.
 //   - The ring has a task for exactly the entries with a deadline. It visits the
 //     task no later than at the first tick at or after the deadline.
-//   - One that is split has no entries, loads or fences, and never will.
+//   - A shard that is split has no entries, loads or fences, and never will.
 type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index
@@ -37,9 +37,9 @@ type shard[K comparable, V any] struct {
 	weights  []uint32          // if the cache weighs
 	caps     []int64           // deadlines by TTL, if Idle makes those of entries differ
 	limited  bool              // entries take their weight, or 1, from the budget
-	noted    bool              // the cache has a watch or keeps ages: the one thing a Set looks at if not
+	noted    bool              // the cache has a watch or keeps ages: one check for a Set without them
 	closed   bool
-	reported bool              // an event was queued under the present hold of lock
+	reported bool              // an event was queued during this hold of lock
 	split    bool              // its entries are in the shards of moved
 	strain   int16             // by writes that had to wait, while the table is growing
 	loads    map[K]*load[K, V] // under way; nil before the first
@@ -53,27 +53,27 @@ type shard[K comparable, V any] struct {
 
 	next          atomic.Int64 // the tick by which the ring has to be visited, or noTick
 	free          uint32       // the first free slot; the others follow from it
-	pins          atomic.Int32 // walks under way that need slot numbers to stay
+	pins          atomic.Int32 // walks under way, during which slot numbers stay
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
 	missesEvicted atomic.Uint64
 	hitsInGrace   atomic.Uint64 // likewise
-	mostLoads     int           // most keys with loads since the map shrank
-	mostFences    int
+	peakLoads     int           // most keys with loads since the map shrank
+	peakFences    int
 	order         lru.Policy   // nil while there is no limit of any kind
 	born          []moment     // when values were stored, if the cache keeps their ages
 	due           []deadline   // when they are to be loaded anew, with Refresh or Grace; see renewal.go
 	moved         *table[K, V] // the larger table, once the shard is split
 
-	former former
+	lost lostKeys
 
-	fetched uint64 // of no meaning: what lookAhead read
+	fetched uint64 // without meaning: it makes the reads of lookAhead count
 
-	// evictable counts, in a cache that weighs, the entries that weigh something. It is
-	// changed under the lock, and read without by other shards that need room.
+	// evictable counts the entries with a weight above 0, in a cache that weighs. It
+	// changes under the lock; other shards that need room read it without.
 	evictable atomic.Int64
 
-	_ [8]byte // so a shard has 512 bytes, a power of two, and no two meet in a cache line
+	_ [8]byte // makes it 512 bytes: no two shards share a cache line
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots
@@ -107,9 +107,9 @@ func (s *shard[K, V]) findLive(h uint64, key K) (i uint32, ok bool) {
 	return i, ok && !s.expired(i)
 }
 
-// expired reports whether the deadline of entry i has passed. If it has, the
-// entry is dead: a reader that saw it alive just before can extend it no more,
-// so that nobody finds again what somebody has missed.
+// expired reports whether the deadline of entry i has passed. If it has, the entry is
+// dead from now on: a reader that saw it alive just before can no longer extend it, so
+// nobody finds what another caller has missed.
 func (s *shard[K, V]) expired(i uint32) bool {
 	return !s.common.clock.far(s.entries[i].deadline.load()) && s.die(i)
 }
@@ -128,8 +128,8 @@ func (s *shard[K, V]) die(i uint32) bool {
 	}
 }
 
-// causeOr returns the cause for which entry i is removed: the one given, unless
-// it has expired already, with its Grace, and only waits for the wheel.
+// causeOr returns the cause for which entry i is removed: Expired if its deadline and
+// Grace have passed and it only waits for the wheel, and else the one given.
 func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
 	if s.gone(i) {
 		return Expired
@@ -160,7 +160,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	var key K
 	var value V
 	e := &s.entries[i]
-	e.key, e.value = key, value // they are not to be kept alive from here
+	e.key, e.value = key, value // the slot must not keep them alive
 	s.freeSlot(i)
 	s.len--
 	return weight
@@ -180,20 +180,21 @@ func (s *shard[K, V]) freeSlot(i uint32) {
 	s.free = i
 }
 
-// noteRemoval tells whom it concerns that entry i, whose key has hash h, is removed.
+// noteRemoval records that entry i, whose key has hash h, is removed: in the ages, fences,
+// counts and events.
 func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	e := &s.entries[i]
 	if s.noted && cause == Evicted && s.born != nil {
 		s.common.evictedAge.Observe(s.born[i].until(s.common.clock.moment()))
 	}
 	switch cause {
-	case Expired: // it has had no value since its deadline, so nothing changes now
+	case Expired: // the key has had no value since the deadline, so nothing changes now
 	case Evicted:
 		s.passEviction(e.key)
 	default:
 		s.breakFences(e.key)
 	}
-	s.former.add(h, cause, len(s.entries))
+	s.lost.add(h, cause, len(s.entries))
 	s.countRemoval(h, e, cause)
 }
 
@@ -205,15 +206,16 @@ func (s *shard[K, V]) countRemoval(h uint64, e *entry[K, V], cause Cause) {
 	}
 }
 
-// report queues an event. The lock that is held here gives the events of a key
-// their order.
+// report queues an event. The lock of the shard is held, which keeps the events of a key
+// in order.
 func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
 	s.common.runner.Push(h, Event[K, V]{e.key, e.value, cause})
 	s.reported = true
 }
 
-// unlock gives the lock for writing back. It reports whether an event was
-// queued under it: then settle must follow.
+// unlock releases the lock for writing. It reports whether an event was queued while it
+// was held: then settle must follow. It writes reported only if that is set: a write would
+// take the cache line from other processors.
 func (s *shard[K, V]) unlock() (reported bool) {
 	reported = s.reported
 	if reported {

@@ -11,9 +11,9 @@ const (
 	// spread is how many shards follow one, if the cache is to have as many.
 	spread = 32
 
-	// A write that has to wait for another strains a shard by wait, and one that need
-	// not relieves it by one. So a shard is strained if more than one write in seventeen
-	// waits, for some time.
+	// A write that must wait for another one strains a shard by wait, and any other write
+	// relieves it by one. So a shard is strained if more than one write in seventeen waits
+	// for some time.
 	wait     = 16
 	strained = 1024
 )
@@ -33,10 +33,8 @@ func (s *shard[K, V]) lockGrowing() (locked bool) {
 	return true
 }
 
-// enlarge has a larger table follow t, unless one does already.
-//
-// While somebody goes through all shards, enlarge does nothing, and is called again by
-// the next write.
+// enlarge replaces t by a larger table, unless that has happened already. During a walk
+// through all shards it does nothing, and the next write calls it again.
 func (c *common[K, V]) enlarge(t *table[K, V]) {
 	if !c.shape.TryLock() {
 		return
@@ -53,24 +51,24 @@ func (c *common[K, V]) enlarge(t *table[K, V]) {
 	c.replace(t, n)
 }
 
-// replace has a table of n shards follow t. Each shard is given up in one hold of its
-// lock: its entries go to shards of the larger table, in the order in which they would be
-// evicted, with all their state. A caller that finds it given up goes on there. shape must
-// be held for writing.
+// replace replaces t by a table of n shards. In one hold of its lock each shard gives its
+// entries to shards of the larger table, in the order in which they would be evicted, with
+// all their state. A caller that finds the shard split goes on in the larger table. shape
+// must be held for writing.
 func (c *common[K, V]) replace(t *table[K, V], n int) {
 	larger := c.newTable(n)
 	for i := range t.shards {
 		t.shards[i].divide(larger, i, len(t.shards))
 	}
 	c.table.Store(larger)
-	// A tick that looked at the shards of t meanwhile has not seen these.
+	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := range larger.shards {
 		c.wakeBy(larger.shards[i].next.Load())
 	}
 }
 
-// divide gives up a shard for those of a larger table that its keys belong to: from number
-// first on each step-th. Nobody else sees those before.
+// divide moves the entries of a shard to the shards of a larger table to which its keys
+// belong: every step-th from number first on. No other caller sees those until then.
 func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -101,7 +99,7 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 	s.giveUp(larger)
 }
 
-// inherit makes s like a shard that is being split, with room for n of its entries.
+// inherit gives s the settings of a shard that is being split, and room for n of its entries.
 func (s *shard[K, V]) inherit(from *shard[K, V], n int) {
 	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
 	if n > 0 {
@@ -116,7 +114,7 @@ func (s *shard[K, V]) inherit(from *shard[K, V], n int) {
 	}
 }
 
-// adopt gives entry j of a shard that is being split, whose key has hash h, a slot.
+// adopt copies entry j of a shard that is being split, whose key has hash h.
 func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 	i := s.takeSlot()
 	s.copyEntry(i, from, j)
@@ -129,14 +127,14 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 	}
 	switch deadline := s.entries[i].deadline.load(); {
 	case deadline == never:
-	case deadline < 0: // dead: the next tick sees to it
+	case deadline < 0: // dead: the next tick removes it
 		s.schedule(i, from.ring.Now()+1)
 	default:
 		s.schedule(i, s.common.tickAt(deadline))
 	}
 }
 
-// splitFences moves loads and fences.
+// splitFences moves loads and fences to the shards of a larger table.
 func (s *shard[K, V]) splitFences(larger *table[K, V]) {
 	for _, l := range s.loads {
 		larger.of(l.hash).addLoad(l)
@@ -146,8 +144,7 @@ func (s *shard[K, V]) splitFences(larger *table[K, V]) {
 	}
 }
 
-// inheritCounts takes over what a shard has counted. The lock of that must be held for
-// writing.
+// inheritCounts takes over the counts of a shard, whose lock must be held for writing.
 func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 	s.lock.Lock()
 	s.lock.Count(from.lock.Counts())
@@ -158,13 +155,13 @@ func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 	s.removals = from.removals
 }
 
-// giveUp leaves nothing in a shard but where its entries went to.
+// giveUp empties a shard, except for the table to which its entries moved.
 func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.split, s.moved = true, larger
 	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
 	s.order, s.marks, s.limited = nil, nil, false
 	s.ring, s.weights, s.caps, s.born, s.due = nil, nil, nil, nil, nil
-	s.loads, s.fences, s.former = nil, nil, former{}
+	s.loads, s.fences, s.lost = nil, nil, lostKeys{}
 	s.evictable.Store(0)
 	s.next.Store(noTick)
 }

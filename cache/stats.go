@@ -13,11 +13,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// Stats returns what the cache has done since it was made: gets are hits and misses, and
-// the values stored are those removed and those there are. It looks at one shard after
-// another and holds none of them for longer than a write does. What others change
-// meanwhile may be seen in one and not in another, so that for a moment there can seem
-// to be a few entries more than the limit.
+// Stats returns the counts of the cache since it was made: hits and misses add up to the
+// gets, and removals and entries to the values stored. Stats reads one shard after another
+// and locks none for longer than a write does. It may see a concurrent change in one shard
+// and miss it in another, so it can show a few entries more than the limit.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
 	s := c.counted()
 	if c.amend != nil {
@@ -26,7 +25,7 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 	return s
 }
 
-// counted returns what the cache itself has counted.
+// counted returns the counts of the cache itself, without Amend.
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.limit.Load()),
@@ -68,19 +67,19 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 		stuck := len(s.loads) > 0 || s.late(now)
 		s.lock.Unlock()
 		if stuck {
-			r := s.lock.RLock() // after a database hung, or callbacks did, there may be much of it
+			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
 			s.addStuck(&total, now)
 			s.lock.RUnlock(r)
 		}
 	}
 	total.Restored = c.restored.Load()
-	// Each of them was stored, and no others. While a Restore runs, its count is behind.
+	// Every value stored was removed or is an entry. A running Restore is not yet counted.
 	total.Sets = total.Removals.Total() + uint64(total.Entries) - total.Restored
 	return total
 }
 
-// addStuck adds what has not ended, or not been removed, though it may be time. The lock
-// must be held, at least for reading.
+// addStuck adds the loads that run, and the entries whose removal is late. The lock must
+// be held, at least for reading.
 func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
 	for _, l := range s.loads {
 		if !l.mate {
@@ -114,7 +113,7 @@ func (s *shard[K, V]) overdue(now int64) (n int) {
 	return n
 }
 
-// addTo adds what the shard has done to total. The lock must be held for writing.
+// addTo adds the counts of the shard to total. The lock must be held for writing.
 func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	hits, misses := s.lock.Counts()
 	total.Hits += hits
@@ -135,8 +134,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	}
 }
 
-// register makes the statistics of the cache known to the process, without
-// keeping the cache alive.
+// register adds the cache to the statistics of the process, without keeping it alive.
 func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
@@ -151,7 +149,8 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 // errGone is returned for a cache that was collected meanwhile.
 var errGone = errors.New("cache: it was collected, as nothing holds it")
 
-// sourceOf returns what a cache offers the statistics, as long as it is there.
+// sourceOf returns the functions by which package stats reads a cache. They do not keep the
+// cache alive.
 func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSource {
 	source := stats.CacheSource{
 		Snapshot: func() (s stats.Snapshot, alive bool) {

@@ -101,7 +101,7 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	e := &s.entries[i]
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
-	s.former.forget(u.hash)
+	s.lost.forget(u.hash)
 	if u.weight > 0 {
 		s.enlist(i, u.hash)
 	}

@@ -3,32 +3,31 @@ package cache
 import "context"
 
 // TakeMany is [Cache.TakeCtx] for several keys at once, which one call of fetch loads. It
-// returns the values of those that have one. Each key counts as one hit or one miss,
+// returns the values of the keys that have one. Each key counts as one hit or one miss,
 // however often it is in keys.
 //
-// fetch gets the keys that the cache does not have and that nobody else is loading, in
+// fetch gets the keys that the cache does not have and that no other caller is loading, in
 // the order of keys, and is not called if there are none. It returns their values; a key
-// that it leaves out has none. What it returns for keys that it was not asked for is
-// ignored: nothing would keep that from undoing a change. A key that others are loading
-// is waited for when fetch has returned, so that two calls never wait for each other.
+// that it leaves out has none. Values of keys that it did not get are ignored, as storing
+// them could undo a change. TakeMany waits for the loads of others after fetch has
+// returned, so two calls never wait for each other.
 //
-// To others, each key is under way by a load of its own, which they may join; a Take of a
-// key that fetch has left out fetches that itself. A change of one key, as by Del, keeps
-// the value of that key alone from being stored. The context of fetch ends when nobody
-// waits for any of its keys. It takes one permit of MaxLoads, and is one load in the
-// statistics.
+// For other callers each key has a load of its own, which they may join; a Take of a key
+// that fetch leaves out calls its own fetch. A change of one key, as by Del, keeps only
+// that value from being stored. The context of fetch ends when no caller waits for any of
+// its keys. It takes one permit of MaxLoads, and is one load in the statistics.
 //
 // TakeMany returns the first error, of fetch or of a load that it waited for, with the
 // values of all other keys. If fetch returns an error, that is the result for all its
-// keys, its values are ignored, and no key counts as absent. Negative is not asked about
-// it: it says nothing about single keys. A key for which an error is kept, or that
-// somebody else finds to have one that is, is a key without a value.
+// keys, and its values are ignored. Negative does not get this error, which says nothing
+// about single keys. A key with a kept error, also one that another load has just found, is
+// left out without an error.
 //
 // Values that are due for Refresh are returned, and so are those in Grace if there is no
-// Patience: one further call of fetch renews them in the background, and has one permit or
-// is skipped. With Patience, TakeMany waits for fetch to renew what is in Grace however
-// long that takes, as Take does. Values in Grace stand in for those of loads that failed,
-// and then there is no error.
+// Patience: another call of fetch renews them in the background, with one permit, or is
+// skipped if none is free. With Patience, TakeMany waits for fetch to renew values in Grace
+// however long that takes, as Take does. If a load fails, a value in Grace stands in
+// without an error.
 //
 // A key that is not equal to itself, such as NaN, is never found and never fetched.
 func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, error) {
@@ -51,14 +50,14 @@ type many[K comparable, V any] struct {
 	ctx     context.Context
 	fetch   func(context.Context, []K) (map[K]V, error)
 	found   map[K]V
-	err     error       // the first
+	err     error       // the first of all
 	due     []K         // found, and to be renewed
 	inGrace map[K]*want // seen in Grace, and not counted yet
 }
 
 // look looks the keys up and returns those that the cache does not have, each once.
 func (m *many[K, V]) look(keys []K) (missing []K) {
-	var asked map[K]struct{} // those missing
+	var asked map[K]struct{} // the keys of missing
 	for _, key := range keys {
 		if _, ok := m.found[key]; ok {
 			continue
@@ -97,14 +96,14 @@ func (m *many[K, V]) get(key K) (value V, ok bool) {
 	return value, seen == present || seen == isDue
 }
 
-// count counts those keys that were not yet, now that they have a result.
+// count counts the keys that were seen in Grace, when they have a result.
 func (m *many[K, V]) count() {
 	for key, w := range m.inGrace {
 		m.cache.count(key, w)
 	}
 }
 
-// renew begins a renewal of the values that are due, by a batch of its own.
+// renew begins a renewal of the values that are due, in a batch of its own.
 func (m *many[K, V]) renew() {
 	c := m.cache
 	if len(m.due) == 0 || !c.gate.enter() {
@@ -129,15 +128,15 @@ func (m *many[K, V]) renew() {
 	c.spawn(func() { c.run(first, m.fetchBatch, false) })
 }
 
-// load finds or loads keys and returns those that have to be asked for again. It ends
-// its own loads before it waits for those of others, who may wait for them.
+// load finds or loads keys and returns those that it must try again. It ends its own loads
+// before it waits for those of others, who may wait for its own.
 func (m *many[K, V]) load(keys []K) (again []K) {
 	if m.err = context.Cause(m.ctx); m.err != nil {
 		return nil
 	}
 	own, joined, behind := m.assign(keys)
 	waited := 0
-	defer func() { // as far as fetch panics
+	defer func() { // if fetch panics
 		for _, l := range joined[waited:] {
 			l.flight.leave(m.ctx)
 		}
@@ -160,7 +159,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 	return again
 }
 
-// take takes the result of a load, for which the caller waited until err.
+// take takes the result of a load. err is that of the wait for it.
 func (m *many[K, V]) take(l *load[K, V], err error) {
 	if err != nil {
 		m.fail(l, err)
@@ -174,7 +173,7 @@ func (m *many[K, V]) take(l *load[K, V], err error) {
 	}
 }
 
-// fail has a value in Grace stand in, if there is one, and else notes the first error.
+// fail lets a value in Grace stand in, if there is one, and else keeps the first error.
 func (m *many[K, V]) fail(l *load[K, V], err error) {
 	if m.ctx.Err() == nil {
 		if value, ok := m.cache.standIn(l.key); ok {
@@ -187,7 +186,7 @@ func (m *many[K, V]) fail(l *load[K, V], err error) {
 	}
 }
 
-// has notes what the cache has after all.
+// has adds a value that the cache has by now.
 func (m *many[K, V]) has(key K, value V) {
 	m.found[key] = value
 	if w := m.inGrace[key]; w != nil {
@@ -195,8 +194,9 @@ func (m *many[K, V]) has(key K, value V) {
 	}
 }
 
-// assign finds out what to do about keys: to fetch them, by loads with one flight, to
-// wait for loads of others, or to wait for the end of such and ask again.
+// assign decides what to do about keys: own are loads that this call fetches, with one
+// flight; joined are loads of others whose results it takes; behind are loads that must
+// end before it can try again.
 func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 	c := m.cache
 	open, within := c.gate.enter(), c.permits.within(m.ctx)
@@ -228,7 +228,7 @@ func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 	return own, joined, behind
 }
 
-// lead fetches what the call is to load itself.
+// lead fetches the call's own loads.
 func (m *many[K, V]) lead(own []*load[K, V]) {
 	if len(own) == 0 {
 		return
@@ -236,7 +236,7 @@ func (m *many[K, V]) lead(own []*load[K, V]) {
 	own[0].batch = own
 	_, err := m.cache.lead(m.ctx, own[0], m.fetchBatch)
 	for _, l := range own {
-		if err != nil { // also if the caller has left, and own goes on
+		if err != nil { // also if the caller has left, and the fetch goes on
 			m.fail(l, err)
 		} else {
 			m.take(l, nil)
@@ -260,7 +260,7 @@ func (m *many[K, V]) fetchBatch(ctx context.Context, first *load[K, V]) (value V
 	return first.pick(values), nil
 }
 
-// pick returns the value of the load's key, or has nothing stored if there is none.
+// pick returns the value of the load's key. If there is none, nothing is stored.
 func (l *load[K, V]) pick(values map[K]V) V {
 	value, ok := values[l.key]
 	if !ok {
@@ -269,8 +269,8 @@ func (l *load[K, V]) pick(values map[K]V) V {
 	return value
 }
 
-// endMates ends the other loads of a batch as its first one, l. If reported, settle must
-// follow.
+// endMates ends the other loads of a batch with the result of its first one, l. If it
+// returns reported, settle must follow.
 func (c *Cache[K, V]) endMates(l *load[K, V]) (reported bool) {
 	for i := 1; i < len(l.batch); i++ {
 		mate := l.batch[i]

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// A Load is what the function of [Cache.TakeWith] is told about the key, and what it says
-// about the value it returns. It is for that call alone: it must not be used after that.
+// A Load tells the function of [Cache.TakeWith] about the old value, and the cache about
+// the new one. The function must not use it after it has returned.
 type Load[V any] struct {
-	// Old is the value that the cache has and that the load is to renew, if HasOld: one
-	// that is due for Refresh, or in Grace.
+	// Old is the value that the load renews, if HasOld: one that is due for Refresh, or in
+	// Grace.
 	Old    V
 	HasOld bool
 
-	// Expire is the TTL that the value is to have, of any length: that of the options,
-	// unless the function sets it. Jitter applies. 0 means for ever. With a negative TTL
-	// the value goes to the callers and is not kept, and Old is removed.
+	// Expire is the TTL of the new value, of any length. It is that of the options, unless
+	// the function changes it. Jitter applies. 0 means for ever. With a negative TTL the
+	// value goes to the callers and is not stored, and Old is removed.
 	Expire time.Duration
 
 	// Unchanged says that Old is still right: it stays, with a new TTL, and the callers
@@ -24,17 +24,16 @@ type Load[V any] struct {
 	// nothing. It is an error without Old.
 	Unchanged bool
 
-	// NotFound says that the error which the function returns means that there is no value:
-	// the statistics count the load as one that has succeeded. Without an error it does not
-	// count.
+	// NotFound says that the function's error means that there is no value: the statistics
+	// count the load as successful. Without an error it has no effect.
 	NotFound bool
 }
 
 var errUnchanged = errors.New("cache: the function of TakeWith says Unchanged, but there is no Old: look at HasOld first")
 
-// TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: how long it is
-// good for, that the old value is still right, or that it is not to be kept. If fetch
-// returns an error, only NotFound counts of what it says in l.
+// TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: its TTL, that the
+// old value is still right, or that the value is not to be stored. If fetch returns an
+// error, only l.NotFound counts.
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: TakeWith with a nil fetch")
@@ -51,9 +50,9 @@ func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx contex
 	return c.takeWith(ctx, key, seen, old, fetch)
 }
 
-// TakeMissed is [Cache.TakeWith] for a caller whose Get has just missed the key: it is not
-// counted as a second miss. A function literal for fetch, which TakeWith has allocated for
-// every hit, is allocated then for misses only.
+// TakeMissed is [Cache.TakeWith] for a caller whose Get has just missed the key: it counts
+// no second miss. Get and TakeMissed together allocate a function literal for fetch only at
+// a miss; TakeWith allocates it at every hit.
 func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: TakeMissed with a nil fetch")
@@ -65,7 +64,7 @@ func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx cont
 // takeWith is TakeWith after its first look.
 func (c *Cache[K, V]) takeWith(ctx context.Context, key K, seen sight, old V, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	return c.obtain(ctx, key, seen, old, func(ctx context.Context, l *load[K, V]) (V, error) {
-		old := l.Old // l.Load is the function's to change
+		old := l.Old // fetch may change l.Load
 		value, err := fetch(ctx, &l.Load)
 		switch {
 		case err != nil || !l.Unchanged:
@@ -77,8 +76,8 @@ func (c *Cache[K, V]) takeWith(ctx context.Context, key K, seen sight, old V, fe
 	})
 }
 
-// keep does with the result of a load what the load says. If there is too little room in
-// the shard it returns how much is missing.
+// keep stores the result of a load, as its fields Expire and Unchanged say. If there is too
+// little room in the shard, it returns how much is missing.
 func (s *shard[K, V]) keep(l *load[K, V], u *update[K, V]) (missing uint64) {
 	switch {
 	case l.Expire < 0:
@@ -91,7 +90,7 @@ func (s *shard[K, V]) keep(l *load[K, V], u *update[K, V]) (missing uint64) {
 	return s.put(u)
 }
 
-// prolong gives the value that the key of u has another life, unless it has gone.
+// prolong gives the present value of the key of u another life, unless it has gone.
 func (s *shard[K, V]) prolong(u *update[K, V]) {
 	i, ok := s.findUsable(u.hash, u.key)
 	if !ok {

@@ -9,19 +9,19 @@ import (
 const (
 	minTick, defaultTick, maxTick = 10 * time.Millisecond, 100 * time.Millisecond, time.Second
 
-	// ticksPerTTL is how finely the shortest TTL of the options is cut.
+	// ticksPerTTL is how many ticks the shortest TTL of the options has.
 	ticksPerTTL = 100
 )
 
-// A timing is how a cache counts time: its clock, and from when to when entries live.
+// A timing has the clock of a cache, and the options by which it computes deadlines.
 type timing struct {
 	idle        time.Duration
-	renews      bool // entries have a time at which they are due to be loaded anew
+	renews      bool // with Refresh or Grace: entries have a time when they are due
 	clock       clock
 	driver      driver
 	expireAfter time.Duration
 	tick        time.Duration
-	short       time.Duration // a hundred ticks: what is shorter is counted from the exact time
+	short       time.Duration // a hundred ticks: a shorter TTL counts from the exact time
 	jitter      float64
 	refresh     float64
 	grace       time.Duration
@@ -50,7 +50,7 @@ func tickFor(expire, idle time.Duration) time.Duration {
 
 // A life is how long an entry is to live.
 type life struct {
-	deadline int64 // the sooner of cap and the end of idleness
+	deadline int64 // the earlier of cap and the end of idleness
 	cap      int64 // by TTL
 	due      int64 // when it is to be loaded anew: see renewal.go
 }
@@ -70,7 +70,7 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	if t.renews {
 		return t.lifeFrom(now, ttl)
 	}
-	return t.lasting(now, ttl) // which is lifeFrom then, inlined
+	return t.lasting(now, ttl) // lifeFrom, inlined
 }
 
 // lifeFrom is lifeOf from a given time on, for a TTL that jitter has been applied to.
@@ -95,9 +95,8 @@ func (t *timing) lasting(now int64, ttl time.Duration) life {
 	return l
 }
 
-// timeFor returns the time at which a life with the given TTL, or idleness,
-// begins: the exact one if either is short, and else one that is early by no more
-// than a hundredth of it.
+// timeFor returns the time at which a life with the given TTL, or idleness, begins. It is
+// exact if either is short, and else early by at most a hundredth of it.
 func (t *timing) timeFor(r *readings, h uint64, ttl time.Duration) int64 {
 	now, last := t.clock.recent(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
 	if last {

@@ -2,14 +2,13 @@ package cache
 
 import "time"
 
-// Touch gives the entry of a key a new TTL that begins now, and keeps its value:
-// 0 makes it stay for ever, and a negative TTL removes it, as by Del. It reports
-// whether there was an entry. To touch an entry is to use it, but it counts as
-// neither a hit nor a miss. Jitter applies.
+// Touch gives the entry of a key a new TTL that begins now, and keeps its value: 0 makes
+// it stay for ever, and a negative TTL removes it, as by Del. Touch reports whether there
+// was an entry. It is a use of the entry, but counts as neither a hit nor a miss. Jitter
+// applies.
 //
-// Touch takes no lock for writing, as a rule, unless the cache has an Idle time. In a
-// busy tick it leaves a deadline that it would put off by less than a quarter of a
-// tick.
+// Without Idle, Touch usually takes no lock for writing. In a busy tick it skips a change
+// that would postpone the deadline by less than a quarter of a tick.
 func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	if expire < 0 {
 		return c.Del(key)
@@ -21,7 +20,7 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	}
 	if w := c.watch.Load(); w != nil {
 		if !found {
-			// The ghosts may have what the cache has not: its life is for them alone.
+			// The ghosts may have a key that the cache has not: this life is for them alone.
 			l = c.lifeFrom(c.clock.now(), expire)
 		}
 		c.touched(w, h, l.cap)
@@ -29,9 +28,9 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	return found
 }
 
-// touch is Touch as far as a reader can do it. It returns the new life of the entry,
-// if there is one, and done if that was all. Of an absent key it does not ask the
-// time.
+// touch is the part of Touch that a reader can do. It returns the new life of the entry, if
+// there is one, and done if nothing is left to do. For an absent key it does not read the
+// clock.
 func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
 	s, r := c.rlock(h)
 	i, found := s.findLive(h, key)
@@ -51,11 +50,11 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	return l, true, done
 }
 
-// retime gives entry i, which a reader found alive, another deadline, or leaves the
-// one it has if that is earlier by no more than slack. It leaves the ring alone: the
-// task comes up when it was to, and expire puts it off then. It returns false, and
-// has done nothing, if that is too late, or the task has to be set or removed, which
-// takes the lock for writing.
+// retime gives entry i, which a reader found alive, another deadline, or leaves the one it
+// has if that is earlier by no more than slack. It leaves the ring alone: the ring visits
+// the task as planned, and expireBatch postpones it then. retime returns false, and does
+// nothing, if that visit would be too late, or the task must be set or removed, which takes
+// the lock for writing.
 func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
 	d := &s.entries[i].deadline
 	for {
@@ -69,9 +68,9 @@ func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
 	}
 }
 
-// slack is what retime may forgo for a new TTL: nothing, unless the program is busy.
-// Then one keep-alive after another puts off the same deadline by next to nothing,
-// and each write would take the entry from the other processors.
+// slack is by how much retime may leave a deadline too early: 0, unless the program is busy.
+// Then one keep-alive after another would postpone the same deadline by almost nothing, and
+// each write would take the entry from the other processors.
 func (t *timing) slack(ttl time.Duration) int64 {
 	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.busy() {
 		return 0

@@ -2,11 +2,11 @@ package cache
 
 import "iter"
 
-// All returns an iterator over the entries, in no particular order. It holds no lock
-// while the body of the loop runs, so the body may use the cache. All may or may not
-// see concurrent changes, but it yields no value after its deadline or its removal. It
-// yields an entry that stays throughout exactly once; a key that is removed and stored
-// again it may yield twice. It counts no lookups and marks nothing as used.
+// All returns an iterator over the entries, in no particular order. It holds no lock while
+// the body of the loop runs, so the body may use the cache. All may or may not see
+// concurrent changes, but it yields no value after its deadline or its removal. It yields
+// an entry that stays throughout exactly once, and may yield a key that is removed and
+// stored again twice. It counts no lookups and marks nothing as used.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		c.each(func(key K, value V, _ int64) bool { return yield(key, value) })
@@ -54,8 +54,8 @@ type found[K comparable, V any] struct {
 	deadline int64
 }
 
-// nextLive returns the first entry from slot i on that has not expired, if there is one
-// among a batch of slots, the slot to go on with, and whether there is one.
+// nextLive returns the first entry in a batch of slots from i on that has not expired, and
+// ok if there is one. It also returns the slot after it, and whether there are more.
 func (s *shard[K, V]) nextLive(i int) (f found[K, V], ok bool, after int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
@@ -75,8 +75,8 @@ func (s *shard[K, V]) pin() {
 	s.lock.RUnlock(r)
 }
 
-// unpin ends a pin. The last one gives back the memory that the shard could not while
-// it was pinned.
+// unpin ends a pin. The last unpin frees memory that the shard could not free while it was
+// pinned.
 func (s *shard[K, V]) unpin() {
 	if s.pins.Add(-1) == 0 {
 		s.lock.Lock()
@@ -85,9 +85,8 @@ func (s *shard[K, V]) unpin() {
 	}
 }
 
-// Clear removes all entries that are in the cache when it is called, and keeps
-// loads that are under way from being stored. Entries that are stored while it
-// runs may stay.
+// Clear removes all entries that are in the cache when it is called, and keeps the values
+// of loads under way from being stored. Entries that are stored while it runs may stay.
 func (c *Cache[K, V]) Clear() {
 	c.watch.Load().cleared()
 	shards := c.all()
@@ -98,8 +97,8 @@ func (c *Cache[K, V]) Clear() {
 	c.dropErrors()
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock. After each it
-// calls settle, with what unlock returned.
+// clear removes the entries of the shard, a batch per hold of the lock. After each batch it
+// calls settle with the result of unlock.
 func (s *shard[K, V]) clear(settle func(reported bool)) {
 	s.pin()
 	for from, more := 0, true; more; {
@@ -110,8 +109,8 @@ func (s *shard[K, V]) clear(settle func(reported bool)) {
 	s.unpin()
 }
 
-// clearBatch removes the entries of a batch of slots, from one on. It returns the slot
-// to go on with, and whether there is one.
+// clearBatch removes the entries of a batch of slots, from a slot on. It returns the next
+// slot, and whether there is one.
 func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
 	s.lock.Lock()
 	if from == 0 {
@@ -127,9 +126,9 @@ func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
 	return to, more, s.unlock()
 }
 
-// DelExpired removes all expired entries and returns their number. The cache does this
-// by itself within a tick; DelExpired is for callers that cannot wait for that. It looks
-// at every entry.
+// DelExpired removes all expired entries and returns their number. The cache removes them
+// by itself within a tick; DelExpired is for callers that cannot wait for that. It looks at
+// every entry.
 func (c *Cache[K, V]) DelExpired() (removed int) {
 	shards := c.all()
 	defer c.release()
@@ -148,8 +147,8 @@ func (c *Cache[K, V]) DelExpired() (removed int) {
 	return removed
 }
 
-// delExpiredBatch is DelExpired for a batch of slots, from one on. It returns the slot
-// to go on with, and whether there is one.
+// delExpiredBatch is DelExpired for a batch of slots, from a slot on. It returns the next
+// slot, and whether there is one.
 func (s *shard[K, V]) delExpiredBatch(from int) (removed, next int, more, reported bool) {
 	s.lock.Lock()
 	to := min(from+batch, len(s.entries))

@@ -9,9 +9,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A watch is told of the gets and stores of a cache that finds hot keys, estimates other
+// A watch observes the gets and stores of a cache that finds hot keys, estimates other
 // limits, or is being recorded. It is safe for concurrent use, and immutable: Record
-// replaces it. Its locks come after those of shards.
+// replaces it. Its locks come after those of shards. Most methods accept a nil watch.
 type watch[K comparable] struct {
 	hot    *hotkeys.Sketch[K] // nil without HotKeys
 	ghosts *ghost.Ghosts      // nil without WhatIf
@@ -52,8 +52,8 @@ func (c *Cache[K, V]) asked(w *watch[K], h uint64, key K) {
 	}
 }
 
-// ghostsOf returns the ghosts if they see a key with hash h, and nil if they do not,
-// or there are none, or no watch.
+// ghostsOf returns the ghosts if there are any and they sample a key with hash h, and else
+// nil. w may be nil.
 func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 	if w == nil || w.ghosts == nil || !w.ghosts.Sees(h) {
 		return nil
@@ -61,8 +61,8 @@ func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 	return w.ghosts
 }
 
-// askedGhosts tells the ghosts of a get. Of what the cache has, but a ghost has not,
-// no set is going to follow, as it would if the cache were the ghost.
+// askedGhosts tells the ghosts of a get. If a ghost lacks a key that the cache has, it is
+// filled: no Set follows a hit, as it would if the cache were the ghost.
 func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
 	now := c.clock.now()
 	if g.Get(h, now) {
@@ -91,7 +91,7 @@ func (c *common[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok 
 	return s.entries[i].deadline.load(), weight, true
 }
 
-// touched tells a watch of another deadline for a key.
+// touched tells a watch that a key has another deadline.
 func (c *common[K, V]) touched(w *watch[K], h uint64, deadline int64) {
 	if g := w.ghostsOf(h); g != nil {
 		g.Touch(h, deadline)
@@ -101,8 +101,8 @@ func (c *common[K, V]) touched(w *watch[K], h uint64, deadline int64) {
 	}
 }
 
-// stored tells the watch, if there is one, of a value with a deadline: the one by its
-// TTL, for the ghosts know nothing of being idle.
+// stored tells the watch, if there is one, of a stored value. The ghosts get its deadline
+// by TTL, as they ignore Idle.
 func (c *common[K, V]) stored(u *update[K, V]) {
 	w := c.watch.Load()
 	if g := w.ghostsOf(u.hash); g != nil {
@@ -140,7 +140,7 @@ func (w *watch[K]) resized(limit int) {
 	}
 }
 
-// closed lets go of the keys that the watch holds, if there is one, and has Record end.
+// closed drops the keys that the watch holds, if there is one, and ends Record.
 func (w *watch[K]) closed() {
 	if w != nil && w.hot != nil {
 		w.hot.Close()
@@ -150,17 +150,17 @@ func (w *watch[K]) closed() {
 	}
 }
 
-// A HotKey is a key that is asked for often.
+// A HotKey is a key that is requested often.
 type HotKey[K comparable] struct {
 	Key   K
-	Share float64 // of recent gets, a lower estimate; 0 to 1
+	Share float64 // of recent gets, from 0 to 1; a lower bound
 }
 
-// HotKeys returns the keys that are asked for most, the hottest first: at most as
-// many as the HotKeys of the options, and none without them. It goes by a sample of
-// the gets, each of which weighs half as much every ten seconds, and may overlook keys
-// that have less than one part in 128 of them. A key may have left the cache. What a key
-// points to is held until another takes its place, or the cache is closed.
+// HotKeys returns the most requested keys, the hottest first: at most as many as the option
+// HotKeys, and none without it. It counts a sample of the gets, whose weight halves every
+// ten seconds, and may miss keys with less than 1/128 of the gets. A key may have left the
+// cache. What a key points to stays in memory until another key takes its place, or the
+// cache is closed.
 func (c *Cache[K, V]) HotKeys() []HotKey[K] {
 	w := c.watch.Load()
 	if w == nil || w.hot == nil {
@@ -174,7 +174,7 @@ func (c *Cache[K, V]) HotKeys() []HotKey[K] {
 	return keys
 }
 
-// hotKeysAsText returns what HotKeys does, for the page of package stats.
+// hotKeysAsText is HotKeys for the page of package stats.
 func (c *Cache[K, V]) hotKeysAsText() []stats.HotKey {
 	hottest := c.HotKeys()
 	keys := make([]stats.HotKey, 0, len(hottest))

@@ -14,7 +14,7 @@ const (
 	defaultSeconds = 60
 	defaultOneIn   = 64
 
-	mostSeconds = 3600
+	maxSeconds = 3600
 )
 
 // serveRecord streams a recording of a cache.
@@ -55,7 +55,7 @@ func (h *handler) wantedRecord(r *http.Request) (wanted wantedRecord, refused *r
 	if c.Record == nil {
 		return wanted, refuse(http.StatusBadRequest, "cache %q cannot be recorded", name)
 	}
-	seconds, err := numberOf(r, "seconds", defaultSeconds, mostSeconds)
+	seconds, err := numberOf(r, "seconds", defaultSeconds, maxSeconds)
 	if err != nil {
 		return wanted, refuse(http.StatusBadRequest, "%v", err)
 	}

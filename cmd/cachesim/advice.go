@@ -33,12 +33,12 @@ type advice struct {
 
 const (
 	// The requirements for an advice.
-	fewestGets   = 10_000
-	fewestPoints = 4    // on a curve
+	minGets      = 10_000
+	minPoints    = 4    // on a curve
 	getsPerEntry = 10   // at least, or the trace mostly fills the cache
-	leastCeiling = 0.01 // share of the gets that can hit
-	mostSkipped  = 0.1  // share of the lines
-	mostError    = 0.02 // of a hit ratio from a sample
+	minCeiling   = 0.01 // share of the gets that can hit
+	maxSkipped   = 0.1  // share of the lines
+	maxError     = 0.02 // of a hit ratio from a sample
 
 	seeds      = 5
 	bisections = 4 // between two limits of the grid: down to 3 % of the limit
@@ -65,7 +65,7 @@ func (l *lab) advise(curve []run, ceiling run, in *input, refine bool) (advice, 
 		return advice{Refused: []string{fmt.Sprintf("the input has %s gets, which is too few for the limit of %s that it suggests: want %d gets for each entry",
 			thousands(l.trace.total), thousands(found.Limit), getsPerEntry)}}, nil
 	}
-	if found.Error > mostError {
+	if found.Error > maxError {
 		return advice{Refused: []string{fmt.Sprintf("the sample may be off by %s: want more keys, or a larger -sample", points100(found.Error))}}, nil
 	}
 	a := advice{
@@ -78,17 +78,17 @@ func (l *lab) advise(curve []run, ceiling run, in *input, refine bool) (advice, 
 
 // refusals returns the reasons against an advice.
 func refusals(curve []run, ceiling run, in *input) (refused []string) {
-	if n := in.trace.total; n < fewestGets {
-		refused = append(refused, fmt.Sprintf("there are only %s gets: want at least %s", thousands(n), thousands(fewestGets)))
+	if n := in.trace.total; n < minGets {
+		refused = append(refused, fmt.Sprintf("there are only %s gets: want at least %s", thousands(n), thousands(minGets)))
 	}
-	if part(in.skipped, in.lines) > mostSkipped {
+	if part(in.skipped, in.lines) > maxSkipped {
 		refused = append(refused, fmt.Sprintf("%s of %s lines could not be read", thousands(in.skipped), thousands(in.lines)))
 	}
-	if ceiling.ratio() < leastCeiling {
+	if ceiling.ratio() < minCeiling {
 		refused = append(refused, "hardly any key is asked for twice: no cache helps")
 	}
-	if len(bestCurve(curve)) < fewestPoints {
-		refused = append(refused, fmt.Sprintf("a curve takes at least %d limits: leave -limits out, or give more", fewestPoints))
+	if len(bestCurve(curve)) < minPoints {
+		refused = append(refused, fmt.Sprintf("a curve takes at least %d limits: leave -limits out, or give more", minPoints))
 	}
 	return refused
 }

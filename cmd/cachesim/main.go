@@ -66,8 +66,8 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 	limits := f.String("limits", "", "the limits to try: entries, parts of the keys or bytes, as in `1%,5%,1000,64MB`; without it, as many as make a curve")
 	f.Float64Var(&s.rate, "rate", 0, "`gets` per second, to say what a point of hit ratio is worth; without it, that of the input if it has times")
 	f.DurationVar(&s.latency, "latency", 0, "how long the database takes for a miss, for the same, as in `2ms`")
-	f.IntVar(&s.sample, "sample", mostAccesses, "most `accesses` to keep; of an input that has more, a part of the keys is kept, and the error that makes stated")
-	f.IntVar(&s.keys, "sample-keys", mostKeys, "most `keys` to keep, likewise")
+	f.IntVar(&s.sample, "sample", maxAccesses, "most `accesses` to keep; of an input that has more, a part of the keys is kept, and the error that makes stated")
+	f.IntVar(&s.keys, "sample-keys", maxKeys, "most `keys` to keep, likewise")
 	f.BoolVar(&s.json, "json", false, "print JSON instead of text")
 	f.StringVar(&s.out, "o", "", "also write a page with the curves to `file`, which ends in .html or .svg")
 	if err := f.Parse(args); err != nil {

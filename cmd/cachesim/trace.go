@@ -45,7 +45,7 @@ type trace struct {
 	byHash map[uint64]uint32 // the id of each
 	below  uint64            // the keys with hash>>32 below it are kept
 
-	mostAccesses, mostKeys int
+	maxAccesses, maxKeys int
 
 	total    uint64  // gets of the input, kept or not
 	kept     uint64  // gets in the trace
@@ -57,17 +57,17 @@ const (
 
 	// The bounds of a trace: about 300 MB with time, size and TTL, and with the caches
 	// that are tried.
-	mostAccesses = 8 << 20
-	mostKeys     = 1 << 20
+	maxAccesses = 8 << 20
+	maxKeys     = 1 << 20
 )
 
-func newTrace(mostAccesses, mostKeys int) *trace {
+func newTrace(maxAccesses, maxKeys int) *trace {
 	return &trace{
-		byHash:       make(map[uint64]uint32),
-		below:        allKeys,
-		mostAccesses: mostAccesses,
-		mostKeys:     mostKeys,
-		recorded:     1,
+		byHash:      make(map[uint64]uint32),
+		below:       allKeys,
+		maxAccesses: maxAccesses,
+		maxKeys:     maxKeys,
+		recorded:    1,
 	}
 }
 
@@ -99,7 +99,7 @@ func (t *trace) add(a access) {
 	t.at = put(t.at, n, a.at)
 	t.ttls = put(t.ttls, n, a.ttl)
 	t.sizes = put(t.sizes, n, a.size)
-	for t.below > 1 && (len(t.ids) > t.mostAccesses || len(t.hashes) > t.mostKeys) {
+	for t.below > 1 && (len(t.ids) > t.maxAccesses || len(t.hashes) > t.maxKeys) {
 		t.halve()
 	}
 }
@@ -170,7 +170,7 @@ func (t *trace) access(i int) access {
 func (t *trace) parts(n int) []*trace {
 	parts := make([]*trace, n)
 	for i := range parts {
-		parts[i] = newTrace(t.mostAccesses, t.mostKeys)
+		parts[i] = newTrace(t.maxAccesses, t.maxKeys)
 	}
 	for i := range t.ids {
 		a := t.access(i)

@@ -53,8 +53,8 @@ func TestTraceSamplesByKey(t *testing.T) {
 		if tr.total != gets || tr.kept != kept || len(tr.hashes) != len(tr.byHash) {
 			t.Fatalf("%d gets and %d kept, want %d and %d; %d and %d keys", tr.total, tr.kept, gets, kept, len(tr.hashes), len(tr.byHash))
 		}
-		if len(tr.hashes) > tr.mostKeys && tr.below > 1 {
-			t.Fatalf("%d keys, want at most %d", len(tr.hashes), tr.mostKeys)
+		if len(tr.hashes) > tr.maxKeys && tr.below > 1 {
+			t.Fatalf("%d keys, want at most %d", len(tr.hashes), tr.maxKeys)
 		}
 	})
 }

@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// At most one key in mostEvery is counted. The others cost a random number.
-	mostEvery = 32
+	// At most one key in maxEvery is counted. The others cost a random number.
+	maxEvery = 32
 
 	// enough is how many keys are to be counted between two halvings.
 	enough = 4096
@@ -81,7 +81,7 @@ func (s *Sketch[K]) Add(key K) {
 
 // count counts a key with a weight. s.mu must be held.
 func (s *Sketch[K]) count(key K, many uint64) {
-	if s.sampled++; s.sampled >= enough && s.every.Load() < mostEvery {
+	if s.sampled++; s.sampled >= enough && s.every.Load() < maxEvery {
 		s.every.Store(s.every.Load() * 2)
 		s.sampled = 0
 	}

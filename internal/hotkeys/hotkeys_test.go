@@ -265,7 +265,7 @@ func TestAddSamples(t *testing.T) {
 		for range n {
 			s.Add(1)
 		}
-		if s.every.Load() != mostEvery || s.total < n*98/100 || s.total > n*102/100 { // seven standard deviations
+		if s.every.Load() != maxEvery || s.total < n*98/100 || s.total > n*102/100 { // seven standard deviations
 			t.Errorf("one in %d is counted, as %d of %d", s.every.Load(), s.total, n)
 		}
 		for range 10 {
@@ -282,7 +282,7 @@ func TestAddSamples(t *testing.T) {
 func TestAddNeverWaits(t *testing.T) {
 	s := New[int](1)
 	s.mu.Lock()
-	for range 100 * mostEvery {
+	for range 100 * maxEvery {
 		s.Add(1)
 	}
 	s.mu.Unlock()
@@ -336,7 +336,7 @@ func TestKeysAreLetGo(t *testing.T) {
 	if !gcUntil(func() bool { return freed.Load() == n }) {
 		t.Errorf("%d of %d keys let go after Close", freed.Load(), n)
 	}
-	for range 100 * mostEvery {
+	for range 100 * maxEvery {
 		s.Add(new([64]byte))
 	}
 	if len(s.counters) != 0 || len(s.byKey) != 0 || s.Top() != nil {

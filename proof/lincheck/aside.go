@@ -84,7 +84,7 @@ func (a *aside) begin(op Op) Op {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.loads++
-	op.Load = a.base + (mostClients<<12+a.loads)<<10 + a.loads&1 // as that of a further client
+	op.Load = a.base + (maxClients<<12+a.loads)<<10 + a.loads&1 // as that of a further client
 	op.Value = op.Load
 	return op
 }
@@ -125,13 +125,13 @@ func (a *aside) landed(history []Op) []Op {
 // their own, as far as there are enough. If not, the one with the number whose fetch has
 // ended first has in fact ended, unless the cache runs as many at once.
 func (a *aside) number() {
-	last := make(map[int]*[mostLoads]Op) // the last one with each number, by key
+	last := make(map[int]*[maxLoads]Op) // the last one with each number, by key
 	pairs := slices.SortedFunc(slices.Chunk(a.ops, 2), func(a, b []Op) int { return cmp.Compare(a[0].Call, b[0].Call) })
 	for _, pair := range pairs {
 		board, land := &pair[0], &pair[1]
 		of := last[board.Key]
 		if of == nil {
-			of = new([mostLoads]Op)
+			of = new([maxLoads]Op)
 			last[board.Key] = of
 		}
 		n := slices.IndexFunc(of[:], func(land Op) bool { return land.Return < board.Call })
@@ -143,7 +143,7 @@ func (a *aside) number() {
 				}
 			}
 		}
-		board.Client, land.Client = mostClients+n, mostClients+n
+		board.Client, land.Client = maxClients+n, maxClients+n
 		of[n] = *land
 	}
 }

@@ -24,12 +24,12 @@ type state struct {
 	idle    span  // the end of idleness
 	stale   int64 // the value that may stand in, or 0
 
-	loads  [mostLoads]flight
+	loads  [maxLoads]flight
 	landed int64 // the result of the last load, if JoinsLate is excused
 }
 
-// mostLoads is how many loads of a key may be under way, as far as is known.
-const mostLoads = 12
+// maxLoads is how many loads of a key may be under way, as far as is known.
+const maxLoads = 12
 
 // A flight is a load under way.
 type flight struct {

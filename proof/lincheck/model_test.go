@@ -20,7 +20,7 @@ func board(load, value int64) Op { return Op{Kind: Board, Load: load, Value: val
 func land(load, value int64) Op  { return Op{Kind: Land, Load: load, Value: value, Got: value} }
 func beside(load, value int64) Op {
 	op := board(load, value)
-	op.Beside, op.Client = true, mostClients
+	op.Beside, op.Client = true, maxClients
 	return op
 }
 func leftOut(op Op) Op {
@@ -104,7 +104,7 @@ func TestModel(t *testing.T) {
 		{"a refresh that failed", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, land(1, -7)), at(10, 11, hit(1))}},
 		{"a load though there is a value", never, false, []Op{at(2, 3, set(1)), at(4, 5, board(1, 7)), at(8, 9, land(1, 7))}},
 		{"a refresh after a Clear", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, nothing), at(8, 9, land(1, 7)), at(10, 11, hit(7))}},
-		{"two refreshes", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, by(mostClients+1, beside(2, 8))), at(8, 9, land(1, 7)), at(8, 9, by(1, land(2, 8)))}},
+		{"two refreshes", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, by(maxClients+1, beside(2, 8))), at(8, 9, land(1, 7)), at(8, 9, by(1, land(2, 8)))}},
 		{"a refresh that finds no value", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, leftOut(land(1, -7))), at(10, 11, miss)}},
 		{"a refresh that finds no value, after a Set", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(6, 7, set(2)), at(8, 9, leftOut(land(1, -7))), at(10, 11, miss)}},
 		{"in grace", grace, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, take(1)), at(154, 155, miss)}},

@@ -112,7 +112,7 @@ func (o Op) mute() string {
 // aside.number gave it.
 func (o Op) slot() int {
 	if o.Beside {
-		return o.Client - mostClients
+		return o.Client - maxClients
 	}
 	return o.Client
 }

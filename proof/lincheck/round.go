@@ -43,13 +43,13 @@ func newRound(s *Subject, p Promises, w Workload, r *rand.Rand, number int64) *r
 	return round
 }
 
-// mostClients is how many clients a history has at most.
-const mostClients = 6
+// maxClients is how many clients a history has at most.
+const maxClients = 6
 
 // record makes a history: of 3 to 6 clients with 20 to 60 operations, and those that
 // tell the model what there is at the beginning.
 func (r *round) record(random *rand.Rand) []Op {
-	clients := make([]*client, 3+random.IntN(mostClients-2))
+	clients := make([]*client, 3+random.IntN(maxClients-2))
 	for i := range clients {
 		clients[i] = &client{round: r, id: i, rand: rand.New(rand.NewPCG(random.Uint64(), 0))}
 	}

@@ -51,7 +51,7 @@ func TestMissesByReason(t *testing.T) {
 
 // Of keys stored and removed at random, most of the sample are remembered, each with its
 // last cause.
-func TestFormer(t *testing.T) {
+func TestLostKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.SampledFrom([]int{1, 64, 500, 1000, 100_000}).Draw(t, "entries")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -59,22 +59,22 @@ func TestFormer(t *testing.T) {
 		for i := range hashes {
 			hashes[i] = r.Uint64()
 		}
-		var f former
+		var l lostKeys
 		last := map[uint64]Cause{}
 		for range min(2*entries, 1<<16) {
 			h := hashes[r.IntN(len(hashes))]
 			if cause := Cause(r.IntN(int(Cleared) + 1)); cause == 0 {
-				f.forget(h)
+				l.forget(h)
 				last[h] = 0
-			} else if f.add(h, cause, entries); cause == Expired || cause == Evicted {
+			} else if l.add(h, cause, entries); cause == Expired || cause == Evicted {
 				last[h] = cause
 			}
 		}
 		sampled, known, wrong, slots := 0, 0, 0, 0
 		for h, want := range last {
-			got := f.cause(h)
+			got := l.cause(h)
 			switch {
-			case !f.remembers(h):
+			case !l.remembers(h):
 				if got != 0 {
 					t.Fatalf("a key that is not in the sample went for %v", got)
 				}
@@ -86,16 +86,16 @@ func TestFormer(t *testing.T) {
 			}
 			sampled++
 		}
-		if f.slots != nil {
-			slots = len(*f.slots)
+		if l.slots != nil {
+			slots = len(*l.slots)
 		}
-		if wrong > 1+sampled/1000 || slots > max(2*entries, fewestFormer) || slots > mostFormer {
+		if wrong > 1+sampled/1000 || slots > max(2*entries, minLostSlots) || slots > maxLostSlots {
 			t.Fatalf("%d of %d are wrong, with %d slots for %d entries", wrong, sampled, slots, entries)
 		}
 		if entries > 64 && known < sampled/2 {
 			t.Fatalf("only %d of %d are known", known, sampled)
 		}
-		if entries <= mostFormer && sampled != len(last) || entries > mostFormer && sampled*entries > 2*mostFormer*len(last) {
+		if entries <= maxLostSlots && sampled != len(last) || entries > maxLostSlots && sampled*entries > 2*maxLostSlots*len(last) {
 			t.Fatalf("a sample of %d from %d keys, for %d entries", sampled, len(last), entries)
 		}
 	})
@@ -104,13 +104,13 @@ func TestFormer(t *testing.T) {
 // Of many entries the parts of the causes are right though only a sample is remembered,
 // also if most misses are of one key that never was there. When the causes change, so do
 // the parts.
-func TestFormerEstimates(t *testing.T) {
+func TestLostKeysEstimate(t *testing.T) {
 	for _, entries := range []int{2000, 20_000, 200_000} {
 		r := rand.New(rand.NewPCG(1, uint64(entries)))
-		var f former
-		f.add(r.Uint64(), Expired, entries)
+		var l lostKeys
+		l.add(r.Uint64(), Expired, entries)
 		never := r.Uint64()
-		for tries := 0; f.remembers(never); never = r.Uint64() {
+		for tries := 0; l.remembers(never); never = r.Uint64() {
 			if tries++; tries > 100 {
 				t.Fatalf("of %d entries all keys are in the sample", entries)
 			}
@@ -127,10 +127,10 @@ func TestFormerEstimates(t *testing.T) {
 					cause = Expired
 					fallthrough
 				default:
-					f.add(h, cause, entries)
+					l.add(h, cause, entries)
 				}
-				got[f.missed(h)] += 1. / misses
-				f.forget(h)
+				got[l.missed(h)] += 1. / misses
+				l.forget(h)
 			}
 			for i := range got {
 				if math.Abs(got[i]-want[i]) > 0.03 {
