@@ -8,13 +8,13 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// A Cache has the values of a [Store] that are asked for most in memory, and keeps them
-// true as a [Source] tells. Make one with [New]. Its methods are safe for concurrent use,
-// and hold no lock while they call a function of the program.
+// A Cache keeps the most requested values of a [Store] in memory, and drops them when a
+// [Source] tells that they changed. Make one with [New]. Its methods are safe for
+// concurrent use, and hold no lock while they call a function of the program.
 //
-// What it promises, given what the documentation of the package asks of store and source:
-// a value that it hands out was current in the store, or was what fetch returned, at some
-// moment of the call or of the MaxLag before it.
+// If store and source keep the promises in the package documentation, a value that a Cache
+// returns was current in the store, or was the result of fetch, at some moment of the call
+// or of the MaxLag before it.
 type Cache[K comparable, V any] struct {
 	local  *Local[K, V]
 	store  Store
@@ -30,14 +30,12 @@ type Cache[K comparable, V any] struct {
 	counts counts
 }
 
-// errMissing is the result of a load by Get, which does not fetch, of a key that the store
-// has nothing for.
+// errMissing is the result of a load by Get, which does not fetch, of a missing key.
 var errMissing = errors.New("near: the store has nothing for the key")
 
 // New returns an empty cache that watches source until Close. An error wraps
-// cache.ErrArgument and says everything that is wrong with the options. The same client
-// may be store and source of several caches; no two of them have a Prefix that begins with
-// that of the other.
+// cache.ErrArgument and says everything that is wrong with the options. One client may be
+// the store and source of several caches, if none of their Prefixes begins with another.
 func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(store); err != nil {
 		return nil, err
@@ -68,20 +66,21 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	return c, nil
 }
 
-// Take returns the value of a key: the one that is here, or else that of the store, or else
-// calls fetch, and stores what that returns. Of all callers in the fleet that miss a key at
-// the same time one calls fetch, if the store has leases; the others wait for it. What
-// fetch returns is kept nowhere if the key was changed since fetch was called.
+// Take returns the value of a key from memory, or else from the store, or else from fetch,
+// whose result it stores in both. If the store has leases, one of all callers in the fleet
+// that miss a key at the same time calls fetch; the others wait for it. The result of fetch
+// is kept nowhere if the key was changed since fetch was called.
 //
-// If fetch says that there is no value, by NotFound of the options, Take returns that
-// error, and keeps it as NotFoundExpire says. Other errors of fetch are returned as they
-// are. fetch may use the cache, but not Take the same key, which would wait for itself.
+// If fetch returns the error NotFound of the options, Take returns it, and keeps it for
+// NotFoundExpire. Other errors of fetch are returned as they are. fetch may use the cache,
+// but not Take the same key, which would wait for itself.
 //
-// A caller leaves when its context ends; as in cache.TakeCtx, the context that fetch gets
-// ends when nobody waits any more. A hit here does not look at ctx, and allocates nothing.
+// When its context ends, a caller returns the cause; as in cache.TakeCtx, the context of
+// fetch ends when no caller waits any more. A hit in memory does not look at ctx, and
+// allocates nothing.
 func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
-	// Not by local.Get: to hand a large value on through one more function takes as long as
-	// all that near adds to a hit.
+	// Not by local.Get: returning a large value through one more function takes as long as
+	// all else that near adds to a hit.
 	if l := c.local; l.serves() {
 		if value, ok := l.cache.Get(key); ok {
 			return value, nil
@@ -98,15 +97,15 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
 			return c.load(ctx, key, l, fetch)
 		})
-		if err != errMissing { // else it joined a Get
+		if err != errMissing { // else it joined the load of a Get
 			return value, err
 		}
 	}
 }
 
-// Get returns the value of a key, and true: the one that is here or that of the store. It
-// returns false if there is none. An error means that the store could not be asked, or that
-// a Take which Get waited for has failed.
+// Get returns the value of a key, from memory or from the store, and true; or false if there
+// is none. An error means that the store could not be asked, or that a Take for which Get
+// waited has failed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err error) {
 	if l := c.local; l.serves() { // as in Take
 		if value, ok = l.cache.Get(key); ok {
@@ -122,28 +121,28 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 	return value, err == nil, err
 }
 
-// Set stores a value for a key, whatever that has. When it returns without an error, no
-// caller here gets what was before; other instances do so for MaxLag at most, mostly for
-// much less. After an error it is not known whether the value was stored.
+// Set stores a value for a key in the store. When Set returns without an error, no caller in
+// this process gets the old value; other instances may return it for MaxLag at most, usually
+// for much less. After an error the value may or may not be stored.
 //
-// The database is to be written before, and then Del is the better choice: two instances
-// may call Set in another order than they wrote.
+// Write the database before. Del is the better choice then: two instances may call Set in
+// another order than they wrote.
 func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	data, err := c.values.Encode(value)
 	if err != nil {
 		return err
 	}
-	// Not stored here: somebody may write to the store before it is. And in any case, for
-	// the store may have been changed though it says that it was not.
+	// Not stored in memory: another instance may write to the store before that. And also
+	// after an error, as the store may have changed nevertheless.
 	defer c.local.Forget(key)
 	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
 	return c.ask(ctx, func(ctx context.Context) error { return c.store.Set(ctx, c.local.key(key), item) })
 }
 
-// Del removes keys, from the store and from here: whoever asks for one after Del has
-// returned gets what fetch returns then, other instances MaxLag later at the latest. It
-// also keeps every load that is under way from being stored. After an error the store may
-// still have the values, and goes on handing them to all: call Del again.
+// Del removes keys from the store and from memory. Callers in this process that ask for a
+// key after Del has returned get the result of a later fetch, and those in other instances
+// at most MaxLag later. Loads of the keys that are under way are not stored. After an error
+// the store may still have the values: call Del again.
 func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	if len(keys) == 0 {
 		return nil
@@ -156,7 +155,7 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	return c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
 }
 
-// Close ends the watch and forgets what is here. It waits for loads that are under way; if
-// ctx ends before, it returns the cause. A closed cache goes on without a memory: every
-// Take asks the store. The store and the source stay as they are.
+// Close ends the watch of the source and empties the memory. It waits for loads under way;
+// if ctx ends first, it returns the cause of ctx. A closed cache can be used, but every Take
+// asks the store. Close does not close the store and the source.
 func (c *Cache[K, V]) Close(ctx context.Context) error { return c.local.Close(ctx) }

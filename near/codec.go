@@ -4,10 +4,10 @@ import "encoding/json"
 
 // A Codec turns values into bytes and back. Its functions are safe for concurrent use.
 type Codec[V any] struct {
-	// Encode returns the bytes of a value. It must not keep them.
+	// Encode returns the bytes of a value. It must not keep the slice.
 	Encode func(value V) ([]byte, error)
 
-	// Decode returns a value of its own for each call. It must not change or keep data.
+	// Decode returns a new value at each call. It must not change or keep data.
 	Decode func(data []byte) (V, error)
 }
 

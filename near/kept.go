@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A keptError is an error of a load that is to be kept.
+// A keptError is an error that the cache keeps for a time.
 type keptError struct {
 	error
 	ttl time.Duration
 }
 
-// KeepError returns an error for a load of [Local.Take] to return: err, which callers get
-// as it is, is kept for the key for a time, or until the key changes. A time of 0 or less
-// keeps nothing.
+// KeepError wraps an error that a load of [Local.Take] returns: the cache keeps err for the
+// key for the time ttl, or until the key changes, and callers get err itself. With a ttl of
+// 0 or less it is not kept.
 func KeepError(err error, ttl time.Duration) error { return keptError{err, ttl} }
 
 func (e keptError) Unwrap() error { return e.error }
 
-// keepFor is what a cache is to keep of errors.
+// keepFor is the option Negative of the cache of a Local.
 func keepFor(err error) time.Duration {
 	var kept keptError
 	if errors.As(err, &kept) {
@@ -27,7 +27,7 @@ func keepFor(err error) time.Duration {
 	return 0
 }
 
-// unkept returns an error as callers get it.
+// unkept returns the error that callers get.
 func unkept(err error) error {
 	if kept, ok := err.(keptError); ok {
 		return kept.error

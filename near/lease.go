@@ -10,9 +10,9 @@ const (
 	slowPoll  = 250 * time.Millisecond
 )
 
-// obtain reads a key, and takes the lease on it if it is missing. While somebody else has
-// that, it waits: for the change that ends it, for the end of the lease's time, and, if
-// nobody tells of changes, for a moment. began is when the reading of the item began.
+// obtain reads a key, and takes the lease on it if it is missing. While another caller has
+// the lease, it waits for the change that ends the lease, or for its time to end, and polls
+// the store if no source tells of changes. began is when the reading of the item began.
 func (c *Cache[K, V]) obtain(ctx context.Context, text string) (item Item, began time.Time, err error) {
 	began = time.Now()
 	if item, err = c.getOrLease(ctx, text); err != nil || item.State != Leased {
@@ -22,7 +22,7 @@ func (c *Cache[K, V]) obtain(ctx context.Context, text string) (item Item, began
 	for poll := firstPoll; ; poll = min(2*poll, slowPoll) {
 		one := c.local.waiters.add(text)
 		began = time.Now()
-		item, err = c.getOrLease(ctx, text) // it may have changed before there was a waiter
+		item, err = c.getOrLease(ctx, text) // again: the key may have changed before add
 		if err == nil && item.State == Leased {
 			pause := orDefault(item.TTL, c.lease)
 			if !c.local.link.isOpen() || !c.local.covers(text) {
@@ -48,7 +48,7 @@ func waitForChange(ctx context.Context, one *waiter, pause time.Duration) {
 	}
 }
 
-// getOrLease reads a key once, with a lease if the store has such.
+// getOrLease reads a key once, and takes the lease if the store has leases.
 func (c *Cache[K, V]) getOrLease(ctx context.Context, text string) (item Item, err error) {
 	if c.leaser == nil {
 		return c.get(ctx, text)
@@ -63,7 +63,8 @@ func (c *Cache[K, V]) getOrLease(ctx context.Context, text string) (item Item, e
 	return item, err
 }
 
-// release gives a lease back, for others to try. If that fails it ends by itself.
+// release gives a lease back, so that others can load the key. If that fails, the lease
+// ends after its time.
 func (c *Cache[K, V]) release(ctx context.Context, text, token string) {
 	_ = c.ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		return c.leaser.Release(ctx, text, token)

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A link knows how long what is here may be served: as long as the source has vouched for
-// everything up to MaxLag ago. Times are in nanoseconds since start, by the monotonic clock.
+// A link knows until when values in memory may be served: while the source has vouched for
+// a moment at most MaxLag ago. Times are in nanoseconds since start, by the monotonic clock.
 //
-// To read the clock takes longer than a hit. So until says always while the last Current is
-// recent, and a timer makes it the exact time, long before that comes: a timer that is late
-// by less than a quarter of MaxLag changes nothing. Every hit reads the clock from then on,
-// which is seldom: the next Current is mostly there before.
+// Reading the clock takes longer than a hit. So until is always while the last Current is
+// recent, and after three quarters of MaxLag a timer sets it to the exact time. The timer
+// may be late by a quarter of MaxLag. Then every hit reads the clock, but usually the next
+// Current comes before that.
 type link struct {
 	start  time.Time
 	maxLag time.Duration
@@ -21,7 +21,7 @@ type link struct {
 
 	mu    sync.Mutex // guards what follows, and changes of until
 	open  bool       // between ChangedAll and Lost
-	asOf  int64      // everything before has been told; never before the first Current
+	asOf  int64      // all changes before it have been told; never before the first Current
 	timer *time.Timer
 	armed bool
 }
@@ -40,26 +40,26 @@ func (l *link) init(maxLag time.Duration) {
 
 func (l *link) now() int64 { return int64(time.Since(l.start)) }
 
-// serves reports whether what is here may be served.
+// serves reports whether values in memory may be served now.
 func (l *link) serves() bool {
 	return l.until.Load() == always || l.reaches()
 }
 
-// reaches is serves where the time has to be looked at. It is apart so that serves is
-// inlined in a hit.
+// reaches is the part of serves that may read the clock. It is apart so that serves is
+// inlined.
 func (l *link) reaches() bool {
 	until := l.until.Load()
 	return until == always || until != never && l.now() <= until
 }
 
-// opened says that all changes from now on will be told.
+// opened is called when all changes from now on will be told.
 func (l *link) opened() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open = true
 }
 
-// lost says that changes may go untold. It reports whether that is new.
+// lost is called when changes may go untold. It reports whether the link was open.
 func (l *link) lost() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,14 +71,14 @@ func (l *link) lost() bool {
 	return was
 }
 
-// isOpen reports whether changes are told, as far as is known.
+// isOpen reports whether all changes are told, as far as the source knows.
 func (l *link) isOpen() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
 }
 
-// current says that every change before asOf has been told.
+// current is called when every change before asOf has been told.
 func (l *link) current(asOf time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *link) current(asOf time.Time) {
 	l.trust()
 }
 
-// trust sets until. The lock must be held.
+// trust sets until, and the timer. The lock must be held.
 func (l *link) trust() {
 	careful := l.asOf + int64(l.maxLag)/4*3
 	left := careful - l.now()
@@ -105,7 +105,7 @@ func (l *link) trust() {
 	}
 }
 
-// doubt is called by the timer. It sets that again if there was a Current meanwhile.
+// doubt is called by the timer. It sets the timer again if there was a Current meanwhile.
 func (l *link) doubt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,8 @@ func (l *link) doubt() {
 	}
 }
 
-// lag returns for how long the source has not vouched, and false if it never has.
+// lag returns the time since the moment for which the source has vouched, and false if it
+// never has.
 func (l *link) lag() (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

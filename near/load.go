@@ -60,22 +60,23 @@ func (c *Cache[K, V]) get(ctx context.Context, text string) (item Item, err erro
 
 var errDecode = errors.New("near: the store has a value that cannot be decoded")
 
-// found is the result of a load that began to read a Found or Absent item at some time.
+// found returns the result of a load that has read a Found or Absent item. began is when the
+// reading began.
 func (c *Cache[K, V]) found(item Item, began time.Time, l *cache.Load[V]) (value V, err error) {
 	c.counts.remoteHits.Add(1)
 	if item.State == Absent {
 		l.NotFound = true
-		return value, KeepError(c.notFound, c.ttlHere(c.notFoundExpire, item.TTL, began))
+		return value, KeepError(c.notFound, c.localTTL(c.notFoundExpire, item.TTL, began))
 	}
 	if value, err = c.values.Decode(item.Value); err != nil {
 		return value, fmt.Errorf("%w: %w", errDecode, err)
 	}
-	l.Expire = c.ttlHere(c.localExpire, item.TTL, began)
+	l.Expire = c.localTTL(c.localExpire, item.TTL, began)
 	return value, nil
 }
 
-// fetch calls the function of a Take and stores what that returns, under a lease if there
-// is one. Without a lease nothing is kept here: the next caller reads it from the store.
+// fetch calls the function of a Take and stores the result, under a lease if there is one.
+// Without a lease nothing is kept in memory: the next caller reads it from the store.
 func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.Load[V], fetch func(context.Context) (V, error)) (value V, err error) {
 	text := c.local.key(key)
 	ended := token == "" // the lease
@@ -106,17 +107,17 @@ func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.L
 	var filled bool
 	filled, ended = c.fill(ctx, text, token, item)
 	if filled && item.State == Absent {
-		return value, KeepError(err, c.ttlHere(c.notFoundExpire, item.TTL, began))
+		return value, KeepError(err, c.localTTL(c.notFoundExpire, item.TTL, began))
 	}
 	if filled {
-		l.Expire = c.ttlHere(c.localExpire, item.TTL, began)
+		l.Expire = c.localTTL(c.localExpire, item.TTL, began)
 	}
 	return value, err
 }
 
-// fill stores what was fetched, and reports whether it may be kept here, and whether there
-// is no lease any more. Its errors go to nobody: the caller has what it wants. It does not
-// end with the callers.
+// fill stores a fetched item in the store. It reports whether the item may be kept in memory,
+// and whether the lease has ended. No caller gets its errors, as the callers have their
+// value. It does not end with the context of the callers.
 func (c *Cache[K, V]) fill(ctx context.Context, text, token string, item Item) (filled, ended bool) {
 	err := c.ask(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
 		if token == "" {
@@ -134,8 +135,8 @@ func (c *Cache[K, V]) fill(ctx context.Context, text, token string, item Item) (
 	return filled, true
 }
 
-// withoutStore is what a load does when the store gave an error instead of an answer. The
-// fetch is nil for a Get.
+// withoutStore ends a load after the store returned an error, as ServeOn and Away say. fetch
+// is nil for a Get.
 func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[V], storeErr error, fetch func(context.Context) (V, error)) (value V, err error) {
 	l.Expire = -1
 	if err := context.Cause(ctx); err != nil {
@@ -154,7 +155,7 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[V],
 	return value, err
 }
 
-// standIn returns what is here, while ServeOn allows that.
+// standIn returns the value in memory, while ServeOn allows that.
 func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	if c.serveOn == 0 {
 		return value, false
@@ -165,12 +166,12 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	return value, ok
 }
 
-// unshare is for a load of a key that is about to fetch while the store has nothing for it,
-// not even a lease. To remove the key changes nothing there then, and so is not told. So
-// nobody may join the load from now on; it would not be kept in any case.
+// unshare keeps other callers from joining a load. The load is about to fetch while the store
+// has nothing for the key, not even a lease. A removal of the key then changes nothing in
+// the store, so the source does not tell of it. The result is not kept in memory anyway.
 func (c *Cache[K, V]) unshare(key K) { c.local.Forget(key) }
 
-// ask calls the store.
+// ask calls the store, with the Timeout of the options.
 func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) error {
 	within := ctx
 	if c.timeout > 0 {
@@ -196,19 +197,20 @@ func (c *Cache[K, V]) ttl(ttl time.Duration) time.Duration {
 	return max(time.Duration(float64(ttl)*(1+c.jitter*(2*rand.Float64()-1))), time.Millisecond)
 }
 
-// ttlHere returns the TTL here, to which the cache applies the jitter, of what began to be
-// read at some time and was to live for there then: 0 means for ever. It never ends after
-// that there. If it has ended already it is negative.
-func (c *Cache[K, V]) ttlHere(here, there time.Duration, began time.Time) time.Duration {
-	if there == 0 {
-		return here
+// localTTL returns the TTL in memory, before jitter, of an item that has the TTL inStore in
+// the store: at most local, and never longer than in the store. 0 means for ever in all
+// three. The reading of the item began at began. The result is negative if the item has
+// expired since.
+func (c *Cache[K, V]) localTTL(local, inStore time.Duration, began time.Time) time.Duration {
+	if inStore == 0 {
+		return local
 	}
-	left := time.Duration(float64(there-time.Since(began)) / (1 + c.jitter))
+	left := time.Duration(float64(inStore-time.Since(began)) / (1 + c.jitter))
 	switch {
 	case left <= 0:
 		return -1
-	case here == 0:
+	case local == 0:
 		return left
 	}
-	return min(here, left)
+	return min(local, left)
 }

@@ -10,13 +10,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A Local is a cache.Cache that a [Source] keeps true: what [Cache] has in the memory of
-// an instance. It is for those who have a store of their own kind; it does not know that.
-// Make one with [NewLocal]. Its methods are safe for concurrent use.
+// A Local is the part of a [Cache] in memory: a cache.Cache whose entries are dropped when a
+// [Source] tells that they changed. It is for programs with a store of another kind, which
+// their loads read. Make one with [NewLocal]. Its methods are safe for concurrent use.
 //
-// A value that it hands out was current at some moment of the call or of the MaxLag before
-// it, if the loads keep their side: they begin to read the truth when they are called, and
-// have only that kept.
+// A value that it returns was current at some moment of the call or of the MaxLag before it,
+// if every load reads the store after it was called, and lets only what it read be kept.
 type Local[K comparable, V any] struct {
 	link    link
 	cache   *cache.Cache[K, V]
@@ -32,19 +31,21 @@ type Local[K comparable, V any] struct {
 // LocalOptions says what a [Local] does. The zero LocalOptions are those of a cache without
 // a limit, whose keys are strings or integers.
 type LocalOptions[K comparable, V any] struct {
-	// Cache are the options of the cache. Expire is the TTL of values whose load says
-	// nothing else. Negative and OnRemove must be nil, the latter since changes must not
-	// wait for it. Amend gets each Snapshot with what the Local has added to it.
+	// Cache are the options of the cache. Expire is the TTL of a value unless its load sets
+	// another. Negative and OnRemove must be nil: a load uses [KeepError] instead of
+	// Negative, and changes must not wait for OnRemove. Amend gets each Snapshot after the
+	// Local has added its counts.
 	Cache cache.Options[K, V]
 
-	// Prefix is what the store has in front of the string of each key.
+	// Prefix is the beginning of each key in the store.
 	Prefix string
 
 	// Text turns keys into strings. It may be zero if K is a string or an integer.
 	Text Text[K]
 
-	// MaxLag is how long ago the moment up to which the source has vouched may be for what
-	// is here to be served; 0 means a second. Less than 10 ms is refused.
+	// MaxLag bounds the age of what is served: values in memory are served while the source
+	// has vouched for a moment at most this long ago. 0 means a second. Less than 10 ms is
+	// refused.
 	MaxLag time.Duration
 }
 
@@ -90,8 +91,8 @@ func (l *Local[K, V]) watch(ctx context.Context, source Source) {
 
 var errWatchEnded = errors.New("near: Watch of the source has returned")
 
-// Get returns the value that is here for a key, and true; or false if there is none, or it
-// may not be served now. A hit allocates nothing.
+// Get returns the value of a key in memory and true, or false if there is none or it may not
+// be served now. A hit allocates nothing.
 func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 	if !l.serves() {
 		return value, false
@@ -99,11 +100,10 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 	return l.cache.Get(key)
 }
 
-// serves reports whether a get that follows may look here, and counts it if not.
+// serves reports whether a get may return a value in memory, and counts the get if not.
 //
-// It comes before the get: what is here was vouched for no longer ago when it is read than
-// when it was looked whether it may be served. The other way round, a reconnection between
-// the two would make what was read before look right.
+// Call it before the get. If it came after the get, a reconnection between the two could
+// make a value that was read before look current.
 func (l *Local[K, V]) serves() bool {
 	if l.link.serves() {
 		return true
@@ -113,17 +113,16 @@ func (l *Local[K, V]) serves() bool {
 }
 
 // Take returns the value of a key, as Get does, or calls load for it. There is one load per
-// key at a time; what has changed since it began is not kept, and who comes after the
-// change does not get it.
+// key at a time. If the key changes after a load has begun, the value is not kept, and
+// callers that come after the change do not get it.
 //
-// While nothing may be served, or the source does not cover the key, every caller has a load
-// of its own, which is told so by a negative TTL, and nothing is kept.
+// While nothing may be served, or if the source does not cover the key, every caller has a
+// load of its own, and nothing is kept. Such a load gets a negative Expire.
 //
-// A load must read the truth after it was called. It is told the TTL of the options, and
-// may choose another one, or have the value not kept by a negative one: it must, if it does
-// not know that the source tells of each change from now on. An error that [KeepError]
-// returned is kept, and handed out without it. One that means that there is no value is not
-// counted as a failure if the load sets NotFound.
+// A load must read the store after it was called. Expire is the TTL of the options; load may
+// set another one, or a negative one so that the value is not kept. It must do so unless the
+// source tells of every change of the value after the load has read it. An error by
+// [KeepError] is kept. If load sets NotFound, its error does not count as a failure.
 func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
 	if value, ok := l.Get(key); ok {
 		return value, nil
@@ -131,29 +130,31 @@ func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Con
 	return l.missed(ctx, key, load)
 }
 
-// missed is Take after a Get.
+// missed is Take after a Get that missed.
 func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (value V, err error) {
 	if l.link.serves() && l.covers(l.key(key)) {
 		value, err = l.cache.TakeMissed(ctx, key, load)
 	} else {
-		// Not by a flight: that may have begun long ago, and now nobody tells of changes.
+		// Not shared: a load of another caller may have begun long ago, and no source tells
+		// of the changes since.
 		value, err = load(ctx, &cache.Load[V]{Expire: -1})
 	}
 	return value, unkept(err)
 }
 
-// Forget removes keys from here. Who changes the store calls it when that has returned,
-// also with an error; from then on no caller of this Local gets what was before.
+// Forget removes keys from memory. Call it after each change of the store, also if that
+// returned an error; from then on no caller of this Local gets the old value.
 func (l *Local[K, V]) Forget(keys ...K) {
 	for _, key := range keys {
 		l.cache.Del(key)
 	}
 }
 
-// key returns what the store calls a key.
+// key returns the key in the store.
 func (l *Local[K, V]) key(key K) string { return l.prefix + l.text.String(key) }
 
-// peek returns what is here for a key, if it was vouched for no longer ago than a time.
+// peek returns the value of a key in memory, if the source has vouched for a moment at most
+// atMost ago.
 func (l *Local[K, V]) peek(key K, atMost time.Duration) (value V, ok bool) {
 	if lag, known := l.link.lag(); !known || lag > atMost {
 		return value, false
@@ -161,8 +162,8 @@ func (l *Local[K, V]) peek(key K, atMost time.Duration) (value V, ok bool) {
 	return l.cache.Peek(key)
 }
 
-// Close ends the watch and closes the cache: it waits for both, and for loads that are
-// under way. If ctx ends before, it returns the cause. Afterwards every Take calls load.
+// Close ends the watch and closes the cache. It waits for both, and for loads under way; if
+// ctx ends first, it returns the cause of ctx. Afterwards every Take calls load.
 func (l *Local[K, V]) Close(ctx context.Context) error {
 	l.stop()
 	select {
@@ -173,10 +174,10 @@ func (l *Local[K, V]) Close(ctx context.Context) error {
 	return l.cache.Close(ctx)
 }
 
-// A watcher is what the source of a Local tells of changes.
+// A watcher is the [Watcher] of a Local.
 type watcher[K comparable, V any] struct{ *Local[K, V] }
 
-// MaxLag is for sources that vouch in time.
+// MaxLag is found by the function [MaxLag].
 func (w watcher[K, V]) MaxLag() time.Duration { return w.link.maxLag }
 
 func (w watcher[K, V]) Changed(keys ...string) {
@@ -189,7 +190,7 @@ func (w watcher[K, V]) Changed(keys ...string) {
 		if key, err := w.text.Parse(rest); err == nil {
 			w.cache.Del(key)
 		} else {
-			w.cache.Clear() // which of the keys it is cannot be known
+			w.cache.Clear() // an unknown key has changed
 		}
 		w.waiters.wake(text)
 	}

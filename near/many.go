@@ -11,13 +11,14 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// TakeMany is [Cache.Take] for several keys at once. Those that are not here are read from
-// the store in one go, and those that it does not have are loaded by one call of fetch. It
-// returns the values of the keys that have one; a key that fetch leaves out has none. The
-// first error is returned with all values that were found in spite of it.
+// TakeMany is [Cache.Take] for several keys at once. It reads the keys that are not in memory
+// from the store at once, and loads those that the store does not have by one call of
+// fetch. It returns the values of the keys that have one; a key that fetch leaves out has
+// none. It returns the first error together with all values that it found.
 //
-// A value that ends in the store before LocalExpire, or that there is none, is kept here by
-// Take and Get only; with a LocalExpire of 0 that is every value that has a TTL.
+// TakeMany does not keep everything in memory: not a "not found", and not a value that
+// expires in the store before LocalExpire; with a LocalExpire of 0, no value with a TTL. The
+// next Take or Get keeps those.
 func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, error) {
 	if fetch == nil {
 		panic("near: TakeMany with a nil fetch")
@@ -37,19 +38,19 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.Copy(values, m.found) // also what cache.TakeMany ignores beside an error
+	maps.Copy(values, m.found) // with an error cache.TakeMany ignores them
 	return values, err
 }
 
-// joined reports whether an error is that of a Get or a Take which the call has joined, and
-// which found nothing for its key: then what is left is asked for again.
+// joined reports whether an error is that of a Get or Take that this call has joined and that
+// found no value for its key: then TakeMany tries the remaining keys again.
 func (m *many[K, V]) joined(err error) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err == nil && (err == errMissing || errors.Is(err, m.cache.notFound))
 }
 
-// vouchedFor reports whether what is here for keys may be served.
+// vouchedFor reports whether values of keys in memory may be served.
 func (l *Local[K, V]) vouchedFor(keys []K) bool {
 	if !l.link.serves() {
 		return false
@@ -79,8 +80,8 @@ type many[K comparable, V any] struct {
 	fetch func(context.Context, []K) (map[K]V, error)
 
 	mu    sync.Mutex
-	err   error   // the first
-	found map[K]V // by load, when it has ended
+	err   error   // the first one
+	found map[K]V // the results of load
 }
 
 func (m *many[K, V]) fail(err error) {
@@ -91,16 +92,16 @@ func (m *many[K, V]) fail(err error) {
 	}
 }
 
-// A lack is a key that the store does not have, with the lease on it if there is one.
+// A lack is a key that the store does not have, with the token of the lease, if it has leases.
 type lack[K comparable] struct {
 	key   K
 	text  string
 	token string
 }
 
-// load finds the values of keys in the store, or fetches them. What is not to be kept it
-// forgets while the load is under way, which is then not stored. An error is one for all
-// keys: to others who wait for one of them, a key that is left out has no value.
+// load finds the values of keys in the store, or fetches them. To keep a value out of memory
+// it forgets the key while the load is under way. Its error is that of all keys. For other
+// callers that wait for a key, a key that is left out has no value.
 func (m *many[K, V]) load(ctx context.Context, keys []K) (map[K]V, error) {
 	found := m.obtain(ctx, keys)
 	m.mu.Lock()
@@ -123,7 +124,7 @@ func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]V {
 		return found
 	}
 	var lacks []lack[K]
-	var others []K // that somebody else is loading, or that cannot be decoded
+	var others []K // another caller loads them, or they cannot be decoded
 	for i, item := range items {
 		switch key := keys[i]; item.State {
 		case Missing:
@@ -143,7 +144,7 @@ func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]V {
 		}
 	}
 	m.fill(ctx, lacks, found)
-	for _, key := range others { // last: those others may wait for what this call has loaded
+	for _, key := range others { // last: other callers may wait for loads of this call
 		c.local.Forget(key)
 		one, err := c.load(ctx, key, new(cache.Load[V]), m.fetchOne(key))
 		switch {
@@ -156,8 +157,8 @@ func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]V {
 	return found
 }
 
-// keepOnly has the value of a load kept only if it may live for LocalExpire: the loads of
-// several keys have no TTL of their own.
+// keepOnly keeps a value out of memory if its TTL is not LocalExpire: the loads of
+// cache.TakeMany cannot set a TTL.
 func (m *many[K, V]) keepOnly(key K, ttl time.Duration) {
 	if ttl != m.cache.localExpire {
 		m.cache.local.Forget(key)
@@ -175,7 +176,7 @@ func (m *many[K, V]) fetchOne(key K) func(context.Context) (V, error) {
 	}
 }
 
-// read reads keys, with leases on those that are missing if the store has such.
+// read reads keys, and takes leases on missing ones if the store has leases.
 func (m *many[K, V]) read(ctx context.Context, keys []K) (items []Item, texts []string, err error) {
 	c := m.cache
 	for _, key := range keys {
@@ -192,7 +193,7 @@ func (m *many[K, V]) read(ctx context.Context, keys []K) (items []Item, texts []
 	return items, texts, err
 }
 
-// fill fetches what the store does not have, and stores it there.
+// fill fetches the keys that the store does not have, and stores them there.
 func (m *many[K, V]) fill(ctx context.Context, lacks []lack[K], found map[K]V) {
 	if len(lacks) == 0 {
 		return
@@ -227,7 +228,7 @@ func (m *many[K, V]) fill(ctx context.Context, lacks []lack[K], found map[K]V) {
 	})
 }
 
-// each calls f for lacks, all at once: the calls of the store share round trips.
+// each calls f for all lacks concurrently, so that calls of the store share round trips.
 func (m *many[K, V]) each(lacks []lack[K], f func(lack[K])) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -236,7 +237,7 @@ func (m *many[K, V]) each(lacks []lack[K], f func(lack[K])) {
 	}
 }
 
-// store stores what was fetched for a key, or that it has no value.
+// store stores the fetched value of a key, or that it has none.
 func (m *many[K, V]) store(ctx context.Context, one lack[K], value V, ok bool) {
 	c := m.cache
 	l := cache.Load[V]{}
@@ -252,7 +253,7 @@ func (m *many[K, V]) store(ctx context.Context, one lack[K], value V, ok bool) {
 	m.keepOnly(one.key, l.Expire)
 }
 
-// withoutStore is what load does when the store cannot be asked.
+// withoutStore ends load after the store returned an error, as ServeOn and Away say.
 func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]V, storeErr error) {
 	c := m.cache
 	var left []K
@@ -283,7 +284,7 @@ func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]V, 
 	take(found, values, left)
 }
 
-// take adds the values that keys have. What was fetched beside is ignored.
+// take copies the values of keys. Values of other keys are ignored.
 func take[K comparable, V any](found map[K]V, values map[K]V, keys []K) {
 	for _, key := range keys {
 		if value, ok := values[key]; ok {

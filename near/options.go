@@ -8,11 +8,11 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// ErrNotFound is what a fetch returns for a key that has no value, unless the options name
-// another error, and what Take returns for one that is known to have none.
+// ErrNotFound is the error that a fetch returns for a key without a value, and that Take
+// returns for a key that is known to have none, unless Options.NotFound is another error.
 var ErrNotFound = errors.New("near: not found")
 
-// ErrStore is what errors match by errors.Is if the store could not be asked.
+// ErrStore is wrapped by errors that mean that the store could not be asked.
 var ErrStore = errors.New("near: the store cannot be asked")
 
 // Options says what a [Cache] does. The zero Options are those of a cache without a limit,
@@ -22,8 +22,8 @@ type Options[K comparable, V any] struct {
 	// Name is what statistics call the cache; "cache" if empty.
 	Name string
 
-	// Limit is the most entries here, or MaxWeight the most that they may weigh by Weigh.
-	// 0 means no limit. Policy chooses what to evict. They are as those of cache.Options.
+	// Limit is the most entries in memory, or MaxWeight the most that they may weigh by
+	// Weigh; 0 means no limit. Policy chooses what to evict. All are as in cache.Options.
 	Limit     int
 	MaxWeight uint64
 	Weigh     func(key K, value V) uint32
@@ -32,54 +32,55 @@ type Options[K comparable, V any] struct {
 	// Expire is the TTL of a value in the store; 0 means for ever.
 	Expire time.Duration
 
-	// LocalExpire is the most that a value stays here; 0 means as long as in the store. It
-	// bounds for how long a value is served whose change was not told, such as one made
-	// while a failover lost it.
+	// LocalExpire is how long a value may stay in memory; 0 means as long as in the store. It
+	// bounds for how long a value is served after a change that the source cannot tell, such
+	// as a write that a failover loses.
 	LocalExpire time.Duration
 
-	// NotFoundExpire is for how long it is kept, in the store and here, that a key has no
-	// value: a fetch said NotFound. 0 means not at all.
+	// NotFoundExpire is how long a "not found" is kept, in the store and in memory: that a
+	// fetch returned NotFound for a key. 0 means not at all.
 	NotFoundExpire time.Duration
 
-	// NotFound is the error by which a fetch says so, by errors.Is, such as sql.ErrNoRows;
-	// nil means ErrNotFound.
+	// NotFound is the error, matched by errors.Is, by which a fetch says that a key has no
+	// value, such as sql.ErrNoRows; nil means ErrNotFound.
 	NotFound error
 
-	// Jitter spreads every TTL, here and there, evenly over ± this fraction of it:
-	// 0 <= Jitter < 1.
+	// Jitter spreads every TTL, in memory and in the store, evenly over ± this fraction of
+	// it: 0 <= Jitter < 1.
 	Jitter float64
 
-	// MaxLag is how long ago the moment up to which the source has vouched may be for what
-	// is here to be served; 0 means a second. Less than 10 ms is refused.
+	// MaxLag bounds the age of what is served: values in memory are served while the source
+	// has vouched for a moment at most this long ago. 0 means a second. Less than 10 ms is
+	// refused.
 	MaxLag time.Duration
 
-	// Away is what a Take does that cannot ask the store: Bypass, the zero value, or Fail.
+	// Away is what a Take does if the store cannot be asked: Bypass, the zero value, or Fail.
 	Away Away
 
-	// ServeOn comes before Away: a caller whom the store gives no answer gets what is here,
-	// if it was vouched for no longer than this ago. It may be stale by as much. 0 means
-	// never.
+	// ServeOn comes before Away: if the store cannot be asked, a caller gets the value in
+	// memory while the source has vouched for a moment at most this long ago. It may be stale
+	// by as much. 0 means never.
 	ServeOn time.Duration
 
-	// Timeout is the most that a single call of the store may take; 0 means as long as the
-	// store and the context of the caller allow. Without one, a store that hangs is never
-	// away.
+	// Timeout is how long a single call of the store may take; 0 means as long as the store
+	// and the context of the caller allow. Without a Timeout a store that hangs never counts
+	// as away.
 	Timeout time.Duration
 
-	// Lease is for how long an instance may load a key while others wait: the time that one
-	// which dies costs them. A load that takes longer is not kept, and others begin another
-	// one. 0 means three seconds.
+	// Lease is how long an instance may load a key while others wait; if it dies, they wait
+	// for that long. A load that takes longer is not kept, and others begin another one. 0
+	// means three seconds.
 	Lease time.Duration
 
-	// Prefix is what the store has in front of the string of each key, such as "users:". No
-	// other cache, and nobody else, may use keys of the store that begin so.
+	// Prefix is the beginning of each key in the store, such as "users:". No other cache or
+	// program may use keys of the store with this prefix.
 	Prefix string
 
 	// Keys turns keys into strings. It may be zero if K is a string or an integer.
 	Keys Text[K]
 
-	// Values turns values into bytes; zero means JSON. What cannot be decoded is removed
-	// from the store and loaded anew.
+	// Values turns values into bytes; zero means JSON. A value that cannot be decoded is
+	// removed from the store and loaded anew.
 	Values Codec[V]
 }
 
@@ -87,8 +88,8 @@ type Options[K comparable, V any] struct {
 type Away uint8
 
 const (
-	Bypass Away = iota // call fetch, and keep nothing: the database bears all that comes
-	Fail               // return an error that wraps ErrStore: the database is spared
+	Bypass Away = iota // call fetch, and keep nothing: the database gets all loads
+	Fail               // return an error that wraps ErrStore, and spare the database
 )
 
 const defaultLease = 3 * time.Second
@@ -107,7 +108,7 @@ func (e argumentError) Error() string { return string(e) }
 
 func (argumentError) Unwrap() error { return cache.ErrArgument }
 
-// refusals are what is wrong with options.
+// refusals collects what is wrong with options.
 type refusals []error
 
 func (r *refusals) add(format string, args ...any) {

@@ -5,53 +5,54 @@ import (
 	"time"
 )
 
-// A Source tells what changes in a [Store]. The documentation of the package says what it
-// promises.
+// A Source tells which keys of a [Store] change. The package documentation says what it must
+// promise.
 type Source interface {
-	// Watch tells w of changes until ctx ends, and returns then. It connects by itself, and
-	// again whenever it loses its connection. It may be called several times, by several
-	// goroutines, each with a watcher of its own.
+	// Watch tells w of changes until ctx ends, and then returns. It connects by itself, and
+	// again whenever it loses its connection. It may be called several times, also
+	// concurrently, each time with another watcher.
 	Watch(ctx context.Context, w Watcher)
 }
 
-// A Watcher is told what changes, by one goroutine at a time. None of its methods waits for
-// others, but they take locks and may remove a whole cache: a source must not let its
+// A Watcher is told of changes, by one goroutine at a time. None of its methods waits for
+// other callers, but they take locks and may clear a whole cache: a source must not let its
 // server wait for them.
 //
-// A Watcher serves nothing before it was told ChangedAll and then Current.
+// A cache serves nothing from memory before its Watcher was told ChangedAll and then Current.
 type Watcher interface {
-	// Changed says that keys have changed, or may have.
+	// Changed says that keys have or may have changed.
 	Changed(keys ...string)
 
-	// ChangedAll says that any key may have changed: the source has just connected, or
-	// knows only that something did. When it ends Lost, all changes from now on are told.
+	// ChangedAll says that any key may have changed: the source has just connected, or does
+	// not know which keys changed. After Lost it also says that all changes from now on will
+	// be told.
 	ChangedAll()
 
-	// Current says that every change before asOf has been told. The time is one of this
-	// process, with a monotonic reading, as by time.Now. It is the moment at which a
-	// question was sent, on the connection that the changes come by, whose answer has come
-	// after them, and not the moment of the answer. A time before an earlier one is ignored.
+	// Current says that every change before asOf has been told. asOf is a time of this
+	// process with a monotonic reading, as by time.Now. The source sends a question on the
+	// connection of the changes, so its answer comes after the changes before it; asOf is
+	// when the question was sent, not when the answer came. An asOf before an earlier one is
+	// ignored.
 	Current(asOf time.Time)
 
-	// Lost says that from now on changes may go untold, until the next ChangedAll, and why.
-	// Current does not count before that.
+	// Lost says that changes may go untold until the next ChangedAll, and why. Until then
+	// Current is ignored.
 	Lost(err error)
 }
 
-// A Coverer is a [Source] that is told of some keys only, such as those with certain
-// prefixes. What it does not cover is read from the store each time and kept nowhere else.
+// A Coverer is a [Source] that tells of some keys only, such as those with certain prefixes.
+// Other keys are read from the store each time, and not kept in memory.
 type Coverer interface {
 	// Covers reports whether changes of a key are told. The answer for a key is always
 	// the same.
 	Covers(key string) bool
 }
 
-// defaultMaxLag is what a MaxLag of 0 means.
+// defaultMaxLag is the MaxLag if the option is 0.
 const defaultMaxLag = time.Second
 
-// MaxLag returns how long ago the last Current may be before w serves nothing more: that
-// of its options, or a second if w does not say. A source calls Current three times in it,
-// or more often.
+// MaxLag returns the option MaxLag of the cache of w, or a second if w does not say. A
+// source calls Current at least three times in each MaxLag.
 func MaxLag(w Watcher) time.Duration {
 	if lagger, ok := w.(interface{ MaxLag() time.Duration }); ok {
 		return lagger.MaxLag()

@@ -7,14 +7,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// Stats returns what the cache has done since it was made, as its Near part and package
-// stats have it: Hits are values from here. The numbers are read one after the other, not
-// at the same moment.
+// Stats returns the counts of the cache since it was made. Hits are values from memory. The
+// counts are read one after the other, not at one moment.
 func (c *Cache[K, V]) Stats() stats.Snapshot { return c.local.Stats() }
 
-// Stats returns what the cache has done since it was made. Of its Near part a Local knows
-// what the source has told; the rest is added by Amend of the options of its cache, if
-// that is set.
+// Stats returns the counts of the cache since it was made. Of the part Near a Local fills in
+// what the source has told; the option Amend of its cache can add the rest.
 func (l *Local[K, V]) Stats() stats.Snapshot { return l.cache.Stats() }
 
 // counts are what a Cache adds to the statistics.
@@ -33,7 +31,7 @@ func (c *counts) addTo(s *stats.Snapshot) {
 	n.StoreErrors = c.storeErrors.Load()
 }
 
-// localCounts are what a Local adds to them.
+// localCounts are what a Local adds to the statistics.
 type localCounts struct {
 	changes, forgottenAll, reconnects, unserved atomic.Uint64
 }

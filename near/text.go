@@ -12,12 +12,12 @@ type Text[K comparable] struct {
 	// String returns the string of a key.
 	String func(key K) string
 
-	// Parse returns the key that has a string, or an error if there is none.
+	// Parse returns the key with this string, or an error if there is none.
 	Parse func(text string) (K, error)
 }
 
-// textOf returns the Text of a type whose kind is string, or an integer. It has no
-// functions if K is another type.
+// textOf returns the Text of a type whose kind is string or an integer. For other types the
+// Text is zero.
 func textOf[K comparable]() (text Text[K]) {
 	switch t := reflect.TypeFor[K](); {
 	case t.Kind() == reflect.String:

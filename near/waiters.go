@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// waiters are those who wait for a change of a key.
+// waiters are the callers that wait for a change of a key.
 type waiters struct {
-	count atomic.Int64 // spares those who tell of changes the lock, mostly
+	count atomic.Int64 // while it is 0, wake need not lock
 
 	mu    sync.Mutex
 	byKey map[string]*waiter
@@ -15,11 +15,12 @@ type waiters struct {
 
 type waiter struct {
 	changed chan struct{} // closed by the change
-	count   int           // of those who wait
+	count   int           // callers that wait
 }
 
-// add returns a channel that is closed when key changes. Who has it asks the store once
-// more before it waits, since the change may have been before; remove must follow.
+// add returns a waiter whose channel is closed when key changes. The caller must ask the
+// store once more before it waits, as the key may have changed before add; remove must
+// follow.
 func (w *waiters) add(key string) *waiter {
 	w.count.Add(1)
 	w.mu.Lock()
@@ -45,7 +46,7 @@ func (w *waiters) remove(key string, one *waiter) {
 	}
 }
 
-// wake tells those who wait for a key.
+// wake wakes the callers that wait for a key.
 func (w *waiters) wake(key string) {
 	if w.count.Load() == 0 {
 		return
@@ -58,7 +59,7 @@ func (w *waiters) wake(key string) {
 	}
 }
 
-// wakeAll tells all.
+// wakeAll wakes all callers.
 func (w *waiters) wakeAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

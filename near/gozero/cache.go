@@ -16,8 +16,8 @@ import (
 
 var _ cache.Cache = (*Cache)(nil)
 
-// A Cache is a cache.Cache of go-zero that has what is asked for most in memory. Make one
-// with [New], one for all models of a process. Its methods are safe for concurrent use.
+// A Cache is a cache.Cache of go-zero that keeps the most requested values in memory. Make
+// one with [New] for all models of a process. Its methods are safe for concurrent use.
 type Cache struct {
 	inner    cache.Cache // go-zero's own
 	local    *near.Local[string, []byte]
@@ -28,14 +28,14 @@ type Cache struct {
 	counts   counts
 }
 
-// New connects to the nodes of a go-zero cache and returns one that has memory in front.
-// The nodes, notFound and opts are what go-zero's cache.New gets; notFound is
+// New connects to the nodes of a go-zero cache and returns that cache with memory in front.
+// The nodes, notFound and opts are those of go-zero's cache.New; notFound is
 // sqlc.ErrNotFound for models of sqlc, and monc.ErrNotFound for those of monc.
 //
 // An error says what is wrong with the settings, that a server cannot tell of its changes
-// (redis.ErrNoTracking of near/redis), or that it cannot be reached. The latter is none if
-// the node is NonBlock, as it is by default in YAML: the cache goes on without its memory
-// until the server is there.
+// (redis.ErrNoTracking of near/redis), or that it cannot be reached. A server that cannot be
+// reached is no error if its node is NonBlock, the default in YAML: until it is reached, the
+// cache works without memory.
 func New(c Conf, nodes cache.CacheConf, notFound error, opts ...cache.Option) (*Cache, error) {
 	made, err := newCache(c, nodes, notFound, opts)
 	if err != nil {
@@ -83,9 +83,9 @@ func newLocal(c Conf, source near.Source, amend func(*stats.Snapshot)) (*near.Lo
 	return near.NewLocal(source, near.LocalOptions[string, []byte]{Cache: o, MaxLag: c.MaxLag})
 }
 
-// Close forgets what is in memory and ends the connections by which Redis tells of its
-// changes. It waits for queries that are under way; if ctx ends before, it returns the
-// cause. A closed cache goes on as go-zero's own does.
+// Close empties the memory and ends the connections on which Redis tells of its changes. It
+// waits for queries under way; if ctx ends first, it returns the cause of ctx. A closed cache
+// works as go-zero's own.
 func (c *Cache) Close(ctx context.Context) error {
 	defer c.ring.close()
 	return c.local.Close(ctx)

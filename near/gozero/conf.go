@@ -17,7 +17,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
-// Conf is the settings of a [Cache] in a service's YAML, beside those of go-zero's cache:
+// Conf has the settings of a [Cache] in a service's YAML, beside those of go-zero's cache:
 //
 //	Cache:
 //	  - Host: 127.0.0.1:6379
@@ -36,26 +36,25 @@ type Conf struct {
 	Limit    int    `json:",optional"`
 	MaxBytes uint64 `json:",optional"`
 
-	// Expire is the most that a value, or that there is none, stays in memory, within 5 %;
-	// 0s means as long as in Redis, which it never outlives. It bounds for how long a value
-	// is served that a failover of Redis has made wrong.
+	// Expire is how long a value, or a "not found", may stay in memory, within 5 %; 0s means
+	// as long as in Redis, which it never outlives. It bounds for how long a value is served
+	// that a failover of Redis has made wrong.
 	Expire time.Duration `json:",default=5m"`
 
-	// MaxLag is how long ago the moment may be up to which Redis has vouched for its
-	// changes to be told, at least 10ms; 0s means a second. What is in memory is not served
-	// beyond that. Redis is asked three times in it.
+	// MaxLag bounds the age of what is served: values in memory are served while Redis has
+	// vouched for a moment at most this long ago. At least 10ms; 0s means a second. Redis is
+	// asked three times in each MaxLag.
 	MaxLag time.Duration `json:",default=1s"`
 
-	// Prefixes are those of the keys that are kept in memory; none means "cache:", as in
-	// the models of goctl. All other keys go to go-zero's cache. No prefix may begin with
-	// another one. Redis tells of every change of a key that has one of them, so "" means
-	// of all keys.
+	// Prefixes are the prefixes of the keys that are kept in memory; none means "cache:", as
+	// in the models of goctl. All other keys go to go-zero's cache. No prefix may begin with
+	// another one. Redis tells of every change of a key with one of them; "" means all keys.
 	Prefixes []string `json:",optional"`
 }
 
 const (
 	defaultPrefix = "cache:"
-	jitter        = 0.05 // as go-zero has it
+	jitter        = 0.05 // that of go-zero
 )
 
 func (c Conf) prefixes() []string {
@@ -65,7 +64,7 @@ func (c Conf) prefixes() []string {
 	return c.Prefixes
 }
 
-// checkNodes refuses what would end the process in go-zero's cache.New.
+// checkNodes refuses nodes with which go-zero's cache.New would end the process.
 func checkNodes(nodes cache.CacheConf) error {
 	if len(nodes) == 0 || cache.TotalWeights(nodes) <= 0 {
 		return fmt.Errorf("%w: no Redis has a Weight: want the Host of one at least, and a Weight such as 100", pinwheel.ErrArgument)
@@ -79,7 +78,7 @@ func checkNodes(nodes cache.CacheConf) error {
 	return errors.Join(wrong...)
 }
 
-// redisOptions are those by which the servers of a node of go-zero's are watched and read.
+// redisOptions returns the options to watch and read the servers of a go-zero node.
 func (c Conf) redisOptions(n cache.NodeConf) redis.Options {
 	client := rueidis.ClientOption{InitAddress: []string{n.Host}, Username: n.User, Password: n.Pass}
 	if n.Type == gozeroredis.ClusterType {
@@ -91,7 +90,7 @@ func (c Conf) redisOptions(n cache.NodeConf) redis.Options {
 		client.ForceSingleClient = true
 	}
 	if n.Tls {
-		client.TLSConfig = &tls.Config{InsecureSkipVerify: true} // as go-zero has it
+		client.TLSConfig = &tls.Config{InsecureSkipVerify: true} // as go-zero does
 	}
 	return redis.Options{Client: client, Prefixes: c.prefixes()}
 }

@@ -1,8 +1,8 @@
-// Package gozero puts a near cache in front of go-zero's core/stores/cache: a [Cache] is
-// one of go-zero's, which sqlc.NewConnWithCache and monc.NewModelWithCache take, and has the
-// JSON of the keys that are asked for most in the memory of the process. Redis has the same
-// as before: keys, JSON, the placeholder "*" and the TTLs that go-zero writes. Other
-// instances may be without it.
+// Package gozero puts a near cache in front of go-zero's core/stores/cache. A [Cache] is a
+// cache.Cache of go-zero, for sqlc.NewConnWithCache and monc.NewModelWithCache, that keeps
+// the JSON of the most requested keys in the memory of the process. Redis has the same as
+// before: keys, JSON, the placeholder "*" and the TTLs that go-zero writes. Other instances
+// may work without this package.
 //
 //	near := gozero.MustNew(c.Near, c.Cache, sqlc.ErrNotFound)
 //
@@ -12,9 +12,9 @@
 //	m.CachedConn = sqlc.NewConnWithCache(conn, near)
 //
 // Redis 6 or newer pushes which keys change, whoever changes them; package near/redis says
-// how, and what rights a user of Redis needs for that. What is in memory is served while
-// Redis has vouched for it no longer than MaxLag ago. Beyond that, and for keys without one
-// of the Prefixes, everything goes to go-zero's cache, as if there were no other.
+// how, and which rights a user of Redis needs for that. Values in memory are served while
+// Redis has vouched for a moment at most MaxLag ago. Otherwise, and for keys without one of
+// the Prefixes, every call goes to go-zero's cache.
 //
 // # What is promised
 //
@@ -29,9 +29,8 @@
 //
 // # Differences
 //
-// What callers see that is otherwise than in go-zero's cache: a hit does not look at the
-// context; Get waits for a query that is running; while Redis cannot be reached, what is in
-// memory is still served for MaxLag at most. Reads of Redis that go past go-zero's client
-// are not among its traces and its metrics; they, and hits in memory, are in the minute line
-// of the log.
+// Callers see these differences from go-zero's cache: a hit does not look at the context; Get
+// waits for a running query; while Redis cannot be reached, values in memory are still
+// served, for MaxLag at most. go-zero's traces and metrics miss the reads of Redis by this
+// package; the minute line of the log has them, and the hits in memory.
 package gozero

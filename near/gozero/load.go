@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// placeholder is what go-zero stores for a key that has no value. It is no JSON.
+// placeholder is what go-zero stores for a key without a value. It is not valid JSON.
 const placeholder = "*"
 
 var (
@@ -19,12 +19,12 @@ var (
 	errUnread  = errors.New("near/gozero: go-zero's cache has to be asked")
 )
 
-// read reads a key for a load of local, and keeps what it finds: only what was read from
-// Redis after the load began is kept, never what a query returned. go-zero stores that
-// without looking whether the row has changed meanwhile, and if it cannot store it, a
-// removal of the key changes nothing in Redis, and so is not told.
+// read reads a key for a load of local, which keeps the result. Only what a load has read
+// from Redis is kept, never the result of a query: go-zero stores that even if the row has
+// changed meanwhile. And if go-zero cannot store it, a removal of the key changes nothing in
+// Redis, so no change is told.
 //
-// An error is errMissing, errUnread, or kept, and then it is notFound.
+// The error is errMissing, errUnread, or notFound wrapped by near.KeepError.
 func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) ([]byte, error) {
 	served := l.Expire >= 0
 	l.Expire = -1
@@ -37,7 +37,7 @@ func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) 
 	case err != nil:
 		c.counts.storeErrors.Add(1)
 		return nil, errUnread
-	case item.State == near.Absent, item.State == near.Leased: // these are of other programs
+	case item.State == near.Absent, item.State == near.Leased: // written by other programs
 		return nil, errUnread
 	case item.State == near.Missing, len(item.Value) == 0: // go-zero takes the empty value for none
 		l.NotFound = true
@@ -52,13 +52,14 @@ func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) 
 	return item.Value, nil
 }
 
-// ttl returns the TTL in memory, before jitter, of what began to be read at some time, and
-// had a TTL in Redis then; 0 means for ever.
-func (c *Cache) ttl(there time.Duration, began time.Time) time.Duration {
-	if there == 0 {
+// ttl returns the TTL in memory, before jitter, of a value with the TTL inRedis; 0 means for
+// ever. The reading of the value began at began. The result is negative if the value has
+// expired since.
+func (c *Cache) ttl(inRedis time.Duration, began time.Time) time.Duration {
+	if inRedis == 0 {
 		return c.expire
 	}
-	left := time.Duration(float64(there-time.Since(began)) / (1 + jitter))
+	left := time.Duration(float64(inRedis-time.Since(began)) / (1 + jitter))
 	switch {
 	case left <= 0:
 		return -1
@@ -71,9 +72,9 @@ func (c *Cache) ttl(there time.Duration, began time.Time) time.Duration {
 // take is TakeWithExpireCtx.
 func (c *Cache) take(ctx context.Context, v any, key string, query func(v any, expire time.Duration) error) error {
 	for {
-		asked := false // go-zero's cache, which has filled v
-		// No caller leaves before its query has returned, which writes to what the caller
-		// has. The query knows ctx, as Redis does.
+		asked := false // go-zero's cache was asked, and has filled v
+		// No caller leaves before its query has returned, as the query writes to variables
+		// of the caller. ctx still ends the query itself, and the calls of Redis.
 		data, err := c.local.Take(context.WithoutCancel(ctx), key, func(_ context.Context, l *pinwheel.Load[[]byte]) ([]byte, error) {
 			data, err := c.read(ctx, key, l)
 			if err != errMissing && err != errUnread {
@@ -87,12 +88,12 @@ func (c *Cache) take(ctx context.Context, v any, key string, query func(v any, e
 				l.NotFound = c.IsNotFound(err)
 				return nil, err
 			}
-			return jsonx.Marshal(v) // for those who wait
+			return jsonx.Marshal(v) // for the callers that wait
 		})
 		switch {
 		case asked:
 			return err
-		case err == errMissing || err == errUnread: // of a Get that this waited for
+		case err == errMissing || err == errUnread: // the result of a Get that this call joined
 			continue
 		case err != nil:
 			c.countHit(err)
@@ -130,7 +131,7 @@ func (c *Cache) get(ctx context.Context, key string, v any) error {
 }
 
 // countHit adds an answer from memory, or from Redis past go-zero's cache, to the counts of
-// go-zero's minute line. That has no place for other errors than that there is no value.
+// go-zero's minute line. That counts no errors but "not found".
 func (c *Cache) countHit(err error) {
 	if err == nil || c.IsNotFound(err) {
 		c.stat.IncrementTotal()

@@ -8,25 +8,25 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// A merged watcher is told by several sources, and tells one watcher what all of them
-// vouch for.
+// A merged passes the messages of several sources on to one watcher, and vouches for what
+// all of them vouch for.
 type merged struct {
-	mu     sync.Mutex // held while to is told: that is by one goroutine at a time
+	mu     sync.Mutex // held during calls of to, so that there is one at a time
 	to     near.Watcher
 	open   []bool      // between ChangedAll and Lost of each source
-	asOf   []time.Time // what each has vouched for since it is open
-	onLost func(error) // called when the first of them is lost
+	asOf   []time.Time // the moment for which each has vouched since it is open, or zero
+	onLost func(error) // called when the first source is lost
 }
 
 func (m *merged) allOpen() bool { return !slices.Contains(m.open, false) }
 
-// A member is what one of the sources tells.
+// A member is the watcher of source i.
 type member struct {
 	*merged
 	i int
 }
 
-// MaxLag is for the sources, which vouch in time.
+// MaxLag is found by the function near.MaxLag.
 func (m member) MaxLag() time.Duration { return near.MaxLag(m.to) }
 
 func (m member) Changed(keys ...string) {
@@ -35,7 +35,7 @@ func (m member) Changed(keys ...string) {
 	m.to.Changed(keys...)
 }
 
-// ChangedAll is passed on when all changes are told from now on: not before.
+// ChangedAll is passed on only when all sources are open.
 func (m member) ChangedAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

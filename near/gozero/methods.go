@@ -8,24 +8,24 @@ import (
 // Del is [Cache.DelCtx] without a context.
 func (c *Cache) Del(keys ...string) error { return c.DelCtx(context.Background(), keys...) }
 
-// DelCtx removes keys. As in go-zero's cache, it returns nil if Redis cannot be reached, and
-// goes on trying, for an hour at most; all instances go on with what Redis has. Else no
-// caller in this process gets what was before when it has returned; others do for MaxLag at
-// most.
+// DelCtx removes keys. When it has returned, no caller in this process gets the old values;
+// other instances may return them for MaxLag at most. If Redis cannot be reached, DelCtx
+// returns nil, as in go-zero's cache, and tries again for up to an hour; until then all
+// instances serve what Redis has.
 func (c *Cache) DelCtx(ctx context.Context, keys ...string) error {
-	defer c.local.Forget(keys...) // after Redis, also if that says that it failed
+	defer c.local.Forget(keys...) // after Redis, even after an error
 	return c.inner.DelCtx(ctx, keys...)
 }
 
 // Get is [Cache.GetCtx] without a context.
 func (c *Cache) Get(key string, v any) error { return c.GetCtx(context.Background(), key, v) }
 
-// GetCtx fills v with the value of a key, or returns an error of which IsNotFound is true.
-// A hit in memory does not look at ctx. While a Take of the same key runs its query, GetCtx
-// waits for that; so a query must not Get its own key.
+// GetCtx fills v with the value of a key. If there is none, it returns an error that
+// IsNotFound recognizes. A hit in memory does not look at ctx. GetCtx waits for a running
+// query of the same key, so a query must not Get its own key.
 func (c *Cache) GetCtx(ctx context.Context, key string, v any) error { return c.get(ctx, key, v) }
 
-// IsNotFound reports whether an error is the notFound that New got.
+// IsNotFound reports whether an error is the notFound given to New.
 func (c *Cache) IsNotFound(err error) bool { return c.inner.IsNotFound(err) }
 
 // Set is [Cache.SetCtx] without a context.
@@ -33,7 +33,7 @@ func (c *Cache) Set(key string, v any) error { return c.SetCtx(context.Backgroun
 
 // SetCtx stores a value in Redis, with the TTL of go-zero's options.
 func (c *Cache) SetCtx(ctx context.Context, key string, v any) error {
-	defer c.local.Forget(key) // not stored here: somebody may write to Redis before it is
+	defer c.local.Forget(key) // not stored in memory: another instance may write to Redis before that
 	return c.inner.SetCtx(ctx, key, v)
 }
 
@@ -54,8 +54,8 @@ func (c *Cache) Take(v any, key string, query func(v any) error) error {
 }
 
 // TakeCtx fills v with the value of a key: from memory, from Redis, or by query, whose
-// result go-zero's cache stores in Redis. One query runs per key at a time; who comes
-// meanwhile waits for it, and gets its error too. Each caller has a value of its own, which
+// result go-zero's cache stores in Redis. One query runs per key at a time; callers that come
+// meanwhile wait for it, and also get its error. Each caller gets a value of its own, which
 // it may change. A hit in memory does not look at ctx.
 func (c *Cache) TakeCtx(ctx context.Context, v any, key string, query func(v any) error) error {
 	return c.take(ctx, v, key, func(v any, _ time.Duration) error { return query(v) })
@@ -66,7 +66,7 @@ func (c *Cache) TakeWithExpire(v any, key string, query func(v any, expire time.
 	return c.TakeWithExpireCtx(context.Background(), v, key, query)
 }
 
-// TakeWithExpireCtx is [Cache.TakeCtx] with a query that is told the TTL in Redis.
+// TakeWithExpireCtx is [Cache.TakeCtx] with a query that gets the TTL in Redis.
 func (c *Cache) TakeWithExpireCtx(ctx context.Context, v any, key string, query func(v any, expire time.Duration) error) error {
 	return c.take(ctx, v, key, query)
 }

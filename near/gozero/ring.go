@@ -17,7 +17,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
-// A ring is the nodes among which go-zero divides the keys, and the source of the changes
+// A ring has the nodes among which go-zero divides the keys, and is the source of the changes
 // of all of them.
 type ring struct {
 	name       string
@@ -26,7 +26,8 @@ type ring struct {
 	dispatcher *hash.ConsistentHash
 }
 
-// newRing connects to the nodes. Nodes that may be absent are connected to by Watch then.
+// newRing connects to the nodes. If a NonBlock node cannot be reached, Watch connects to it
+// later.
 func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
 	r := &ring{name: c.Name, prefixes: c.prefixes(), dispatcher: hash.NewConsistentHash()}
 	for _, conf := range nodes {
@@ -45,15 +46,15 @@ func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
 	return r, nil
 }
 
-// unreachable reports whether an error is one of the network, which may pass.
+// unreachable reports whether an error is one of the network, which may be temporary.
 func unreachable(err error) bool {
 	var of net.Error
 	return errors.As(err, &of)
 }
 
-// node returns the one that go-zero has a key on.
+// node returns the node on which go-zero keeps a key.
 func (r *ring) node(key string) *node {
-	if len(r.nodes) == 1 { // go-zero has no ring then, whatever the weight
+	if len(r.nodes) == 1 { // go-zero then ignores the weight
 		return r.nodes[0]
 	}
 	n, _ := r.dispatcher.Get(key)
@@ -70,7 +71,7 @@ func (r *ring) Covers(key string) bool {
 	return false
 }
 
-// Watch tells w what changes on any of the nodes until ctx ends.
+// Watch tells w of changes on all nodes until ctx ends.
 func (r *ring) Watch(ctx context.Context, w near.Watcher) {
 	m := &merged{to: w, open: make([]bool, len(r.nodes)), asOf: make([]time.Time, len(r.nodes))}
 	m.onLost = func(err error) {
@@ -93,14 +94,14 @@ func (r *ring) close() {
 	}
 }
 
-// A node is a server, or a cluster, that go-zero has keys on.
+// A node is a server or a cluster on which go-zero keeps keys.
 type node struct {
 	addr    string
 	options redis.Options
-	client  atomic.Pointer[redis.Redis] // nil until it was reached
+	client  atomic.Pointer[redis.Redis] // nil until the first connection
 }
 
-// String is what go-zero's hash knows a node by.
+// String returns the name by which go-zero's consistent hash knows the node.
 func (n *node) String() string { return n.addr }
 
 func (n *node) connect(ctx context.Context) error {
@@ -126,10 +127,10 @@ func (n *node) get(ctx context.Context, key string) (near.Item, error) {
 	return items[0], nil
 }
 
-// redial is the time between attempts to reach a server that was not there at the start.
+// redial is the time between attempts to reach a server that could not be reached at the start.
 const redial = time.Second
 
-// watch is Watch of a source.
+// watch connects to the node, if that has failed so far, and watches it until ctx ends.
 func (n *node) watch(ctx context.Context, w near.Watcher) {
 	for n.client.Load() == nil {
 		if err := n.connect(ctx); err != nil {

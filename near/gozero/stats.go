@@ -6,12 +6,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// Stats returns what the cache has done since it was made, as package stats has it: Hits are
-// answers from memory. Of its Near part, Fetches are keys that Redis did not have, and
-// StoreErrors reads that were left to go-zero's cache.
+// Stats returns the counts of the cache since it was made. Hits are answers from memory. In
+// the part Near, Fetches are keys that Redis did not have, and StoreErrors are reads that
+// failed and that go-zero's cache answered instead.
 func (c *Cache) Stats() stats.Snapshot { return c.local.Stats() }
 
-// counts are what local cannot know.
+// counts are those that local cannot count.
 type counts struct{ remoteHits, fetches, storeErrors atomic.Uint64 }
 
 func (c *counts) addTo(s *stats.Snapshot) {
