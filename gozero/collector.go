@@ -56,7 +56,7 @@ type sink struct {
 	metrics chan<- prometheus.Metric
 	desc    *prometheus.Desc
 	source  string
-	since   time.Time // when that was made
+	since   time.Time // when the source was made
 }
 
 func (s sink) counter(v uint64, label ...string) {

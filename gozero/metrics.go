@@ -23,7 +23,7 @@ func cacheMetric(name, help, label string, collect func(sink, stats.Snapshot)) f
 	return family[stats.Snapshot]{prometheus.NewDesc(name, help, labels, nil), collect}
 }
 
-// nearMetric returns a metric that near caches alone have.
+// nearMetric returns a metric that only near caches have.
 func nearMetric(name, help string, collect func(sink, stats.Near)) family[stats.Snapshot] {
 	return cacheMetric(name, help, "", func(to sink, s stats.Snapshot) {
 		if s.Near.MaxLag > 0 {

@@ -3,22 +3,21 @@
 //
 //	registration, err := otelpinwheel.Register(otel.GetMeterProvider())
 //
-// That is all for counters and gauges. Histograms come from [NewProducer], which a reader
-// is made with. The statistics are those of package stats, and the same as at /metrics of
-// its handler: a service needs one of the two. Nothing is computed until a reader
-// collects.
+// This registers counters and gauges. Histograms come from [NewProducer], an option of a
+// reader. The statistics are those that package stats serves at /metrics, so a service needs
+// only one of the two. Nothing is computed until a reader collects.
 //
-// The name of the package is otel and what it is for, as those of OpenTelemetry's own
-// instrumentation are: a program that imports it imports OpenTelemetry's package otel too.
+// The package is not called otel, as a program that imports it also imports OpenTelemetry's
+// package otel.
 //
 // # Names
 //
-// They follow OpenTelemetry's semantic conventions, which have none for caches: they
-// begin with the name of the library; what is counted is in the plural in the name of a
-// counter and in the singular in the unit, which is one of UCUM; nothing ends in total.
-// A level is an UpDownCounter: its sum over all caches means something, and that of a
-// gauge does not. Each metric of caches has the attribute pinwheel.cache.name, which is
-// unique in the process. On the right are the names at /metrics.
+// OpenTelemetry's semantic conventions have no metrics for caches; the names follow their
+// rules: they begin with the name of the library; the name of a counter is in the plural,
+// and its unit, one of UCUM, in the singular; no name ends in total. A level is an
+// UpDownCounter: its sum over all caches has a meaning, that of a gauge has none. Each
+// metric of caches has the attribute pinwheel.cache.name, which is unique in the process.
+// On the right are the names at /metrics.
 //
 //	pinwheel.cache.gets                       {get}       counter  cache_gets_total
 //	  pinwheel.cache.get.result=hit|miss
@@ -77,9 +76,8 @@
 //	pinwheel.cache.eviction.age.count         {entry}     counter  cache_evicted_age_seconds_count
 //	pinwheel.cache.eviction.age.sum           s           counter  cache_evicted_age_seconds_sum
 //
-// A cache without a limit, without weights, without hot keys or without estimates, or that
-// is none of package near, lacks what is about those. Each metric of timing wheels has the attribute
-// pinwheel.timingwheel.name.
+// A cache lacks the metrics of what it does not have: a limit, weights, hot keys, estimates,
+// package near. Each metric of timing wheels has the attribute pinwheel.timingwheel.name.
 //
 //	pinwheel.timingwheel.timer.pending        {timer}     level    timingwheel_pending
 //	pinwheel.timingwheel.timer.backlog        {timer}     level    timingwheel_backlog
@@ -94,12 +92,12 @@
 //
 // # Histograms
 //
-// OpenTelemetry has no observable histogram, and one that is not observable would have
-// every load recorded twice, on its way. So the count and the sum of each histogram are
-// counters, as above, which are enough for rates and means. The histograms themselves come
-// from [NewProducer], which hands them to a reader as they are. Quantiles as gauges would
-// be of all time, and those of several instances cannot be put together; buckets as
-// counters are a histogram to no backend. The histograms are
+// OpenTelemetry has no observable histogram; with another kind every load would be recorded
+// twice. So the count and the sum of each histogram are counters, as above, which are enough
+// for rates and means. The histograms themselves come from [NewProducer], which hands them
+// to a reader. Rejected: quantiles as gauges, which cover all time and cannot be combined
+// over instances, and buckets as counters, which no backend reads as a histogram. The
+// histograms are
 //
 //	pinwheel.cache.load.duration              s           cache_loads_seconds
 //	pinwheel.cache.expiry.lateness            s           cache_expiry_lateness_seconds
@@ -108,7 +106,6 @@
 //
 // # Cardinality
 //
-// A metric has a series for each cache, times the values of its other attribute: 4,000
-// at most for 1,000 caches. A provider that was made with a limit on the cardinality
-// below that puts the rest together.
+// A metric has a series for each cache and value of its other attribute: at most 4,000 for
+// 1,000 caches. A provider with a lower cardinality limit combines the rest.
 package otelpinwheel

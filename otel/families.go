@@ -8,22 +8,22 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A family is the metric of one instrument: its kind, and a function that passes what a
-// cache or timing wheel has of it to a sink, which may be nothing.
+// A family is the metric of one instrument: its kind, and a function that passes the samples
+// of a cache or timing wheel to a sink. There may be none.
 type family[S any] struct {
 	kind                    kind
 	name, unit, description string
 	observe                 func(to *sink, s *S)
 }
 
-// A kind is that of an instrument.
+// A kind is the kind of an instrument.
 type kind int
 
 const (
 	counter kind = iota // a number that never falls
-	total               // likewise in seconds
-	level               // a number that rises and falls: an UpDownCounter, since the sum over all caches means something
-	gauge               // a time or a part, whose sum means nothing
+	total               // a counter in seconds
+	level               // a number that rises and falls, and whose sum over all caches has a meaning: an UpDownCounter
+	gauge               // a time or a share, whose sum has no meaning
 )
 
 const (
@@ -178,7 +178,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to *sink, n *stats.Near) { to.value(n.MaxLag.Seconds()) }),
 }
 
-// nearFamily returns a metric that near caches alone have.
+// nearFamily returns a metric that only near caches have.
 func nearFamily(k kind, name, unit, description string, observe func(*sink, *stats.Near)) family[stats.Snapshot] {
 	return family[stats.Snapshot]{k, name, unit, description, func(to *sink, s *stats.Snapshot) {
 		if s.Near.MaxLag > 0 {

@@ -14,13 +14,13 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A histogram is the metric of times that a cache or timing wheel has counted already.
+// A histogram is the metric of a stats.Histogram or stats.Ages.
 type histogram[S any] struct {
 	name, unit, description string // unit is that of what is counted
 	each                    func(s *S) []counted
 }
 
-// counted are times, and what tells them from others of the same metric.
+// counted are times, with the attributes that distinguish them within the metric.
 type counted struct {
 	attributes []attribute.KeyValue
 	times      interface { // a [stats.Histogram] or [stats.Ages]
@@ -49,7 +49,7 @@ var wheelHistograms = []histogram[stats.WheelSnapshot]{
 		func(w *stats.WheelSnapshot) []counted { return []counted{{nil, &w.Lateness}} }},
 }
 
-// count returns the metric of how many times a histogram has counted.
+// count returns the metric of the number of times in a histogram.
 func (h histogram[S]) count() family[S] {
 	return family[S]{counter, h.name + ".count", h.unit, h.description + " This is their number.", func(to *sink, s *S) {
 		for _, c := range h.each(s) {

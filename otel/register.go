@@ -14,10 +14,10 @@ const scope = "github.com/pinwheel-cache/pinwheel/otel"
 // Register registers the statistics of all caches and timing wheels of the process with
 // a provider, such as that of [go.opentelemetry.io/otel.GetMeterProvider], also of those
 // made later. The package documentation lists them. Each time that a reader of the
-// provider collects, every cache and timing wheel is asked for its numbers once.
+// provider collects, Register takes one snapshot of every cache and timing wheel.
 //
-// Unregister of the result ends that. Register with a provider once: it adds up what it
-// is told twice. Register returns an error if provider is nil, or does not make an
+// Unregister of the result ends that. Register once with each provider: it adds up values
+// that are reported twice. Register returns an error if provider is nil, or cannot make an
 // instrument. It is safe for concurrent use.
 func Register(provider metric.MeterProvider) (metric.Registration, error) {
 	if provider == nil {

@@ -15,7 +15,7 @@ const (
 	wheelName = attribute.Key("pinwheel.timingwheel.name")
 )
 
-// A source is a cache or a timing wheel, and what it has done.
+// A source is a cache or a timing wheel, with its snapshot.
 type source[S any] struct {
 	name  attribute.KeyValue
 	since time.Time // when it was made
@@ -40,8 +40,8 @@ func wheels() []source[stats.WheelSnapshot] {
 	return all
 }
 
-// A sink takes what a source has of an instrument. Its methods take the attributes beside
-// the name, if the metric has any.
+// A sink takes the values of a source for an instrument. Its methods take the attributes
+// beside the name, if the metric has any.
 type sink struct {
 	to    metric.Observer
 	since time.Time // when the source was made

@@ -10,11 +10,11 @@ import (
 // an entry lives for minutes or days.
 const ageScale = 4096
 
-// Ages are a [Histogram] for longer times: how old something was. The zero Ages are empty.
-// An [AgeRecorder] records others.
+// Ages is a [Histogram] for longer times: how old values were. The zero Ages is empty. An
+// [AgeRecorder] records ages.
 //
-// Ages are a value without pointers: they may be copied, compared with == and read by
-// several goroutines.
+// Ages is a value without pointers: it may be copied, compared with == and read by several
+// goroutines.
 type Ages struct {
 	scaled Histogram // of each age divided by ageScale
 }

@@ -1,16 +1,15 @@
 // Package stats holds what caches and timing wheels count, and shows it.
 //
-// A [Snapshot] is what one cache has done since it was made. It is a plain
-// value: keep two, and [Snapshot.Minus] tells what happened in between. A
-// [Histogram] is the part of it that holds durations, and a [DurationRecorder]
-// records them. A [WheelSnapshot] is to a timing wheel, which runs timers, what a
-// Snapshot is to a cache.
+// A [Snapshot] has the counts of one cache since it was made. It is a plain value: keep two,
+// and [Snapshot.Minus] returns what happened in between. A [Histogram] in it holds
+// durations, which a [DurationRecorder] records. A [WheelSnapshot] has the counts of a
+// timing wheel, which runs timers.
 //
 // Every cache and timing wheel calls [Register]. [Caches] and [Wheels] take a snapshot of
-// each, and [Handler] serves them over HTTP. The package knows nothing of a cache but the
+// each, and [Handler] serves them over HTTP. The package knows a cache only by the
 // functions of its [CacheSource]. It starts no goroutine, and before the first call of
-// Handler it computes nothing unasked. The wheel that expires the entries of a cache is
-// not registered: it is in the Snapshot of the cache.
+// Handler it computes nothing unless asked. The wheel that expires the entries of a cache is
+// not registered: its counts are in the Snapshot of the cache.
 //
 // # What Handler serves
 //
@@ -26,7 +25,7 @@
 //	/cache/stats.json  the same numbers as JSON
 //	/cache/metrics     the same numbers in Prometheus text format 0.0.4
 //	/cache/purge       removes entries, with [WithPurge] only
-//	/cache/record      records what a cache is asked for, with [WithPurge] only
+//	/cache/record      records the accesses to a cache, with [WithPurge] only
 //
 // The page is a static file. Its script fetches stats.json every few seconds and draws it.
 // The page loads nothing from other origins: the Content-Security-Policy of every answer
@@ -83,12 +82,12 @@
 //	  name                  string, unique among caches
 //	  since                 string, RFC 3339, when the cache was made
 //	  hits, misses          number, counters; their sum is the number of gets
-//	  hit_ratio             number, 0 to 1; 0 when nothing was asked for yet
-//	  misses_absent         number, counter; of misses, those of keys that were not there of late
+//	  hit_ratio             number, 0 to 1; 0 before the first get
+//	  misses_absent         number, counter; of misses, those of keys that the cache did not have lately
 //	  misses_expired        number, counter; of misses, those that found an entry past its deadline, or a key that expired lately
 //	  misses_evicted        number, counter; of misses, those of keys that were evicted lately
-//	  hits_in_grace         number, counter; Takes that a value past its deadline answered, nearly all of hits
-//	  sets                  number, counter; values stored, but for those restored
+//	  hits_in_grace         number, counter; Takes that got a value past its deadline; nearly all are among hits
+//	  sets                  number, counter; values stored, without those restored
 //	  restored              number, counter; values that came from a snapshot
 //	  entries, limit        number, gauges; limit 0 means none
 //	  negatives             number, gauge; errors of loads that are kept
@@ -101,7 +100,7 @@
 //	    running             number, gauge; loads that have not ended
 //	    oldest_seconds      number, gauge; how long the oldest of them has run
 //	    queued              number, gauge; of running, those that wait for a permit of MaxLoads
-//	    abandoned           number, counter; callers that gave up before their load had ended
+//	    abandoned           number, counter; callers that left before their load had ended
 //	    refreshes           object, counters; loads of keys that had a value
 //	      ok, failed, dropped, skipped
 //	    mean_seconds, p50_seconds, p99_seconds
@@ -117,7 +116,7 @@
 //	                        number, from the deadline to the removal; 0 when nothing expired
 //	  windows               object
 //	    1m, 5m              object, what happened in the last minute and the last five
-//	      seconds           number, how long it really is; less while the process is young, 0 if nothing is known yet
+//	      seconds           number, its real length; less while the process is young, 0 if nothing is known yet
 //	      gets, hits, misses
 //	                        number
 //	      misses_absent, misses_expired, misses_evicted
@@ -139,36 +138,36 @@
 //	                        object, about a cache of half, the same or double the limit, or the other policy
 //	      limit             number, that limit
 //	      hit_ratio         number, 0 to 1, an estimate
-//	  near                  object, or null if the cache is none of package near
-//	    remote_hits         number, counter; answers of the store: values, and that there is none
-//	    fetches             number, counter; keys that the store did not have, and that were fetched
-//	    bypasses            number, counter; fetches past the store, which could not be asked
-//	    waits               number, counter; loads that waited for another one, mostly of another instance
-//	    overtaken           number, counter; values fetched and kept nowhere, as their key changed meanwhile
+//	  near                  object, or null if the cache is not of package near
+//	    remote_hits         number, counter; answers of the store: a value, or that there is none
+//	    fetches             number, counter; keys that the store did not have and that were fetched
+//	    bypasses            number, counter; fetches while the store could not be asked
+//	    waits               number, counter; loads that waited for another load, mostly of another instance
+//	    overtaken           number, counter; fetched values that are kept nowhere, as their key changed meanwhile
 //	    unserved            number, counter; gets while nothing could be served from memory; they are among the misses
-//	    served_on           number, counter; of those, gets that a value from memory answered, as the store could not
+//	    served_on           number, counter; of those, gets that got a value from memory, as the store could not be asked
 //	    store_errors        number, counter; calls of the store that failed
-//	    changes             number, counter; keys that the source told to have changed
-//	    forgotten_all       number, counter; times that the source told that anything may have changed
-//	    reconnects          number, counter; times that the source lost its connection
-//	    serving             boolean, whether what is in memory may be served
-//	    lag_seconds         number, gauge; since the moment up to which the source has vouched
-//	    max_lag_seconds     number, gauge; from which lag on nothing is served
+//	    changes             number, counter; changes of keys that the source told
+//	    forgotten_all       number, counter; how often the source told that any key may have changed
+//	    reconnects          number, counter; how often the source lost its connection
+//	    serving             boolean, whether values in memory may be served
+//	    lag_seconds         number, gauge; time since the moment for which the source has vouched
+//	    max_lag_seconds     number, gauge; with a longer lag nothing is served from memory
 //	  hot_keys              array, the hottest first, or null if the cache does not track them
 //	    key                 string, the key as text
-//	    share               number, 0 to 1; of all gets of late, an estimate from below
-//	  hottest_key_share     number, gauge, 0 to 1; of all gets of late, an estimate from below; 0 if not tracked
-//	  settings              object, what the cache was made with; 0 means that it does not do that
+//	    share               number, 0 to 1; of recent gets, a lower bound
+//	  hottest_key_share     number, gauge, 0 to 1; of recent gets, a lower bound; 0 if not tracked
+//	  settings              object, options of the cache; 0 means not set
 //	    expire_seconds, idle_seconds, jitter, timeout_seconds, max_loads
 //	                        number
 //	    policy              string, what chooses the entry to evict
 //	  last_load_error       object, or null if no load has failed
 //	    time                string, RFC 3339
 //	    type                string, Go type of the innermost error
-//	    text                string, what it says; empty unless the cache has hot keys, as it may have keys in it
+//	    text                string; empty unless the cache has hot keys, as it may have keys in it
 //	  purgeable             boolean, whether keys can be written as text, and so be purged
 //	  purgeable_by_prefix   boolean, whether keys are strings, and can be purged by their prefix
-//	  findings              array, what is wrong, the most urgent first; empty if nothing is
+//	  findings              array, what is wrong, the most urgent first; empty if nothing is wrong
 //	    cause               string, what it is in a few words; docs/stats.schema.json has them all
 //	    words               string, a sentence with the evidence
 //	  history               array, the oldest point first; only if the query has points
@@ -267,7 +266,7 @@
 //	cache_what_if_hits_total{limit="half|same|double"}      counter, absent if not estimated
 //	cache_what_if_other_policy_hits_total                   counter, absent if not estimated
 //
-// Near caches have these beside, and no others have them:
+// Only near caches have these:
 //
 //	cache_near_remote_hits_total                            counter
 //	cache_near_fetches_total, cache_near_bypasses_total     counters

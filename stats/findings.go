@@ -30,12 +30,12 @@ const (
 )
 
 const (
-	enough  = 100              // gets in a minute: a ratio of fewer leaps
+	enough  = 100              // gets in a minute: with fewer a ratio is noise
 	hanging = 30 * time.Second // of a load
 	stuck   = time.Minute      // of a call of OnRemove
 	slow    = 50 * time.Millisecond
 	hot     = 0.3  // of the gets, for one key
-	growing = 1000 // entries, from which on growth is of interest
+	growing = 1000 // entries: growth of smaller caches is ignored
 	rising  = 0.05 // of the gets, by which misses rise
 )
 
@@ -47,7 +47,7 @@ func findings(l *look[Snapshot]) []finding {
 		all = append(all, finding{cause, fmt.Sprintf(format, args...)})
 	}
 	s, now, past := &l.stats, lastMinute(l), beforeLastMinute(l)
-	trouble := nearTrouble(&s.Near, now, say) // which explains misses, as that with loads does
+	trouble := nearTrouble(&s.Near, now, say) // explains misses, as trouble with loads does
 	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
 		trouble = true
 		say(loadsHang, "Loads hang: %d run, the oldest for %s. Whatever they read from does not answer.", s.Loads.Running, span(s.Loads.Oldest))
@@ -74,7 +74,7 @@ func findings(l *look[Snapshot]) []finding {
 	return all
 }
 
-// meanwhile returns what callers get while loads fail.
+// meanwhile says what callers get while loads fail.
 func meanwhile(now stretch) string {
 	if now.inGrace > 0 {
 		return "Values past their deadline stand in, for " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."

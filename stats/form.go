@@ -10,7 +10,7 @@ import (
 
 // A selection names the caches and wheels of a query. The zero selection is all of them.
 type selection struct {
-	some           bool // only those of these names
+	some           bool // only caches and wheels of these names
 	caches, wheels []string
 }
 

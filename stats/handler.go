@@ -98,7 +98,7 @@ var assets embed.FS
 // metrics, and what the page loads. They are for routers that need a route for each.
 func Files() []string {
 	names := []string{"stats.json", "metrics"}
-	all, _ := assets.ReadDir(".") // it is there
+	all, _ := assets.ReadDir(".") // cannot fail: the files are embedded
 	for _, asset := range all {
 		if asset.Name() != "page.html" {
 			names = append(names, asset.Name())
@@ -122,7 +122,7 @@ func (h *handler) resource(last string) (contentType string, _ resource) {
 		return "text/plain; version=0.0.4; charset=utf-8", h.metrics
 	}
 	if last == "page.html" {
-		return "", nil // it is at "", with its links
+		return "", nil // the page is served at "", where its links are right
 	}
 	asset, err := fs.ReadFile(assets, last)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 // buckets is the number of buckets of a [Histogram].
 const buckets = 23
 
-// firstBits makes the first bound 2^14 ns, 16.4 µs: shorter loads need not be told
-// apart. With buckets, which must change with it, the last finite bound is 2^35 ns,
+// firstBits makes the first bound 2^14 ns, 16.4 µs: shorter loads are all alike. With buckets, which must change with it, the last finite bound is 2^35 ns,
 // 34.4 s.
 const firstBits = 14
 
@@ -39,7 +38,7 @@ func bucket(d time.Duration) int {
 }
 
 // A Histogram counts durations in buckets. The zero Histogram is empty. A
-// [DurationRecorder] records others.
+// [DurationRecorder] records durations.
 //
 // A Histogram is a value without pointers: it may be copied, compared with == and read by
 // several goroutines.

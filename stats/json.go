@@ -329,8 +329,8 @@ func newJSONWheel(l *look[WheelSnapshot], points int) jsonWheel {
 	return j
 }
 
-// times are a [Histogram] or [Ages]. They are no value of an interface here, which would be
-// allocated.
+// times is a [Histogram] or [Ages]. It is a type parameter, as a value of an interface would
+// be allocated.
 type times interface {
 	Histogram | Ages
 	Quantile(float64) time.Duration

@@ -2,26 +2,26 @@ package stats
 
 import "time"
 
-// Near is what a near cache has done that other caches do not do: one whose entries are
-// copies of what a store has for all instances of a service, kept true by what a source
-// tells of changes. It is the zero Near in the [Snapshot] of any other cache.
+// Near has the counts of a near cache that other caches lack. The entries of a near cache
+// are copies of values in a store for all instances of a service; a source tells which of
+// them change. In the [Snapshot] of any other cache Near is zero.
 type Near struct {
-	RemoteHits uint64 // answers of the store: values, and that there is none
-	Fetches    uint64 // keys that the store did not have, and that were fetched
-	Bypasses   uint64 // fetches past the store, which could not be asked
-	Waits      uint64 // loads that waited for another one, mostly of another instance
-	Overtaken  uint64 // values that were fetched and kept nowhere: the key changed meanwhile
-	Unserved   uint64 // gets while nothing could be served from here; they are among Misses
-	ServedOn   uint64 // gets of those that a value from here answered all the same, as the store could not
+	RemoteHits uint64 // answers of the store: a value, or that there is none
+	Fetches    uint64 // keys that the store did not have and that were fetched
+	Bypasses   uint64 // fetches while the store could not be asked
+	Waits      uint64 // loads that waited for another load, mostly of another instance
+	Overtaken  uint64 // fetched values that are kept nowhere, as the key changed meanwhile
+	Unserved   uint64 // gets while nothing could be served from memory; they are among Misses
+	ServedOn   uint64 // of those, gets that got a value from memory, as the store could not be asked
 
 	StoreErrors  uint64 // calls of the store that failed
-	Changes      uint64 // keys that the source told to have changed
-	ForgottenAll uint64 // times that the source told that anything may have changed
-	Reconnects   uint64 // times that the source lost its connection
+	Changes      uint64 // changes of keys that the source told
+	ForgottenAll uint64 // how often the source told that any key may have changed
+	Reconnects   uint64 // how often the source lost its connection
 
-	Serving bool          // gauge: what is here may be served
-	Lag     time.Duration // gauge: since the moment up to which the source has vouched; since the cache was made if it never has
-	MaxLag  time.Duration // gauge: from which Lag on nothing is served; never 0 in a near cache
+	Serving bool          // gauge: values in memory may be served
+	Lag     time.Duration // gauge: time since the moment for which the source has vouched; since the cache was made if it never has
+	MaxLag  time.Duration // gauge: with a longer Lag nothing is served from memory; never 0 in a near cache
 }
 
 // exists reports whether the cache is a near cache.
@@ -42,7 +42,7 @@ func (n Near) minus(earlier Near) Near {
 	return n
 }
 
-// A jsonNear is that of a cache since it was made, or of a point.
+// A jsonNear is the Near of a cache since it was made, or of a point.
 type jsonNear struct {
 	RemoteHits   uint64  `json:"remote_hits"`
 	Fetches      uint64  `json:"fetches"`
@@ -60,7 +60,7 @@ type jsonNear struct {
 	MaxLag       float64 `json:"max_lag_seconds"`
 }
 
-// newJSONNear returns nil for what is not of a near cache.
+// newJSONNear returns nil if the cache is not a near cache.
 func newJSONNear(n Near) *jsonNear {
 	if !n.exists() {
 		return nil

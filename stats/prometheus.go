@@ -171,7 +171,7 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, n *Near) { e.seconds(n.MaxLag) }),
 }
 
-// nearFamily returns a metric that near caches alone have.
+// nearFamily returns a metric that only near caches have.
 func nearFamily(name, kind, help string, write func(*exposition, *Near)) family[Snapshot] {
 	return family[Snapshot]{name, kind, help, func(e *exposition, s Snapshot) {
 		if s.Near.exists() {

@@ -15,18 +15,18 @@ import (
 //	curl -d 'cache=users&prefix=tenant7/' http://127.0.0.1:8080/cache/purge
 //	curl -d 'cache=users&all=1'  http://127.0.0.1:8080/cache/purge
 //
-// authorize decides about each such request, after requests that a page of another site
-// made a browser send have been refused. Without HTTPS that is judged by the Host header,
-// which a proxy must pass on as the browser sent it. If authorize returns an error, the
-// answer is 403 with its text, and nothing is removed. It must not be nil, and must be
-// safe for concurrent use.
+// authorize decides about each such request, except those that a page of another site made
+// a browser send, which are refused before. Without HTTPS the handler recognizes these by
+// the Host header, which a proxy must pass on as the browser sent it. If authorize returns
+// an error, the answer is 403 with its text, and nothing is removed. It must not be nil, and
+// must be safe for concurrent use.
 //
-// It also decides about record, which is then served too:
+// authorize also decides about record, which is then served too:
 //
 //	curl -o users.recording -d 'cache=users&seconds=60&one_in=64' http://127.0.0.1:8080/cache/record
 //
-// records for so many seconds what the cache is asked for, one key in so many, with hashes
-// instead of keys, for cmd/cachesim. Both numbers may be left out; these are the defaults.
+// This records the accesses of 60 seconds to one key in 64, with hashes instead of keys, for
+// cmd/cachesim. Both numbers may be left out; these are the defaults.
 //
 // The answer to a purge is JSON: {"removed": 1} with the number of entries removed, 0 if
 // the cache does not have the key, or {"error": "..."}.
@@ -37,7 +37,7 @@ func WithPurge(authorize func(*http.Request) error) HandlerOption {
 	return func(h *handler) { h.authorize = authorize }
 }
 
-// maxForm is the most bytes of a request.
+// maxForm bounds the bytes of a request.
 const maxForm = 64 << 10
 
 // A refusal tells the client why nothing was done.
@@ -78,8 +78,8 @@ func (h *handler) servePurge(w http.ResponseWriter, r *http.Request) {
 	}{removed})
 }
 
-// mayPost reads the form of an authorized POST, or returns a refusal. why says what takes a
-// POST, want which form.
+// mayPost reads the form of an authorized POST, or returns a refusal. Its texts say why the
+// request must be a POST, and which form it wants.
 func (h *handler) mayPost(r *http.Request, why, want string) (refused *refusal) {
 	if r.Method != http.MethodPost {
 		return refuse(http.StatusMethodNotAllowed, "%s: want POST, not %s", why, r.Method)
@@ -151,7 +151,7 @@ func purgePrefix(c CacheSource, name, prefix string) (removed int, refused *refu
 	return c.PurgePrefix(prefix), nil
 }
 
-// cacheOf returns the source of the cache of a name.
+// cacheOf returns the source of the cache with a name.
 func (r *registries) cacheOf(name string) (c CacheSource, ok bool) {
 	r.caches.mu.Lock()
 	defer r.caches.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// The defaults: how long to record, and one key in how many.
+	// The defaults of the fields seconds and one_in.
 	defaultSeconds = 60
 	defaultOneIn   = 64
 
@@ -94,7 +94,7 @@ func (f *flushed) Write(p []byte) (int, error) {
 	}
 	n, err := f.w.Write(p)
 	if err == nil {
-		_ = http.NewResponseController(f.w).Flush() // what cannot is sent at the end
+		_ = http.NewResponseController(f.w).Flush() // without Flush all is sent at the end
 	}
 	return n, err
 }

@@ -34,7 +34,7 @@ func (r *registries) register(source Source) (name string, unregister func()) {
 }
 
 // register adds a source to one of the registries. If histories are kept, it takes a first
-// sample: otherwise what happens before the next one would be in none.
+// sample, so that the next point has everything that happens from now on.
 func register[S any](all *registries, r *registry[S], name string, source func() (S, bool), cache CacheSource) (string, func()) {
 	added := r.register(name, source, cache)
 	if all.sampling.Load() {
@@ -82,7 +82,7 @@ type look[S any] struct {
 	*registration[S]
 	at      time.Time
 	stats   S
-	samples []sample[S] // as of then; none before anybody keeps a history
+	samples []sample[S] // as of then; none before histories are kept
 }
 
 // register adds source, which must not be nil, under a name made of name, which

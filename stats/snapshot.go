@@ -2,12 +2,12 @@ package stats
 
 import "time"
 
-// A Snapshot is what one cache has done. Counters are cumulative since the cache was made;
-// gauges, marked as such, are the state of now. It is taken part by part while the cache
-// is in use: numbers of one part fit together, such as hits and misses, or the values
-// stored, those removed and those there are; those of different parts may differ by what
-// happened in between, such as evictions and their ages. The zero Snapshot is that of a
-// cache nobody has used.
+// A Snapshot has the counts of one cache. Counters are cumulative since the cache was made;
+// gauges, marked as such, are the present state. A Snapshot is taken part by part while the
+// cache is in use. Numbers of one part fit together, such as hits and misses, or the values
+// stored, those removed and the entries. Numbers of different parts, such as evictions and
+// their ages, may differ by what happened in between. The zero Snapshot is that of a new
+// cache.
 //
 // A Snapshot is a value without pointers: it may be copied, compared with == and read by
 // several goroutines.
@@ -22,11 +22,11 @@ type Snapshot struct {
 	// removed by the program.
 	MissesExpired, MissesEvicted uint64
 
-	// HitsInGrace counts the Takes that a value past its deadline answered. All but those of
+	// HitsInGrace counts the Takes that got a value past its deadline. All but those of
 	// TakeMissed are among Hits.
 	HitsInGrace uint64
 
-	Sets     uint64 // values stored, by whatever method but Restore
+	Sets     uint64 // values stored by any method but Restore
 	Restored uint64 // values that came from a snapshot
 	Removals Removals
 	Loads    Loads

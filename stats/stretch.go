@@ -10,8 +10,8 @@ type stretch struct {
 	loading                                time.Duration // the total duration of loads
 }
 
-// between returns what happened from one Snapshot to another. Minus would do so for all
-// fields of both, which are large: even to call a method of them copies them.
+// between returns what happened from one Snapshot to another. Unlike Minus it does not copy
+// Snapshots, which are large.
 func between(from, to *Snapshot) stretch {
 	absent := func(s *Snapshot) uint64 { return less(s.Misses, s.MissesExpired+s.MissesEvicted) }
 	failed := less(to.Loads.Failed.Count(), from.Loads.Failed.Count())
@@ -32,7 +32,7 @@ func between(from, to *Snapshot) stretch {
 	}
 }
 
-// of returns n as a share of the gets.
+// of returns n as a share of the gets, from 0 to 1.
 func (s stretch) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
 
 func (s stretch) loadTime() time.Duration { return s.loading / time.Duration(max(s.loads, 1)) }

@@ -1,6 +1,6 @@
 package stats
 
-// A WheelSnapshot is what one timing wheel has done. Counters are cumulative since the
+// A WheelSnapshot has the counts of one timing wheel. Counters are cumulative since the
 // wheel was made; gauges, marked as such, are the state of now. Its parts are read one
 // after another while the wheel is in use, and may differ by what happened in between.
 // The zero WheelSnapshot is that of a timing wheel nobody has used.
@@ -15,7 +15,7 @@ type WheelSnapshot struct {
 	Backlog int
 
 	Running    int // gauge: callbacks running now
-	Tombstones int // gauge: removed tasks the wheel has not come by yet
+	Tombstones int // gauge: removed tasks that the wheel has not visited yet
 
 	// Started counts the timers set. Moving one does not count, nor does setting the
 	// timer of a key that has one, and one that repeats counts for each of its calls.

@@ -51,7 +51,7 @@ func mainReason(now, before stretch, rose bool) reason {
 			best = r
 		}
 	}
-	// Of more keys than fit most are new at first. Those of a scan do not come again.
+	// When more keys are in use than fit, most are new at first. Keys of a scan do not come again.
 	if evicted := reasons[0]; rose && weight(evicted) > weight(reasons[2])/2 && weight(evicted) > weight(reasons[1]) {
 		best = evicted
 	}

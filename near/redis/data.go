@@ -6,17 +6,17 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A data is the client that reads and writes what is cached, for one topology. It is
-// replaced at the beginning of a session, before the watcher is told to forget
-// everything: so what is kept afterwards was not read from a server that is no longer
-// watched. Whoever uses the old one may finish.
+// A data is the client that reads and writes values, for one topology. It is replaced at
+// the beginning of a session, before the watcher is told ChangedAll: so no value that is kept
+// afterwards was read from a server that is no longer watched. Calls that use the old client
+// may finish.
 type data struct {
 	rueidis.Client
 	users   int // guarded by Redis.mu
 	retired bool
 }
 
-// connect makes the client for a topology that of all that follows.
+// connect makes the client for a topology, which all later calls use.
 func (r *Redis) connect(t topology) error {
 	o := r.options.Client
 	o.InitAddress, o.Sentinel = t.masters, rueidis.SentinelOption{}
@@ -35,7 +35,7 @@ func (r *Redis) connect(t topology) error {
 	return nil
 }
 
-// replace makes d the client in use, or none if it is nil. It reports false after Close.
+// replace makes d the client in use; nil means none. It returns false after Close.
 func (r *Redis) replace(d *data) bool {
 	r.mu.Lock()
 	if r.closed {
@@ -55,7 +55,7 @@ func (r *Redis) replace(d *data) bool {
 	return true
 }
 
-// use returns the client in use. Whoever got it calls done.
+// use returns the client in use; done must follow.
 func (r *Redis) use() (*data, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,12 +8,11 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// ErrNoTracking means that a server cannot push what changes: it speaks RESP2 only, or
-// has no CLIENT TRACKING. Set Options.Channel, or use a Redis from version 6 on.
+// ErrNoTracking means that a server cannot push changes: it speaks RESP2 only, or has no
+// CLIENT TRACKING. Set Options.Channel, or use Redis 6 or newer.
 var ErrNoTracking = errors.New("no client-side caching")
 
-// errTopology means that other servers may be responsible for the keys than the ones that
-// are watched.
+// errTopology means that other servers than the watched ones may own the keys.
 var errTopology = errors.New("the topology has changed")
 
 // dialError says what to do about a server that cannot be watched.

@@ -8,21 +8,21 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// An inbox keeps what a watcher has still to be told. Putting into it never waits: what
-// the watcher is too slow for becomes one ChangedAll. A watcher that is stuck costs this
+// An inbox keeps the messages that a watcher has not got yet. Adding one never waits: if the
+// watcher is too slow, its messages become one ChangedAll. So a stuck watcher costs this
 // process a bounded amount of memory, and Redis nothing.
 type inbox struct {
 	room  int           // bytes of keys it keeps
-	ready chan struct{} // has something while there is something to tell
+	ready chan struct{} // not empty while there is something to tell
 
 	mu   sync.Mutex
 	down bool      // since lost, until restored
-	asOf time.Time // the latest that was put in
+	asOf time.Time // the latest one added
 	news news
 }
 
-// news is told in the order of its fields. That is the order in which it came, since
-// all ends what came before it, and lost what would come after it.
+// news is told in the order of its fields. That is the order in which it came, as all
+// supersedes what came before it, and nothing is added after lost.
 type news struct {
 	all  bool
 	keys []string
@@ -40,7 +40,8 @@ func newInbox(room int) *inbox {
 	return &inbox{room: room, ready: make(chan struct{}, 1), down: true}
 }
 
-// changed is ignored while down: the all that ends it covers these keys.
+// changed is ignored while the connection is down: the ChangedAll that ends that covers the
+// keys.
 func (b *inbox) changed(keys ...string) {
 	b.put(func(n *news) bool {
 		if b.down {
@@ -58,7 +59,7 @@ func (b *inbox) changed(keys ...string) {
 	})
 }
 
-// changedAll says that anything may have changed, without a gap in what is told after it.
+// changedAll says that any key may have changed. No later change goes untold.
 func (b *inbox) changedAll() {
 	b.put(func(n *news) bool {
 		if b.down {
@@ -79,7 +80,7 @@ func (b *inbox) restored(asOf time.Time) {
 	})
 }
 
-// current is ignored when it says less than was said before.
+// current is ignored if asOf is before an earlier one.
 func (b *inbox) current(asOf time.Time) {
 	b.put(func(n *news) bool {
 		if b.down || !asOf.After(b.asOf) {
@@ -101,7 +102,7 @@ func (b *inbox) lost(err error) {
 // forget replaces all keys by one ChangedAll.
 func (n *news) forget() { n.all, n.keys, n.size = true, nil, 0 }
 
-// put changes the news, and wakes the teller if there is something new.
+// put changes the news, and wakes tell if there is something new.
 func (b *inbox) put(change func(*news) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

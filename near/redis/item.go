@@ -7,13 +7,13 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// A value lies in Redis as it is, so that other programs can read and write it. What is
-// no value begins with mark, and so does a value that would be taken for such.
+// A value is stored in Redis as it is, so that other programs can read and write it. What is
+// not a value begins with mark, and so does the encoding of a value that begins with mark.
 const (
 	mark        = "\x00near\x00"
-	absentMark  = mark + "-" // there is none
-	leaseMark   = mark + "?" // and the token: it is being loaded
-	escapedMark = mark + "=" // and a value that begins with mark
+	absentMark  = mark + "-" // there is no value
+	leaseMark   = mark + "?" // a lease; the token follows
+	escapedMark = mark + "=" // a value that begins with mark follows
 )
 
 // encode returns what is stored for a Found or an Absent item.
@@ -27,7 +27,7 @@ func encode(item near.Item) string {
 	return string(item.Value)
 }
 
-// decode returns the item that data and its PTTL are.
+// decode returns the item of a stored value and its PTTL.
 func decode(data []byte, pttl int64) near.Item {
 	item := near.Item{State: near.Found, Value: data, TTL: lifetime(pttl)}
 	if !bytes.HasPrefix(data, []byte(mark)) {
@@ -44,8 +44,8 @@ func decode(data []byte, pttl int64) near.Item {
 	return item
 }
 
-// lifetime returns the TTL of an item whose key has this PTTL: of a key that is about to
-// expire, or has since it was read, almost nothing.
+// lifetime returns the TTL of an item whose key has this PTTL: almost nothing if the key is
+// about to expire, or has expired since it was read.
 func lifetime(pttl int64) time.Duration {
 	switch {
 	case pttl == -1: // it does not expire
@@ -56,7 +56,7 @@ func lifetime(pttl int64) time.Duration {
 	return time.Duration(pttl) * time.Millisecond
 }
 
-// milliseconds returns what Redis takes for a TTL: 0 for none, else at least 1.
+// milliseconds returns a TTL as an argument for Redis: 0 for none, else at least 1.
 func milliseconds(ttl time.Duration) int64 {
 	if ttl <= 0 {
 		return 0

@@ -25,7 +25,7 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 		return nil, err
 	}
 	defer r.done(d)
-	token := rand.Text() // one will do: a lease is its key and its token
+	token := rand.Text() // one for all keys: key and token together identify a lease
 	replies := leaseScript.run(ctx, d, keys, leaseMark+token, strconv.FormatInt(milliseconds(life), 10))
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
@@ -36,7 +36,7 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	return items, nil
 }
 
-// readLease returns the item of a leaseScript, which is nil if it took the lease.
+// readLease returns the item of a reply of leaseScript, which is nil if it took the lease.
 func readLease(reply rueidis.RedisResult, token string) (near.Item, error) {
 	pair, err := reply.ToArray()
 	if rueidis.IsRedisNil(err) {

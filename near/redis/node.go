@@ -14,18 +14,17 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A node is one server and the one connection to it. When that breaks, the node is of no
-// use any more: it never dials again, so that nobody takes a second connection, which
-// missed something, for the first.
+// A node is one server and the single connection to it. When that breaks, the node is
+// useless: it never dials again, as a second connection would have missed changes.
 type node struct {
 	addr   string
 	client rueidis.Client
-	broken chan struct{} // closed when the connection is
+	broken chan struct{} // closed when the connection is closed
 }
 
-// dialNode connects to one server. With onPush the connection tracks prefixes, and onPush
-// gets what Redis pushes: keys, or nil for all. It runs where replies are read, so it must
-// not wait.
+// dialNode connects to one server. If onPush is not nil, the connection tracks prefixes, and
+// onPush gets the keys that Redis pushes, or nil for all keys. It runs in the goroutine that
+// reads replies, so it must not wait.
 func dialNode(ctx context.Context, o rueidis.ClientOption, addr string, prefixes []string, onPush func(keys []rueidis.RedisMessage)) (*node, error) {
 	n := &node{addr: addr, broken: make(chan struct{})}
 	o.InitAddress, o.ForceSingleClient, o.PipelineMultiplex = []string{addr}, true, -1
@@ -36,7 +35,7 @@ func dialNode(ctx context.Context, o rueidis.ClientOption, addr string, prefixes
 		o.DisableCache = false
 		o.ClientTrackingOptions = trackingOptions(prefixes)
 		o.OnInvalidations = func(keys []rueidis.RedisMessage) {
-			if !n.isBroken() { // else it says that the connection is gone
+			if !n.isBroken() { // else this is the end of the connection
 				onPush(keys)
 			}
 		}
@@ -62,7 +61,7 @@ func trackingOptions(prefixes []string) []string {
 
 type dialFunc func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
 
-// dialer returns what o dials with.
+// dialer returns the function by which o dials.
 func dialer(o rueidis.ClientOption) dialFunc {
 	switch {
 	case o.DialCtxFn != nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Options say where Redis is, and what to watch there.
+// Options say where Redis is, and which keys to watch.
 type Options struct {
 	// Client says how to reach Redis: InitAddress, Username, Password, TLSConfig,
 	// Sentinel, SelectDB and so on. One address of a cluster is enough.
@@ -23,10 +23,10 @@ type Options struct {
 	// The empty prefix watches all keys, of all databases of the server.
 	Prefixes []string
 
-	// Channel, if not empty, is used instead of tracking: each change made through this
-	// package is published there, and changes made otherwise are not seen. For servers
-	// without client-side caching; see the package documentation for what is lost.
-	// All instances must have the same.
+	// Channel, if not empty, is used instead of tracking, for servers that cannot track:
+	// each change made through this package is published there, and other changes are not
+	// seen. The package documentation says what that means. All instances must have the
+	// same Channel.
 	Channel string
 }
 

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// An echo says that what this instance published to itself has come back.
+// An echo receives the messages that this instance published to itself.
 type echo struct {
 	channel string
 	heard   chan string
 }
 
-// subscribe is the session of Options.Channel. It subscribes to that and to a channel of
-// its own. What it publishes there comes back on the same connection, after all that was
-// published before it; so it vouches for all that was published before it was sent. That
-// is also the confirmation of the subscription.
+// subscribe is a session with Options.Channel. It subscribes to that channel and to one of
+// its own. A message that it publishes on its own comes back on the same connection, after
+// all messages published before; so it vouches for all changes before it was sent. The first
+// one also confirms the subscription.
 func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) error {
 	t, err := r.locate(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 
 var errChannelInCluster = errors.New("near/redis: Options.Channel does not work with a cluster, whose servers pass messages on without telling when they lose some; leave it empty, for tracking")
 
-// listen puts into the inbox what is published.
+// listen puts published keys into the inbox.
 func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
 	command := d.B().Subscribe().Channel(r.options.Channel, e.channel).Build()
 	err := d.Receive(ctx, command, func(m rueidis.PubSubMessage) {
@@ -77,7 +77,7 @@ func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
 		}
 		select {
 		case e.heard <- m.Message:
-		default: // nobody has waited for eight of them
+		default: // eight are unread
 		}
 	})
 	if err == nil {
@@ -86,8 +86,8 @@ func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
 	return fmt.Errorf("near/redis: channel %q: %w", r.options.Channel, err)
 }
 
-// hear publishes until it hears what it published, and returns when it first did. It
-// repeats itself because the subscription may begin after the first time.
+// hear publishes until a message of its own comes back, and returns when the first was sent.
+// It repeats the message, as the subscription may begin after the first one.
 func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration) (sent time.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("near/redis: nothing came back on channel %q for %v", e.channel, timeout))
 	defer cancel()

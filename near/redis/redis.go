@@ -14,8 +14,8 @@ var (
 	_ near.Leaser  = (*Redis)(nil)
 )
 
-// A Redis is a near.Source and a near.Store. All its methods may be called by several
-// goroutines at once.
+// A Redis is a near.Source, a near.Leaser and so a near.Store. Its methods are safe for
+// concurrent use.
 type Redis struct {
 	options Options
 
@@ -24,8 +24,8 @@ type Redis struct {
 	closed bool
 }
 
-// New connects to Redis. An error says which option is wrong, that Redis cannot be
-// reached, or that it cannot push what changes (ErrNoTracking).
+// New connects to Redis. An error says which option is wrong, that Redis cannot be reached,
+// or that it cannot push changes (ErrNoTracking).
 func New(ctx context.Context, o Options) (*Redis, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func New(ctx context.Context, o Options) (*Redis, error) {
 	return r, nil
 }
 
-// canWatch returns why the masters cannot be watched, which Watch would meet each time.
+// canWatch returns an error if the masters cannot be watched: Watch would fail each time.
 func (r *Redis) canWatch(ctx context.Context, t topology) error {
 	if r.options.Channel != "" {
 		if t.cluster {
@@ -68,6 +68,6 @@ func (r *Redis) Covers(key string) bool {
 	return false
 }
 
-// Close ends the connections of the store. What is under way may finish. A Watch ends
-// with its context.
+// Close ends the connections of the store. Calls under way may finish. A Watch ends with its
+// context.
 func (r *Redis) Close() { r.replace(nil) }

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A script runs where its one key is, in one step. Its arguments are named at the top.
-// Those that change a key publish it, if there is a channel.
+// A script runs on the server of its one key, atomically. Its first lines name its arguments.
+// Scripts that change a key publish it, if there is a channel.
 type script struct{ text, sha string }
 
 func newScript(text string) script {
@@ -18,7 +18,7 @@ func newScript(text string) script {
 }
 
 const (
-	// setText stores a value for some milliseconds, 0 for ever.
+	// setText stores a value for a number of milliseconds; 0 means for ever.
 	setText = `
 local function set(key, value, ms)
 	if ms == '0' then redis.call('SET', key, value) else redis.call('SET', key, value, 'PX', ms) end
@@ -68,8 +68,8 @@ return 1
 `)
 )
 
-// run runs a script once for each key, in as few round trips as there are servers; in one
-// more if a server has not had it yet.
+// run runs a script once for each key, in one round trip to each server, or two if a server
+// does not have the script yet.
 func (s script) run(ctx context.Context, c rueidis.Client, keys []string, args ...string) []rueidis.RedisResult {
 	commands := make(rueidis.Commands, len(keys))
 	for i, key := range keys {

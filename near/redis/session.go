@@ -19,8 +19,8 @@ const (
 	lastPause  = time.Second
 )
 
-// Watch tells w what changes until ctx ends. It connects again whenever a connection
-// breaks, falls silent for the MaxLag of w, or is to a server that other servers may have replaced.
+// Watch tells w of changes until ctx ends. It connects again whenever a connection breaks,
+// falls silent for the MaxLag of w, or leads to a server that may have been replaced.
 func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
 	in := newInbox(inboxRoom)
 	ctx, stop := context.WithCancel(ctx)
@@ -39,13 +39,13 @@ func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
 		if time.Since(began) > lastPause {
 			pause = firstPause
 		}
-		// Not all instances at once.
+		// A random part, so that not all instances connect at once.
 		sleep(ctx, pause/2+rand.N(pause/2))
 	}
 }
 
-// track follows one topology until something about it changes: it connects to every
-// master, forgets everything, and vouches for what the slowest of them vouches for.
+// track follows one topology until it changes: it connects to every master, says ChangedAll,
+// and vouches for the moment of the slowest master.
 func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) error {
 	t, err := r.locate(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) erro
 	if err != nil {
 		return err
 	}
-	// What is kept from now on was read by a client of this topology.
+	// Values kept from now on were read by a client of this topology.
 	if err := r.connect(t); err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ func follow(ctx context.Context, members []*member, in *inbox, maxLag time.Durat
 
 var errBroken = errors.New("the connection broke")
 
-// beat asks a member three times in maxLag. Redis sends what changed in one round of its
-// event loop after the replies of that round; so a reply vouches for what happened before
-// the previous question was sent, and not for more.
+// beat asks a member three times in maxLag. Redis sends the changes of one round of its event
+// loop after the replies of that round; so a reply vouches only for changes before the
+// previous question was sent.
 func beat(ctx context.Context, maxLag time.Duration, broken <-chan struct{}, ask func(context.Context, time.Duration) error, vouch func(asOf time.Time)) error {
 	tick := time.NewTicker(maxLag / 3)
 	defer tick.Stop()
@@ -122,14 +122,15 @@ func beat(ctx context.Context, maxLag time.Duration, broken <-chan struct{}, ask
 	}
 }
 
-// vouched is what each member vouches for.
+// vouched has the moment for which each member vouches.
 type vouched struct {
 	mu   sync.Mutex
 	asOf []time.Time
 	in   *inbox
 }
 
-// set says that member i vouches for everything before asOf, and tells what all vouch for.
+// set records that member i vouches for all changes before asOf, and passes on the moment for
+// which all members vouch.
 func (v *vouched) set(i int, asOf time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -149,7 +150,7 @@ func push(in *inbox, messages []rueidis.RedisMessage) {
 	for i := range messages {
 		key, err := messages[i].ToString()
 		if err != nil {
-			in.changedAll() // whatever this is, it is no key
+			in.changedAll() // unexpected: not a key
 			return
 		}
 		keys = append(keys, key)

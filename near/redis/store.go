@@ -95,7 +95,7 @@ func (r *Redis) del(ctx context.Context, d *data, keys []string) []rueidis.Redis
 	return d.DoMulti(ctx, commands...)
 }
 
-// shownKey is how much of a key an error shows.
+// shownKey is how many bytes of a key an error shows.
 const shownKey = 64
 
 func failed(doing, key string, err error) error {

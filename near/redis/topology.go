@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A topology is which servers own the keys, found out at the beginning of a session.
+// A topology has the servers that own the keys, as found at the beginning of a session.
 type topology struct {
 	masters  []string // addresses, sorted
 	cluster  bool
@@ -25,14 +25,13 @@ func (t topology) close() {
 	}
 }
 
-// A member is a node that is asked, again and again, whether the topology is still as it
-// was. The question goes along with the beat of the connection, so that the answer is as
-// new as what the connection vouches for.
+// A member is a node that is asked again and again whether the topology is unchanged. The
+// question is that of beat, so the answer is as recent as what the connection vouches for.
 type member struct {
 	*node
 	question [][]string
 	read     func([]rueidis.RedisResult) (string, error)
-	answer   string // the first
+	answer   string // the first one
 }
 
 // ask sends the question. The first answer is kept, and any other is errTopology.
@@ -81,7 +80,7 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 	}
 	defer seed.close()
 	replies, err := seed.do(ctx, r.options.Client.ConnWriteTimeout, []string{"HELLO"})
-	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused { // it has no HELLO, and no clusters that we support
+	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused { // no HELLO: too old to be in a supported cluster
 		return topology{masters: []string{addr}}, nil
 	}
 	if err != nil {
@@ -99,8 +98,8 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 	return topology{masters: masters, cluster: true}, err
 }
 
-// locateBySentinel keeps the connection to the Sentinel: a master that was replaced while
-// it could not be reached does not know it, but the Sentinel does.
+// locateBySentinel keeps the connection to the Sentinel: a master that was replaced while it
+// could not be reached does not know that, but the Sentinel does.
 func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, error) {
 	o := r.options.Client
 	s := o.Sentinel
@@ -143,7 +142,7 @@ func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*
 		m.read = roleInCluster
 	}
 	if err = m.ask(ctx, r.options.Client.ConnWriteTimeout); err == nil && t.cluster {
-		// After the first answer: what changes from now on changes the answer.
+		// After the first answer: from now on a change of the topology changes the answer.
 		var masters []string
 		if masters, err = m.clusterMasters(ctx, r.options.Client.ConnWriteTimeout); err == nil && !slices.Equal(masters, t.masters) {
 			err = fmt.Errorf("%w: masters are %v, and to this one they are %v", errTopology, t.masters, masters)
@@ -169,10 +168,10 @@ func role(replies []rueidis.RedisResult) (string, error) {
 	return "master", nil
 }
 
-// roleInCluster reads a HELLO and a CLUSTER INFO. What it takes of that changes with a
-// failover, a new node, one that is forgotten, and a slot that gets another owner or none.
-// When further slots go to the same owner it may stay the same; then both owners are
-// watched, and the old one tells of each key that leaves it.
+// roleInCluster reads a HELLO and a CLUSTER INFO. Its result changes with a failover, a node
+// that joins or is forgotten, and a slot that gets another owner or none. When further slots
+// go to the same owner it may not change; but then both owners are watched, and the old one
+// tells of each key that leaves it.
 func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 	if _, err := role(replies); err != nil {
 		return "", err
@@ -196,8 +195,8 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 	return strings.Join(state, " "), nil
 }
 
-// clusterMasters returns the addresses of all masters that a node knows, sorted. A failed
-// one that still owns slots is among them: whoever reaches it may read from it.
+// clusterMasters returns the addresses of all masters that a node knows, sorted. They include
+// failed masters that still own slots, as an instance that reaches one may read from it.
 func (n *node) clusterMasters(ctx context.Context, timeout time.Duration) ([]string, error) {
 	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "NODES"})
 	if err != nil {
@@ -234,8 +233,9 @@ func parseMasters(list, asked string) ([]string, error) {
 	return masters, nil
 }
 
-// nodeAddress returns where a node listens that CLUSTER NODES calls ip:port@cport,hostname.
-// A node that does not know its own address leaves it out; then it is where it was asked.
+// nodeAddress returns the address in a field of CLUSTER NODES, ip:port@cport,hostname. A node
+// that does not know its own address leaves it out: then it is asked, the address by which
+// the node was reached.
 func nodeAddress(field, asked string) (string, error) {
 	field, extra, _ := strings.Cut(field, ",")
 	address, _, _ := strings.Cut(field, "@")

@@ -12,7 +12,7 @@ import (
 
 const slots = 16384
 
-// A Cluster is some masters that share the slots.
+// A Cluster is a Redis Cluster of masters without replicas.
 type Cluster struct{ Masters []*Server }
 
 // StartCluster runs a cluster of n masters. Further servers that are to Join it are
@@ -73,7 +73,7 @@ func (c *Cluster) meet(s *Server) error {
 	return err
 }
 
-// settled waits until all masters know n nodes, and that all is well.
+// settled waits until all masters know n nodes and report that the cluster is ok.
 func (c *Cluster) settled(n int) error {
 	for _, s := range c.Masters {
 		err := s.waitUntil(func(ctx context.Context, client rueidis.Client) bool {

@@ -4,7 +4,7 @@ package redistest
 
 import "syscall"
 
-// Pause stops the process in its tracks (SIGSTOP): its connections stay open, and silent.
+// Pause stops the process (SIGSTOP): its connections stay open, and silent.
 func (s *Server) Pause() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
 
 // Resume ends a Pause.

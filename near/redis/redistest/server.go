@@ -73,7 +73,7 @@ func start(config, args []string) (*Server, error) {
 	return s, nil
 }
 
-// freePort returns a port that nobody listens on, and whose neighbour 10000 above exists.
+// freePort returns a free port that leaves room for the cluster bus, 10000 above it.
 func freePort() (string, error) {
 	for {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,7 +97,7 @@ func (s *Server) Restart() error {
 		return err
 	}
 	go func(cmd *exec.Cmd, done chan struct{}) {
-		_ = cmd.Wait() // how it ended is in its output
+		_ = cmd.Wait() // its output says how it ended
 		close(done)
 	}(s.cmd, s.done)
 	return s.waitUntil(func(ctx context.Context, c rueidis.Client) bool {
@@ -107,7 +107,7 @@ func (s *Server) Restart() error {
 	})
 }
 
-// waitUntil asks the server until is holds.
+// waitUntil asks the server until is returns true.
 func (s *Server) waitUntil(is func(context.Context, rueidis.Client) bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
