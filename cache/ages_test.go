@@ -26,8 +26,8 @@ func checkAges(t interface {
 	}
 }
 
-// TestAgesModel compares the ages of evicted values with what the program knows of
-// them, on a stream of random operations.
+// TestAgesModel compares the ages of evicted values with those computed by a model, after
+// random operations.
 func TestAgesModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options[int, int]{Ages: true, Workers: 1}
@@ -99,7 +99,8 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 	synctest.Wait()
 }
 
-// TestAgesOfManyShards: also of entries that moved when their shard shrank.
+// TestAgesOfManyShards checks ages in several shards, also of entries that moved to
+// another slot when their shard shrank.
 func TestAgesOfManyShards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 20_000
@@ -141,8 +142,8 @@ func TestAgesOfManyShards(t *testing.T) {
 	})
 }
 
-// TestOnlyEvictionsHaveAges: whatever else removes a value, or changes its deadline,
-// records none.
+// TestOnlyEvictionsHaveAges checks that no other removal, and no change of a deadline,
+// records an age.
 func TestOnlyEvictionsHaveAges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 3, Ages: true, Expire: time.Minute})
@@ -177,7 +178,8 @@ func TestOnlyEvictionsHaveAges(t *testing.T) {
 	})
 }
 
-// TestNoAges: without the option no age is recorded, and no array kept.
+// TestNoAges checks that without the option Ages no age is recorded and no array
+// allocated.
 func TestNoAges(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 1})
 	for key := range 10 {
@@ -188,7 +190,8 @@ func TestNoAges(t *testing.T) {
 	}
 }
 
-// TestMoments: they distinguish two years, also when their number wraps around.
+// TestMoments checks that moments distinguish times up to two years apart, also when their
+// number wraps around.
 func TestMoments(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	for _, from := range []moment{0, 1, 1 << 31, math.MaxUint32} {

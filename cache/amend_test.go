@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// TestAmend: what Amend adds is in Stats and in package stats.
+// TestAmend checks that what the option Amend adds is in Stats and in package stats.
 func TestAmend(t *testing.T) {
 	c := Must(Options[int, int]{Name: "amended", Amend: func(s *stats.Snapshot) { s.Misses += 10; s.Near.Changes = 3 }})
 	defer c.Close(context.Background())
@@ -26,8 +26,9 @@ func TestAmend(t *testing.T) {
 	}
 }
 
-// TestNotFoundIsNoFailure: a load that says NotFound has succeeded for the statistics,
-// though its callers get the error; one that panics, or says so in vain, has not.
+// TestNotFoundIsNoFailure checks that the statistics count a load that sets NotFound as
+// successful, although its callers get the error; but not one that panics, or sets
+// NotFound without an error.
 func TestNotFoundIsNoFailure(t *testing.T) {
 	none := errors.New("none")
 	c := Must(Options[string, int]{})

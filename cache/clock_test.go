@@ -75,7 +75,7 @@ func (m *clockModel) recent(t testingT, luck uint64) int64 {
 	return got
 }
 
-// TestRecentModel runs random operations on a clock.
+// TestRecentModel compares a clock with a model, after random operations.
 func TestRecentModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tick := rapid.SampledFrom([]time.Duration{minTick, defaultTick, maxTick}).Draw(t, "tick")
@@ -112,9 +112,9 @@ func TestRecentModel(t *testing.T) {
 	})
 }
 
-// TestRecentOfABusyTick: the first readings are exact, after them one in readEvery
-// brings the time up to date, and a tick of the driver makes it exact again. If not all
-// were used there are new ones in the next tick, whether or not the driver brings it.
+// TestRecentOfABusyTick checks that the first readings of a tick are exact, that after
+// them one in readEvery brings the time up to date, and that the next tick has exact
+// readings again, whether or not the driver brings it.
 func TestRecentOfABusyTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newClockModel(time.Second)
@@ -147,8 +147,9 @@ func TestRecentOfABusyTick(t *testing.T) {
 	})
 }
 
-// TestOtherKeysReadTheClock: no key always reads the clock, and none never.
-func TestOtherKeysReadTheClock(t *testing.T) {
+// TestEachKeyReadsTheClockSometimes checks that in busy ticks no key always reads the
+// clock, and none never does.
+func TestEachKeyReadsTheClockSometimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, luck = 2000, 7 << 20
 		m := newClockModel(time.Second)
@@ -169,8 +170,8 @@ func TestOtherKeysReadTheClock(t *testing.T) {
 	})
 }
 
-// TestCoarseTimeIsSeldomWritten: an exact reading writes it if it lags by a step,
-// unless it is the time of a new deadline.
+// TestCoarseTimeIsSeldomWritten checks that an exact reading writes the coarse time only
+// if that lags by a step, or if the reading is for a new deadline.
 func TestCoarseTimeIsSeldomWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newClockModel(time.Second)
@@ -206,8 +207,8 @@ func (c *Cache[K, V]) deadlineOf(key K) int64 {
 // realTime is the time on the clock of the cache by the real clock.
 func (c *Cache[K, V]) realTime() int64 { return int64(time.Since(c.clock.start)) }
 
-// TestBusyTicksKeepTTLs stores far more entries in a tick than the clock is read
-// for. None of them lives for longer than the TTL, or for a tick less.
+// TestBusyTicksKeepTTLs stores far more entries in a tick than there are exact readings.
+// None lives longer than its TTL, or shorter by more than a tick.
 func TestBusyTicksKeepTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, ttl = 3000, time.Hour
@@ -250,9 +251,9 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 	})
 }
 
-// TestBusyTouchesKeepTTLs touches the same entry all the time, after others have used
-// up the exact readings of the tick. It lives for nearly the TTL after each touch, and
-// not for longer.
+// TestBusyTouchesKeepTTLs touches one entry all the time, after others have used up the
+// exact readings of the tick. It lives for nearly the TTL after each touch, and not
+// longer.
 func TestBusyTouchesKeepTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = time.Hour
@@ -280,8 +281,8 @@ func TestBusyTouchesKeepTTLs(t *testing.T) {
 	})
 }
 
-// TestShortTTLsAreExact: a life of less than a hundred ticks, by TTL or by idleness,
-// begins at the very time, however many begin in a tick.
+// TestShortTTLsAreExact checks that a life of less than a hundred ticks, by TTL or by
+// Idle, begins at the exact time, however many begin in a tick.
 func TestShortTTLsAreExact(t *testing.T) {
 	const n = 3 * readingsPerTick
 	check := func(t *testing.T, c *Cache[int, int], key int, ttl time.Duration) {
@@ -326,8 +327,8 @@ func TestShortTTLsAreExact(t *testing.T) {
 	})
 }
 
-// TestRecentOfMany: time does not go back for a goroutine while others read or set the
-// clock.
+// TestRecentOfMany checks that time does not go back for a goroutine while others read or
+// set the clock.
 func TestRecentOfMany(t *testing.T) {
 	var c clock
 	c.init(time.Second)
@@ -359,8 +360,8 @@ func TestRecentOfMany(t *testing.T) {
 	}
 }
 
-// TestJitterInABusyTick: a TTL that jitter makes short is counted exactly. Otherwise a
-// value could be gone before its Set returns.
+// TestJitterInABusyTick checks that a TTL that jitter makes short counts from the exact
+// time. Otherwise a value could be gone before its Set returns.
 func TestJitterInABusyTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 10 * time.Second, Jitter: 0.999})
@@ -380,8 +381,8 @@ func TestJitterInABusyTick(t *testing.T) {
 	})
 }
 
-// TestAbsentKeysTakeNoReadings: a Touch of a key without an entry does not use up the
-// exact readings of the clock; nor does a Get in an Idle cache those for what is stored.
+// TestAbsentKeysTakeNoReadings checks that a Touch of a missing key does not use up exact
+// readings of the clock, nor a Get with Idle those for stores.
 func TestAbsentKeysTakeNoReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 100 * time.Second, Idle: time.Hour})
@@ -399,8 +400,8 @@ func TestAbsentKeysTakeNoReadings(t *testing.T) {
 	})
 }
 
-// TestIdleForEver: an Idle time beyond the last deadline there is does not undo that
-// an entry has one.
+// TestIdleForEver checks that an Idle time beyond the last representable deadline does not
+// make an entry without end of one that has a TTL.
 func TestIdleForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Idle: math.MaxInt64 - 10*time.Second})
@@ -414,9 +415,9 @@ func TestIdleForEver(t *testing.T) {
 	})
 }
 
-// TestStatsFromOutsideABubble: the page of package stats looks at all caches every five
-// seconds, also at one in a bubble of testing/synctest, whose clock is decades behind. That
-// leaves the cache as it is.
+// TestStatsFromOutsideABubble takes statistics of a cache in a bubble of testing/synctest
+// from outside, where the clock is decades ahead, as the page of package stats does. The
+// cache must stay as it is.
 func TestStatsFromOutsideABubble(t *testing.T) {
 	asked, told := make(chan *Cache[int, int]), make(chan struct{})
 	go func() {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestComputeThatChangesItsOwnKey ends, with a panic that says so.
+// TestComputeThatChangesItsOwnKey checks that Compute panics, and is not called for ever,
+// if its function always changes its own key.
 func TestComputeThatChangesItsOwnKey(t *testing.T) {
 	for name, change := range map[string]func(c *Cache[int, int]){
 		"Set":     func(c *Cache[int, int]) { c.Set(1, 5) },
@@ -31,8 +32,8 @@ func TestComputeThatChangesItsOwnKey(t *testing.T) {
 	}
 }
 
-// TestComputeThatIsOvertaken by others is called again as often as it takes, also if
-// it changes its own key once.
+// TestComputeThatIsOvertaken checks that the function of Compute is called again as often
+// as others change the key, also if it once changes the key itself.
 func TestComputeThatIsOvertaken(t *testing.T) {
 	c := Must(Options[int, int]{})
 	calls := 0

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestDelFunc removes what it is asked to, once each, and gives the memory back.
+// TestDelFunc checks that DelFunc removes the selected entries, once each, and that the
+// memory is freed.
 func TestDelFunc(t *testing.T) {
 	causes := map[Cause]int{}
 	c := Must(Options[int, int]{Workers: 1, OnRemove: func(e Event[int, int]) { causes[e.Cause]++ }})
@@ -43,9 +44,9 @@ func TestDelFunc(t *testing.T) {
 	}
 }
 
-// TestDelFuncAndLoads: a load that is under way is asked about when it ends. This is
-// the case that FusionCache has open: a tag is removed while an entry with it is being
-// loaded.
+// TestDelFuncAndLoads checks that a load under way is asked about when it ends: the value
+// of a key that DelFunc selects is not stored. (FusionCache has this open: a tag is
+// removed while an entry with it is being loaded.)
 func TestDelFuncAndLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, string]{})
@@ -76,8 +77,9 @@ func TestDelFuncAndLoads(t *testing.T) {
 	})
 }
 
-// TestDelFuncDuringTheLast: a DelFunc that begins while a load asks an earlier one.
-func TestDelFuncDuringTheLast(t *testing.T) {
+// TestDelFuncWhileALoadAsksAnother begins a DelFunc while a load asks the function of an
+// earlier one. The load must ask both.
+func TestDelFuncWhileALoadAsksAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{})
 		go func() {
@@ -96,7 +98,8 @@ func TestDelFuncDuringTheLast(t *testing.T) {
 	})
 }
 
-// TestDelFuncThatPanics: in the call, and for a load that ends later.
+// TestDelFuncThatPanics checks a panic of the function, during DelFunc and for a load that
+// ends later.
 func TestDelFuncThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
@@ -137,8 +140,8 @@ func TestDelFuncThatPanics(t *testing.T) {
 	})
 }
 
-// TestDelFuncUnderLoad: while others write, matching entries from before go, and the
-// others stay.
+// TestDelFuncUnderLoad checks that while others write, matching entries from before are
+// removed, and the others stay.
 func TestDelFuncUnderLoad(t *testing.T) {
 	c := Must(Options[string, int]{})
 	var writers sync.WaitGroup
@@ -178,8 +181,8 @@ func TestDelFuncUnderLoad(t *testing.T) {
 	}
 }
 
-// TestDelFuncAsksAgain: a value that has changed since it was asked about is asked about
-// anew, and one that has not is not forgotten because of that.
+// TestDelFuncAsksAgain checks that a value that changes after the function was asked is
+// asked about again, and that the other entries of its batch are removed too.
 func TestDelFuncAsksAgain(t *testing.T) {
 	c := Must(Options[string, int]{})
 	for _, key := range []string{"spared", "doomed", "late"} {

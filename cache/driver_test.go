@@ -18,9 +18,9 @@ func ticksOf(c *Cache[int, int], f func()) int64 {
 	return n.Load()
 }
 
-// TestNoTicksForNothing: the driver sleeps until an entry is to expire, whatever the
-// tick is, and when none is left it does not tick at all.
-func TestNoTicksForNothing(t *testing.T) {
+// TestDriverSleepsUntilAnEntryExpires checks that the driver sleeps until an entry
+// expires, whatever the tick, and does not tick at all when none is left.
+func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 	for name, o := range map[string]Options[int, int]{
 		"a second": {Expire: time.Second},
 		"an hour":  {Expire: time.Hour},
@@ -57,8 +57,8 @@ func TestNoTicksForNothing(t *testing.T) {
 	}
 }
 
-// TestSetWhileShardsAreVisited: a deadline that comes when its shard has been visited,
-// and the driver has not yet set its timer, is not forgotten.
+// TestSetWhileShardsAreVisited checks that a deadline set after its shard was visited, but
+// before the driver sets its timer, is not forgotten.
 func TestSetWhileShardsAreVisited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
@@ -74,9 +74,8 @@ func TestSetWhileShardsAreVisited(t *testing.T) {
 	})
 }
 
-// TestHorizonOfALongSleep: while the driver sleeps, a read of what expires long after
-// does not read the clock; of what expires soon it does, or a tick that comes late would
-// have it found.
+// TestHorizonOfALongSleep checks that while the driver sleeps a read of an entry that
+// expires much later does not read the clock, and one of an entry that expires soon does.
 func TestHorizonOfALongSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: time.Hour}) // ticks every second
@@ -95,8 +94,8 @@ func TestHorizonOfALongSleep(t *testing.T) {
 	})
 }
 
-// TestABusyTickEnds: when the exact readings of a tick are used up the driver brings the
-// next one, though no entry expires for long.
+// TestABusyTickEnds checks that the driver brings the next tick when the exact readings of
+// one are used up, although no entry expires soon.
 func TestABusyTickEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = time.Hour
@@ -115,7 +114,8 @@ func TestABusyTickEnds(t *testing.T) {
 	})
 }
 
-// TestTickFor: the tick goes by what is shorter, if there are both.
+// TestTickFor checks the tick for given TTLs: with both Expire and Idle the shorter one
+// counts.
 func TestTickFor(t *testing.T) {
 	for _, test := range []struct{ expire, idle, want time.Duration }{
 		{0, 0, defaultTick},
@@ -132,7 +132,8 @@ func TestTickFor(t *testing.T) {
 	}
 }
 
-// TestRemovedAtTheNextTick: what expires between two ticks is gone after the second.
+// TestRemovedAtTheNextTick checks that an entry that expires between two ticks is gone
+// after the second.
 func TestRemovedAtTheNextTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: time.Second})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestGetAndDel removes what it returns.
+// TestGetAndDel checks that GetAndDel removes what it returns.
 func TestGetAndDel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{})
@@ -30,7 +30,7 @@ func TestGetAndDel(t *testing.T) {
 	})
 }
 
-// TestSwap returns what it replaces.
+// TestSwap checks that Swap returns what it replaces.
 func TestSwap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Expire: time.Second})
@@ -54,9 +54,9 @@ func TestSwap(t *testing.T) {
 	})
 }
 
-// TestTTLsOfTheirOwn: GetOrSet and Compute with one, and Compute that keeps the one
-// there is.
-func TestTTLsOfTheirOwn(t *testing.T) {
+// TestGetOrSetAndComputeWithTTLs checks the TTLs given to GetOrSetWithExpire and
+// ComputeWithExpire, and that Compute keeps a deadline.
+func TestGetOrSetAndComputeWithTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Expire: time.Hour})
 		increment := func(old int, _ bool) (int, Op) { return old + 1, OpSet }
@@ -89,7 +89,7 @@ func TestTTLsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// TestWaitForCallbacks without Close.
+// TestWaitForCallbacks checks that Wait waits for OnRemove without closing the cache.
 func TestWaitForCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
@@ -124,8 +124,8 @@ func TestWaitForCallbacks(t *testing.T) {
 	})
 }
 
-// TestSecondLookIsAUse: a Take that missed, and then finds a value stored meanwhile, marks
-// it as used.
+// TestSecondLookIsAUse checks that a Take that missed, and then finds a value stored
+// meanwhile, marks it as used.
 func TestSecondLookIsAUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100, Idle: time.Minute})

@@ -16,11 +16,11 @@ import (
 
 type options = cache.Options[uint64, int]
 
-// TestExactWhereAllKeysAreSeen: of a cache that is small, and whose entries do not
-// expire, the estimates are what caches of half and of double the limit do when they
-// are used the same way: a load for every miss, and whatever else. What one with the other
-// policy does is not exact: Adaptive takes one key for another now and then.
-func TestExactWhereAllKeysAreSeen(t *testing.T) {
+// TestEstimatesOfSmallCachesAreExact compares the estimates of a cache whose keys are all
+// in the sample, and do not expire, with caches of half and of double the limit that are
+// used in the same way. The estimate for the other policy is not exact: Adaptive sometimes
+// takes one key for another.
+func TestEstimatesOfSmallCachesAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 20).Draw(t, "limit")
 		real := cache.Must(options{Limit: limit, WhatIf: true})
@@ -145,8 +145,8 @@ func checkEstimates(t *testing.T, o options, run func(o options) stats.Snapshot,
 	}
 }
 
-// TestEstimatesByASample: they are as good as a sample allows, also if it has a key
-// that a tenth of all gets are for.
+// TestEstimatesByASample checks that estimates are as good as a sample allows, also if a
+// tenth of all gets are for one key of it.
 func TestEstimatesByASample(t *testing.T) {
 	for name, stream := range streams {
 		for _, policy := range []cache.Policy{cache.LRU, cache.Adaptive} {
@@ -159,7 +159,8 @@ func TestEstimatesByASample(t *testing.T) {
 	}
 }
 
-// TestEstimatesOfEntriesThatExpire: the ghosts only miss that expired entries make room.
+// TestEstimatesOfEntriesThatExpire checks estimates for entries with TTLs: the ghosts miss
+// only that expired entries make room.
 func TestEstimatesOfEntriesThatExpire(t *testing.T) {
 	stream := func(r *rand.Rand) func() uint64 { return rand.NewZipf(r, 1.1, 1, 5000).Uint64 }
 	for _, expire := range []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} {
@@ -173,8 +174,8 @@ func TestEstimatesOfEntriesThatExpire(t *testing.T) {
 	}
 }
 
-// TestEstimatesAfterResize: what the cache has by then, and so nobody sets again, the
-// ghosts come to have too.
+// TestEstimatesAfterResize checks that after a Resize the ghosts get the keys that the
+// cache has, which nobody sets again.
 func TestEstimatesAfterResize(t *testing.T) {
 	c := cache.Must(options{Limit: 500, WhatIf: true})
 	for k := range uint64(500) {

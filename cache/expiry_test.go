@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDeadStaysDead: an entry that one reader has found expired is not extended
-// by another that saw it alive before and was held up.
+// TestDeadStaysDead checks that an entry that one reader has found expired is not extended
+// by another reader that saw it alive before and was held up.
 func TestDeadStaysDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Idle: time.Minute})
@@ -34,8 +34,8 @@ func TestDeadStaysDead(t *testing.T) {
 	})
 }
 
-// TestSlideKeepsTheLatest: of two reads that put off the end of idleness the later
-// one counts, also if it comes first.
+// TestSlideKeepsTheLatest checks that of two reads that postpone the end of idleness the
+// later one counts, also if it is applied first.
 func TestSlideKeepsTheLatest(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
 	c.Set(1, 1)
@@ -50,7 +50,8 @@ func TestSlideKeepsTheLatest(t *testing.T) {
 	}
 }
 
-// TestLatenessOfABusyDriver: what callbacks hold up counts as late.
+// TestLatenessOfABusyDriver checks that the lateness of expiry includes the time for which
+// callbacks hold up the driver.
 func TestLatenessOfABusyDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{

@@ -20,8 +20,9 @@ func colliding(o Options[int, int]) *Cache[int, int] {
 	return c
 }
 
-// TestCollidingKeys: if all hashes collide, nothing breaks. The cache works as always,
-// within its limit, and a lookup compares each entry once at most. TestModel does the same with few keys and every operation.
+// TestCollidingKeys checks that a cache whose hashes all collide works as always, within
+// its limit, and that a lookup compares each entry at most once. TestModel does the same
+// with few keys and every operation.
 //
 // Catches: a search that ends too early, never ends, or sees a group twice; entries told apart by their hash; an index that wears out.
 func TestCollidingKeys(t *testing.T) {
@@ -179,8 +180,8 @@ func clockJumps(t *testing.T, by time.Duration) {
 	}
 }
 
-// TestLoadWhileTheClockJumps: a value that is stored after the jump has all its time,
-// also if that began before.
+// TestLoadWhileTheClockJumps checks that a value stored after a jump of the clock has its
+// whole TTL, also if its load began before.
 //
 // Catches: a deadline that is counted from before the load, or from the last tick.
 func TestLoadWhileTheClockJumps(t *testing.T) {

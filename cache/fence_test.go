@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestFencesOfOneKey: of several computations of one key each has its own fence. One
-// that ends takes off its own, and a change breaks all that are left.
+// TestFencesOfOneKey checks that several computations of one key each have their own
+// fence: the end of one removes only its own, and a change breaks all.
 func TestFencesOfOneKey(t *testing.T) {
 	c := Must(Options[int, int]{})
 	s := &c.table.Load().shards[0]
@@ -36,8 +36,9 @@ func TestFencesOfOneKey(t *testing.T) {
 	}
 }
 
-// TestFenceOfAPanic: it goes with the function that panics.
-func TestFenceOfAPanic(t *testing.T) {
+// TestComputePanicRemovesItsFence checks that no fence is left when the function of
+// Compute panics.
+func TestComputePanicRemovesItsFence(t *testing.T) {
 	c := Must(Options[int, int]{})
 	func() {
 		defer func() { _ = recover() }()
@@ -48,8 +49,8 @@ func TestFenceOfAPanic(t *testing.T) {
 	}
 }
 
-// TestComputeOfWhatExpires: what was computed from a value that expires meanwhile is
-// not stored.
+// TestComputeOfWhatExpires checks that a result computed from a value that expires
+// meanwhile is not stored.
 func TestComputeOfWhatExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
@@ -67,8 +68,8 @@ func TestComputeOfWhatExpires(t *testing.T) {
 	})
 }
 
-// TestLoadThatWaitsForRoom: a load whose result has to wait until other shards have
-// made room can still be made stale by a change of its key.
+// TestLoadThatWaitsForRoom checks that a change of the key still makes a load stale while
+// its result waits for other shards to make room.
 func TestLoadThatWaitsForRoom(t *testing.T) {
 	c := fourShards()
 	if err := c.Resize(1); err != nil {
@@ -96,8 +97,8 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 	}
 }
 
-// TestMapsOfLoadsShrink: what many loads and Computes at once took is given back, and
-// those that still run are not lost.
+// TestMapsOfLoadsShrink checks that the memory of many concurrent loads and Computes is
+// freed, and that those still running are not lost.
 func TestMapsOfLoadsShrink(t *testing.T) {
 	const n = 1000
 	c := Must(Options[int, int]{Limit: 1})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestDeadlineOfALoad: the context of a fetch has the latest deadline of its callers,
-// also of those that join, and none if one has none.
+// TestDeadlineOfALoad checks that the context of a fetch has the latest deadline of its
+// callers, also of those that join, and none if one has none.
 func TestDeadlineOfALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{})
@@ -41,8 +41,8 @@ func TestDeadlineOfALoad(t *testing.T) {
 	})
 }
 
-// TestEndOfALoadsContext: it ends as the context of the last caller did, for those that
-// are derived from it too.
+// TestEndOfALoadsContext checks that the context of a fetch, and contexts derived from it,
+// end as the context of the last caller did.
 func TestEndOfALoadsContext(t *testing.T) {
 	why := errors.New("why")
 	for name, end := range map[string]struct {
@@ -95,8 +95,8 @@ func TestEndOfALoadsContext(t *testing.T) {
 	}
 }
 
-// TestTimeout: at the Timeout callers leave, those that come later at once, while the
-// fetch goes on. What it returns is kept, unless the key was changed.
+// TestTimeout checks that callers leave at the Timeout, and later ones at once, while the
+// fetch goes on; and that its value is kept, unless the key was changed.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Timeout: time.Second})
@@ -144,8 +144,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestTimeoutOfAnInlineFetch: only callers who joined can leave a fetch that Take runs
-// itself; and one that all have left is late nevertheless.
+// TestTimeoutOfAnInlineFetch checks that at the Timeout the callers that joined leave a
+// fetch that Take runs itself, and that the fetch counts as late also if all have left.
 func TestTimeoutOfAnInlineFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Timeout: time.Second})

@@ -111,9 +111,9 @@ func (c *freshCache) removed(want ...Event[string, int]) {
 
 var errDown = errors.New("down")
 
-// TestFreshness1: a value is fresh until its deadline, then in Grace, then gone; in Grace
+// TestFreshness1Stages: a value is fresh until its deadline, then in Grace, then gone; in Grace
 // it is there for the Takes alone.
-func TestFreshness1(t *testing.T) {
+func TestFreshness1Stages(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		c.db.fails = errDown
@@ -168,9 +168,9 @@ func TestFreshness1(t *testing.T) {
 	})
 }
 
-// TestFreshness2: a refresh begins at the first TakeCtx or TakeWith behind that fraction
+// TestFreshness2Begins: a refresh begins at the first TakeCtx or TakeWith behind that fraction
 // of the entry's own TTL, not by a Get, a Take or a timer, and Jitter applies.
-func TestFreshness2(t *testing.T) {
+func TestFreshness2Begins(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(30*time.Second - time.Millisecond)
@@ -211,8 +211,8 @@ func TestFreshness2(t *testing.T) {
 	}, func(o *Options[string, int]) { o.Jitter = 0.5 })
 }
 
-// TestFreshness3: a refresh is one load of its key, and a change of that wins.
-func TestFreshness3(t *testing.T) {
+// TestFreshness3IsOneLoad: a refresh is one load of its key, and a change of that wins.
+func TestFreshness3IsOneLoad(t *testing.T) {
 	for name, change := range map[string]struct {
 		do    func(c *freshCache)
 		value int
@@ -253,9 +253,9 @@ func TestFreshness3(t *testing.T) {
 	}
 }
 
-// TestFreshness4: callers during a refresh get the present value at once, and those that
+// TestFreshness4OthersDoNotWait: callers during a refresh get the present value at once, and those that
 // have none join it.
-func TestFreshness4(t *testing.T) {
+func TestFreshness4OthersDoNotWait(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		c.db.takes = 100 * time.Second
@@ -269,9 +269,9 @@ func TestFreshness4(t *testing.T) {
 	})
 }
 
-// TestFreshness5: a refresh that fails changes nothing, and the next follows after a pause
+// TestFreshness5PausesAfterFailures: a refresh that fails changes nothing, and the next follows after a pause
 // that doubles, and begins anew with success.
-func TestFreshness5(t *testing.T) {
+func TestFreshness5PausesAfterFailures(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		c.db.fails = errDown
@@ -305,9 +305,9 @@ func TestFreshness5(t *testing.T) {
 	}, func(o *Options[string, int]) { o.Expire = time.Hour })
 }
 
-// TestFreshness6: if a load fails, a value in Grace stands in; at the end of Grace the
+// TestFreshness6StandsIn: if a load fails, a value in Grace stands in; at the end of Grace the
 // error counts.
-func TestFreshness6(t *testing.T) {
+func TestFreshness6StandsIn(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(time.Minute)
@@ -343,9 +343,9 @@ func TestFreshness6(t *testing.T) {
 	}, patience, func(o *Options[string, int]) { o.Timeout = 2 * time.Second })
 }
 
-// TestFreshness7: an error that Negative keeps is the answer: it takes the place of a
+// TestFreshness7KeptErrors: an error that Negative keeps is the answer: it takes the place of a
 // value, due or in Grace, until its time ends or the key is changed.
-func TestFreshness7(t *testing.T) {
+func TestFreshness7KeptErrors(t *testing.T) {
 	negative := func(o *Options[string, int]) { o.Negative = forASecond }
 	for name, after := range map[string]time.Duration{"due": 31 * time.Second, "in Grace": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -376,9 +376,9 @@ func TestFreshness7(t *testing.T) {
 	}, negative, patience)
 }
 
-// TestFreshness9: a caller whose context ends leaves with its cause, also one that has a
+// TestFreshness9CallersLeave: a caller whose context ends leaves with its cause, also one that has a
 // value in Grace; a load behind such a value goes on, with the caller's values.
-func TestFreshness9(t *testing.T) {
+func TestFreshness9CallersLeave(t *testing.T) {
 	type key struct{}
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
@@ -417,9 +417,9 @@ func TestFreshness9(t *testing.T) {
 	}, patience)
 }
 
-// TestFreshness10: at the Timeout a refresh has failed; what its fetch brings later is
+// TestFreshness10Timeout: at the Timeout a refresh has failed; what its fetch brings later is
 // stored nevertheless.
-func TestFreshness10(t *testing.T) {
+func TestFreshness10Timeout(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(31 * time.Second)
@@ -439,8 +439,8 @@ func TestFreshness10(t *testing.T) {
 	}, func(o *Options[string, int]) { o.Timeout = time.Second })
 }
 
-// TestFreshness11: a panic or a Goexit in the background is a failure, and told to OnPanic.
-func TestFreshness11(t *testing.T) {
+// TestFreshness11Panics: a panic or a Goexit in the background is a failure, and told to OnPanic.
+func TestFreshness11Panics(t *testing.T) {
 	for name, end := range map[string]func(){
 		"oops":            func() { panic("oops") },
 		ErrGoexit.Error(): runtime.Goexit,
@@ -468,9 +468,9 @@ func TestFreshness11(t *testing.T) {
 	}
 }
 
-// TestFreshness12: if the entry is evicted meanwhile, the result is stored only if a
+// TestFreshness12Evictions: if the entry is evicted meanwhile, the result is stored only if a
 // caller waits for it; callers after the eviction join.
-func TestFreshness12(t *testing.T) {
+func TestFreshness12Evictions(t *testing.T) {
 	limited := func(o *Options[string, int]) { o.Limit = 1 }
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
@@ -496,8 +496,8 @@ func TestFreshness12(t *testing.T) {
 	}, limited)
 }
 
-// TestFreshness13: if Grace ends meanwhile, the result is stored as after a miss.
-func TestFreshness13(t *testing.T) {
+// TestFreshness13GraceEnds: if Grace ends meanwhile, the result is stored as after a miss.
+func TestFreshness13GraceEnds(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(110 * time.Second)
@@ -510,9 +510,9 @@ func TestFreshness13(t *testing.T) {
 	})
 }
 
-// TestFreshness14: the TTL that a load chooses decides when its value is due and when it
+// TestFreshness14TTLOfTheLoad: the TTL that a load chooses decides when its value is due and when it
 // expires; a negative one removes the old value. Touch sets both anew.
-func TestFreshness14(t *testing.T) {
+func TestFreshness14TTLOfTheLoad(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		expire := time.Hour
 		take := func(want int) {
@@ -541,9 +541,9 @@ func TestFreshness14(t *testing.T) {
 	})
 }
 
-// TestFreshness15: what ends by Idle has no Grace, and the wheel removes a value within a
+// TestFreshness15Idle: what ends by Idle has no Grace, and the wheel removes a value within a
 // tick of the end of its Grace.
-func TestFreshness15(t *testing.T) {
+func TestFreshness15Idle(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(10 * time.Second)
@@ -584,8 +584,8 @@ func TestFreshness15(t *testing.T) {
 	})
 }
 
-// TestFreshness16: a value in Grace takes room, and counts as a hit, apart.
-func TestFreshness16(t *testing.T) {
+// TestFreshness16Counts: a value in Grace takes room, and counts as a hit, apart.
+func TestFreshness16Counts(t *testing.T) {
 	for name, change := range map[string]func(o *Options[string, int]){"Patience": patience, "none": func(*Options[string, int]) {}} {
 		t.Run(name, func(t *testing.T) {
 			freshTest(t, func(t *testing.T, c *freshCache) {
@@ -611,9 +611,9 @@ func TestFreshness16(t *testing.T) {
 	}
 }
 
-// TestFreshness17: a refresh does not wait for a permit of MaxLoads: it is skipped, and
+// TestFreshness17Permits: a refresh does not wait for a permit of MaxLoads: it is skipped, and
 // the value stands in.
-func TestFreshness17(t *testing.T) {
+func TestFreshness17Permits(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(31 * time.Second)
@@ -632,9 +632,9 @@ func TestFreshness17(t *testing.T) {
 	}, patience, func(o *Options[string, int]) { o.MaxLoads = 1 })
 }
 
-// TestFreshness19: Close ends what runs in the background, and waits for it; after that
+// TestFreshness19Close: Close ends what runs in the background, and waits for it; after that
 // nothing is refreshed.
-func TestFreshness19(t *testing.T) {
+func TestFreshness19Close(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(31 * time.Second)
@@ -655,8 +655,8 @@ func TestFreshness19(t *testing.T) {
 	})
 }
 
-// TestFreshness20: each value leaves once, with its cause, also out of Grace.
-func TestFreshness20(t *testing.T) {
+// TestFreshness20LeavesOnce: each value leaves once, with its cause, also out of Grace.
+func TestFreshness20LeavesOnce(t *testing.T) {
 	for cause, remove := range map[Cause]func(c *freshCache){
 		Replaced: func(c *freshCache) { c.Set("k", 7) },
 		Deleted: func(c *freshCache) {
@@ -688,9 +688,9 @@ func TestFreshness20(t *testing.T) {
 	}, func(o *Options[string, int]) { o.Limit = 100 })
 }
 
-// TestFreshness21: Unchanged gives the old value a new life, without an event and a new
+// TestFreshness21Unchanged: Unchanged gives the old value a new life, without an event and a new
 // weight; if that has gone meanwhile, nothing is stored.
-func TestFreshness21(t *testing.T) {
+func TestFreshness21Unchanged(t *testing.T) {
 	unchanged := func(ctx context.Context, l *Load[int]) (int, error) {
 		if !l.HasOld || l.Old != 1 {
 			return 0, fmt.Errorf("told %+v", *l)
@@ -725,8 +725,8 @@ func TestFreshness21(t *testing.T) {
 	}
 }
 
-// TestTakeMissedInGrace: a caller whose Get missed gets a value in Grace too, and begins
-// the load of another.
+// TestTakeMissedInGrace checks that TakeMissed also returns a value in Grace, and begins a
+// load.
 func TestTakeMissedInGrace(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Each package that uses a cache compiles it, for its types. It must not have to compile
-// anything else that is generic: a cache of other types, or the registry of package stats.
+// TestAUserCompilesOneCache checks that a package that uses one cache compiles no other
+// generic code: no cache of other types, and not the registry of package stats.
 func TestAUserCompilesOneCache(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a package")

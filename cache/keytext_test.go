@@ -88,6 +88,8 @@ func shownAndPurged[K comparable](t *testing.T, keys map[K]string) {
 	}
 }
 
+// TestWhatIsShownCanBePurged checks that the text that the page shows of a key purges that
+// key.
 func TestWhatIsShownCanBePurged(t *testing.T) {
 	shownAndPurged(t, map[string]string{"": "", "a": "a", " a b\n": " a b\n", "ключ": "ключ", "\x00": "\x00"})
 	shownAndPurged(t, map[name]string{"ann": "ann"})
@@ -108,6 +110,8 @@ func writtenAs[K comparable](t *testing.T, keys map[K]string) {
 	}
 }
 
+// TestKeysAreReadAsWritten checks the text of keys of each kind, and that it is read as
+// the same key.
 func TestKeysAreReadAsWritten(t *testing.T) {
 	writtenAs(t, map[bool]string{true: "true", false: "false"})
 	writtenAs(t, map[is]string{true: "true"})
@@ -135,9 +139,9 @@ func TestKeysAreReadAsWritten(t *testing.T) {
 	writtenAs(t, map[code]string{{7}: "code-7"})
 }
 
-// TestKeysThatPoint are shown without what they point to, which is not the key: it may
-// be secret, and may be changing.
-func TestKeysThatPoint(t *testing.T) {
+// TestPointerKeysHideWhatTheyPointTo checks that the text of a key that is a pointer does
+// not show what it points to: that is not the key, may be secret, and may be changing.
+func TestPointerKeysHideWhatTheyPointTo(t *testing.T) {
 	type user struct{ name, password string }
 	u := &user{"ann", "hunter2"}
 	for _, text := range []string{keyText(u), keyText[any](u), keyText(struct{ *user }{u})} {
@@ -147,7 +151,8 @@ func TestKeysThatPoint(t *testing.T) {
 	}
 }
 
-// TestKeysThatCannotBeWritten are shown as fmt does.
+// TestKeysThatCannotBeWritten checks that keys without a text of their own are shown as
+// fmt does.
 func TestKeysThatCannotBeWritten(t *testing.T) {
 	for want, got := range map[string]string{
 		"secret": keyText(secret{1}),
@@ -168,8 +173,8 @@ func TestKeysThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestKeyTextsOfNumbers: any number, of any width, is read as it is written, and no
-// other text for a number that the type does not have.
+// TestKeyTextsOfNumbers checks that any number, of any width, is read as it is written,
+// and that texts of numbers out of range are refused.
 func TestKeyTextsOfNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, u := rapid.Int64().Draw(t, "n"), rapid.Uint64().Draw(t, "u")
@@ -213,6 +218,8 @@ func refuses[K comparable](t *testing.T, texts ...string) {
 	}
 }
 
+// TestTextsThatAreNoKeys checks that texts that are no key of a type are refused, with the
+// error of UnmarshalText.
 func TestTextsThatAreNoKeys(t *testing.T) {
 	refuses[int](t, "", "a", "1.5", "0x10", "1_000", " 1", "9223372036854775808")
 	refuses[int8](t, "128", "-129")
@@ -234,7 +241,8 @@ func TestTextsThatAreNoKeys(t *testing.T) {
 	}
 }
 
-// TestKeysThatCannotBePurged one by one.
+// TestKeysThatCannotBePurged checks that a cache whose keys cannot be parsed offers no
+// purge by key.
 func TestKeysThatCannotBePurged(t *testing.T) {
 	purgeable := map[string]bool{
 		"struct":    keyParser[struct{ n int }]() != nil,
@@ -264,8 +272,9 @@ func TestKeysThatCannotBePurged(t *testing.T) {
 	}
 }
 
-// TestExtrasOfACollectedCache do nothing.
-func TestExtrasOfACollectedCache(t *testing.T) {
+// TestSourceOfACollectedCache checks that the functions given to package stats do nothing
+// after the cache was collected.
+func TestSourceOfACollectedCache(t *testing.T) {
 	c := Must(withExtras(Options[int, int]{Limit: 10}))
 	w := weak.Make(c)
 	source := sourceOf(w)

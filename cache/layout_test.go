@@ -11,7 +11,7 @@ import (
 // on64 says whether addresses have 64 bits, for which shards are laid out.
 const on64 = unsafe.Sizeof(uintptr(0)) == 8
 
-// TestAlignment: shards begin where cache lines do, however many there are.
+// TestAlignment checks that shards begin where cache lines do, however many there are.
 func TestAlignment(t *testing.T) {
 	if !on64 {
 		return
@@ -24,8 +24,8 @@ func TestAlignment(t *testing.T) {
 	}
 }
 
-// TestLayout: what a write changes of a shard is one cache line, and what a Get
-// reads, but for the lock, is another.
+// TestLayout checks that a write changes one cache line of a shard, and that a Get reads
+// one other, besides the lock.
 func TestLayout(t *testing.T) {
 	if !on64 {
 		return

@@ -7,8 +7,8 @@ import (
 	"weak"
 )
 
-// TestUnreferencedTellsWhatExpires: a cache that nobody holds stays until OnRemove has
-// been told of all that waits to expire, and is collected then.
+// TestUnreferencedTellsWhatExpires checks that a cache that nobody holds stays until
+// OnRemove was called for all entries that wait to expire, and is then collected.
 func TestUnreferencedTellsWhatExpires(t *testing.T) {
 	var told atomic.Int32
 	w := func() weak.Pointer[Cache[int, int]] {

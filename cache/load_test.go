@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestTakeCtxLeavesAlone: also where nothing can be stored a caller leaves when
-// its context ends.
-func TestTakeCtxLeavesAlone(t *testing.T) {
+// TestTakeCtxLeavesAnUnsharedLoad checks that a caller leaves when its context ends also
+// if its load is not shared, as in a closed cache.
+func TestTakeCtxLeavesAnUnsharedLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		closed := Must(Options[float64, int]{})
 		if err := closed.Close(context.Background()); err != nil {
@@ -33,8 +33,8 @@ func TestTakeCtxLeavesAlone(t *testing.T) {
 	})
 }
 
-// TestCallbackFetchesInAGoroutine: a fetch that OnRemove waits for does not wait
-// for OnRemove, although it runs in another goroutine and removes values.
+// TestCallbackFetchesInAGoroutine checks that a fetch for which OnRemove waits does not
+// wait for OnRemove, although it runs in another goroutine and removes values.
 func TestCallbackFetchesInAGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fetched := false
@@ -65,8 +65,8 @@ func TestCallbackFetchesInAGoroutine(t *testing.T) {
 	})
 }
 
-// TestExpiresWhileACallerIsAssigned: a value that expires between two looks at it is no
-// value in Grace, in a cache that has none.
+// TestExpiresWhileACallerIsAssigned checks that, in a cache without Grace, a value that
+// expires between two looks of a caller is not taken for one in Grace.
 func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Minute})
 	for n := range 20_000 {

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A miss is counted by the cause of a recent removal of its key.
+// TestMissesByReason checks that a miss is counted by the cause of a recent removal of its
+// key.
 func TestMissesByReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100, Expire: time.Second})
@@ -49,8 +50,8 @@ func TestMissesByReason(t *testing.T) {
 	})
 }
 
-// Of keys stored and removed at random, most of the sample are remembered, each with its
-// last cause.
+// TestLostKeys checks that after random stores and removals most keys of the sample are
+// remembered, each with its last cause.
 func TestLostKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		entries := rapid.SampledFrom([]int{1, 64, 500, 1000, 100_000}).Draw(t, "entries")
@@ -101,9 +102,9 @@ func TestLostKeys(t *testing.T) {
 	})
 }
 
-// Of many entries the parts of the causes are right though only a sample is remembered,
-// also if most misses are of one key that never was there. When the causes change, so do
-// the parts.
+// TestLostKeysEstimate checks that the counts by cause are right although only a sample of
+// many keys is remembered, also if most misses are of one unknown key, and when the causes
+// change.
 func TestLostKeysEstimate(t *testing.T) {
 	for _, entries := range []int{2000, 20_000, 200_000} {
 		r := rand.New(rand.NewPCG(1, uint64(entries)))

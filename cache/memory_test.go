@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSmallCaches: an empty cache takes at most 4 KB and one with ten entries, which are
-// read often, at most 6 KB, whatever their limit and at any number of processors.
+// TestSmallCaches checks that an empty cache takes at most 4 KB, and one with ten entries
+// that are read often at most 6 KB, whatever the limit and the number of processors.
 func TestSmallCaches(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const caches = 200
@@ -49,9 +49,9 @@ func heapInUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestFreshnessMemory: Refresh and Grace take eight bytes for an entry, and the other
-// options of freshness none. Without a limit, arrays double, so that what the allocator
-// rounds up to does not count.
+// TestFreshnessMemory checks that Refresh and Grace take eight bytes per entry, and the
+// other options of freshness none. There is no limit, so arrays double, and the rounding
+// of the allocator does not count.
 func TestFreshnessMemory(t *testing.T) {
 	const entries = 100_000
 	bytes := func(change func(*Options[uint64, uint64])) float64 {

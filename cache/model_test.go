@@ -22,8 +22,8 @@ var hashes = map[string]uint64{
 	"truncated": 1<<63 | 1<<8 | 1,
 }
 
-// TestModel compares a cache with a map of values and deadlines, on a stream of
-// random operations, and checks the invariants after each.
+// TestModel compares a cache with a map of values and deadlines, on random operations, and
+// checks the invariants after each.
 func TestModel(t *testing.T) {
 	for name, mask := range hashes {
 		t.Run(name, func(t *testing.T) {

@@ -41,8 +41,8 @@ func (n *negativeTest) take(t *testing.T, fails error, want error, fetched bool)
 	}
 }
 
-// TestNegative: an error is kept as long as Negative says, for all Takes, and for them
-// alone.
+// TestNegative checks that an error is kept for as long as Negative says, for all Takes
+// and only for them.
 func TestNegative(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &negativeTest{Cache: Must(Options[string, int]{Negative: forASecond})}
@@ -70,8 +70,8 @@ func TestNegative(t *testing.T) {
 
 func noFetch(context.Context, *Load[int]) (int, error) { return 0, nil }
 
-// TestNegativeEndsWithAChange: whatever changes the key ends the error, and one of a load
-// that began before a change is not kept.
+// TestNegativeEndsWithAChange checks that every change of the key ends a kept error, and
+// that the error of a load that began before a change is not kept.
 func TestNegativeEndsWithAChange(t *testing.T) {
 	for name, change := range map[string]func(c *Cache[string, int]){
 		"Set":     func(c *Cache[string, int]) { c.Set("k", 1); c.Del("k") },
@@ -93,8 +93,9 @@ func TestNegativeEndsWithAChange(t *testing.T) {
 	}
 }
 
-// TestNeverNegative: how a load ended is no answer, even if Negative says so.
-func TestNeverNegative(t *testing.T) {
+// TestErrorsThatAreNeverKept checks that errors that say how a load ended, and not what it
+// found, are not kept even if Negative says so.
+func TestErrorsThatAreNeverKept(t *testing.T) {
 	c := Must(Options[string, int]{Negative: func(error) time.Duration { return time.Hour }})
 	defer c.Close(t.Context())
 	for _, err := range []error{context.Canceled, context.DeadlineExceeded, ErrTimeout, ErrGoexit, &PanicError{}} {
@@ -115,8 +116,8 @@ func TestNeverNegative(t *testing.T) {
 	}
 }
 
-// TestFloodOfUnknownKeys: errors evict no values, and there are no more than their
-// share, also after a Resize; their memory comes back.
+// TestFloodOfUnknownKeys checks that kept errors evict no values and stay within their
+// share, also after a Resize, and that their memory is freed.
 func TestFloodOfUnknownKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 80, Negative: forASecond})
@@ -155,7 +156,8 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 	})
 }
 
-// TestResizeOfKeptErrors: there is room for an eighth of the new Limit.
+// TestResizeOfKeptErrors checks that after a Resize there is room for an eighth of the new
+// Limit.
 func TestResizeOfKeptErrors(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 800, Negative: func(error) time.Duration { return time.Hour }})
 	fail := func() {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMaxLoads: at most MaxLoads fetches run at once; others wait, and give up when nobody
-// waits for them.
+// TestMaxLoads checks that at most MaxLoads fetches run at once; others wait, and give up
+// when no caller waits for them.
 func TestMaxLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{MaxLoads: 2})
@@ -52,8 +52,8 @@ func TestMaxLoads(t *testing.T) {
 	})
 }
 
-// TestNestedLoads: with one permit, a fetch can take other keys, also those whose load
-// waits for the permit.
+// TestNestedLoads checks that with one permit a fetch can take other keys, also keys whose
+// load waits for the permit.
 func TestNestedLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{MaxLoads: 1})
@@ -93,7 +93,8 @@ func TestNestedLoads(t *testing.T) {
 	})
 }
 
-// TestPermitsOfFailures: a load that fails gives its permit back, and one that hangs keeps it.
+// TestPermitsOfFailures checks that a load that fails gives its permit back, and that one
+// that hangs keeps it.
 func TestPermitsOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{MaxLoads: 1, Timeout: time.Second})

@@ -54,8 +54,8 @@ func mixedTrace(n int) (trace []uint64) {
 	return trace
 }
 
-// TestHitRatio: a change of a policy, or of how the cache uses it, that costs half a
-// point is noticed, in one shard and in several.
+// TestHitRatio compares hit ratios with known ones, in one shard and in several: it
+// notices a change of a policy, or of its use in the cache, that costs half a point.
 func TestHitRatio(t *testing.T) {
 	for _, test := range []struct {
 		policy Policy
@@ -80,8 +80,9 @@ func TestHitRatio(t *testing.T) {
 	}
 }
 
-// TestHitRatioOfMany: goroutines that replay a trace in turns have the hits of one.
-func TestHitRatioOfMany(t *testing.T) {
+// TestHitRatioOfManyGoroutines checks that goroutines that replay a trace in turns have
+// the hits of one.
+func TestHitRatioOfManyGoroutines(t *testing.T) {
 	const limit, goroutines = 2000, 16
 	trace := mixedTrace(limit)
 	one, hits := byPolicy(Adaptive, limit), 0
@@ -108,9 +109,9 @@ func TestHitRatioOfMany(t *testing.T) {
 	}
 }
 
-// TestGhosts: of a key that was evicted the order knows that it was there, and keeps it
-// when it comes back, but not of one that was removed or expired.
-func TestGhosts(t *testing.T) {
+// TestEvictedKeysAreRemembered checks that Adaptive recognizes a key that was evicted when
+// it comes back, and not one that was removed or expired.
+func TestEvictedKeysAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, test := range map[string]struct {
 			leave func(c *Cache[uint64, uint64])
@@ -155,9 +156,9 @@ func TestGhosts(t *testing.T) {
 	})
 }
 
-// TestRoomForTheSame: where an entry gets a heavier value, others go for it, though
-// it is the first by the order.
-func TestRoomForTheSame(t *testing.T) {
+// TestHeavierValueKeepsItsEntry checks that when an entry gets a heavier value others are
+// evicted for it, although it is the next to evict.
+func TestHeavierValueKeepsItsEntry(t *testing.T) {
 	for _, p := range []Policy{LRU, Adaptive} {
 		c := Must(Options[uint64, uint64]{
 			Policy: p, MaxWeight: 4, Weigh: func(_, v uint64) uint32 { return uint32(v) },

@@ -44,8 +44,8 @@ func recordedOf[K comparable, V any](t *testing.T, c *Cache[K, V], oneIn int, us
 	return h, all, end, out.Bytes()
 }
 
-// TestRecord: all that changes what a cache has is in a recording, with its TTL and
-// weight, and of a key only a hash.
+// TestRecord checks that a recording has every operation that changes the contents, with
+// TTL and weight, and only a hash of each key.
 func TestRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Name: "recorded", MaxWeight: 100, Weigh: func(_ string, v int) uint32 { return uint32(v) }, Expire: time.Minute})
@@ -106,7 +106,8 @@ func TestRecord(t *testing.T) {
 
 func nil1() (int, error) { return 0, errors.New("not to be called") }
 
-// TestRecordASample: of one key in 16, all accesses; of the others none.
+// TestRecordASample checks that a recording has all accesses to one key in 16, and none to
+// others.
 func TestRecordASample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100_000})
@@ -133,8 +134,8 @@ func TestRecordASample(t *testing.T) {
 	})
 }
 
-// TestRecordLeavesNothing: when it has ended, the cache is as before, so that an operation
-// takes no longer; what else watches goes on all the while.
+// TestRecordLeavesNothing checks that after a recording the cache is as before, so that
+// operations take no longer, and that hot keys and estimates go on meanwhile.
 func TestRecordLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, o := range []Options[int, int]{{Limit: 10}, {Limit: 10, Ages: true}, {Limit: 10, WhatIf: true, HotKeys: 3}} {
@@ -156,6 +157,8 @@ func TestRecordLeavesNothing(t *testing.T) {
 	})
 }
 
+// TestRecordErrors checks the errors for a bad sample, a failing writer, and a second
+// recording.
 func TestRecordErrors(t *testing.T) {
 	c := Must(Options[int, int]{})
 	for _, oneIn := range []int{0, -1, 1<<20 + 1} {
@@ -182,8 +185,8 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestRecordEndsWithTheCache: Close ends a recording, and of a closed cache there is only
-// the end.
+// TestRecordEndsWithTheCache checks that Close ends a recording, and that a recording of a
+// closed cache ends at once.
 func TestRecordEndsWithTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
@@ -208,8 +211,8 @@ func TestRecordEndsWithTheCache(t *testing.T) {
 	})
 }
 
-// TestRecordBesideEverything is for the race detector: recordings begin and end while the
-// cache is used, and each can be read.
+// TestRecordBesideEverything runs recordings while the cache is used, for the race
+// detector, and reads each of them.
 func TestRecordBesideEverything(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 500, Expire: time.Second, HotKeys: 3})
 	defer c.Close(context.Background())
@@ -252,8 +255,9 @@ func TestRecordBesideEverything(t *testing.T) {
 	users.Wait()
 }
 
-// TestRecordByTheStatistics: a cache offers it there, as long as it is there.
-func TestRecordByTheStatistics(t *testing.T) {
+// TestRecordThroughStats checks that a cache can be recorded through package stats until
+// it is collected.
+func TestRecordThroughStats(t *testing.T) {
 	c := Must(Options[int, int]{Name: "recorded by the statistics"})
 	server := httptest.NewServer(stats.Handler(stats.WithPurge(func(*http.Request) error { return nil })))
 	defer server.Close()

@@ -19,8 +19,8 @@ func fourShards() *Cache[int, int] {
 	return c
 }
 
-// TestSetDuringResize makes room while a Resize has come halfway: shards that are
-// not limited, any more or yet, have nothing to give.
+// TestSetDuringResize stores while a Resize is halfway: shards that are not limited, any
+// more or yet, cannot make room.
 func TestSetDuringResize(t *testing.T) {
 	t.Run("to a limit", func(t *testing.T) {
 		c := fourShards()
@@ -52,8 +52,7 @@ func TestSetDuringResize(t *testing.T) {
 	})
 }
 
-// TestResizeBesideSets changes the limit, also from and to none, while others
-// store.
+// TestResizeBesideSets changes the limit, also from and to none, while others store.
 func TestResizeBesideSets(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
 	done := make(chan struct{})
@@ -85,8 +84,8 @@ func TestResizeBesideSets(t *testing.T) {
 	}
 }
 
-// An entry that moves to another slot when its shard shrinks still has its own end by
-// TTL, up to which reading it puts off the end of idleness.
+// TestShrinkingKeepsTTLs checks that an entry with Idle that moves to another slot when
+// its shard shrinks keeps its end by TTL.
 func TestShrinkingKeepsTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 1000, Expire: time.Minute, Idle: 10 * time.Second})
@@ -114,7 +113,7 @@ func TestShrinkingKeepsTTLs(t *testing.T) {
 	})
 }
 
-// TestResizeRefuses: what cannot be a limit is an ErrArgument, and changes nothing.
+// TestResizeRefuses checks that a bad limit is an ErrArgument and changes nothing.
 func TestResizeRefuses(t *testing.T) {
 	counted := Must(Options[int, int]{Limit: 2})
 	weighed := Must(Options[int, int]{MaxWeight: 2, Weigh: func(_, v int) uint32 { return uint32(v) }})

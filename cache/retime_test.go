@@ -123,8 +123,8 @@ func (m *expiryModel) check() error {
 	return nil
 }
 
-// TestRetimeModel runs random sequences of new lives, longer, shorter, equal and
-// without end, in caches that are full and in those that never are.
+// TestRetimeModel gives entries random new lives, longer, shorter, equal and without end,
+// in full caches and in others, and compares with a model.
 func TestRetimeModel(t *testing.T) { rapid.Check(t, retimeModel) }
 
 func FuzzRetime(f *testing.F) { f.Fuzz(rapid.MakeFuzz(retimeModel)) }
@@ -198,9 +198,9 @@ var ways = map[string]func(m *expiryModel, key int, ttl time.Duration) error{
 	},
 }
 
-// TestEveryChangeOfTTL gives entries of every TTL every other one, in each of the
-// ways, at once and after a while. Each can be read until its last deadline, and is
-// gone a tick later.
+// TestEveryChangeOfTTL changes entries of every TTL to every other one, in each possible
+// way, at once and after a while. Each can be read until its last deadline, and is gone a
+// tick later.
 func TestEveryChangeOfTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExpiryModel(Options[int, int]{Expire: time.Hour, Limit: 1 << 12})
@@ -281,8 +281,8 @@ func (m *expiryModel) outlive(t *testing.T, key int) {
 	}
 }
 
-// TestTouchOfAReader: a shorter TTL needs no lock for writing if the ring visits the entry
-// in time, at the latest at the deadline that the ring knows.
+// TestTouchOfAReader checks that a shorter TTL takes no lock for writing if the ring
+// visits the entry in time.
 func TestTouchOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10})
@@ -303,9 +303,8 @@ func TestTouchOfAReader(t *testing.T) {
 	})
 }
 
-// TestTakenOverTask gives the slot of an evicted entry, and with it the task in the
-// ring, to a key with a longer, a shorter, the same and no deadline: while the old
-// entry lives, and when it has expired and waits for the driver.
+// TestTakenOverTask checks that the slot of an evicted entry, with its task in the ring,
+// can go to a key with any other deadline, before and after the old entry has expired.
 func TestTakenOverTask(t *testing.T) {
 	ttls := []time.Duration{0, time.Millisecond, time.Second, 3*time.Second + 1, 3 * time.Second, 90 * time.Second, 30 * time.Minute, time.Hour}
 	for _, old := range ttls {
@@ -338,9 +337,9 @@ func TestTakenOverTask(t *testing.T) {
 	}
 }
 
-// TestSlotsTakenOverAgainAndAgain has a small cache evict all the time, with TTLs of
-// all lengths and none. The ring has a task for each entry with a deadline, no more.
-func TestSlotsTakenOverAgainAndAgain(t *testing.T) {
+// TestTakenOverSlotsHaveOneTask makes a small cache evict all the time, with TTLs of all
+// lengths and none. The ring has a task for each entry with a deadline, and no more.
+func TestTakenOverSlotsHaveOneTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExpiryModel(Options[int, int]{Limit: 8})
 		random := rand.New(rand.NewPCG(3, 4))

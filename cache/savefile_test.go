@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestSaveFile: the file is the complete new one or the old one, without leftovers.
+// TestSaveFile checks that the file is either the complete new one or the old one, and
+// that no other file is left.
 func TestSaveFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "entries.cache")
 	c := Must(Options[int, int]{})
@@ -54,7 +55,8 @@ func TestSaveFile(t *testing.T) {
 	}
 }
 
-// TestSaveFileThatIsKilled: in a hundred tries the file is always complete.
+// TestSaveFileThatIsKilled kills a process that saves, a hundred times: the file is always
+// complete.
 func TestSaveFileThatIsKilled(t *testing.T) {
 	if path := os.Getenv("SAVE_FOR_EVER"); path != "" {
 		c := Must(Options[int, int]{})

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestArraysGrowAndShrink: memory follows the number of entries both ways.
+// TestArraysGrowAndShrink checks that memory follows the number of entries, up and down.
 func TestArraysGrowAndShrink(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
 	slots := func() (n int) {
@@ -47,8 +47,8 @@ func TestArraysGrowAndShrink(t *testing.T) {
 	}
 }
 
-// TestNothingForWhatIsUnused: arrays that no option needs do not exist.
-func TestNothingForWhatIsUnused(t *testing.T) {
+// TestUnusedOptionsTakeNoMemory checks that arrays that no option needs are not allocated.
+func TestUnusedOptionsTakeNoMemory(t *testing.T) {
 	c := Must(Options[int, int]{})
 	for k := range 1000 {
 		c.Set(k, k)
@@ -63,8 +63,8 @@ func TestNothingForWhatIsUnused(t *testing.T) {
 	}
 }
 
-// TestIdleRingCatchesUp: after a time without TTLs the first one does not send
-// its task through the revolutions that were missed.
+// TestIdleRingCatchesUp checks that after a time without TTLs the first task does not pass
+// through all missed revolutions.
 func TestIdleRingCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10})
@@ -77,8 +77,8 @@ func TestIdleRingCatchesUp(t *testing.T) {
 	})
 }
 
-// TestReserveGivesBack: what a shard evicted in vain, because the rest of the
-// room is in other shards, goes back to the budget.
+// TestReserveGivesBack checks that the weight that a shard evicted goes back to the budget
+// if the store then finds too little room in other shards.
 func TestReserveGivesBack(t *testing.T) {
 	const most = 1 << 20
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: func(_, weight int) uint32 { return uint32(weight) }})
@@ -100,7 +100,7 @@ func TestReserveGivesBack(t *testing.T) {
 	}
 }
 
-// TestTickAt: the first tick that is not before the deadline.
+// TestTickAt checks that tickAt returns the first tick that is not before the deadline.
 func TestTickAt(t *testing.T) {
 	c := timing{tick: 100}
 	for deadline, want := range map[int64]int64{1: 1, 99: 1, 100: 1, 101: 2, 200: 2, 201: 3} {
@@ -110,7 +110,8 @@ func TestTickAt(t *testing.T) {
 	}
 }
 
-// TestStatsHoldsOneShard: while Stats waits for a shard, the others can be used.
+// TestStatsHoldsOneShard checks that while Stats waits for one shard the others can be
+// used.
 func TestStatsHoldsOneShard(t *testing.T) {
 	c := fourShards()
 	last := &c.table.Load().shards[len(c.table.Load().shards)-1]
@@ -143,7 +144,7 @@ func TestStatsHoldsOneShard(t *testing.T) {
 	<-done
 }
 
-// TestReserveAll: the budget can be used up, and no more than that.
+// TestReserveAll checks that the whole budget can be reserved, and no more.
 func TestReserveAll(t *testing.T) {
 	var b budget
 	b.max.Store(3)

@@ -41,7 +41,8 @@ func setWallClock(t *testing.T, by time.Duration) {
 	t.Cleanup(func() { wallClock = time.Now })
 }
 
-// TestSaveAndRestore: values, deadlines and weights come back, in caches of all kinds.
+// TestSaveAndRestore checks that values, deadlines and weights come back, in caches with
+// all kinds of options.
 func TestSaveAndRestore(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
@@ -94,7 +95,8 @@ func TestSaveAndRestore(t *testing.T) {
 	})
 }
 
-// TestSnapshotsAreColdestFirst: whatever cache it is restored to keeps what was used.
+// TestSnapshotsAreColdestFirst checks that a smaller cache that restores a snapshot keeps
+// the entries used last.
 func TestSnapshotsAreColdestFirst(t *testing.T) {
 	for _, policy := range []Policy{LRU, Adaptive} {
 		for _, shards := range []int{1, 8} {
@@ -132,8 +134,8 @@ func TestSnapshotsAreColdestFirst(t *testing.T) {
 	}
 }
 
-// TestMarksComeBack: what was used before it was saved is passed over by eviction after
-// it was restored.
+// TestMarksComeBack checks that entries used before a Save are passed over by eviction
+// after the Restore.
 func TestMarksComeBack(t *testing.T) {
 	from := Must(Options[int, int]{Limit: 10})
 	for k := range 10 {
@@ -155,7 +157,8 @@ func TestMarksComeBack(t *testing.T) {
 	}
 }
 
-// TestRestoreChangesNothing that is there, or under way.
+// TestRestoreChangesNothing checks that Restore changes neither entries nor loads under
+// way.
 func TestRestoreChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := Must(Options[int, int]{})
@@ -192,8 +195,8 @@ func TestRestoreChangesNothing(t *testing.T) {
 	})
 }
 
-// TestClocksThatAreSet: if clocks are set between Save and Restore, nothing lives longer
-// than it had left.
+// TestClocksThatAreSet checks that no entry has more time left than when it was saved,
+// however clocks are set between Save and Restore.
 func TestClocksThatAreSet(t *testing.T) {
 	for by, want := range map[time.Duration]time.Duration{0: time.Hour, -24 * time.Hour: time.Hour, 30 * time.Minute: 30 * time.Minute, time.Hour: 0, 24 * time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -210,7 +213,7 @@ func TestClocksThatAreSet(t *testing.T) {
 	}
 }
 
-// TestDamagedSnapshots: what comes before the damage is in the cache, and right.
+// TestDamagedSnapshots checks that the entries before a damage are restored, and right.
 func TestDamagedSnapshots(t *testing.T) {
 	from := Must(Options[int, int]{Limit: 100})
 	for k := range 20 {
@@ -244,7 +247,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotErrors say what was wrong.
+// TestSnapshotErrors checks that errors of Save and Restore say what was wrong.
 func TestSnapshotErrors(t *testing.T) {
 	from := Must(Options[int, int]{Schema: "v1"})
 	from.Set(1, 1)
@@ -271,7 +274,8 @@ func TestSnapshotErrors(t *testing.T) {
 	}
 }
 
-// TestSaveUnderLoad: entries that stay are saved once, whatever happens to others.
+// TestSaveUnderLoad checks that entries that stay are saved exactly once, whatever happens
+// to others.
 func TestSaveUnderLoad(t *testing.T) {
 	for _, policy := range []Policy{LRU, Adaptive} {
 		c := Must(Options[string, int]{Limit: 20_000, Policy: policy})
@@ -326,7 +330,7 @@ func TestSaveUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSaveNeedsNoAllocations for an entry.
+// TestSaveNeedsNoAllocations checks that Save allocates nothing per entry.
 func TestSaveNeedsNoAllocations(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 10_000})
 	for k := range 10_000 {
@@ -346,8 +350,9 @@ type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// TestSaveLeavesOut values in Grace, and errors that are kept.
-func TestSaveLeavesOut(t *testing.T) {
+// TestSaveLeavesOutGraceAndErrors checks that values in Grace and kept errors are not
+// saved.
+func TestSaveLeavesOutGraceAndErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		absent := errors.New("no such key")
 		c := Must(Options[string, int]{Expire: time.Minute, Grace: time.Hour, Negative: func(error) time.Duration { return time.Hour }})

@@ -7,7 +7,7 @@ import (
 	"weak"
 )
 
-// What a cache offers the statistics besides its numbers.
+// TestSource checks what a cache offers to package stats besides its counts.
 func TestSource(t *testing.T) {
 	type name string
 	c := Must(Options[name, int]{})

@@ -13,8 +13,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// TestTableGrows: a cache has one shard until that is crowded, and then as many as it is
-// to have; one with a small limit stays at one, until that is raised.
+// TestTableGrows checks that a cache has one shard until that is crowded, and then as many
+// as it needs; one with a small limit keeps one until the limit is raised.
 func TestTableGrows(t *testing.T) {
 	shards := func(c *Cache[int, int]) int { return len(c.table.Load().shards) }
 	fill := func(c *Cache[int, int], n int) {
@@ -56,7 +56,7 @@ func TestTableGrows(t *testing.T) {
 	}
 }
 
-// TestTableGrowsByWeight: also ResizeWeight makes room for shards.
+// TestTableGrowsByWeight checks that ResizeWeight also adds shards.
 func TestTableGrowsByWeight(t *testing.T) {
 	c := Must(Options[int, int]{MaxWeight: 1000, Weigh: func(int, int) uint32 { return 1 }})
 	for k := range 1000 {
@@ -77,8 +77,8 @@ func TestTableGrowsByWeight(t *testing.T) {
 	}
 }
 
-// TestManyProcessors: with many of them the table grows in steps, and shrinks no more
-// when there are fewer.
+// TestManyProcessors checks that with many processors the table grows in steps, and does
+// not shrink when there are fewer.
 func TestManyProcessors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(64))
 	c := Must(Options[int, int]{})
@@ -97,8 +97,8 @@ func TestManyProcessors(t *testing.T) {
 	}
 }
 
-// TestTableGrowsUnderContention: writers that wait for each other split a cache with few
-// entries; writers that seldom wait do not.
+// TestTableGrowsUnderContention checks that writers that wait for each other split a cache
+// with few entries, and that writers that seldom wait do not.
 func TestTableGrowsUnderContention(t *testing.T) {
 	c := Must(Options[int, int]{})
 	s := &c.table.Load().shards[0]
@@ -141,8 +141,7 @@ func isLocking() bool {
 	return slices.Contains(goroutineStates(stacks), "sync.Mutex.Lock")
 }
 
-// TestSplitKeepsOrder: the entries of a shard are evicted in the order in which they
-// would have been, with the marks that they have.
+// TestSplitKeepsOrder checks that a split keeps the order of eviction and the marks.
 func TestSplitKeepsOrder(t *testing.T) {
 	for _, policy := range []Policy{LRU, Adaptive} {
 		c := Must(Options[int, int]{Limit: 100, Policy: policy})
@@ -188,7 +187,7 @@ func TestSplitKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestSplitKeepsStats: nothing that was counted is lost, or counted twice.
+// TestSplitKeepsStats checks that a split loses no count, and counts nothing twice.
 func TestSplitKeepsStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100, Expire: time.Minute, Ages: true})
@@ -227,8 +226,8 @@ func TestSplitKeepsStats(t *testing.T) {
 // got returns how many durations a histogram has, and the most that one can be.
 func got(h stats.Histogram) (n uint64, most time.Duration) { return h.Count(), h.Quantile(1) }
 
-// TestSplitBesideLoad: a load, a Compute and a DelFunc that are under way when their
-// shard is split go on with the shards that follow it.
+// TestSplitBesideLoad checks that a load, a Compute and a DelFunc under way go on in the
+// new shards after a split.
 func TestSplitBesideLoad(t *testing.T) {
 	for name, change := range map[string]struct {
 		do   func(c *Cache[int, int])
@@ -276,8 +275,8 @@ func TestSplitBesideLoad(t *testing.T) {
 	}
 }
 
-// TestSplitBesideWaiters: callers that wait for a load get its result, and a fence that
-// is broken by the goroutine itself is still found out.
+// TestSplitBesideWaiters checks that after a split callers that wait for a load get its
+// result, and that Compute still recognizes its own change of the key.
 func TestSplitBesideWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
@@ -308,8 +307,8 @@ func TestSplitBesideWaiters(t *testing.T) {
 	})
 }
 
-// TestWalkKeepsTable: while a walk is under way the shards stay, whatever its body does;
-// the first write after it has the table grow.
+// TestWalkKeepsTable checks that the shards stay during a walk, whatever the body of its
+// loop does, and that the first write after it enlarges the table.
 func TestWalkKeepsTable(t *testing.T) {
 	c := Must(Options[int, int]{})
 	for k := range 10 {
@@ -342,8 +341,8 @@ func TestWalkKeepsTable(t *testing.T) {
 	}
 }
 
-// TestSplitBesideEverything: callers of all kinds, while the table grows again and again.
-// A key has a value at most once, and its values only ever rise.
+// TestSplitBesideEverything runs all methods while the table grows again and again. A key
+// has a value at most once, and its values only rise.
 func TestSplitBesideEverything(t *testing.T) {
 	const keys, rounds = 40, 30
 	for range rounds {

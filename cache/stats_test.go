@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The statistics show a load that hangs, and callers that gave up.
+// TestStatsOfALoadThatHangs checks that the statistics show a load that hangs, and callers
+// that gave up.
 func TestStatsOfALoadThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100})
@@ -49,7 +50,8 @@ func TestStatsOfALoadThatHangs(t *testing.T) {
 	})
 }
 
-// The statistics show a callback that hangs, and the entries that cannot be removed then.
+// TestStatsOfACallbackThatHangs checks that the statistics show a callback that hangs, and
+// the entries that cannot be removed meanwhile.
 func TestStatsOfACallbackThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -40,8 +40,8 @@ func takeManyIn(t *testing.T, c *Cache[int, int], s *source, d time.Duration, wa
 	wantMany(t, got, nil, want...)
 }
 
-// TestTakeManyRenews: values that are due are returned, and one fetch in the background
-// renews them, besides the fetch of the missing ones.
+// TestTakeManyRenews checks that values that are due are returned, and renewed by one
+// fetch in the background, beside the fetch of the missing keys.
 func TestTakeManyRenews(t *testing.T) {
 	manyFresh(t, Options[int, int]{}, func(t *testing.T, c *Cache[int, int], s *source) {
 		time.Sleep(20 * time.Second) // 1 and 2 are due
@@ -63,8 +63,8 @@ func TestTakeManyRenews(t *testing.T) {
 	})
 }
 
-// TestTakeManyInGrace: without Patience a value in Grace is returned at once, and one that
-// the fetch in the background leaves out is gone.
+// TestTakeManyInGrace checks that without Patience a value in Grace is returned at once,
+// and that one that the fetch in the background leaves out is removed.
 func TestTakeManyInGrace(t *testing.T) {
 	manyFresh(t, Options[int, int]{}, func(t *testing.T, c *Cache[int, int], s *source) {
 		time.Sleep(time.Minute)
@@ -84,8 +84,8 @@ func TestTakeManyInGrace(t *testing.T) {
 	})
 }
 
-// TestTakeManyWithPatience: then TakeMany waits for the fetch, and a value in Grace stands
-// in only if that fails. The error is returned for keys that have none.
+// TestTakeManyWithPatience checks that with Patience TakeMany waits for the fetch; if that
+// fails, values in Grace stand in, and the error is returned for the other keys.
 func TestTakeManyWithPatience(t *testing.T) {
 	manyFresh(t, Options[int, int]{Patience: time.Millisecond}, func(t *testing.T, c *Cache[int, int], s *source) {
 		time.Sleep(time.Minute)
@@ -102,7 +102,8 @@ func TestTakeManyWithPatience(t *testing.T) {
 	})
 }
 
-// TestTakeManyStandsInForOthers: also when it is the load of another caller that fails.
+// TestTakeManyStandsInForOthers checks that a value in Grace also stands in when the load
+// of another caller fails.
 func TestTakeManyStandsInForOthers(t *testing.T) {
 	manyFresh(t, Options[int, int]{Patience: time.Millisecond, Timeout: 10 * time.Second}, func(t *testing.T, c *Cache[int, int], s *source) {
 		time.Sleep(time.Minute)
@@ -115,8 +116,8 @@ func TestTakeManyStandsInForOthers(t *testing.T) {
 	})
 }
 
-// TestTakeManyRenewalsFail: the values stay, and the next try comes after a pause; a panic
-// is told to OnPanic.
+// TestTakeManyRenewalsFail checks that the values stay when a renewal fails, that the next
+// try comes after a pause, and that OnPanic gets a panic.
 func TestTakeManyRenewalsFail(t *testing.T) {
 	told := 0
 	manyFresh(t, Options[int, int]{OnPanic: func(any, []byte) { told++ }}, func(t *testing.T, c *Cache[int, int], s *source) {
@@ -139,7 +140,8 @@ func TestTakeManyRenewalsFail(t *testing.T) {
 	})
 }
 
-// TestTakeManyRenewalsDoNotWait: they have one permit together, or are skipped.
+// TestTakeManyRenewalsDoNotWait checks that the renewals of one call have one permit
+// together, or are skipped.
 func TestTakeManyRenewalsDoNotWait(t *testing.T) {
 	manyFresh(t, Options[int, int]{MaxLoads: 1}, func(t *testing.T, c *Cache[int, int], s *source) {
 		time.Sleep(20 * time.Second)

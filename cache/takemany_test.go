@@ -65,8 +65,8 @@ func wantCalls(t *testing.T, s *source, want ...[]int) {
 	}
 }
 
-// TestTakeMany: hits and one fetch of what is missing, each key once; keys that are left
-// out are absent, and those that nobody asked for ignored.
+// TestTakeMany checks that one fetch loads the missing keys, each once; keys that it
+// leaves out are absent, and values of other keys are ignored.
 func TestTakeMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, ctx := range map[string]context.Context{"inline": context.Background(), "goroutine": t.Context()} {
@@ -93,8 +93,8 @@ func TestTakeMany(t *testing.T) {
 	})
 }
 
-// TestTakeManyOfNothing: without an error, a nil map says that no key has a value; a key
-// that is not equal to itself has none either way.
+// TestTakeManyOfNothing checks that a nil map without an error means that no key has a
+// value, and that a key that is not equal to itself never has one.
 func TestTakeManyOfNothing(t *testing.T) {
 	c := Must(Options[float64, int]{})
 	calls := 0
@@ -116,7 +116,8 @@ func TestTakeManyOfNothing(t *testing.T) {
 	_, _ = c.TakeMany(t.Context(), nil, nil)
 }
 
-// TestTakeManyMayKeepItsKeys: fetch may keep and change the slice that it gets.
+// TestTakeManyMayKeepItsKeys checks that fetch may keep and change the slice of keys that
+// it gets.
 func TestTakeManyMayKeepItsKeys(t *testing.T) {
 	c := Must(Options[int, int]{})
 	keys := []int{1, 2, 3}
@@ -130,8 +131,8 @@ func TestTakeManyMayKeepItsKeys(t *testing.T) {
 	}
 }
 
-// TestTakeManyShares: TakeMany waits for what others load, and single Takes for what it
-// loads, so that each key is fetched once. One that fetch has left out they fetch
+// TestTakeManyShares checks that each key is fetched once: TakeMany waits for loads of
+// others, and single Takes for its loads. A key that fetch leaves out they fetch
 // themselves.
 func TestTakeManyShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -193,8 +194,8 @@ func (m *meeting) Deadline() (time.Time, bool) {
 	return m.Context.Deadline()
 }
 
-// TestTakeManyOverlap: two calls, each of which waits for a key of the other, end their own
-// loads first, and so do not deadlock.
+// TestTakeManyOverlap checks that two calls that each wait for a key of the other do not
+// deadlock, as each ends its own loads first.
 func TestTakeManyOverlap(t *testing.T) {
 	for _, ctx := range []context.Context{context.Background(), t.Context()} {
 		var s source
@@ -228,8 +229,9 @@ func TestTakeManyOverlap(t *testing.T) {
 	}
 }
 
-// TestTakeManyAndChanges: a change of one key during the fetch keeps its value from being
-// stored, and no other; a caller after the change waits for the fetch and fetches anew.
+// TestTakeManyAndChanges checks that a change of one key during the fetch keeps only that
+// value from being stored, and that a caller after the change waits for the fetch and
+// fetches anew.
 func TestTakeManyAndChanges(t *testing.T) {
 	for name, change := range map[string]func(c *Cache[int, int]){
 		"Set":     func(c *Cache[int, int]) { c.Set(1, 11) },
@@ -270,8 +272,8 @@ func TestTakeManyAndChanges(t *testing.T) {
 	}
 }
 
-// TestTakeManyBehindAChange: a key whose load others began before it was changed is asked
-// for again when that has ended, after the other keys were fetched.
+// TestTakeManyBehindAChange checks that a key that changed during the load of another
+// caller is loaded again when that load has ended, after the fetch of the other keys.
 func TestTakeManyBehindAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
@@ -298,9 +300,9 @@ func TestTakeManyBehindAChange(t *testing.T) {
 	})
 }
 
-// TestTakeManyLeftBehind: a caller that waits for another load to end, to ask again, leaves
-// with its context, or when that load takes too long.
-func TestTakeManyLeftBehind(t *testing.T) {
+// TestTakeManyLeavesWhileBehindALoad checks that a caller that waits for the end of a
+// load, to load the key again, leaves with its context or at the Timeout.
+func TestTakeManyLeavesWhileBehindALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
 		c := Must(Options[int, int]{Timeout: 10 * time.Second})
@@ -319,8 +321,8 @@ func TestTakeManyLeftBehind(t *testing.T) {
 	})
 }
 
-// TestTakeManyFails: the error is that of all keys, for those who joined too. Nothing is
-// kept, neither values nor the error, and nothing says which keys there are.
+// TestTakeManyFails checks that an error of fetch is that of all its keys, also for
+// callers that joined; nothing is kept, and no key counts as absent.
 func TestTakeManyFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := source{fails: errors.New("failed")}
@@ -348,8 +350,8 @@ func TestTakeManyFails(t *testing.T) {
 	})
 }
 
-// TestTakeManyJoinsAFailure: the error of a load that it waited for does not keep it from
-// returning all else.
+// TestTakeManyJoinsAFailure checks that TakeMany returns all other values when a load of
+// another caller fails.
 func TestTakeManyJoinsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
@@ -371,8 +373,8 @@ func TestTakeManyJoinsAFailure(t *testing.T) {
 	})
 }
 
-// TestTakeManyOfKeptErrors: an error that Negative keeps says that the key has no value,
-// whether it was kept before or is that of a load that TakeMany waits for.
+// TestTakeManyOfKeptErrors checks that a key with a kept error has no value and causes no
+// error, whether it was kept before or by a load that TakeMany waits for.
 func TestTakeManyOfKeptErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
@@ -386,8 +388,8 @@ func TestTakeManyOfKeptErrors(t *testing.T) {
 	})
 }
 
-// TestTakeManyLeaves: the caller leaves when its context ends; the fetch goes on as long
-// as somebody waits for one of its keys. The flights that it had joined are left, too.
+// TestTakeManyLeaves checks that the caller leaves when its context ends, also the loads
+// that it had joined, and that the fetch goes on while a caller waits for one of its keys.
 func TestTakeManyLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
@@ -436,8 +438,8 @@ func TestTakeManyLeaves(t *testing.T) {
 
 func noFetchMany(context.Context, []int) (map[int]int, error) { panic("fetched") }
 
-// TestTakeManyTimeout: at the Timeout callers leave with the values so far, and later
-// results of fetch are stored.
+// TestTakeManyTimeout checks that at the Timeout callers leave with the values found so
+// far, and that later results of fetch are stored.
 func TestTakeManyTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Timeout: time.Second})
@@ -460,8 +462,8 @@ func TestTakeManyTimeout(t *testing.T) {
 	})
 }
 
-// TestTakeManyPermits: one fetch takes one permit, and gives it back before it waits for
-// others. One in the fetch of another goes on its permit.
+// TestTakeManyPermits checks that one fetch takes one permit and gives it back before it
+// waits for others, and that a TakeMany within a fetch uses the permit of that.
 func TestTakeManyPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
@@ -492,8 +494,8 @@ func TestTakeManyPermits(t *testing.T) {
 	})
 }
 
-// TestTakeManyPanics: a panic or Goexit of fetch reaches its caller as such and the others
-// as an error, and what the call had joined it has left.
+// TestTakeManyPanics checks that a panic or Goexit of fetch reaches its caller, and the
+// others as an error, and that the caller leaves the loads that it had joined.
 func TestTakeManyPanics(t *testing.T) {
 	for name, test := range map[string]struct {
 		fetch func(context.Context, []int) (map[int]int, error)
@@ -571,8 +573,8 @@ func isPanic(err error) bool {
 
 func isGoexit(err error) bool { return err == ErrGoexit }
 
-// TestTakeManyClosed: Close waits for the fetch, which stores nothing then. In a closed
-// cache each call fetches all its keys, at once.
+// TestTakeManyClosed checks that Close waits for the fetch, whose values are not stored,
+// and that in a closed cache each call fetches all its keys.
 func TestTakeManyClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
@@ -597,8 +599,8 @@ func TestTakeManyClosed(t *testing.T) {
 	})
 }
 
-// TestTakeManyAndCallbacks: a callback that waits for one of the keys gets it, though the
-// call waits for callbacks.
+// TestTakeManyAndCallbacks checks that a callback that waits for one of the keys gets it,
+// although the call waits for callbacks.
 func TestTakeManyAndCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *Cache[int, int]

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestTakeWithChoosesTheTTL: the load's TTL takes the place of that of the options, and a
-// negative one keeps nothing.
+// TestTakeWithChoosesTheTTL checks that the TTL that a load sets replaces that of the
+// options, and that with a negative one nothing is stored.
 func TestTakeWithChoosesTheTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Expire: time.Minute})
@@ -43,7 +43,8 @@ func TestTakeWithChoosesTheTTL(t *testing.T) {
 	})
 }
 
-// TestTakeWithAfterAChange: what a load says about a key is dropped with its value.
+// TestTakeWithAfterAChange checks that after a change of the key the TTL that a load set
+// is dropped with its value.
 func TestTakeWithAfterAChange(t *testing.T) {
 	c := Must(Options[string, int]{})
 	c.TakeWith(t.Context(), "k", func(_ context.Context, l *Load[int]) (int, error) {
@@ -56,7 +57,8 @@ func TestTakeWithAfterAChange(t *testing.T) {
 	}
 }
 
-// TestUnchangedWithoutOld is an error that says what to do, and nothing is stored.
+// TestUnchangedWithoutOld checks that Unchanged without Old is an error that says what to
+// do, and that nothing is stored.
 func TestUnchangedWithoutOld(t *testing.T) {
 	c := Must(Options[string, int]{})
 	_, err := c.TakeWith(t.Context(), "k", func(_ context.Context, l *Load[int]) (int, error) {
@@ -68,8 +70,8 @@ func TestUnchangedWithoutOld(t *testing.T) {
 	}
 }
 
-// TestTakeMissed: a Get and the TakeMissed after it are one get, and one hit that
-// allocates nothing. What others have stored between the two is found.
+// TestTakeMissed checks that a Get and the TakeMissed after it count as one get, that a
+// hit allocates nothing, and that a value stored between the two is found.
 func TestTakeMissed(t *testing.T) {
 	c := Must(Options[string, int]{})
 	value := 7

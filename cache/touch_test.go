@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestTouchIsUse: it keeps an entry from eviction, whether or not it has to move the
-// task of the entry.
+// TestTouchIsUse checks that Touch keeps an entry from eviction, whether or not it moves
+// the task of the entry.
 func TestTouchIsUse(t *testing.T) {
 	for name, ttl := range map[string]time.Duration{"task moved": 0, "task left alone": time.Hour} {
 		c := Must(Options[int, int]{Limit: 2})

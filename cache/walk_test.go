@@ -14,8 +14,8 @@ func slotsOf[K comparable, V any](c *Cache[K, V]) (n int) {
 	return n
 }
 
-// TestWalksGiveMemoryBack: what is removed in the body of a loop over all entries, by
-// Del or Clear.
+// TestWalksGiveMemoryBack checks that memory is freed after a loop over all entries whose
+// body removes them, by Del or Clear.
 func TestWalksGiveMemoryBack(t *testing.T) {
 	for name, remove := range map[string]func(*Cache[int, int], int){
 		"Del":   func(c *Cache[int, int], k int) { c.Del(k) },
@@ -37,7 +37,8 @@ func TestWalksGiveMemoryBack(t *testing.T) {
 	}
 }
 
-// TestAllStopsAtDeadlines, also those that pass while the body of the loop runs.
+// TestAllStopsAtDeadlines checks that All yields no value after its deadline, also if that
+// passes while the body of the loop runs.
 func TestAllStopsAtDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 50 * time.Millisecond})
@@ -58,9 +59,9 @@ func TestAllStopsAtDeadlines(t *testing.T) {
 	})
 }
 
-// TestAllSeesWhatHappens in the body of the loop: what was removed is not yielded, and
-// a new value is.
-func TestAllSeesWhatHappens(t *testing.T) {
+// TestAllSeesChangesInItsBody checks that All does not yield what the body of the loop has
+// removed, and yields a new value.
+func TestAllSeesChangesInItsBody(t *testing.T) {
 	c := Must(Options[int, int]{})
 	for k := range 60 {
 		c.Set(k, 0)
@@ -91,8 +92,9 @@ func TestAllSeesWhatHappens(t *testing.T) {
 	}
 }
 
-// TestTimeLeft: by TTL, Entry and Entries, with and without Idle.
-func TestTimeLeft(t *testing.T) {
+// TestTTLAndEntries checks the times left by TTL, Entry and Entries, with and without
+// Idle.
+func TestTTLAndEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Expire: time.Hour})
 		c.Set("hour", 1)
@@ -131,7 +133,8 @@ func TestTimeLeft(t *testing.T) {
 	})
 }
 
-// TestDelExpired removes what the wheel has not visited yet, and counts it.
+// TestDelExpired checks that DelExpired removes and counts what the wheel has not visited
+// yet.
 func TestDelExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		causes := map[Cause]int{}
@@ -156,8 +159,8 @@ func TestDelExpired(t *testing.T) {
 	})
 }
 
-// TestShrinksAfterAll: a walk keeps entries in their slots until it ends, and not
-// longer, also if the loop is left.
+// TestShrinksAfterAll checks that a walk keeps entries in their slots until it ends, and
+// no longer, also if the loop is left early.
 func TestShrinksAfterAll(t *testing.T) {
 	const n = 1000
 	c := Must(Options[int, int]{Limit: n}) // one shard

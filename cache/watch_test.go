@@ -23,8 +23,8 @@ func withExtras[K comparable, V any](o Options[K, V]) Options[K, V] {
 	return o
 }
 
-// TestHotKeys: of gets that follow Zipf's law the hottest keys are found, in order, as
-// far as the sample can tell them apart.
+// TestHotKeys checks that of gets that follow Zipf's law the hottest keys are found, in
+// order, as far as a sample can tell them apart.
 func TestHotKeys(t *testing.T) {
 	c := Must(Options[string, int]{Limit: 100, HotKeys: 5})
 	const gets = 2_000_000
@@ -59,7 +59,7 @@ func TestHotKeys(t *testing.T) {
 	}
 }
 
-// TestNoHotKeys: none unless asked for, and no work for them.
+// TestNoHotKeys checks that without the option nothing is counted.
 func TestNoHotKeys(t *testing.T) {
 	for name, o := range map[string]Options[int, int]{
 		"nothing to watch": {Limit: 10, Ages: true},
@@ -85,8 +85,8 @@ func ask[K comparable](c *Cache[K, int], key K) {
 	}
 }
 
-// TestHotKeysOfAnyType: also of those that do not equal themselves, of which none is
-// hot.
+// TestHotKeysOfAnyType checks hot keys of all types; a key that is not equal to itself is
+// never hot.
 func TestHotKeysOfAnyType(t *testing.T) {
 	floats := Must(Options[float64, int]{HotKeys: 10})
 	ask(floats, math.NaN())
@@ -119,7 +119,7 @@ func TestHotKeysOfAnyType(t *testing.T) {
 	anys.Get([]int{1})
 }
 
-// TestHotKeysAreGets: nothing else asks for keys.
+// TestHotKeysAreGets checks that only gets count for hot keys.
 func TestHotKeysAreGets(t *testing.T) {
 	c := Must(Options[string, int]{Limit: 10, HotKeys: 10, WhatIf: true})
 	for range 2000 {
@@ -149,8 +149,9 @@ func TestHotKeysAreGets(t *testing.T) {
 	}
 }
 
-// TestCloseLetsGoOfHotKeys, and those that are asked for later are not held.
-func TestCloseLetsGoOfHotKeys(t *testing.T) {
+// TestCloseDropsHotKeys checks that Close drops the hot keys, and that later gets are not
+// counted.
+func TestCloseDropsHotKeys(t *testing.T) {
 	c := Must(withExtras(Options[*[64]byte, int]{Limit: 10}))
 	var freed atomic.Int64
 	use := func() {
@@ -178,7 +179,8 @@ func TestCloseLetsGoOfHotKeys(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// TestWatchedCacheIsCollected, though the statistics can ask it for more than numbers.
+// TestWatchedCacheIsCollected checks that a cache with hot keys and estimates is
+// collected, although package stats can ask it for more than counts.
 func TestWatchedCacheIsCollected(t *testing.T) {
 	w := func() weak.Pointer[Cache[string, int]] {
 		c := Must(withExtras(Options[string, int]{Name: "watched and collected", Limit: 10, Expire: time.Hour}))
@@ -202,6 +204,7 @@ func collectedUntil(done func() bool) bool {
 	return false
 }
 
+// TestWatchOptions checks which values of HotKeys and WhatIf New accepts.
 func TestWatchOptions(t *testing.T) {
 	weigh := func(int, int) uint32 { return 1 }
 	for want, o := range map[string]Options[int, int]{
@@ -226,7 +229,8 @@ func TestWatchOptions(t *testing.T) {
 	}
 }
 
-// TestWhatIfFollowsTheCache through all that removes keys or changes the limit.
+// TestWhatIfFollowsTheCache checks that the estimates follow every operation that removes
+// keys or changes the limit.
 func TestWhatIfFollowsTheCache(t *testing.T) {
 	ctx := context.Background()
 	c := Must(Options[int, int]{Limit: 10, WhatIf: true})
@@ -287,8 +291,8 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 	want("after Close", c.Stats().Minus(before).WhatIf, 1, 0, 0, 0, 0)
 }
 
-// TestWhatIfOtherPolicy: in a loop somewhat longer than the limit LRU has no hits, and
-// Adaptive has. Each estimates what the other does.
+// TestWhatIfOtherPolicy checks, in a loop slightly longer than the limit, that each policy
+// estimates the hits of the other: LRU has none, Adaptive has some.
 func TestWhatIfOtherPolicy(t *testing.T) {
 	loop := func(p Policy) (ratio, other float64) {
 		c := Must(Options[int, int]{Limit: 100, Policy: p, WhatIf: true})
@@ -307,7 +311,8 @@ func TestWhatIfOtherPolicy(t *testing.T) {
 	}
 }
 
-// The ghosts see a Touch: a key that is kept alive by it is one they would have too.
+// TestWhatIfSeesTouch checks that the ghosts see a Touch, and so keep a key that Touch
+// keeps alive.
 func TestWhatIfSeesTouch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10, Expire: time.Minute, WhatIf: true})

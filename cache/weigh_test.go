@@ -11,8 +11,8 @@ import (
 // byValue weighs a value as it says.
 func byValue(_ int, value int) uint32 { return uint32(value) }
 
-// TestPartsOfTheBudgetDoNotDrift: evictions free more than they must, and the next store
-// takes that. The shards keep equal shares nevertheless.
+// TestPartsOfTheBudgetDoNotDrift checks that shards keep equal shares of the budget,
+// although evictions free more than they must and the next store in any shard takes that.
 func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 	const most = 4 * weightPerShard
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
@@ -36,8 +36,8 @@ func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 	}
 }
 
-// TestRoomMadeStaysReserved: what was freed for a heavy value goes to no light one
-// that is stored meanwhile.
+// TestRoomMadeStaysReserved checks that room made for a heavy value is not taken by light
+// values stored meanwhile.
 func TestRoomMadeStaysReserved(t *testing.T) {
 	const most = 100_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
@@ -77,8 +77,9 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 	}
 }
 
-// TestHeavyValuesMeet: values that each need most of the cache do not deadlock.
-func TestHeavyValuesMeet(t *testing.T) {
+// TestHeavyValuesDoNotDeadlock stores values concurrently that each need most of the
+// cache.
+func TestHeavyValuesDoNotDeadlock(t *testing.T) {
 	const most = 10_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
 	c.setShards(4)
@@ -110,8 +111,9 @@ func TestHeavyValuesMeet(t *testing.T) {
 	}
 }
 
-// TestWhatWeighsNothingStays: to evict it would free nothing.
-func TestWhatWeighsNothingStays(t *testing.T) {
+// TestWeightlessEntriesAreNotEvicted checks that entries of weight 0 stay: evicting them
+// would free nothing.
+func TestWeightlessEntriesAreNotEvicted(t *testing.T) {
 	const most, nothings = 8_000, 10_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
 	for k := range nothings {
@@ -145,7 +147,8 @@ func TestWhatWeighsNothingStays(t *testing.T) {
 	}
 }
 
-// TestOneHoldEvictsABatch, however much a value needs.
+// TestOneHoldEvictsABatch checks that one hold of a lock evicts at most a batch, however
+// much room a value needs.
 func TestOneHoldEvictsABatch(t *testing.T) {
 	const most = 10_000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
@@ -168,8 +171,9 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 	}
 }
 
-// TestRoomIsGivenBack: what was freed for a value that is not stored in the end.
-func TestRoomIsGivenBack(t *testing.T) {
+// TestUnusedRoomIsGivenBack checks that room made for a value that is not stored in the
+// end goes back to the budget.
+func TestUnusedRoomIsGivenBack(t *testing.T) {
 	const most = 1000
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
 	for k := range most {
@@ -198,8 +202,8 @@ func TestRoomIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestExpiredGoBeforeLive: of few entries those that expired since the last tick are
-// evicted first.
+// TestExpiredGoBeforeLive checks that in a shard with few entries those that expired since
+// the last tick are evicted first.
 func TestExpiredGoBeforeLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Limit: 4})
@@ -218,7 +222,7 @@ func TestExpiredGoBeforeLive(t *testing.T) {
 	})
 }
 
-// TestResizeWeight, down and up, and where it is refused.
+// TestResizeWeight checks ResizeWeight down and up, and what it refuses.
 func TestResizeWeight(t *testing.T) {
 	c := Must(Options[int, int]{MaxWeight: 1000, Weigh: byValue})
 	for k := range 100 {
