@@ -1,11 +1,11 @@
 package lru
 
-// lookahead is for how many entries at once memory is fetched.
+// lookahead is the number of entries for which memory is fetched at once.
 const lookahead = 8
 
 // A lookout says which entries a queue gives up next, a few at a time.
 type lookout struct {
-	left int // entries that leave the oldest end before it says more
+	left int // entries that must leave the oldest end before it returns more
 	next [lookahead]uint32
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
 
-// A recorded is what a recording of a cache has besides its accesses.
+// A recorded has the parts of a recording besides its accesses.
 type recorded struct {
 	header recording.Header
 	end    recording.End

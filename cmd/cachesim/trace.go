@@ -49,7 +49,7 @@ type trace struct {
 
 	total    uint64  // gets of the input, kept or not
 	kept     uint64  // gets in the trace
-	recorded float64 // the share of the keys that the input has: 1, unless it is a recording
+	recorded float64 // the share of the keys in the input: 1, unless it is a recording
 }
 
 const (

@@ -4,8 +4,8 @@ package affinity
 import "unsafe"
 
 // Hint returns a number that is usually the same from call to call for one
-// goroutine, and evenly spread over many goroutines; its upper bits are the best. It
-// is for choosing one of several equal stripes or shards: goroutines that run at the
+// goroutine, and evenly spread over many goroutines; use its upper bits. It is for
+// choosing one of several equal stripes or shards: goroutines that run at the
 // same time seldom choose the same one, and a goroutine finds its own in its
 // processor's cache. It is safe for concurrent use.
 //

@@ -1,4 +1,4 @@
-// Package hotkeys finds the keys that are looked up most now.
+// Package hotkeys finds the keys that were looked up most often of late.
 //
 // It runs the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, "Efficient
 // Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005) on a sample
@@ -7,10 +7,9 @@
 // is then overcounted. With n counters, a key with a share above 1/n of the sample
 // always has a counter.
 //
-// All counts are halved every ten seconds, so that what was hot half a minute ago weighs
-// an eighth of what is. The sample is as large as the stream allows: all of a slow one,
-// and one key in 32 of a fast one. A key in the sample counts for as many as there are
-// without it.
+// All counts are halved every ten seconds, so that a lookup half a minute ago weighs an
+// eighth of one now. The sample is as large as the stream allows: all of a slow one, and one
+// key in 32 of a fast one. A key in the sample stands for as many keys as the sample skips.
 package hotkeys
 
 import (
@@ -27,7 +26,7 @@ const (
 	// At most one key in maxEvery is counted. The others cost a random number.
 	maxEvery = 32
 
-	// enough is how many keys are to be counted between two halvings.
+	// enough is how many keys should be counted between two halvings.
 	enough = 4096
 
 	// countersPerKey is the number of counters for each key that Top may return.
@@ -41,12 +40,12 @@ const (
 // A Sketch counts keys. It is safe for concurrent use. Make one with [New].
 type Sketch[K comparable] struct {
 	keys  int           // the most that Top returns
-	every atomic.Uint32 // one key in so many is counted; changes under mu
+	every atomic.Uint32 // one key in every is counted; changes under mu
 
 	mu       sync.Mutex // guards the fields below
 	counters counters[K]
 	byKey    map[K]*counter[K]
-	total    uint64 // keys counted, with those that they stand for
+	total    uint64 // keys counted, and those for which they stand
 	sampled  int    // keys counted since the last halving
 	halved   time.Time
 	closed   bool

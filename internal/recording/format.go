@@ -1,5 +1,4 @@
-// Package recording is the format in which a running cache records a sample of what it
-// is asked for, and how it does so.
+// Package recording reads and writes recordings: samples of the accesses to a running cache.
 //
 // A recording is the text of [Magic] and then blocks. A block is
 //
@@ -12,14 +11,14 @@
 // and an [End]. Those between are of kind A. Their payload is a time in microseconds
 // since the start, as a uvarint, and accesses one after the other. Each of them is
 //
-//	what     1 byte: the Op, plus 16 for a hit, 32 if it has a weight, 64 if a TTL
-//	delay    uvarint: microseconds since the access before, or the time of the block
+//	what     1 byte: the Op, plus 16 for a hit, 32 with a weight, 64 with a TTL
+//	delay    uvarint: microseconds since the previous access, or since the time of the block
 //	key      8 bytes, little-endian, not of a Clear: a keyed hash
 //	weight   uvarint, if it has one
 //	ttl      uvarint, if it has one: milliseconds, rounded up
 //
-// So each block can be read without those before it. A recording without its End was cut
-// off, and is an error like any other damage.
+// So each block can be read without those before it. A recording without an End was cut off,
+// which is an error like any other damage.
 //
 // Keys are hashed with AES under a random key that is made for each recording and never
 // leaves the process: two recordings of one cache have nothing in common.
@@ -33,10 +32,10 @@ import (
 	"time"
 )
 
-// Magic is what a recording begins with. The number is the version of the format.
+// Magic is the beginning of a recording. The number is the version of the format.
 const Magic = "pinwheel recording 1\n"
 
-// magicFamily is what all versions begin with.
+// magicFamily is the beginning in all versions.
 const magicFamily = "pinwheel recording "
 
 // A Header says what was recorded.
@@ -45,11 +44,11 @@ type Header struct {
 	Policy    string    `json:"policy"` // "lru" or "adaptive"
 	Limit     int       `json:"limit"`  // 0: none
 	MaxWeight uint64    `json:"max_weight"`
-	OneIn     uint64    `json:"one_in"` // one key in so many is recorded
+	OneIn     uint64    `json:"one_in"` // one key in OneIn is recorded
 	Start     time.Time `json:"start"`
 }
 
-// Counters are what the cache itself counted, of all keys.
+// Counters are the counts of the cache itself, for all keys.
 type Counters struct {
 	Hits   uint64 `json:"hits"`
 	Misses uint64 `json:"misses"`
@@ -57,16 +56,16 @@ type Counters struct {
 	Limit  int    `json:"limit"` // at the time
 }
 
-// An End is what is known when a recording ends.
+// An End has the counts at the end of a recording.
 type End struct {
 	First    Counters      `json:"first"` // when it began
 	Last     Counters      `json:"last"`
 	Duration time.Duration `json:"duration_ns"`
 	Accesses uint64        `json:"accesses"` // in the recording
-	Lost     uint64        `json:"lost"`     // accesses that are not, because the writer was behind
+	Lost     uint64        `json:"lost"`     // accesses left out, as the writer was too slow
 }
 
-// An Op is what was done with a key.
+// An Op is the kind of an access.
 type Op uint8
 
 // The numbers are part of the format.
@@ -78,14 +77,14 @@ const (
 	Clear     // of all keys
 )
 
-// An Access is one thing that was done.
+// An Access is one operation on a key, or a Clear.
 type Access struct {
 	Op     Op
 	Hit    bool          // of a Get
 	Key    uint64        // 0 of a Clear
 	At     time.Duration // since the start
-	Weight uint32        // of what is stored or was found; 0 if the cache does not weigh
-	TTL    time.Duration // that is left of it, from a millisecond on; 0: it does not expire
+	Weight uint32        // of the value stored or found; 0 if the cache does not weigh
+	TTL    time.Duration // time left of the value, at least a millisecond; 0: it does not expire
 }
 
 const (
@@ -103,7 +102,7 @@ const (
 
 	longestAccess = 1 + 10 + 8 + 5 + 10
 
-	// longestPayload bounds what a reader takes into memory.
+	// longestPayload bounds the memory of a reader.
 	longestPayload = 4 << 20
 )
 
@@ -118,8 +117,8 @@ func appendBlock(b []byte, kind byte, payload []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
 }
 
-// appendAccess appends an access, that comes so many microseconds after the one before
-// it, to a payload.
+// appendAccess appends an access to a payload. delay is in microseconds since the previous
+// access.
 func appendAccess(b []byte, a Access, delay uint64) []byte {
 	what := byte(a.Op)
 	if a.Hit {

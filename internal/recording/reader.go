@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// IsRecording reports whether a file that begins with head, of at least 32 bytes unless
-// it is shorter, is a recording: of whatever version.
+// IsRecording reports whether a file is a recording of any version. head is the beginning of
+// the file: at least 32 bytes, or all of a shorter file.
 func IsRecording(head []byte) bool { return strings.HasPrefix(string(head), magicFamily) }
 
-// Read reads a recording. It tells header of what was recorded, and then access of each
-// access in the order of their times. An error says at which byte the recording is
-// damaged, and an error of access ends it.
+// Read reads a recording. It calls header first, and then access for each access in the order
+// of their times. An error says at which byte the recording is damaged. If access returns an
+// error, Read ends with that.
 func Read(r io.Reader, header func(Header), access func(Access) error) (End, error) {
 	d := &decoder{in: r}
 	end, err := d.read(header, access)
@@ -30,8 +30,8 @@ func Read(r io.Reader, header func(Header), access func(Access) error) (End, err
 // A decoder reads a recording.
 type decoder struct {
 	in       io.Reader
-	at       int64 // where the block, or the access, begins that is being read
-	next     int64 // where what was not read yet begins
+	at       int64 // offset of the block or access that is being read
+	next     int64 // offset of the first byte that was not read yet
 	payload  []byte
 	accesses uint64
 	latest   time.Duration

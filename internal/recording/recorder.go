@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// enough bytes wake the writer, and most bytes wait for it. Beyond that accesses
-	// are lost, since nobody who uses the cache is to wait for a disk or a network.
+	// enough bytes wake the writer, and at most most bytes wait for it. Further accesses
+	// are lost, as no caller of the cache may wait for a disk or a network.
 	enough = 64 << 10
 	most   = 1 << 20
 
@@ -35,19 +35,20 @@ type Recorder struct {
 	scratch  [aes.BlockSize]byte
 	pending  []byte // the payload of the next block; empty if there is none
 	latest   uint64 // microseconds
-	spare    []byte // what pending is exchanged with
+	spare    []byte // the next pending, while the writer has that one
 	accesses uint64
 	lost     uint64
-	ended    bool // what comes now is for nobody
+	ended    bool // further accesses are ignored
 }
 
-// NewRecorder returns a Recorder of one key in so many, from 1 on, with new random seeds.
+// NewRecorder returns a Recorder of one key in oneIn, which is at least 1, with new random
+// seeds.
 func NewRecorder(oneIn uint64) *Recorder {
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret) // it never fails
 	prf, err := aes.NewCipher(secret)
 	if err != nil {
-		panic(err) // 16 bytes are a key
+		panic(err) // cannot happen: 16 bytes are a valid key
 	}
 	return &Recorder{
 		below: (1 << 32) / oneIn,
@@ -64,8 +65,8 @@ func (r *Recorder) Sees(h uint64) bool { return (h^r.salt)*golden>>32 < r.below 
 
 const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 
-// Add records an access now. Its Key is the hash of a key that the Recorder sees, of which
-// the recording has another hash; its time is not looked at.
+// Add records an access that happens now; its At is ignored. Its Key is the hash of a key
+// that the Recorder sees; the recording gets a keyed hash of that.
 func (r *Recorder) Add(a Access) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +92,7 @@ func (r *Recorder) Add(a Access) {
 	if before < enough && len(r.pending) >= enough {
 		select {
 		case r.wake <- struct{}{}:
-		default: // it is awake
+		default: // the writer is awake
 		}
 	}
 }
@@ -104,9 +105,9 @@ func (r *Recorder) hidden(h uint64) uint64 {
 	return binary.LittleEndian.Uint64(r.scratch[:])
 }
 
-// Run writes a recording to w until ctx ends, and then its end. It is to be called once:
-// what is added afterwards is for nobody. It returns the first error of w, after which
-// nothing more is written.
+// Run writes a recording to w until ctx ends, and then its End. It must be called once:
+// accesses added later are ignored. After an error of w it writes nothing more, and returns
+// the error.
 func (r *Recorder) Run(ctx context.Context, w io.Writer, h Header, counters func() Counters) error {
 	defer r.end()
 	h.Start = r.start
@@ -134,7 +135,7 @@ func (r *Recorder) Run(ctx context.Context, w io.Writer, h Header, counters func
 	return err
 }
 
-// end has what is added from now on ignored, and returns what was added.
+// end makes Add ignore further accesses, and returns the counts.
 func (r *Recorder) end() End {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +143,7 @@ func (r *Recorder) end() End {
 	return End{Duration: time.Since(r.start), Accesses: r.accesses, Lost: r.lost}
 }
 
-// writeUntil writes what is added until ctx ends.
+// writeUntil writes accesses as they are added, until ctx ends.
 func (r *Recorder) writeUntil(ctx context.Context, w io.Writer) error {
 	ticks := time.NewTicker(flushEvery)
 	defer ticks.Stop()
@@ -159,7 +160,7 @@ func (r *Recorder) writeUntil(ctx context.Context, w io.Writer) error {
 	}
 }
 
-// flush writes what is pending as a block, if anything is.
+// flush writes pending as a block, unless it is empty.
 func (r *Recorder) flush(w io.Writer) error {
 	r.mu.Lock()
 	payload := r.pending

@@ -13,7 +13,7 @@
 //	trailer  a length of 0; the number of records; CRC-32C of the two
 //
 // Numbers are varints of package encoding/binary, checksums four bytes, little
-// endian. A file is whole only with its trailer: one that was cut ends in an
-// error wherever the cut is. As the number of a record is part of its checksum,
+// endian. A file is complete only with its trailer: one that was cut ends in an
+// error, wherever the cut is. As the number of a record is part of its checksum,
 // records that were lost, doubled or exchanged are found too.
 package snapshot

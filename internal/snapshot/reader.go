@@ -11,16 +11,15 @@ import (
 	"math"
 )
 
-// ErrDamaged is in the chain of every error that says that a snapshot is not
-// what a Writer wrote, or not all of it.
+// ErrDamaged is wrapped by every error that says that a snapshot is damaged or was cut.
 var ErrDamaged = errors.New("the snapshot is damaged")
 
 func errTooLong(n int) error {
 	return fmt.Errorf("an entry takes %d bytes: want at most %d", n, MaxRecord)
 }
 
-// A Reader reads a snapshot. It trusts nothing that it reads: a length decides on
-// memory only as far as bytes follow it.
+// A Reader reads a snapshot. It does not trust lengths: it allocates memory only as bytes
+// arrive.
 type Reader struct {
 	Header Header
 
@@ -79,8 +78,8 @@ func (r *Reader) readHeader() error {
 	return nil
 }
 
-// Next reads a record. The payload is good until the next call. After the last
-// record the error is [io.EOF]; any other one says where the snapshot is damaged.
+// Next reads a record. The payload is valid until the next call. After the last record the
+// error is [io.EOF]; any other error says where the snapshot is damaged.
 func (r *Reader) Next() (Entry, []byte, error) {
 	n, length, err := r.uvarint(nil)
 	if err == nil && n == 0 {
@@ -110,7 +109,7 @@ func (r *Reader) Next() (Entry, []byte, error) {
 // Records returns the number of records read so far.
 func (r *Reader) Records() uint64 { return r.records }
 
-// trailer reads the rest of the trailer, of which begun was read.
+// trailer reads the rest of the trailer, whose first bytes are begun.
 func (r *Reader) trailer(begun []byte) error {
 	count, b, err := r.uvarint(begun)
 	if err == nil {
@@ -130,7 +129,7 @@ func (r *Reader) trailer(begun []byte) error {
 	return io.EOF
 }
 
-// readBody reads n bytes into r.body, which grows as they come and not as n says.
+// readBody reads n bytes into r.body, which grows as the bytes arrive.
 func (r *Reader) readBody(n int64) error {
 	r.buffer.Reset()
 	r.limited = io.LimitedReader{R: r.r, N: n}
@@ -167,7 +166,7 @@ func parseEntry(body []byte) (e Entry, payload []byte, err error) {
 	return e, body, nil
 }
 
-// uvarint reads a number and returns it, and read with its bytes at the end.
+// uvarint reads a number, and returns it and read with its bytes appended.
 func (r *Reader) uvarint(read []byte) (uint64, []byte, error) {
 	at := len(read)
 	for {
@@ -191,7 +190,7 @@ func (r *Reader) uvarint(read []byte) (uint64, []byte, error) {
 	return n, read, nil
 }
 
-// checksum reads a checksum, which has to be sum.
+// checksum reads a checksum, which must be sum.
 func (r *Reader) checksum(sum uint32) error {
 	var b [4]byte
 	if err := r.read(b[:]); err != nil {
@@ -209,8 +208,8 @@ func (r *Reader) read(b []byte) error {
 	return err
 }
 
-// damaged says where reading came to its end. An error of the underlying reader
-// stays in the chain; the end of the file is that of a snapshot that was cut.
+// damaged returns an error that says where reading stopped. It wraps an error of the
+// underlying reader; the end of the file means that the snapshot was cut.
 func (r *Reader) damaged(where string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends %s, at byte %d", ErrDamaged, where, r.offset)
@@ -218,5 +217,5 @@ func (r *Reader) damaged(where string, err error) error {
 	return fmt.Errorf("%w %s, before byte %d: %w", ErrDamaged, where, r.offset, err)
 }
 
-// unzigzag is what binary.Varint does with what binary.Uvarint read.
+// unzigzag turns a result of binary.Uvarint into that of binary.Varint.
 func unzigzag(n uint64) int64 { return int64(n>>1) ^ -int64(n&1) }

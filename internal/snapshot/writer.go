@@ -11,28 +11,27 @@ const (
 	magic   = "pinwheel"
 	version = 1
 
-	// MaxSchema is the most bytes of a schema.
+	// MaxSchema bounds the bytes of a schema.
 	MaxSchema = 1 << 10
 
-	// MaxRecord is the most bytes of a record's body.
+	// MaxRecord bounds the bytes of a record's body.
 	MaxRecord = 1 << 30
 
-	// bufferSize is enough for writes and reads of a file to cost little for each
-	// record.
+	// bufferSize is enough for reads and writes of a file to cost little per record.
 	bufferSize = 256 << 10
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A Header is what a snapshot says of itself.
+// A Header describes a snapshot.
 type Header struct {
 	Schema  string // the user's name for the format of payloads
 	Saved   int64  // when, Unix nanoseconds
-	Entries uint64 // that the cache had then: a hint, as entries come and go while it is saved
+	Entries uint64 // of the cache when Save began: a hint, as entries come and go meanwhile
 	Weight  uint64 // of these; 0 if the cache does not weigh
 }
 
-// An Entry is what a record says beside the payload.
+// An Entry is a record without its payload.
 type Entry struct {
 	Mark     uint8 // of the eviction order, 0 to 3
 	Expires  bool  // Deadline is set
@@ -73,8 +72,8 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return wr, wr.err
 }
 
-// Append adds what a record says of e to dst. The payload is to follow it, and
-// then Write to be called with all of it.
+// Append appends the encoding of e to dst. Append the payload to that, and call Write with
+// all of it.
 func (e Entry) Append(dst []byte) []byte {
 	flags := e.Mark & markBits
 	if e.Expires {
