@@ -75,7 +75,7 @@ func findings(l *look[Snapshot]) []finding {
 }
 
 // meanwhile says what callers get while loads fail.
-func meanwhile(now stretch) string {
+func meanwhile(now period) string {
 	if now.inGrace > 0 {
 		return "Values past their deadline stand in, for " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."
 	}

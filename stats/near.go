@@ -84,7 +84,7 @@ func newJSONNear(n Near) *jsonNear {
 }
 
 // nearTrouble says what keeps a near cache from serving, or from its store.
-func nearTrouble(n *Near, now stretch, say func(cause, format string, args ...any)) (trouble bool) {
+func nearTrouble(n *Near, now period, say func(cause, format string, args ...any)) (trouble bool) {
 	if n.exists() && !n.Serving && n.Lag > n.MaxLag {
 		trouble = true
 		say(sourceSilent, "Nothing is served from memory: the source of changes has vouched for nothing for %s. Each get asks the store.", span(n.Lag))

@@ -7,7 +7,7 @@ import (
 
 // whyMisses returns why a cache misses, if it misses much, or more than before. Otherwise
 // the cause is "".
-func whyMisses(l *look[Snapshot], now stretch) (cause, words string) {
+func whyMisses(l *look[Snapshot], now period) (cause, words string) {
 	if now.gets < enough {
 		return "", ""
 	}
@@ -29,11 +29,11 @@ func whyMisses(l *look[Snapshot], now stretch) (cause, words string) {
 type reason struct {
 	now, before float64 // shares of the gets
 	much        float64 // the share from which it matters even without a rise
-	explain     func(l *look[Snapshot], now, before stretch, rose bool) (cause, because string)
+	explain     func(l *look[Snapshot], now, before period, rose bool) (cause, because string)
 }
 
 // mainReason returns the reason for most misses or, if they rose, for most of the rise.
-func mainReason(now, before stretch, rose bool) reason {
+func mainReason(now, before period, rose bool) reason {
 	reasons := [...]reason{
 		{now.of(now.evicted), before.of(before.evicted), 0.1, whyEvicted},
 		{now.of(now.expired), before.of(before.expired), 0.1, whyExpired},
@@ -58,7 +58,7 @@ func mainReason(now, before stretch, rose bool) reason {
 	return best
 }
 
-func whyExpired(l *look[Snapshot], now, _ stretch, _ bool) (cause, because string) {
+func whyExpired(l *look[Snapshot], now, _ period, _ bool) (cause, because string) {
 	because = "values expire before they are asked for again: " + part(now.expired, now.misses) + " of the misses are of keys that expired lately"
 	if ttl := l.settings(); ttl != "" {
 		because += ", with " + ttl
@@ -77,7 +77,7 @@ func (l *look[S]) settings() string {
 	return ""
 }
 
-func whyEvicted(l *look[Snapshot], now, before stretch, rose bool) (cause, because string) {
+func whyEvicted(l *look[Snapshot], now, before period, rose bool) (cause, because string) {
 	evidence := part(now.evicted, now.misses) + " of the misses are of keys that were evicted lately"
 	if rose {
 		return moreKeys, "more keys are asked for than before, and do not fit: " + evidence
@@ -89,7 +89,7 @@ func whyEvicted(l *look[Snapshot], now, before stretch, rose bool) (cause, becau
 	return limitTooSmall, because
 }
 
-func whyAbsent(l *look[Snapshot], now, _ stretch, rose bool) (cause, because string) {
+func whyAbsent(l *look[Snapshot], now, _ period, rose bool) (cause, because string) {
 	if ago, n := cleared(l); n > 0 {
 		return wasCleared, fmt.Sprintf("the cache was cleared %s ago: %d entries were removed", span(ago), n)
 	}

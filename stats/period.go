@@ -2,8 +2,8 @@ package stats
 
 import "time"
 
-// A stretch is what happened in a period.
-type stretch struct {
+// A period has the counts of a time between two snapshots.
+type period struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
 	storeErrors, bypasses                  uint64        // of a near cache
@@ -12,10 +12,10 @@ type stretch struct {
 
 // between returns what happened from one Snapshot to another. Unlike Minus it does not copy
 // Snapshots, which are large.
-func between(from, to *Snapshot) stretch {
+func between(from, to *Snapshot) period {
 	absent := func(s *Snapshot) uint64 { return less(s.Misses, s.MissesExpired+s.MissesEvicted) }
 	failed := less(to.Loads.Failed.Count(), from.Loads.Failed.Count())
-	return stretch{
+	return period{
 		gets:      less(to.Hits+to.Misses, from.Hits+from.Misses),
 		misses:    less(to.Misses, from.Misses),
 		absent:    less(absent(to), absent(from)),
@@ -33,15 +33,15 @@ func between(from, to *Snapshot) stretch {
 }
 
 // of returns n as a share of the gets, from 0 to 1.
-func (s stretch) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
+func (s period) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
 
-func (s stretch) loadTime() time.Duration { return s.loading / time.Duration(max(s.loads, 1)) }
+func (s period) loadTime() time.Duration { return s.loading / time.Duration(max(s.loads, 1)) }
 
 // samplesPerMinute is how many samples are taken in a minute.
 const samplesPerMinute = int(time.Minute / interval)
 
 // lastMinute returns what happened in the last minute, or since the history began.
-func lastMinute(l *look[Snapshot]) (s stretch) {
+func lastMinute(l *look[Snapshot]) (s period) {
 	if n := len(l.samples); n > 0 {
 		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, &l.stats)
 	}
@@ -49,7 +49,7 @@ func lastMinute(l *look[Snapshot]) (s stretch) {
 }
 
 // beforeLastMinute returns what happened before that, since the cache was made.
-func beforeLastMinute(l *look[Snapshot]) (s stretch) {
+func beforeLastMinute(l *look[Snapshot]) (s period) {
 	if n := len(l.samples); n > samplesPerMinute {
 		s = between(new(Snapshot), &l.samples[n-samplesPerMinute].stats)
 	}
@@ -59,10 +59,10 @@ func beforeLastMinute(l *look[Snapshot]) (s stretch) {
 // bestMinute returns the minute of the history, before the last one, with the lowest share
 // of misses: the normal state, as far as the history goes back. Minutes with few gets do
 // not count.
-func bestMinute(l *look[Snapshot]) (best stretch) {
+func bestMinute(l *look[Snapshot]) (best period) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
 		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
-		s := stretch{gets: less(b.Hits+b.Misses, a.Hits+a.Misses), misses: less(b.Misses, a.Misses)}
+		s := period{gets: less(b.Hits+b.Misses, a.Hits+a.Misses), misses: less(b.Misses, a.Misses)}
 		if s.gets >= enough && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
 			best = between(a, b)
 		}
