@@ -304,9 +304,9 @@ func TestLostReads(t *testing.T) {
 	})
 }
 
-// TestTTLHere: a value is here no longer than in the store, counted from when it was asked
+// TestLocalTTL: a value is here no longer than in the store, counted from when it was asked
 // for, whatever the jitter, and no longer than LocalExpire.
-func TestTTLHere(t *testing.T) {
+func TestLocalTTL(t *testing.T) {
 	for _, c := range []struct{ there, here, want time.Duration }{
 		{time.Minute, 0, time.Minute},
 		{time.Minute, time.Second, time.Second},
