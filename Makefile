@@ -4,9 +4,9 @@ help:
 
 # Runs the tests. More packages at once than processors: many tests sleep.
 test:
-	@scripts/each $(addprefix -but ,$(slow)) go test -vet=off -p 4 ./...
+	@scripts/together $(addprefix -but ,$(slow)) go test -vet=off -p 4
 
-# The modules that take longest to compile from nothing: other caches, go-redis, Prometheus.
+# The modules with the most libraries of their own: other caches, Prometheus, MongoDB.
 slow = proof/alerts bench bench/near near/gozero
 
 # Runs what takes longer: random histories, other suites, a release with go-zero, more faults of Redis, modules that are slow to compile.

@@ -98,8 +98,11 @@ func underRace() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
+// moduleDir returns the folder of a module in the version that go.mod requires. In a
+// workspace another one may be built.
 func moduleDir(t *testing.T, path string) string {
 	t.Helper()
+	goCommand(t, ".", "mod", "download", path)
 	return strings.TrimSpace(goCommand(t, ".", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", path))
 }
 

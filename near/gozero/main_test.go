@@ -21,12 +21,14 @@ import (
 )
 
 // TestMain looks for goroutines left behind. go-zero leaves one for each count of a cache,
-// and those that importing it starts; rueidis one for five seconds when a cluster has changed.
+// and those that importing it starts; rueidis one for five seconds when a cluster has
+// changed, and go-redis one for each dial that waits to try again.
 func TestMain(m *testing.M) {
 	logx.Disable()
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stores/cache.NewStat.func1"),
-		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
 var errNotFound = errors.New("no such row")

@@ -40,7 +40,7 @@ func TestPromise7BadInput(t *testing.T) {
 	}
 	// Catches: validation that refuses what is allowed.
 	for name, o := range goodOptions() {
-		t.Run(name, func(t *testing.T) {
+		harness.Bubble(t, name, func(t *testing.T) { // one expires after a millisecond
 			c := harness.New(t, o)
 			c.Set("k", 1)
 			harness.WantHit(t, c, "k", 1)
