@@ -17,7 +17,8 @@ func wallBehind(t time.Time, by time.Duration) time.Time {
 	return t
 }
 
-// TestPendingDueAfterTheWallClockWasSet: NTP at boot, a machine that was resumed.
+// TestPendingDueAfterTheWallClockWasSet checks that All yields due times by the present
+// wall clock, after it was set, as by NTP at boot or when a machine is resumed.
 func TestPendingDueAfterTheWallClockWasSet(t *testing.T) {
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {
 		w := newKeyed(t, 10*ms, 64, func(int, int) {})
@@ -34,9 +35,9 @@ func TestPendingDueAfterTheWallClockWasSet(t *testing.T) {
 	}
 }
 
-// TestAcrossBubbles uses wheels inside a bubble that were made outside, and the
-// other way round. A clear panic is wanted, before any timer is set: a timer would
-// never fire, or the runtime would end the process.
+// TestAcrossBubbles uses wheels inside a bubble that were made outside, and the other way
+// round. It wants a clear panic before any timer is set: otherwise timers never fire, or
+// the runtime ends the process.
 func TestAcrossBubbles(t *testing.T) {
 	uses := func(w *TimingWheel[int, int], timers *Timers, timer *Timer) map[string]func() {
 		return map[string]func(){

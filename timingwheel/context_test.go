@@ -14,8 +14,8 @@ var (
 	errSecond = errors.New("second")
 )
 
-// TestContextsEndWithTheirParent: when the cancel function of a parent has
-// returned, its end has reached the children.
+// TestContextsEndWithTheirParent checks that the children of a context have ended when the
+// cancel function of the parent returns.
 func TestContextsEndWithTheirParent(t *testing.T) {
 	timers := mustTimers(t, 10*ms, 8)
 	for name, with := range map[string]func(context.Context) (context.Context, context.CancelFunc){
@@ -50,7 +50,8 @@ func TestContextsEndWithTheirParent(t *testing.T) {
 	}
 }
 
-// TestContextsNeedNoGoroutine: neither while they wait nor when their parent ends.
+// TestContextsNeedNoGoroutine checks that contexts start no goroutine, neither while they
+// wait nor when their parent ends.
 func TestContextsNeedNoGoroutine(t *testing.T) {
 	const n = 10_000
 	timers := mustTimers(t, time.Hour, 64)
@@ -70,7 +71,8 @@ func TestContextsNeedNoGoroutine(t *testing.T) {
 	}
 }
 
-// TestContextsGoOnAfterStop has contexts end in time, whatever the wheel does.
+// TestContextsGoOnAfterStop checks that contexts end at their deadline after the wheel was
+// stopped.
 func TestContextsGoOnAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)

@@ -15,8 +15,8 @@ import (
 
 // The tests of faults that have no place elsewhere: docs/guarantees.md has the list.
 
-// TestKeyedCollidingKeys: if all hashes collide, nothing breaks: each timer is found, and
-// fires once unless it was removed.
+// TestKeyedCollidingKeys checks that a wheel whose hashes all collide finds each timer,
+// and fires it once unless it was removed.
 //
 // Catches: timers told apart by their hash, a search that ends too early or never.
 func TestKeyedCollidingKeys(t *testing.T) {

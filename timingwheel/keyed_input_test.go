@@ -10,6 +10,8 @@ import (
 	"time"
 )
 
+// TestNewKeyedRefuses checks that New refuses each wrong argument with an ErrArgument that
+// names it, and names all of several.
 func TestNewKeyedRefuses(t *testing.T) {
 	ok := func(int, int) {}
 	for name, c := range map[string]struct {
@@ -47,6 +49,7 @@ func TestNewKeyedRefuses(t *testing.T) {
 	}
 }
 
+// TestNewKeyedAccepts checks that New accepts the smallest and largest arguments.
 func TestNewKeyedAccepts(t *testing.T) {
 	for _, c := range []struct {
 		interval time.Duration
@@ -69,6 +72,8 @@ func TestNewKeyedAccepts(t *testing.T) {
 	}
 }
 
+// TestKeyedRefusesDelays checks that delays of 0 and less, and a nil function for Drain,
+// are refused and change nothing.
 func TestKeyedRefusesDelays(t *testing.T) {
 	w := newKeyed(t, time.Hour, 4, func(int, int) {})
 	mustSetKeyed(t, w, 1, 1, time.Hour)
@@ -99,7 +104,8 @@ type keyedStruct struct {
 	part any
 }
 
-// A key that cannot be found again is refused by every method, and changes nothing.
+// TestKeyedRefusesKeys checks that every method refuses a key that could not be found
+// again, and changes nothing.
 func TestKeyedRefusesKeys(t *testing.T) {
 	refuseKeys(t, 1.5, map[string]float64{"NaN": math.NaN(), "another NaN": math.Float64frombits(0x7ff0000000000001)})
 	refuseKeys(t, complex(1, 2), map[string]complex128{"NaN": complex(0, math.NaN())})
@@ -137,7 +143,7 @@ func refuseKeys[K comparable](t *testing.T, good K, bad map[string]K) {
 	}
 }
 
-// Unusual keys that are valid: they fire and are found again.
+// TestKeyedOddKeys checks that unusual but valid keys are found again and fire.
 func TestKeyedOddKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[any, int]
@@ -182,7 +188,7 @@ func TestKeyedOddKeys(t *testing.T) {
 	wantKeyed(t, "RemoveTimer", false)(empty.RemoveTimer(struct{}{}))
 }
 
-// The longest delays neither overflow nor fire.
+// TestKeyedHugeDelays checks that the longest delays neither overflow nor fire.
 func TestKeyedHugeDelays(t *testing.T) {
 	for _, c := range []struct {
 		interval time.Duration
@@ -228,7 +234,8 @@ func TestKeyedHugeDelays(t *testing.T) {
 	}
 }
 
-// A delay of years is not cut short, however short the revolution.
+// TestKeyedLongDelayIsNotEarly checks that a delay of years is not cut short, however
+// short the revolution.
 func TestKeyedLongDelayIsNotEarly(t *testing.T) {
 	for _, slots := range []int{1, 2, 3, 64, 733, MaxSlots} {
 		w := newKeyed(t, minInterval, slots, func(int, int) {})
@@ -244,7 +251,8 @@ func TestKeyedLongDelayIsNotEarly(t *testing.T) {
 	}
 }
 
-// SetTimerAt with a moment that has passed, however long ago, means the next tick.
+// TestKeyedSetTimerAtPast checks that SetTimerAt with a moment that has passed, however
+// long ago, means the next tick.
 func TestKeyedSetTimerAtPast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]

@@ -16,7 +16,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// No goroutine runs and no alarm is set while no timer waits.
+// TestKeyedSleeps checks that no goroutine runs and no alarm is set while no timer waits.
 func TestKeyedSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -61,7 +61,8 @@ func keyedGoroutines() int {
 	return bytes.Count(stacks, []byte("/internal/runner.(*Pool)")) + bytes.Count(stacks, []byte("timingwheel.(*wheel)"))
 }
 
-// Timers far apart wake the wheel a few times each, not once a tick.
+// TestKeyedWakesSeldom checks that timers far apart wake the wheel a few times each, not
+// once a tick.
 func TestKeyedWakesSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -96,7 +97,8 @@ func TestKeyedWakesSeldom(t *testing.T) {
 	})
 }
 
-// After Stop no callback begins, and every method returns ErrClosed.
+// TestKeyedStop checks that after Stop no callback begins, and every method returns
+// ErrClosed.
 func TestKeyedStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newKeyedGate()
@@ -145,7 +147,7 @@ func TestKeyedStop(t *testing.T) {
 	})
 }
 
-// An unused wheel can be stopped, and a stopped one drained.
+// TestKeyedStopUnused checks that a wheel can be stopped before it was used.
 func TestKeyedStopUnused(t *testing.T) {
 	w := newKeyed(t, keyedTick, 4, func(int, int) {})
 	if err := w.Shutdown(t.Context()); err != nil {
@@ -155,7 +157,8 @@ func TestKeyedStopUnused(t *testing.T) {
 	wantKeyedErr(t, "SetTimer", w.SetTimer(1, 1, 1), ErrClosed)
 }
 
-// Shutdown waits for running callbacks until its context ends.
+// TestKeyedShutdown checks that Shutdown waits for running callbacks until its context
+// ends.
 func TestKeyedShutdown(t *testing.T) {
 	for name, opt := range map[string]Option{
 		"workers": WithWorkers(3),
@@ -189,7 +192,8 @@ func TestKeyedShutdown(t *testing.T) {
 	}
 }
 
-// Shutdown by a callback, also of another wheel, does not wait for itself.
+// TestKeyedShutdownInCallback checks that Shutdown by a callback, also of another wheel,
+// does not wait for itself.
 func TestKeyedShutdownInCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := newKeyed(t, keyedTick, 4, func(int, int) { time.Sleep(time.Hour) })
@@ -219,7 +223,8 @@ func TestKeyedShutdownInCallback(t *testing.T) {
 	})
 }
 
-// Shutdown returns when all calls of a Drain have ended.
+// TestKeyedShutdownWaitsForDrain checks that Shutdown returns when all calls of a Drain
+// have ended.
 func TestKeyedShutdownWaitsForDrain(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
@@ -255,8 +260,8 @@ func TestKeyedShutdownWaitsForDrain(t *testing.T) {
 	}
 }
 
-// Drain gives each timer that waits to its function, as many at once as there are
-// workers, and returns after the last.
+// TestKeyedDrain checks that Drain gives each waiting timer to its function, as many at
+// once as there are workers, and returns after the last.
 func TestKeyedDrain(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -303,7 +308,8 @@ func TestKeyedDrain(t *testing.T) {
 	}
 }
 
-// Timers that wait for a worker are drained too, and those being called are not.
+// TestKeyedDrainBacklog checks that Drain also takes timers that wait for a worker, and
+// not those being called.
 func TestKeyedDrainBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newKeyedGate()
@@ -326,8 +332,8 @@ func TestKeyedDrainBacklog(t *testing.T) {
 	})
 }
 
-// The function of Drain may use the wheel. The timers that it sets stay, whatever
-// their keys.
+// TestKeyedDrainFunctionUsesWheel checks that the function of Drain may use the wheel, and
+// that timers that it sets stay, whatever their keys.
 func TestKeyedDrainFunctionUsesWheel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called, given keyedCalls[int, int]
@@ -363,7 +369,8 @@ func TestKeyedDrainFunctionUsesWheel(t *testing.T) {
 	})
 }
 
-// A Drain within a Drain, and one by a callback that is the only one that may run.
+// TestKeyedDrainNested checks a Drain within a Drain, and one by a callback when only one
+// may run.
 func TestKeyedDrainNested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var given keyedCalls[int, int]
@@ -398,8 +405,8 @@ func TestKeyedDrainNested(t *testing.T) {
 	})
 }
 
-// Stop during Drain: what was taken off is given to the function, or to nobody if
-// Stop was first; never to both, and never twice.
+// TestKeyedStopDuringDrain checks that Stop during Drain loses nothing that Drain has
+// taken, and that each timer goes to the function or to nobody, never twice.
 func TestKeyedStopDuringDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called, given keyedCalls[int, int]
@@ -444,7 +451,8 @@ func collectKeyed(gone func() bool) bool {
 	return false
 }
 
-// A wheel that nobody holds fires its timers, and is then collected.
+// TestKeyedIsCollected checks that a wheel that nobody holds fires its timers, and is then
+// collected.
 func TestKeyedIsCollected(t *testing.T) {
 	done := make(chan struct{})
 	p := func() weak.Pointer[TimingWheel[int, *[1 << 16]byte]] {
@@ -470,7 +478,8 @@ func TestKeyedIsCollected(t *testing.T) {
 	}
 }
 
-// So is one whose timers were all removed, and one that was stopped.
+// TestKeyedIsCollectedWithoutTimers checks that a wheel whose timers were all removed, or
+// that was stopped, is collected.
 func TestKeyedIsCollectedWithoutTimers(t *testing.T) {
 	for name, end := range map[string]func(*TimingWheel[int, int]){
 		"unused": func(*TimingWheel[int, int]) {},
@@ -503,8 +512,9 @@ func TestKeyedIsCollectedWithoutTimers(t *testing.T) {
 	}
 }
 
-// A wheel keeps nothing alive for a timer that is gone.
-func TestKeyedLetsGo(t *testing.T) {
+// TestKeyedKeepsNoRemovedTimer checks that a wheel keeps nothing alive for a timer that is
+// gone.
+func TestKeyedKeepsNoRemovedTimer(t *testing.T) {
 	type big [1 << 16]byte
 	w := newKeyed(t, time.Hour, 16, func(*big, *big) {})
 	set := func(n int) (keys, values []weak.Pointer[big]) {
@@ -547,9 +557,9 @@ func TestKeyedLetsGo(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
-// After a stall, all that was missed fires at the first wake-up, nothing is skipped,
-// and what is set or moved meanwhile is counted from the present, not from the tick
-// that the wheel has reached.
+// TestKeyedCatchesUp checks that after a stall all missed timers fire at the first
+// wake-up, and that timers set or moved meanwhile count from the present, not from the
+// tick that the wheel has reached.
 func TestKeyedCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -623,8 +633,8 @@ func ticksBehind(w *TimingWheel[int, int]) int64 {
 	return w.ticks(w.now()) - s.ring.Now()
 }
 
-// A shard that was empty for a long time does not work through the revolutions that it
-// missed.
+// TestKeyedCatchesUpWhenSet checks that a shard that was empty for a long time does not
+// work through the revolutions that it missed.
 func TestKeyedCatchesUpWhenSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -644,7 +654,8 @@ func TestKeyedCatchesUpWhenSet(t *testing.T) {
 	})
 }
 
-// Nor does a shard that had only removed timers for a long time.
+// TestKeyedCatchesUpPastTombstones checks the same for a shard that had only removed
+// timers for a long time.
 func TestKeyedCatchesUpPastTombstones(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -670,8 +681,8 @@ func TestKeyedCatchesUpPastTombstones(t *testing.T) {
 	})
 }
 
-// The timers that All yields survive a restart: overdue ones fire at the next tick, the
-// others in time.
+// TestKeyedPersistence checks that the timers that All yields survive a restart: overdue
+// ones fire at the next tick, the others in time.
 func TestKeyedPersistence(t *testing.T) {
 	type saved = []Pending[string, int]
 	codecs := map[string]func(t *testing.T, timers saved) saved{
@@ -741,8 +752,8 @@ func TestKeyedPersistence(t *testing.T) {
 	}
 }
 
-// All yields every timer that stays exactly once, while others come and go and the shards
-// grow, and would shrink.
+// TestKeyedAllWhileChanging checks that All yields every timer that stays exactly once,
+// while others come and go, and the shards grow and would shrink.
 func TestKeyedAllWhileChanging(t *testing.T) {
 	const stay, others = 1000, 20_000
 	w := newKeyed(t, time.Hour, 4, func(int, int) {})
@@ -787,7 +798,8 @@ func TestKeyedAllWhileChanging(t *testing.T) {
 	}
 }
 
-// Memory comes back after an iteration in which all was removed.
+// TestKeyedShrinksAfterAll checks that memory is freed after an iteration in which all
+// timers were removed.
 func TestKeyedShrinksAfterAll(t *testing.T) {
 	w := newKeyed(t, time.Hour, 4, func(int, int) {})
 	for key := range 10_000 {
@@ -818,8 +830,8 @@ func (h *keyedHook) shrink() bool               { return false }
 func (h *keyedHook) close()                     {}
 func (h *keyedHook) addTo(*stats.WheelSnapshot) {}
 
-// A timer that is set at any moment while the driver sets its alarm fires in time:
-// the driver sees the timer, or SetTimer sees the alarm.
+// TestKeyedSetWhileAlarmIsSet checks that a timer set at any moment while the driver sets
+// its alarm fires in time: the driver sees the timer, or SetTimer sees the alarm.
 func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 	for looks := 1; looks <= 4; looks++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -867,8 +879,8 @@ func TestKeyedSetWhileAlarmIsSet(t *testing.T) {
 	}
 }
 
-// All yields each timer once, however the number divides into batches, and stops
-// when it is told to.
+// TestKeyedAll checks that All yields each timer once, however their number divides into
+// batches, and stops when the loop does.
 func TestKeyedAll(t *testing.T) {
 	for _, n := range []int{0, 1, batch - 1, batch, batch + 1, 2*batch + 1, 1000} {
 		w := newKeyed(t, time.Hour, 4, func(int, int) {})

@@ -538,11 +538,12 @@ func keyedModelTest(t *testing.T, rt *rapid.T) {
 	}
 }
 
-// TestKeyedModel compares a wheel with a map after every step of a plan.
+// TestKeyedModel compares a wheel with a map after every step of a random plan.
 func TestKeyedModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { keyedModelTest(t, rt) })
 }
 
+// FuzzKeyed is TestKeyedModel with plans made by the fuzzer.
 func FuzzKeyed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		rapid.MakeFuzz(func(rt *rapid.T) { keyedModelTest(t, rt) })(t, input)

@@ -28,8 +28,8 @@ func (g *keyedGate) call(key string, value int) {
 	<-g.open
 }
 
-// Timers that are due and have to wait for a worker can still be removed, moved and
-// replaced, count in Len and Backlog, and the ticks go on.
+// TestKeyedDueTimersWait checks that timers that are due and wait for a worker can still
+// be removed, moved and replaced, count in Len and Backlog, and do not hold up the ticks.
 func TestKeyedDueTimersWait(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,8 @@ func TestKeyedDueTimersWait(t *testing.T) {
 	}
 }
 
-// Callbacks that panic, exit or block delay no other beyond the limit.
+// TestKeyedFailingCallbacks checks that callbacks that panic, exit or block delay no
+// others within the limit of workers.
 func TestKeyedFailingCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
@@ -145,7 +146,8 @@ func TestKeyedFailingCallbacks(t *testing.T) {
 	})
 }
 
-// A callback may call every method, also if it is the only one that may run.
+// TestKeyedCallbackUsesWheel checks that a callback may call every method, also if it is
+// the only one that may run.
 func TestKeyedCallbackUsesWheel(t *testing.T) {
 	methods := map[string]func(w *TimingWheel[int, string]) error{
 		"SetTimer itself":  func(w *TimingWheel[int, string]) error { return w.SetTimer(1, "again", keyedTick) },
@@ -235,7 +237,8 @@ func (m *keyedMeter) enter() {
 
 func (m *keyedMeter) leave() { m.now.Add(-1) }
 
-// With enough due timers exactly as many callbacks run at once as there are workers.
+// TestKeyedWorkers checks that, with enough due timers, exactly as many callbacks run at
+// once as there are workers.
 func TestKeyedWorkers(t *testing.T) {
 	for _, workers := range []int{1, 2, 5, defaultWorkers} {
 		synctest.Test(t, func(t *testing.T) {
@@ -271,7 +274,8 @@ func panicOrExitKeyed(panics bool) {
 	runtime.Goexit()
 }
 
-// More timers are due in one tick than a shard processes in one hold of its lock.
+// TestKeyedBurst checks that all timers fire when more are due in one tick than a shard
+// handles in one hold of its lock.
 func TestKeyedBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -302,7 +306,8 @@ func TestKeyedBurst(t *testing.T) {
 	})
 }
 
-// Callbacks are claimed whatever the number of those before, on small machines too.
+// TestKeyedTurnWraps checks that callbacks are claimed after the counter that chooses the
+// next shard has wrapped around, also on small machines.
 func TestKeyedTurnWraps(t *testing.T) {
 	for _, turn := range []uint32{1<<31 - 8, 1<<32 - 8} {
 		synctest.Test(t, func(t *testing.T) {
@@ -379,7 +384,8 @@ func (p *keyedPool) run() {
 	synctest.Wait()
 }
 
-// With a pool that takes what it gets, timers fire on time, one by one or at once.
+// TestKeyedPoolRuns checks that with a pool that takes every call timers fire on time, one
+// by one or at once.
 func TestKeyedPoolRuns(t *testing.T) {
 	pools := map[string]func(run func()) error{
 		"goroutines":  func(run func()) error { go run(); return nil },
@@ -432,8 +438,8 @@ func wantKeyedSleep[K comparable, V any](t *testing.T, w *TimingWheel[K, V]) {
 	}
 }
 
-// A pool that fails, in whatever way, is offered the timer again at the next tick.
-// What is due can be removed meanwhile.
+// TestKeyedPoolRefuses checks that a pool that fails in any way is offered the timer again
+// at the next tick, and that due timers can be removed meanwhile.
 func TestKeyedPoolRefuses(t *testing.T) {
 	ways := map[string]func(p *keyedPool, fails bool){
 		"refuse": func(p *keyedPool, fails bool) { p.refuse = fails },
@@ -476,7 +482,8 @@ func TestKeyedPoolRefuses(t *testing.T) {
 	}
 }
 
-// When what the pool refused has been removed, there is nothing to wake up for.
+// TestKeyedPoolRefusedThenRemoved checks that the wheel does not wake up for timers that
+// the pool refused and that were removed.
 func TestKeyedPoolRefusedThenRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &keyedPool{refuse: true}
@@ -489,8 +496,8 @@ func TestKeyedPoolRefusedThenRemoved(t *testing.T) {
 	})
 }
 
-// A submit that waits for room delays no tick. Calls that come late find what is due
-// then, and those for timers that have gone find nothing.
+// TestKeyedPoolBlocks checks that a submit that waits delays no tick, and that late calls
+// find the timers that are due then, or nothing.
 func TestKeyedPoolBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called keyedCalls[int, int]
@@ -533,8 +540,8 @@ func TestKeyedPoolBlocks(t *testing.T) {
 	})
 }
 
-// A callback that exits its goroutine, which is the pool's, counts as failed and
-// takes nothing else with it.
+// TestKeyedPoolCallbackExits checks that a callback that exits the goroutine of a pool
+// counts as failed and affects nothing else.
 func TestKeyedPoolCallbackExits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
@@ -553,8 +560,8 @@ func TestKeyedPoolCallbackExits(t *testing.T) {
 	})
 }
 
-// However many set at once, a wheel with a limit has never more, and one fewer is
-// never taken for full.
+// TestKeyedLimit checks that a wheel never has more timers than its limit, and does not
+// refuse one below it, however many are set at once.
 func TestKeyedLimit(t *testing.T) {
 	const limit, goroutines = 100, 8
 	w := newKeyed(t, time.Hour, 4, func(int, int) {}, WithLimit(limit))
@@ -620,7 +627,8 @@ func TestKeyedLimit(t *testing.T) {
 	all.Wait()
 }
 
-// Timers that wait for a worker count against the limit, those being called do not.
+// TestKeyedLimitCountsBacklog checks that timers that wait for a worker count against the
+// limit, and those being called do not.
 func TestKeyedLimitCountsBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newKeyedGate()
@@ -642,7 +650,8 @@ func TestKeyedLimitCountsBacklog(t *testing.T) {
 	})
 }
 
-// Of two that set at the same moment, with a limit of one, one is refused.
+// TestKeyedLimitOfOne checks that of two timers set at the same moment, with a limit of
+// one, one is refused.
 func TestKeyedLimitOfOne(t *testing.T) {
 	const rounds = 20_000
 	w := newKeyed(t, time.Hour, 4, func(int, int) {}, WithLimit(1))
@@ -683,8 +692,8 @@ func TestKeyedLimitOfOne(t *testing.T) {
 	}
 }
 
-// A pool that calls a function twice, or calls it and then refuses it, breaks the
-// rules, but is not asked for ever.
+// TestKeyedPoolCallsTwice checks that a pool that breaks the rules, by calling a function
+// twice or refusing it after the call, is not offered calls for ever.
 func TestKeyedPoolCallsTwice(t *testing.T) {
 	for name, after := range map[string]func(call func()) error{
 		"twice":              func(call func()) error { call(); return nil },

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// In the steady state nothing allocates.
+// TestKeyedDoesNotAllocate checks that operations allocate nothing in the steady state.
 func TestKeyedDoesNotAllocate(t *testing.T) {
 	w := newKeyed(t, time.Hour, 64, func(uint64, uint64) {})
 	const n = 1000
@@ -42,8 +42,8 @@ func TestKeyedDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestKeyedMemory: what a pending timer costs beyond its key and value, for wheels
-// whose arrays are filled to different degrees.
+// TestKeyedMemory measures the memory of a pending timer beyond its key and value, for
+// arrays filled to different degrees.
 func TestKeyedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million timers")
@@ -73,8 +73,8 @@ func TestKeyedMemory(t *testing.T) {
 	}
 }
 
-// TestIdleWheelsAreSmall: at any number of processors, a wheel without timers takes
-// at most twice the 19 KB of go-zero's with 300 slots, and next to nothing after
+// TestIdleWheelsAreSmall checks that a wheel without timers takes at most twice the 19 KB
+// of go-zero's with 300 slots, at any number of processors, and next to nothing after
 // Stop.
 func TestIdleWheelsAreSmall(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))

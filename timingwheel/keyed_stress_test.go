@@ -189,7 +189,7 @@ func checkKeyedLedgers(t *testing.T, ledgers []keyedLedger) (total int64) {
 	return total
 }
 
-// TestKeyedStopStress stops a wheel in the middle of everything.
+// TestKeyedStopStress stops a wheel while all its methods are used.
 func TestKeyedStopStress(t *testing.T) {
 	for range 20 {
 		var stopped atomic.Bool
@@ -232,8 +232,8 @@ func TestKeyedStopStress(t *testing.T) {
 	}
 }
 
-// TestKeyedWakeUps makes one timer after another, so that each has to wake a driver
-// which is just going to sleep.
+// TestKeyedWakeUps sets one timer after another, so that each must wake a driver that is
+// about to sleep.
 func TestKeyedWakeUps(t *testing.T) {
 	done := make(chan int, 1)
 	w := newKeyed(t, minInterval, 2, func(key, _ int) { done <- key })

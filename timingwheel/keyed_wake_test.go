@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestKeyedAllThatAreDueBegin: as many callbacks begin in a tick as there are workers,
-// though none of them ends: a worker wakes the next before it calls.
+// TestKeyedAllThatAreDueBegin checks that as many callbacks begin in a tick as there are
+// workers, although none ends: a worker wakes the next before it calls.
 func TestKeyedAllThatAreDueBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const timers = 1000 // many more than shards
@@ -27,7 +27,8 @@ func TestKeyedAllThatAreDueBegin(t *testing.T) {
 	})
 }
 
-// TestKeyedDrainSetsTheAlarm: nothing wakes the wheel for timers that were drained.
+// TestKeyedDrainSetsTheAlarm checks that nothing wakes the wheel for timers that were
+// drained.
 func TestKeyedDrainSetsTheAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newKeyed(t, keyedTick, 16, func(int, int) {})
@@ -41,7 +42,8 @@ func TestKeyedDrainSetsTheAlarm(t *testing.T) {
 	})
 }
 
-// TestKeyedMoveForward: a timer that is moved to an earlier time wakes the wheel then.
+// TestKeyedMoveForward checks that a timer that is moved to an earlier time wakes the
+// wheel then.
 func TestKeyedMoveForward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called atomic.Bool

@@ -145,10 +145,11 @@ func (k *keeper) check() error {
 	return check(k.Ring)
 }
 
-// TestRingAllModel runs random operations on a few tasks of a small ring. Since
-// AdvanceAll stops for lack of budget, many of them come in the middle of a tick.
+// TestRingAllModel compares AdvanceAll with a model, on random operations on a few tasks
+// of a small ring. The budget often runs out in the middle of a tick.
 func TestRingAllModel(t *testing.T) { rapid.Check(t, ringAllModel) }
 
+// FuzzRingAll is TestRingAllModel with operations chosen by the fuzzer.
 func FuzzRingAll(f *testing.F) { f.Fuzz(rapid.MakeFuzz(ringAllModel)) }
 
 func ringAllModel(t *rapid.T) {
@@ -352,9 +353,9 @@ func TestRingAllLosesNothing(t *testing.T) {
 	}
 }
 
-// TestVisitOfWhatDoesNotWait: there is no visit to come of a number never used, one
-// removed, one forgotten, or one in the due list.
-func TestVisitOfWhatDoesNotWait(t *testing.T) {
+// TestVisitOfATaskThatDoesNotWait checks that Visit reports none for a number that was
+// never used, removed or forgotten, or is in the due list.
+func TestVisitOfATaskThatDoesNotWait(t *testing.T) {
 	k := newKeeper(8, 4, 3)
 	for i := range uint32(3) {
 		k.set(i, 5)

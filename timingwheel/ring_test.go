@@ -226,6 +226,8 @@ func ringAt(slots, tasks int, now int64) (*Ring, *model) {
 	return r, &model{now: now, due: map[uint32]int64{}}
 }
 
+// TestNewRingRoundsUpAndRefuses checks that NewRing rounds slots up to a power of two, and
+// panics if they are out of range.
 func TestNewRingRoundsUpAndRefuses(t *testing.T) {
 	for slots, want := range map[int]int{1: 1, 2: 2, 3: 4, 300: 512, MaxSlots: MaxSlots} {
 		if got := NewRing(slots).slots(); got != int64(want) {
@@ -294,6 +296,7 @@ func exhaust(t *testing.T, n int, cursor, a, wait1, b, wait2, c int64) {
 // the model, with the cursor anywhere and Advance stopping for lack of budget.
 func TestRingModel(t *testing.T) { rapid.Check(t, ringModel) }
 
+// FuzzRing is TestRingModel with operations chosen by the fuzzer.
 func FuzzRing(f *testing.F) { f.Fuzz(rapid.MakeFuzz(ringModel)) }
 
 func ringModel(t *rapid.T) {
@@ -423,8 +426,9 @@ func advanceInParts(t *rapid.T, r *Ring, m *model, number *rapid.Generator[uint3
 	m.due = pending
 }
 
-// TestRingAgain is the sliding expiry: the visitor keeps putting a task off.
-func TestRingAgain(t *testing.T) {
+// TestRingSlidingExpiry checks a visitor that postpones a task again and again, as for a
+// sliding expiry.
+func TestRingSlidingExpiry(t *testing.T) {
 	r, _ := ringAt(4, 1, 3)
 	r.Set(0, 5)
 	puts := []int64{1, 4, 9, 0}
@@ -443,7 +447,7 @@ func TestRingAgain(t *testing.T) {
 	}
 }
 
-// TestRingVisitorChangesTasks lets the visitor work on the ring it is called by.
+// TestRingVisitorChangesTasks lets the visitor change tasks of the ring that calls it.
 func TestRingVisitorChangesTasks(t *testing.T) {
 	r, _ := ringAt(4, 4, 0)
 	for i := range uint32(4) {
@@ -477,9 +481,9 @@ func TestRingVisitorChangesTasks(t *testing.T) {
 	}
 }
 
-// TestRingTombstonesAreResumed: set and remove of one number again and again
+// TestRingReusesTombstones checks that setting and removing one number again and again
 // leaves one tombstone, not one per removal.
-func TestRingTombstonesAreResumed(t *testing.T) {
+func TestRingReusesTombstones(t *testing.T) {
 	r, _ := ringAt(300, 1, 7)
 	for k := range int64(100_000) {
 		r.Set(0, 8+k%250)
@@ -494,8 +498,8 @@ func TestRingTombstonesAreResumed(t *testing.T) {
 	}
 }
 
-// TestRingTombstonesGo: within a revolution of their level, also that of a task
-// set for far away.
+// TestRingTombstonesGo checks that tombstones are dropped within a revolution of their
+// level, also that of a task that was due far away.
 func TestRingTombstonesGo(t *testing.T) {
 	for due, revolution := range map[int64]int64{5 + 8: 8, 1000: 8 * 8} {
 		r, _ := ringAt(8, 1, 5)
@@ -539,7 +543,8 @@ func TestRingVisits(t *testing.T) {
 	}
 }
 
-// TestRingMoveStaysInItsPlace: no move to the next visit or later touches a list.
+// TestRingMoveStaysInItsPlace checks that a move to the next visit or later touches no
+// list.
 func TestRingMoveStaysInItsPlace(t *testing.T) {
 	for cursor := range int64(16) {
 		for first := int64(1); first <= 20; first++ {
@@ -581,7 +586,7 @@ func TestRingRefreshIsLazy(t *testing.T) {
 	}
 }
 
-// TestRingCatchesUp: a stall of 10¹² ticks costs a visit per task.
+// TestRingCatchesUp checks that a stall of 10¹² ticks costs one visit per task.
 func TestRingCatchesUp(t *testing.T) {
 	r, _ := ringAt(512, 100, 0)
 	for i := range uint32(100) {
@@ -597,6 +602,7 @@ func TestRingCatchesUp(t *testing.T) {
 	}
 }
 
+// TestRingDoesNotAllocate checks that Set, Remove and Advance allocate nothing.
 func TestRingDoesNotAllocate(t *testing.T) {
 	r, _ := ringAt(512, 1000, 0)
 	k := int64(0)
@@ -611,7 +617,8 @@ func TestRingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// TestRingHoldAfterSet: a visitor that sets its task and then holds it has it held.
+// TestRingHoldAfterSet checks that a task that the visitor sets, and then holds by its
+// result, is held.
 func TestRingHoldAfterSet(t *testing.T) {
 	r, _ := ringAt(8, 2, 0)
 	r.Set(0, 3)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestShrinkAfterFiring: when most timers have fired, the driver gives their memory
-// back while the rest still waits, a shard at each wake-up.
+// TestShrinkAfterFiring checks that when most timers have fired the driver frees their
+// memory while the rest still waits, a shard at each wake-up.
 func TestShrinkAfterFiring(t *testing.T) {
 	const n = 20_000
 	delay := func(i int) time.Duration { // nine of ten at once, the others one by one
@@ -47,8 +47,8 @@ func TestShrinkAfterFiring(t *testing.T) {
 	})
 }
 
-// TestShrinkAfterABurst: few timers of a day and many of two seconds. The memory of
-// these is given back in ten seconds, though the others wake nobody.
+// TestShrinkAfterABurst sets a few timers of a day and many of two seconds: the memory of
+// these is freed within ten seconds, although the others wake nobody.
 func TestShrinkAfterABurst(t *testing.T) {
 	const many, few = 100_000, 100
 	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {

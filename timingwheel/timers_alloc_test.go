@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestTimerAllocations does not count the growth of the arrays.
+// TestTimerAllocations counts the allocations of starting, stopping and resetting timers,
+// without the growth of the arrays.
 func TestTimerAllocations(t *testing.T) {
 	timers := mustTimers(t, time.Hour, 8)
 	f := func() {}
@@ -43,7 +44,8 @@ func TestTimerAllocations(t *testing.T) {
 	}
 }
 
-// TestFiringDoesNotAllocate resets a timer from its own callback.
+// TestFiringDoesNotAllocate checks that a timer that its own callback resets fires without
+// an allocation.
 func TestFiringDoesNotAllocate(t *testing.T) {
 	timers := mustTimers(t, minInterval, 8)
 	const calls = 500

@@ -20,8 +20,8 @@ func tmWantNothing(t *testing.T, what string, c <-chan time.Time) {
 	}
 }
 
-// TestChannelTimer compares a timer with a channel with that of package time,
-// also when what was sent was not received.
+// TestChannelTimer compares a timer with a channel with that of package time, also when
+// the time was not received.
 func TestChannelTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -71,8 +71,8 @@ func TestChannelTimer(t *testing.T) {
 	})
 }
 
-// TestChannelTimerRaces resets and stops timers as they fire: what is received
-// is never from before.
+// TestChannelTimerRaces resets and stops timers as they fire: no time from before is
+// received.
 func TestChannelTimerRaces(t *testing.T) {
 	timers := mustTimers(t, minInterval, 4)
 	var wg sync.WaitGroup
@@ -106,7 +106,8 @@ func TestChannelTimerRaces(t *testing.T) {
 	}
 }
 
-// TestChannelTimersNeedNoWorker has all workers blocked.
+// TestChannelTimersNeedNoWorker checks that timers with channels fire while all workers
+// block.
 func TestChannelTimersNeedNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
@@ -137,6 +138,8 @@ func TestChannelTimersNeedNoWorker(t *testing.T) {
 	})
 }
 
+// TestSleep checks what Sleep returns, and when: after d, when its context ends, and after
+// Stop.
 func TestSleep(t *testing.T) {
 	var (
 		stop  = errors.New("stop")
@@ -198,6 +201,7 @@ func TestSleep(t *testing.T) {
 	}
 }
 
+// TestSleepAfterStop checks that Sleep on a stopped wheel returns ErrClosed at once.
 func TestSleepAfterStop(t *testing.T) {
 	timers := mustTimers(t, 10*ms, 8)
 	timers.Stop()
@@ -206,7 +210,9 @@ func TestSleepAfterStop(t *testing.T) {
 	}
 }
 
-func TestAtAPastMoment(t *testing.T) {
+// TestMomentsOutOfRange checks that moments and delays in the past mean the next tick, and
+// that the farthest in the future do not fire.
+func TestMomentsOutOfRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
 		time.Sleep(3 * ms)
@@ -308,8 +314,9 @@ func TestTicksEnd(t *testing.T) {
 	})
 }
 
-// TestChannelOfTheOwner: a timer with a function leaves C to its owner.
-func TestChannelOfTheOwner(t *testing.T) {
+// TestStopLeavesForeignChannels checks that Stop of a timer with a function does not
+// receive from a channel that its owner has put into C.
+func TestStopLeavesForeignChannels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
 		c := make(chan time.Time, 1)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestStopDuringCallLeavesNothing: a timer that repeats has no next call once its
-// wheel is stopped, not even one that is planned and never made.
+// TestStopDuringCallLeavesNothing checks that a timer that repeats has no next call after
+// its wheel was stopped during a call.
 func TestStopDuringCallLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)

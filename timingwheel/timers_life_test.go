@@ -24,6 +24,8 @@ func tmAll(t *Timers, d time.Duration, f func()) map[string]*Timer {
 	}
 }
 
+// TestTimersStop checks that Stop of the wheel stops all kinds of timers, also those
+// started later, and counts them as removed.
 func TestTimersStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -61,7 +63,8 @@ func TestTimersStop(t *testing.T) {
 	})
 }
 
-// TestTimersStopKeepsWhatWasSent leaves in a channel what was sent before.
+// TestTimersStopKeepsWhatWasSent checks that Stop of the wheel leaves a time that was sent
+// before in its channel.
 func TestTimersStopKeepsWhatWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -79,6 +82,8 @@ func TestTimersStopKeepsWhatWasSent(t *testing.T) {
 	})
 }
 
+// TestTimersStopDuringCalls checks that running calls go on after Stop, that no other
+// begins, and that Shutdown waits for them.
 func TestTimersStopDuringCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8, WithWorkers(3))
@@ -119,8 +124,8 @@ func TestTimersStopDuringCalls(t *testing.T) {
 	})
 }
 
-// TestStopOfTimersDuringCall looks at the handle of a timer that repeats, after
-// Timers.Stop and while its last call still runs: nothing is left to stop.
+// TestStopOfTimersDuringCall checks the handle of a timer that repeats after Timers.Stop,
+// while its last call runs: nothing is left to stop.
 func TestStopOfTimersDuringCall(t *testing.T) {
 	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -136,6 +141,8 @@ func TestStopOfTimersDuringCall(t *testing.T) {
 	}
 }
 
+// TestTimersStopByCallback checks that a callback may stop the wheel, and that Shutdown in
+// it returns an error.
 func TestTimersStopByCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -158,7 +165,7 @@ func TestTimersStopByCallback(t *testing.T) {
 	})
 }
 
-// TestNewTimersArguments: impossible arguments are refused.
+// TestNewTimersArguments checks that NewTimers refuses wrong arguments.
 func TestNewTimersArguments(t *testing.T) {
 	for name, make := range map[string]func() (*Timers, error){
 		"no interval":         func() (*Timers, error) { return NewTimers(0, 8) },
@@ -189,7 +196,8 @@ func TestNewTimersArguments(t *testing.T) {
 // tmAlarms counts the goroutines that the alarm starts, by whether it is set.
 func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != never }
 
-// TestNoWakeUpsWithoutTimers checks the alarm, the only source of wake-ups.
+// TestNoWakeUpsWithoutTimers checks that no alarm, the only source of wake-ups, is set
+// while no timer waits.
 func TestNoWakeUpsWithoutTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := runtime.NumGoroutine()
@@ -226,8 +234,8 @@ func TestNoWakeUpsWithoutTimers(t *testing.T) {
 	})
 }
 
-// TestTimersAfterIdling starts timers after a long time without any, also after
-// one was stopped and left a tombstone behind.
+// TestTimersAfterIdling starts timers after a long time without any, also after a stopped
+// one has left a tombstone.
 func TestTimersAfterIdling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 4)
@@ -253,8 +261,8 @@ func TestTimersAfterIdling(t *testing.T) {
 	})
 }
 
-// TestIdleShardCatchesUp: when a timer is started after a long time, the ring is at the
-// present: it does not work through the missed ticks later.
+// TestIdleShardCatchesUp checks that a ring is at the present tick when a timer is started
+// after a long time, and does not work through the missed ticks later.
 func TestIdleShardCatchesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 4)
@@ -273,7 +281,7 @@ func TestIdleShardCatchesUp(t *testing.T) {
 	})
 }
 
-// TestUnreferencedTimersFire drops a wheel while timers wait. After they have fired the
+// TestUnreferencedTimersFire drops a wheel while timers wait. They fire, and then the
 // wheel is collected.
 func TestUnreferencedTimersFire(t *testing.T) {
 	done := make(chan struct{})
@@ -311,9 +319,9 @@ func TestUnreferencedTimersFire(t *testing.T) {
 	}
 }
 
-// TestTimerLetsGo has what a callback refers to be collected, after the timer was
-// stopped and while it is not held.
-func TestTimerLetsGo(t *testing.T) {
+// TestTimerKeepsNothingAlive checks that what a callback refers to is collected after its
+// timer was stopped.
+func TestTimerKeepsNothingAlive(t *testing.T) {
 	timers := mustTimers(t, time.Hour, 8)
 	var refs []weak.Pointer[[64]int]
 	start := func(n int) {
@@ -337,7 +345,7 @@ func TestTimerLetsGo(t *testing.T) {
 	keep.Stop()
 }
 
-// TestTimersSpread: one goroutine that starts all timers, as one that accepts
+// TestTimersSpread checks that one goroutine that starts all timers, as one that accepts
 // connections, does not put them into one shard.
 func TestTimersSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

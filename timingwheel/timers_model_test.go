@@ -682,6 +682,7 @@ func TestTimersModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { timersModel(t, rt) })
 }
 
+// FuzzTimers is TestTimersModel with operations chosen by the fuzzer.
 func FuzzTimers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rapid.MakeFuzz(func(rt *rapid.T) { timersModel(t, rt) })(t, data)
@@ -696,8 +697,8 @@ type tmPair struct {
 	fired, want []time.Duration
 }
 
-// TestTimersAgainstTime plays the same to timers of the wheel and to those of
-// package time, on ticks, and compares what they return and when they fire.
+// TestTimersAgainstTime runs the same operations on timers of the wheel and of package
+// time, at ticks, and compares results and firing times.
 func TestTimersAgainstTime(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawTimersPlan(rt)

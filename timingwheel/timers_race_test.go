@@ -23,8 +23,8 @@ type tmLedger struct {
 	early                 atomic.Int64
 }
 
-// TestTimersLedger has goroutines stop and reset the same timers, and some of
-// their own, as they fire, in real time.
+// TestTimersLedger stops and resets shared timers, and some of its own, from several
+// goroutines as they fire, in real time, and checks that each call is accounted for.
 func TestTimersLedger(t *testing.T) {
 	timers := mustTimers(t, minInterval, 4)
 	const (
@@ -88,9 +88,8 @@ func TestTimersLedger(t *testing.T) {
 	}
 }
 
-// TestTimersNeverEarly has each goroutine reset timers of its own, mostly later,
-// under load: none fires before the last deadline, and none after Stop has
-// returned true.
+// TestTimersNeverEarly resets timers under load, mostly to later: none fires before its
+// last deadline, and none after Stop has returned true.
 func TestTimersNeverEarly(t *testing.T) {
 	timers := mustTimers(t, minInterval, 4)
 	start := time.Now()
@@ -151,9 +150,9 @@ func TestTimersNeverEarly(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTimersMoments compares when callbacks begin with when they were to, in
-// real time and with many at once.
-func TestTimersMoments(t *testing.T) {
+// TestTimersFireOnTime compares when callbacks begin with when they were due, in real time
+// and with many at once.
+func TestTimersFireOnTime(t *testing.T) {
 	timers := mustTimers(t, ms, 16)
 	var early atomic.Int64
 	var wg sync.WaitGroup
@@ -178,8 +177,8 @@ func TestTimersMoments(t *testing.T) {
 	}
 }
 
-// TestTimerDueAndUnclaimed has the only worker busy while other timers are due:
-// until their callbacks begin they can be stopped and moved.
+// TestTimerDueAndUnclaimed checks that timers that are due while the only worker is busy
+// can be stopped and moved until their callbacks begin.
 func TestTimerDueAndUnclaimed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
@@ -219,8 +218,8 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 	})
 }
 
-// TestTimersOrderOfTheBacklog calls what has been due for longest first, if it
-// is of one shard.
+// TestTimersOrderOfTheBacklog checks that of the due timers of one shard the one that has
+// waited longest is called first.
 func TestTimersOrderOfTheBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
@@ -246,8 +245,8 @@ func TestTimersOrderOfTheBacklog(t *testing.T) {
 	})
 }
 
-// TestWorkersLimitTimers runs no more callbacks at once than WithWorkers says,
-// and as many.
+// TestWorkersLimitTimers checks that exactly as many callbacks run at once as WithWorkers
+// allows.
 func TestWorkersLimitTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8, WithWorkers(3))
@@ -289,8 +288,8 @@ func TestTimersWithPool(t *testing.T) {
 	})
 }
 
-// TestTimersShrink starts many timers and takes most off: their numbers change,
-// and they must still be found.
+// TestTimersShrink starts many timers and stops most: the others change their numbers, and
+// must still be found.
 func TestTimersShrink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -339,8 +338,8 @@ func TestTimersShrink(t *testing.T) {
 	})
 }
 
-// TestTimersStopRaces stops a wheel while goroutines start, stop and reset its
-// timers. After Shutdown nothing runs, nothing waits, and contexts end.
+// TestTimersStopRaces stops a wheel while goroutines start, stop and reset its timers.
+// After Shutdown nothing runs, nothing waits, and contexts end.
 func TestTimersStopRaces(t *testing.T) {
 	for round := range 60 {
 		timers := mustTimers(t, minInterval, 4, WithWorkers(4))

@@ -88,6 +88,8 @@ func wantPanic(t *testing.T, what string, f func()) {
 
 const ms = time.Millisecond
 
+// TestEveryDoesNotDrift checks that each of 20,000 calls of Every is at most a tick after
+// its planned time.
 func TestEveryDoesNotDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -117,7 +119,9 @@ func TestEveryDoesNotDrift(t *testing.T) {
 	})
 }
 
-func TestEverySlowCallSwallows(t *testing.T) {
+// TestEverySkipsDuringASlowCall checks that calls that are due during a slow call are
+// skipped and never overlap.
+func TestEverySkipsDuringASlowCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
 		l := newTimes()
@@ -140,7 +144,8 @@ func TestEverySlowCallSwallows(t *testing.T) {
 	})
 }
 
-// TestEveryStallIsOneCall has the only worker busy for several intervals.
+// TestEveryStallIsOneCall checks that one call follows when the only worker was busy for
+// several intervals.
 func TestEveryStallIsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
@@ -152,6 +157,8 @@ func TestEveryStallIsOneCall(t *testing.T) {
 	})
 }
 
+// TestEveryShorterThanATick checks that an interval shorter than a tick gives one call per
+// tick.
 func TestEveryShorterThanATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -162,6 +169,8 @@ func TestEveryShorterThanATick(t *testing.T) {
 	})
 }
 
+// TestEveryHugeInterval checks that the longest interval neither overflows nor fires, and
+// can be changed by Reset.
 func TestEveryHugeInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -183,6 +192,8 @@ func TestEveryHugeInterval(t *testing.T) {
 	})
 }
 
+// TestRepeatingArguments checks that wrong arguments of Every, Repeat, Schedule and
+// tickers panic at the call.
 func TestRepeatingArguments(t *testing.T) {
 	timers := mustTimers(t, 10*ms, 8)
 	f := func() {}
@@ -207,8 +218,8 @@ func TestRepeatingArguments(t *testing.T) {
 	}
 }
 
-// TestStopDuringCall stops a timer that repeats while its callback runs, by the
-// callback and by another goroutine.
+// TestStopDuringCall stops a timer that repeats while its callback runs, by the callback
+// and by another goroutine.
 func TestStopDuringCall(t *testing.T) {
 	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
 		for _, self := range []bool{true, false} {
@@ -270,6 +281,8 @@ func (p periodic) Next(after time.Time) time.Time {
 	return p.start.Add(n * p.period)
 }
 
+// TestResetDuringCall resets a timer that repeats while its callback runs, by the callback
+// and by another goroutine: the next call waits for the end of the running one.
 func TestResetDuringCall(t *testing.T) {
 	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
 		t.Run(kind, func(t *testing.T) {
@@ -312,7 +325,8 @@ func TestResetDuringCall(t *testing.T) {
 	}
 }
 
-// TestResetAfterStopDuringCall starts a timer anew whose call still runs.
+// TestResetAfterStopDuringCall checks that a timer stopped and reset during a call is
+// called again.
 func TestResetAfterStopDuringCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -335,8 +349,9 @@ func TestResetAfterStopDuringCall(t *testing.T) {
 	})
 }
 
-// TestBadEndIsNoEnd has calls that panic and call Goexit.
-func TestBadEndIsNoEnd(t *testing.T) {
+// TestEveryGoesOnAfterAPanic checks that a timer that repeats goes on after calls that
+// panic and call Goexit.
+func TestEveryGoesOnAfterAPanic(t *testing.T) {
 	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -369,6 +384,8 @@ func TestBadEndIsNoEnd(t *testing.T) {
 	}
 }
 
+// TestRepeat checks the number of calls of Repeat: skipped calls do not count, and Reset
+// gives it all calls again.
 func TestRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -410,8 +427,8 @@ func TestRepeat(t *testing.T) {
 	})
 }
 
-// TestRepeatResetInLastCall starts a timer anew in its last call: that call had
-// ended it, so Reset returns false.
+// TestRepeatResetInLastCall checks that Reset in the last call of a Repeat returns false,
+// as that call has ended the timer, and starts it again.
 func TestRepeatResetInLastCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -429,6 +446,8 @@ func TestRepeatResetInLastCall(t *testing.T) {
 	})
 }
 
+// TestRepeatZeroTimes checks that Repeat of 0 times returns a timer that never fires, also
+// after Reset.
 func TestRepeatZeroTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -457,6 +476,8 @@ func (s tmNexts) Next(after time.Time) time.Time {
 	return s.next(after)
 }
 
+// TestSchedule checks the calls of Schedule and the moments for which it asks, also after
+// a slow call and a Reset.
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -502,6 +523,8 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
+// TestScheduleOfNothing checks that a scheduler without a moment gives a timer that never
+// fires.
 func TestScheduleOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -516,7 +539,8 @@ func TestScheduleOfNothing(t *testing.T) {
 	})
 }
 
-// TestScheduleOfThePast: a scheduler that only returns past moments gets one call per tick.
+// TestScheduleOfThePast checks that a scheduler that returns only past moments gets one
+// call per tick.
 func TestScheduleOfThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -532,8 +556,8 @@ func TestScheduleOfThePast(t *testing.T) {
 	})
 }
 
-// TestScheduleByTheWallClock has a scheduler that says moments without a
-// monotonic clock, in another time zone.
+// TestScheduleByTheWallClock checks a scheduler whose moments have no monotonic reading
+// and are in another time zone.
 func TestScheduleByTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -547,6 +571,8 @@ func TestScheduleByTheWallClock(t *testing.T) {
 	})
 }
 
+// TestSchedulerPanics checks that a panic of Next is reported and ends the calls, and that
+// Reset starts them again.
 func TestSchedulerPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reported []any
@@ -589,7 +615,7 @@ func TestSchedulerPanics(t *testing.T) {
 	})
 }
 
-// TestSchedulerGoexit ends the timer too.
+// TestSchedulerGoexit checks that a Goexit of Next ends the calls, too.
 func TestSchedulerGoexit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8, WithWorkers(1), WithOnPanic(func(any, []byte) {}))
@@ -608,7 +634,8 @@ func TestSchedulerGoexit(t *testing.T) {
 	})
 }
 
-// TestSchedulerUsesTheTimer has Next call the timer itself: no lock is held.
+// TestSchedulerUsesTheTimer checks that Next may call methods of the timer: no lock is
+// held.
 func TestSchedulerUsesTheTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -631,8 +658,8 @@ func TestSchedulerUsesTheTimer(t *testing.T) {
 	})
 }
 
-// TestEveryStopIsNeverLost stops timers that repeat at random moments, in real
-// time: no call begins after the one that was running, if any.
+// TestEveryStopIsNeverLost stops timers that repeat at random moments, in real time: no
+// call begins after the one that was running, if any.
 func TestEveryStopIsNeverLost(t *testing.T) {
 	timers := mustTimers(t, minInterval, 8)
 	var wg sync.WaitGroup
@@ -669,8 +696,8 @@ func TestEveryStopIsNeverLost(t *testing.T) {
 	wg.Wait()
 }
 
-// TestScheduleAfterTheWallClockWasSetBack plans the next call after the planned one,
-// although the wall clock says that this is in the future.
+// TestScheduleAfterTheWallClockWasSetBack checks that the next call is planned after the
+// planned one, although the wall clock says that this is in the future.
 func TestScheduleAfterTheWallClockWasSetBack(t *testing.T) {
 	c := newClock(10 * ms)
 	planned := time.Now().Add(time.Hour)
@@ -688,8 +715,8 @@ func TestScheduleAfterTheWallClockWasSetBack(t *testing.T) {
 	}
 }
 
-// TestEveryKeepsItsRate: a call that begins and ends some time after its tick, as
-// all do but in fake time, is no reason to leave out the next.
+// TestEveryKeepsItsRate checks that a call that begins and ends some time after its tick,
+// as all do outside of fake time, does not make Every skip the next.
 func TestEveryKeepsItsRate(t *testing.T) {
 	for _, kind := range []string{"Every", "Repeat", "Schedule", "Schedule by addition"} {
 		t.Run(kind, func(t *testing.T) {
@@ -725,7 +752,8 @@ func TestEveryKeepsItsRate(t *testing.T) {
 	}
 }
 
-// TestResetChangesTheInterval as time.Ticker.Reset does.
+// TestResetChangesTheInterval checks that Reset changes the interval, as time.Ticker.Reset
+// does.
 func TestResetChangesTheInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
@@ -755,8 +783,8 @@ func TestResetChangesTheInterval(t *testing.T) {
 	})
 }
 
-// TestMissedMomentsAreNotAsked: a scheduler is asked for what follows the planned
-// moment, and after a stall for what follows the present, not for all in between.
+// TestMissedMomentsAreNotAsked checks that a scheduler is asked for the moment after the
+// planned one, and after a stall for the one after the present, not for all in between.
 func TestMissedMomentsAreNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timers := mustTimers(t, 10*ms, 8)
