@@ -60,7 +60,9 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 		}
 		// This does not wait for OnRemove, as Close must return when ctx ends. A
 		// queued event takes no more memory than its entry did.
-		s.clear(func(bool) {})
+		if !s.drop() {
+			s.clear(func(bool) {})
+		}
 	}
 	if c.negatives != nil {
 		c.negatives.close()

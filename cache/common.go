@@ -26,6 +26,7 @@ type common[K comparable, V any] struct {
 	shape sync.RWMutex
 
 	limit   atomic.Int64                // Limit; 0 without one, or with MaxWeight
+	crowd   atomic.Int64                // shards needed for the entries, without a limit of entries
 	weigh   func(K, V) uint32           // nil if entries are counted
 	budget  budget                      // what the entries may weigh
 	runner  *runner.Runner[Event[K, V]] // nil without OnRemove

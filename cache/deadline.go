@@ -8,6 +8,7 @@ import (
 const (
 	never     = math.MaxInt64 // the deadline of an entry without one
 	freeSlots = math.MinInt64 // from here on: no deadline, but the next free slot
+	unused    = 0             // the slot is free, and so are all that follow
 )
 
 // A deadline is a time on the cache's clock. The deadline of an entry that was found

@@ -119,7 +119,7 @@ func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	now := s.common.clock.now()
 	s.lock.Lock()
-	if s.split {
+	if s.split || s.ring == nil {
 		s.lock.Unlock()
 		return true, false
 	}
@@ -141,11 +141,13 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	if done {
 		s.maybeShrink()
 	}
-	next, ok := s.ring.NextVisit()
-	if !ok {
-		next = noTick
+	if s.ring != nil {
+		next, ok := s.ring.NextVisit()
+		if !ok {
+			next = noTick
+		}
+		s.next.Store(next)
 	}
-	s.next.Store(next)
 	return done, s.unlock()
 }
 
@@ -153,19 +155,30 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 // takes the shards in turn, a batch of each, so that the driver holds no lock for long.
 func (c *Cache[K, V]) expire() (next int64) {
 	for busy := true; busy; {
-		busy, next = false, noTick
-		now := c.clock.now() / int64(c.tick)
-		shards := c.table.Load().shards
-		for i := range shards {
-			s := &shards[i]
-			if s.next.Load() <= now {
-				done, reported := s.expireBatch()
-				busy = busy || !done
-				c.settle(reported)
-			}
-			next = min(next, s.next.Load())
+		t := c.table.Load()
+		next, busy = c.expireIn(t)
+		if larger := t.larger.Load(); larger != nil {
+			later, more := c.expireIn(larger)
+			next, busy = min(next, later), busy || more
 		}
 		runtime.Gosched()
 	}
 	return next
+}
+
+// expireIn is a round of expire through the shards of a table. It returns busy if there is
+// more to do now.
+func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
+	next = noTick
+	now := c.clock.now() / int64(c.tick)
+	for i := range t.shards {
+		s := &t.shards[i]
+		if s.next.Load() <= now {
+			done, reported := s.expireBatch()
+			busy = busy || !done
+			c.settle(reported)
+		}
+		next = min(next, s.next.Load())
+	}
+	return next, busy
 }

@@ -10,22 +10,13 @@ import (
 // that a shard keeps of its entries. No operation may be under way.
 func (c *Cache[K, V]) check() error {
 	used := uint64(0)
-	for i := range c.table.Load().shards {
-		s := &c.table.Load().shards[i]
-		if err := s.check(); err != nil {
-			return fmt.Errorf("shard %d: %w", i, err)
-		}
-		if c.weigh != nil {
-			if got, want := s.evictable.Load(), int64(s.order.Len()); got != want {
-				return fmt.Errorf("shard %d: %d entries count as evictable, want %d", i, got, want)
+	for t := c.table.Load(); t != nil; t = t.larger.Load() {
+		for i := range t.shards {
+			s := &t.shards[i]
+			if err := s.check(); err != nil {
+				return fmt.Errorf("shard %d of %d: %w", i, len(t.shards), err)
 			}
-		}
-		if s.limited {
-			for j := range s.entries {
-				if s.entries[j].live() {
-					used += uint64(s.weight(uint32(j)))
-				}
-			}
+			used += s.used()
 		}
 	}
 	if got := c.budget.used.Load(); got != used {
@@ -37,8 +28,21 @@ func (c *Cache[K, V]) check() error {
 	return nil
 }
 
+// used returns what a shard uses of the budget.
+func (s *shard[K, V]) used() (weight uint64) {
+	if !s.limited {
+		return 0
+	}
+	for i := range s.entries {
+		if s.entries[i].live() {
+			weight += uint64(s.weight(uint32(i)))
+		}
+	}
+	return weight
+}
+
 func (s *shard[K, V]) check() error {
-	for _, check := range []func() error{s.checkSlots, s.checkIndex, s.checkOrder, s.checkRing, s.checkFences} {
+	for _, check := range []func() error{s.checkSlots, s.checkIndex, s.checkOrder, s.checkEvictable, s.checkRing, s.checkFences} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -55,7 +59,7 @@ func (s *shard[K, V]) checkSlots() error {
 			return fmt.Errorf("the list of free slots has slot %d of %d twice, or live", i, n)
 		}
 		free[i] = true
-		i = uint32(s.entries[i].deadline.load() - freeSlots)
+		i = s.afterFree(i)
 	}
 	var none entry[K, V]
 	for i := range s.entries {
@@ -114,6 +118,21 @@ func (s *shard[K, V]) checkOrder() error {
 	return nil
 }
 
+// checkEvictable: in a cache that weighs, what others read of the order's length is right.
+func (s *shard[K, V]) checkEvictable() error {
+	if s.common.weigh == nil {
+		return nil
+	}
+	want := int64(0)
+	if s.order != nil {
+		want = int64(s.order.Len())
+	}
+	if got := s.evictable.Load(); got != want {
+		return fmt.Errorf("%d entries count as evictable, want %d", got, want)
+	}
+	return nil
+}
+
 // checkRing: the ring visits an entry with a deadline no later than that, and has no task
 // for a slot without one. The driver wakes no later than the next visit.
 func (s *shard[K, V]) checkRing() error {
@@ -166,7 +185,10 @@ func (c *Cache[K, V]) splitInto(n int) {
 	c.shape.Lock()
 	defer c.shape.Unlock()
 	if t := c.table.Load(); len(t.shards) < 64 {
-		c.replace(t, n*len(t.shards))
+		t.larger.CompareAndSwap(nil, c.newTable(n*len(t.shards)))
+		for c.table.Load() == t {
+			c.divideNext(t)
+		}
 	}
 }
 

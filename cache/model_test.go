@@ -180,6 +180,7 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			m.settleEvents(t, -1, Expired)
 		},
 		"sleep to a deadline": func(t *rapid.T) { m.sleepTo(t, key.Draw(t, "key")) },
+		"split half":          func(t *rapid.T) { m.divideHalf() },
 		"split":               func(t *rapid.T) { m.splitInto(rapid.SampledFrom([]int{2, 4, 32}).Draw(t, "shards")) },
 		"":                    m.checkAll,
 	}

@@ -22,6 +22,9 @@ func (s *shard[K, V]) grow() {
 	if most := s.common.expectedSlots(); most > 0 && n > most {
 		n = max(most, len(s.entries)+len(s.entries)/64+1)
 	}
+	if n >= fullShard {
+		s.common.crowds()
+	}
 	s.setSlots(n)
 }
 
@@ -49,7 +52,11 @@ func (s *shard[K, V]) maybeShrink() {
 // setSlots gives all arrays n slots, which must be enough for the entries.
 func (s *shard[K, V]) setSlots(n int) {
 	used := len(s.entries)
-	if n < used {
+	switch {
+	case s.len == 0: // what is in the arrays is of no use
+		s.entries, s.ring, used = nil, nil, 0
+		s.next.Store(noTick)
+	case n < used:
 		s.compact(n)
 		used = n
 	}
@@ -70,12 +77,13 @@ func (s *shard[K, V]) setSlots(n int) {
 	if s.ring != nil {
 		s.ring.Resize(n)
 	}
-	for i := n - 1; i >= 0; i-- {
-		if i >= used || !s.entries[i].live() {
+	s.free = uint32(used)
+	for i := used - 1; i >= 0 && s.len < used; i-- {
+		if !s.entries[i].live() {
 			s.freeSlot(uint32(i))
 		}
 	}
-	s.rebuildIndex(n)
+	s.rebuildIndex(used)
 }
 
 // compact moves the entries of slots n and above to free slots below, so that
@@ -127,10 +135,10 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	}
 }
 
-// rebuildIndex makes a new index with room for n entries.
-func (s *shard[K, V]) rebuildIndex(n int) {
-	s.index = index.New(n)
-	for i := range s.entries {
+// rebuildIndex makes a new index for the entries, which are in slots below used.
+func (s *shard[K, V]) rebuildIndex(used int) {
+	s.index = index.New(len(s.entries))
+	for i := range used {
 		if e := &s.entries[i]; e.live() {
 			s.index.Insert(s.common.hasher.Hash(e.key), uint32(i))
 		}
@@ -148,8 +156,8 @@ func resized[T any](old []T, n int) []T {
 // returns. For a negative limit, and for a cache that has a MaxWeight, which is for
 // ResizeWeight, it returns an error that wraps [ErrArgument].
 //
-// With a larger limit, one of the next writes gives the cache as many shards as it needs,
-// unless a walk is under way. With a smaller limit the cache keeps its shards.
+// With a larger limit, the next writes give the cache as many shards as it needs, unless a
+// walk is under way. With a smaller limit the cache keeps its shards.
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
@@ -183,11 +191,12 @@ func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 // evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
 func (c *Cache[K, V]) evictSurplus() {
 	for surplus := c.budget.surplus(); surplus > 0; surplus = c.budget.surplus() {
-		shards := c.table.Load().shards
+		shards := c.all()
 		each := int(min(surplus/uint64(len(shards))+1, batch))
 		for i := range shards {
 			c.settle(shards[i].evictSurplus(each))
 		}
+		c.release()
 	}
 }
 

@@ -77,14 +77,18 @@ type shard[K comparable, V any] struct {
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots
-// plus the next free slot.
+// plus the next free slot. A slot that was never used is all zero: its memory is not
+// touched before, and the next free slot is the one after it.
 type entry[K comparable, V any] struct {
 	deadline deadline // or never
 	key      K
 	value    V
 }
 
-func (e *entry[K, V]) live() bool { return e.deadline.load() > freeSlots+math.MaxUint32 }
+func (e *entry[K, V]) live() bool {
+	deadline := e.deadline.load()
+	return deadline > freeSlots+math.MaxUint32 && deadline != unused
+}
 
 // find returns the slot of a key. It is written out as [index.Index.Home] says, here
 // and in the keyed wheel: shared by a function with a callback it would be slower.
@@ -178,6 +182,14 @@ func (s *shard[K, V]) weight(i uint32) uint32 {
 func (s *shard[K, V]) freeSlot(i uint32) {
 	s.entries[i].deadline.set(freeSlots + int64(s.free))
 	s.free = i
+}
+
+// afterFree returns the free slot that follows free slot i.
+func (s *shard[K, V]) afterFree(i uint32) uint32 {
+	if next := s.entries[i].deadline.load(); next != unused {
+		return uint32(next - freeSlots)
+	}
+	return i + 1
 }
 
 // noteRemoval records that entry i, whose key has hash h, is removed: in the ages, fences,

@@ -33,8 +33,9 @@ func (s *shard[K, V]) lockGrowing() (locked bool) {
 	return true
 }
 
-// enlarge replaces t by a larger table, unless that has happened already. During a walk
-// through all shards it does nothing, and the next write calls it again.
+// enlarge replaces t by a larger table, unless that has happened already. Each call divides
+// one shard: those of t by so many writes, none of which takes long. During a walk through
+// all shards it does nothing, and the next write calls it again.
 func (c *common[K, V]) enlarge(t *table[K, V]) {
 	if !c.shape.TryLock() {
 		return
@@ -43,45 +44,48 @@ func (c *common[K, V]) enlarge(t *table[K, V]) {
 	if c.table.Load() != t {
 		return
 	}
-	n := min(c.wanted(), spread*len(t.shards))
-	if n <= len(t.shards) {
-		t.growing.Store(false)
-		return
+	if t.larger.Load() == nil {
+		n := min(c.wanted(), spread*len(t.shards))
+		if n <= len(t.shards) {
+			t.growing.Store(false)
+			return
+		}
+		t.larger.Store(c.newTable(n))
 	}
-	c.replace(t, n)
+	c.divideNext(t)
 }
 
-// replace replaces t by a table of n shards. In one hold of its lock each shard gives its
-// entries to shards of the larger table, in the order in which they would be evicted, with
-// all their state. A caller that finds the shard split goes on in the larger table. shape
-// must be held for writing.
-func (c *common[K, V]) replace(t *table[K, V], n int) {
-	larger := c.newTable(n)
-	for i := range t.shards {
-		t.shards[i].divide(larger, i, len(t.shards))
-	}
-	c.table.Store(larger)
-	// A tick that looked at the shards of t meanwhile has not seen the new ones.
-	for i := range larger.shards {
+// divideNext divides the next shard of a table. After the last one, the larger table
+// replaces t. shape must be held for writing.
+func (c *common[K, V]) divideNext(t *table[K, V]) {
+	larger, step := t.larger.Load(), len(t.shards)
+	t.shards[t.divided].divide(larger, t.divided, step)
+	// A tick that looked at the shards of t meanwhile has not seen these.
+	for i := t.divided; i < len(larger.shards); i += step {
 		c.wakeBy(larger.shards[i].next.Load())
 	}
+	if t.divided++; t.divided == step {
+		c.table.Store(larger)
+	}
 }
 
-// divide moves the entries of a shard to the shards of a larger table to which its keys
-// belong: every step-th from number first on. No other caller sees those until then.
+// divide moves the entries of a shard, in one hold of its lock, to the shards of a larger
+// table to which its keys belong: every step-th from number first on. No other caller sees
+// those until then. They get the entries in the order in which they would be evicted, with
+// all their state. A caller that finds the shard split goes on in the larger table.
 func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	hashes := make([]uint64, len(s.entries))
-	sizes := make([]int, len(larger.shards))
+	sizes := make([]int, len(larger.shards)/step)
 	for i := range s.entries {
 		if e := &s.entries[i]; e.live() {
 			hashes[i] = s.common.hasher.Hash(e.key)
-			sizes[hashes[i]>>8&uint64(len(sizes)-1)]++
+			sizes[larger.number(hashes[i])/step]++
 		}
 	}
 	for i := first; i < len(larger.shards); i += step {
-		larger.shards[i].inherit(s, sizes[i])
+		larger.shards[i].inherit(s, sizes[i/step])
 	}
 	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
 	if s.order != nil {

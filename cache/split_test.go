@@ -45,8 +45,8 @@ func TestTableGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(c, 1)
-	if n := shards(c); n != c.wanted() {
-		t.Errorf("%d shards after a Resize, want %d", n, c.wanted())
+	if n, want := shards(c), min(c.wanted(), spread); n != want {
+		t.Errorf("%d shards after a Resize, want %d", n, want)
 	}
 	if n := c.Len(); n != entriesPerShard {
 		t.Errorf("%d of %d entries are left", n, entriesPerShard)

@@ -114,9 +114,8 @@ func (s *shard[K, V]) takeSlot() uint32 {
 		s.grow()
 	}
 	i := s.free
-	e := &s.entries[i]
-	s.free = uint32(e.deadline.load() - freeSlots)
-	e.deadline.set(never)
+	s.free = s.afterFree(i)
+	s.entries[i].deadline.set(never)
 	s.len++
 	return i
 }

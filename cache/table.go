@@ -15,6 +15,11 @@ import (
 type table[K comparable, V any] struct {
 	shards  []shard[K, V] // a power of two of them
 	growing atomic.Bool   // there are fewer than the cache is to have once it needs them
+
+	// larger is the table that follows, while the entries go there, one shard after the
+	// other: so many are divided. shape guards both.
+	larger  atomic.Pointer[table[K, V]]
+	divided int
 }
 
 const (
@@ -26,10 +31,12 @@ const (
 	// shards of less would have so few entries that what they evict is by chance.
 	weightPerShard = 256 << 10
 
-	// shardsPerProc is enough for two writers seldom to meet, and for arrays
-	// that are copied in a fraction of a millisecond when a shard of a cache of
-	// a million entries grows.
+	// shardsPerProc is enough for two writers seldom to meet.
 	shardsPerProc = 16
+
+	// fullShard is about how many entries a shard gets at most. So its arrays are copied
+	// in half a millisecond when it grows, and its entries move to other shards in one.
+	fullShard = 16384
 )
 
 // shardCount returns the number of shards, a power of two and of at least part each, for
@@ -46,9 +53,28 @@ func shardCount(limit, part uint64, procs int) int {
 func (c *common[K, V]) wanted() int {
 	procs := runtime.GOMAXPROCS(0)
 	if c.weigh != nil {
-		return shardCount(c.budget.max.Load(), weightPerShard, procs)
+		return max(shardCount(c.budget.max.Load(), weightPerShard, procs), int(c.crowd.Load()))
 	}
-	return shardCount(uint64(c.limit.Load()), entriesPerShard, procs)
+	limit := uint64(c.limit.Load())
+	n := shardCount(limit, entriesPerShard, procs)
+	if limit == 0 {
+		return max(n, int(c.crowd.Load()))
+	}
+	for limit > uint64(n)*fullShard {
+		n *= 2
+	}
+	return n
+}
+
+// crowds has a larger table follow, as a shard is about to have half as many entries as it
+// gets at most. In a cache with a limit of entries there are enough shards for that.
+func (c *common[K, V]) crowds() {
+	if c.limit.Load() > 0 {
+		return
+	}
+	t := c.table.Load()
+	c.crowd.Store(int64(2 * len(t.shards)))
+	t.growing.Store(true)
 }
 
 // alignedShards is how many shards take more than 32 KiB. A smaller object with
@@ -79,6 +105,9 @@ func (t *table[K, V]) of(h uint64) *shard[K, V] {
 	return &t.shards[h>>8&uint64(len(t.shards)-1)]
 }
 
+// number returns the number of the shard of a key with hash h.
+func (t *table[K, V]) number(h uint64) int { return int(h >> 8 & uint64(len(t.shards)-1)) }
+
 // shardOf returns the shard of a key with hash h. By the time it is locked, its entries
 // may have gone to a larger table. lock and rlock handle that; other callers must check
 // split.
@@ -89,7 +118,7 @@ func (c *common[K, V]) lock(h uint64) *shard[K, V] {
 	t := c.table.Load()
 	s := t.of(h)
 	if t.growing.Load() {
-		if s.lockGrowing() {
+		if t.larger.Load() == nil && s.lockGrowing() {
 			return s
 		}
 		c.enlarge(t)
@@ -113,12 +142,19 @@ func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	return s, r
 }
 
-// all returns the shards, for a walk through all of them. Until release, no larger table
-// follows. It may be called again meanwhile, also by the same goroutine, as no writer ever
-// waits for shape.
+// all returns the shards, for a walk through all of them. If a larger table follows
+// already, it has the rest of the entries go there. Until release, no other follows. It may
+// be called again meanwhile, also by the same goroutine, as no writer ever waits for shape.
 func (c *common[K, V]) all() []shard[K, V] {
-	c.shape.RLock()
-	return c.table.Load().shards
+	for {
+		c.shape.RLock()
+		t := c.table.Load()
+		if t.larger.Load() == nil {
+			return t.shards
+		}
+		c.shape.RUnlock()
+		c.enlarge(t)
+	}
 }
 
 // release ends what all began.

@@ -85,47 +85,6 @@ func (s *shard[K, V]) unpin() {
 	}
 }
 
-// Clear removes all entries that are in the cache when it is called, and keeps the values
-// of loads under way from being stored. Entries that are stored while it runs may stay.
-func (c *Cache[K, V]) Clear() {
-	c.watch.Load().cleared()
-	shards := c.all()
-	defer c.release()
-	for i := range shards {
-		shards[i].clear(c.settle)
-	}
-	c.dropErrors()
-}
-
-// clear removes the entries of the shard, a batch per hold of the lock. After each batch it
-// calls settle with the result of unlock.
-func (s *shard[K, V]) clear(settle func(reported bool)) {
-	s.pin()
-	for from, more := 0, true; more; {
-		var reported bool
-		from, more, reported = s.clearBatch(from)
-		settle(reported)
-	}
-	s.unpin()
-}
-
-// clearBatch removes the entries of a batch of slots, from a slot on. It returns the next
-// slot, and whether there is one.
-func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
-	s.lock.Lock()
-	if from == 0 {
-		s.breakAllFences()
-	}
-	to := min(from+batch, len(s.entries))
-	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() {
-			s.remove(uint32(i), s.common.hasher.Hash(e.key), s.causeOr(Cleared, uint32(i)))
-		}
-	}
-	more = to < len(s.entries)
-	return to, more, s.unlock()
-}
-
 // DelExpired removes all expired entries and returns their number. The cache removes them
 // by itself within a tick; DelExpired is for callers that cannot wait for that. It looks at
 // every entry.

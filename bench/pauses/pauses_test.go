@@ -1,0 +1,148 @@
+//go:build linux
+
+package pauses
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+const million = 1_000_000
+
+func key(i int) uint64 { return uint64(i) * 0x9E3779B97F4A7C15 }
+
+// used returns the processor time of this thread so far. A pause by the operating system
+// is not in it.
+func used() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
+		panic(err)
+	}
+	return time.Duration(t.Nano())
+}
+
+// BenchmarkGrow stores a million entries in an empty cache, and reports the longest Sets,
+// by the processor time of their thread and by the clock.
+func BenchmarkGrow(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		make func() *cache.Cache[uint64, uint64]
+	}{
+		{"limit", func() *cache.Cache[uint64, uint64] {
+			return cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour})
+		}},
+		{"no limit", func() *cache.Cache[uint64, uint64] {
+			return cache.Must(cache.Options[uint64, uint64]{Expire: time.Hour})
+		}},
+		{"adaptive", func() *cache.Cache[uint64, uint64] {
+			return cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour, Policy: cache.Adaptive})
+		}},
+		{"resized 4k", func() *cache.Cache[uint64, uint64] {
+			c := cache.Must(cache.Options[uint64, uint64]{Limit: 4096, Expire: time.Hour})
+			for i := range 8192 {
+				c.Set(key(-i), 0)
+			}
+			_ = c.Resize(million)
+			return c
+		}},
+		{"resized 100k", func() *cache.Cache[uint64, uint64] {
+			c := cache.Must(cache.Options[uint64, uint64]{Limit: 100_000, Expire: time.Hour})
+			for i := range 200_000 {
+				c.Set(key(-i), 0)
+			}
+			_ = c.Resize(million)
+			return c
+		}},
+		{"resized in a walk", func() *cache.Cache[uint64, uint64] {
+			c := cache.Must(cache.Options[uint64, uint64]{Limit: 4096, Expire: time.Hour})
+			for i := range 8192 {
+				c.Set(key(-i), 0)
+			}
+			resized := false
+			for range c.All() { // a walk, during which the shards stay as they are
+				if resized {
+					break
+				}
+				resized = true
+				_ = c.Resize(million)
+				for i := range million / 2 {
+					c.Set(key(-i-10000), 0)
+				}
+			}
+			return c
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for range b.N {
+				c := c.make()
+				runtime.GC()
+				took, clock := make([]time.Duration, million), make([]time.Duration, million)
+				start := time.Now()
+				for i := range took {
+					began, at := used(), time.Now()
+					c.Set(key(i), 0)
+					clock[i], took[i] = time.Since(at), used()-began
+				}
+				all := time.Since(start)
+				slices.Sort(took)
+				slices.Sort(clock)
+				b.ReportMetric(float64(took[million-1].Microseconds()), "max-cpu-µs")
+				b.ReportMetric(float64(took[million-10].Microseconds()), "10th-cpu-µs")
+				b.ReportMetric(float64(took[million-1000].Nanoseconds())/1000, "p99.9-cpu-µs")
+				b.ReportMetric(float64(clock[million-1].Microseconds()), "max-µs")
+				b.ReportMetric(float64(all.Milliseconds()), "all-ms")
+				runtime.KeepAlive(c)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkClear removes a million entries, and reports the longest Gets meanwhile by the
+// clock. A Get that another program holds up is among them.
+func BenchmarkClear(b *testing.B) {
+	for range b.N {
+		c := cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour})
+		for i := range million {
+			c.Set(key(i), 0)
+		}
+		runtime.GC()
+		var done atomic.Bool
+		took := make([]time.Duration, 0, 10_000_000)
+		var wg sync.WaitGroup
+		reading := make(chan struct{})
+		wg.Go(func() {
+			for i := 0; !done.Load() && len(took) < cap(took); i++ {
+				at := time.Now()
+				c.Get(key(i % million))
+				if took = append(took, time.Since(at)); i == 1000 {
+					close(reading)
+				}
+			}
+		})
+		<-reading
+		start := time.Now()
+		c.Clear()
+		all := time.Since(start)
+		done.Store(true)
+		wg.Wait()
+		slices.Sort(took)
+		n := len(took)
+		b.ReportMetric(float64(took[n-1].Microseconds()), "max-µs")
+		b.ReportMetric(float64(took[n-1-n/10_000].Nanoseconds())/1000, "p99.99-µs")
+		b.ReportMetric(float64(took[n-1-n/1000].Nanoseconds())/1000, "p99.9-µs")
+		b.ReportMetric(float64(all.Milliseconds()), "all-ms")
+		b.ReportMetric(float64(n), "gets")
+	}
+	b.ReportMetric(0, "ns/op")
+}

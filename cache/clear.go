@@ -1,0 +1,78 @@
+package cache
+
+// Clear removes all entries that are in the cache when it is called, and keeps the values
+// of loads under way from being stored. Entries that are stored while it runs may stay.
+func (c *Cache[K, V]) Clear() {
+	c.watch.Load().cleared()
+	shards := c.all()
+	defer c.release()
+	for i := range shards {
+		if !shards[i].drop() {
+			shards[i].clear(c.settle)
+		}
+	}
+	c.dropErrors()
+}
+
+// drop removes the entries of the shard in one hold of the lock, with all its arrays. It
+// returns false, and does nothing, if OnRemove is to be told of each, or a walk needs the
+// slots to stay.
+func (s *shard[K, V]) drop() (ok bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.common.runner != nil || s.pins.Load() != 0 {
+		return false
+	}
+	s.breakAllFences()
+	weight := uint64(0)
+	for i := range s.entries {
+		switch e := &s.entries[i]; {
+		case !e.live():
+		case s.gone(uint32(i)):
+			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
+		default:
+			weight += uint64(s.weight(uint32(i)))
+		}
+	}
+	s.removals[Cleared-Expired] += uint64(s.len)
+	if s.limited {
+		s.common.budget.release(weight)
+	}
+	s.evictable.Store(0)
+	s.len = 0
+	if s.order != nil {
+		s.order = s.order.Split(0)
+		s.marks = s.order.Marks()
+	}
+	s.setSlots(min(len(s.entries), minSlots))
+	return true
+}
+
+// clear removes the entries of the shard, a batch per hold of the lock. After each batch it
+// calls settle with the result of unlock.
+func (s *shard[K, V]) clear(settle func(reported bool)) {
+	s.pin()
+	for from, more := 0, true; more; {
+		var reported bool
+		from, more, reported = s.clearBatch(from)
+		settle(reported)
+	}
+	s.unpin()
+}
+
+// clearBatch removes the entries of a batch of slots, from a slot on. It returns the next
+// slot, and whether there is one.
+func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
+	s.lock.Lock()
+	if from == 0 {
+		s.breakAllFences()
+	}
+	to := min(from+batch, len(s.entries))
+	for i := from; i < to; i++ {
+		if e := &s.entries[i]; e.live() {
+			s.remove(uint32(i), s.common.hasher.Hash(e.key), s.causeOr(Cleared, uint32(i)))
+		}
+	}
+	more = to < len(s.entries)
+	return to, more, s.unlock()
+}

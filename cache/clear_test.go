@@ -1,0 +1,77 @@
+package cache
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestClearDrops: without OnRemove, Clear drops the arrays of a shard. What it counts is
+// the same, nothing of the entries is left, and the cache goes on as before.
+func TestClearDrops(t *testing.T) {
+	for name, o := range map[string]Options[int, int]{
+		"no limit": {},
+		"limit":    {Limit: 10_000},
+		"Adaptive": {Limit: 10_000, Policy: Adaptive},
+		"weight":   {MaxWeight: 10_000, Weigh: func(k, _ int) uint32 { return uint32(k % 4) }},
+		"Idle":     {Limit: 10_000, Idle: time.Hour},
+		"Grace":    {Grace: 10 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o.Expire = time.Minute
+				c := Must(o)
+				const n, expired = 2000, 100
+				for k := range n {
+					if k < expired {
+						c.SetWithExpire(k, k, 2*time.Millisecond)
+					} else {
+						c.Set(k, k)
+					}
+				}
+				time.Sleep(20 * time.Millisecond) // less than a tick
+				c.Clear()
+				if got := c.Stats(); got.Removals.Cleared != n-expired || got.Removals.Expired != expired || got.Entries != 0 || got.Expiry.Tombstones != 0 {
+					t.Errorf("%d cleared, %d expired, %d left, %d tombstones", got.Removals.Cleared, got.Removals.Expired, got.Entries, got.Expiry.Tombstones)
+				}
+				if err := c.check(); err != nil || c.Len() != 0 || slotsOf(c) > minSlots*len(c.table.Load().shards) {
+					t.Errorf("%d entries, %d slots, %v", c.Len(), slotsOf(c), err)
+				}
+				for k := range n {
+					if _, ok := c.Get(k); ok {
+						t.Errorf("key %d is there", k)
+					}
+					c.Set(k, -k)
+				}
+				if err := c.check(); err != nil || c.Len() != n {
+					t.Errorf("%d entries, %v", c.Len(), err)
+				}
+				time.Sleep(time.Minute + 2*c.tick)
+				if err := c.check(); err != nil || c.Len() != 0 {
+					t.Errorf("%d entries are left, %v", c.Len(), err)
+				}
+			})
+		})
+	}
+}
+
+// TestClearInAWalk: a walk under way needs the slots to stay, and sees no more after Clear.
+func TestClearInAWalk(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 1000})
+	for k := range 200 {
+		c.Set(k, k)
+	}
+	seen := 0
+	for range c.All() {
+		if seen++; seen == 10 {
+			c.Clear()
+			c.Set(1000, 0)
+		}
+	}
+	if seen > 11 || c.Len() != 1 {
+		t.Errorf("%d seen, %d left", seen, c.Len())
+	}
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
