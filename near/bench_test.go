@@ -10,7 +10,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// BenchmarkHit compares a hit here with that of the same cache without a source.
+// BenchmarkHit compares a hit in memory with one of the same cache without a source.
 func BenchmarkHit(b *testing.B) {
 	b.Run("pointer", func(b *testing.B) { benchmarkHit(b, new(int)) })
 	b.Run("struct", func(b *testing.B) { benchmarkHit(b, struct{ Name, Mail, City, Team string }{}) })

@@ -30,8 +30,9 @@ func instances(t *testing.T, s *server, n int, o near.Options[string, string]) [
 	return all
 }
 
-// TestOneLoadForTheFleet: a thousand callers who miss a key on three instances make one
-// fetch, and all have its value as soon as it is stored. It is here from the next read on.
+// TestOneLoadForTheFleet checks that of a thousand callers that miss a key on three
+// instances one fetches, that all get its value as soon as it is stored, and that it is in
+// memory from the next read on.
 func TestOneLoadForTheFleet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newServer()
@@ -70,8 +71,8 @@ func TestOneLoadForTheFleet(t *testing.T) {
 	})
 }
 
-// TestHolders: others begin a load as soon as the one that has the lease fails, panics or
-// is given up, and after the time of a lease if it dies.
+// TestHolders checks that others begin a load as soon as the holder of the lease fails,
+// panics or is given up, and when its lease ends if it dies.
 func TestHolders(t *testing.T) {
 	const lease = 2 * time.Second
 	failed := errors.New("failed")
@@ -103,8 +104,8 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutPushes: who waits for another one's load while nobody tells of changes
-// asks again, soon but not all the time.
+// TestWaitWithoutPushes checks that a caller that waits for another load while no source
+// tells of changes asks the store again, soon but not all the time.
 func TestWaitWithoutPushes(t *testing.T) {
 	for _, late := range []bool{false, true} { // lost before it begins to wait, or while it waits
 		bubble(t, func(t *testing.T) {
@@ -136,7 +137,8 @@ func TestWaitWithoutPushes(t *testing.T) {
 	}
 }
 
-// TestLateFill: what was fetched before a Del, a Set or a foreign removal is kept nowhere.
+// TestLateFill checks that a value fetched before a Del, a Set or a removal by another
+// program is kept nowhere.
 func TestLateFill(t *testing.T) {
 	for name, write := range map[string]func(*near.Cache[string, string], *server){
 		"Del":     func(c *near.Cache[string, string], s *server) { c.Del(context.Background(), "k") },
@@ -169,9 +171,9 @@ func TestLateFill(t *testing.T) {
 	}
 }
 
-// TestKeptUnderALease: a value that was stored under a lease is here without another read,
-// if no change is told; one that the store did not take, or that was stored without a
-// lease, is not.
+// TestKeptUnderALease checks that a value stored under a lease is in memory without
+// another read, if no change is told, and that one that the store refused, or that was
+// stored without a lease, is not.
 func TestKeptUnderALease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -205,8 +207,8 @@ func TestKeptUnderALease(t *testing.T) {
 	})
 }
 
-// TestUnsharedFetch: while the store has not even a lease on a key, to remove it there is
-// not told. So who comes when a fetch has begun does not get what that returns.
+// TestUnsharedFetch checks that a fetch for a key on which the store has not even a lease
+// is not shared, as a removal of the key would not be told.
 func TestUnsharedFetch(t *testing.T) {
 	for name, store := range map[string]func(*server) near.Store{
 		"no leases": func(s *server) near.Store { return plain{s} },

@@ -12,8 +12,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// TestTakeMany: what is here is served, what is in the store is read in one go, and the
-// rest is fetched by one call, under leases, and stored.
+// TestTakeMany checks that values in memory are served, those in the store read at once,
+// and the rest fetched by one call, under leases, and stored.
 func TestTakeMany(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{LocalExpire: time.Hour, NotFoundExpire: time.Minute, MaxLag: time.Hour})
@@ -49,8 +49,8 @@ func TestTakeMany(t *testing.T) {
 	})
 }
 
-// TestTakeManyTogether: callers on two instances who want overlapping keys fetch each of
-// them once, and do not wait for each other for ever.
+// TestTakeManyTogether checks that callers on two instances with overlapping keys fetch
+// each key once, and do not wait for each other for ever.
 func TestTakeManyTogether(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newServer()
@@ -90,8 +90,8 @@ func TestTakeManyTogether(t *testing.T) {
 	})
 }
 
-// TestTakeManyFails: the error of fetch comes with what was found, and no lease is left;
-// without a store Away decides; what changes meanwhile is not kept.
+// TestTakeManyFails checks that the error of fetch comes with the values found, and leaves
+// no lease; that without a store Away decides; and that changed values are not kept.
 func TestTakeManyFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
@@ -129,8 +129,8 @@ func TestTakeManyFails(t *testing.T) {
 	})
 }
 
-// TestTakeManyFailsForAll: who waits for a key that another call fails to load gets the
-// error, and not that the key has no value.
+// TestTakeManyFailsForAll checks that a caller that waits for a key that another call
+// fails to load gets the error, and not that the key has no value.
 func TestTakeManyFailsForAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})

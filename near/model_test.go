@@ -359,8 +359,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestModelNotices: the same with a source that leaves out 85 of 100 changes and vouches
-// all the same, and otherwise without trouble, gives wrong answers.
+// TestModelNotices runs the model with a source that vouches but leaves out 85 of 100
+// changes: it must find wrong answers.
 func TestModelNotices(t *testing.T) {
 	f := runFleet(t, setup{Seed: 1, Delay: 1, Load: 1, MaxLag: 100, Lease: 1000, Lying: true})
 	if len(f.problems) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// TestAway: what a Take does while the store gives errors.
+// TestAway checks what a Take does while the store returns errors.
 func TestAway(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -36,8 +36,8 @@ func TestAway(t *testing.T) {
 	})
 }
 
-// TestTimeout: a store that hangs is away after Timeout, and a caller who leaves before is
-// not taken for that.
+// TestTimeout checks that a store that hangs counts as away after Timeout, and not because
+// a caller leaves before.
 func TestTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{Timeout: 200 * time.Millisecond})
@@ -59,8 +59,8 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// TestServeOn: without a store what is here is served for a stated time after it was
-// vouched for; with one it is not.
+// TestServeOn checks that without a store values in memory are served for ServeOn after
+// they were vouched for, and not with one.
 func TestServeOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{ServeOn: 10 * time.Second})
@@ -84,8 +84,8 @@ func TestServeOn(t *testing.T) {
 	})
 }
 
-// TestNotFound: that there is no value is kept in the store and here, for a time of its
-// own, and ends as a value does.
+// TestNotFound checks that a "not found" is kept in the store and in memory, for
+// NotFoundExpire, and ends with a change as a value does.
 func TestNotFound(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		gone := errors.New("no rows")
@@ -134,7 +134,8 @@ func TestNotFound(t *testing.T) {
 	})
 }
 
-// TestGet reads the store and fetches nothing; a Take that meets a Get under way does.
+// TestGet checks that Get reads the store and fetches nothing, and that a Take that joins
+// a Get fetches.
 func TestGet(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -162,8 +163,8 @@ func TestGet(t *testing.T) {
 	})
 }
 
-// TestCodecErrors: what cannot be decoded is loaded anew, once; what cannot be encoded is
-// an error, and leaves no lease behind.
+// TestCodecErrors checks that a value that cannot be decoded is loaded anew, once, and
+// that one that cannot be encoded is an error and leaves no lease.
 func TestCodecErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -191,7 +192,7 @@ func TestCodecErrors(t *testing.T) {
 	})
 }
 
-// TestOptions: what is wrong is said, all of it.
+// TestOptions checks that the error of New names everything that is wrong.
 func TestOptions(t *testing.T) {
 	_, err := near.New[string, string](nil, nil, near.Options[string, string]{
 		Expire: 5, NotFoundExpire: -1, ServeOn: 5, Timeout: 5, Lease: 5, MaxLag: 5, Away: 9, Limit: -1,
@@ -220,7 +221,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestClose ends the watch, and the cache goes on without a memory.
+// TestClose checks that Close ends the watch, and that the cache then works without
+// memory.
 func TestClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -238,7 +240,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestLimit: there are no more entries here than Limit says, and no more weight.
+// TestLimit checks that memory has no more entries than Limit, and no more weight than
+// MaxWeight.
 func TestLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{MaxWeight: 10, Weigh: func(_, value string) uint32 { return uint32(len(value)) }})
@@ -250,7 +253,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestHitDoesNotAllocate: also where fetch needs variables of the caller.
+// TestHitDoesNotAllocate checks that a hit allocates nothing, also if fetch uses variables
+// of the caller.
 func TestHitDoesNotAllocate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})

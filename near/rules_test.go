@@ -93,8 +93,9 @@ func (r *rig) store(key, value string, ttl time.Duration) {
 // bubble runs a test in fake time.
 func bubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
-// TestServesWhenConfirmed: nothing is served before ChangedAll and then Current, and not
-// from Lost on until both have come again; what was here until then is forgotten.
+// TestServesWhenConfirmed checks that nothing is served before ChangedAll and then
+// Current, nor from Lost on until both have come again, and that values from before are
+// forgotten.
 func TestServesWhenConfirmed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := &rig{t: t, server: newServer(), hand: new(hand)}
@@ -125,7 +126,7 @@ func TestServesWhenConfirmed(t *testing.T) {
 	})
 }
 
-// TestWatchThatReturns is a loss.
+// TestWatchThatReturns checks that a Watch that returns counts as Lost.
 func TestWatchThatReturns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := &rig{t: t, server: newServer(), hand: &hand{ended: true}}
@@ -136,8 +137,8 @@ func TestWatchThatReturns(t *testing.T) {
 	})
 }
 
-// TestMaxLag: what is here is served up to MaxLag after the moment that was vouched for,
-// and not a nanosecond longer.
+// TestMaxLag checks that values in memory are served up to MaxLag after the moment that
+// was vouched for, and not a nanosecond longer.
 func TestMaxLag(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const lag = 400 * time.Millisecond
@@ -176,8 +177,8 @@ func TestMaxLag(t *testing.T) {
 	})
 }
 
-// TestChanged: a changed key is forgotten, with every load of it that is under way; one of
-// another cache is not; one that is no key forgets all.
+// TestChanged checks that a changed key is forgotten, with every load of it under way; a
+// key of another cache is ignored; a text that is no key forgets all.
 func TestChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{Prefix: "p:"})
@@ -214,8 +215,8 @@ func TestChanged(t *testing.T) {
 	})
 }
 
-// TestChangeDuringARead: what was read before a change is not kept, whether the change is
-// told before the answer comes or after it.
+// TestChangeDuringARead checks that a value read before a change is not kept, whether the
+// change is told before or after the answer.
 func TestChangeDuringARead(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
@@ -238,8 +239,9 @@ func TestChangeDuringARead(t *testing.T) {
 	}
 }
 
-// TestOwnWrites: after Del and Set no caller here gets what was before, also if the store
-// gave an error. A value that was Set is read from the store once more.
+// TestOwnWrites checks that after Del and Set no caller in this process gets the old
+// value, also if the store returned an error. A value that was Set is read from the store
+// once more.
 func TestOwnWrites(t *testing.T) {
 	for _, op := range []string{"", "del", "del reply", "set", "set reply"} {
 		bubble(t, func(t *testing.T) {
@@ -267,8 +269,8 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestUncovered: a key that the source does not tell of is never kept, and its loads are
-// not shared.
+// TestUncovered checks that a key that the source does not cover is never kept, and that
+// its loads are not shared.
 func TestUncovered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{Prefix: "uncovered:"})
@@ -288,7 +290,8 @@ func TestUncovered(t *testing.T) {
 	})
 }
 
-// TestLostReads: while nobody tells of changes, a read that began before is not shared.
+// TestLostReads checks that while no source tells of changes a read that began earlier is
+// not shared.
 func TestLostReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -304,8 +307,8 @@ func TestLostReads(t *testing.T) {
 	})
 }
 
-// TestLocalTTL: a value is here no longer than in the store, counted from when it was asked
-// for, whatever the jitter, and no longer than LocalExpire.
+// TestLocalTTL checks that a value stays in memory no longer than in the store, counted
+// from the beginning of the read, whatever the jitter, and no longer than LocalExpire.
 func TestLocalTTL(t *testing.T) {
 	for _, c := range []struct{ there, here, want time.Duration }{
 		{time.Minute, 0, time.Minute},

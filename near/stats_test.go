@@ -23,7 +23,8 @@ func named(t *testing.T, name string) stats.Snapshot {
 	return all[i].Snapshot
 }
 
-// TestStatsAreShown: package stats has what Stats returns, with the part of a near cache.
+// TestStatsAreShown checks that package stats shows what Stats returns, with the part
+// Near.
 func TestStatsAreShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{Name: "shown", MaxLag: 3 * time.Second})
@@ -41,8 +42,8 @@ func TestStatsAreShown(t *testing.T) {
 	})
 }
 
-// TestNotFoundIsNoFailure: that there is no value is an answer, of the store, of fetch and
-// past the store, and no load that failed.
+// TestNotFoundIsNoFailure checks that a "not found", from the store, from fetch and past
+// the store, does not count as a failed load.
 func TestNotFoundIsNoFailure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{NotFoundExpire: time.Second, MaxLag: time.Minute})
@@ -76,8 +77,8 @@ func TestNotFoundIsNoFailure(t *testing.T) {
 	})
 }
 
-// TestUnservedGetsAreMisses: or else the hit ratio of a cache that serves nothing would be
-// that of when it served.
+// TestUnservedGetsAreMisses checks that gets while nothing is served count as misses:
+// otherwise the hit ratio would stay that of before.
 func TestUnservedGetsAreMisses(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -95,7 +96,7 @@ func TestUnservedGetsAreMisses(t *testing.T) {
 	})
 }
 
-// TestAmendOfALocal: who has a Local of its own adds to its statistics.
+// TestAmendOfALocal checks that the owner of a Local can add to its statistics.
 func TestAmendOfALocal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		o := near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Amend: func(s *stats.Snapshot) { s.Near.Fetches = 10 + s.Near.Unserved }}}

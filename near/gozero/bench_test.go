@@ -8,8 +8,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/gozero"
 )
 
-// BenchmarkHit is a Take of a row that is there: from memory, and by go-zero's cache from
-// the same Redis over loopback. Both decode JSON.
+// BenchmarkHit measures a Take of a row from memory, and by go-zero's cache from the same
+// Redis over loopback. Both decode JSON.
 func BenchmarkHit(b *testing.B) {
 	s := server(b)
 	for name, c := range map[string]cache.Cache{"near": newNear(b, gozero.Conf{}, nodes(s.Addr)), "gozero": plain(nodes(s.Addr))} {

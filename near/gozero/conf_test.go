@@ -8,7 +8,7 @@ import (
 	"github.com/zeromicro/go-zero/core/stores/redis"
 )
 
-// TestRedisOptions: what go-zero is told of a server, near/redis is told too.
+// TestRedisOptions checks that the settings of a go-zero node become those of near/redis.
 func TestRedisOptions(t *testing.T) {
 	of := func(n redis.RedisConf) (addrs []string, single, encrypted bool, user, password string) {
 		o := Conf{}.redisOptions(cache.NodeConf{RedisConf: n}).Client

@@ -19,7 +19,8 @@ func (s *script) MaxLag() time.Duration    { return 7 * time.Second }
 func (s *script) wrote(err error)          { *s = append(*s, "log: "+err.Error()) }
 func (s *script) told(f func()) (n script) { *s = nil; f(); return *s }
 
-// TestMerged: what several sources tell becomes what all of them vouch for.
+// TestMerged checks that several sources together vouch only for what all of them vouch
+// for.
 func TestMerged(t *testing.T) {
 	var s script
 	m := &merged{to: &s, open: make([]bool, 2), asOf: make([]time.Time, 2), onLost: s.wrote}

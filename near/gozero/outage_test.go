@@ -15,8 +15,9 @@ import (
 	nearredis "github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
-// TestRedisAway: while Redis cannot be reached, callers get what go-zero's cache says, and
-// what is in memory for MaxLag at most; afterwards nothing of before.
+// TestRedisAway checks that while Redis cannot be reached callers get the answers of
+// go-zero's cache, and values in memory for MaxLag at most; and that afterwards old values
+// are gone.
 func TestRedisAway(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
@@ -42,7 +43,8 @@ func TestRedisAway(t *testing.T) {
 	})
 }
 
-// TestServerComesLater: with NonBlock the cache is made though there is no server.
+// TestServerComesLater checks that with NonBlock a cache is made without a server, and
+// uses it later.
 func TestServerComesLater(t *testing.T) {
 	s := server(t)
 	s.Kill()
@@ -62,7 +64,7 @@ func TestServerComesLater(t *testing.T) {
 	awaitServing(t, c)
 }
 
-// TestClosed: a closed cache is go-zero's.
+// TestClosed checks that a closed cache works as go-zero's own.
 func TestClosed(t *testing.T) {
 	s := server(t)
 	c, theirs := newNear(t, gozero.Conf{}, nodes(s.Addr)), plain(nodes(s.Addr))
@@ -113,7 +115,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestConf: the settings as YAML has them, and what it may leave out.
+// TestConf checks the settings in YAML, and their defaults.
 func TestConf(t *testing.T) {
 	var c struct{ Near gozero.Conf }
 	check(t, conf.LoadFromYamlBytes([]byte("Near:\n  Limit: 100\n  Prefixes: [\"cache:\", \"user:\"]\n"), &c))
@@ -126,7 +128,7 @@ func TestConf(t *testing.T) {
 	}
 }
 
-// TestMaxBytes: keys and their JSON weigh what they are long.
+// TestMaxBytes checks that entries weigh the bytes of key and JSON.
 func TestMaxBytes(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{MaxBytes: 10_000}, nodes(s.Addr))
@@ -145,7 +147,7 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// TestPassword: the password of the settings is that of the watch too.
+// TestPassword checks that the watch uses the password of the settings.
 func TestPassword(t *testing.T) {
 	s := server(t, "--requirepass", "pw")
 	there := nodes(s.Addr)

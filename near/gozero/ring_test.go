@@ -8,8 +8,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
-// TestRing: keys are read from the server that go-zero has them on, by their weights, and
-// changes are told by all of them.
+// TestRing checks that keys are read from the server on which go-zero keeps them, by
+// weight, and that changes of all servers are told.
 func TestRing(t *testing.T) {
 	all := []*redistest.Server{server(t), server(t), server(t)}
 	ring := nodes(all[0].Addr, all[1].Addr, all[2].Addr)
@@ -50,7 +50,7 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// TestCluster: the servers of a cluster are all watched.
+// TestCluster checks that all servers of a cluster are watched.
 func TestCluster(t *testing.T) {
 	cluster, err := redistest.StartCluster(3)
 	if err == redistest.ErrNoServer {

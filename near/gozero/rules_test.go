@@ -44,7 +44,8 @@ func (d *table) take(t testing.TB, c cache.Cache, key string, want row, wantErr 
 
 const key = "cache:row:1"
 
-// TestTake: the first Take queries, the next one reads Redis, and those after it memory.
+// TestTake checks that the first Take queries, the next one reads Redis, and later ones
+// read memory.
 //
 // Catches: a value of a query that is kept, one of Redis that is not, and JSON of its own.
 func TestTake(t *testing.T) {
@@ -71,7 +72,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestChangesOfOthers: go-zero instances without a near cache write and remove.
+// TestChangesOfOthers checks that changes by go-zero instances without a near cache are
+// seen.
 func TestChangesOfOthers(t *testing.T) {
 	s := server(t)
 	c, theirs := newNear(t, gozero.Conf{}, nodes(s.Addr)), plain(nodes(s.Addr))
@@ -90,7 +92,7 @@ func TestChangesOfOthers(t *testing.T) {
 	}
 }
 
-// TestOwnWrites: who has changed a key gets what was changed at once.
+// TestOwnWrites checks that a caller that has changed a key gets the new value at once.
 func TestOwnWrites(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
@@ -115,7 +117,7 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestNotFound: the placeholder is written, and kept, as go-zero has it.
+// TestNotFound checks that the placeholder is written and kept as go-zero does.
 func TestNotFound(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr), cache.WithNotFoundExpiry(ttl))
@@ -162,7 +164,8 @@ func reads(t testing.TB, s *redistest.Server) (calls int) {
 	return calls
 }
 
-// TestGet: Get keeps too, and tells what is missing from what is known to be none.
+// TestGet checks that Get keeps values, and distinguishes a missing key from one known to
+// have no value.
 func TestGet(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
@@ -182,7 +185,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestUnstored: a query whose result go-zero could not store.
+// TestUnstored checks that the result of a query that go-zero could not store is not kept.
 //
 // Catches: to keep that: nobody would be told of a change of a key that Redis does not have.
 func TestUnstored(t *testing.T) {
@@ -199,7 +202,7 @@ func TestUnstored(t *testing.T) {
 	d.take(t, c, key, d.row, nil, 2)
 }
 
-// TestUncovered: keys without a prefix are none of ours.
+// TestUncovered checks that keys without a prefix go to go-zero's cache.
 func TestUncovered(t *testing.T) {
 	s := server(t)
 	c, theirs := newNear(t, gozero.Conf{Prefixes: []string{"cache:", "kept:"}}, nodes(s.Addr)), plain(nodes(s.Addr))
@@ -214,7 +217,8 @@ func TestUncovered(t *testing.T) {
 	}
 }
 
-// TestTTL: a value is not here for longer than in Redis, nor than Expire.
+// TestTTL checks that a value stays in memory no longer than in Redis, and no longer than
+// Expire.
 func TestTTL(t *testing.T) {
 	s := server(t)
 	do(t, s, "CONFIG", "SET", "hz", "1") // what has expired is removed late
@@ -245,7 +249,8 @@ func TestTTL(t *testing.T) {
 	}
 }
 
-// TestUndecodable: what cannot be decoded is removed and queried, as by go-zero.
+// TestUndecodable checks that a value that cannot be decoded is removed and queried, as by
+// go-zero's cache.
 func TestUndecodable(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
@@ -269,7 +274,7 @@ func TestUndecodable(t *testing.T) {
 	}
 }
 
-// TestTypes: each caller decodes for himself, into what he has.
+// TestTypes checks that each caller decodes into its own type.
 func TestTypes(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
@@ -288,7 +293,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestErrors: those of a query go to the caller as they are, and are not kept.
+// TestErrors checks that the error of a query reaches the caller as it is, and is not
+// kept.
 func TestErrors(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
@@ -310,7 +316,7 @@ func TestErrors(t *testing.T) {
 	d.take(t, c, key, row{}, nil, 3)
 }
 
-// TestOneQuery: callers who miss a key at the same time wait for one query.
+// TestOneQuery checks that callers that miss a key at the same time wait for one query.
 func TestOneQuery(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
@@ -351,7 +357,8 @@ func TestQueryEndsBeforeItsCaller(t *testing.T) {
 	}
 }
 
-// TestTakeAfterGet: a Take that waits for a Get, which finds nothing, queries then.
+// TestTakeAfterGet checks that a Take that waits for a Get, which finds nothing, then
+// queries.
 func TestTakeAfterGet(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))

@@ -61,8 +61,8 @@ func (m *userModel) Rename(ctx context.Context, old *user, name string) error {
 	return err
 }
 
-// TestModel: a model of sqlc with the one line more, beside one that does not have it. The
-// database answers what is expected, and nothing else.
+// TestModel compares a model of sqlc with a near cache with one without. The database
+// returns only what is expected.
 func TestModel(t *testing.T) {
 	s := server(t)
 	db, mock, err := sqlmock.New(sqlmock.QueryMatcherOption(sqlmock.QueryMatcherEqual))
