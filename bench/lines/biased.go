@@ -8,48 +8,65 @@ const (
 	readsPerWrite = 8
 	windowReads   = windowWrites * readsPerWrite
 
-	minStripes, maxStripes = 4, 16
+	stripesPerProc                     = 4
+	minStripes, fewStripes, maxStripes = 4, 16, 64
+	crowded                            = 64
 )
 
 // A biased is the lock of a shard of pinwheel.
 type biased struct {
 	mutex          // on the line with the counters of the shard
 	bias     line  // with the header of the lock: read by all
-	stripes  array // a line each
+	stripes  array // a line each: the few, and then those that are made when readers meet
+	few, all int   // how many there are at first, and then
 	inside   []int // readers, by stripe
 	counted  []int // reads, by stripe
-	shift    int   // of a hint
-	on, keep bool
-	reads    int
+	met      []int // how often a reader left another one behind, by stripe
+	wide     bool  // the later ones are in use
+	on, away bool  // the bias; a writer is inside and will restore it
+	keep     bool  // writers restore the bias
+	reads    int   // of readers that took the mutex, in this window
 	writes   int
 	striped  int
 }
 
-// stripeCount returns how many stripes a lock has.
-func stripeCount(procs int) int {
-	return min(max(1<<bits.Len(uint(4*procs-1)), minStripes), maxStripes)
+// stripesFor returns how many stripes a lock has on a machine.
+func stripesFor(procs, most int) int {
+	return min(max(1<<bits.Len(uint(stripesPerProc*procs-1)), minStripes), most)
 }
 
-func newBiased(stripes int, bias, mu line, memory array) *biased {
-	return &biased{
-		mutex: mutex{line: mu}, bias: bias, stripes: memory,
-		inside: make([]int, stripes), counted: make([]int, stripes),
-		shift: 64 - bits.TrailingZeros(uint(stripes)), on: true, keep: true,
+func newBiased(m *machine, bias, mu line) *biased {
+	few, more := stripesFor(len(m.procs), fewStripes), stripesFor(len(m.procs), maxStripes)
+	if more == few {
+		more = 0
 	}
+	n := few + more
+	return &biased{
+		mutex: mutex{line: mu}, bias: bias, stripes: m.array("stripe", n, 64), few: few, all: n,
+		inside: make([]int, n), counted: make([]int, n), met: make([]int, n), on: true, keep: true,
+	}
+}
+
+// stripe returns that of a processor.
+func (l *biased) stripe(p *proc) int {
+	if l.wide {
+		return l.few + int(p.hint>>32)*(l.all-l.few)>>32
+	}
+	return int(p.hint>>32) * l.few >> 32
 }
 
 // rlock returns the stripe that p is in, or -1 if it has the mutex.
 func (l *biased) rlock(p *proc) int {
-	p.read(l.bias)
-	if l.on {
-		i := int(p.hint >> l.shift)
-		p.atomic(l.stripes.at(i))
-		l.inside[i]++
-		p.read(l.bias)
+	for p.read(l.bias); l.on || l.away; p.await(l.bias, func() bool { return !l.away }) {
 		if l.on {
-			return i
+			i := l.stripe(p)
+			p.atomic(l.stripes.at(i))
+			l.inside[i]++
+			if p.read(l.bias); l.on {
+				return i
+			}
+			l.leave(p, i)
 		}
-		l.leave(p, i)
 	}
 	l.mutex.lock(p)
 	return -1
@@ -75,26 +92,42 @@ func (l *biased) runlock(p *proc, stripe int, hit bool) {
 
 func (l *biased) leave(p *proc, stripe int) {
 	p.atomic(l.stripes.at(stripe))
-	l.inside[stripe]--
+	if l.inside[stripe]--; l.inside[stripe] == 0 {
+		return
+	}
+	p.atomic(l.stripes.at(stripe))
+	if l.met[stripe]++; l.met[stripe] == crowded {
+		l.widen(p)
+	}
+}
+
+// widen has the lock use more stripes, if there are processors for them.
+func (l *biased) widen(p *proc) {
+	l.mutex.lock(p)
+	l.wide = l.all > l.few
+	l.unlock(p)
 }
 
 func (l *biased) lock(p *proc) {
 	l.mutex.lock(p)
 	p.write(l.mutex.line)
 	l.writes++
-	p.read(l.bias)
-	if l.on {
+	if p.read(l.bias); l.on {
 		l.withdraw(p)
 	}
 	if l.writes >= windowWrites {
 		l.endWindow(false)
+		if l.away {
+			p.atomic(l.bias)
+			l.away = false
+		}
 	}
 }
 
 func (l *biased) unlock(p *proc) {
 	if l.keep {
 		p.atomic(l.bias)
-		l.on = true
+		l.on, l.away = true, false
 	}
 	l.mutex.unlock(p)
 }
@@ -104,10 +137,13 @@ func (l *biased) endWindow(keep bool) { l.keep, l.reads, l.writes = keep, 0, 0 }
 // withdraw revokes the bias, and waits until no reader is in a stripe.
 func (l *biased) withdraw(p *proc) {
 	p.atomic(l.bias)
-	l.on = false
-	striped := 0
-	p.readAll(l.stripes, len(l.inside))
-	for i := range l.inside {
+	l.on, l.away = false, true
+	striped, n := 0, l.few
+	if l.wide {
+		n = l.all
+	}
+	p.readAll(l.stripes, n)
+	for i := range n {
 		p.await(l.stripes.at(i), func() bool { return l.inside[i] == 0 })
 		striped += l.counted[i]
 	}

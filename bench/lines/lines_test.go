@@ -67,13 +67,16 @@ func TestTable(t *testing.T) {
 // TestConstants: the model has the numbers of the program.
 func TestConstants(t *testing.T) {
 	for name, want := range map[string]int{
-		"internal/biased/lock.go: windowWrites += (\\d+)":                windowWrites,
-		"internal/biased/lock.go: readsPerWrite += (\\d+)":               readsPerWrite,
-		"internal/biased/lock.go: minStripes, maxStripes = (\\d+)":       minStripes,
-		"internal/biased/lock.go: minStripes, maxStripes = \\d+, (\\d+)": maxStripes,
-		"cache/table.go: entriesPerShard = (\\d+)":                       entriesPerShard,
-		"cache/table.go: shardsPerProc = (\\d+)":                         shardsPerProc,
-		"lru/marks.go: maxMark = (\\d+)":                                 maxMark,
+		"internal/biased/lock.go: windowWrites += (\\d+)":                                  windowWrites,
+		"internal/biased/lock.go: readsPerWrite += (\\d+)":                                 readsPerWrite,
+		"internal/biased/lock.go: stripesPerProc += (\\d+)":                                stripesPerProc,
+		"internal/biased/lock.go: minStripes, fewStripes, maxStripes = (\\d+)":             minStripes,
+		"internal/biased/lock.go: minStripes, fewStripes, maxStripes = \\d+, (\\d+)":       fewStripes,
+		"internal/biased/lock.go: minStripes, fewStripes, maxStripes = \\d+, \\d+, (\\d+)": maxStripes,
+		"internal/biased/lock.go: crowded = (\\d+)":                                        crowded,
+		"cache/table.go: entriesPerShard = (\\d+)":                                         entriesPerShard,
+		"cache/table.go: shardsPerProc = (\\d+)":                                           shardsPerProc,
+		"lru/marks.go: maxMark = (\\d+)":                                                   maxMark,
 	} {
 		file, pattern, _ := strings.Cut(name, ": ")
 		text, err := os.ReadFile(filepath.Join("..", "..", file))

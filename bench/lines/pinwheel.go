@@ -31,9 +31,8 @@ func makePinwheel(m *machine, c *content, costs work) *pinwheel {
 	w.ends = m.array("end of the order", c.shards, 64)
 	w.marks = m.array("marks", c.shards*marksLines(c.perShard), 64)
 	w.budget = m.array("budget", 1, 64).first
-	stripes := stripeCount(len(m.procs))
 	for i := range c.shards {
-		w.locks = append(w.locks, newBiased(stripes, bias.at(i), mu.at(i), m.array("stripe", stripes, 64)))
+		w.locks = append(w.locks, newBiased(m, bias.at(i), mu.at(i)))
 	}
 	return w
 }

@@ -190,12 +190,12 @@ func TestMutexExcludes(t *testing.T) {
 
 // TestBiasedExcludes: no writer is inside beside a reader or another writer.
 func TestBiasedExcludes(t *testing.T) {
-	m := newMachine(8, 4, epyc, 1)
+	m := newMachine(32, 4, epyc, 1)
 	lines := m.array("lock", 2, 64)
-	l := newBiased(8, lines.at(0), lines.at(1), m.array("stripe", 8, 64))
+	l := newBiased(m, lines.at(0), lines.at(1))
 	readers, writers, together, biased := 0, 0, 0, 0
 	m.run(func(p *proc) {
-		for range 2000 {
+		for range 1000 {
 			if p.random.IntN(20) == 0 {
 				l.lock(p)
 				if writers++; writers > 1 || readers > 0 {
@@ -221,7 +221,7 @@ func TestBiasedExcludes(t *testing.T) {
 			l.runlock(p, stripe, true)
 		}
 	})
-	if together < 2 || biased < 8*2000/2 {
-		t.Errorf("%d readers together, %d of them biased", together, biased)
+	if together < 2 || biased < 32*1000/2 || !l.wide {
+		t.Errorf("%d readers together, %d of them biased; more stripes: %v", together, biased, l.wide)
 	}
 }

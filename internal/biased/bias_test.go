@@ -1,6 +1,11 @@
 package biased
 
-import "testing"
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
 
 // TestNoBiasBesideAWriter: while a writer is inside, a reader that comes does not find
 // the bias, and so meets the writer in the mutex.
@@ -8,10 +13,157 @@ func TestNoBiasBesideAWriter(t *testing.T) {
 	l := newLock(2)
 	for range 2 * windowWrites { // as it begins, and after a window of writes
 		l.Lock()
-		biased := l.bias.Load()
+		biased := l.biased()
 		l.Unlock()
 		if biased {
 			t.Fatal("the bias is on beside a writer")
 		}
 	}
+}
+
+// TestBiasIsAway: a writer that is to restore the bias tells so, as long as it is inside.
+func TestBiasIsAway(t *testing.T) {
+	l := newLock(2)
+	l.Lock()
+	if bias := l.bias.Load(); bias != away {
+		t.Errorf("the bias is %d while it is gone for a write, want %d", bias, away)
+	}
+	l.Unlock()
+	if !l.biased() {
+		t.Error("the writer has not restored the bias")
+	}
+	for range windowWrites {
+		l.writeOnce()
+	}
+	l.Lock()
+	if bias := l.bias.Load(); bias != off {
+		t.Errorf("the bias is %d after a window of writes, want %d", bias, off)
+	}
+	l.Unlock()
+}
+
+// TestReadersLookAgain: a reader that found the bias away takes a stripe if it is back, and
+// the mutex if it is off.
+func TestReadersLookAgain(t *testing.T) {
+	l := newLock(2)
+	if r := l.rlock(); r == nil {
+		t.Error("a reader takes the mutex though the bias is back")
+	} else {
+		l.RUnlock(r)
+	}
+	for range windowWrites {
+		l.writeOnce()
+	}
+	r := l.rlock()
+	if r != nil {
+		t.Error("a reader takes a stripe though the bias is off")
+	}
+	l.RUnlock(r)
+}
+
+// meet lets a reader leave its stripe while another one is inside, which goes when a
+// writer comes.
+func (l *Lock) meet() {
+	s := l.RLock()
+	s.word.Add(1)
+	gone := make(chan struct{})
+	left := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for l.biased() {
+			select {
+			case <-left:
+				l.RUnlock(s)
+				return
+			default:
+				runtime.Gosched()
+			}
+		}
+		l.RUnlock(s)
+	}()
+	l.RUnlockHit(s)
+	close(left)
+	<-gone
+}
+
+// TestWiden: a lock has more stripes after readers met often, if there are processors for
+// them, and goes on counting and excluding.
+func TestWiden(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for procs, want := range map[int]int{2: 0, 4: 0, 8: 32, 16: 64, 64: 64} {
+		runtime.GOMAXPROCS(procs)
+		l := newLock(procs)
+		for range crowded - 1 {
+			l.meet()
+		}
+		if l.more != nil {
+			t.Errorf("%d processors: %d stripes before readers met often", procs, len(l.more))
+		}
+		l.meet()
+		if len(l.more) != want || !l.biased() {
+			t.Errorf("%d processors: %d more stripes, and biased is %v; want %d", procs, len(l.more), l.biased(), want)
+		}
+		l.widen(maxStripes) // only if it has not yet been
+		if want > 0 && len(l.more) != want {
+			t.Errorf("widened twice, to %d", len(l.more))
+		}
+		r := l.RLock()
+		l.RUnlockMiss(r)
+		if hits, misses := l.counts(); hits != crowded || misses != 1 {
+			t.Errorf("%d processors: %d hits and %d misses, want %d and 1", procs, hits, misses, crowded)
+		}
+	}
+}
+
+// TestWidenWhileItIsUsed: readers that were late, and took a stripe of the fewer, are inside
+// all the same, and none is lost.
+func TestWidenWhileItIsUsed(t *testing.T) {
+	for range 5 {
+		g := newGuarded(t)
+		const rounds, reads = 100, 20
+		var wg sync.WaitGroup
+		for id := range crowd() {
+			wg.Go(func() {
+				for k := range rounds {
+					for n := range reads {
+						g.read(hit, n == 0)
+					}
+					g.write(false)
+					if id == 0 && k == rounds/3 {
+						g.widen(maxStripes)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		g.check(crowd()*rounds, uint64(crowd()*rounds*reads), 0)
+		if len(g.more) != maxStripes {
+			t.Fatalf("%d more stripes", len(g.more))
+		}
+	}
+}
+
+// TestWritersWaitForLateReaders: a writer waits for a reader in a stripe that is not in use
+// any more.
+func TestWritersWaitForLateReaders(t *testing.T) {
+	l := newLock(2)
+	l.widen(maxStripes)
+	late := &l.stripes[0]
+	late.word.Add(1)
+	var in atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		l.Lock()
+		in.Store(true)
+		l.Unlock()
+		close(done)
+	}()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	if in.Load() {
+		t.Error("a writer is in beside a reader")
+	}
+	l.RUnlock(late)
+	<-done
 }

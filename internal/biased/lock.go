@@ -15,11 +15,17 @@
 // cheaper then: except for the shared cache line, a read through the mutex costs no
 // more than a biased one.
 //
+// While a writer is inside that is to restore the bias, readers wait for that and not for
+// the mutex. Otherwise all that come meanwhile would go through the mutex, one after
+// another: with sixteen processors that takes longer than it takes until the next writer
+// comes.
+//
 // A stripe's word holds the number of readers inside and, in the bits above, the
 // hits so far. Counting a hit costs nothing, since the word is written anyway.
 //
 // The stripes are made when the bias first comes on, so that a lock that is hardly used
-// is small.
+// is small. If readers meet in them nevertheless, a lock gets more of them, on a machine
+// with many processors.
 package biased
 
 import (
@@ -44,10 +50,18 @@ const (
 	readsPerWrite = 8
 	windowReads   = windowWrites * readsPerWrite
 
-	minStripes, maxStripes = 4, 16
+	// stripesPerProc is enough for two goroutines seldom to share a stripe. A lock begins
+	// with fewStripes at most.
+	stripesPerProc                     = 4
+	minStripes, fewStripes, maxStripes = 4, 16, 64
+	fewShift                           = 60 // of fewStripes
 
-	// spins is how often a writer looks at a stripe before it sleeps. A reader is
-	// inside for some ten nanoseconds, or, with a few cache misses, some hundred.
+	// crowded is how often readers meet in a stripe before there are more of them.
+	crowded = 64
+
+	// spins is how often a writer looks at a stripe before it sleeps, and a reader at the
+	// bias before it takes the mutex. A reader is inside for some ten nanoseconds, or,
+	// with a few cache misses, some hundred, and a writer not much longer.
 	spins = 200
 
 	// foldAt is how many hits a stripe counts before they are moved out of it.
@@ -59,9 +73,13 @@ const (
 // goroutine that holds it must not lock it again, not even for reading.
 type Lock struct {
 	// All biased readers read these fields; only a change of the bias writes them.
-	bias    atomic.Bool
-	shift   uint8    // stripes are picked by the top bits of a hash: 64 - log2(len)
+	//
+	// bias is off, away, or the shift of the stripes in use: they are picked by the top
+	// bits of a hash, and it is 64 less the logarithm of their number.
+	bias    atomic.Uint32
+	shift   uint32   // what bias is when it is on
 	stripes []stripe // a power of two of them; nil before the first bias
+	more    []stripe // in use instead of them; nil before readers met often
 
 	// striped is how many of the reads in the stripes a window has counted already.
 	// drained is closed when the stripe with the waiting mark is empty: it is made
@@ -70,21 +88,28 @@ type Lock struct {
 	striped uint64
 	drained chan struct{}
 
-	_ [64]byte // so that mu, which unbiased readers and writers write, is in another cache line
+	_ [40]byte // so that mu, which unbiased readers and writers write, is in another cache line
 
 	mu sync.Mutex
 
-	// mu guards the fields below. While a writer is inside, bias is false.
+	// mu guards the fields below. While a writer is inside, bias is off or away.
 	reads, writes uint16 // in the present window
 	keep          bool   // writers restore the bias
 	hits, misses  uint64 // of readers that took mu, and hits moved out of stripes
 }
 
+// What bias is if it is not on.
+const (
+	off  = 0 // readers take mu
+	away = 1 // a writer is inside, and is going to restore it
+)
+
 // A stripe fills a cache line, so that readers in different stripes do not share one.
 type stripe struct {
 	word   atomic.Uint64 // readers inside, the waiting mark, and the hits from hitShift on
 	misses atomic.Uint64
-	_      [48]byte
+	met    atomic.Uint32 // how often a reader that left found another inside
+	_      [44]byte
 }
 
 // A Reader is a read lock held, to be passed to RUnlock: the stripe in which the
@@ -93,15 +118,50 @@ type Reader *stripe
 
 // RLock locks for reading. Until RUnlock no writer is inside.
 func (l *Lock) RLock() Reader {
-	if l.bias.Load() {
-		s := &l.stripes[affinity.Hint()>>(l.shift&63)]
+	bias := l.bias.Load()
+	if bias == off {
+		l.mu.Lock()
+		return nil
+	}
+	if bias > away {
+		s := l.stripe(bias)
 		s.word.Add(1)
 		// A writer clears the bias before it looks at the stripes. So either
 		// it sees this reader, or this reader sees that the bias is off.
-		if l.bias.Load() {
+		if l.bias.Load() > away {
 			return s
 		}
 		l.RUnlock(s)
+	}
+	return l.rlock()
+}
+
+// stripe returns that of this goroutine while the bias is on. Writers look at all of them,
+// so it does no harm if there have come to be more just now.
+func (l *Lock) stripe(bias uint32) *stripe {
+	stripes := l.stripes
+	if bias < fewShift {
+		stripes = l.more
+	}
+	return &stripes[affinity.Hint()>>(bias&63)]
+}
+
+// rlock is RLock for a reader that found the bias away. It takes the mutex, unless a
+// writer inside brings the bias back soon.
+func (l *Lock) rlock() Reader {
+	for range spins {
+		bias := l.bias.Load()
+		if bias == off {
+			break
+		}
+		if bias > away {
+			s := l.stripe(bias)
+			s.word.Add(1)
+			if l.bias.Load() > away {
+				return s
+			}
+			l.RUnlock(s)
+		}
 	}
 	l.mu.Lock()
 	return nil
@@ -110,7 +170,7 @@ func (l *Lock) RLock() Reader {
 // RUnlock releases a read lock. While the bias is on, the window does not count such a
 // read: it counts hits and misses only.
 func (l *Lock) RUnlock(r Reader) {
-	if r == nil || r.word.Add(^uint64(0))&(waiting|inside) == waiting {
+	if r == nil || r.word.Add(^uint64(0))&(waiting|inside) != 0 {
 		l.runlock(r, 0)
 	}
 }
@@ -118,7 +178,7 @@ func (l *Lock) RUnlock(r Reader) {
 // RUnlockHit is RUnlock after a hit, which it counts. It must stay small enough to be
 // inlined: that saves two of the twenty nanoseconds of a Get.
 func (l *Lock) RUnlockHit(r Reader) {
-	if r == nil || r.word.Add(1<<hitShift-1)&(waiting|inside) == waiting {
+	if r == nil || r.word.Add(1<<hitShift-1)&(waiting|inside) != 0 {
 		l.runlock(r, 1)
 	}
 }
@@ -133,19 +193,29 @@ func (l *Lock) RUnlockMiss(r Reader) {
 	l.RUnlock(r)
 }
 
-// runlock is the rare part of RUnlock: for a reader that holds the mutex, or that was
-// the last one in a stripe for which a writer waits.
+// runlock is the rare part of RUnlock: for a reader that holds the mutex, or that left a
+// stripe with another reader inside, or for which a writer waits.
 func (l *Lock) runlock(r Reader, hits uint64) {
 	if r != nil {
-		l.wake(r)
+		l.left(r)
 		return
 	}
 	l.hits += hits
 	if l.reads++; l.reads >= windowReads {
 		l.keepBias()
-		l.bias.Store(true) // no writer is inside
+		l.bias.Store(l.shift) // no writer is inside
 	}
 	l.mu.Unlock()
+}
+
+// left wakes the writer that waits for a stripe, if that is empty, or notes that readers met
+// in it.
+func (l *Lock) left(s *stripe) {
+	if s.word.Load()&waiting != 0 {
+		l.wake(s)
+	} else if s.met.Add(1) == crowded {
+		l.widen(stripesFor(runtime.GOMAXPROCS(0), maxStripes))
+	}
 }
 
 // wake clears the waiting mark of a stripe that is empty, and wakes the writer.
@@ -185,25 +255,28 @@ func (l *Lock) LockCrowded() (crowded bool) {
 
 // enter lets a writer in that holds mu. It is inlined.
 func (l *Lock) enter() {
-	if l.writes++; l.writes == windowWrites || l.bias.Load() {
+	if l.writes++; l.writes == windowWrites || l.bias.Load() != off {
 		l.entered()
 	}
 }
 
 // entered is the rare part of enter.
 func (l *Lock) entered() {
-	if l.bias.Load() {
+	if l.bias.Load() != off {
 		l.withdraw()
 	}
 	if l.writes == windowWrites {
 		l.endWindow(false)
+		if l.bias.Load() != off {
+			l.bias.Store(off)
+		}
 	}
 }
 
 // Unlock releases the write lock.
 func (l *Lock) Unlock() {
 	if l.keep {
-		l.bias.Store(true)
+		l.bias.Store(l.shift)
 	}
 	l.mu.Unlock()
 }
@@ -223,24 +296,37 @@ func (l *Lock) keepBias() {
 	l.endWindow(true)
 }
 
-// makeStripes makes the stripes for procs processors: four for each, so that two
-// goroutines seldom share one. Readers see them once they have seen the bias.
+// makeStripes makes the first stripes for procs processors. Readers see them once they have
+// seen the bias.
 func (l *Lock) makeStripes(procs int) {
-	n := min(max(1<<bits.Len(uint(4*procs-1)), minStripes), maxStripes)
+	n := stripesFor(procs, fewStripes)
 	l.stripes = make([]stripe, n)
-	l.shift = uint8(64 - bits.TrailingZeros(uint(n)))
+	l.shift = shiftOf(n)
+}
+
+// stripesFor returns how many stripes procs processors need.
+func stripesFor(procs, most int) int {
+	return min(max(1<<bits.Len(uint(stripesPerProc*procs-1)), minStripes), most)
+}
+
+func shiftOf(stripes int) uint32 { return uint32(64 - bits.TrailingZeros32(uint32(stripes))) }
+
+// widen has the lock use so many stripes, if it has fewer. It does so once only, as readers
+// look at more without a lock.
+func (l *Lock) widen(stripes int) {
+	l.mu.Lock()
+	if l.more == nil && shiftOf(stripes) < l.shift {
+		l.more, l.shift = make([]stripe, stripes), shiftOf(stripes)
+	}
+	l.Unlock() // which stores the bias anew, if it is on
 }
 
 // withdraw revokes the bias, waits until the biased readers have left, and counts
-// their reads.
+// their reads. It looks at all stripes: a reader that was late may have one that is not in
+// use any more.
 func (l *Lock) withdraw() {
-	l.bias.Store(false)
-	striped := uint64(0)
-	for i := range l.stripes {
-		s := &l.stripes[i]
-		l.drain(s)
-		striped += l.hitsIn(s) + s.misses.Load()
-	}
+	l.bias.Store(away)
+	striped := l.drainAll(l.stripes) + l.drainAll(l.more)
 	reads := uint64(l.reads) + striped - l.striped
 	l.striped = striped
 	if reads >= windowReads {
@@ -248,6 +334,16 @@ func (l *Lock) withdraw() {
 	} else {
 		l.reads = uint16(reads)
 	}
+}
+
+// drainAll waits until stripes are empty, and returns how many reads they counted.
+func (l *Lock) drainAll(stripes []stripe) (reads uint64) {
+	for i := range stripes {
+		s := &stripes[i]
+		l.drain(s)
+		reads += l.hitsIn(s) + s.misses.Load()
+	}
+	return reads
 }
 
 // drain waits until a stripe is empty. The bias is off, so a reader that enters the
@@ -269,10 +365,12 @@ func (l *Lock) drain(s *stripe) {
 // Counts returns the hits and the misses so far. The lock must be held for
 // writing.
 func (l *Lock) Counts() (hits, misses uint64) {
-	for i := range l.stripes {
-		s := &l.stripes[i]
-		hits += l.hitsIn(s)
-		misses += s.misses.Load()
+	for _, stripes := range [][]stripe{l.stripes, l.more} {
+		for i := range stripes {
+			s := &stripes[i]
+			hits += l.hitsIn(s)
+			misses += s.misses.Load()
+		}
 	}
 	return hits + l.hits, misses + l.misses
 }

@@ -14,6 +14,9 @@ func (l *Lock) writeOnce() {
 	l.Unlock()
 }
 
+// biased reports whether the bias is on.
+func (l *Lock) biased() bool { return l.bias.Load() > away }
+
 // counts is Counts with the lock.
 func (l *Lock) counts() (hits, misses uint64) {
 	l.Lock()
@@ -31,7 +34,7 @@ func newLock(procs int) *Lock {
 func (l *Lock) beBiased(procs int) {
 	l.makeStripes(procs)
 	l.endWindow(true)
-	l.bias.Store(true)
+	l.bias.Store(l.shift)
 }
 
 // TestZeroLock: a lock has no stripes until it has been read from often, and counts
@@ -44,8 +47,8 @@ func TestZeroLock(t *testing.T) {
 	for range windowReads - 1 {
 		l.RUnlockHit(l.RLock())
 	}
-	if l.stripes != nil || l.bias.Load() {
-		t.Fatalf("%d stripes, and biased is %v", len(l.stripes), l.bias.Load())
+	if l.stripes != nil || l.biased() {
+		t.Fatalf("%d stripes, and biased is %v", len(l.stripes), l.biased())
 	}
 	l.RUnlockMiss(l.RLock())
 	if r := l.RLock(); r == nil {
@@ -211,7 +214,7 @@ func TestBiasLearns(t *testing.T) {
 	mix := func(reads int) (biased int) {
 		for range 1000 {
 			read(reads)
-			if l.bias.Load() {
+			if l.biased() {
 				biased++
 			}
 			l.writeOnce()
@@ -225,13 +228,13 @@ func TestBiasLearns(t *testing.T) {
 		t.Errorf("biased before %d of 1000 writes, each after 3 reads", got)
 	}
 	read(windowReads)
-	if !l.bias.Load() {
+	if !l.biased() {
 		t.Error("not biased after a window of reads")
 	}
 	for range windowWrites {
 		l.writeOnce()
 	}
-	if l.bias.Load() {
+	if l.biased() {
 		t.Error("biased after a window of writes")
 	}
 }

@@ -13,9 +13,11 @@ import (
 // does by itself until the next one; each is named by the line that it stands for.
 // All see the steps in one order, as Go's atomic operations have it.
 //
-// Two things are not as in lock.go, and both only add orders to try. Whether the
-// bias comes back, which the windows decide, is tried both ways wherever it may. And
-// a reader takes any of the stripes. All reads are hits.
+// Three things are not as in lock.go, and all only add orders to try. Whether the
+// bias comes back, which the windows decide, is tried both ways wherever it may. A
+// reader takes any of the stripes: so it does when there have come to be more, which a
+// writer makes. And a reader that looks again at the bias until it is back may cease
+// whenever it is not on. All reads are hits.
 //
 // That the explorer is able to find anything is shown by mutations of the machine:
 // it must find each of them out.
@@ -31,6 +33,7 @@ const (
 	lookingAgain  // at the bias
 	reading       // inside, by the stripe
 	leavingInVain // the stripe: the bias was gone
+	lookingAfresh // at the bias, after it came in vain
 	waking        // the writer: it takes the mark off
 	closing       // drained
 	queueing      // at mu
@@ -54,7 +57,7 @@ const (
 )
 
 var placeNames = [...]string{
-	"outside", "entering", "lookingAgain", "reading", "leavingInVain", "waking", "closing", "queueing", "readingLocked", "givingBack",
+	"outside", "entering", "lookingAgain", "reading", "leavingInVain", "lookingAfresh", "waking", "closing", "queueing", "readingLocked", "givingBack",
 	"lookingAtBias", "withdrawing", "lookingAtStripe", "making", "marking", "unmarking", "sleeping", "rereading", "writing", "restoring",
 	"unlocking",
 }
@@ -197,7 +200,7 @@ func (x *explorer) fail(fault string) {
 func (x *explorer) read(m machine, g int) []machine {
 	r := &m.readers[g]
 	switch r.at {
-	case outside: // RLock: if l.bias.Load() {
+	case outside: // RLock: if bias := l.bias.Load(); bias > away {
 		if r.rounds == 0 {
 			return nil
 		}
@@ -219,7 +222,7 @@ func (x *explorer) read(m machine, g int) []machine {
 		}
 		return to
 
-	case lookingAgain: // RLock: if l.bias.Load() { return s }
+	case lookingAgain: // RLock: if l.bias.Load() > away { return s }
 		switch {
 		case m.bias || x.flaw == noSecondLook:
 			r.at = reading
@@ -229,17 +232,23 @@ func (x *explorer) read(m machine, g int) []machine {
 			r.at = leavingInVain
 		}
 
-	case reading: // RUnlockHit: r.word.Add(1<<hitShift-1)&(waiting|inside) == waiting
+	case reading: // RUnlockHit: r.word.Add(1<<hitShift-1)&(waiting|inside) != 0
 		r.inVain = false
 		m.reads++
 		x.leave(&m, r, 1)
 
-	case leavingInVain: // RLock: l.RUnlock(s), which is r.word.Add(^uint64(0))&(waiting|inside) == waiting
+	case leavingInVain: // RLock: l.RUnlock(s), which is r.word.Add(^uint64(0))&(waiting|inside) != 0
 		hits := int8(0)
 		if x.flaw == countsInVain {
 			hits = 1
 		}
 		x.leave(&m, r, hits)
+
+	case lookingAfresh: // rlock: bias := l.bias.Load()
+		r.at = queueing
+		if m.bias {
+			r.at = entering
+		}
 
 	case waking: // wake: the compare-and-swap that takes the mark off while nobody is inside
 		w := &m.stripes[r.stripe]
@@ -277,7 +286,7 @@ func (x *explorer) read(m machine, g int) []machine {
 		window.readers[g].at = givingBack
 		return []machine{m, window}
 
-	case givingBack: // runlock: l.bias.Store(true)
+	case givingBack: // runlock: l.bias.Store(l.shift)
 		m.bias = true
 		r.at = unlocking
 
@@ -288,13 +297,13 @@ func (x *explorer) read(m machine, g int) []machine {
 	return []machine{m}
 }
 
-// leave takes a reader out of its stripe. The last one has to wake a writer that
-// waits.
+// leave takes a reader out of its stripe. One that leaves others inside, or a writer that
+// waits, looks whether it has to wake that.
 func (x *explorer) leave(m *machine, r *reader, hits int8) {
 	w := &m.stripes[r.stripe]
 	w.hits += hits
 	w.inside--
-	if w.waiting && w.inside == 0 && !(x.flaw == leavesAsleep && r.inVain) {
+	if (w.waiting || w.inside > 0) && !(x.flaw == leavesAsleep && r.inVain) {
 		r.at = waking
 		return
 	}
@@ -306,7 +315,7 @@ func (x *explorer) leave(m *machine, r *reader, hits int8) {
 func (r *reader) leftStripe() {
 	r.at = outside
 	if r.inVain {
-		r.at = queueing
+		r.at = lookingAfresh
 	}
 }
 
@@ -323,13 +332,13 @@ func (x *explorer) write(m machine, g int) []machine {
 		m.locked = true
 		w.at = lookingAtBias
 
-	case lookingAtBias: // Lock: if l.bias.Load() {
+	case lookingAtBias: // enter: l.bias.Load() != off
 		w.at = writing
 		if m.bias {
 			w.at = withdrawing
 		}
 
-	case withdrawing: // withdraw: l.bias.Store(false)
+	case withdrawing: // withdraw: l.bias.Store(away)
 		if x.flaw != biasStays && x.flaw != biasGoesLate {
 			m.bias = false
 		}
@@ -395,7 +404,7 @@ func (x *explorer) write(m machine, g int) []machine {
 		}
 		return []machine{m, keep}
 
-	case restoring: // Unlock: if l.keep { l.bias.Store(true) }
+	case restoring: // Unlock: if l.keep { l.bias.Store(l.shift) }
 		m.bias = true
 		w.at = unlocking
 		if x.flaw == restoresTooLate {
