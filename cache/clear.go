@@ -15,8 +15,8 @@ func (c *Cache[K, V]) Clear() {
 }
 
 // drop removes the entries of the shard in one hold of the lock, with all its arrays. It
-// returns false, and does nothing, if OnRemove is to be told of each, or a walk needs the
-// slots to stay.
+// returns false, and does nothing, if OnRemove must be called for each entry, or a walk
+// needs the slots to stay.
 func (s *shard[K, V]) drop() (ok bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -5,10 +5,10 @@ import (
 )
 
 const (
-	// crowded is how many entries a shard of a table that is growing has at most.
+	// crowded bounds the entries of a shard while its table is growing.
 	crowded = 256
 
-	// spread is how many shards follow one, if the cache is to have as many.
+	// spread is into how many shards one is divided, if the cache needs as many.
 	spread = 32
 
 	// A write that must wait for another one strains a shard by wait, and any other write
@@ -34,8 +34,8 @@ func (s *shard[K, V]) lockGrowing() (locked bool) {
 }
 
 // enlarge replaces t by a larger table, unless that has happened already. Each call divides
-// one shard: those of t by so many writes, none of which takes long. During a walk through
-// all shards it does nothing, and the next write calls it again.
+// one shard, so that no write takes long. During a walk through all shards it does nothing,
+// and the next write calls it again.
 func (c *common[K, V]) enlarge(t *table[K, V]) {
 	if !c.shape.TryLock() {
 		return
@@ -60,7 +60,7 @@ func (c *common[K, V]) enlarge(t *table[K, V]) {
 func (c *common[K, V]) divideNext(t *table[K, V]) {
 	larger, step := t.larger.Load(), len(t.shards)
 	t.shards[t.divided].divide(larger, t.divided, step)
-	// A tick that looked at the shards of t meanwhile has not seen these.
+	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := t.divided; i < len(larger.shards); i += step {
 		c.wakeBy(larger.shards[i].next.Load())
 	}

@@ -9,38 +9,38 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
-// A table is the shards of a cache. The first one has a single shard, so that a small
+// A table has the shards of a cache. The first one has a single shard, so that a small
 // cache takes little memory. When a shard has many entries, or writers often wait for it,
 // a larger table follows: see enlarge.
 type table[K comparable, V any] struct {
 	shards  []shard[K, V] // a power of two of them
-	growing atomic.Bool   // there are fewer than the cache is to have once it needs them
+	growing atomic.Bool   // the cache may need more shards: see wanted
 
-	// larger is the table that follows, while the entries go there, one shard after the
-	// other: so many are divided. shape guards both.
+	// larger is the table that follows, while entries move to it, shard by shard; divided is
+	// the number of shards that have moved. shape guards both.
 	larger  atomic.Pointer[table[K, V]]
 	divided int
 }
 
 const (
-	// entriesPerShard is how many entries of the limit make a further shard
-	// worth while. A cache of fewer has one shard, and so one exact order.
+	// entriesPerShard is the least part of the limit of a shard. A cache with a lower limit
+	// has one shard, and so one exact order of eviction.
 	entriesPerShard = 4096
 
-	// weightPerShard is the same for MaxWeight. Mostly that is in bytes, and then
-	// shards of less would have so few entries that what they evict is by chance.
+	// weightPerShard is the same for MaxWeight, which is usually in bytes: smaller shards
+	// would have so few entries that chance decides what they evict.
 	weightPerShard = 256 << 10
 
-	// shardsPerProc is enough for two writers seldom to meet.
+	// shardsPerProc is enough that two writers seldom meet.
 	shardsPerProc = 16
 
-	// fullShard is about how many entries a shard gets at most. So its arrays are copied
-	// in half a millisecond when it grows, and its entries move to other shards in one.
+	// fullShard is about the most entries of a shard. So its arrays are copied in half a
+	// millisecond when it grows, and its entries move to other shards in one.
 	fullShard = 16384
 )
 
-// shardCount returns the number of shards, a power of two and of at least part each, for
-// a limit of entries or of weight.
+// shardCount returns the number of shards, a power of two, for a limit of entries or of
+// weight. Each gets at least part of the limit; a limit of 0 means none.
 func shardCount(limit, part uint64, procs int) int {
 	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
 	for n > 1 && limit > 0 && uint64(n)*part > limit {
@@ -49,7 +49,7 @@ func shardCount(limit, part uint64, procs int) int {
 	return n
 }
 
-// wanted returns how many shards the cache is to have once it needs them.
+// wanted returns how many shards the cache should have when it needs them.
 func (c *common[K, V]) wanted() int {
 	procs := runtime.GOMAXPROCS(0)
 	if c.weigh != nil {
@@ -66,8 +66,8 @@ func (c *common[K, V]) wanted() int {
 	return n
 }
 
-// crowds has a larger table follow, as a shard is about to have half as many entries as it
-// gets at most. In a cache with a limit of entries there are enough shards for that.
+// crowds makes a larger table follow, as a shard is about to have half of fullShard. A cache
+// with a limit of entries has enough shards already.
 func (c *common[K, V]) crowds() {
 	if c.limit.Load() > 0 {
 		return
@@ -77,9 +77,9 @@ func (c *common[K, V]) crowds() {
 	t.growing.Store(true)
 }
 
-// alignedShards is how many shards take more than 32 KiB. A smaller object with
-// pointers, unless it is of 512 bytes at most, has a header of eight bytes in front, and
-// its shards would lie across cache lines.
+// alignedShards is how many shards take more than 32 KiB. The runtime puts a header of eight
+// bytes before a smaller object with pointers, unless that has at most 512 bytes, and then
+// shards would cross cache lines.
 const alignedShards = 65
 
 // newTable returns a table of n empty shards.
@@ -99,8 +99,8 @@ func (c *common[K, V]) newTable(n int) *table[K, V] {
 	return t
 }
 
-// of returns the shard of a key with hash h. It takes bits of the hash that the index of
-// the shard does not.
+// of returns the shard of a key with hash h. It uses bits of the hash that the index of the
+// shard does not use.
 func (t *table[K, V]) of(h uint64) *shard[K, V] {
 	return &t.shards[h>>8&uint64(len(t.shards)-1)]
 }
@@ -142,9 +142,9 @@ func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	return s, r
 }
 
-// all returns the shards, for a walk through all of them. If a larger table follows
-// already, it has the rest of the entries go there. Until release, no other follows. It may
-// be called again meanwhile, also by the same goroutine, as no writer ever waits for shape.
+// all returns the shards, for a walk through all of them; release must follow. If entries
+// are moving to a larger table, all first moves the rest. Until release the table stays. It
+// may be called again meanwhile, also by the same goroutine, as no writer waits for shape.
 func (c *common[K, V]) all() []shard[K, V] {
 	for {
 		c.shape.RLock()
@@ -160,7 +160,7 @@ func (c *common[K, V]) all() []shard[K, V] {
 // release ends what all began.
 func (c *common[K, V]) release() { c.shape.RUnlock() }
 
-// growOn has a larger table follow when that is needed, after the limit was changed.
+// growOn checks, after a change of the limit, whether the cache may need more shards.
 func (c *common[K, V]) growOn() {
 	shards := c.all()
 	defer c.release()
