@@ -110,12 +110,24 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 	}
 }
 
-// lookAhead fetches what the next evictions need, for several of them at once.
+// lookAhead fetches what the next evictions need, for several of them at once: first all
+// entries, then all that their hashes lead to.
 func (s *shard[K, V]) lookAhead() {
-	for _, i := range s.order.Ahead() {
-		h := s.hashOf(i)
-		s.fetched += s.order.Fetch(h) + s.index.Fetch(h)
+	next := s.order.Ahead()
+	if len(next) == 0 {
+		return
 	}
+	for k := range next {
+		next[k].Hash = s.hashOf(next[k].Entry)
+	}
+	read := s.order.Fetch(next)
+	for k := range next {
+		read += s.index.FetchHome(next[k].Hash)
+	}
+	for k := range next {
+		read += s.index.Fetch(next[k].Hash)
+	}
+	s.fetched += read
 }
 
 // hashOf returns the hash of the key of entry i.

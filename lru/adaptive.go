@@ -66,7 +66,7 @@ type Adaptive struct {
 	ghost  ghost  // victims of small
 	near   recent // the latest victims of each queue
 
-	ahead lookout // of small
+	ahead [queues]lookout
 }
 
 // Len returns the number of entries in the order.
@@ -174,9 +174,9 @@ func (a *Adaptive) challenge() bool {
 func (a *Adaptive) Insert(i uint32, h uint64) {
 	switch q, near := a.near.take(h); {
 	case near && q == small: // with a few more entries in small it would have been a hit
-		a.cameLate(unit)
+		a.cameLate(unit * a.near.each())
 	case near:
-		a.aim(a.target - 3*unit/2)
+		a.aim(a.target - 3*unit/2*a.near.each())
 	}
 	a.marks.clear(i)
 	a.push(small, i+firstEntry)
@@ -220,20 +220,27 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 	return a.oldestOrOther(&q) - firstEntry, true
 }
 
-// Ahead returns the entries of small that are to be evicted next, or none if it returned
+// Ahead returns the entries of a queue that are to be evicted next, or none if it returned
 // them already. See [Policy].
-func (a *Adaptive) Ahead() []uint32 {
-	if a.links == nil {
+func (a *Adaptive) Ahead() []Next {
+	q := small
+	if a.ahead[small].left > 0 {
+		q = main
+	}
+	if a.ahead[q].left > 0 || a.links == nil {
 		return nil
 	}
-	return a.ahead.oldest(a.links, small, firstEntry, &a.marks)
+	return a.ahead[q].oldest(a.links, q, firstEntry, &a.marks)
 }
 
-// Fetch reads the rows that would remember a key with hash h, so that Spare and Evict do
-// not wait for memory. The result means nothing, but must be used, as otherwise the
-// compiler removes the reads.
-func (a *Adaptive) Fetch(h uint64) uint64 {
-	return a.ghost[rowOf(h, len(a.ghost))][0] + a.near[rowOf(h, len(a.near))][small]
+// Fetch reads the rows that would remember the keys of these entries, so that Spare and
+// Evict do not wait for memory. The result means nothing, but must be used, as otherwise
+// the compiler removes the reads.
+func (a *Adaptive) Fetch(entries []Next) (read uint64) {
+	for _, next := range entries {
+		read += a.ghost[rowOf(next.Hash, len(a.ghost))][0]
+	}
+	return read
 }
 
 // Evict removes entry i, which must be in the order and whose key has hash h, and
@@ -325,9 +332,7 @@ func (a *Adaptive) push(q, p uint32) {
 func (a *Adaptive) unlink(p uint32) {
 	q := a.queueOf(p)
 	a.len[q]--
-	if q == small {
-		a.ahead.left--
-	}
+	a.ahead[q].left--
 	a.links.unlink(p)
 }
 

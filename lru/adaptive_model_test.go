@@ -18,6 +18,7 @@ type adaptiveModel struct {
 	won            bool
 	ghost          [][]uint64    // rows, the latest first; 0 is a hole
 	near           [2][][]uint64 // rows of small and of main
+	nearEvery      int           // one hash in so many is in them
 	now, oldest    int
 	every, pending int // entries between checkpoints, and before the next one
 }
@@ -53,8 +54,12 @@ func (m *adaptiveModel) resize(n int) {
 	m.slots, m.every = n, max(1, n/32)
 	m.aim(target)
 	m.ghost = make([][]uint64, max(1, (3*n+8)/16))
+	m.nearEvery = 1
+	for n*4/100 >= 128*m.nearEvery {
+		m.nearEvery *= 2
+	}
 	for q := range m.near {
-		m.near[q] = make([][]uint64, max(1, n*4/100/4))
+		m.near[q] = make([][]uint64, max(1, n*4/100/m.nearEvery/4))
 	}
 }
 
@@ -141,11 +146,13 @@ func (m *adaptiveModel) push(i uint32) {
 }
 
 func (m *adaptiveModel) insert(i uint32, h uint64) {
-	if _, near := forget(m.near[0], h); near {
+	if h%uint64(m.nearEvery) != 0 {
+		// not in the sample
+	} else if _, near := forget(m.near[0], h); near {
 		m.late = min(m.late+1, 256)
-		m.aim(m.target + unit)
+		m.aim(m.target + unit*m.nearEvery)
 	} else if _, near := forget(m.near[1], h); near {
-		m.aim(m.target - unit*3/2)
+		m.aim(m.target - unit*3/2*m.nearEvery)
 	}
 	m.marks[i] = 0
 	m.small = append(m.small, i)
@@ -163,12 +170,14 @@ func (m *adaptiveModel) remove(i uint32) {
 }
 
 func (m *adaptiveModel) evict(i uint32, h uint64) {
+	q := 1
 	if slices.Contains(m.small, i) {
-		remember(m.near[0], h, 4)
+		q = 0
 		remember(m.ghost, h, 16)
 		m.now++
-	} else {
-		remember(m.near[1], h, 4)
+	}
+	if h%uint64(m.nearEvery) == 0 {
+		remember(m.near[q], h, 4)
 	}
 	m.gone(i)
 }

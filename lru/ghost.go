@@ -19,43 +19,78 @@ func newGhost(n int) ghost { return make(ghost, max(1, (n+perRow/2)/perRow)) }
 // add remembers a key with hash h and forgets the oldest of its row.
 func (g ghost) add(h uint64) {
 	r := &g[rowOf(h, len(g))]
-	for k := len(r) - 1; k > 0; k-- {
-		r[k] = r[k]<<16 | r[k-1]>>48
-	}
-	r[0] = r[0]<<16 | fingerprint(h)
+	r[3] = push(r[3], r[2]>>last)
+	r[2] = push(r[2], r[1]>>last)
+	r[1] = push(r[1], r[0]>>last)
+	r[0] = push(r[0], fingerprint(h))
 }
 
 // take forgets a key with hash h and returns its age.
 func (g ghost) take(h uint64) (age int, ok bool) {
 	r, f := &g[rowOf(h, len(g))], fingerprint(h)
+	if match(r[0], f)|match(r[1], f)|match(r[2], f)|match(r[3], f) == 0 {
+		return 0, false // nearly always
+	}
 	for k := range r {
 		if at := match(r[k], f); at != 0 {
-			place := mathbits.TrailingZeros64(at) / 16
-			r[k] &^= 0xffff << (place * 16)
+			place := mathbits.TrailingZeros64(at) / width
+			r[k] &^= (1<<width - 1) << (place * width)
 			return ((k*perWord+place)*2 + 1) * len(g) / 2, true
 		}
 	}
 	return 0, false
 }
 
-// A recent remembers the keys that each queue gave up last, in rows of four fingerprints.
-// The two rows of a key are adjacent.
-type recent [][queues]uint64
+// A recent remembers a sample of the keys that each queue gave up last, in rows of four
+// fingerprints. The two rows of a key are adjacent. The sample is so small that the rows
+// stay in the processor's cache.
+type recent struct {
+	rows [][queues]uint64
+	skip uint64 // bits of a hash that are 0 if its key is in the sample
+}
 
-// newRecent returns a recent of about n keys of each queue.
-func newRecent(n int) recent { return make(recent, max(1, n/perWord)) }
+// leastSample is how many keys of each queue a sample has at least.
+const leastSample = 64
 
-func (r recent) add(q uint32, h uint64) {
-	word := &r[rowOf(h, len(r))][q]
-	*word = *word<<16 | fingerprint(h)
+// newRecent returns a recent of about n keys of each queue, or a part of them.
+func newRecent(n int) recent {
+	every := 1
+	for n/every >= 2*leastSample {
+		every *= 2
+	}
+	return recent{make([][queues]uint64, max(1, n/every/perWord)), uint64(every - 1)}
+}
+
+// samples reports whether a key with hash h is in the sample.
+func (r *recent) samples(h uint64) bool {
+	return h&r.skip == 0
+}
+
+// each returns for how many keys one in the sample stands.
+func (r *recent) each() int {
+	return int(r.skip) + 1
+}
+
+func (r *recent) add(q uint32, h uint64) {
+	if r.samples(h) {
+		word := &r.rows[rowOf(h, len(r.rows))][q]
+		*word = push(*word, fingerprint(h))
+	}
 }
 
 // take forgets a key with hash h and returns the queue that gave it up; small if both did.
-func (r recent) take(h uint64) (q uint32, ok bool) {
-	row, f := &r[rowOf(h, len(r))], fingerprint(h)
+func (r *recent) take(h uint64) (q uint32, ok bool) {
+	if !r.samples(h) {
+		return 0, false
+	}
+	return r.takeSampled(h)
+}
+
+func (r *recent) takeSampled(h uint64) (q uint32, ok bool) {
+	row, f := &r.rows[rowOf(h, len(r.rows))], fingerprint(h)
 	for q := range row {
 		if at := match(row[q], f); at != 0 {
-			row[q] &^= 0xffff << (mathbits.TrailingZeros64(at) &^ 15)
+			row[q] &^= (1<<width - 1) << (mathbits.TrailingZeros64(at) / width * width)
 			return uint32(q), true
 		}
 	}

@@ -18,8 +18,8 @@ func TestLooksAhead(t *testing.T) {
 			p.Mark(used)
 			seen, ahead := map[uint32]bool{}, 0
 			for range 90 {
-				for _, i := range p.Ahead() {
-					seen[i] = true
+				for _, next := range p.Ahead() {
+					seen[next.Entry] = true
 					ahead++
 				}
 				i, _ := p.Victim()
@@ -35,5 +35,27 @@ func TestLooksAhead(t *testing.T) {
 				t.Error("Ahead returned an entry that was used")
 			}
 		})
+	}
+}
+
+// TestAdaptiveLooksAheadInMain: Ahead has returned each entry that main gives up.
+func TestAdaptiveLooksAheadInMain(t *testing.T) {
+	var a Adaptive
+	a.Resize(200)
+	for i := range uint32(200) {
+		a.push(main, i+firstEntry)
+	}
+	seen := map[uint32]bool{}
+	for n := range 150 {
+		for next := a.Ahead(); next != nil; next = a.Ahead() {
+			for _, e := range next {
+				seen[e.Entry] = true
+			}
+		}
+		i, _ := a.Victim()
+		if !seen[i] {
+			t.Fatalf("entry %d is evicted after %d others, and Ahead did not return it", i, n)
+		}
+		a.Evict(i, hashOf(uint64(i)))
 	}
 }

@@ -53,15 +53,15 @@ func (o *Order) Spare(uint32, uint64) bool { return false }
 
 // Ahead returns the entries that are to be evicted next, or none if it returned them
 // already. See [Policy].
-func (o *Order) Ahead() []uint32 {
-	if o.links == nil {
+func (o *Order) Ahead() []Next {
+	if o.ahead.left > 0 || o.links == nil {
 		return nil
 	}
 	return o.ahead.oldest(o.links, 0, 1, &o.marks)
 }
 
 // Fetch reads nothing: an Order needs no more memory to evict than its links.
-func (o *Order) Fetch(uint64) uint64 { return 0 }
+func (o *Order) Fetch([]Next) uint64 { return 0 }
 
 // Evict removes entry i, which must be in the order. Its key is not remembered.
 func (o *Order) Evict(i uint32, _ uint64) { o.Remove(i) }

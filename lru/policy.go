@@ -41,15 +41,15 @@ type Policy interface {
 	// Victim must be asked again.
 	Spare(i uint32, h uint64) bool
 
-	// Ahead returns the entries that Victim returns next unless they are used before, or
-	// none if it returned them already. They are valid until the next call. The caller
-	// is to call Fetch with the hash of each, and to read whatever else it needs to
-	// evict them: waiting for memory once for each takes several times as long.
-	Ahead() []uint32
+	// Ahead returns entries that Victim returns next unless they are used before, or none
+	// if it returned them already. They are valid until the next call. The caller is to
+	// set the hash of each, then to call Fetch with them, and to read whatever else it
+	// needs to evict them: waiting for memory once for each takes several times as long.
+	Ahead() []Next
 
-	// Fetch reads what Spare and Evict need of a key with hash h. The result means
+	// Fetch reads what Spare and Evict need of entries from Ahead. The result means
 	// nothing, but must be used, as otherwise the compiler removes the reads.
-	Fetch(h uint64) uint64
+	Fetch(entries []Next) uint64
 
 	// Insert adds entry i, which is not in the order and whose key has hash h, without
 	// a mark.

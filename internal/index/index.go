@@ -94,6 +94,9 @@ func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool)
 	return 0, false
 }
 
+// FetchHome reads the home group of h, for many before Fetch of any.
+func (x *Index) FetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
+
 // Fetch reads the groups that a removal of h needs, most likely, so that one soon after
 // does not wait for memory. What it returns means nothing, but must be used, or else the
 // compiler leaves the reading out.

@@ -1,0 +1,41 @@
+package lru
+
+import "testing"
+
+// TestNearIsASample: of many entries, the keys in a sample move the target of small, each
+// for several.
+func TestNearIsASample(t *testing.T) {
+	const n, each = 10_000, 4 // 400 near victims of a queue, 100 of them in the sample
+	for _, test := range []struct {
+		q    uint32
+		h    uint64
+		want int // how far the target moves
+	}{
+		{small, 1<<40 | 0, each * unit},
+		{small, 1<<40 | 3, 0},
+		{main, 1<<40 | 4, -each * 3 * unit / 2},
+		{main, 1<<40 | 2, 0},
+	} {
+		var a Adaptive
+		a.Resize(n)
+		a.push(test.q, firstEntry)
+		before := a.target
+		a.Evict(0, test.h)
+		a.Insert(0, test.h)
+		a.Remove(0)
+		a.Insert(0, test.h) // forgotten by now
+		if got := a.target - before; got != test.want {
+			t.Errorf("a key of queue %d with hash %b came back: the target moved by %d, want %d", test.q, test.h, got, test.want)
+		}
+	}
+}
+
+// TestSampleOfRecent: a sample has 64 keys of a queue or more.
+func TestSampleOfRecent(t *testing.T) {
+	for _, test := range []struct{ keys, each, rows int }{{3, 1, 1}, {127, 1, 31}, {128, 2, 16}, {1250, 16, 19}, {40_000, 512, 19}} {
+		r := newRecent(test.keys)
+		if r.each() != test.each || len(r.rows) != test.rows {
+			t.Errorf("of %d keys one in %d, in %d rows; want %d and %d", test.keys, r.each(), len(r.rows), test.each, test.rows)
+		}
+	}
+}
