@@ -79,6 +79,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		c.runner = newRunner(o, c.onPanic)
 	}
 	c.schema, c.amend = o.Schema, o.Amend
+	c.plain = c.weigh == nil && c.idle == 0 && !c.renews && c.runner == nil && c.negatives == nil
 	return c
 }
 
@@ -180,11 +181,37 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 
 func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	h := c.hasher.Hash(key)
+	if !c.plain {
+		c.setAny(h, key, value, ttl)
+		return
+	}
+	deadline := c.deadlineFor(h, ttl)
+	s := c.lock(h)
+	i, found := s.find(h, key)
+	if found && s.overwrite(i, value, deadline) {
+		s.lock.Unlock()
+		return
+	}
+	c.setIn(s, i, found, h, key, value, deadline)
+}
+
+// setIn is the rest of set in a plain cache, in shard s, which is locked. The key has entry
+// i if found.
+func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
 	// By fields: a literal is made beside u and copied, which takes 9 ns of a Set.
 	var u update[K, V]
 	u.hash, u.key, u.value = h, key, value
-	u.weight = c.weightOf(key, value)
-	u.life = c.lifeOf(h, ttl)
+	u.weight = 1
+	u.life = life{deadline, deadline, never}
+	for done := c.endStore(s, &u, s.putAt(i, found, &u)); !done; {
+		s = c.lock(h)
+		done = c.endStore(s, &u, s.put(&u))
+	}
+}
+
+// setAny is set in a cache that is not plain.
+func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
 	for done := false; !done; {
 		s := c.lock(h)
 		done = c.endStore(s, &u, s.put(&u))

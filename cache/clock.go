@@ -12,7 +12,7 @@ type clock struct {
 	start    time.Time
 	perTick  int64 // nanoseconds
 	coarse   atomic.Int64
-	horizon  atomic.Int64 // no later deadline passes before the driver moves the horizon on
+	horizon  atomic.Int64 // no later deadline passes before the driver moves the horizon on; driver.mu guards changes
 	stores   readings     // for the deadlines of what is stored or touched
 	idleness readings     // for those that a Get puts off
 }
@@ -69,6 +69,12 @@ func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool)
 	return c.coarse.Load(), false
 }
 
+// lately is recent for what is stored, if that need not read the real clock.
+func (c *clock) lately(h uint64) (now int64, ok bool) {
+	now = c.coarse.Load()
+	return now, c.busy() && (h>>20^uint64(now))%readEvery != 0
+}
+
 // busy reports whether the exact readings of the tick are used up.
 func (c *clock) busy() bool { return c.stores.left.Load() <= 0 }
 
@@ -97,15 +103,9 @@ func (c *clock) tick() {
 	c.idleness.renew(now, c.perTick)
 }
 
-// trust moves the horizon on, for a driver that is going to tick at a given time.
-func (c *clock) trust(at int64) {
-	for {
-		horizon := c.horizon.Load()
-		if at+near <= horizon || c.horizon.CompareAndSwap(horizon, at+near) {
-			return
-		}
-	}
-}
+// trust sets the horizon, for a driver that is going to tick at a given time. It may set it
+// back: the nearer it is, the fewer deadlines are compared with the real clock.
+func (c *clock) trust(at int64) { c.horizon.Store(at + near) }
 
 // far reports whether a deadline, or never, lies beyond the horizon and so has not
 // passed. Nearly all do, so this check is inlined.

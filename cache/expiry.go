@@ -82,9 +82,15 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 		s.ring.Advance(s.common.clock.coarse.Load()/int64(s.common.tick), 0, nil)
 	}
 	s.ring.Set(i, due)
-	if visit, _ := s.ring.Visit(i); visit < s.next.Load() {
-		s.next.Store(visit)
-		s.common.wakeBy(visit)
+	visit, _ := s.ring.Visit(i)
+	s.visitBy(visit)
+}
+
+// visitBy has the driver visit the shard by a tick.
+func (s *shard[K, V]) visitBy(tick int64) {
+	if tick < s.next.Load() {
+		s.next.Store(tick)
+		s.common.wakeBy(tick)
 	}
 }
 
@@ -122,6 +128,10 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	if s.split || s.ring == nil {
 		s.lock.Unlock()
 		return true, false
+	}
+	if !s.moveEarlier(batch) {
+		s.lock.Unlock()
+		return false, false
 	}
 	done = s.ring.AdvanceAll(now/int64(s.common.tick), batch, func(i uint32) (again int64) {
 		e := &s.entries[i]

@@ -159,11 +159,19 @@ func (s *shard[K, V]) checkRing() error {
 		if deadline < 0 && waits {
 			deadline = s.end(uint32(i))
 		}
+		if s.isEarlier(uint32(i)) {
+			due = s.next.Load()
+		}
 		if waits && due > max(s.common.tickAt(deadline), s.ring.Now()+1) {
 			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.tickAt(deadline), due)
 		}
 	}
 	return nil
+}
+
+// isEarlier reports whether entry i is marked as one whose deadline was brought forward.
+func (s *shard[K, V]) isEarlier(i uint32) bool {
+	return s.earlier != nil && s.earlier.words[i/bitsPerWord]>>(i%bitsPerWord)&1 != 0
 }
 
 // checkFences: fences and loads go when they have ended.

@@ -52,11 +52,12 @@ func (s *shard[K, V]) maybeShrink() {
 // setSlots gives all arrays n slots, which must be enough for the entries.
 func (s *shard[K, V]) setSlots(n int) {
 	used := len(s.entries)
-	switch {
-	case s.len == 0: // what is in the arrays is of no use
-		s.entries, s.ring, used = nil, nil, 0
+	if s.len == 0 { // what is in the arrays is of no use
+		s.entries, s.ring, s.earlier, used = nil, nil, nil, 0
 		s.next.Store(noTick)
-	case n < used:
+	}
+	s.moveEarlier(used)
+	if n < used {
 		s.compact(n)
 		used = n
 	}

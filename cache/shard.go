@@ -24,7 +24,8 @@ import (
 //     live ones, each under the hash of its key.
 //   - The order, if there is one, has exactly the live ones.
 //   - The ring has a task for exactly the entries with a deadline. It visits the
-//     task no later than at the first tick at or after the deadline.
+//     task no later than at the first tick at or after the deadline, unless the entry
+//     is in earlier: then the driver visits the shard no later than that.
 //   - A shard that is split has no entries, loads or fences, and never will.
 type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
@@ -73,7 +74,9 @@ type shard[K comparable, V any] struct {
 	// changes under the lock; other shards that need room read it without.
 	evictable atomic.Int64
 
-	_ [8]byte // makes it 512 bytes: no two shards share a cache line
+	// earlier has the entries that the next tick looks at: nil without any. It makes the
+	// shard 512 bytes: no two shards share a cache line.
+	earlier *earlier
 }
 
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots

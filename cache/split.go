@@ -164,7 +164,7 @@ func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.split, s.moved = true, larger
 	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
 	s.order, s.marks, s.limited = nil, nil, false
-	s.ring, s.weights, s.caps, s.born, s.due = nil, nil, nil, nil, nil
+	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
 	s.loads, s.fences, s.lost = nil, nil, lostKeys{}
 	s.evictable.Store(0)
 	s.next.Store(noTick)

@@ -43,16 +43,27 @@ func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) 
 // room in the cache, and nothing left to evict in this shard, it stores nothing and
 // returns how much is missing.
 func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
+	i, found := s.find(u.hash, u.key)
+	return s.putAt(i, found, u)
+}
+
+// putAt is put for a key that has entry i if found.
+func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	s.breakFences(u.key)
-	return s.store(u)
+	return s.storeAt(i, found, u)
 }
 
 // store is put, but leaves loads of the key alone.
 func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
+	i, found := s.find(u.hash, u.key)
+	return s.storeAt(i, found, u)
+}
+
+// storeAt is store for a key that has entry i if found.
+func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
 	}
-	i, found := s.find(u.hash, u.key)
 	if found && !s.common.clock.far(s.entries[i].deadline.load()) && s.gone(i) {
 		s.remove(i, u.hash, Expired)
 		found = false

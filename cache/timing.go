@@ -73,6 +73,16 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	return t.lasting(now, ttl) // lifeFrom, inlined
 }
 
+// deadlineFor is lifeOf in a plain cache.
+func (t *timing) deadlineFor(h uint64, ttl time.Duration) int64 {
+	if ttl >= t.short && t.jitter == 0 {
+		if now, ok := t.clock.lately(h); ok {
+			return after(now, ttl)
+		}
+	}
+	return t.lifeOf(h, ttl).deadline
+}
+
 // lifeFrom is lifeOf from a given time on, for a TTL that jitter has been applied to.
 func (t *timing) lifeFrom(now int64, ttl time.Duration) life {
 	l := t.lasting(now, ttl)

@@ -1,0 +1,25 @@
+package cache
+
+// overwrite gives entry i another value and deadline, for a Set in a plain cache. It returns
+// false, and has done nothing, if more changes than the entry, or somebody is to know. A
+// closed shard has no entries, or soon none.
+func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
+	e := &s.entries[i]
+	old, c := e.deadline.load(), s.common
+	switch {
+	case !c.clock.far(old), !c.clock.far(deadline): // expired, or nearly
+		return false
+	case (old == never) != (deadline == never): // to have a task, or none
+		return false
+	case s.noted, len(s.loads)+len(s.fences) != 0:
+		return false
+	}
+	e.value = value
+	e.deadline.set(deadline)
+	s.use(i)
+	s.removals[Replaced-Expired]++
+	if s.earlier != nil || deadline < old {
+		s.markEarlier(i, old, deadline)
+	}
+	return true
+}
