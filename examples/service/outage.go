@@ -39,12 +39,12 @@ func warmUp(s *svc.ServiceContext) error {
 	return nil
 }
 
-// takeTurns has the database be well, hang, be well and fail in turn, each for a while,
-// until ctx ends, and says so.
+// takeTurns makes the database work, hang, work and fail in turn, each for a while, until
+// ctx ends, and prints each change.
 func takeTurns(ctx context.Context, store *model.Store, while time.Duration, out io.Writer) {
 	defer store.SetHealth(model.Well)
 	for turn := 0; ; turn++ {
-		now, says := model.Well, "is well"
+		now, says := model.Well, "works"
 		switch turn % 4 {
 		case 1:
 			now, says = model.Hangs, "hangs"
@@ -52,7 +52,7 @@ func takeTurns(ctx context.Context, store *model.Store, while time.Duration, out
 			now, says = model.Fails, "fails"
 		}
 		store.SetHealth(now)
-		_, _ = fmt.Fprintf(out, "%s  the database %s for %v\n", time.Now().Format(time.TimeOnly), says, while) // it goes on even if nobody reads that
+		_, _ = fmt.Fprintf(out, "%s  the database %s for %v\n", time.Now().Format(time.TimeOnly), says, while) // goes on even if nobody reads the output
 		select {
 		case <-time.After(while):
 		case <-ctx.Done():

@@ -20,13 +20,13 @@ import (
 func TestOutage(t *testing.T) {
 	p := launch(t, built(t), "-port", "0", "-db", filepath.Join(t.TempDir(), "users.db"), "-load", "300/s", "-outage", "2s")
 	r := &running{t: t, url: p.url()}
-	for _, phase := range []string{"hangs", "is well", "fails", "is well"} {
+	for _, phase := range []string{"hangs", "works", "fails", "works"} {
 		before := r.stats("users")
 		eventually(t, "the database "+phase, func() bool {
 			turns := strings.Split(p.out.String(), "the database ")
 			return strings.HasPrefix(turns[len(turns)-1], phase+" for 2s")
 		})
-		if phase == "is well" {
+		if phase == "works" {
 			eventually(t, "values are loaded anew", func() bool { return r.stats("users").Loads.OK > before.Loads.OK+10 })
 			continue
 		}

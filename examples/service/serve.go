@@ -117,7 +117,7 @@ func welcome(base string, svcCtx *svc.ServiceContext, o options) {
 	}
 	fmt.Printf("  at most %d of them in the cache, for %v\n", c.Users.Limit, c.Users.Expire)
 	if o.outage > 0 {
-		fmt.Printf("  the database is well for %v and hangs or fails for %v, in turn; then users of before stand in\n", o.outage, o.outage)
+		fmt.Printf("  the database works for %v, then hangs or fails for %v, in turn; meanwhile cached users stand in\n", o.outage, o.outage)
 	}
 	fmt.Printf("  a session without a beat for %v is logged as silent\n", c.Sessions.Expire)
 	if d := c.DevServer; d.Enabled {

@@ -20,11 +20,11 @@ const (
 // ErrDown is returned while the database fails.
 var ErrDown = errors.New("the database is down")
 
-// SetHealth changes how the database is, for reads that begin from now on.
+// SetHealth sets the state of the database for reads that begin from now on.
 func (s *Store) SetHealth(h Health) { s.health.Store(int32(h)) }
 
 // reach waits as long as it takes to reach the database, or fails as the database does.
-// If that is well, the time is random and Delay on average. Most calls wait less, and a
+// If the database works, the time is random and Delay on average. Most calls wait less, and a
 // few much longer: one in a hundred waits more than 4.6 times Delay.
 func (s *Store) reach(ctx context.Context) error {
 	var reached <-chan time.Time // never
