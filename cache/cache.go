@@ -25,20 +25,20 @@ type Cache[K comparable, V any] struct {
 	loadsOK, loadsFailed stats.DurationRecorder
 	lastFailed           atomic.Pointer[failure]
 	waiters              atomic.Uint64
-	amend                func(*stats.Snapshot) // nil: nobody adds to the statistics
+	amend                func(*stats.Snapshot) // or nil
 	schema               string                // of snapshots
 	saving               sync.Mutex            // one SaveFile at a time
-	restored             atomic.Uint64         // entries that came from one
+	restored             atomic.Uint64         // entries stored by Restore
 	unregister           func()
 }
 
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is
 // wrong with the options.
 //
-// A cache has no goroutine until the first call of OnRemove, and none while
-// nothing expires and no call runs. One that nobody holds any more is collected,
-// with all that belongs to it, whether or not it was closed; one with OnRemove when all
-// that waits to expire has been told.
+// A cache has no goroutine until the first call of OnRemove, and none while nothing
+// expires and no call runs. A cache that nobody holds any more is collected, whether or
+// not it was closed; one with OnRemove, after OnRemove was called for all entries that
+// wait to expire.
 func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	return c, nil
 }
 
-// build is New without a look at the options, and without a place in the statistics.
+// build is New without a check of the options, and without the statistics.
 func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	c := &Cache[K, V]{unregister: func() {}, common: common[K, V]{
 		hasher: hash.New[K](),
@@ -83,7 +83,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	return c
 }
 
-// Must is [New] for options known to be right: it panics where New returns an
+// Must is [New] for options that are known to be valid: it panics where New returns an
 // error.
 func Must[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	c, err := New(o)
@@ -113,8 +113,8 @@ func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) 
 	return runner.New(workers, backlog, o.OnRemove, onPanic)
 }
 
-// Get returns the value of a key and true, or false if the cache does not have
-// one or its deadline has passed.
+// Get returns the value of a key and true, or false if the cache does not have one or its
+// deadline has passed.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	h := c.hasher.Hash(key)
 	if w := c.watch.Load(); w != nil {
@@ -148,8 +148,8 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return value, true
 }
 
-// Peek is [Cache.Get] without a trace: it is not counted, and it neither keeps
-// the entry from eviction nor from expiring as idle.
+// Peek is [Cache.Get], but it is not counted, and does not count as a use: it keeps the
+// entry neither from eviction nor from expiry by Idle.
 func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	h := c.hasher.Hash(key)
 	s, r := c.rlock(h)
@@ -161,16 +161,16 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 	return value, ok
 }
 
-// Set stores a value for a key, in place of the one it has, with the TTL of the
-// options. The next Get finds it, unless other entries have driven it out. To
-// store a value for a key that has one is to use the entry.
+// Set stores a value for a key, in place of any it has, with the TTL of the options. The
+// next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
+// counts as a use of the entry.
 func (c *Cache[K, V]) Set(key K, value V) {
 	c.set(key, value, c.expireAfter)
 }
 
-// SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which
-// Jitter applies. With 0 the entry never expires. With a negative TTL it has
-// expired already: the key is removed, as by Del, and value not stored.
+// SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
+// applies. With 0 the entry never expires. With a negative TTL it has expired already: the
+// key is removed, as by Del, and value is not stored.
 func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 	if expire < 0 {
 		c.Del(key)
@@ -198,7 +198,7 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 // setIn is the rest of set in a plain cache, in shard s, which is locked. The key has entry
 // i if found.
 func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
-	// By fields: a literal is made beside u and copied, which takes 9 ns of a Set.
+	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
 	var u update[K, V]
 	u.hash, u.key, u.value = h, key, value
 	u.weight = 1
@@ -219,16 +219,15 @@ func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
 	c.settle(u.reported)
 }
 
-// GetOrSet returns the value of a key and true if it has one, and otherwise
-// stores value, as Set does, and returns it and false. It counts as a hit or a
-// miss.
+// GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
+// Set does, and returns value and false. It counts as a hit or a miss.
 func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
 	return c.getOrSet(key, value, c.expireAfter)
 }
 
-// GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as that of
-// [Cache.SetWithExpire]: 0 means for ever. With a negative one, value is returned and
-// not stored.
+// GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as in
+// [Cache.SetWithExpire]: 0 means for ever. With a negative TTL value is returned and not
+// stored.
 func (c *Cache[K, V]) GetOrSetWithExpire(key K, value V, expire time.Duration) (actual V, loaded bool) {
 	if expire >= 0 {
 		return c.getOrSet(key, value, expire)
@@ -260,8 +259,8 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 	return value, false
 }
 
-// Del removes a key and reports whether it had a value whose deadline has not
-// passed. A load of the key that is under way will not be stored.
+// Del removes a key and reports whether it had a value whose deadline has not passed. A
+// load of the key that is under way is not stored.
 func (c *Cache[K, V]) Del(key K) bool {
 	h := c.hasher.Hash(key)
 	s := c.lock(h)
@@ -283,12 +282,12 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	return live
 }
 
-// Len returns the number of entries, which is never more than the limit. It may
-// count some that expired within the last tick, or before if OnRemove is behind.
+// Len returns the number of entries, which never exceeds the limit. It may count entries
+// that expired within the last tick, or earlier if OnRemove is behind.
 func (c *Cache[K, V]) Len() int {
 	if c.limit.Load() > 0 {
-		// One number: a sum over shards that change could exceed the limit. But it
-		// counts for nothing once a Resize to no limit has begun.
+		// One number, as a sum over shards that change could exceed the limit. But it
+		// is not the number of entries once a Resize to no limit has begun.
 		if n := c.budget.used.Load(); c.limit.Load() > 0 {
 			return int(n)
 		}

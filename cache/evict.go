@@ -2,9 +2,9 @@ package cache
 
 import "github.com/pinwheel-cache/pinwheel/lru"
 
-// All that a shard asks of its eviction order is in this file, but for the Mark in
-// [Cache.Get]. A shard without a limit has no order, and an entry that weighs nothing is
-// not in it, since to evict it would free nothing.
+// This file has all uses of a shard's eviction order, except the Mark in [Cache.Get]. A
+// shard without a limit has no order. An entry of weight 0 is not in the order, as evicting
+// it would free nothing.
 
 // use marks entry i as used.
 func (s *shard[K, V]) use(i uint32) {
@@ -13,8 +13,8 @@ func (s *shard[K, V]) use(i uint32) {
 	}
 }
 
-// useAt is use of an entry that has not expired by a caller that holds the lock for
-// writing: it also puts off the end of idleness. It returns false if that has come.
+// useAt is use of an entry that has not expired, by a caller that holds the lock for
+// writing: it also postpones the end of idleness. It returns false if that has come.
 func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
 	s.use(i)
 	return s.common.idle == 0 || s.slide(i, h)
@@ -28,9 +28,9 @@ func (s *shard[K, V]) enlist(i uint32, h uint64) {
 	s.countEvictable(1)
 }
 
-// delist takes entry i, which is being removed and whose key has hash h, out of the
-// order. One that is evicted may be wanted again. What has expired or was removed would
-// be no hit if it had stayed, and so is not remembered.
+// delist takes entry i, which is being removed and whose key has hash h, out of the order.
+// The order may remember the key of an evicted entry, as it may come back. An entry that
+// has expired or was removed would be no hit if it had stayed, so its key is not remembered.
 func (s *shard[K, V]) delist(i uint32, h uint64, cause Cause) {
 	switch {
 	case s.order == nil:
@@ -42,15 +42,15 @@ func (s *shard[K, V]) delist(i uint32, h uint64, cause Cause) {
 	s.countEvictable(-1)
 }
 
-// countEvictable counts entries that go into the order, or out of it, for shards that
-// look for room.
+// countEvictable counts entries that enter or leave the order, for shards that look for
+// room.
 func (s *shard[K, V]) countEvictable(n int64) {
 	if s.weights != nil {
 		s.evictable.Add(n)
 	}
 }
 
-// relist gives entry from the slot number to in the order.
+// relist changes the slot number of an entry in the order.
 func (s *shard[K, V]) relist(from, to uint32) {
 	if s.order != nil && s.weight(to) > 0 {
 		s.order.Rename(from, to)
@@ -64,8 +64,8 @@ func (s *shard[K, V]) resizeOrder(n int) {
 	}
 }
 
-// makeOrder makes the order of a shard that had no limit so far, with the entries
-// there are by their slot numbers.
+// makeOrder makes the order of a shard that had no limit so far, with its entries by slot
+// number.
 func (s *shard[K, V]) makeOrder() {
 	s.order = newOrder(s.common.policy)
 	s.order.Resize(len(s.entries))
@@ -85,7 +85,7 @@ func newOrder(p Policy) lru.Policy {
 	return new(lru.Order)
 }
 
-// few is how many entries a shard may have for victim to look at all of them.
+// few is the most entries of which victim looks at all.
 const few = 16
 
 // victim returns the entry to evict and the hash of its key, and leaves it where it is. It
@@ -133,8 +133,8 @@ func (s *shard[K, V]) lookAhead() {
 // hashOf returns the hash of the key of entry i.
 func (s *shard[K, V]) hashOf(i uint32) uint64 { return s.common.hasher.Hash(s.entries[i].key) }
 
-// firstBut returns the entry that is next by the order if entry i is to stay. It returns
-// false if there is no other.
+// firstBut returns the entry that is next by the order, other than entry i. It returns false
+// if there is no other.
 func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
 	for j := range s.order.All() {
 		if j != i {
@@ -144,8 +144,8 @@ func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
 	return 0, false
 }
 
-// takeOver evicts the entry that is next by the order and gives its slot to a key
-// that has no entry. The deadline is still that of the old one, as its task is.
+// takeOver evicts the entry that is next by the order and gives its slot to a key that has
+// no entry. Deadline and task are still those of the old entry.
 func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
 	i, old, _ := s.victim()
 	e, cause := &s.entries[i], s.causeOr(Evicted, i)
@@ -159,8 +159,8 @@ func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
 	return i
 }
 
-// evict removes the entry that is next by the order. It returns false if there
-// is none, or if a Resize under way has the shard not limited.
+// evict removes the entry that is next by the order. It returns false if there is none, or
+// if the shard is not limited during a Resize.
 func (s *shard[K, V]) evict() bool {
 	if !s.limited {
 		return false

@@ -1,8 +1,8 @@
 package cache
 
-// An update is a value to store for a key, with everything computed before the shard is
-// locked. To store it, lock the shard, call put and then endStore, and begin again as long
-// as room is missing:
+// An update is a value to store for a key, with everything that is computed before the
+// shard is locked. To store it, lock the shard, call put and then endStore, and repeat that
+// while room is missing:
 //
 //	for done := false; !done; {
 //		s := c.lock(u.hash)
@@ -10,8 +10,8 @@ package cache
 //	}
 //	c.settle(u.reported)
 //
-// Conditions of the store are checked before put, every time. If u is not to be stored any
-// more, call abandon.
+// Check any condition of the store before each put. If it does not hold any more, call
+// abandon.
 type update[K comparable, V any] struct {
 	hash   uint64
 	key    K
@@ -20,13 +20,12 @@ type update[K comparable, V any] struct {
 	life   life
 
 	reserved uint64 // of the budget, by evictions for this value
-	making   bool   // its storer makes room, and holds budget.making
+	making   bool   // the caller makes room, and holds budget.making
 	reported bool   // events were queued: settle must follow
 }
 
-// endStore ends an attempt to store u in s, which is locked: it unlocks s and makes the
-// room that is missing by evictions in other shards. It returns done if nothing was
-// missing.
+// endStore ends an attempt to store u in s, which is locked: it unlocks s and makes missing
+// room by evictions in other shards. It returns done if no room was missing.
 func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (done bool) {
 	u.reported = s.unlock() || u.reported
 	if missing > 0 {
@@ -34,14 +33,14 @@ func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) 
 		return false
 	}
 	if u.making {
-		c.abandon(u) // what was reserved too much
+		c.abandon(u) // gives back what is still reserved
 	}
 	return true
 }
 
-// put stores a value and makes the loads of its key stale. If there is too little
-// room in the cache, and nothing left to evict in this shard, it stores nothing and
-// returns how much is missing.
+// put stores a value and makes the loads of its key stale. If the cache has too little room,
+// and this shard has nothing left to evict, it stores nothing and returns how much is
+// missing.
 func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 	i, found := s.find(u.hash, u.key)
 	return s.putAt(i, found, u)
@@ -53,7 +52,7 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 	return s.storeAt(i, found, u)
 }
 
-// store is put, but leaves loads of the key alone.
+// store is put, but does not affect loads of the key.
 func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
 	i, found := s.find(u.hash, u.key)
 	return s.storeAt(i, found, u)
@@ -89,7 +88,7 @@ func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing ui
 	return 0
 }
 
-// begin begins the life of the value that entry i was given.
+// begin begins the life of a value that was stored in entry i.
 func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
 	s.setLife(i, u.life)
 	if s.noted {
@@ -97,7 +96,7 @@ func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
 	}
 }
 
-// note tells those who keep account of it that entry i has a new value.
+// note records that entry i has a new value: for its age, and for the watch.
 func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 	if s.born != nil {
 		s.born[i] = s.common.clock.moment()
@@ -105,8 +104,7 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 	s.common.stored(u)
 }
 
-// insert gives a key that has no entry one, without a deadline. Its weight is
-// reserved.
+// insert makes an entry without a deadline for a key that has none. Its weight is reserved.
 func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	i := s.takeSlot()
 	e := &s.entries[i]
@@ -131,7 +129,7 @@ func (s *shard[K, V]) takeSlot() uint32 {
 	return i
 }
 
-// replace changes the value of entry i, which has not expired or is in Grace.
+// replace replaces the value of entry i, which has not expired or is in Grace.
 func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 	e := &s.entries[i]
 	s.countRemoval(u.hash, e, Replaced)
@@ -139,8 +137,7 @@ func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 	s.use(i)
 }
 
-// putWeighed is put in a cache that weighs its values, where i is the entry of the
-// key if found.
+// putWeighed is put in a cache that weighs its values. If found, i is the entry of the key.
 func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	if uint64(u.weight) > s.common.budget.max.Load() {
 		s.refuse(i, found, u)
@@ -161,7 +158,7 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 	return 0
 }
 
-// reweigh gives entry i another weight. The order has it only while that is not 0.
+// reweigh gives entry i another weight. The order has the entry only while that is not 0.
 func (s *shard[K, V]) reweigh(i uint32, u *update[K, V]) {
 	old := s.weights[i]
 	s.weights[i] = u.weight
@@ -172,8 +169,8 @@ func (s *shard[K, V]) reweigh(i uint32, u *update[K, V]) {
 	}
 }
 
-// refuse is put of a value that is heavier than the whole cache may be: it
-// replaces the old value, which is entry i if found, and is evicted itself.
+// refuse is put of a value that is heavier than MaxWeight: it replaces the old value, which
+// is entry i if found, and is evicted itself.
 func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 	if found {
 		s.remove(i, u.hash, Replaced)

@@ -2,8 +2,8 @@ package lru
 
 import mathbits "math/bits"
 
-// checkpoints is how many there are. A main queue of all slots has half of them; the
-// others are for queues out of which entries were removed.
+// checkpoints is the number of checkpoints. A main queue with all slots uses half of them;
+// the others are for queues from which entries were removed.
 const checkpoints = 64
 
 // checkpointing puts checkpoints into main: positions without an entry, one before each
@@ -15,12 +15,12 @@ type checkpointing struct {
 	every  int                 // entries between two checkpoints
 	until  int                 // entries before the next one
 	free   uint64              // a bit for each checkpoint that is not in main
-	put    [checkpoints]uint32 // when each of the others was put there
-	oldest uint32              // when the last one that left main's oldest end was put there
+	put    [checkpoints]uint32 // when each of the others was put into main
+	oldest uint32              // when the last one to leave main's oldest end was put into main
 }
 
-// due returns the checkpoint to put before the next entry, if there is to be one. Before
-// the first entry of an empty queue there always is, unless all of them are in main.
+// due returns the checkpoint to put before the next entry, if one is due. One is always due
+// before the first entry of an empty queue, unless all are in main.
 func (c *checkpointing) due(empty bool) (k uint32, ok bool) {
 	if !empty && c.until > 0 || c.free == 0 {
 		c.until--
@@ -33,7 +33,7 @@ func (c *checkpointing) due(empty bool) (k uint32, ok bool) {
 	return k, true
 }
 
-// passed notes that checkpoint k has left main's oldest end.
+// passed records that checkpoint k has left main's oldest end.
 func (c *checkpointing) passed(k uint32) {
 	c.free |= 1 << k
 	c.oldest = c.put[k]

@@ -15,17 +15,16 @@
 // cheaper then: except for the shared cache line, a read through the mutex costs no
 // more than a biased one.
 //
-// While a writer is inside that is to restore the bias, readers wait for that and not for
-// the mutex. Otherwise all that come meanwhile would go through the mutex, one after
-// another: with sixteen processors that takes longer than it takes until the next writer
-// comes.
+// While a writer is inside that will restore the bias, readers wait for the bias and not
+// for the mutex. Otherwise all readers that come meanwhile would go through the mutex, one
+// after another: with sixteen processors that would take until after the next write.
 //
 // A stripe's word holds the number of readers inside and, in the bits above, the
 // hits so far. Counting a hit costs nothing, since the word is written anyway.
 //
 // The stripes are made when the bias first comes on, so that a lock that is hardly used
-// is small. If readers meet in them nevertheless, a lock gets more of them, on a machine
-// with many processors.
+// is small. If readers often meet in a stripe, and the machine has many processors, the
+// lock gets more stripes.
 package biased
 
 import (
@@ -50,13 +49,13 @@ const (
 	readsPerWrite = 8
 	windowReads   = windowWrites * readsPerWrite
 
-	// stripesPerProc is enough for two goroutines seldom to share a stripe. A lock begins
-	// with fewStripes at most.
+	// stripesPerProc is enough that two goroutines seldom share a stripe. A lock begins
+	// with at most fewStripes.
 	stripesPerProc                     = 4
 	minStripes, fewStripes, maxStripes = 4, 16, 64
 	fewShift                           = 60 // of fewStripes
 
-	// crowded is how often readers meet in a stripe before there are more of them.
+	// crowded is how often readers meet in a stripe before the lock gets more stripes.
 	crowded = 64
 
 	// spins is how often a writer looks at a stripe before it sleeps, and a reader at the
@@ -101,7 +100,7 @@ type Lock struct {
 // What bias is if it is not on.
 const (
 	off  = 0 // readers take mu
-	away = 1 // a writer is inside, and is going to restore it
+	away = 1 // a writer is inside that will restore the bias
 )
 
 // A stripe fills a cache line, so that readers in different stripes do not share one.
@@ -136,8 +135,8 @@ func (l *Lock) RLock() Reader {
 	return l.rlock()
 }
 
-// stripe returns that of this goroutine while the bias is on. Writers look at all of them,
-// so it does no harm if there have come to be more just now.
+// stripe returns the stripe of this goroutine while the bias is on. Writers look at all
+// stripes, so it may be one of those before a widen.
 func (l *Lock) stripe(bias uint32) *stripe {
 	stripes := l.stripes
 	if bias < fewShift {
@@ -167,8 +166,8 @@ func (l *Lock) rlock() Reader {
 	return nil
 }
 
-// RUnlock releases a read lock. While the bias is on, the window does not count such a
-// read: it counts hits and misses only.
+// RUnlock releases a read lock. While the bias is on, the window counts hits and misses
+// only, and so not this read.
 func (l *Lock) RUnlock(r Reader) {
 	if r == nil || r.word.Add(^uint64(0))&(waiting|inside) != 0 {
 		l.runlock(r, 0)
@@ -208,8 +207,8 @@ func (l *Lock) runlock(r Reader, hits uint64) {
 	l.mu.Unlock()
 }
 
-// left wakes the writer that waits for a stripe, if that is empty, or notes that readers met
-// in it.
+// left wakes the writer that waits for a stripe, if the stripe is empty, or counts that
+// readers met in it.
 func (l *Lock) left(s *stripe) {
 	if s.word.Load()&waiting != 0 {
 		l.wake(s)
@@ -311,8 +310,8 @@ func stripesFor(procs, most int) int {
 
 func shiftOf(stripes int) uint32 { return uint32(64 - bits.TrailingZeros32(uint32(stripes))) }
 
-// widen has the lock use so many stripes, if it has fewer. It does so once only, as readers
-// look at more without a lock.
+// widen gives the lock a number of stripes, if it has fewer. It does so only once, as
+// readers read more without a lock.
 func (l *Lock) widen(stripes int) {
 	l.mu.Lock()
 	if l.more == nil && shiftOf(stripes) < l.shift {
@@ -322,8 +321,8 @@ func (l *Lock) widen(stripes int) {
 }
 
 // withdraw revokes the bias, waits until the biased readers have left, and counts
-// their reads. It looks at all stripes: a reader that was late may have one that is not in
-// use any more.
+// their reads. It looks at all stripes: a late reader may be in one that is no longer in
+// use.
 func (l *Lock) withdraw() {
 	l.bias.Store(away)
 	striped := l.drainAll(l.stripes) + l.drainAll(l.more)

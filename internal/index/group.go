@@ -8,17 +8,17 @@ const (
 	tags4 = 1<<32 - 1          // the tags in group.tags[1]
 
 	classes = 8  // of tags, by their lowest bits
-	many    = 15 // what a count holds. One that has reached it stays.
+	many    = 15 // the greatest count; a count that has reached it stays
 )
 
 // A Group is twelve cells.
 type Group struct {
 	// tags[0] holds the tags of cells 0..7. The low half of tags[1] holds those
-	// of cells 8..11. The high half are eight counts of four bits: of the keys of each
-	// class that passed over. Tag 0 is an empty cell.
+	// of cells 8..11. The high half has eight counts of four bits: the keys of each
+	// class that passed over the group. Tag 0 is an empty cell.
 	tags [2]uint64
 
-	// A slot number and above it, in four bits, how many groups the key is from home.
+	// Each a slot number and, in the four bits above, the distance of the key from home.
 	slots [cells]uint32
 }
 
@@ -70,8 +70,8 @@ func (g *Group) put(c int, tag uint64, i, distance uint32) {
 // clear empties cell c.
 func (g *Group) clear(c int) { g.tags[c/8] &^= 0xff << (c % 8 * 8) }
 
-// passer returns a cell with a key of a class that is from home so many steps or more,
-// but not far.
+// passer returns a cell with a key of a class that is at least steps strides from home, but
+// not far.
 func (g *Group) passer(class uint64, steps uint32) (c int, ok bool) {
 	for m := g.matchBits(class, classes-1); m != 0; m = m.Next() {
 		c := m.cell()
@@ -82,8 +82,8 @@ func (g *Group) passer(class uint64, steps uint32) (c int, ok bool) {
 	return 0, false
 }
 
-// moveTo moves a key from cell c to an empty cell of another group, which is so many
-// steps nearer to the home of the key.
+// moveTo moves a key from cell c to an empty cell of another group, which is steps strides
+// nearer to the home of the key.
 func (g *Group) moveTo(c int, to *Group, empty int, steps uint32) {
 	to.put(empty, g.tag(c), g.slot(c), g.distance(c)-steps)
 	g.clear(c)

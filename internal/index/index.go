@@ -14,8 +14,7 @@ const (
 	MaxSlots = 1 << slotBits
 	slotBits = 28
 
-	// far is the distance that a cell keeps of a key that is as many groups from home,
-	// or more.
+	// far is the greatest distance that a cell keeps, also for keys farther from home.
 	far = 1<<(32-slotBits) - 1
 )
 
@@ -42,8 +41,8 @@ type Index struct {
 	groups []Group // an odd number, so that each of the strides leads to all
 }
 
-// New returns an empty index with room for n slots, [MaxSlots] at most. To give one more
-// room, or less, make a new one and insert all slots again.
+// New returns an empty index with room for n slots, at most [MaxSlots]. For another size,
+// make a new index and insert all slots again.
 func New(n int) Index {
 	if n > MaxSlots {
 		panic(fmt.Sprintf("index: room for %d slots, want at most %d", n, MaxSlots))
@@ -94,12 +93,12 @@ func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool)
 	return 0, false
 }
 
-// FetchHome reads the home group of h, for many before Fetch of any.
+// FetchHome reads the home group of h. Call it for several hashes before Fetch of each.
 func (x *Index) FetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
 
-// Fetch reads the groups that a removal of h needs, most likely, so that one soon after
-// does not wait for memory. What it returns means nothing, but must be used, or else the
-// compiler leaves the reading out.
+// Fetch reads the groups that a removal of h probably needs, so that a removal soon after
+// does not wait for memory. The result means nothing, but must be used, as otherwise the
+// compiler removes the reads.
 func (x *Index) Fetch(h uint64) uint64 {
 	g := x.home(h)
 	if m := x.groups[g].passers(); m != 0 {
