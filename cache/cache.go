@@ -79,7 +79,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		c.runner = newRunner(o, c.onPanic)
 	}
 	c.schema, c.amend = o.Schema, o.Amend
-	c.plain = c.weigh == nil && c.idle == 0 && !c.renews && c.runner == nil && c.negatives == nil
+	c.simple = c.weigh == nil && c.idle == 0 && !c.renews && c.runner == nil && c.negatives == nil
 	return c
 }
 
@@ -181,7 +181,7 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 
 func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	h := c.hasher.Hash(key)
-	if !c.plain {
+	if !c.simple {
 		c.setAny(h, key, value, ttl)
 		return
 	}
@@ -195,8 +195,8 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	c.setIn(s, i, found, h, key, value, deadline)
 }
 
-// setIn is the rest of set in a plain cache, in shard s, which is locked. The key has entry
-// i if found.
+// setIn is set in a simple cache if overwrite has refused. Shard s is locked; if found, i is
+// the entry of the key.
 func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
 	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
 	var u update[K, V]
@@ -209,7 +209,7 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 	}
 }
 
-// setAny is set in a cache that is not plain.
+// setAny is set in a cache that is not simple.
 func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
 	for done := false; !done; {

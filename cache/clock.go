@@ -69,7 +69,8 @@ func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool)
 	return c.coarse.Load(), false
 }
 
-// lately is recent for what is stored, if that need not read the real clock.
+// lately is recent for values that are stored, or returns false if recent has to read the
+// real clock.
 func (c *clock) lately(h uint64) (now int64, ok bool) {
 	now = c.coarse.Load()
 	return now, c.busy() && (h>>20^uint64(now))%readEvery != 0
@@ -103,7 +104,7 @@ func (c *clock) tick() {
 	c.idleness.renew(now, c.perTick)
 }
 
-// trust sets the horizon, for a driver that is going to tick at a given time. It may set it
+// trust sets the horizon, for a driver that will tick at a given time. It may set the horizon
 // back: the nearer it is, the fewer deadlines are compared with the real clock.
 func (c *clock) trust(at int64) { c.horizon.Store(at + near) }
 

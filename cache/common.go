@@ -19,7 +19,7 @@ type common[K comparable, V any] struct {
 	table  atomic.Pointer[table[K, V]]
 	hasher hash.Hasher[K]
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
-	plain  bool                     // the entries have no weights, Idle or Refresh, and nobody is told of removals
+	simple bool                     // no weights, Idle, Refresh, Grace, Negative and OnRemove: Set has a shorter way
 	timing
 
 	// shape is held for reading while all shards are walked, and for writing, only ever

@@ -2,13 +2,13 @@ package cache
 
 import "math/bits"
 
-// When a Set brings a deadline forward, the task of the entry may come up too late. Whether
-// it does stands in the ring, a cache line more to fetch, and no processor can predict when
-// to. So overwrite marks the entry, and the next tick moves the tasks of all that are marked.
-// All their deadlines are beyond that tick.
+// When a Set brings a deadline forward, the ring may visit the task of the entry too late.
+// Checking that fetches one more cache line, behind a branch that cannot be predicted. So
+// overwrite marks the entry, and the next tick moves the tasks of all marked entries. All
+// their deadlines are beyond that tick.
 
-// An earlier has a bit for each slot, set if its deadline was brought forward. It may be set
-// for slots that have got another entry, or none, since.
+// An earlier has a bit for each slot, set if the deadline of its entry was brought forward.
+// The slot may have another entry, or none, since.
 type earlier struct{ words []uint64 }
 
 const bitsPerWord = 64
@@ -18,19 +18,19 @@ func (s *shard[K, V]) markEarlier(i uint32, old, deadline int64) {
 	if s.earlier == nil {
 		s.awaitEarlier()
 	}
-	// Without a branch: it would wait for the old deadline to come from memory, and be
+	// Without a branch, which would wait for the old deadline from memory, and be
 	// mispredicted every other time.
 	s.earlier.words[i/bitsPerWord] |= uint64(deadline-old) >> 63 << (i % bitsPerWord)
 }
 
-// awaitEarlier has the next tick call moveEarlier.
+// awaitEarlier makes the next tick call moveEarlier.
 func (s *shard[K, V]) awaitEarlier() {
 	s.earlier = &earlier{make([]uint64, (len(s.entries)+bitsPerWord-1)/bitsPerWord)}
 	s.visitBy(s.common.nextTick())
 }
 
-// moveEarlier moves the tasks of marked entries that come up too late, and forgets the
-// marks: at most n. It returns done when none are left.
+// moveEarlier moves the tasks of marked entries that the ring would visit too late, and
+// clears the marks, at most n. It returns done when no marks are left.
 func (s *shard[K, V]) moveEarlier(n int) (done bool) {
 	if s.earlier == nil {
 		return true

@@ -86,7 +86,7 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 	s.visitBy(visit)
 }
 
-// visitBy has the driver visit the shard by a tick.
+// visitBy makes the driver visit the shard by a tick.
 func (s *shard[K, V]) visitBy(tick int64) {
 	if tick < s.next.Load() {
 		s.next.Store(tick)

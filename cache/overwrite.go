@@ -1,15 +1,15 @@
 package cache
 
-// overwrite gives entry i another value and deadline, for a Set in a plain cache. It returns
-// false, and has done nothing, if more changes than the entry, or somebody is to know. A
-// closed shard has no entries, or soon none.
+// overwrite gives entry i another value and deadline, for a Set in a simple cache. It returns
+// false, and changes nothing, if that affects more than the entry: its task, loads, fences,
+// ages or the watch. It need not check closed: a closed shard is empty, or soon will be.
 func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
 	old, c := e.deadline.load(), s.common
 	switch {
 	case !c.clock.far(old), !c.clock.far(deadline): // expired, or nearly
 		return false
-	case (old == never) != (deadline == never): // to have a task, or none
+	case (old == never) != (deadline == never): // a task must be set or removed
 		return false
 	case s.noted, len(s.loads)+len(s.fences) != 0:
 		return false

@@ -8,9 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlainModel compares a plain cache, whose Sets take the shortest way, with a map of
-// values and deadlines. TestModel needs OnRemove, and so has no plain one.
-func TestPlainModel(t *testing.T) {
+// TestSimpleModel compares a simple cache, whose Sets use overwrite, with a map of values and
+// deadlines. TestModel needs OnRemove, and so has no simple cache.
+func TestSimpleModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rapid.SyncTest(t, func(t *rapid.T) {
 			m := &plainModel{Must(Options[int, int]{Expire: time.Hour}), map[int]modelEntry{}, 0, 0}

@@ -52,7 +52,7 @@ func (s *shard[K, V]) maybeShrink() {
 // setSlots gives all arrays n slots, which must be enough for the entries.
 func (s *shard[K, V]) setSlots(n int) {
 	used := len(s.entries)
-	if s.len == 0 { // what is in the arrays is of no use
+	if s.len == 0 { // nothing in the arrays is needed
 		s.entries, s.ring, s.earlier, used = nil, nil, nil, 0
 		s.next.Store(noTick)
 	}

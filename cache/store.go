@@ -46,7 +46,7 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 	return s.putAt(i, found, u)
 }
 
-// putAt is put for a key that has entry i if found.
+// putAt is put after find: if found, i is the entry of the key.
 func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	s.breakFences(u.key)
 	return s.storeAt(i, found, u)
@@ -58,7 +58,7 @@ func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
 	return s.storeAt(i, found, u)
 }
 
-// storeAt is store for a key that has entry i if found.
+// storeAt is store after find: if found, i is the entry of the key.
 func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0

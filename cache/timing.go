@@ -73,7 +73,7 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	return t.lasting(now, ttl) // lifeFrom, inlined
 }
 
-// deadlineFor is lifeOf in a plain cache.
+// deadlineFor returns the deadline of lifeOf, for a simple cache.
 func (t *timing) deadlineFor(h uint64, ttl time.Duration) int64 {
 	if ttl >= t.short && t.jitter == 0 {
 		if now, ok := t.clock.lately(h); ok {
