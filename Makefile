@@ -4,18 +4,35 @@ help:
 
 # Runs the tests. More packages at once than processors: many tests sleep.
 test:
-	@scripts/together $(addprefix -but ,$(slow)) go test -vet=off -p 4
+	@scripts/together $(addprefix -but ,$(slow)) go test $(flags) -vet=off -p 4
 
 # The modules with the most libraries of their own: other caches, Prometheus, MongoDB.
 slow = proof/alerts bench bench/near near/gozero
 
-# Runs what takes longer: random histories, other suites, a release with go-zero, more faults of Redis, modules that are slow to compile.
-long:
-	cd proof && go test ./lincheck -run Pinwheel -lincheck.for 40s
-	cd proof && go test ./release -release.gozero
-	cd proof && go test ./redis -redis.rounds 3
-	cd proof/suites && go test -race . -suites.long
-	cd bench && go test ./scrape
-	for module in $(slow); do (cd $$module && go test ./...) || exit 1; done
+# Runs what takes longer, and the modules that test leaves out. With -j 2 -O two at a time.
+long: lincheck release faults suites scrape $(slow)
 
-.PHONY: help test long
+# Runs random histories against a model.
+lincheck:
+	cd proof && go test $(flags) ./lincheck -run Pinwheel -lincheck.for 40s
+
+# Builds what users would get, with a service of go-zero.
+release:
+	cd proof && go test $(flags) ./release -release.gozero
+
+# Has more faults of Redis and the network.
+faults:
+	cd proof && go test $(flags) ./redis -redis.rounds 3
+
+# Runs other libraries' tests, with the race detector.
+suites:
+	cd proof && go test $(flags) -race ./suites -suites.long
+
+# Asks a thousand caches for their statistics.
+scrape:
+	cd bench && go test $(flags) ./scrape
+
+$(slow):
+	cd $@ && go test $(flags) ./...
+
+.PHONY: help test long lincheck release faults suites scrape $(slow)
