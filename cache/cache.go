@@ -11,9 +11,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A Cache holds the values of keys, up to a limit and up to a time. Make one
-// with [New]. All its methods are safe for concurrent use, and none of them
-// holds a lock while it calls a function of the program.
+// A Cache keeps values by key, up to a limit and for a limited time. Make one with [New].
+// All its methods are safe for concurrent use, and none holds a lock while it calls a
+// function of the program.
 type Cache[K comparable, V any] struct {
 	common[K, V]
 

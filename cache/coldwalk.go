@@ -24,7 +24,7 @@ type coldWalk[K comparable, V any] struct {
 // hottest is the highest heat of an entry.
 const hottest = 3
 
-// A walked is an entry as a walk found it.
+// A walked is an entry as a coldWalk found it.
 type walked[K comparable, V any] struct {
 	key      K
 	value    V

@@ -14,18 +14,16 @@ const (
 	OpDelete           // remove the key
 )
 
-// Compute changes the value of a key in one step, as in a counter: f gets the
-// value that the key has and whether it has one, and returns a value and what
-// to do with it. Compute returns the value that the key has afterwards, and
-// whether it has one. OpSet keeps the deadline of a key that has a value; to
-// another it gives the TTL of the options.
+// Compute changes the value of a key atomically, as for a counter: f gets the value of the
+// key and whether it has one, and returns a value and what to do with it. Compute returns
+// the value that the key has afterwards, and whether it has one. OpSet keeps the deadline
+// of a key that has a value, and gives the TTL of the options to one that has none.
 //
-// f runs without any lock, so it may use the cache and take its time. If somebody
-// else changes the key meanwhile, its result is dropped and f is called again with
-// the new value, so f should have no other effects. A panic of f goes through, and
-// nothing is changed. Compute panics if f is nil, returns another Op than those
-// above, or changes the key itself whenever it is called: it would be called for
-// ever.
+// f runs without any lock, so it may use the cache and be slow. If another caller changes
+// the key meanwhile, the result is dropped and f is called again with the new value, so f
+// should have no other effects. If f panics, so does Compute, and nothing is changed.
+// Compute panics if f is nil, if it returns an unknown Op, or if it changes the key itself
+// at every call: it would be called for ever.
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ErrTimeout is what callers of Take get, and the cause with which the context of the
-// fetch ends, when a load takes longer than the Timeout of the options.
+// ErrTimeout is the error of callers of the Takes, and the cause of the end of the fetch's
+// context, when a load takes longer than the option Timeout.
 var ErrTimeout = errors.New("cache: the load took longer than Timeout")
 
 // A flight is the context of a load, and counts the callers that wait for it. It has the

@@ -196,7 +196,7 @@ func (p Policy) other() Policy {
 // minTTL is the least TTL that options accept: 60*60, meant to be an hour, is 3.6 µs.
 const minTTL = time.Millisecond
 
-// ErrArgument is what the errors of [New] and [Cache.Resize] match by [errors.Is].
+// ErrArgument is wrapped by the errors of [New], [Cache.Resize] and [Cache.ResizeWeight].
 var ErrArgument = errors.New("cache: wrong argument")
 
 // An argumentError says which argument was wrong and what to write instead.

@@ -38,7 +38,7 @@ func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool
 	s.pin()
 	defer s.unpin()
 	for i, more := 0, true; more; {
-		var f found[K, V]
+		var f liveEntry[K, V]
 		var ok bool
 		if f, ok, i, more = s.nextLive(i); ok && !yield(f.key, f.value, f.deadline) {
 			return false
@@ -47,8 +47,8 @@ func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool
 	return true
 }
 
-// A found is an entry as a walk found it.
-type found[K comparable, V any] struct {
+// A liveEntry is an entry that nextLive has found.
+type liveEntry[K comparable, V any] struct {
 	key      K
 	value    V
 	deadline int64
@@ -56,12 +56,12 @@ type found[K comparable, V any] struct {
 
 // nextLive returns the first entry in a batch of slots from i on that has not expired, and
 // ok if there is one. It also returns the slot after it, and whether there are more.
-func (s *shard[K, V]) nextLive(i int) (f found[K, V], ok bool, after int, more bool) {
+func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
 	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
 		if e := &s.entries[i]; e.live() && !s.expired(uint32(i)) {
-			f, ok = found[K, V]{e.key, e.value, e.deadline.load()}, true
+			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.load()}, true
 		}
 	}
 	return f, ok, i, i < len(s.entries)
