@@ -67,7 +67,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 }
 
 // Take returns the value of a key from memory, or else from the store, or else from fetch,
-// whose result it stores in both. If the store has leases, one of all callers in the fleet
+// whose result it stores. If the store has leases, one of all callers in the fleet
 // that miss a key at the same time calls fetch; the others wait for it. The result of fetch
 // is kept nowhere if the key was changed since fetch was called.
 //
@@ -125,8 +125,8 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 // this process gets the old value; other instances may return it for MaxLag at most, usually
 // for much less. After an error the value may or may not be stored.
 //
-// Write the database before. Del is the better choice then: two instances may call Set in
-// another order than they wrote.
+// Write to the database first. After that Del is better than Set: two instances may call Set
+// in another order than they wrote to the database.
 func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	data, err := c.values.Encode(value)
 	if err != nil {
