@@ -134,6 +134,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		return false, false
 	}
 	done = s.ring.AdvanceAll(now/int64(s.common.tick), batch, func(i uint32) (again int64) {
+		s.fetch(s.ring.Ahead())
 		e := &s.entries[i]
 		deadline := e.deadline.load()
 		if deadline > now { // not due, or postponed
@@ -159,6 +160,27 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		s.next.Store(next)
 	}
 	return done, s.unlock()
+}
+
+// fetch reads what the removal of the entries of some tasks needs, for all of them at once:
+// first the entries with their keys and neighbours, and then the index.
+func (s *shard[K, V]) fetch(slots []uint32) {
+	var hashes [batch]uint64
+	sum, n := uint64(0), 0
+	for _, i := range slots {
+		if !s.entries[i].live() { // a tombstone
+			continue
+		}
+		hashes[n] = s.hashOf(i)
+		n++
+		if s.order != nil && s.weight(i) > 0 {
+			sum += s.order.FetchRemove(i)
+		}
+	}
+	for _, h := range hashes[:n] {
+		sum += s.index.Fetch(h)
+	}
+	s.fetched += sum
 }
 
 // expire removes what has expired, and returns the tick of the next visit, or noTick. It

@@ -51,6 +51,10 @@ type Policy interface {
 	// nothing, but must be used, as otherwise the compiler removes the reads.
 	Fetch(entries []Next) uint64
 
+	// FetchRemove reads what Remove needs of entry i, which is in the order. The result
+	// means nothing, but must be used, as with Fetch.
+	FetchRemove(i uint32) uint64
+
 	// Insert adds entry i, which is not in the order and whose key has hash h, without
 	// a mark.
 	Insert(i uint32, h uint64)

@@ -26,10 +26,11 @@ type Ring struct {
 	tasks   []task
 	levels  [2]level // the circle and the overflow level
 	due     dueList
-	shift   uint8 // log2 of the number of slots of a level
-	now     int64 // T: the tick that is, or was last, processed
-	live    int   // tasks that wait for their tick or are in the due list
-	removed int   // tombstones
+	shift   uint8   // log2 of the number of slots of a level
+	now     int64   // T: the tick that is, or was last, processed
+	ahead   lookout // of Ahead
+	live    int     // tasks that wait for their tick or are in the due list
+	removed int     // tombstones
 }
 
 // A task is what the ring keeps for one number, 16 bytes. The zero task is in
@@ -254,6 +255,7 @@ func (r *Ring) scanned() uint32 {
 func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 	t := r.tasks[i]
 	r.unlink(i)
+	r.ahead.left--
 	switch {
 	case t.diff == tombstone:
 		r.removed--

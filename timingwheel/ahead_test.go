@@ -1,0 +1,69 @@
+package timingwheel
+
+import "testing"
+
+// TestRingAhead: Ahead has returned every task that is visited, but for those at which a
+// visit asks for more, and none twice; also over several ticks and calls of Advance.
+func TestRingAhead(t *testing.T) {
+	const tasks = 1000
+	r := NewRing(16)
+	r.Resize(tasks)
+	for i := range uint32(tasks) {
+		r.Set(i, 1+int64(i/100))
+	}
+	returned := map[uint32]int{}
+	visits, unseen := 0, 0
+	for !r.Advance(10, 64, func(i uint32) int64 {
+		visits++
+		if returned[i] == 0 {
+			unseen++
+		}
+		for _, j := range r.Ahead() {
+			returned[j]++
+		}
+		return 0
+	}) {
+	}
+	for i, n := range returned {
+		if n > 1 {
+			t.Errorf("task %d was returned %d times", i, n)
+		}
+	}
+	if visits != tasks || unseen > tasks/lookahead+10 || len(returned) != tasks-unseen {
+		t.Errorf("%d visits, %d of tasks that were not returned before, %d returned", visits, unseen, len(returned))
+	}
+}
+
+// TestRingAheadIsAHint: a task that was returned may be removed, or moved, before its visit.
+func TestRingAheadIsAHint(t *testing.T) {
+	r := NewRing(16)
+	r.Resize(10)
+	for i := range uint32(10) {
+		r.Set(i, 1)
+	}
+	visited := map[uint32]int64{}
+	visit := func(i uint32) int64 {
+		visited[i] = r.Now()
+		for k, j := range r.Ahead() {
+			switch k % 3 {
+			case 0:
+				r.Forget(j)
+				visited[j] = 0
+			case 1:
+				r.Set(j, 5)
+			}
+		}
+		return 0
+	}
+	r.Advance(10, 100, visit)
+	at := map[int64]int{}
+	for _, tick := range visited {
+		at[tick]++
+	}
+	if at[0] != 3 || at[1] != 4 || at[5] != 3 {
+		t.Errorf("tasks by the tick of their visit, or 0 if they were removed: %v", at)
+	}
+	if err := check(r); err != nil {
+		t.Error(err)
+	}
+}
