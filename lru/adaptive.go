@@ -52,21 +52,23 @@ const (
 // Mark may be called by any number of goroutines at once. Every other method needs
 // exclusive access: not even Mark may run concurrently.
 type Adaptive struct {
+	// What every eviction needs is in front, in a few cache lines.
 	links  links // the sentinels, the checkpoints, the entries
 	marks  Marks
 	inMain bits
-	len    [queues]int
-	checks checkpointing
-
-	slots  int    // that the fields below are made for
-	target int    // the target of small: unit is one entry
-	late   int    // late returns minus uses in small; 0 to 2*lateLimit
-	moved  int    // entries moved on by the eviction under way
-	won    bool   // a key has won a challenge in it: main gives up its oldest
 	ghost  ghost  // victims of small
 	near   recent // the latest victims of each queue
+	len    [queues]int
+	left   [queues]int // entries that must leave the oldest end before Ahead returns more
 
-	ahead [queues]lookout
+	slots  int  // that ghost, near and the fields below are made for
+	target int  // the target of small: unit is one entry
+	late   int  // late returns minus uses in small; 0 to 2*lateLimit
+	moved  int  // entries moved on by the eviction under way
+	won    bool // a key has won a challenge in it: main gives up its oldest
+	checks checkpointing
+
+	ahead lookout
 }
 
 // Len returns the number of entries in the order.
@@ -129,7 +131,7 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	if !known || a.moved >= maxMoves || !a.earned(age-a.len[small]) { // the age when it came
 		return false
 	}
-	a.unlink(p)
+	a.unlink(small, p)
 	a.push(main, p)
 	a.moved++
 	return true
@@ -163,7 +165,7 @@ func (a *Adaptive) challenge() bool {
 		if !a.marks.take(p - firstEntry) {
 			return true
 		}
-		a.unlink(p)
+		a.unlink(main, p)
 		a.push(main, p)
 	}
 	return false
@@ -179,7 +181,7 @@ func (a *Adaptive) Insert(i uint32, h uint64) {
 		a.aim(a.target - 3*unit/2*a.near.each())
 	}
 	a.marks.clear(i)
-	a.push(small, i+firstEntry)
+	a.add(small, i+firstEntry)
 }
 
 // Victim returns the entry to evict, and leaves it in the order. It reports false if
@@ -204,7 +206,7 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 		if !a.marks.take(p - firstEntry) {
 			return p - firstEntry, true
 		}
-		a.unlink(p)
+		a.unlink(q, p)
 		switch {
 		case q == small:
 			a.marks.clear(p - firstEntry)
@@ -224,13 +226,14 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 // them already. See [Policy].
 func (a *Adaptive) Ahead() []Next {
 	q := small
-	if a.ahead[small].left > 0 {
+	if a.left[small] > 0 {
 		q = main
 	}
-	if a.ahead[q].left > 0 || a.links == nil {
+	if a.left[q] > 0 || a.links == nil {
 		return nil
 	}
-	return a.ahead[q].oldest(a.links, q, firstEntry, &a.marks)
+	a.left[q] = lookahead
+	return a.ahead.oldest(a.links, q, firstEntry, &a.marks)
 }
 
 // Fetch reads the rows that would remember the keys of these entries, so that Spare and
@@ -246,8 +249,7 @@ func (a *Adaptive) Fetch(entries []Next) (read uint64) {
 // Evict removes entry i, which must be in the order and whose key has hash h, and
 // remembers the key.
 func (a *Adaptive) Evict(i uint32, h uint64) {
-	q := a.queueOf(i + firstEntry)
-	a.Remove(i)
+	q := a.remove(i)
 	a.near.add(q, h)
 	if q == small {
 		a.ghost.add(h)
@@ -257,9 +259,14 @@ func (a *Adaptive) Evict(i uint32, h uint64) {
 
 // Remove removes entry i, which must be in the order, as it was deleted or has expired.
 // Its key is not remembered.
-func (a *Adaptive) Remove(i uint32) {
-	a.unlink(i + firstEntry)
+func (a *Adaptive) Remove(i uint32) { a.remove(i) }
+
+// remove is Remove, and returns the queue that the entry was in.
+func (a *Adaptive) remove(i uint32) (q uint32) {
+	q = a.queueOf(i + firstEntry)
+	a.unlink(q, i+firstEntry)
 	a.moved, a.won = 0, false
+	return q
 }
 
 // Rename gives entry from, which must be in the order, the slot number to, which must
@@ -324,15 +331,20 @@ func (a *Adaptive) push(q, p uint32) {
 			a.links.pushNewest(main, firstCheckpoint+k)
 		}
 	}
+	a.add(q, p)
+}
+
+// add is push without a checkpoint.
+func (a *Adaptive) add(q, p uint32) {
 	a.links.pushNewest(q, p)
 	a.inMain.set(p-firstEntry, q)
 	a.len[q]++
 }
 
-func (a *Adaptive) unlink(p uint32) {
-	q := a.queueOf(p)
+// unlink takes the entry at position p out of queue q.
+func (a *Adaptive) unlink(q, p uint32) {
 	a.len[q]--
-	a.ahead[q].left--
+	a.left[q]--
 	a.links.unlink(p)
 }
 

@@ -55,7 +55,7 @@ func (m *adaptiveModel) resize(n int) {
 	m.aim(target)
 	m.ghost = make([][]uint64, max(1, (3*n+8)/16))
 	m.nearEvery = 1
-	for n*4/100 >= 128*m.nearEvery {
+	for n*4/100 >= 32*m.nearEvery {
 		m.nearEvery *= 2
 	}
 	for q := range m.near {

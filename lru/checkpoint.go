@@ -15,8 +15,8 @@ type checkpointing struct {
 	every  int                 // entries between two checkpoints
 	until  int                 // entries before the next one
 	free   uint64              // a bit for each checkpoint that is not in main
-	put    [checkpoints]uint32 // when each of the others was put into main
 	oldest uint32              // when the last one to leave main's oldest end was put into main
+	put    [checkpoints]uint32 // when each one in main was put there
 }
 
 // due returns the checkpoint to put before the next entry, if one is due. One is always due

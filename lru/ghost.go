@@ -50,7 +50,7 @@ type recent struct {
 }
 
 // leastSample is how many keys of each queue a sample has at least.
-const leastSample = 64
+const leastSample = 16
 
 // newRecent returns a recent of about n keys of each queue, or a part of them.
 func newRecent(n int) recent {

@@ -5,7 +5,7 @@ import "testing"
 // TestNearIsASample: of many entries, the keys in a sample move the target of small, each
 // for several.
 func TestNearIsASample(t *testing.T) {
-	const n, each = 10_000, 4 // 400 near victims of a queue, 100 of them in the sample
+	const n, each = 10_000, 16 // 400 near victims of a queue, 25 of them in the sample
 	for _, test := range []struct {
 		q    uint32
 		h    uint64
@@ -13,7 +13,7 @@ func TestNearIsASample(t *testing.T) {
 	}{
 		{small, 1<<40 | 0, each * unit},
 		{small, 1<<40 | 3, 0},
-		{main, 1<<40 | 4, -each * 3 * unit / 2},
+		{main, 1<<40 | 16, -each * 3 * unit / 2},
 		{main, 1<<40 | 2, 0},
 	} {
 		var a Adaptive
@@ -30,9 +30,9 @@ func TestNearIsASample(t *testing.T) {
 	}
 }
 
-// TestSampleOfRecent: a sample has 64 keys of a queue or more.
+// TestSampleOfRecent: a sample has 16 keys of a queue or more.
 func TestSampleOfRecent(t *testing.T) {
-	for _, test := range []struct{ keys, each, rows int }{{3, 1, 1}, {127, 1, 31}, {128, 2, 16}, {1250, 16, 19}, {40_000, 512, 19}} {
+	for _, test := range []struct{ keys, each, rows int }{{3, 1, 1}, {31, 1, 7}, {32, 2, 4}, {1250, 64, 4}, {40_000, 2048, 4}} {
 		r := newRecent(test.keys)
 		if r.each() != test.each || len(r.rows) != test.rows {
 			t.Errorf("of %d keys one in %d, in %d rows; want %d and %d", test.keys, r.each(), len(r.rows), test.each, test.rows)

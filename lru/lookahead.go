@@ -10,20 +10,12 @@ type Next struct {
 	Hash  uint64
 }
 
-// A lookout says which entries a queue gives up next, a few at a time.
-type lookout struct {
-	left int // entries that must leave the oldest end before it returns more
-	next [lookahead]Next
-}
+// A lookout has the entries that a queue gives up next.
+type lookout [lookahead]Next
 
-// oldest returns those of the oldest entries in the ring of a sentinel that have no mark,
-// or none if it returned them already. Entry 0 is at position first. What it returns is
-// valid until the next call.
+// oldest returns those of the oldest entries in the ring of a sentinel that have no mark.
+// Entry 0 is at position first. What it returns is valid until the next call.
 func (o *lookout) oldest(l links, sentinel, first uint32, marks *Marks) []Next {
-	if o.left > 0 {
-		return nil
-	}
-	o.left = lookahead
 	n, met := 0, 0
 	for p := l[sentinel].next; p != sentinel && met < lookahead; p = l[p].next {
 		if p < first { // a checkpoint
@@ -31,9 +23,9 @@ func (o *lookout) oldest(l links, sentinel, first uint32, marks *Marks) []Next {
 		}
 		met++
 		if marks.get(p-first) == 0 {
-			o.next[n].Entry = p - first
+			o[n].Entry = p - first
 			n++
 		}
 	}
-	return o.next[:n]
+	return o[:n]
 }

@@ -21,6 +21,7 @@ type Order struct {
 	marks Marks
 	len   int
 	ahead lookout
+	left  int // entries that must leave the oldest end before Ahead returns more
 }
 
 // Len returns the number of entries in the order.
@@ -54,9 +55,10 @@ func (o *Order) Spare(uint32, uint64) bool { return false }
 // Ahead returns the entries that are to be evicted next, or none if it returned them
 // already. See [Policy].
 func (o *Order) Ahead() []Next {
-	if o.ahead.left > 0 || o.links == nil {
+	if o.left > 0 || o.links == nil {
 		return nil
 	}
+	o.left = lookahead
 	return o.ahead.oldest(o.links, 0, 1, &o.marks)
 }
 
@@ -70,7 +72,7 @@ func (o *Order) Evict(i uint32, _ uint64) { o.Remove(i) }
 func (o *Order) Remove(i uint32) {
 	o.links.unlink(i + 1)
 	o.len--
-	o.ahead.left--
+	o.left--
 }
 
 // Victim returns the entry to evict, and leaves it in the order. It reports false if the
@@ -89,7 +91,7 @@ func (o *Order) Victim() (i uint32, ok bool) {
 		}
 		o.links.unlink(oldest)
 		o.links.pushNewest(0, oldest)
-		o.ahead.left--
+		o.left--
 	}
 	return o.links[0].next - 1, true
 }
