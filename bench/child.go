@@ -53,7 +53,7 @@ func measureAll(s settings, r *results.Results) error {
 // eachRound measures a special case: in every round every library, in any order.
 func eachRound(s settings, c special, part func(args ...string)) {
 	rounds := min(s.rounds, c.rounds)
-	names := s.libraries()
+	names := slices.DeleteFunc(s.libraries(), func(l libs.Library) bool { return l.Sole })
 	for round := range rounds {
 		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		for i, l := range names {

@@ -88,7 +88,7 @@ func (r *groupRun[K, V]) runCase(j job, op operation[K, V], round int) error {
 // sample measures a library once. What comes first, to have its memory in the
 // processor's caches, does not count.
 func (r *groupRun[K, V]) sample(l *contender[K, V], j job, op operation[K, V], round int) error {
-	if op.able != nil && !op.able(l.cache) {
+	if op.able != nil && !op.able(l.cache) || l.Sole && j.threads > 1 {
 		return nil
 	}
 	if op.grows && l.Unbounded {

@@ -82,7 +82,7 @@ func run(s settings) error {
 	var names, floors, modules []string
 	for _, l := range s.libraries() {
 		names = append(names, l.Name)
-		if l.Unbounded {
+		if l.Unbounded || l.Sole {
 			floors = append(floors, l.Name)
 		}
 		modules = append(modules, l.Module)

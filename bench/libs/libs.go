@@ -71,6 +71,10 @@ type Library struct {
 	// Deferred says that a Set may be applied after it returned, or dropped.
 	Deferred bool
 
+	// Sole says that it is for one goroutine and ignores the TTL: a floor in the cases of
+	// one thread.
+	Sole bool
+
 	Uint64 New[uint64, uint64]
 	String New[string, *uint64]
 }
@@ -93,6 +97,7 @@ var All = []Library{
 	{Name: "go-cache", Module: "github.com/patrickmn/go-cache", Unbounded: true, Uint64: none[uint64, uint64], String: newGoCache},
 	{Name: "map+rwmutex", Unbounded: true, Uint64: newMap[uint64, uint64], String: newMapString},
 	{Name: "xsync", Module: "github.com/puzpuzpuz/xsync/v4", Unbounded: true, Uint64: newXsync[uint64, uint64], String: newXsync[string, *uint64]},
+	{Name: "limit", Sole: true, Uint64: newLimitUint64, String: newLimitString},
 	{Name: "null", Unbounded: true, Deferred: true, Uint64: newNull[uint64, uint64], String: newNull[string, *uint64]},
 }
 

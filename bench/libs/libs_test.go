@@ -33,6 +33,9 @@ func TestCheckSeesForgetting(t *testing.T) {
 func TestTTL(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, l := range All {
+		if l.Sole {
+			continue
+		}
 		wg.Go(func() { testTTL(t, l.Name, l.Uint64, load.Uint64s(0, 3)) })
 		wg.Go(func() { testTTL(t, l.Name, l.String, load.Strings(0, 3)) })
 	}

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Us and Rival are the libraries that the table of ratios compares.
+// Us is the library that the tables of ratios compare with Rival and with Limit.
 const (
 	Us    = "pinwheel"
 	Rival = "otter"
+	Limit = "limit" // the least that a cache can do
 )
 
 // Tables writes everything as tables in Markdown.
@@ -30,7 +31,8 @@ func (r *Results) Tables(w io.Writer) error {
 			r.grid(&b, name)
 		}
 	}
-	r.ratioTable(&b)
+	r.ratioTable(&b, Rival)
+	r.ratioTable(&b, Limit)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -118,11 +120,11 @@ func (r *Results) ordered(libraries []string) []string {
 	return slices.DeleteFunc(slices.Clone(r.Libraries), func(l string) bool { return !slices.Contains(libraries, l) })
 }
 
-// ratioTable compares Us with Rival round by round.
-func (r *Results) ratioTable(b *strings.Builder) {
+// ratioTable compares Us with another library, round by round.
+func (r *Results) ratioTable(b *strings.Builder, with string) {
 	began := false
 	for _, s := range r.Series {
-		rival := r.Find(s.Case, Rival, s.Metric)
+		rival := r.Find(s.Case, with, s.Metric)
 		if s.Library != Us || rival == nil {
 			continue
 		}
@@ -132,7 +134,7 @@ func (r *Results) ratioTable(b *strings.Builder) {
 				continue
 			}
 			if !began {
-				fmt.Fprintf(b, "\n### %s ÷ %s\n\n", Us, Rival)
+				fmt.Fprintf(b, "\n### %s ÷ %s\n\n", Us, with)
 				header(b, []string{"case", "median of the rounds", "least", "most", "rounds"})
 				began = true
 			}
