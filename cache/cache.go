@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -122,17 +123,19 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	}
 	s := c.shardOf(h)
 	r := s.lock.RLock()
-	i, found := s.find(h, key)
-	for !found {
-		if !s.split {
-			s.missed(h)
-			s.lock.RUnlockMiss(r)
+	var i uint32
+	home := s.index.Home(h) // find, inlined
+	m := home.Match(h)
+	for ; m != 0; m = m.Next() {
+		if i = home.Slot(m); s.entries[i].key == key {
+			break
+		}
+	}
+	if m == 0 {
+		var found bool
+		if s, r, i, found = c.getFar(s, r, h, key); !found {
 			return value, false
 		}
-		s.lock.RUnlock(r)
-		s = s.moved.of(h)
-		r = s.lock.RLock()
-		i, found = s.find(h, key)
 	}
 	e := &s.entries[i]
 	if !c.clock.far(e.deadline.load()) && s.die(i) || c.idle > 0 && !s.slide(i, h) { // expired, inlined
@@ -146,6 +149,24 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	}
 	s.lock.RUnlockHit(r)
 	return value, true
+}
+
+// getFar is the rest of the search of Get for a key that is not in its home group. If it is
+// not found, that is counted, and the lock given back.
+func (c *Cache[K, V]) getFar(s *shard[K, V], r biased.Reader, h uint64, key K) (*shard[K, V], biased.Reader, uint32, bool) {
+	i, found := s.find(h, key)
+	for !found {
+		if !s.split {
+			s.missed(h)
+			s.lock.RUnlockMiss(r)
+			return s, r, 0, false
+		}
+		s.lock.RUnlock(r)
+		s = s.moved.of(h)
+		r = s.lock.RLock()
+		i, found = s.find(h, key)
+	}
+	return s, r, i, true
 }
 
 // Peek is [Cache.Get], but it is not counted, and does not count as a use: it keeps the

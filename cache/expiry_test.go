@@ -25,7 +25,7 @@ func TestDeadStaysDead(t *testing.T) {
 		if _, ok := c.Peek(1); ok {
 			t.Fatal("expired too late")
 		}
-		if s.slideTo(i, math.MaxInt64) || s.retime(i, math.MaxInt64, 0) {
+		if s.slideTo(i, math.MaxInt64) || s.retime(i, math.MaxInt64) {
 			t.Error("a dead entry was extended")
 		}
 		if _, ok := c.Get(1); ok {

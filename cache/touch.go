@@ -33,13 +33,23 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 // clock.
 func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
 	s, r := c.rlock(h)
-	i, found := s.findLive(h, key)
-	if !found {
+	i, found := s.find(h, key)
+	var old int64
+	if found {
+		old = s.entries[i].deadline.load()
+	}
+	if !found || !c.clock.far(old) && s.die(i) { // findLive, inlined
 		s.lock.RUnlock(r)
 		return l, false, true
 	}
-	l = c.lifeOf(h, ttl)
-	done = s.caps == nil && l.deadline != never && s.retime(i, l.deadline, c.slack(ttl))
+	if c.simple {
+		deadline := c.deadlineFor(h, ttl)
+		l = life{deadline, deadline, never}
+	} else {
+		l = c.lifeOf(h, ttl)
+	}
+	later := l.deadline - old
+	done = s.caps == nil && l.deadline != never && (0 <= later && later <= c.slack(ttl) || s.retime(i, l.deadline))
 	if done {
 		s.use(i)
 		if s.due != nil {
@@ -50,25 +60,24 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	return l, true, done
 }
 
-// retime gives entry i, which a reader found alive, another deadline, or leaves the one it
-// has if that is earlier by no more than slack. It leaves the ring alone: the ring visits
-// the task as planned, and expireBatch postpones it then. retime returns false, and does
-// nothing, if that visit would be too late, or the task must be set or removed, which takes
-// the lock for writing.
-func (s *shard[K, V]) retime(i uint32, deadline, slack int64) bool {
+// retime gives entry i, which a reader found alive, another deadline. It leaves the ring
+// alone: the ring visits the task as planned, and expireBatch postpones it then. retime
+// returns false, and does nothing, if that visit would be too late, or the task must be set
+// or removed, which takes the lock for writing.
+func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
 		old := d.load()
 		if old == never || old < 0 || deadline < old && !s.visitsBy(i, deadline) {
 			return false
 		}
-		if 0 <= deadline-old && deadline-old <= slack || d.swap(old, deadline) {
+		if d.swap(old, deadline) {
 			return true
 		}
 	}
 }
 
-// slack is by how much retime may leave a deadline too early: 0, unless the program is busy.
+// slack is by how much touch may leave a deadline too early: 0, unless the program is busy.
 // Then one keep-alive after another would postpone the same deadline by almost nothing, and
 // each write would take the entry from the other processors.
 func (t *timing) slack(ttl time.Duration) int64 {
