@@ -19,15 +19,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain looks for goroutines left behind. toxiproxy leaves some of its own, rueidis one
-// for five seconds when a cluster has changed, and go-zero one for each count of a cache.
+// TestMain looks for goroutines left behind. rueidis leaves one for five seconds when a
+// cluster has changed, and go-zero one for each count of a cache.
 func TestMain(m *testing.M) {
-	const proxy = "github.com/Shopify/toxiproxy/v2"
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stores/cache.NewStat.func1"),
-		goleak.IgnoreAnyFunction(proxy+"/toxics.(*ToxicStub).Run"),
-		goleak.IgnoreAnyFunction(proxy+".(*ToxicLink).read"),
-		goleak.IgnoreAnyFunction(proxy+".(*ToxicLink).write"),
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
@@ -102,12 +98,14 @@ type fleet struct {
 	db       database
 	caches   []instance
 	patience []time.Duration // of the readers of each instance
+	lateness lateness
 
 	mu      sync.Mutex
 	reads   int
 	errors  int
-	stale   int // reads beyond maxLag
-	worst   time.Duration
+	stale   int           // reads beyond maxLag
+	excused int           // reads beyond maxLag while timers were late
+	worst   time.Duration // but for what is excused
 	written int
 }
 
@@ -131,10 +129,12 @@ func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) ne
 	}
 	f.caches = append(f.caches, c)
 	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-		r.Close()
+		inTime(t, "Close", func() {
+			if err := c.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			r.Close()
+		})
 	})
 }
 
@@ -166,6 +166,12 @@ func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, ke
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
+	f.lateness.start()
+	defer func() {
+		stop()
+		inTime(t, "readers and writers", all.Wait)
+		f.lateness.stop()
+	}()
 	for i := range f.caches {
 		for _, patience := range f.patience {
 			all.Go(func() {
@@ -187,8 +193,6 @@ func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, ke
 	for end := time.Now().Add(enoughTime); !f.saysEnough() && time.Now().Before(end); { // a busy machine
 		time.Sleep(maxLag)
 	}
-	stop()
-	all.Wait()
 }
 
 // read gives up after patience.
@@ -207,10 +211,14 @@ func (f *fleet) read(ctx context.Context, patience time.Duration, c instance, ke
 	if err != nil {
 		f.errors++
 	}
-	f.worst = max(f.worst, stale)
-	if stale > maxLag {
+	switch {
+	case stale > maxLag && f.lateness.excuses(began, stale):
+		f.excused++
+		return
+	case stale > maxLag:
 		f.stale++
 	}
+	f.worst = max(f.worst, stale)
 }
 
 // write changes a row, and says that it is acknowledged when the copy in Redis is removed.
@@ -257,6 +265,9 @@ func either(one, other func(context.Context, int, int) error) func(context.Conte
 func (f *fleet) verdict(t testing.TB) {
 	t.Helper()
 	t.Log(f)
+	if f.excused > 0 {
+		t.Logf("NOT JUDGED: %d reads were stale beyond %v while timers of this process were late: near does not promise more then", f.excused, maxLag)
+	}
 	if f.stale > 0 {
 		t.Errorf("%d reads were stale beyond %v, the worst by %v", f.stale, maxLag, f.worst)
 	}

@@ -20,10 +20,10 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
 	l := newLink(t, s.Addr)
-	f := newFleet(t, redis.Options{}, l.Listen)
+	f := newFleet(t, redis.Options{}, l.addr)
 	happened := map[string]int{}
 	f.runWith(t, either(f.del, f.foreignDel(t, s)), func() {
-		directions := [][]string{{"upstream"}, {"downstream"}, {"upstream", "downstream"}}
+		directions := [][]int{{toRedis}, {fromRedis}, bothWays}
 		for end, told := time.Now().Add(*soakFor), time.Now(); time.Now().Before(end); time.Sleep(rand.N(4 * maxLag)) {
 			if n := rand.N(len(serverFaults) + len(networkFaults)); n < len(serverFaults) {
 				c := serverFaults[n]
@@ -33,7 +33,7 @@ func TestSoak(t *testing.T) {
 			} else {
 				c := networkFaults[n-len(serverFaults)]
 				happened[c.name]++
-				l.suffer(t, c.toxic, c.attributes, directions[rand.N(len(directions))], rand.N(3*maxLag))
+				l.suffer(c.fault, directions[rand.N(len(directions))], rand.N(3*maxLag))
 			}
 			if time.Since(told) > time.Minute {
 				told = time.Now()

@@ -1,0 +1,113 @@
+package redis_test
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// lateness knows how late timers of this process are. near promises MaxLag unless a timer
+// is late by more than a quarter of it (docs/near.md), which happens on a machine that does
+// not give the process its time. The verdict must not blame near for that, nor excuse it
+// for anything else.
+type lateness struct {
+	mu    sync.Mutex
+	due   time.Time // of the probe that is pending
+	stops bool
+	late  []lateProbe // those that were late by much, in order
+}
+
+// A lateProbe was due at a moment, and was called at another.
+type lateProbe struct{ due, called time.Time }
+
+const probeEvery = 5 * time.Millisecond
+
+// start has one probe after another, until stop.
+func (l *lateness) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.due, l.stops = time.Now().Add(probeEvery), false
+	time.AfterFunc(probeEvery, l.probe)
+}
+
+func (l *lateness) probe() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stops {
+		return
+	}
+	now := time.Now()
+	if now.Sub(l.due) > maxLag/8 {
+		l.late = append(l.late, lateProbe{l.due, now})
+	}
+	l.due = now.Add(probeEvery)
+	time.AfterFunc(probeEvery, l.probe)
+}
+
+func (l *lateness) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stops = true
+}
+
+// at returns for how long a timer that was due had not been called at a moment.
+func (l *lateness) at(moment time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	due := l.due
+	for _, p := range l.late {
+		if p.due.Before(moment) && !p.called.Before(moment) {
+			due = p.due
+		}
+	}
+	return max(0, moment.Sub(due))
+}
+
+// excuses reports whether a read that began at a moment may be that stale: by what timers
+// were late then, beyond the three quarters of MaxLag after which near's is due.
+func (l *lateness) excuses(began time.Time, stale time.Duration) bool {
+	late := l.at(began)
+	return late > maxLag/4-probeEvery && stale <= maxLag/4*3+late+2*probeEvery
+}
+
+// Catches: an excuse when no timer was late, at another moment, or for more than that.
+func TestLatenessExcuses(t *testing.T) {
+	ms := time.Millisecond
+	zero := time.Now()
+	l := lateness{due: zero.Add(time.Hour), late: []lateProbe{{zero, zero.Add(210 * ms)}}}
+	for _, c := range []struct {
+		began, stale time.Duration
+		want         bool
+	}{
+		{205 * ms, 430 * ms, true},
+		{205 * ms, 450 * ms, false}, // more stale than late
+		{50 * ms, 301 * ms, false},  // not late by a quarter
+		{211 * ms, 430 * ms, false}, // no longer late
+		{-ms, 430 * ms, false},      // not yet late
+	} {
+		if got := l.excuses(zero.Add(c.began), c.stale); got != c.want {
+			t.Errorf("a read at %v that is stale by %v: excused %t, want %t", c.began, c.stale, got, c.want)
+		}
+	}
+	l.due = zero.Add(time.Second)
+	if got := l.at(zero.Add(1200 * ms)); got != 200*ms {
+		t.Errorf("while a probe is pending: late by %v, want 200ms", got)
+	}
+}
+
+// inTime fails the test, with the stacks of all goroutines, if f does not end in a minute.
+func inTime(t testing.TB, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%s: not done after a minute\n%s", what, stacks[:runtime.Stack(stacks, true)])
+	}
+}
