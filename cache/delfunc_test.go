@@ -36,7 +36,7 @@ func TestDelFunc(t *testing.T) {
 	if err := c.Wait(t.Context()); err != nil || causes[Deleted] != removed || len(causes) != 1 {
 		t.Errorf("OnRemove was told %v, %v", causes, err)
 	}
-	if slots := slotsOf(c); slots > n/10 {
+	if slots := slotsOf(c); slots > n/10+minSlots*len(c.allShards()) {
 		t.Errorf("%d slots for %d entries", slots, c.Len())
 	}
 	if err := c.check(); err != nil {

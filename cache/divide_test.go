@@ -31,8 +31,8 @@ func (c *Cache[K, V]) divideHalf() {
 // TestWriteDividesOneShard: after a Resize, no write moves more than the entries of one
 // shard, and each moves those of one until that is done.
 func TestWriteDividesOneShard(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 4 * entriesPerShard})
-	for k := range 8 * entriesPerShard {
+	c := Must(Options[int, int]{Limit: 4 * mostPerShard})
+	for k := range 8 * mostPerShard {
 		c.Set(k, k)
 	}
 	old := c.table.Load()

@@ -16,13 +16,14 @@ import (
 // TestTableGrows checks that a cache has one shard until that is crowded, and then as many
 // as it needs; one with a small limit keeps one until the limit is raised.
 func TestTableGrows(t *testing.T) {
+	perShard := int(entriesPerShard(runtime.GOMAXPROCS(0)))
 	shards := func(c *Cache[int, int]) int { return len(c.table.Load().shards) }
 	fill := func(c *Cache[int, int], n int) {
 		for k := range n {
 			c.Set(k, k)
 		}
 	}
-	for _, limit := range []int{0, 2 * entriesPerShard, 1 << 20} {
+	for _, limit := range []int{0, 2 * perShard, 1 << 20} {
 		c := Must(Options[int, int]{Limit: limit})
 		fill(c, crowded)
 		if n := shards(c); n != 1 {
@@ -36,8 +37,8 @@ func TestTableGrows(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c := Must(Options[int, int]{Limit: entriesPerShard})
-	fill(c, entriesPerShard)
+	c := Must(Options[int, int]{Limit: perShard})
+	fill(c, perShard)
 	if n := shards(c); n != 1 {
 		t.Errorf("%d shards with a small limit", n)
 	}
@@ -48,11 +49,25 @@ func TestTableGrows(t *testing.T) {
 	if n, want := shards(c), min(c.wanted(), spread); n != want {
 		t.Errorf("%d shards after a Resize, want %d", n, want)
 	}
-	if n := c.Len(); n != entriesPerShard {
-		t.Errorf("%d of %d entries are left", n, entriesPerShard)
+	if n := c.Len(); n != perShard {
+		t.Errorf("%d of %d entries are left", n, perShard)
 	}
 	if err := c.check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestShardsForProcessors checks that more processors get more shards for the same limit, each
+// with entries enough, and that nothing changes with one or two.
+func TestShardsForProcessors(t *testing.T) {
+	for _, test := range []struct{ limit, procs, want int }{
+		{100_000, 1, 16}, {100_000, 2, 16}, {100_000, 4, 32}, {100_000, 8, 64}, {100_000, 16, 128}, {100_000, 128, 128},
+		{1000, 128, 1}, {8191, 2, 1}, {8192, 2, 2}, {1 << 20, 2, 32}, {1 << 20, 64, 1024}, {0, 8, 128},
+	} {
+		got := shardCount(uint64(test.limit), entriesPerShard(test.procs), test.procs)
+		if got != test.want {
+			t.Errorf("limit %d, %d processors: %d shards, want %d", test.limit, test.procs, got, test.want)
+		}
 	}
 }
 
@@ -69,7 +84,7 @@ func TestTableGrowsByWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Set(0, 0)
-	if n := len(c.table.Load().shards); n != c.wanted() || c.Len() != 1000 {
+	if n := len(c.table.Load().shards); n != min(c.wanted(), spread) || c.Len() != 1000 {
 		t.Errorf("%d shards with %d entries", n, c.Len())
 	}
 	if err := c.check(); err != nil {

@@ -23,12 +23,11 @@ type table[K comparable, V any] struct {
 }
 
 const (
-	// entriesPerShard is the least part of the limit of a shard. A cache with a lower limit
-	// has one shard, and so one exact order of eviction.
-	entriesPerShard = 4096
+	// fewestPerShard and mostPerShard bound entriesPerShard.
+	fewestPerShard, mostPerShard = 512, 4096
 
-	// weightPerShard is the same for MaxWeight, which is usually in bytes: smaller shards
-	// would have so few entries that chance decides what they evict.
+	// weightPerShard is the least part of MaxWeight of a shard. That is usually in bytes:
+	// smaller shards would have so few entries that chance decides what they evict.
 	weightPerShard = 256 << 10
 
 	// shardsPerProc is enough that two writers seldom meet.
@@ -38,6 +37,13 @@ const (
 	// millisecond when it grows, and its entries move to other shards in one.
 	fullShard = 16384
 )
+
+// entriesPerShard returns the least part of the limit of a shard: the more processors, the
+// smaller, as more of them meet in it. A cache with a lower limit has one shard, and so one
+// exact order of eviction.
+func entriesPerShard(procs int) uint64 {
+	return uint64(max(fewestPerShard, min(mostPerShard, 2*mostPerShard/procs)))
+}
 
 // shardCount returns the number of shards, a power of two, for a limit of entries or of
 // weight. Each gets at least part of the limit; a limit of 0 means none.
@@ -56,7 +62,7 @@ func (c *common[K, V]) wanted() int {
 		return max(shardCount(c.budget.max.Load(), weightPerShard, procs), int(c.crowd.Load()))
 	}
 	limit := uint64(c.limit.Load())
-	n := shardCount(limit, entriesPerShard, procs)
+	n := shardCount(limit, entriesPerShard(procs), procs)
 	if limit == 0 {
 		return max(n, int(c.crowd.Load()))
 	}

@@ -74,7 +74,8 @@ func TestConstants(t *testing.T) {
 		"internal/biased/lock.go: minStripes, fewStripes, maxStripes = \\d+, (\\d+)":       fewStripes,
 		"internal/biased/lock.go: minStripes, fewStripes, maxStripes = \\d+, \\d+, (\\d+)": maxStripes,
 		"internal/biased/lock.go: crowded = (\\d+)":                                        crowded,
-		"cache/table.go: entriesPerShard = (\\d+)":                                         entriesPerShard,
+		"cache/table.go: fewestPerShard, mostPerShard = (\\d+)":                            fewestPerShard,
+		"cache/table.go: fewestPerShard, mostPerShard = \\d+, (\\d+)":                      mostPerShard,
 		"cache/table.go: shardsPerProc = (\\d+)":                                           shardsPerProc,
 		"lru/marks.go: maxMark = (\\d+)":                                                   maxMark,
 	} {

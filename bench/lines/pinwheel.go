@@ -39,13 +39,14 @@ func makePinwheel(m *machine, c *content, costs work) *pinwheel {
 
 // The constants of cache/table.go.
 const (
-	entriesPerShard = 4096
-	shardsPerProc   = 16
+	fewestPerShard, mostPerShard = 512, 4096
+	shardsPerProc                = 16
 )
 
 func pinwheelShards(procs, limit int) int {
 	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
-	for n > 1 && n*entriesPerShard > limit {
+	perShard := max(fewestPerShard, min(mostPerShard, 2*mostPerShard/procs))
+	for n > 1 && n*perShard > limit {
 		n /= 2
 	}
 	return n

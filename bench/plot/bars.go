@@ -34,7 +34,7 @@ func barPanel(title string, b bars, longest bool) *plot.Plot {
 		names[i] = b[i].name
 	}
 	b.cut()
-	p := newPanel(title, names)
+	p := newBarPanel(title, names)
 	p.HideX()
 	p.Add(b)
 	return p

@@ -89,7 +89,7 @@ func latencyPanel(r *results.Results, name, op string) *plot.Plot {
 	for i := range all {
 		names[i] = all[i].name
 	}
-	p := newPanel(op+", keys of type "+strings.TrimPrefix(name, "burst/"), names)
+	p := newBarPanel(op+", keys of type "+strings.TrimPrefix(name, "burst/"), names)
 	p.X.Scale = plot.LogScale{}
 	p.X.Tick.Marker = plot.TickerFunc(decades)
 	p.Add(all)

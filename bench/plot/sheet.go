@@ -74,20 +74,27 @@ func style(points vg.Length, align text.XAlignment) text.Style {
 	return text.Style{Color: ink, Font: font.From(sans, points), XAlign: align, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }
 
-// newPanel returns a plot with a line for each name, from top to bottom.
-func newPanel(title string, names []string) *plot.Plot {
+// newBarPanel returns a plot with a line for each name, from top to bottom.
+func newBarPanel(title string, names []string) *plot.Plot {
+	p := newPanel(title)
+	p.NominalY(names...)
+	p.Y.Tick.Label = style(9, draw.XRight)
+	p.Y.Width = 0
+	p.Y.Tick.Width = 0
+	return p
+}
+
+// newPanel returns a plot with nothing in it.
+func newPanel(title string) *plot.Plot {
 	plot.DefaultFont = sans
 	p := plot.New()
 	p.Title.Text = title
 	p.Title.TextStyle = style(10, draw.XCenter)
 	p.Title.Padding = 2
-	p.NominalY(names...)
-	p.Y.Tick.Label = style(9, draw.XRight)
 	p.X.Tick.Label = style(8, draw.XCenter)
 	p.X.Tick.Label.YAlign = draw.YTop
 	p.X.Tick.Length = 3
-	p.Y.Width = 0
-	p.Y.Tick.Width = 0
+	p.Y.Tick.Label = style(8, draw.XRight)
 	return p
 }
 
