@@ -3,9 +3,9 @@ package timingwheel
 // lookahead is for how many tasks at once memory is read.
 const lookahead = 16
 
-// A lookout returns the tasks that Advance visits next, several at a time.
+// A lookout returns the tasks that a list gives up next, several at a time.
 type lookout struct {
-	left int // tasks to visit before the next look
+	left int // tasks to go before the next look
 	next [lookahead]uint32
 }
 
@@ -14,14 +14,23 @@ type lookout struct {
 // will need of them: waiting for memory once for each takes several times as long. The
 // result is valid until the next call.
 func (r *Ring) Ahead() []uint32 {
-	if r.ahead.left > 0 {
+	return r.ahead.look(r.tasks, r.scanned())
+}
+
+// HeldAhead returns the tasks that Take takes next, or none if it has returned them already,
+// as Ahead does.
+func (r *Ring) HeldAhead() []uint32 { return r.heldAhead.look(r.tasks, r.due.head) }
+
+// look returns tasks of the list that begins with task i.
+func (l *lookout) look(tasks []task, i uint32) []uint32 {
+	if l.left > 0 {
 		return nil
 	}
 	n := 0
-	for i := r.scanned(); i != none && n < lookahead; i = r.tasks[i].next {
-		r.ahead.next[n] = i
+	for ; i != none && n < lookahead; i = tasks[i].next {
+		l.next[n] = i
 		n++
 	}
-	r.ahead.left = n
-	return r.ahead.next[:n]
+	l.left = n
+	return l.next[:n]
 }

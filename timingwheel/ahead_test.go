@@ -67,3 +67,32 @@ func TestRingAheadIsAHint(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRingHeldAhead: HeldAhead has returned every task that Take takes, each once.
+func TestRingHeldAhead(t *testing.T) {
+	const tasks = 100
+	r := NewRing(16)
+	r.Resize(tasks)
+	for i := range uint32(tasks) {
+		r.Set(i, 1)
+	}
+	r.Advance(1, tasks, func(uint32) int64 { return Hold })
+	returned := map[uint32]int{}
+	taken := 0
+	for r.Held() > 0 {
+		for _, i := range r.HeldAhead() {
+			returned[i]++
+		}
+		i, _, ok := r.Take()
+		if !ok || returned[i] != 1 {
+			t.Errorf("Take = %d, %v; HeldAhead returned it %d times", i, ok, returned[i])
+		}
+		taken++
+	}
+	if taken != tasks || len(returned) != tasks {
+		t.Errorf("%d taken, %d returned", taken, len(returned))
+	}
+	if n := len(r.HeldAhead()); n != 0 {
+		t.Errorf("HeldAhead of none returns %d", n)
+	}
+}

@@ -11,7 +11,8 @@ import (
 type keyedShard[K comparable, V any] struct {
 	index index.Index
 	shard[keyed[K, V]]
-	wheel *TimingWheel[K, V]
+	wheel   *TimingWheel[K, V]
+	fetched uint64 // of no meaning: what fetch read
 }
 
 type keyed[K comparable, V any] struct {
@@ -114,6 +115,7 @@ func (s *keyedShard[K, V]) shrink() bool {
 func (s *keyedShard[K, V]) callNext() bool {
 	now := s.clock.now()
 	s.mu.Lock()
+	s.fetch(s.ring.HeldAhead())
 	i, due, ok := s.ring.Take()
 	if !ok {
 		s.mu.Unlock()
@@ -131,6 +133,18 @@ func (s *keyedShard[K, V]) callNext() bool {
 	s.wheel.wakeBy(tick)
 	s.wheel.execute(t.key, t.value)
 	return true
+}
+
+// fetch reads what the removal of some timers needs, for all of them at once: first their
+// keys, and then the index.
+func (s *keyedShard[K, V]) fetch(tasks []uint32) {
+	var hashes [lookahead]uint64
+	for n, i := range tasks {
+		hashes[n] = s.wheel.hasher.Hash(s.entries[i].key)
+	}
+	for _, h := range hashes[:len(tasks)] {
+		s.fetched += s.index.Fetch(h)
+	}
 }
 
 // takeAll removes all timers and returns them, for Drain. It fails after Stop.

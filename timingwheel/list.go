@@ -182,6 +182,7 @@ func (r *Ring) Take() (i uint32, due int64, ok bool) {
 		return 0, 0, false
 	}
 	due = r.dueTick(&r.tasks[i])
+	r.heldAhead.left--
 	r.Forget(i)
 	return i, due, true
 }

@@ -6,7 +6,8 @@ import "time"
 // its task number.
 type timerShard struct {
 	shard[*Timer]
-	timers *Timers
+	timers  *Timers
+	fetched int64 // of no meaning: what fetch read
 }
 
 func (s *timerShard) init(t *Timers, i int) {
@@ -83,6 +84,7 @@ func (s *timerShard) visit(tick int64) (done bool) {
 // visited is called for a timer whose task is due. It claims the timer or sends, or
 // returns the ticks until the deadline if Reset made that later.
 func (s *timerShard) visited(i uint32) (again int64) {
+	s.fetch(s.ring.Ahead())
 	t := s.entries[i]
 	for {
 		deadline := t.state.Load() // positive, as there is a task in a slot
@@ -121,6 +123,7 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 func (s *timerShard) callNext() bool {
 	now := s.clock.now()
 	s.mu.Lock()
+	s.fetch(s.ring.HeldAhead())
 	i, due, ok := s.ring.Take()
 	if !ok {
 		s.mu.Unlock()
@@ -146,6 +149,15 @@ func (s *timerShard) callNext() bool {
 	}
 	t.f()
 	return true
+}
+
+// fetch reads the handles of some tasks, all at once.
+func (s *timerShard) fetch(tasks []uint32) {
+	for _, i := range tasks {
+		if t := s.entries[i]; t != nil { // else a tombstone
+			s.fetched += t.state.Load()
+		}
+	}
 }
 
 // planNext plans the next call of a timer that repeats. It is called when a call has
