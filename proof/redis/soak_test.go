@@ -21,7 +21,7 @@ func TestSoak(t *testing.T) {
 	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
 	l := newLink(t, s.Addr)
 	f := newFleet(t, redis.Options{}, l.addr)
-	happened := map[string]int{}
+	happened, gone := map[string]int{}, 0
 	f.runWith(t, either(f.del, f.foreignDel(t, s)), func() {
 		directions := [][]int{{toRedis}, {fromRedis}, bothWays}
 		for end, told := time.Now().Add(*soakFor), time.Now(); time.Now().Before(end); time.Sleep(rand.N(4 * maxLag)) {
@@ -30,6 +30,9 @@ func TestSoak(t *testing.T) {
 				happened[c.name]++
 				c.fault(t, s)
 				time.Sleep(c.pause)
+				if c.name == "evictions" {
+					gone = max(gone, evicted(t, s)) // a restart counts anew
+				}
 			} else {
 				c := networkFaults[n-len(serverFaults)]
 				happened[c.name]++
@@ -42,5 +45,8 @@ func TestSoak(t *testing.T) {
 		}
 	})
 	f.verdict(t)
-	t.Log(happened)
+	t.Logf("%v, %d keys evicted", happened, gone)
+	if happened["evictions"] > 0 && gone == 0 {
+		t.Error("nothing was evicted")
+	}
 }
