@@ -11,7 +11,7 @@ func TestNearIsASample(t *testing.T) {
 		h    uint64
 		want int // how far the target moves
 	}{
-		{small, 1<<40 | 0, each * unit},
+		{small, 1 << 40, each * unit},
 		{small, 1<<40 | 3, 0},
 		{main, 1<<40 | 16, -each * 3 * unit / 2},
 		{main, 1<<40 | 2, 0},
