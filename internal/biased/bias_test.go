@@ -115,6 +115,27 @@ func TestWiden(t *testing.T) {
 	}
 }
 
+// TestWidenAfterMoreProcessors: a lock that got its stripes when there were fewer processors
+// (GOMAXPROCS changes, also by itself when a container's limit does) gets a number of stripes
+// with which another lock begins. Readers find theirs.
+func TestWidenAfterMoreProcessors(t *testing.T) {
+	for stripes := 2 * minStripes; stripes <= maxStripes; stripes *= 2 {
+		l := newLock(1)
+		l.widen(stripes)
+		if len(l.stripes) != minStripes || len(l.more) != stripes || !l.biased() {
+			t.Fatalf("%d stripes and %d more, want %d and %d", len(l.stripes), len(l.more), minStripes, stripes)
+		}
+		var wg sync.WaitGroup
+		for range 8 * stripes { // some have hints beyond the first stripes
+			wg.Go(func() { l.RUnlockHit(l.RLock()) })
+		}
+		wg.Wait()
+		if hits, _ := l.counts(); hits != uint64(8*stripes) {
+			t.Errorf("%d hits, want %d", hits, 8*stripes)
+		}
+	}
+}
+
 // TestWidenWhileItIsUsed: readers that were late, and took a stripe of the fewer, are inside
 // all the same, and none is lost.
 func TestWidenWhileItIsUsed(t *testing.T) {

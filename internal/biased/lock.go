@@ -53,7 +53,6 @@ const (
 	// with at most fewStripes.
 	stripesPerProc                     = 4
 	minStripes, fewStripes, maxStripes = 4, 16, 64
-	fewShift                           = 60 // of fewStripes
 
 	// crowded is how often readers meet in a stripe before the lock gets more stripes.
 	crowded = 64
@@ -73,10 +72,10 @@ const (
 type Lock struct {
 	// All biased readers read these fields; only a change of the bias writes them.
 	//
-	// bias is off, away, or the shift of the stripes in use: they are picked by the top
-	// bits of a hash, and it is 64 less the logarithm of their number.
+	// bias is off, away, or tells which stripes are in use: they are picked by the top bits
+	// of a hash, and it is the shift to these, with inMore if they are in more.
 	bias    atomic.Uint32
-	shift   uint32   // what bias is when it is on
+	on      uint32   // what bias is when it is on
 	stripes []stripe // a power of two of them; nil before the first bias
 	more    []stripe // in use instead of them; nil before readers met often
 
@@ -102,6 +101,9 @@ const (
 	off  = 0 // readers take mu
 	away = 1 // a writer is inside that will restore the bias
 )
+
+// inMore is added to a bias that is on: a shift is less than 64.
+const inMore = 64
 
 // A stripe fills a cache line, so that readers in different stripes do not share one.
 type stripe struct {
@@ -139,10 +141,10 @@ func (l *Lock) RLock() Reader {
 // stripes, so it may be one of those before a widen.
 func (l *Lock) stripe(bias uint32) *stripe {
 	stripes := l.stripes
-	if bias < fewShift {
+	if bias&inMore != 0 {
 		stripes = l.more
 	}
-	return &stripes[affinity.Hint()>>(bias&63)]
+	return &stripes[affinity.Hint()>>(bias%inMore)]
 }
 
 // rlock is RLock for a reader that found the bias away. It takes the mutex, unless a
@@ -202,7 +204,7 @@ func (l *Lock) runlock(r Reader, hits uint64) {
 	l.hits += hits
 	if l.reads++; l.reads >= windowReads {
 		l.keepBias()
-		l.bias.Store(l.shift) // no writer is inside
+		l.bias.Store(l.on) // no writer is inside
 	}
 	l.mu.Unlock()
 }
@@ -275,7 +277,7 @@ func (l *Lock) entered() {
 // Unlock releases the write lock.
 func (l *Lock) Unlock() {
 	if l.keep {
-		l.bias.Store(l.shift)
+		l.bias.Store(l.on)
 	}
 	l.mu.Unlock()
 }
@@ -300,7 +302,7 @@ func (l *Lock) keepBias() {
 func (l *Lock) makeStripes(procs int) {
 	n := stripesFor(procs, fewStripes)
 	l.stripes = make([]stripe, n)
-	l.shift = shiftOf(n)
+	l.on = shiftOf(n)
 }
 
 // stripesFor returns how many stripes procs processors need.
@@ -308,14 +310,15 @@ func stripesFor(procs, most int) int {
 	return min(max(1<<bits.Len(uint(stripesPerProc*procs-1)), minStripes), most)
 }
 
+// shiftOf returns by how much a hash is shifted to pick one of so many stripes.
 func shiftOf(stripes int) uint32 { return uint32(64 - bits.TrailingZeros32(uint32(stripes))) }
 
 // widen gives the lock a number of stripes, if it has fewer. It does so only once, as
 // readers read more without a lock.
 func (l *Lock) widen(stripes int) {
 	l.mu.Lock()
-	if l.more == nil && shiftOf(stripes) < l.shift {
-		l.more, l.shift = make([]stripe, stripes), shiftOf(stripes)
+	if l.more == nil && stripes > len(l.stripes) {
+		l.more, l.on = make([]stripe, stripes), inMore|shiftOf(stripes)
 	}
 	l.Unlock() // which stores the bias anew, if it is on
 }

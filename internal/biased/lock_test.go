@@ -34,7 +34,7 @@ func newLock(procs int) *Lock {
 func (l *Lock) beBiased(procs int) {
 	l.makeStripes(procs)
 	l.endWindow(true)
-	l.bias.Store(l.shift)
+	l.bias.Store(l.on)
 }
 
 // TestZeroLock: a lock has no stripes until it has been read from often, and counts
