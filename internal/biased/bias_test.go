@@ -61,11 +61,11 @@ func TestReadersLookAgain(t *testing.T) {
 	l.RUnlock(r)
 }
 
-// meet lets a reader leave its stripe while another one is inside, which goes when a
-// writer comes.
+// meet lets a reader leave the first stripe while another one is inside, which goes when a
+// writer comes. RLock could take another stripe each time: the stack may move.
 func (l *Lock) meet() {
-	s := l.RLock()
-	s.word.Add(1)
+	s := &l.stripes[0]
+	s.word.Add(2)
 	gone := make(chan struct{})
 	left := make(chan struct{})
 	go func() {
