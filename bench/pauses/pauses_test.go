@@ -29,6 +29,15 @@ func used() time.Duration {
 	return time.Duration(t.Nano())
 }
 
+// filled returns a cache that is full.
+func filled(limit int) *cache.Cache[uint64, uint64] {
+	c := cache.Must(cache.Options[uint64, uint64]{Limit: limit, Expire: time.Hour})
+	for i := range 2 * limit {
+		c.Set(key(-i), 0)
+	}
+	return c
+}
+
 // BenchmarkGrow stores a million entries in an empty cache, and reports the longest Sets,
 // by the processor time of their thread and by the clock.
 func BenchmarkGrow(b *testing.B) {
@@ -46,26 +55,17 @@ func BenchmarkGrow(b *testing.B) {
 			return cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour, Policy: cache.Adaptive})
 		}},
 		{"resized 4k", func() *cache.Cache[uint64, uint64] {
-			c := cache.Must(cache.Options[uint64, uint64]{Limit: 4096, Expire: time.Hour})
-			for i := range 8192 {
-				c.Set(key(-i), 0)
-			}
+			c := filled(4096)
 			_ = c.Resize(million)
 			return c
 		}},
 		{"resized 100k", func() *cache.Cache[uint64, uint64] {
-			c := cache.Must(cache.Options[uint64, uint64]{Limit: 100_000, Expire: time.Hour})
-			for i := range 200_000 {
-				c.Set(key(-i), 0)
-			}
+			c := filled(100_000)
 			_ = c.Resize(million)
 			return c
 		}},
 		{"resized in a walk", func() *cache.Cache[uint64, uint64] {
-			c := cache.Must(cache.Options[uint64, uint64]{Limit: 4096, Expire: time.Hour})
-			for i := range 8192 {
-				c.Set(key(-i), 0)
-			}
+			c := filled(4096)
 			resized := false
 			for range c.All() { // a walk, during which the shards stay as they are
 				if resized {

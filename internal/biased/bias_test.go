@@ -3,7 +3,6 @@ package biased
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -171,20 +170,5 @@ func TestWritersWaitForLateReaders(t *testing.T) {
 	l.widen(maxStripes)
 	late := &l.stripes[0]
 	late.word.Add(1)
-	var in atomic.Bool
-	done := make(chan struct{})
-	go func() {
-		l.Lock()
-		in.Store(true)
-		l.Unlock()
-		close(done)
-	}()
-	for range 1000 {
-		runtime.Gosched()
-	}
-	if in.Load() {
-		t.Error("a writer is in beside a reader")
-	}
-	l.RUnlock(late)
-	<-done
+	writersWaitFor(t, l, late)
 }

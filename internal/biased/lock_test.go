@@ -183,23 +183,29 @@ func TestWriterWaitsForReaders(t *testing.T) {
 		if (r != nil) != biased {
 			t.Fatalf("biased is %v, want %v", !biased, biased)
 		}
-		var in atomic.Bool
-		done := make(chan struct{})
-		go func() {
-			l.Lock()
-			in.Store(true)
-			l.Unlock()
-			close(done)
-		}()
-		for range 1000 {
-			runtime.Gosched()
-		}
-		if in.Load() {
-			t.Fatal("a writer is in beside a reader")
-		}
-		l.RUnlock(r)
-		<-done
+		writersWaitFor(t, l, r)
 	}
+}
+
+// writersWaitFor checks that no writer is inside before reader r has left, and one is then.
+func writersWaitFor(t *testing.T, l *Lock, r Reader) {
+	t.Helper()
+	var in atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		l.Lock()
+		in.Store(true)
+		l.Unlock()
+		close(done)
+	}()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	if in.Load() {
+		t.Error("a writer is in beside a reader")
+	}
+	l.RUnlock(r)
+	<-done
 }
 
 // TestBiasLearns: the bias outlasts a write in twenty, and does not one in four. It

@@ -51,7 +51,7 @@ var ways = []struct {
 	{"many threads", 2 * processors, open[[256]int64], 20},
 }
 
-// A config is a way to make a cache. One with a limit under 8192 has one shard.
+// A config is a way to make a cache. One with a limit under 1024 has one shard.
 type config struct {
 	name         string
 	limit        int
