@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"os"
+	"os/exec"
 	"runtime"
 	"testing"
 	"time"
@@ -9,6 +11,9 @@ import (
 // TestSmallCaches checks that an empty cache takes at most 4 KB, and one with ten entries
 // that are read often at most 6 KB, whatever the limit and the number of processors.
 func TestSmallCaches(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	const caches = 200
 	for _, procs := range []int{1, 2, 8, 64} {
@@ -40,6 +45,22 @@ func TestSmallCaches(t *testing.T) {
 	}
 }
 
+// alone says whether a test runs in a process of its own, and otherwise runs it in one:
+// what earlier tests have left must not be measured. After a test of the statistics page,
+// say, each new cache also has a history.
+func alone(t *testing.T) bool {
+	if os.Getenv("TEST_ALONE") == t.Name() {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "TEST_ALONE="+t.Name())
+	out, err := cmd.CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Error(err)
+	}
+	return false
+}
+
 // heapInUse returns the bytes of all objects that are still needed.
 func heapInUse() uint64 {
 	runtime.GC()
@@ -53,6 +74,9 @@ func heapInUse() uint64 {
 // other options of freshness none. There is no limit, so arrays double, and the rounding
 // of the allocator does not count.
 func TestFreshnessMemory(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	const entries = 100_000
 	bytes := func(change func(*Options[uint64, uint64])) float64 {
 		o := Options[uint64, uint64]{Expire: time.Hour}
