@@ -76,7 +76,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Set(1, 0) // all the budget is in another shard
-	_, l, err := c.join(context.Background(), 0, new(want), nil)
+	_, l, err := c.join(context.Background(), 0, new(caller), nil)
 	if l == nil || err != nil {
 		t.Fatalf("join = %v, %v", l, err)
 	}
@@ -106,7 +106,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	var loads []*load[int, int]
 	fences := make([]fence, n)
 	for k := range n {
-		_, l, _ := c.join(context.Background(), k, new(want), nil)
+		_, l, _ := c.join(context.Background(), k, new(caller), nil)
 		l.err = ErrGoexit
 		loads = append(loads, l)
 		s.addFence(k, &fences[k])

@@ -5,14 +5,14 @@ import "context"
 // join is for a caller that missed. It returns the value if the cache has it by now, or
 // waits for a load by another caller or in the background, or returns a load for this
 // caller to lead.
-func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
+func (c *Cache[K, V]) join(ctx context.Context, key K, who *caller, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
 	if err := context.Cause(ctx); err != nil {
 		return value, nil, err
 	}
 	shared := c.hasher.Reflexive(key) && c.gate.enter()
 	within := c.permits.within(ctx)
 	for {
-		value, l, role, err := c.assign(ctx, key, w, nil, shared)
+		value, l, role, err := c.assign(ctx, key, who, nil, shared)
 		if within && l != nil {
 			l.flight.lendPermit()
 		}
@@ -24,19 +24,19 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K,
 			return value, l, nil
 		case beginner:
 			c.spawn(func() { c.run(l, fetch, false) })
-			if w.found {
+			if who.found {
 				return value, nil, nil
 			}
-			return c.follow(ctx, l, w, fetch)
+			return c.follow(ctx, l, who, fetch)
 		case follower:
 			c.gate.exit()
 			c.waiters.Add(1)
-			return c.follow(ctx, l, w, fetch)
+			return c.follow(ctx, l, who, fetch)
 		}
-		switch err := l.waitBehind(ctx, w.impatience(c.patience)); err {
+		switch err := l.waitBehind(ctx, who.patienceEnds(c.patience)); err {
 		case nil:
-		case errImpatient:
-			w.patient = false
+		case errOutOfPatience:
+			who.patient = false
 		default:
 			c.gate.exit()
 			return value, nil, err
@@ -45,16 +45,16 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, w *want, fetch fetcher[K,
 }
 
 // follow waits for a load that others run. A caller whose patience ends joins again.
-func (c *Cache[K, V]) follow(ctx context.Context, l *load[K, V], w *want, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
-	switch err := l.waitUntil(ctx, w.impatience(c.patience)); err {
+func (c *Cache[K, V]) follow(ctx context.Context, l *load[K, V], who *caller, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
+	switch err := l.waitUntil(ctx, who.patienceEnds(c.patience)); err {
 	case nil:
 		if l.absent {
-			return c.join(ctx, l.key, w, fetch)
+			return c.join(ctx, l.key, who, fetch)
 		}
 		return l.value, nil, l.err
-	case errImpatient:
-		w.patient = false
-		return c.join(ctx, l.key, w, fetch)
+	case errOutOfPatience:
+		who.patient = false
+		return c.join(ctx, l.key, who, fetch)
 	default:
 		return value, nil, err
 	}
@@ -75,7 +75,7 @@ const (
 // begins joins the batch of first, if that is not nil. If the load is not to be shared,
 // because the cache is closed or the key is not equal to itself, the caller leads a load
 // of its own.
-func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K, V], shared bool) (value V, l *load[K, V], r role, err error) {
+func (c *Cache[K, V]) assign(ctx context.Context, key K, who *caller, first *load[K, V], shared bool) (value V, l *load[K, V], r role, err error) {
 	h := c.hasher.Hash(key)
 	if !shared {
 		l = c.newLoad(ctx, h, key, first)
@@ -84,25 +84,25 @@ func (c *Cache[K, V]) assign(ctx context.Context, key K, w *want, first *load[K,
 	}
 	s := c.lock(h)
 	defer s.lock.Unlock()
-	return s.assign(ctx, h, key, w, first)
+	return s.assign(ctx, h, key, who, first)
 }
 
 // assign is Cache.assign for a shared load. The lock of the shard must be held.
-func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
 	i, found := s.find(h, key)
 	expired := found && s.expired(i) // once, as the entry may expire at any moment
-	w.inGrace = expired && !s.gone(i)
+	who.inGrace = expired && !s.gone(i)
 	l = s.loads[key]
-	if found && !expired && s.useAt(i, h) || w.inGrace && s.standsIn(i, l, w) {
-		w.found = true
+	if found && !expired && s.useAt(i, h) || who.inGrace && s.standsIn(i, l, who) {
+		who.found = true
 		return s.answer(i), nil, finder, nil
 	}
 	if l == nil {
 		if err := s.keptError(key); err != nil {
 			return value, nil, finder, err
 		}
-		l, r = s.beginLoad(ctx, h, key, i, w, first)
-		if w.found {
+		l, r = s.beginLoad(ctx, h, key, i, who, first)
+		if who.found {
 			value = s.answer(i)
 		}
 		return value, l, r, nil
@@ -118,24 +118,24 @@ func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, w *want, firs
 	}
 }
 
-// beginLoad begins a load of a key that has none. Entry i is that of the key if w.inGrace.
-func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, w *want, first *load[K, V]) (l *load[K, V], r role) {
-	if w.inGrace && w.background {
+// beginLoad begins a load of a key that has none. Entry i is that of the key if who.inGrace.
+func (s *shard[K, V]) beginLoad(ctx context.Context, h uint64, key K, i uint32, who *caller, first *load[K, V]) (l *load[K, V], r role) {
+	if who.inGrace && who.background {
 		l = s.beginRenewal(ctx, h, i, nil)
 		switch {
 		case l == nil: // no permit is free
-			w.found = true
+			who.found = true
 			return nil, finder
-		case w.patient:
+		case who.patient:
 			l.makeDone()
 			l.flight.join(ctx)
 		default:
-			w.found = true
+			who.found = true
 		}
 		return l, beginner
 	}
 	l = s.common.newLoad(ctx, h, key, first)
-	if w.inGrace {
+	if who.inGrace {
 		s.renewBy(l, i)
 	}
 	s.addLoad(l)

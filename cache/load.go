@@ -249,8 +249,8 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 // the cause of ctx. At the Timeout it returns ErrTimeout.
 func (l *load[K, V]) wait(ctx context.Context) error { return l.waitUntil(ctx, nil) }
 
-// waitUntil is wait, but the caller also leaves when its patience ends, with errImpatient.
-func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) error {
+// waitUntil is wait, but the caller also leaves when its patience ends, with errOutOfPatience.
+func (l *load[K, V]) waitUntil(ctx context.Context, giveUp <-chan time.Time) error {
 	select {
 	case <-l.done:
 		return nil
@@ -258,9 +258,9 @@ func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) 
 		l.common.abandoned.Add(1)
 		l.flight.leave(ctx)
 		return context.Cause(ctx)
-	case <-impatient:
+	case <-giveUp:
 		l.flight.leave(ctx)
-		return errImpatient
+		return errOutOfPatience
 	case <-l.flight.late:
 	}
 	select {
@@ -274,15 +274,15 @@ func (l *load[K, V]) waitUntil(ctx context.Context, impatient <-chan time.Time) 
 // waitBehind waits until a load has ended that the caller cannot join: the key was changed
 // after it began, or all its callers have left. Only then can another load of the key
 // begin. The caller stops waiting when its patience ends.
-func (l *load[K, V]) waitBehind(ctx context.Context, impatient <-chan time.Time) error {
+func (l *load[K, V]) waitBehind(ctx context.Context, giveUp <-chan time.Time) error {
 	select {
 	case <-l.done:
 		return nil
 	case <-ctx.Done():
 		l.common.abandoned.Add(1)
 		return context.Cause(ctx)
-	case <-impatient:
-		return errImpatient
+	case <-giveUp:
+		return errOutOfPatience
 	case <-l.flight.late:
 		return ErrTimeout
 	}

@@ -75,9 +75,9 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		s := c.lock(h)
 		i, _ := s.find(h, 1)
 		s.entries[i].deadline.set(c.clock.now() + int64(n%300))
-		w := new(want)
-		s.assign(t.Context(), h, 1, w, nil)
-		if w.inGrace {
+		who := new(caller)
+		s.assign(t.Context(), h, 1, who, nil)
+		if who.inGrace {
 			t.Error("a value is in Grace")
 		}
 		delete(s.loads, 1)

@@ -68,19 +68,19 @@ func (t *timing) pauseAfter(failed int64) int64 {
 	return dueAt(after(t.clock.now(), pause), failed)
 }
 
-// A sight is what a Take finds at its first look at a key.
-type sight uint8
+// A lookup is what a Take finds at its first look at a key.
+type lookup uint8
 
 const (
-	absent  sight = iota // nothing that could be returned
-	present              // a value to return
-	isDue                // a value to return; this caller begins a renewal
-	inGrace              // a value that may stand in; not yet counted as a hit or a miss
+	absent  lookup = iota // nothing that could be returned
+	present               // a value to return
+	isDue                 // a value to return; this caller begins a renewal
+	inGrace               // a value that may stand in; not yet counted as a hit or a miss
 )
 
 // see is Get for the Takes of a cache with Refresh or Grace. If background is set, the
 // caller can begin a renewal that goes on without it.
-func (c *Cache[K, V]) see(key K, background bool) (value V, seen sight) {
+func (c *Cache[K, V]) see(key K, background bool) (value V, seen lookup) {
 	h := c.hasher.Hash(key)
 	if w := c.watch.Load(); w != nil {
 		c.asked(w, h, key)
@@ -112,7 +112,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, seen sight) {
 }
 
 // seeDue is see for entry i, whose value can be returned.
-func (s *shard[K, V]) seeDue(i uint32, expired, background bool) sight {
+func (s *shard[K, V]) seeDue(i uint32, expired, background bool) lookup {
 	c := s.common
 	if !expired && (!background || c.refresh == 0) {
 		return present
@@ -147,9 +147,9 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
-func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], w *want) bool {
+func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 	due := s.due[i].load()
-	return !s.common.clock.passed(due) && !renewing(due) || l != nil && !w.patient
+	return !s.common.clock.passed(due) && !renewing(due) || l != nil && !who.patient
 }
 
 // beginDue begins a renewal, unless the key was stored anew since it was found due, another

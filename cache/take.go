@@ -53,7 +53,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	} else if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	return c.obtainHere(key, seen, fetch)
+	return c.takeSlow(key, seen, fetch)
 }
 
 // TakeCtx is [Cache.Take] with a context. When its context ends, a caller returns the
@@ -83,5 +83,5 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	} else if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	return c.obtain(ctx, key, seen, old, func(ctx context.Context, _ *load[K, V]) (V, error) { return fetch(ctx) })
+	return c.takeSlowCtx(ctx, key, seen, old, func(ctx context.Context, _ *load[K, V]) (V, error) { return fetch(ctx) })
 }

@@ -50,9 +50,9 @@ type many[K comparable, V any] struct {
 	ctx     context.Context
 	fetch   func(context.Context, []K) (map[K]V, error)
 	found   map[K]V
-	err     error       // the first of all
-	due     []K         // found, and to be renewed
-	inGrace map[K]*want // seen in Grace, and not counted yet
+	err     error         // the first of all
+	due     []K           // found, and to be renewed
+	inGrace map[K]*caller // seen in Grace, and not counted yet
 }
 
 // look looks the keys up and returns those that the cache does not have, each once.
@@ -89,17 +89,17 @@ func (m *many[K, V]) get(key K) (value V, ok bool) {
 		m.due = append(m.due, key)
 	case inGrace:
 		if m.inGrace == nil {
-			m.inGrace = make(map[K]*want)
+			m.inGrace = make(map[K]*caller)
 		}
-		m.inGrace[key] = new(want)
+		m.inGrace[key] = new(caller)
 	}
 	return value, seen == present || seen == isDue
 }
 
 // count counts the keys that were seen in Grace, when they have a result.
 func (m *many[K, V]) count() {
-	for key, w := range m.inGrace {
-		m.cache.count(key, w)
+	for key, who := range m.inGrace {
+		m.cache.count(key, who)
 	}
 }
 
@@ -189,8 +189,8 @@ func (m *many[K, V]) fail(l *load[K, V], err error) {
 // has adds a value that the cache has by now.
 func (m *many[K, V]) has(key K, value V) {
 	m.found[key] = value
-	if w := m.inGrace[key]; w != nil {
-		w.found = true
+	if who := m.inGrace[key]; who != nil {
+		who.found = true
 	}
 }
 
@@ -202,8 +202,8 @@ func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 	open, within := c.gate.enter(), c.permits.within(m.ctx)
 	var first *load[K, V]
 	for _, key := range keys {
-		w := want{patient: true}
-		value, l, role, err := c.assign(m.ctx, key, &w, first, open)
+		who := caller{patient: true}
+		value, l, role, err := c.assign(m.ctx, key, &who, first, open)
 		if within && l != nil {
 			l.flight.lendPermit()
 		}

@@ -62,8 +62,8 @@ func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx cont
 }
 
 // takeWith is TakeWith after its first look.
-func (c *Cache[K, V]) takeWith(ctx context.Context, key K, seen sight, old V, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
-	return c.obtain(ctx, key, seen, old, func(ctx context.Context, l *load[K, V]) (V, error) {
+func (c *Cache[K, V]) takeWith(ctx context.Context, key K, seen lookup, old V, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	return c.takeSlowCtx(ctx, key, seen, old, func(ctx context.Context, l *load[K, V]) (V, error) {
 		old := l.Old // fetch may change l.Load
 		value, err := fetch(ctx, &l.Load)
 		switch {

@@ -10,22 +10,23 @@ const (
 )
 
 // The parameters were tuned on traces of many kinds. Half or double of each changes the
-// hits by half a percent at most.
+// number of hits by at most half a percent. Percentages are of the slots.
 const (
-	unit        = 64  // the target of small is counted in this fraction of an entry
-	firstPart   = 2   // percent of the slots: the first target of small
-	leastPart   = 1   // percent of the slots: its least target
-	mostPart    = 40  // percent of the slots: its greatest target
-	nearPart    = 4   // percent of the slots: the victims of each queue that are near
-	ghostPart   = 300 // percent of the slots: the victims of small that are remembered
-	youngPart   = 50  // percent of the age of main's oldest: a younger key challenges it
-	checkedPart = 32  // the slots divided by this: the entries between two checkpoints
+	unit = 64 // targets are in 1/unit of an entry
 
-	// tries is how many of main's oldest entries a challenge looks at.
-	tries = 16
+	startPercent = 2  // the target of small at the start
+	minPercent   = 1  // its lower bound
+	maxPercent   = 40 // its upper bound
 
-	// Small does not grow at the cost of main while the keys that came back too late
-	// exceed the uses in small, each counted latePerUse times, by lateLimit.
+	recentPercent = 4   // how many victims of each queue count as recent
+	ghostPercent  = 300 // how many victims of small are remembered
+
+	youngPercent    = 50 // of the age of main's oldest entry: a younger key challenges it
+	maxChallenged   = 16 // how many of main's oldest entries a challenge looks at
+	mainCheckpoints = 32 // how many checkpoints a main queue with all slots has
+
+	// While late is above lateLimit, uses in main shrink small: see Victim. A key that came
+	// back late adds 1 to it, and a use in small takes latePerUse away.
 	lateLimit  = 128
 	latePerUse = 8
 )
@@ -34,17 +35,19 @@ const (
 // numbers, and evicted keys by fingerprints of their hashes.
 //
 // It has the two queues of S3-FIFO (Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues are
-// All You Need for Cache Eviction", SOSP 2023). New entries go to small, a few percent of
-// all, and those used there go on to main. An unused one whose key was evicted from small
-// before goes to main too, if the key came back sooner than main's oldest entry is old,
-// as in LIRS (Jiang and Zhang, SIGMETRICS 2002), and that entry was not used meanwhile.
-// Small grows when keys come back that it has just given up, and shrinks when keys come
-// back that main has just given up, as in ARC (Megiddo and Modha, FAST 2003). A hit only
-// raises a two-bit mark, as in [Order].
+// All You Need for Cache Eviction", SOSP 2023). New entries go to small, which has a few
+// percent of the slots. Entries used there go on to main. A hit only raises a two-bit
+// mark, as in [Order].
 //
-// A key is looked up among the evicted ones when its entry is about to leave small, not
-// when it comes. The next entries are known by then, so the memory for several of them can
-// be fetched at once: see [Adaptive.Ahead].
+// An unused entry goes to main too if small has evicted its key before and the key came
+// back soon: sooner than main's oldest entry is old, as in LIRS (Jiang and Zhang,
+// SIGMETRICS 2002), and that entry was not used meanwhile. The ghost, which remembers the
+// evicted keys, is asked when the entry is about to leave small, not when it is inserted.
+// By then the entries that follow are known, so the memory for several of them can be
+// fetched at once: see [Adaptive.Ahead].
+//
+// Small grows when a key comes back that it has just evicted, and shrinks when a key comes
+// back that main has just evicted, as in ARC (Megiddo and Modha, FAST 2003).
 //
 // The zero Adaptive is empty and has room for no entry; Resize makes room. An
 // Adaptive must not be copied after first use.
@@ -52,20 +55,20 @@ const (
 // Mark may be called by any number of goroutines at once. Every other method needs
 // exclusive access: not even Mark may run concurrently.
 type Adaptive struct {
-	// What every eviction needs is in front, in a few cache lines.
+	// First what every eviction needs, in a few cache lines.
 	links  links // the sentinels, the checkpoints, the entries
 	marks  Marks
 	inMain bits
 	ghost  ghost  // victims of small
-	near   recent // the latest victims of each queue
+	recent recent // the latest victims of each queue
 	len    [queues]int
-	left   [queues]int // entries that must leave the oldest end before Ahead returns more
+	left   [queues]int // entries that must leave a queue before Ahead returns more of it
 
-	slots  int  // that ghost, near and the fields below are made for
-	target int  // the target of small: unit is one entry
-	late   int  // late returns minus uses in small; 0 to 2*lateLimit
+	slots  int  // for which ghost, recent and the fields below are made
+	target int  // the length that small should have, in 1/unit
+	late   int  // see lateLimit; 0 to 2*lateLimit
 	moved  int  // entries moved on by the eviction under way
-	won    bool // a key has won a challenge in it: main gives up its oldest
+	won    bool // in this eviction a key won a challenge: main's oldest is the victim
 	checks checkpointing
 
 	ahead lookout
@@ -93,25 +96,25 @@ func (a *Adaptive) Resize(n int) {
 }
 
 // fit forgets the evicted keys and makes room for those of n slots. Small keeps its share
-// of the slots, if evictions have found it.
+// of the slots, unless small has evicted nothing yet.
 func (a *Adaptive) fit(n int) {
-	target := part(n, firstPart*unit)
+	target := share(n, startPercent*unit)
 	if a.slots > 0 && a.checks.now > 0 {
 		target = int(int64(a.target) * int64(n) / int64(a.slots))
 	}
 	a.slots = n
-	a.aim(target)
-	a.checks.every = max(1, n/checkedPart)
-	a.ghost = newGhost(part(n, ghostPart))
-	a.near = newRecent(part(n, nearPart))
+	a.setTarget(target)
+	a.checks.every = max(1, n/mainCheckpoints)
+	a.ghost = newGhost(share(n, ghostPercent))
+	a.recent = newRecent(share(n, recentPercent))
 }
 
-// part returns a percentage of n, without overflow on 32 bits.
-func part(n, percent int) int { return int(int64(n) * int64(percent) / 100) }
+// share returns a percentage of n. It does not overflow on 32 bits.
+func share(n, percent int) int { return int(int64(n) * int64(percent) / 100) }
 
-// aim sets the target of small, within its bounds.
-func (a *Adaptive) aim(target int) {
-	a.target = max(min(target, part(a.slots, mostPart*unit)), part(a.slots, leastPart*unit), unit)
+// setTarget sets the target of small, within its bounds.
+func (a *Adaptive) setTarget(target int) {
+	a.target = max(min(target, share(a.slots, maxPercent*unit)), share(a.slots, minPercent*unit), unit)
 }
 
 // Marks returns the marks of the entries.
@@ -121,14 +124,14 @@ func (a *Adaptive) Marks() *Marks { return &a.marks }
 func (a *Adaptive) Mark(i uint32) { a.marks.Mark(i) }
 
 // Spare reports whether entry i, which Victim has just returned and whose key has hash
-// h, stays after all. Then it is the newest of main, and Victim must be asked again.
+// h, stays after all. If so, it is now the newest of main, and Victim must be called again.
 func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	p := i + firstEntry
 	if a.queueOf(p) == main {
 		return false
 	}
 	age, known := a.ghost.take(h)
-	if !known || a.moved >= maxMoves || !a.earned(age-a.len[small]) { // the age when it came
+	if !known || a.moved >= maxMoves || !a.admits(age-a.len[small]) { // the age at which it came back
 		return false
 	}
 	a.unlink(small, p)
@@ -137,30 +140,31 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	return true
 }
 
-// earned reports whether a key that came back at an age goes to main.
-func (a *Adaptive) earned(age int) bool {
+// admits reports whether main admits a key that came back at an age: so long after small
+// evicted it.
+func (a *Adaptive) admits(age int) bool {
 	if age < a.slots {
-		a.cameLate(1)
+		a.growSmall(1)
 	}
 	if a.len[main] == 0 || a.len[small] > a.target/unit+2 {
 		return true
 	}
-	// Main has its share, so one of the two must go: the key, or main's oldest.
-	a.won = int64(age)*100 < a.mainAge()*youngPart && a.challenge()
+	// Main has its share: either the key is evicted or main's oldest.
+	a.won = int64(age)*100 < a.mainAge()*youngPercent && a.challenge()
 	return a.won
 }
 
-// cameLate raises the target of small for a key that came back after small evicted it.
-func (a *Adaptive) cameLate(by int) {
+// growSmall raises the target of small for a key that came back after small evicted it.
+func (a *Adaptive) growSmall(by int) {
 	a.late = min(a.late+1, 2*lateLimit)
-	a.aim(a.target + by)
+	a.setTarget(a.target + by)
 }
 
-// challenge looks for an entry without a mark among the oldest of main, which must not be
-// empty. Marked ones lose a mark and become the newest. If it returns true, the oldest has
-// no mark.
+// challenge reports whether main, which must not be empty, has an entry without a mark
+// among its oldest. Then that is the oldest: marked ones before it lose a mark and become
+// the newest.
 func (a *Adaptive) challenge() bool {
-	for range tries {
+	for range maxChallenged {
 		p := a.oldest(main)
 		if !a.marks.take(p - firstEntry) {
 			return true
@@ -174,11 +178,11 @@ func (a *Adaptive) challenge() bool {
 // Insert adds entry i, which must not be in the order and whose key has hash h, as the
 // newest of small, without a mark.
 func (a *Adaptive) Insert(i uint32, h uint64) {
-	switch q, near := a.near.take(h); {
-	case near && q == small: // with a few more entries in small it would have been a hit
-		a.cameLate(unit * a.near.each())
-	case near:
-		a.aim(a.target - 3*unit/2*a.near.each())
+	switch q, recent := a.recent.take(h); {
+	case recent && q == small: // a slightly longer small would have had a hit
+		a.growSmall(unit * a.recent.each())
+	case recent:
+		a.setTarget(a.target - 3*unit/2*a.recent.each())
 	}
 	a.marks.clear(i)
 	a.add(small, i+firstEntry)
@@ -190,9 +194,9 @@ func (a *Adaptive) Insert(i uint32, h uint64) {
 // Hits take effect here. A marked entry of small that Victim meets goes to main, without
 // a mark. A marked entry of main loses a mark and becomes the newest.
 //
-// A loop just longer than the order makes small look a few entries too short, however
-// long it is: what small gains, main loses to the loop. So above lateLimit every used
-// entry of main that would have to make room for small lowers the target.
+// In a loop over slightly more keys than there are slots, small always looks a few entries
+// too short: the entries that small gains, main loses. So while late is above lateLimit,
+// every used entry of main that Victim meets lowers the target.
 func (a *Adaptive) Victim() (i uint32, ok bool) {
 	if a.Len() == 0 {
 		return 0, false
@@ -215,15 +219,15 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 				q = main
 			}
 		case a.late > lateLimit && !a.won:
-			a.aim(a.target - unit/4)
+			a.setTarget(a.target - unit/4)
 		}
 		a.push(main, p)
 	}
 	return a.oldestOrOther(&q) - firstEntry, true
 }
 
-// Ahead returns the entries of a queue that are to be evicted next, or none if it returned
-// them already. See [Policy].
+// Ahead returns the entries that a queue evicts next, or none if it has returned them
+// already. See [Policy].
 func (a *Adaptive) Ahead() []Next {
 	q := small
 	if a.left[small] > 0 {
@@ -236,9 +240,9 @@ func (a *Adaptive) Ahead() []Next {
 	return a.ahead.oldest(a.links, q, firstEntry, &a.marks)
 }
 
-// Fetch reads the rows that would remember the keys of these entries, so that Spare and
-// Evict do not wait for memory. The result means nothing, but must be used, as otherwise
-// the compiler removes the reads.
+// Fetch reads the rows of the ghost that belong to these entries, so that Spare and Evict
+// do not wait for memory. The result means nothing but must be used: otherwise the
+// compiler removes the reads.
 func (a *Adaptive) Fetch(entries []Next) (read uint64) {
 	for _, next := range entries {
 		read += a.ghost[rowOf(next.Hash, len(a.ghost))][0]
@@ -247,21 +251,21 @@ func (a *Adaptive) Fetch(entries []Next) (read uint64) {
 }
 
 // Evict removes entry i, which must be in the order and whose key has hash h, and
-// remembers the key.
+// remembers its key.
 func (a *Adaptive) Evict(i uint32, h uint64) {
 	q := a.remove(i)
-	a.near.add(q, h)
+	a.recent.add(q, h)
 	if q == small {
 		a.ghost.add(h)
 		a.checks.now++
 	}
 }
 
-// Remove removes entry i, which must be in the order, as it was deleted or has expired.
-// Its key is not remembered.
+// Remove removes entry i, which must be in the order and was deleted or has expired. Its
+// key is not remembered.
 func (a *Adaptive) Remove(i uint32) { a.remove(i) }
 
-// remove is Remove, and returns the queue that the entry was in.
+// remove removes entry i and returns the queue that it was in.
 func (a *Adaptive) remove(i uint32) (q uint32) {
 	q = a.queueOf(i + firstEntry)
 	a.unlink(q, i+firstEntry)
@@ -277,29 +281,29 @@ func (a *Adaptive) Rename(from, to uint32) {
 	a.inMain.set(to, a.inMain.get(from))
 }
 
-// Split returns an empty Adaptive with room for the slot numbers below n, in which small
-// has the same share.
+// Split returns an empty Adaptive with room for the slot numbers below n. Its small queue
+// has the same share of the slots.
 func (a *Adaptive) Split(n int) Policy {
 	part := new(Adaptive)
 	part.Resize(n)
 	if a.slots > 0 && a.checks.now > 0 {
-		part.aim(int(int64(a.target) * int64(n) / int64(a.slots)))
+		part.setTarget(int(int64(a.target) * int64(n) / int64(a.slots)))
 		part.late = a.late
 		part.checks.now, part.checks.oldest = a.checks.now, a.checks.now
 	}
 	return part
 }
 
-// Adopt adds entry i, which must not be in the order, with the mark of entry from of
-// another Adaptive, as the newest of the queue that from is in there.
+// Adopt adds entry i, which must not be in the order, as a copy of entry from of another
+// Adaptive: with its mark, as the newest of the same queue.
 func (a *Adaptive) Adopt(i uint32, other Policy, from uint32) {
 	b := other.(*Adaptive)
 	a.push(b.queueOf(from+firstEntry), i+firstEntry)
 	a.marks.set(i, uint32(b.marks.get(from)))
 }
 
-// oldest returns the position of the oldest entry of a queue, or of its sentinel. It
-// removes the checkpoints before it.
+// oldest returns the position of the oldest entry of a queue, or of its sentinel if the
+// queue is empty. It removes the checkpoints before it.
 func (a *Adaptive) oldest(q uint32) (p uint32) {
 	for p = a.links[q].next; queues <= p && p < firstEntry; p = a.links[q].next {
 		a.links.unlink(p)
@@ -308,8 +312,8 @@ func (a *Adaptive) oldest(q uint32) (p uint32) {
 	return p
 }
 
-// oldestOrOther is oldest, where one queue must not be empty. If *q is, it becomes the
-// other one.
+// oldestOrOther is oldest for queue *q, or for the other one if *q is empty: then it
+// changes *q. One of the two must not be empty.
 func (a *Adaptive) oldestOrOther(q *uint32) (p uint32) {
 	if p = a.oldest(*q); p == *q {
 		*q = queues - 1 - *q
@@ -324,7 +328,8 @@ func (a *Adaptive) mainAge() int64 {
 	return a.checks.age()
 }
 
-// push makes the entry at position p, which is in no queue, the newest of queue q.
+// push makes the entry at position p, which is in no queue, the newest of queue q. It puts
+// a checkpoint before it if one is due.
 func (a *Adaptive) push(q, p uint32) {
 	if q == main {
 		if k, ok := a.checks.due(a.len[main] == 0); ok {
@@ -334,14 +339,14 @@ func (a *Adaptive) push(q, p uint32) {
 	a.add(q, p)
 }
 
-// add is push without a checkpoint.
+// add is push for small, or after the checkpoint.
 func (a *Adaptive) add(q, p uint32) {
 	a.links.pushNewest(q, p)
 	a.inMain.set(p-firstEntry, q)
 	a.len[q]++
 }
 
-// unlink takes the entry at position p out of queue q.
+// unlink removes the entry at position p from queue q.
 func (a *Adaptive) unlink(q, p uint32) {
 	a.len[q]--
 	a.left[q]--

@@ -17,8 +17,8 @@ type adaptiveModel struct {
 	moved          int // entries moved on since the last one left
 	won            bool
 	ghost          [][]uint64    // rows, the latest first; 0 is a hole
-	near           [2][][]uint64 // rows of small and of main
-	nearEvery      int           // one hash in so many is in them
+	recent         [2][][]uint64 // rows of small and of main
+	sampleEvery    int           // one hash in so many is in them
 	now, oldest    int
 	every, pending int // entries between checkpoints, and before the next one
 }
@@ -52,18 +52,18 @@ func (m *adaptiveModel) resize(n int) {
 		target = m.target * n / m.slots
 	}
 	m.slots, m.every = n, max(1, n/32)
-	m.aim(target)
+	m.setTarget(target)
 	m.ghost = make([][]uint64, max(1, (3*n+8)/16))
-	m.nearEvery = 1
-	for n*4/100 >= 32*m.nearEvery {
-		m.nearEvery *= 2
+	m.sampleEvery = 1
+	for n*4/100 >= 32*m.sampleEvery {
+		m.sampleEvery *= 2
 	}
-	for q := range m.near {
-		m.near[q] = make([][]uint64, max(1, n*4/100/m.nearEvery/4))
+	for q := range m.recent {
+		m.recent[q] = make([][]uint64, max(1, n*4/100/m.sampleEvery/4))
 	}
 }
 
-func (m *adaptiveModel) aim(target int) {
+func (m *adaptiveModel) setTarget(target int) {
 	m.target = max(unit, m.slots*unit/100, min(target, m.slots*unit*40/100))
 }
 
@@ -96,7 +96,7 @@ func (m *adaptiveModel) spare(i uint32, h uint64) bool {
 	age := (2*place+1)*len(m.ghost)/2 - len(m.small)
 	if age < m.slots {
 		m.late = min(m.late+1, 256)
-		m.aim(m.target + 1)
+		m.setTarget(m.target + 1)
 	}
 	if len(m.mainEntries()) > 0 && len(m.small) <= m.target/unit+2 {
 		if m.won = m.challenge(age); !m.won {
@@ -114,7 +114,7 @@ func (m *adaptiveModel) challenge(age int) bool {
 	if age*100 >= (m.now-m.oldest)*50 {
 		return false
 	}
-	for range tries {
+	for range maxChallenged {
 		m.dropCheckpoints()
 		i := m.main[0].entry
 		if m.marks[i] == 0 {
@@ -146,13 +146,13 @@ func (m *adaptiveModel) push(i uint32) {
 }
 
 func (m *adaptiveModel) insert(i uint32, h uint64) {
-	if h%uint64(m.nearEvery) != 0 {
+	if h%uint64(m.sampleEvery) != 0 {
 		// not in the sample
-	} else if _, near := forget(m.near[0], h); near {
+	} else if _, recent := forget(m.recent[0], h); recent {
 		m.late = min(m.late+1, 256)
-		m.aim(m.target + unit*m.nearEvery)
-	} else if _, near := forget(m.near[1], h); near {
-		m.aim(m.target - unit*3/2*m.nearEvery)
+		m.setTarget(m.target + unit*m.sampleEvery)
+	} else if _, recent := forget(m.recent[1], h); recent {
+		m.setTarget(m.target - unit*3/2*m.sampleEvery)
 	}
 	m.marks[i] = 0
 	m.small = append(m.small, i)
@@ -176,8 +176,8 @@ func (m *adaptiveModel) evict(i uint32, h uint64) {
 		remember(m.ghost, h, 16)
 		m.now++
 	}
-	if h%uint64(m.nearEvery) == 0 {
-		remember(m.near[q], h, 4)
+	if h%uint64(m.sampleEvery) == 0 {
+		remember(m.recent[q], h, 4)
 	}
 	m.gone(i)
 }
@@ -197,7 +197,7 @@ func (m *adaptiveModel) victim() uint32 {
 		} else {
 			m.marks[i]--
 			if m.late > 128 && !m.won {
-				m.aim(m.target - 16)
+				m.setTarget(m.target - 16)
 			}
 		}
 		m.push(i)

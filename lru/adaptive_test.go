@@ -223,8 +223,8 @@ func TestAdaptiveMovesFew(t *testing.T) {
 	if a.Spare(i, hashOf(uint64(i))) {
 		t.Error("a key that came back won, though all of main is marked")
 	}
-	if oldest := a.oldest(main) - firstEntry; oldest != tries {
-		t.Errorf("main's oldest is %d, want %d after a challenge", oldest, tries)
+	if oldest := a.oldest(main) - firstEntry; oldest != maxChallenged {
+		t.Errorf("main's oldest is %d, want %d after a challenge", oldest, maxChallenged)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 			a.Evict(i, hashOf(uint64(i)))
 		}
 	}
-	if got := a.mainAge(); got < n/2 || got > n/2+n/checkedPart {
+	if got := a.mainAge(); got < n/2 || got > n/2+n/mainCheckpoints {
 		t.Errorf("main's oldest has age %d, want some %d", got, n/2)
 	}
 }

@@ -51,7 +51,7 @@ func (a *Adaptive) from(q, p uint32) (i uint32, ok bool) {
 	}
 }
 
-// Heat returns the marks of entry i, and at least 1 if it is in main: another order then
+// Heat returns the marks of entry i, and at least 1 if it is in main: then another Adaptive
 // soon moves it to its own main.
 func (a *Adaptive) Heat(i uint32) uint8 {
 	return max(a.marks.get(i), uint8(a.inMain.get(i)))

@@ -1,6 +1,6 @@
 package lru
 
-// bits holds a bit per entry.
+// bits has a bit per entry.
 type bits []uint32
 
 const bitsPerWord = 32

@@ -2,25 +2,25 @@ package lru
 
 import mathbits "math/bits"
 
-// checkpoints is the number of checkpoints. A main queue with all slots uses half of them;
-// the others are for queues from which entries were removed.
+// checkpoints is the number of checkpoints there are. A main queue with all slots has half
+// of them. It has more when entries between them were removed.
 const checkpoints = 64
 
-// checkpointing puts checkpoints into main: positions without an entry, one before each
-// every entries. A checkpoint knows the time at which it was put there, and so the age of
-// the entries that follow it, whatever was removed meanwhile. The time is the number of
-// victims of small so far.
+// checkpointing puts checkpoints into main, one before every group of entries. A
+// checkpoint is a position without an entry. It knows when it was put there, and so how
+// old the entries after it are, even if some were removed. Time is the number of victims of
+// small so far.
 type checkpointing struct {
 	now    uint32              // wraps around: only differences count
-	every  int                 // entries between two checkpoints
-	until  int                 // entries before the next one
+	every  int                 // the entries of a group
+	until  int                 // entries before the next checkpoint
 	free   uint64              // a bit for each checkpoint that is not in main
-	oldest uint32              // when the last one to leave main's oldest end was put into main
-	put    [checkpoints]uint32 // when each one in main was put there
+	oldest uint32              // the time of the checkpoint that left main last
+	put    [checkpoints]uint32 // the time of each checkpoint in main
 }
 
-// due returns the checkpoint to put before the next entry, if one is due. One is always due
-// before the first entry of an empty queue, unless all are in main.
+// due returns the checkpoint to put before the next entry, if one is due and free. It is
+// always due in an empty queue.
 func (c *checkpointing) due(empty bool) (k uint32, ok bool) {
 	if !empty && c.until > 0 || c.free == 0 {
 		c.until--
@@ -33,7 +33,7 @@ func (c *checkpointing) due(empty bool) (k uint32, ok bool) {
 	return k, true
 }
 
-// passed records that checkpoint k has left main's oldest end.
+// passed records that checkpoint k, the oldest, has left main.
 func (c *checkpointing) passed(k uint32) {
 	c.free |= 1 << k
 	c.oldest = c.put[k]

@@ -1,7 +1,7 @@
 package lru
 
-// A fingerprint is 16 bits of a hash; a word has four, and 0 is none. A key is mistaken for
-// another with a probability of 1/65,535 for each fingerprint compared.
+// A fingerprint is 16 bits of a hash. A word has four of them; 0 is none. Each comparison
+// mistakes a key for another with a probability of 1/65,535.
 const (
 	width    = 16
 	perWord  = 4
@@ -10,8 +10,8 @@ const (
 	allLower = 0x7fff7fff7fff7fff    // all bits of every fingerprint but the highest
 )
 
-// Keys of a shard have bits of a hash from 8 on in common, and those of a row the highest.
-// So a fingerprint is bits 16 to 31, and a row is chosen by the others above.
+// The keys of a shard share bits of their hashes from bit 8 on, and those of a row the
+// highest bits. So a fingerprint is bits 16 to 31, and the bits above choose the row.
 
 func fingerprint(h uint64) uint64 { return max(1, h>>16&(1<<width-1)) }
 
@@ -24,5 +24,5 @@ func match(word, f uint64) uint64 {
 	return ^((diff&allLower + allLower) | diff | allLower)
 }
 
-// push puts a fingerprint into the lowest bits of a word, and all others one higher.
+// push adds a fingerprint to a word as the lowest, and drops the highest.
 func push(word, f uint64) uint64 { return word<<width | f }

@@ -2,21 +2,21 @@ package lru
 
 import mathbits "math/bits"
 
-// A row has the sixteen latest fingerprints of the keys that share it, the latest in the
-// lowest bits of the first word.
+// A row has sixteen fingerprints of keys that share it, the latest in the lowest bits of
+// the first word.
 type row [4]uint64
 
 const perRow = len(row{}) * perWord
 
-// A ghost remembers the keys added last, by their fingerprints. As keys spread evenly over
-// the rows, the position of one in its row tells its age: how many keys were added since,
-// all rows together.
+// A ghost remembers the keys added last, by their fingerprints. Keys spread evenly over the
+// rows, so the position of a key in its row tells its age: how many keys were added since,
+// to all rows.
 type ghost []row
 
-// newGhost returns a ghost of about n keys.
+// newGhost returns a ghost with room for about n keys.
 func newGhost(n int) ghost { return make(ghost, max(1, (n+perRow/2)/perRow)) }
 
-// add remembers a key with hash h and forgets the oldest of its row.
+// add remembers a key with hash h and forgets the oldest key of its row.
 func (g ghost) add(h uint64) {
 	r := &g[rowOf(h, len(g))]
 	r[3] = push(r[3], r[2]>>last)
@@ -41,34 +41,35 @@ func (g ghost) take(h uint64) (age int, ok bool) {
 	return 0, false
 }
 
-// A recent remembers a sample of the keys that each queue gave up last, in rows of four
-// fingerprints. The two rows of a key are adjacent. The sample is so small that the rows
-// stay in the processor's cache.
+// A recent remembers a sample of the keys that each queue evicted last. A row has four
+// fingerprints of each queue. The sample is small, so that the rows stay in the processor's
+// cache.
 type recent struct {
 	rows [][queues]uint64
-	skip uint64 // bits of a hash that are 0 if its key is in the sample
+	mask uint64 // the bits of a hash that are 0 if its key is in the sample
 }
 
-// leastSample is how many keys of each queue a sample has at least.
-const leastSample = 16
+// minSample is the least number of keys of a queue in a sample of many.
+const minSample = 16
 
-// newRecent returns a recent of about n keys of each queue, or a part of them.
+// newRecent returns a recent that samples the last n keys of each queue: a power of two of
+// them for each in the sample.
 func newRecent(n int) recent {
 	every := 1
-	for n/every >= 2*leastSample {
+	for n/every >= 2*minSample {
 		every *= 2
 	}
 	return recent{make([][queues]uint64, max(1, n/every/perWord)), uint64(every - 1)}
 }
 
-// samples reports whether a key with hash h is in the sample.
+// samples reports whether a key with hash h belongs to the sample.
 func (r *recent) samples(h uint64) bool {
-	return h&r.skip == 0
+	return h&r.mask == 0
 }
 
-// each returns for how many keys one in the sample stands.
+// each returns how many keys each key in the sample stands for.
 func (r *recent) each() int {
-	return int(r.skip) + 1
+	return int(r.mask) + 1
 }
 
 func (r *recent) add(q uint32, h uint64) {
@@ -78,7 +79,8 @@ func (r *recent) add(q uint32, h uint64) {
 	}
 }
 
-// take forgets a key with hash h and returns the queue that gave it up; small if both did.
+// take forgets a key with hash h and returns the queue that evicted it, or small if both
+// did.
 func (r *recent) take(h uint64) (q uint32, ok bool) {
 	if !r.samples(h) {
 		return 0, false

@@ -2,10 +2,10 @@ package lru
 
 import "testing"
 
-// TestNearIsASample: of many entries, the keys in a sample move the target of small, each
+// TestRecentIsASample: of many entries, the keys in a sample move the target of small, each
 // for several.
-func TestNearIsASample(t *testing.T) {
-	const n, each = 10_000, 16 // 400 near victims of a queue, 25 of them in the sample
+func TestRecentIsASample(t *testing.T) {
+	const n, each = 10_000, 16 // 400 recent victims of a queue, 25 of them in the sample
 	for _, test := range []struct {
 		q    uint32
 		h    uint64

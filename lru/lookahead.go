@@ -3,18 +3,18 @@ package lru
 // lookahead is the number of entries for which memory is fetched at once.
 const lookahead = 8
 
-// A Next is an entry that is to be evicted soon, and the hash of its key, which the owner
-// of the slots sets.
+// A Next is an entry that is evicted soon, unless it is used. The owner of the slots sets
+// Hash, the hash of its key.
 type Next struct {
 	Entry uint32
 	Hash  uint64
 }
 
-// A lookout has the entries that a queue gives up next.
+// A lookout has the entries that a queue evicts next.
 type lookout [lookahead]Next
 
-// oldest returns those of the oldest entries in the ring of a sentinel that have no mark.
-// Entry 0 is at position first. What it returns is valid until the next call.
+// oldest returns the entries without a mark among the oldest in the ring of a sentinel.
+// Entry 0 is at position first. The result is valid until the next call.
 func (o *lookout) oldest(l links, sentinel, first uint32, marks *Marks) []Next {
 	n, met := 0, 0
 	for p := l[sentinel].next; p != sentinel && met < lookahead; p = l[p].next {

@@ -2,13 +2,13 @@ package lru
 
 import "iter"
 
-// maxMoves is how many marked entries Victim moves on before it returns the next one
-// whatever its mark. It bounds an eviction after a long time of reads alone. On seven
-// real traces 128 has the hit ratio of no bound; 32 costs a tenth of a point on one.
+// maxMoves is how many marked entries Victim moves on. Then it returns the next one, marked
+// or not: this bounds an eviction after a long time of reads alone. On seven real traces
+// 128 has the hit ratio of no bound; 32 costs a tenth of a point on one.
 const maxMoves = 128
 
-// An Order is a [Policy] that evicts what was not used for longest. It knows entries by
-// their slot numbers only.
+// An Order is a [Policy] that evicts the least recently used entry, nearly: see the
+// package. It knows entries by their slot numbers only.
 //
 // The zero Order is empty and has room for no entry; Resize makes room. An
 // Order must not be copied after first use.
@@ -52,8 +52,8 @@ func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
 // Spare returns false: every victim is evicted.
 func (o *Order) Spare(uint32, uint64) bool { return false }
 
-// Ahead returns the entries that are to be evicted next, or none if it returned them
-// already. See [Policy].
+// Ahead returns the entries that are evicted next, or none if it has returned them already.
+// See [Policy].
 func (o *Order) Ahead() []Next {
 	if o.left > 0 || o.links == nil {
 		return nil

@@ -32,27 +32,28 @@ type Policy interface {
 	Mark(i uint32)
 
 	// Victim returns the entry to evict, and leaves it in the order. It reports false
-	// if there is none. Used entries before it are moved on: at most 128 until one is
-	// evicted or removed, and with Spare at most 144.
+	// if there is none. It moves used entries before it on: at most 128 until one is
+	// evicted or removed, and together with Spare at most 144.
 	Victim() (i uint32, ok bool)
 
 	// Spare reports whether entry i, which Victim has just returned and whose key has
-	// hash h, stays after all, as its key came back soon. Then it was moved on, and
-	// Victim must be asked again.
+	// hash h, stays after all because its key came back soon. If so, Spare has moved it
+	// on, and Victim must be called again.
 	Spare(i uint32, h uint64) bool
 
-	// Ahead returns entries that Victim returns next unless they are used before, or none
-	// if it returned them already. They are valid until the next call. The caller is to
-	// set the hash of each, then to call Fetch with them, and to read whatever else it
-	// needs to evict them: waiting for memory once for each takes several times as long.
+	// Ahead returns entries that Victim will return next unless they are used before, or
+	// none if it has returned them already. They are valid until the next call. The caller
+	// sets the hash of each, calls Fetch with them, and reads whatever else it needs to
+	// evict them. So the memory of several entries is fetched at once; waiting for that of
+	// one after another takes several times as long.
 	Ahead() []Next
 
 	// Fetch reads what Spare and Evict need of entries from Ahead. The result means
-	// nothing, but must be used, as otherwise the compiler removes the reads.
+	// nothing but must be used: otherwise the compiler removes the reads.
 	Fetch(entries []Next) uint64
 
 	// FetchRemove reads what Remove needs of entry i, which is in the order. The result
-	// means nothing, but must be used, as with Fetch.
+	// must be used, as that of Fetch.
 	FetchRemove(i uint32) uint64
 
 	// Insert adds entry i, which is not in the order and whose key has hash h, without
@@ -63,22 +64,22 @@ type Policy interface {
 	// remembers the key.
 	Evict(i uint32, h uint64)
 
-	// Remove removes entry i, which is in the order, as it was deleted or has expired.
-	// Its key is not remembered.
+	// Remove removes entry i, which is in the order and was deleted or has expired. Its
+	// key is not remembered.
 	Remove(i uint32)
 
 	// Rename gives entry from, which is in the order, the slot number to, which is not.
 	// The entry keeps its position and its mark.
 	Rename(from, to uint32)
 
-	// Split returns an empty policy of the same kind with room for the slot numbers below
-	// n, for a part of the entries. It takes over what this one has learned, but not the
-	// keys that it remembers.
+	// Split returns an empty policy of the same kind for a part of the entries, with room
+	// for the slot numbers below n. It copies what this one has learned, but not the keys
+	// that it remembers.
 	Split(n int) Policy
 
-	// Adopt adds entry i, which is not in the order, with the mark of entry from of
-	// another policy of the same kind, as the newest of the queue that from is in there.
-	// Entries adopted in the order of All stay in that order.
+	// Adopt adds entry i, which is not in the order, as a copy of entry from of another
+	// policy of the same kind: with its mark, as the newest of the same queue. Entries
+	// adopted in the order of All stay in that order.
 	Adopt(i uint32, other Policy, from uint32)
 
 	// First returns the first entry of All, and After the one that follows entry i
@@ -86,8 +87,8 @@ type Policy interface {
 	First() (i uint32, ok bool)
 	After(i uint32) (j uint32, ok bool)
 
-	// Heat returns how many marks, 0 to 3, keep entry i as far from eviction in another
-	// order.
+	// Heat returns how many marks, 0 to 3, a new policy should give entry i to keep it as
+	// far from eviction.
 	Heat(i uint32) uint8
 
 	// All returns an iterator over the entries in the order of eviction, regardless of
