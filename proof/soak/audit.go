@@ -10,8 +10,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// eventually waits until what returns nothing any more. It returns what is still
-// wrong when patience has ended.
+// eventually calls what until it returns "", for as long as patience. It returns the last
+// answer.
 func eventually(f *failure, what func() string) string {
 	wrong := what()
 	for wait, end := time.Millisecond, now()+int64(f.patience); wrong != "" && f.found() == nil && now() < end; wrong = what() {
@@ -21,7 +21,7 @@ func eventually(f *failure, what func() string) string {
 	return wrong
 }
 
-// audit settles all accounts, while nobody uses the cache.
+// audit compares the cache with the records. Nobody may use the cache meanwhile.
 func (t *target[K, V]) audit() {
 	t.resting.Store(true)
 	defer t.resting.Store(false)
@@ -48,7 +48,7 @@ func (t *target[K, V]) loadsDone() string {
 		if !loose {
 			continue
 		}
-		c := t.begin(key, del, life{}) // after which no load of before is stored
+		c := t.begin(key, del, life{}) // after it no older load is stored
 		t.judgeFound(key, &c, t.store.Del(t.keys[key]))
 		r.removed(&c)
 	}
@@ -79,8 +79,8 @@ func byCause(r stats.Removals) map[cache.Cause]uint64 {
 	}
 }
 
-// overdue returns a look for values whose deadline had passed at a time, and that were
-// not reported.
+// overdue returns a check that every value whose deadline had passed at a time was
+// reported.
 func (t *target[K, V]) overdue(at int64) func() string {
 	return func() string {
 		for key := range t.records {
@@ -105,7 +105,7 @@ func (r *record) overdue(at int64) string {
 	return ""
 }
 
-// countsRight compares what the cache counts with what was done.
+// countsRight compares the cache's counters with the operations done.
 func (t *target[K, V]) countsRight() string {
 	s := t.store.Stats()
 	atLeast, atMost := t.stores.Load(), t.stores.Load()+s.Loads.OK.Count()
@@ -126,8 +126,8 @@ func (t *target[K, V]) countsRight() string {
 	return ""
 }
 
-// compareAll compares the entries with what the records say: each value that was
-// stored is in the cache or was reported.
+// compareAll compares the entries with the records: each stored value is in the cache or
+// was reported.
 func (t *target[K, V]) compareAll() {
 	have, weight := make([]uint64, t.size), uint64(0)
 	entries, limit := 0, int(t.bound.limit.Load())
@@ -156,7 +156,7 @@ func (t *target[K, V]) compareAll() {
 	}
 }
 
-// compare compares a record with what its key has at a time, at rest.
+// compare compares a record with the value that its key has, at rest.
 func (r *record) compare(number uint64, at, patience int64) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,17 +168,17 @@ func (r *record) compare(number uint64, at, patience int64) string {
 		if r.ledger && it.number != number && it.stored && at < it.earliest {
 			return fmt.Sprintf("value %d is neither in the cache, nor was OnRemove called for it", it.number)
 		}
-		waits := it.earliest <= at && at < plus(it.latest, patience) // to be reported, perhaps
+		waits := it.earliest <= at && at < plus(it.latest, patience) // perhaps for its report
 		if it.number == number || it.stored || waits {
 			kept = append(kept, it)
 		}
 	}
-	r.open = slices.Clip(slices.Clone(kept)) // without loads that were not stored, and the memory of a busy time
+	r.open = slices.Clip(slices.Clone(kept)) // without loads that were not stored; the array shrinks too
 	r.refresh()
 	return ""
 }
 
-// close closes the cache at the end of the run, and settles all accounts.
+// close closes the cache at the end of the run and compares it with the records.
 func (t *target[K, V]) close() {
 	t.resting.Store(true)
 	if wrong := eventually(t.failed, t.reportsDone); wrong != "" {

@@ -1,10 +1,10 @@
-// Soak runs a mixed load on many caches and timing wheels for as long as one likes,
-// while a checker compares every answer with what the library promises.
+// Soak runs a mixed load on many caches and timing wheels for any length of time. A checker
+// compares every answer with the library's promises.
 //
 //	go run -C proof -race ./soak -for 20m
 //
-// At the first broken promise it prints it, with what had happened to the key, and
-// ends with status 1. SIGINT ends it early. docs/soak.md has its flags and what it found.
+// It prints the first broken promise with the history of the key, and ends with status 1.
+// SIGINT ends it early. docs/soak.md has its flags and findings.
 //
 // # Load
 //
@@ -17,22 +17,22 @@
 // The phases are read-mostly, write-heavy, refresh-storm (Touch), mass-expiry, resize,
 // clear, scan (All), stampede (Take with loads that fail, panic, exit, are slow or lose
 // their callers), pauses, short-lived (caches and wheels that are made, used, closed or
-// dropped), timers, and everything. The number of goroutines changes all the time, a
-// quarter of the operations hits eight keys of each cache, and stats.Handler is asked for
-// JSON, metrics and page throughout.
+// dropped), timers, and everything. The number of goroutines changes all the time. A
+// quarter of the operations use eight keys of each cache. stats.Handler is asked for JSON,
+// metrics and the page throughout.
 //
 // # Checks
 //
-// Every value has its own number. For each key the checker records which values may be
-// there, and which one must be whenever no two changes overlapped. It reports a violation
-// only if every order of the operations under way would be one.
+// Every value has its own number. For each key the checker records which values it may
+// have and, whenever no two changes overlapped, which one it must have. It reports a
+// violation only if no order of the operations under way explains the answer.
 //
 // With every answer:
 //
 //   - A read finds no value at or after its deadline, of another key, or that was
-//     replaced, removed, cleared or reported before the read began. What one read
-//     missed no later one finds. In a cache that is never full, a value is found until
-//     its deadline; with Idle nothing is found that was idle for longer.
+//     replaced, removed, cleared or reported before the read began. After one read has
+//     missed a value, no later one finds it. In a cache that is never full, a value is
+//     found until its deadline; with Idle, no value is found that was idle for longer.
 //   - Entries and weight stay within the limit, also during Resize.
 //   - One fetch runs per key. Its result is not found after a later Set, Del, Clear or
 //     Compute. An error of Take is that of a fetch or of a context.
@@ -45,8 +45,8 @@
 //
 // After every phase, at rest:
 //
-//   - Each stored value is in the cache or was reported, and nothing past its deadline
-//     waits. Causes, hits, misses, loads and panics match the cache's counters. All
+//   - Each stored value is in the cache or was reported; none past its deadline waits.
+//     Causes, hits, misses, loads and panics match the cache's counters. All
 //     timers have fired or were removed.
 //   - No goroutine is left. Every dropped cache and wheel has been collected and has left
 //     package stats.
@@ -55,9 +55,9 @@
 //     quarter, must not rise by more than 1 MB plus 2 % with a slope of more than four
 //     standard errors.
 //
-// What must happen in the end gets a minute, as the machine may be busy. The checker's own
-// memory is bounded: beyond a number of open values a key is only read for a while, and a
-// record keeps the last twelve events of its key.
+// What must happen eventually has a minute, as the machine may be busy. The checker's own
+// memory is bounded: a key with many open values is only read for a while, and a record
+// keeps the last twelve events of its key.
 //
 // One allowance goes beyond the documentation: with a TTL of a hundred ticks or more a
 // value may expire a tick early, and a busy machine brings the tick late (1.3 ticks were

@@ -10,7 +10,7 @@ import (
 // A violation is a promise that was not kept.
 type violation struct {
 	Phase   string
-	Subject string // the cache or wheel, or what else
+	Subject string // the cache, the wheel, goroutines, heap or statistics
 	What    string
 	History string // of the key
 }
@@ -24,10 +24,10 @@ func (v *violation) print(w io.Writer, seed uint64) {
 
 // A failure keeps the first violation, and ends the run.
 type failure struct {
-	patience time.Duration // to wait for what has to come about, however busy the machine is
+	patience time.Duration // how long to wait for what must happen eventually
 
 	once  sync.Once
-	first chan struct{} // closed when there is one
+	first chan struct{} // closed at the first violation
 	it    *violation
 
 	mu    sync.Mutex
@@ -45,7 +45,7 @@ func (f *failure) enter(phase string) {
 	f.phase = phase
 }
 
-// report notes a violation. It may be called by several goroutines.
+// report keeps the violation if it is the first. It may be called concurrently.
 func (f *failure) report(v violation) {
 	f.once.Do(func() {
 		f.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// A subject is a target, whatever its types.
+// A subject is a target of any types.
 type subject interface {
 	batch(h *hand, m *mix, n int)
 	measureAll()
@@ -72,5 +72,5 @@ func fleet(f *failure) []subject {
 	}
 }
 
-// shares says how often each subject is chosen, by its number.
+// shares has the number of each subject as often as it is to be chosen.
 var shares = []int{0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5, 5, 6, 6, 7, 8, 8, 8, 9, 2, 1, 0, 0, 4, 5, 6, 3, 8}

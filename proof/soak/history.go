@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// start is when the program's own clock began.
+// start is the zero of the clock of now.
 var start = time.Now()
 
-// now returns the time by the program's own clock.
+// now returns the nanoseconds since start.
 func now() int64 { return int64(time.Since(start)) }
 
 // A kind is what happened to a key.
@@ -34,11 +34,10 @@ var kindNames = [...]string{"Set", "GetOrSet", "Compute", "load", "Compute", "To
 
 func (k kind) String() string { return kindNames[k] }
 
-// fenced says whether a change of this kind is given up when the key changes while
-// it is under way.
+// fenced reports whether a later change of the key cancels a change of this kind.
 func (k kind) fenced() bool { return k == compute || k == load || k == attempt }
 
-// A step is how far it has got.
+// A step is how far an operation has got.
 type step uint8
 
 const (

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// leaks knows what was in use at each rest.
+// leaks checks the goroutines and the memory in use at each rest.
 type leaks struct {
 	failed     *failure
 	base       int // goroutines before the first phase
@@ -22,14 +22,13 @@ type leaks struct {
 type sample struct{ at, heap float64 }
 
 const (
-	// warmUp is which part of the samples does not count for the trend: in it
-	// pools, the stacks of the runtime and the records of the keys reach their size.
+	// The first warmUp-th of the samples does not count for the trend: pools, stacks
+	// of the runtime and records of the keys are still growing.
 	warmUp     = 4
 	fewSamples = 8
 
-	// A heap has grown if the line through the samples rises by more than least
-	// and a fiftieth of it, and by so many standard errors of its slope that it is
-	// not chance.
+	// The heap has grown if the line through the samples rises by more than least plus
+	// a fiftieth of the mean, and its slope is above this many standard errors.
 	least      = 1 << 20
 	deviations = 4
 )
@@ -37,13 +36,13 @@ const (
 func (l *leaks) begin() {
 	runtime.GC()
 	l.base = runtime.NumGoroutine()
-	for range 20 { // some may be about to end
+	for range 20 { // some may still be ending
 		time.Sleep(time.Millisecond)
 		l.base = min(l.base, runtime.NumGoroutine())
 	}
 }
 
-// check looks at goroutines and memory at a rest.
+// check counts goroutines and memory at a rest.
 func (l *leaks) check(empty bool) {
 	wrong := eventually(l.failed, func() string {
 		if l.goroutines = runtime.NumGoroutine(); l.goroutines > l.base {
@@ -57,7 +56,7 @@ func (l *leaks) check(empty bool) {
 		l.failed.report(violation{Subject: "goroutines", What: wrong, History: stacks.String()})
 	}
 	runtime.GC()
-	runtime.GC() // what had a cleanup is gone only now
+	runtime.GC() // objects with a cleanup are freed only now
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	l.heap = m.HeapAlloc
@@ -70,15 +69,15 @@ func (l *leaks) check(empty bool) {
 	}
 }
 
-// trend looks at the memory over the whole run.
+// trend reports a violation if memory grew over the whole run.
 func (l *leaks) trend() {
 	if growth, sure := grown(l.rests); sure {
 		l.failed.report(violation{Subject: "heap", What: fmt.Sprintf("with all caches empty it has grown by %.0f bytes, steadily", growth)})
 	}
 }
 
-// grown returns by how much the line through the samples after the warm-up rises, and
-// whether that is a leak.
+// grown returns how far the line through the samples after the warm-up rises, and whether
+// that is a leak.
 func grown(samples []sample) (growth float64, sure bool) {
 	samples = samples[len(samples)/warmUp:]
 	if len(samples) < fewSamples {

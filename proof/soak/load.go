@@ -21,7 +21,7 @@ var (
 type loader[K comparable, V any] struct {
 	t         *target[K, V]
 	key       int
-	before    view // of the call
+	before    view // taken before the call
 	behaviour behaviour
 	pause     time.Duration
 	ran       atomic.Pointer[change] // set when it returns a value
@@ -45,7 +45,7 @@ func (t *target[K, V]) loader(h *hand, key int) *loader[K, V] {
 	return l
 }
 
-// fetch is what the cache calls.
+// fetch is the function that the cache calls.
 func (l *loader[K, V]) fetch(ctx context.Context) (value V, err error) {
 	t, r := l.t, &l.t.records[l.key]
 	t.fetching.Add(1)
@@ -99,7 +99,7 @@ func (t *target[K, V]) takeCtx(h *hand, key int) {
 	t.call(h, l, func() (V, error) { return t.store.TakeCtx(ctx, t.keys[key], l.fetch) })
 }
 
-// call calls Take. If the fetch may end the goroutine, it does so in another.
+// call calls Take, in another goroutine if the fetch may end it.
 func (t *target[K, V]) call(h *hand, l *loader[K, V], take func() (V, error)) {
 	h.gets++
 	if l.behaviour != exiting {
@@ -114,7 +114,7 @@ func (t *target[K, V]) call(h *hand, l *loader[K, V], take func() (V, error)) {
 	<-done
 }
 
-// judgeTake judges what Take answers.
+// judgeTake checks the answer of Take.
 func (t *target[K, V]) judgeTake(l *loader[K, V], take func() (V, error)) {
 	r := &t.records[l.key]
 	defer func() {
@@ -135,7 +135,7 @@ func (t *target[K, V]) judgeTake(l *loader[K, V], take func() (V, error)) {
 	}
 }
 
-// judgeError judges an error of Take, which must be of a fetch or of a context.
+// judgeError checks that an error of Take is that of a fetch or of a context.
 func (t *target[K, V]) judgeError(l *loader[K, V], err error) {
 	var p *cache.PanicError
 	switch {

@@ -26,11 +26,11 @@ var opNames = [ops]string{"get", "peek", "set", "ttl", "touch", "del", "getorset
 // A mix is how often each op is chosen, in parts of 256.
 type mix [256]op
 
-// mixOf returns a mix with these parts, and get for the rest.
+// mixOf returns a mix with these parts; the rest is get.
 func mixOf(parts map[op]int) *mix {
 	var m mix
 	i := 0
-	for o := op(0); o < ops; o++ { // not in the order of the map, so that a seed means the same again
+	for o := op(0); o < ops; o++ { // not the order of the map, so that a seed repeats its run
 		for range parts[o] {
 			m[i] = o
 			i++
@@ -53,14 +53,14 @@ var (
 	callbackMix = mixOf(map[op]int{opPeek: 16, opSet: 60, opSetTTL: 10, opTouch: 20, opDel: 20, opGetOrSet: 10, opTakeCtx: 10})
 )
 
-// A hand is what one goroutine works with.
+// A hand is the state of one worker goroutine.
 type hand struct {
 	rng        *rand.Rand
 	inCallback bool
-	together   bool        // what gets a TTL of its own expires at the same moments
+	together   bool        // values with a TTL of their own expire at the same moments
 	timing     func(*hand) // does an operation of a timing wheel
 	counts     [ops]uint64
 
-	// Of the target it works on, since it was settled.
+	// For the present target, since the last settle.
 	gets, hits, misses, stores uint64
 }

@@ -8,7 +8,7 @@ import (
 
 const unknown = ^uint64(0) // the number of a value that was not seen
 
-// batch does n operations, and counts them.
+// batch does n operations and counts them.
 func (t *target[K, V]) batch(h *hand, m *mix, n int) {
 	for range n {
 		o := m.choose(h.rng)
@@ -18,14 +18,14 @@ func (t *target[K, V]) batch(h *hand, m *mix, n int) {
 		}
 		key := h.rng.IntN(t.size)
 		if h.rng.Uint32()%4 == 0 {
-			key %= 8 // everybody wants these
+			key %= 8 // the hot keys
 		}
 		t.operate(h, o, key)
 	}
 	t.settle(h)
 }
 
-// settle adds what a hand has counted for the target.
+// settle adds the counts of a hand to those of the target.
 func (t *target[K, V]) settle(h *hand) {
 	t.gets.Add(h.gets)
 	t.hits.Add(h.hits)
@@ -45,7 +45,7 @@ func (t *target[K, V]) operate(h *hand, o op, key int) {
 		v, w := r.look(), r.uses.begin()
 		tb := now()
 		found := t.perform(h, o, key)
-		certain := o == opGet && v.sure && r.begun.Load() == v.begun // and no load of before is stored meanwhile
+		certain := o == opGet && v.sure && r.begun.Load() == v.begun // and no older load is stored meanwhile
 		t.wrong(key, opNames[o], r.uses.end(w, tb, now(), int64(t.options.Idle), found && certain))
 		return
 	}
@@ -80,11 +80,10 @@ func (t *target[K, V]) perform(h *hand, o op, key int) bool {
 	return false
 }
 
-// expiries is the time between the moments at which what a hand stores expires
-// together.
+// expiries is the time between two moments at which many values expire together.
 const expiries = int64(500 * time.Millisecond)
 
-// ttl returns a TTL around that of the options, from a millisecond on.
+// ttl returns a TTL around that of the options, at least a millisecond.
 func (t *target[K, V]) ttl(h *hand) time.Duration {
 	if h.together {
 		return time.Duration(expiries - now()%expiries)
@@ -129,7 +128,7 @@ func (t *target[K, V]) read(h *hand, key int, peek bool) bool {
 	return found
 }
 
-// judgeFound judges an answer that says whether there was a value, but not which.
+// judgeFound checks an answer that says only whether there was a value.
 func (t *target[K, V]) judgeFound(key int, c *change, found bool) {
 	number := unknown
 	if c.was.sure && c.was.present != 0 {
@@ -199,7 +198,7 @@ func (t *target[K, V]) compute(h *hand, key int) {
 	var c change
 	v, tb := r.look(), now()
 	t.store.Compute(t.keys[key], func(old V, found bool) (V, cache.Op) {
-		if c.version != 0 { // what it returned before counts for nothing
+		if c.version != 0 { // its earlier calls do not count
 			t.wrong(key, "Compute", r.kept(&c))
 		}
 		number := uint64(0)
@@ -228,16 +227,16 @@ func (t *target[K, V]) measure() {
 	}
 }
 
-// measureAll is measure and what takes longer.
+// measureAll checks the limits, and what takes longer to check.
 func (t *target[K, V]) measureAll() {
 	t.measure()
-	// Not its Entries: Stats reads one shard after another, and may show a few too many.
+	// Not s.Entries: Stats reads one shard after another and may count a few too many.
 	if s := t.store.Stats(); s.Weight > s.MaxWeight {
 		t.unfit("the entries weigh %d, the limit is %d", s.Weight, s.MaxWeight)
 	}
 }
 
-// scan iterates over all entries, and judges each key as if it had been read.
+// scan iterates over all entries and checks each as a read.
 func (t *target[K, V]) scan(whole bool) {
 	views, seen := make([]view, t.size), make([]uint64, t.size)
 	for i := range t.records {
@@ -278,7 +277,7 @@ func (t *target[K, V]) clear() {
 	}
 }
 
-// resize gives the cache another limit, if it is one that is resized.
+// resize gives the cache another limit, if it has several.
 func (t *target[K, V]) resize(h *hand) {
 	if t.limits == nil {
 		return

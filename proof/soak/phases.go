@@ -2,16 +2,16 @@ package main
 
 import "time"
 
-// A phase is a time of one kind of load.
+// A phase is a part of the run with one kind of load.
 type phase struct {
 	name     string
 	mix      *mix
 	workers  int                    // at most
-	together bool                   // what gets a TTL expires at the same moments
+	together bool                   // values with a TTL of their own expire at the same moments
 	pauses   bool                   // all workers rest together now and then
-	every    time.Duration          // between two disturbances
-	disturb  func(s *soak, h *hand) // nil means a look at the limits
-	short    bool                   // with caches that are made and dropped all the time
+	every    time.Duration          // time between two calls of disturb
+	disturb  func(s *soak, h *hand) // nil means to check the limits
+	short    bool                   // makes and drops caches all the time
 }
 
 var phases = []phase{

@@ -12,38 +12,38 @@ import (
 const (
 	never = math.MaxInt64
 
-	// crowd is how many values of a key may be open. Beyond that the workers only
-	// read it, so that the memory of the checker has a bound.
+	// crowd is how many values of a key may be open. A key with more is only read, to
+	// bound the checker's memory.
 	crowd = 48
 )
 
-// A record is what is known for certain of one key: which values it may have. Values
-// are numbered in the order in which they were offered to the cache. A violation is
-// claimed only where every order of the operations under way would be one.
+// A record knows which values a key may have. Values are numbered in the order in which
+// they were offered to the cache. An answer is a violation only if no order of the
+// operations under way explains it.
 //
-// What a reader needs is atomic, and written with mu held.
+// Readers use the atomic fields, which are written with mu held.
 type record struct {
-	begun   atomic.Uint64 // changes that have begun
-	sure    atomic.Uint64 // if this is begun, present and until are certain
-	present atomic.Uint64 // the value that the key has, unless the cache dropped it; 0 for none
-	until   atomic.Int64  // it is to be found until then
-	floor   atomic.Uint64 // the values up to this one are gone for good
-	latest  atomic.Int64  // from then on no value of before is to be found
+	begun   atomic.Uint64 // how many changes have begun
+	sure    atomic.Uint64 // present and until are certain if this equals begun
+	present atomic.Uint64 // the key's value, unless the cache dropped it; 0 means none
+	until   atomic.Int64  // when present may expire
+	floor   atomic.Uint64 // values up to this number cannot come back
+	latest  atomic.Int64  // when all values so far have expired
 	crowded atomic.Bool
 
 	uses uses
 
 	mu       sync.Mutex
 	last     uint64 // value offered
-	unfenced int    // changes under way that no other makes give up
-	fenced   int    // those that a later one does
-	touching int    // how many of the unfenced move deadlines
+	unfenced int    // changes under way that no later one cancels
+	fenced   int    // those that a later one cancels
+	touching int    // those of unfenced that move deadlines
 	loading  bool   // a fetch runs
-	loose    change // a load whose fetch has ended and which may not have been stored yet; version is 0 if there is none
+	loose    change // a load whose fetch has ended, perhaps not stored yet; version 0 means none
 	calling  bool   // OnRemove runs
-	ledger   bool   // the cache reports what leaves
-	evicts   bool   // the cache may drop a value of its own accord
-	open     []item // values that may be in the cache or have not been reported
+	ledger   bool   // the cache has OnRemove
+	evicts   bool   // the cache may evict
+	open     []item // values that may be in the cache, or were not reported yet
 	past     history
 }
 
@@ -52,12 +52,12 @@ type item struct {
 	number       uint64
 	began, acked int64 // acked is 0 while it is under way
 	earliest     int64 // when it may expire
-	latest       int64 // when it has expired; nobody knows before acked
+	latest       int64 // when it must have expired; known once acked
 	fenced       bool
 	stored       bool // for certain
 }
 
-// A life is how long a value lives: at least, and at most.
+// A life is the least and the greatest TTL of a value.
 type life struct{ least, most int64 }
 
 // A view is what a reader knows before it reads.
@@ -75,8 +75,8 @@ func (r *record) look() view {
 	return v
 }
 
-// judge returns what is wrong with the answer that a read got which began at tb,
-// after v was taken, and ended at te.
+// judge returns what is wrong with the answer of a read, if anything. v was taken before
+// it; it began at tb and ended at te.
 func (r *record) judge(v view, tb, te int64, number uint64, found bool) string {
 	same := r.begun.Load() == v.begun
 	sure := same && v.sure
@@ -93,7 +93,7 @@ func (r *record) judge(v view, tb, te int64, number uint64, found bool) string {
 	case !found && sure && v.present != 0 && te < v.until:
 		return fmt.Sprintf("value %d was not found, though it lives for %v more at least", v.present, time.Duration(v.until-te))
 	case !found && sure && v.present != 0:
-		r.present.CompareAndSwap(v.present, 0) // what one has missed nobody finds again
+		r.present.CompareAndSwap(v.present, 0) // what one read missed, none finds again
 	}
 	return ""
 }
@@ -108,27 +108,27 @@ func valueName(number uint64) string {
 	return fmt.Sprintf("value %d", number)
 }
 
-// A change is an operation under way that may change what a key has.
+// A change is an operation under way that may change a key's value.
 type change struct {
 	kind    kind
-	number  uint64 // of the value that it offers, 0 if none
+	number  uint64 // of the value that it offers; 0 means none
 	life    life
 	began   int64
 	version uint64
 	was     view
-	floor   uint64 // what is gone when it is done
-	alone   bool   // no other change could come after it, of those that began before
-	quiet   bool   // no other was under way
+	floor   uint64 // the floor of the record when it has ended
+	alone   bool   // no change that began before it can take effect after it
+	quiet   bool   // no other change was under way
 }
 
-// begin notes that a change begins.
+// begin records that a change begins.
 func (r *record) begin(k kind, l life) (c change, wrong string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c = change{kind: k, life: l, was: r.look(), floor: r.settled(), alone: r.unfenced == 0}
 	c.quiet = c.alone && r.fenced == 0 && r.loose.version == 0
 	if k <= load || k == touch {
-		r.latest.Store(never) // first: who sees the change begun sees this
+		r.latest.Store(never) // first: whoever sees begun sees this
 	}
 	c.version = r.begun.Add(1)
 	c.was.begun = c.version
@@ -158,8 +158,8 @@ func (r *record) begin(k kind, l life) (c change, wrong string) {
 	return c, wrong
 }
 
-// settled returns the number up to which no value is on its way into the cache that
-// a change which begins now could not keep out.
+// settled returns the number up to which a change that begins now keeps all values out of
+// the cache for good.
 func (r *record) settled() uint64 {
 	n := r.last
 	for i := range r.open {
@@ -170,8 +170,8 @@ func (r *record) settled() uint64 {
 	return n
 }
 
-// fetched notes that the fetch of a load has returned a value. From now on it may be
-// in the cache.
+// fetched records that the fetch of a load has returned a value, which may be in the cache
+// from now on.
 func (r *record) fetched(c *change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +183,7 @@ func (r *record) fetched(c *change) {
 	}
 }
 
-// settleLoose notes that a load has been stored by now, or never will be.
+// settleLoose records that the loose load has been stored or never will be.
 func (r *record) settleLoose(at int64) {
 	if i := r.find(r.loose.number); i >= 0 && r.loose.version != 0 {
 		it := &r.open[i]
@@ -192,8 +192,8 @@ func (r *record) settleLoose(at int64) {
 	r.loose.version = 0
 }
 
-// landed notes that the caller who ran the fetch of a load has got its value.
-// certain says that nothing began between its call and the fetch.
+// landed records that the caller that ran the fetch of a load has got its value. certain
+// says that no change began between its call and the fetch.
 func (r *record) landed(c *change, certain bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,13 +214,13 @@ func (r *record) landed(c *change, certain bool) {
 	r.refresh()
 }
 
-// stored notes that a change which offered a value has ended, and stored it.
+// stored records that a change has ended and stored its value.
 func (r *record) stored(c *change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leave(c)
 	at := now()
-	present, until := uint64(0), int64(0) // if it was reported already
+	present, until := uint64(0), int64(0) // as after a report
 	if i := r.find(c.number); i >= 0 {
 		it := &r.open[i]
 		it.acked, it.stored, it.latest = at, true, max(it.latest, plus(at, c.life.most))
@@ -229,7 +229,7 @@ func (r *record) stored(c *change) {
 	r.overwritten(c, at, present, until)
 }
 
-// removed notes that a change has ended which left the key without a value.
+// removed records that a change has ended and left the key without a value.
 func (r *record) removed(c *change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,11 +237,10 @@ func (r *record) removed(c *change) {
 	r.overwritten(c, now(), 0, 0)
 }
 
-// overwritten notes what follows from it that a change has ended before which the
-// key had nothing that it has now.
+// overwritten records that a change has ended that removed all values before it.
 func (r *record) overwritten(c *change, at int64, present uint64, until int64) {
 	if r.loose.version < c.version {
-		r.settleLoose(at) // it was stored before, or kept out
+		r.settleLoose(at) // stored before, or kept out
 	}
 	r.raise(c.floor)
 	if c.alone && r.begun.Load() == c.version {
@@ -251,8 +250,8 @@ func (r *record) overwritten(c *change, at int64, present uint64, until int64) {
 	r.refresh()
 }
 
-// kept notes that a change has ended which changed nothing. It returns what is wrong
-// if the value that it offered was reported all the same.
+// kept records that a change has ended without effect. It returns what is wrong if the
+// value that it offered was reported.
 func (r *record) kept(c *change) (wrong string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -276,7 +275,7 @@ func (r *record) kept(c *change) (wrong string) {
 	return wrong
 }
 
-// touched notes that a Touch has ended.
+// touched records that a Touch has ended.
 func (r *record) touched(c *change, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -302,7 +301,7 @@ func (r *record) touched(c *change, found bool) {
 	r.refresh()
 }
 
-// leave takes a change off those that are under way.
+// leave records that a change is no longer under way.
 func (r *record) leave(c *change) {
 	if c.kind.fenced() {
 		r.fenced--
@@ -311,14 +310,14 @@ func (r *record) leave(c *change) {
 	}
 }
 
-// certain makes known what the key has, now that no change is under way.
+// certain publishes the key's value if no change is under way.
 func (r *record) certain(present uint64, until int64) {
 	r.present.Store(present)
 	if r.evicts {
 		until = 0
 	}
 	r.until.Store(until)
-	r.sure.Store(r.begun.Load()) // last: who sees it sees the others
+	r.sure.Store(r.begun.Load()) // last: whoever sees it sees the others
 }
 
 func (r *record) raise(floor uint64) {
@@ -327,7 +326,7 @@ func (r *record) raise(floor uint64) {
 	}
 }
 
-// refresh computes what follows from the open values.
+// refresh computes floor and latest from the open values.
 func (r *record) refresh() {
 	floor, low, latest := r.floor.Load(), r.last+1, int64(0)
 	if !r.ledger {
@@ -352,7 +351,7 @@ func (r *record) refresh() {
 	r.crowded.Store(len(r.open) > crowd)
 }
 
-// find returns where a value is among the open ones, or -1.
+// find returns the index of a value in open, or -1.
 func (r *record) find(number uint64) int {
 	return slices.IndexFunc(r.open, func(it item) bool { return it.number == number })
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// What a record checks of the calls of OnRemove.
+// This file has what a record checks of the calls of OnRemove.
 
-// reported notes a call of OnRemove, and returns what is wrong with it.
+// reported records a call of OnRemove and returns what is wrong with it.
 func (r *record) reported(number uint64, cause cache.Cause) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,14 +30,14 @@ func (r *record) reported(number uint64, cause cache.Cause) string {
 			return fmt.Sprintf("value %d was reported before value %d, which it took the place of", number, w.number)
 		}
 	}
-	// A load of before that nobody knows the fate of was not stored.
+	// An older load of unknown result was not stored.
 	r.open = slices.DeleteFunc(r.open, func(w item) bool { return w.acked != 0 && !w.stored && w.acked < it.began })
 	r.present.CompareAndSwap(number, 0)
 	r.refresh()
 	return ""
 }
 
-// enter and exit are the beginning and the end of a call of OnRemove.
+// enter begins a call of OnRemove and exit ends it.
 func (r *record) enter() (wrong string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-// shortLived makes caches and wheels that are closed soon, or just dropped.
+// shortLived makes caches and wheels and soon closes or drops them.
 type shortLived struct {
 	failed          *failure
 	dropped, closed atomic.Int64 // caches
 	wheels          atomic.Int64
-	left            atomic.Int64 // caches and wheels that were not collected yet
+	left            atomic.Int64 // caches and wheels not yet collected
 }
 
 const shortName = "short-lived"

@@ -14,9 +14,9 @@ import (
 // A config says what to run.
 type config struct {
 	duration time.Duration // of all phases together; it ends with one
-	ops      uint64        // end when that many were done; 0 means no end but duration
-	phase    time.Duration // how long one is
-	patience time.Duration // to wait for what has to come about before it counts as a violation
+	ops      uint64        // after so many the run ends; 0 means only duration counts
+	phase    time.Duration // the length of each
+	patience time.Duration // how long to wait for what must happen eventually
 	seed     uint64
 	out      io.Writer
 }
@@ -36,7 +36,7 @@ type soak struct {
 	counts   [ops]atomic.Uint64
 }
 
-// newSoak returns a run that has nothing to work on yet.
+// newSoak returns a run without subjects.
 func newSoak(c config) *soak {
 	f := newFailure(c.patience)
 	s := &soak{config: c, phases: phases, failed: f, rng: rand.New(rand.NewPCG(c.seed, 0))}
@@ -67,7 +67,7 @@ func (s *soak) run(ctx context.Context) *violation {
 	return s.failed.found()
 }
 
-// play runs one phase and settles all accounts after it.
+// play runs one phase and then rests.
 func (s *soak) play(ctx context.Context, i int, p phase) {
 	s.failed.enter(fmt.Sprintf("%d (%s)", i+1, p.name))
 	before, began := s.tally(), time.Now()
@@ -95,8 +95,8 @@ func (s *soak) play(ctx context.Context, i int, p phase) {
 	s.line(i, p, took, before)
 }
 
-// rest settles all accounts while nobody works. With empty it also empties all
-// caches, and notes how much memory is in use then.
+// rest audits all subjects while no worker runs. If empty is set, it also empties all caches
+// and measures the memory.
 func (s *soak) rest(empty bool) {
 	var all sync.WaitGroup
 	for _, x := range s.subjects {
@@ -117,7 +117,7 @@ func (s *soak) rest(empty bool) {
 	}
 }
 
-// crew has a number of workers that changes work until ctx ends.
+// crew runs a changing number of workers until ctx ends.
 func (s *soak) crew(ctx context.Context, p phase) {
 	var all sync.WaitGroup
 	var workers []context.CancelFunc
@@ -156,7 +156,7 @@ func (s *soak) work(ctx context.Context, p phase, h *hand) {
 	}
 }
 
-// disturb does every now and then what is done seldom.
+// disturb calls the disturbance of a phase at its intervals.
 func (s *soak) disturb(ctx context.Context, p phase, h *hand) {
 	for ctx.Err() == nil {
 		if p.disturb != nil {
@@ -167,12 +167,12 @@ func (s *soak) disturb(ctx context.Context, p phase, h *hand) {
 	}
 }
 
-// any returns a subject that a hand works on next.
+// any returns the subject that a hand works on next.
 func (s *soak) any(h *hand) subject {
 	return s.subjects[shares[h.rng.IntN(len(shares))]%len(s.subjects)]
 }
 
-// hand returns what a goroutine works with. It is called by one goroutine.
+// hand returns a new hand. It must not be called concurrently.
 func (s *soak) hand() *hand {
 	return &hand{rng: rand.New(rand.NewPCG(s.rng.Uint64(), s.seed)), timing: s.timing}
 }
@@ -185,7 +185,7 @@ func (s *soak) timing(h *hand) {
 	}
 }
 
-// add adds what a hand has counted.
+// add adds the counts of a hand.
 func (s *soak) add(h *hand) {
 	for o, n := range h.counts {
 		if n > 0 {
@@ -231,7 +231,7 @@ func (s *soak) close() {
 	}
 }
 
-// line prints what a phase has done.
+// line prints a line about a phase.
 func (s *soak) line(i int, p phase, took time.Duration, before [ops]uint64) {
 	var kinds strings.Builder
 	after, sum := s.tally(), uint64(0)
@@ -249,7 +249,7 @@ func (s *soak) line(i int, p phase, took time.Duration, before [ops]uint64) {
 		i+1, p.name, sum, float64(sum)/took.Seconds(), float64(s.leaks.heap)/1e6, s.leaks.goroutines, violations, kinds.String())
 }
 
-// summary prints what the whole run has done.
+// summary prints the totals of the run.
 func (s *soak) summary(took time.Duration) {
 	fmt.Fprintf(s.out, "\n%d operations in %v, seed %d\n", s.total(), took.Round(time.Second), s.seed)
 	for o, n := range s.tally() {

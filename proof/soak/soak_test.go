@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// short is a run that is as short as it can be with every phase in it.
+// short returns the shortest run with every phase.
 func short(out *bytes.Buffer) config {
 	const phase = 100 * time.Millisecond
 	return config{duration: time.Duration(len(phases)) * phase, phase: phase, seed: 1, patience: time.Minute, out: out}
 }
 
-// TestShort runs all phases on everything there is.
+// TestShort runs all phases on all subjects.
 //
-// Catches: a broken promise that shows within seconds, and a check that claims a
-// violation where there is none.
+// Catches: a broken promise that shows within seconds, and a check that reports a
+// violation wrongly.
 func TestShort(t *testing.T) {
 	var out bytes.Buffer
 	s := newSoak(short(&out))
@@ -44,7 +44,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestTrend looks at the judgement on how memory develops.
+// TestTrend checks when a growing heap counts as a leak.
 //
 // Catches: a leak that hides in the noise of the samples, and noise that is taken for
 // a leak.

@@ -9,8 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A store is what the checker asks of a cache, so that a test can put one with a
-// fault in its place.
+// A store is the part of a cache that the checker uses. Tests implement it with faults.
 type store[K comparable, V any] interface {
 	Get(key K) (V, bool)
 	Peek(key K) (V, bool)
@@ -34,7 +33,7 @@ type store[K comparable, V any] interface {
 // An opener makes a store.
 type opener[K comparable, V any] func(cache.Options[K, V]) store[K, V]
 
-// computing is a cache whose Compute begins a new life, as all other stores do here.
+// computing is a cache whose Compute gives a new TTL, as all other stores do here.
 type computing[K comparable, V any] struct {
 	*cache.Cache[K, V]
 	expire time.Duration
@@ -48,8 +47,8 @@ func openCache[K comparable, V any](o cache.Options[K, V]) store[K, V] {
 	return computing[K, V]{cache.Must(o), o.Expire}
 }
 
-// A form makes keys and values of a type from numbers, and numbers from values. A
-// value has the number of its key in its upper half.
+// A form makes keys and values from numbers, and numbers from values. The upper bits of a
+// value are the number of its key.
 type form[K comparable, V any] struct {
 	key    func(i int) K
 	value  func(id uint64) V
@@ -64,10 +63,10 @@ func split(id uint64) (key int, number uint64) {
 	return int(id >> numberBits), id & (1<<numberBits - 1)
 }
 
-// A point is a key that is a struct.
+// A point is a key of a struct type.
 type point struct{ x, y int32 }
 
-// A parcel is a value that is a pointer.
+// A *parcel is a value of a pointer type.
 type parcel struct {
 	id uint64
 	_  [3]uint64 // so that it is a kind of its own in memory

@@ -10,7 +10,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// A target is a cache with all that is known of it.
+// A target is a cache and the records of its keys.
 type target[K comparable, V any] struct {
 	spec[K, V]
 	store   store[K, V]
@@ -31,10 +31,10 @@ type target[K comparable, V any] struct {
 	calls    atomic.Int64                     // of OnRemove running now
 	panics   atomic.Uint64                    // of OnRemove
 	clears   atomic.Uint64
-	resting  atomic.Bool // OnRemove is not to use the cache
+	resting  atomic.Bool // OnRemove must not use the cache
 }
 
-// A spec says what to make of a target.
+// A spec says how to make a target.
 type spec[K comparable, V any] struct {
 	form[K, V]
 	options  cache.Options[K, V]
@@ -45,7 +45,7 @@ type spec[K comparable, V any] struct {
 	weighs   bool
 }
 
-// A behaviour is what a call of OnRemove or of a fetch does beside its work.
+// A behaviour is what a call of OnRemove or of a fetch does besides its work.
 type behaviour uint8
 
 const (
@@ -79,7 +79,7 @@ func newTarget[K comparable, V any](s spec[K, V], open opener[K, V], f *failure)
 	return t
 }
 
-// weightOf is what a value weighs: one in a thousand is too heavy for any cache.
+// weightOf returns the weight of a value: one in a thousand is too heavy for any cache.
 func weightOf(id uint64) uint32 {
 	_, n := split(id)
 	if n%1000 == 999 {
@@ -88,7 +88,7 @@ func weightOf(id uint64) uint32 {
 	return uint32(n % 61)
 }
 
-// tickOf returns the tick that the documentation promises.
+// tickOf returns the documented tick.
 func tickOf(expire, idle time.Duration) time.Duration {
 	shortest := expire
 	if idle > 0 && (shortest == 0 || idle < shortest) {
@@ -100,13 +100,13 @@ func tickOf(expire, idle time.Duration) time.Duration {
 	return min(max(shortest/100, 10*time.Millisecond), time.Second)
 }
 
-// lateTick is by how much a tick of the cache may come late on a busy machine. A value
-// is counted as stored as much earlier then.
+// lateTick is how late a tick of the cache may come on a busy machine. A value stored after
+// it may expire that much earlier.
 const lateTick = int64(2 * time.Second)
 
-// life returns how long a value with a TTL lives, by what is documented: exactly as
-// long if that is less than a hundred ticks, else up to a tick less, and a quarter of
-// one more if the TTL is from Touch.
+// life returns how long a value with a TTL lives, as documented: exactly the TTL if that is
+// less than a hundred ticks; else up to a tick less, and after Touch another quarter of a
+// tick.
 func (t *target[K, V]) life(ttl time.Duration, touched bool) life {
 	slack := t.tick + lateTick
 	if touched {
@@ -131,7 +131,7 @@ func (t *target[K, V]) life(ttl time.Duration, touched bool) life {
 
 func (t *target[K, V]) name() string { return t.options.Name }
 
-// wrong reports a violation for a key, if there is one.
+// wrong reports a violation for a key, unless what is empty.
 func (t *target[K, V]) wrong(key int, operation, what string) {
 	if what == "" {
 		return
@@ -152,7 +152,7 @@ func (t *target[K, V]) unfit(format string, args ...any) {
 	t.failed.report(violation{Subject: t.name(), What: fmt.Sprintf(format, args...)})
 }
 
-// numberOf returns the number of a value that was read, after a look at whose it is.
+// numberOf returns the number of a value that was read, and checks that it is of the key.
 func (t *target[K, V]) numberOf(key int, operation string, value V) uint64 {
 	k, n := split(t.number(value))
 	if k != key {
@@ -187,7 +187,7 @@ func (t *target[K, V]) onRemove(e cache.Event[K, V]) {
 	t.behave(key, number)
 }
 
-// behave does what a call of OnRemove is to do beside, by the number of the value.
+// behave does what a call of OnRemove does besides its work; the number of the value decides.
 func (t *target[K, V]) behave(key int, number uint64) {
 	if t.callback == nil {
 		return
@@ -219,7 +219,7 @@ func (t *target[K, V]) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// sometimes returns a choice of behaviours: one call in n does not only do its work.
+// sometimes returns a function that chooses one of the behaviours for one call in n.
 func sometimes(n int, of ...behaviour) func(*rand.Rand) behaviour {
 	return func(rng *rand.Rand) behaviour {
 		if rng.IntN(n) > 0 {

@@ -13,13 +13,13 @@ import (
 
 const seats = 2048
 
-// timers are timers by handle, each with what is known of it.
+// timers checks timers by handle.
 type timers struct {
 	*timingwheel.Timers
 	failed *failure
 	seats  [seats]seat
 
-	// afterFunc is the method of that name; a test puts one with a fault here.
+	// afterFunc is Timers.AfterFunc; tests replace it by one with a fault.
 	afterFunc func(d time.Duration, f func()) *timingwheel.Timer
 }
 
@@ -31,19 +31,19 @@ func newTimers(f *failure) *timers {
 	return &timers{Timers: t, failed: f, afterFunc: t.AfterFunc}
 }
 
-// A seat has one timer after another. Who has mu uses it.
+// A seat has one timer after another. mu guards it.
 type seat struct {
 	mu sync.Mutex
 	it handle // nil if the seat is free
 }
 
-// A handle is a timer by handle, of any kind, and what is known of it.
+// A handle is a timer of any kind with its expectations.
 type handle interface {
 	use(h *hand)                      // does something with it
-	check() (over bool, wrong string) // over means that it will not fire any more
+	check() (over bool, wrong string) // over: it fires no more
 }
 
-// operate does something with the timer of a seat, or puts one there.
+// operate uses the timer of a seat, or starts one in it.
 func (t *timers) operate(h *hand) {
 	h.counts[opWheel]++
 	s := &t.seats[h.rng.IntN(seats)]
@@ -143,8 +143,8 @@ type single struct {
 	calls     atomic.Int64
 	notBefore atomic.Int64
 	early     atomic.Int64 // by how much a call was too early
-	over      atomic.Bool  // no call is to come
-	late      atomic.Bool  // one came
+	over      atomic.Bool  // no call may come
+	late      atomic.Bool  // a call came when over
 }
 
 func (x *single) call() {
@@ -168,7 +168,7 @@ func (x *single) use(h *hand) {
 		due, before := now()+int64(d), x.notBefore.Load()
 		x.notBefore.Store(min(before, due))
 		if x.timer.Reset(d) {
-			x.notBefore.Store(due) // the call of before will not come
+			x.notBefore.Store(due) // the earlier call will not come
 		} else {
 			x.expected++
 		}

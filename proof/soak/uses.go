@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// uses are when a key of a cache with an Idle time was last used. They are certain
-// when no use is under way.
+// uses records when a key of a cache with Idle was last used. That is certain when no use is
+// under way.
 type uses struct {
 	begun, ended atomic.Uint64
 	last         atomic.Int64
 }
 
-// A use is one that is under way.
+// A use is a use of a key under way.
 type use struct {
 	begun uint64
 	last  int64
@@ -26,8 +26,8 @@ func (u *uses) begin() use {
 	return use{n, u.last.Load(), alone}
 }
 
-// end notes that a use has ended. It returns what is wrong if it began at tb, found a
-// value, and the key had not been used for idle then.
+// end records that a use has ended. It returns what is wrong if the use began at tb and
+// found a value although the key had been idle for longer than idle.
 func (u *uses) end(w use, tb, te, idle int64, found bool) (wrong string) {
 	if found && w.alone && u.begun.Load() == w.begun && tb >= plus(w.last, idle) {
 		wrong = fmt.Sprintf("a value was found that had been idle for %v", time.Duration(tb-w.last))

@@ -13,8 +13,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A watcher asks stats.Handler all the time, as a monitoring system does, and checks
-// the answers.
+// A watcher asks stats.Handler all the time, as a monitoring system does, and checks its
+// answers.
 type watcher struct {
 	failed  *failure
 	handler http.Handler
@@ -109,7 +109,7 @@ func (c *shown) wrong() string {
 	return ""
 }
 
-// metrics looks for lines that are not those of the exposition format.
+// metrics checks that all lines are of the exposition format.
 func (w *watcher) metrics() {
 	for line := range strings.Lines(w.ask("/cache/metrics", "text/plain")) {
 		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, "#") {

@@ -16,13 +16,13 @@ import (
 
 const (
 	wheelTick    = 5 * time.Millisecond
-	wheelSlots   = 64 // so that a long delay takes the overflow level
+	wheelSlots   = 64 // few, so that a long delay takes the overflow level
 	wheelWorkers = 6
 	wheelKeys    = 4096
 	longest      = 600 * time.Millisecond // delay
 )
 
-// A keyedWheel is what the checker asks of a TimingWheel.
+// A keyedWheel is the part of a TimingWheel that the checker uses.
 type keyedWheel interface {
 	SetTimer(key int, value uint64, delay time.Duration) error
 	MoveTimer(key int, delay time.Duration) (bool, error)
@@ -44,13 +44,13 @@ func openWheel(execute func(int, uint64)) keyedWheel {
 	return w
 }
 
-// A wheel is a keyed timing wheel with all that is known of it.
+// A wheel is a keyed timing wheel and the appointments of its keys.
 type wheel struct {
 	keyedWheel
 	failed  *failure
 	keys    [wheelKeys]appointment
 	sets    atomic.Uint64
-	removes atomic.Uint64 // that took off a timer
+	removes atomic.Uint64 // calls that removed a timer
 	fired   atomic.Uint64
 	panics  atomic.Uint64
 	running atomic.Int64
@@ -63,14 +63,14 @@ func newWheel(open wheelOpener, f *failure) *wheel {
 	return w
 }
 
-// An appointment is what is known of the timer of one key.
+// An appointment says which timer a key may have.
 type appointment struct {
 	mu      sync.Mutex
 	begun   uint64 // changes
 	pending int    // those under way
 	moving  int    // those of them that move the timer
 	sure    bool   // has is certain
-	has     uint64 // the timer that waits, unless it has fired; 0 for none
+	has     uint64 // the waiting timer, unless it has fired; 0 means none
 	last    uint64
 	open    []shot
 	past    history
@@ -112,8 +112,8 @@ func (a *appointment) begin(k kind, delay time.Duration) turn {
 	return u
 }
 
-// end notes the end of a change. ok is what MoveTimer and RemoveTimer reported. It
-// returns what is wrong with that.
+// end records that a change has ended. ok is the result of MoveTimer or RemoveTimer. end
+// returns what is wrong with it.
 func (a *appointment) end(k kind, u turn, ok bool) (wrong string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -164,7 +164,7 @@ func (a *appointment) end(k kind, u turn, ok bool) (wrong string) {
 	return wrong
 }
 
-// settle makes certain which timer the key has, unless others changed it meanwhile.
+// settle records which timer the key has, unless others changed it meanwhile.
 func (a *appointment) settle(alone bool, has uint64) {
 	a.sure, a.has = alone, has
 	if a.find(has) < 0 {
@@ -176,7 +176,7 @@ func (a *appointment) find(number uint64) int {
 	return slices.IndexFunc(a.open, func(s shot) bool { return s.number == number })
 }
 
-// fired notes that a timer has fired, and returns what is wrong with that.
+// fired records that a timer has fired and returns what is wrong with that.
 func (a *appointment) fired(number uint64, early bool) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -234,7 +234,7 @@ func (w *wheel) execute(key int, id uint64) {
 	}
 }
 
-// took notes that a timer was given to execute or to Drain, and whose it was.
+// took records that execute or Drain got a timer of a key.
 func (w *wheel) took(key int, id uint64, early bool) {
 	k, number := split(id)
 	if k != key {
@@ -287,8 +287,8 @@ func (w *wheel) operate(h *hand) {
 	}
 }
 
-// audit waits until all timers have fired, or drains the wheel, and settles all
-// accounts. Nobody else may use the wheel.
+// audit waits until all timers have fired, or drains the wheel, and compares the wheel with
+// the appointments. Nobody else may use the wheel.
 func (w *wheel) audit(drain bool) {
 	w.resting.Store(true)
 	defer w.resting.Store(false)
@@ -313,7 +313,7 @@ func (w *wheel) audit(drain bool) {
 	}
 }
 
-// calm waits for callbacks that began before the rest, for they use the wheel.
+// calm waits for callbacks that began before the rest, as they use the wheel.
 func (w *wheel) calm() string {
 	if n := w.running.Load(); n > 0 {
 		return fmt.Sprintf("%d callbacks are running", n)
@@ -328,13 +328,13 @@ func (w *wheel) empty() string {
 		return fmt.Sprintf("%d timers wait long after they were due", w.Len())
 	case s.Fired != w.fired.Load() || w.running.Load() > 0 || s.Panics != w.panics.Load():
 		return fmt.Sprintf("%d fired and %d panicked, but the statistics say %d and %d", w.fired.Load(), w.panics.Load(), s.Fired, s.Panics)
-	case s.Removed != w.removes.Load() || s.Started != s.Fired+s.Removed || s.Started > w.sets.Load(): // one set anew is not started again
+	case s.Removed != w.removes.Load() || s.Started != s.Fired+s.Removed || s.Started > w.sets.Load(): // setting a waiting timer again starts none
 		return fmt.Sprintf("%d were set and %d removed, but the statistics say %d and %d, and that %d fired", w.sets.Load(), w.removes.Load(), s.Started, s.Removed, s.Fired)
 	}
 	return ""
 }
 
-// rest looks at an appointment of an empty wheel.
+// rest checks an appointment of an empty wheel.
 func (a *appointment) rest() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
