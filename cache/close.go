@@ -8,7 +8,7 @@ import (
 )
 
 // errClosed is the cause with which loads in the background end when the cache is closed.
-var errClosed = errors.New("cache: closed")
+var errClosed = errors.New("cache: the cache is closed")
 
 // errCallback is what Close returns to OnRemove.
 var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")

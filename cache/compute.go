@@ -38,7 +38,7 @@ func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old 
 
 func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
 	if p.f == nil {
-		panic("cache: Compute with a nil function")
+		panic("cache: the function of Compute is nil: want one")
 	}
 	if !c.hasher.Reflexive(p.key) {
 		var none V
@@ -82,7 +82,7 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) 
 			c.abandon(&u)
 			c.settle(u.reported)
 			if mine.own {
-				panic("cache: the function of Compute changes its own key, so it would be called for ever")
+				panic("cache: the function of Compute changes its own key, so it would be called for ever: return the change instead")
 			}
 			return old, false, false
 		}
@@ -123,7 +123,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found
 	u.value, op = p.f(old, found)
 	switch {
 	case op > OpDelete:
-		panic(fmt.Sprintf("cache: the function of Compute returned Op %d", op))
+		panic(fmt.Sprintf("cache: the function of Compute returned Op %d: want OpKeep, OpSet or OpDelete", op))
 	case op == OpSet && p.ttl < 0:
 		op = OpDelete
 	case op == OpSet:

@@ -21,7 +21,7 @@ import (
 // OnPanic gets the panic, and the value is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	if del == nil {
-		panic("cache: DelFunc with a nil function")
+		panic("cache: the function of DelFunc is nil: want one")
 	}
 	f := &filter[K, V]{del: del}
 	returned := false

@@ -233,28 +233,28 @@ func (o *Options[K, V]) check() error {
 	checkTTL("Expire", o.Expire)
 	checkTTL("Idle", o.Idle)
 	if !(o.Refresh >= 0 && o.Refresh < 1) {
-		refuse("Refresh is %v: want a fraction of the TTL from 0, for never, up to, not including, 1", o.Refresh)
+		refuse("Refresh is %v: want a fraction of the TTL, below 1, or 0 for never", o.Refresh)
 	}
 	checkTTL("Grace", o.Grace)
 	checkTTL("Patience", o.Patience)
 	if o.Patience > 0 && o.Grace == 0 {
-		refuse("Patience is %v without Grace: set Grace to how long a value may stand in", o.Patience)
+		refuse("Patience is %v without Grace: want Grace too, for how long a value may stand in", o.Patience)
 	}
 	if o.Timeout > 0 && o.Patience >= o.Timeout {
-		refuse("Patience is %v and Timeout %v: want a shorter Patience, or the load has failed before it ends", o.Patience, o.Timeout)
+		refuse("Patience is %v and Timeout %v: want a Patience below Timeout, at which the load fails", o.Patience, o.Timeout)
 	}
 	checkTTL("Timeout", o.Timeout)
 	if o.MaxLoads < 0 {
 		refuse("MaxLoads is %d: want the most loads at once, or 0 for no limit", o.MaxLoads)
 	}
 	if !(o.Jitter >= 0 && o.Jitter < 1) {
-		refuse("Jitter is %v: want a fraction from 0 up to, not including, 1", o.Jitter)
+		refuse("Jitter is %v: want a fraction of the TTL, below 1, or 0 for none", o.Jitter)
 	}
 	if o.MaxWeight > 0 && o.Weigh == nil {
-		refuse("MaxWeight is %d without Weigh: set Weigh, or Limit to count entries", o.MaxWeight)
+		refuse("MaxWeight is %d without Weigh: want Weigh too, or Limit to count entries", o.MaxWeight)
 	}
 	if o.MaxWeight == 0 && o.Weigh != nil {
-		refuse("Weigh is set without MaxWeight: want the most weight")
+		refuse("Weigh is set without MaxWeight: want MaxWeight too, the greatest total weight")
 	}
 	if o.MaxWeight > 0 && o.Limit > 0 {
 		refuse("both Limit (%d) and MaxWeight (%d) are set: want one of them", o.Limit, o.MaxWeight)
@@ -266,10 +266,10 @@ func (o *Options[K, V]) check() error {
 		refuse("Workers is %d: want the most calls of OnRemove at once, or 0 for GOMAXPROCS", o.Workers)
 	}
 	if o.HotKeys < 0 || o.HotKeys > maxHotKeys {
-		refuse("HotKeys is %d: want how many to find, at most %d, or 0 for none", o.HotKeys, maxHotKeys)
+		refuse("HotKeys is %d: want how many keys to find, at most %d, or 0 for none", o.HotKeys, maxHotKeys)
 	}
 	if o.WhatIf && o.Limit == 0 {
-		refuse("WhatIf is set without Limit: there is no limit to be half or double")
+		refuse("WhatIf is set without Limit: want a Limit, to estimate half and double of it")
 	}
 	return errors.Join(wrong...)
 }

@@ -14,7 +14,7 @@ import (
 const maxOneIn = 1 << 20
 
 // errRecording is returned by a second Record at the same time.
-var errRecording = errors.New("cache: it is being recorded already: one at a time")
+var errRecording = errors.New("cache: another Record is running: end its context first")
 
 // Record writes to w the accesses to a sample of the keys, one in oneIn of them, until ctx
 // ends or the cache is closed; then it returns nil. The program cmd/cachesim reads a

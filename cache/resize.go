@@ -161,7 +161,7 @@ func resized[T any](old []T, n int) []T {
 // walk is under way. With a smaller limit the cache keeps its shards.
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.weigh != nil {
-		return wrongArgument("Resize(%d) of a cache with MaxWeight: it has no limit of entries", limit)
+		return wrongArgument("Resize(%d) of a cache with MaxWeight: want ResizeWeight", limit)
 	}
 	if limit < 0 || limit > math.MaxInt32 {
 		return wrongArgument("Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
@@ -178,10 +178,10 @@ func (c *Cache[K, V]) Resize(limit int) error {
 // returns an error that wraps [ErrArgument].
 func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
 	if c.weigh == nil {
-		return wrongArgument("ResizeWeight(%d) of a cache without MaxWeight: use Resize, or make it with Weigh", maxWeight)
+		return wrongArgument("ResizeWeight(%d) of a cache without MaxWeight: want Resize, or options with Weigh", maxWeight)
 	}
 	if maxWeight == 0 {
-		return wrongArgument("ResizeWeight(0): want the most weight, above 0")
+		return wrongArgument("ResizeWeight(0): want at least 1")
 	}
 	c.budget.max.Store(maxWeight)
 	c.growOn()

@@ -24,7 +24,7 @@ import (
 // too.
 func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (restored int, err error) {
 	if decode == nil {
-		panic("cache: Restore with a nil decode")
+		panic("cache: decode of Restore is nil: want a function")
 	}
 	in, err := snapshot.NewReader(r)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (r
 	}
 	h := in.Header
 	if h.Schema != c.schema {
-		return 0, fmt.Errorf("cache: Restore: the snapshot has Schema %q, the cache %q: nothing was restored", h.Schema, c.schema)
+		return 0, fmt.Errorf("cache: Restore: Schema of the snapshot is %q, that of the cache %q: nothing was restored", h.Schema, c.schema)
 	}
 	defer func() { c.restored.Add(uint64(restored)) }()
 	for tooMany := c.excess(h); ; {

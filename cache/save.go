@@ -24,10 +24,10 @@ var wallClock = time.Now
 // Save returns the first error of encode or w. What it has written is useless then.
 func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) ([]byte, error)) error {
 	if encode == nil {
-		panic("cache: Save with a nil encode")
+		panic("cache: encode of Save is nil: want a function")
 	}
 	if len(c.schema) > snapshot.MaxSchema {
-		return fmt.Errorf("cache: Save: a Schema of %d bytes: want at most %d", len(c.schema), snapshot.MaxSchema)
+		return fmt.Errorf("cache: Save: Schema has %d bytes: want at most %d", len(c.schema), snapshot.MaxSchema)
 	}
 	h := snapshot.Header{Schema: c.schema, Saved: wallClock().UnixNano(), Entries: uint64(c.Len())}
 	if c.weigh != nil {

@@ -146,8 +146,8 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 
-// errGone is returned for a cache that was collected meanwhile.
-var errGone = errors.New("cache: it was collected, as nothing holds it")
+// errGone is returned for a cache that was garbage-collected meanwhile.
+var errGone = errors.New("cache: the cache was garbage-collected: keep a reference to it")
 
 // sourceOf returns the functions by which package stats reads a cache. They do not keep the
 // cache alive.

@@ -42,7 +42,7 @@ func (e *PanicError) Unwrap() error {
 // cache.
 func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	if fetch == nil {
-		panic("cache: Take with a nil fetch")
+		panic("cache: fetch of Take is nil: want a function")
 	}
 	seen := absent
 	if c.renews {
@@ -72,7 +72,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 // error, and the load counts as failed.
 func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	if fetch == nil {
-		panic("cache: TakeCtx with a nil fetch")
+		panic("cache: fetch of TakeCtx is nil: want a function")
 	}
 	var old V
 	seen := absent

@@ -32,7 +32,7 @@ import "context"
 // A key that is not equal to itself, such as NaN, is never found and never fetched.
 func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, error) {
 	if fetch == nil {
-		panic("cache: TakeMany with a nil fetch")
+		panic("cache: fetch of TakeMany is nil: want a function")
 	}
 	m := many[K, V]{cache: c, ctx: ctx, fetch: fetch, found: make(map[K]V, len(keys))}
 	missing := m.look(keys)

@@ -36,7 +36,7 @@ var errUnchanged = errors.New("cache: the function of TakeWith says Unchanged, b
 // error, only l.NotFound counts.
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	if fetch == nil {
-		panic("cache: TakeWith with a nil fetch")
+		panic("cache: fetch of TakeWith is nil: want a function")
 	}
 	var old V
 	seen := absent
@@ -55,7 +55,7 @@ func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx contex
 // a miss; TakeWith allocates it at every hit.
 func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	if fetch == nil {
-		panic("cache: TakeMissed with a nil fetch")
+		panic("cache: fetch of TakeMissed is nil: want a function")
 	}
 	var none V
 	return c.takeWith(ctx, key, absent, none, fetch)

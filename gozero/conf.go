@@ -152,12 +152,12 @@ func (c Conf) checkSnapshot() error {
 	case c.SnapshotEvery != 0 && c.SnapshotEvery < time.Second:
 		return fmt.Errorf("%w: SnapshotEvery is %v: want at least 1s, such as 5m, or 0s for at the end only", cache.ErrArgument, c.SnapshotEvery)
 	case c.SnapshotEvery > 0 && c.Snapshot == "":
-		return fmt.Errorf("%w: SnapshotEvery is %v without Snapshot: set Snapshot to a file", cache.ErrArgument, c.SnapshotEvery)
+		return fmt.Errorf("%w: SnapshotEvery is %v without Snapshot: want Snapshot too, a file", cache.ErrArgument, c.SnapshotEvery)
 	case c.Snapshot == "":
 		return nil
 	}
 	if folder, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil || !folder.IsDir() {
-		return fmt.Errorf("%w: Snapshot is %s: its folder does not exist: make it, or set another file", cache.ErrArgument, c.Snapshot)
+		return fmt.Errorf("%w: Snapshot is %s: its folder does not exist: want a file in an existing folder", cache.ErrArgument, c.Snapshot)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 
 func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
 	if fetch == nil {
-		panic("near: Take with a nil fetch")
+		panic("near: fetch of Take is nil: want a function")
 	}
 	for {
 		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {

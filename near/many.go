@@ -21,7 +21,7 @@ import (
 // next Take or Get keeps those.
 func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, error) {
 	if fetch == nil {
-		panic("near: TakeMany with a nil fetch")
+		panic("near: fetch of TakeMany is nil: want a function")
 	}
 	m := &many[K, V]{cache: c, fetch: fetch}
 	if !c.local.vouchedFor(keys) {

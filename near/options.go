@@ -128,7 +128,7 @@ func (r *refusals) time(field string, d, least time.Duration, zero string) {
 func (o *Options[K, V]) check(store Store) error {
 	var wrong refusals
 	if store == nil {
-		wrong.add("the store is nil: want one, as of near/redis")
+		wrong.add("the store is nil: want one, such as that of near/redis")
 	}
 	wrong.time("Expire", o.Expire, time.Millisecond, "never")
 	wrong.time("NotFoundExpire", o.NotFoundExpire, time.Millisecond, "not at all")
@@ -147,7 +147,7 @@ func (o *Options[K, V]) check(store Store) error {
 func (o *LocalOptions[K, V]) check(source Source) error {
 	var wrong refusals
 	if source == nil {
-		wrong.add("the source is nil: want one, as of near/redis")
+		wrong.add("the source is nil: want one, such as that of near/redis")
 	}
 	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")
 	switch {
@@ -157,7 +157,7 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 		wrong.add("keys are of type %T and have no text: want functions that turn them into strings and back", *new(K))
 	}
 	if o.Cache.OnRemove != nil {
-		wrong.add("OnRemove is set: what a source tells must not wait for it")
+		wrong.add("OnRemove is set: want none, as changes must not wait for it")
 	}
 	if o.Cache.Negative != nil {
 		wrong.add("Negative is set: want KeepError, by which a load says what is to be kept")

@@ -21,16 +21,16 @@ func (r *registries) register(source Source) (name string, unregister func()) {
 	switch s := source.(type) {
 	case CacheSource:
 		if s.Snapshot == nil {
-			panic("stats: Register of a CacheSource without Snapshot")
+			panic("stats: Snapshot of a CacheSource is nil: want a function")
 		}
 		return register(r, &r.caches, cmp.Or(s.Name, "cache"), s.Snapshot, s)
 	case WheelSource:
 		if s.Snapshot == nil {
-			panic("stats: Register of a WheelSource without Snapshot")
+			panic("stats: Snapshot of a WheelSource is nil: want a function")
 		}
 		return register(r, &r.wheels, cmp.Or(s.Name, "wheel"), s.Snapshot, CacheSource{})
 	}
-	panic(fmt.Sprintf("stats: Register of %T, want a CacheSource or a WheelSource", source))
+	panic(fmt.Sprintf("stats: the source of Register is a %T: want a CacheSource or a WheelSource", source))
 }
 
 // register adds a source to one of the registries. If histories are kept, it takes a first

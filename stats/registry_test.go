@@ -204,8 +204,8 @@ func TestSourcesAreCalledWithoutALock(t *testing.T) {
 }
 
 func TestRegisterWithoutASnapshotPanics(t *testing.T) {
-	checkPanics(t, "stats: Register of a CacheSource without Snapshot", func() { stats.Register(stats.CacheSource{Name: "users"}) })
-	checkPanics(t, "stats: Register of a WheelSource without Snapshot", func() { stats.Register(stats.WheelSource{Name: "users"}) })
+	checkPanics(t, "stats: Snapshot of a CacheSource is nil: want a function", func() { stats.Register(stats.CacheSource{Name: "users"}) })
+	checkPanics(t, "stats: Snapshot of a WheelSource is nil: want a function", func() { stats.Register(stats.WheelSource{Name: "users"}) })
 }
 
 func checkPanics(t *testing.T, want string, f func()) {

@@ -28,7 +28,7 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// second timed out, 1 is left
-	// timingwheel: wrong argument: the interval is 30ns, want at least 100µs; was a unit forgotten, as in 30*time.Millisecond?
+	// timingwheel: interval is 30ns: want at least 100µs; was a unit forgotten, as in 30*time.Millisecond?
 }
 
 func ExampleTimingWheel_SetTimer() {
@@ -43,7 +43,7 @@ func ExampleTimingWheel_SetTimer() {
 	fmt.Println(wheel.SetTimer("job", "", 0))
 	// Output:
 	// job new
-	// timingwheel: wrong argument: SetTimer with a delay of 0s, want a positive one
+	// timingwheel: delay of SetTimer is 0s: want a positive one
 }
 
 func ExampleTimingWheel_MoveTimer() {

@@ -48,8 +48,8 @@ func FuzzWheelOptions(f *testing.F) {
 				wrong = append(wrong, what)
 			}
 		}
-		refuse("the interval is", time.Duration(interval) < minInterval || time.Duration(interval) > maxInterval)
-		refuse("the number of slots is", int(slots) < 1)
+		refuse("interval is", time.Duration(interval) < minInterval || time.Duration(interval) > maxInterval)
+		refuse("slots is", int(slots) < 1)
 		refuse("WithWorkers(", workersSet && int(workers) < 1)
 		refuse("WithPool(nil)", pool%3 == givenNil)
 		refuse("both WithWorkers and WithPool", workersSet && pool%3 != notGiven)
@@ -59,7 +59,7 @@ func FuzzWheelOptions(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			firesInTime(t, time.Duration(interval), int(slots), time.Duration(delay), opts, wrong)
 		})
-		refuse("Timers have no error to return at a limit", limitSet && len(wrong) == 0)
+		refuse("WithLimit(", limitSet && len(wrong) == 0)
 		synctest.Test(t, func(t *testing.T) {
 			timersFireInTime(t, time.Duration(interval), int(slots), time.Duration(delay), opts, wrong)
 		})
@@ -74,7 +74,7 @@ func checkError(t *testing.T, err error, wrong []string) (ok bool) {
 		return true
 	}
 	says := func(line, what string) bool {
-		return strings.HasPrefix(strings.TrimPrefix(line, ErrArgument.Error()+": "), what)
+		return strings.HasPrefix(strings.TrimPrefix(line, "timingwheel: "), what)
 	}
 	var lines []string
 	if err != nil {

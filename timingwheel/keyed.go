@@ -2,7 +2,6 @@ package timingwheel
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"runtime"
 	"sync/atomic"
@@ -63,7 +62,7 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 		return nil, err
 	}
 	if execute == nil {
-		return nil, fmt.Errorf("%w: no function to execute", ErrArgument)
+		return nil, wrongArgument("execute is nil: want a function")
 	}
 	slots = ringSlots(slots, interval)
 	w := &TimingWheel[K, V]{
@@ -171,7 +170,7 @@ func (w *TimingWheel[K, V]) RemoveTimer(key K) (bool, error) {
 // [ErrClosed] after Stop, and wraps [ErrArgument] if fn is nil.
 func (w *TimingWheel[K, V]) Drain(fn func(key K, value V)) error {
 	if fn == nil {
-		return fmt.Errorf("%w: Drain without a function", ErrArgument)
+		return wrongArgument("the function of Drain is nil: want one")
 	}
 	w.checkUse()
 	var err error
@@ -267,7 +266,7 @@ func (w *TimingWheel[K, V]) Shutdown(ctx context.Context) error {
 func (w *TimingWheel[K, V]) hashOf(key K) (uint64, error) {
 	h, err := w.hasher.Try(key)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrArgument, err)
+		return 0, wrongArgument("%v", err)
 	}
 	return h, nil
 }
@@ -288,7 +287,7 @@ func (w *TimingWheel[K, V]) makeShard(i int) *keyedShard[K, V] {
 }
 
 func errDelay(method string, delay time.Duration) error {
-	return fmt.Errorf("%w: %s with a delay of %v, want a positive one", ErrArgument, method, delay)
+	return wrongArgument("delay of %s is %v: want a positive one", method, delay)
 }
 
 // A quota counts the timers of a wheel that has a limit.

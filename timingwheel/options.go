@@ -97,6 +97,17 @@ func logPanic(recovered any, stack []byte) {
 	slog.Error("timingwheel: callback panicked", "panic", recovered, "stack", string(stack))
 }
 
+// An argumentError says which argument was wrong and what to write instead.
+type argumentError string
+
+func wrongArgument(format string, args ...any) error {
+	return argumentError(fmt.Sprintf("timingwheel: "+format, args...))
+}
+
+func (e argumentError) Error() string { return string(e) }
+
+func (argumentError) Unwrap() error { return ErrArgument }
+
 // newOptions applies opts and checks them together with the other arguments.
 func newOptions(interval time.Duration, slots int, opts []Option) (options, error) {
 	o := options{workers: defaultWorkers, onPanic: logPanic}
@@ -107,31 +118,31 @@ func newOptions(interval time.Duration, slots int, opts []Option) (options, erro
 	}
 	var wrong []error
 	refuse := func(format string, args ...any) {
-		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrArgument}, args...)...))
+		wrong = append(wrong, wrongArgument(format, args...))
 	}
 	switch {
 	case interval > 0 && interval < time.Microsecond:
-		refuse("the interval is %v, want at least %v; was a unit forgotten, as in %d*time.Millisecond?", interval, minInterval, interval)
+		refuse("interval is %v: want at least %v; was a unit forgotten, as in %d*time.Millisecond?", interval, minInterval, interval)
 	case interval < minInterval || interval > maxInterval:
-		refuse("the interval is %v, want from %v to %v", interval, minInterval, maxInterval)
+		refuse("interval is %v: want from %v to %v", interval, minInterval, maxInterval)
 	}
 	if slots < 1 {
-		refuse("the number of slots is %d, want at least 1", slots)
+		refuse("slots is %d: want at least 1", slots)
 	}
 	if o.workersSet && o.workers < 1 {
-		refuse("WithWorkers(%d), want at least 1", o.workers)
+		refuse("WithWorkers(%d): want at least 1", o.workers)
 	}
 	if o.submitSet && o.submit == nil {
-		refuse("WithPool(nil), want a function")
+		refuse("WithPool(nil): want a function")
 	}
 	if o.workersSet && o.submitSet {
-		refuse("both WithWorkers and WithPool: the pool decides how many callbacks run at once")
+		refuse("both WithWorkers and WithPool are given: want one of them; a pool has its own limit")
 	}
 	if o.limitSet && o.limit < 1 {
-		refuse("WithLimit(%d), want at least 1", o.limit)
+		refuse("WithLimit(%d): want at least 1", o.limit)
 	}
 	if o.onPanic == nil {
-		refuse("WithOnPanic(nil), want a function")
+		refuse("WithOnPanic(nil): want a function")
 	}
 	return o, errors.Join(wrong...)
 }

@@ -89,7 +89,7 @@ func (t *Timer) Reset(d time.Duration) bool {
 // by Timers.
 func (t *Timer) mustShard() *timerShard {
 	if t.shard == nil {
-		panic("timingwheel: Stop or Reset of a Timer that was not made by Timers")
+		panic("timingwheel: Stop or Reset of a Timer that is not of Timers: want one of AfterFunc, NewTimer or another of its methods")
 	}
 	return t.shard
 }

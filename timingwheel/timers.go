@@ -36,7 +36,7 @@ func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, erro
 		return nil, err
 	}
 	if o.limitSet {
-		return nil, fmt.Errorf("%w: Timers have no error to return at a limit, use a TimingWheel", ErrArgument)
+		return nil, wrongArgument("WithLimit(%d): want no limit, or a TimingWheel: Timers have no error to return at a limit", o.limit)
 	}
 	slots = ringSlots(slots, interval)
 	t := &Timers{
@@ -83,7 +83,7 @@ func (t *Timers) Every(interval time.Duration, f func()) *Timer {
 // is negative.
 func (t *Timers) Repeat(times int, interval time.Duration, f func()) *Timer {
 	if times < 0 {
-		panic(fmt.Sprintf("timingwheel: Repeat %d times, want 0 or more", times))
+		panic(fmt.Sprintf("timingwheel: times of Repeat is %d: want 0 or more", times))
 	}
 	return t.startRepeat(&Timer{f: mustBeSet(f), repeat: &repeat{interval: mustBePositive(interval), times: times}})
 }
@@ -107,7 +107,7 @@ type Scheduler interface {
 // is nil.
 func (t *Timers) Schedule(s Scheduler, f func()) *Timer {
 	if s == nil {
-		panic("timingwheel: Schedule without a Scheduler")
+		panic("timingwheel: the Scheduler of Schedule is nil: want one")
 	}
 	return t.startRepeat(&Timer{f: mustBeSet(f), repeat: &repeat{scheduler: s, times: forever}})
 }
@@ -180,14 +180,14 @@ func (t *Timers) startRepeat(timer *Timer) *Timer {
 
 func mustBeSet(f func()) func() {
 	if f == nil {
-		panic("timingwheel: a timer without a function")
+		panic("timingwheel: the function of a timer is nil: want one")
 	}
 	return f
 }
 
 func mustBePositive(interval time.Duration) int64 {
 	if interval <= 0 {
-		panic(fmt.Sprintf("timingwheel: an interval of %v, want a positive one", interval))
+		panic(fmt.Sprintf("timingwheel: interval is %v: want a positive one", interval))
 	}
 	return int64(interval)
 }

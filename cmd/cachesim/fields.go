@@ -176,7 +176,7 @@ type objects struct{ paths [fieldCount][]string }
 
 func newObjects(names [fieldCount]string) (*objects, error) {
 	if names[keyField] == "" {
-		return nil, fmt.Errorf(`-format json without -key: want the path of a field, as in -key request.uri`)
+		return nil, fmt.Errorf(`-format is json without -key: want the path of a field, as in -key request.uri`)
 	}
 	o := new(objects)
 	for f, name := range names {
@@ -233,7 +233,7 @@ func newExpression(text string, names [fieldCount]string) (*expression, error) {
 		return nil, fmt.Errorf("-regexp: %w", err)
 	}
 	if re.NumSubexp() == 0 {
-		return nil, fmt.Errorf(`-regexp %q has no group: put the key in parentheses, as in 'GET (\S+)'`, text)
+		return nil, fmt.Errorf(`-regexp %q has no group: want the key in parentheses, as in 'GET (\S+)'`, text)
 	}
 	e := &expression{re: re}
 	for f, name := range names {

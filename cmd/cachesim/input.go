@@ -71,10 +71,10 @@ func (in *input) read(name string, r io.Reader) error {
 		return in.readRecording(name, b)
 	}
 	if i := bytes.IndexByte(head, 0); i >= 0 {
-		return fmt.Errorf("%s is no text: byte %d is zero; want lines, also in gzip", name, i)
+		return fmt.Errorf("%s is not text: byte %d is zero: want lines, also in gzip", name, i)
 	}
 	if in.recorded != nil {
-		return fmt.Errorf("%s comes after a recording: want no other file beside it", name)
+		return fmt.Errorf("%s comes after a recording: want no other file with it", name)
 	}
 	return in.readLines(name, b)
 }
@@ -83,7 +83,7 @@ func (in *input) readLines(name string, b *bufio.Reader) error {
 	for n := 1; ; n++ {
 		line, err := b.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return fmt.Errorf("%s: line %d is longer than %d bytes: is it text?", name, n, longestLine)
+			return fmt.Errorf("%s: line %d is longer than %d bytes: want lines of text", name, n, longestLine)
 		}
 		if err != nil && err != io.EOF {
 			return fmt.Errorf("%s: after line %d: %w", name, n-1, err)

@@ -106,7 +106,7 @@ func newLayout(format, expr, separator string, names [fieldCount]string) (layout
 	}
 	for f, name := range names {
 		if name != "" {
-			return nil, fmt.Errorf("%s is %q, and -format is lines, each of which is a key: want -format csv or json, or -regexp", fieldFlags[f], name)
+			return nil, fmt.Errorf("%s is %q, but with -format lines each line is a key: want -format csv or json, or -regexp", fieldFlags[f], name)
 		}
 	}
 	return wholeLines{}, nil
@@ -131,7 +131,7 @@ func (s *settings) check(isExpression bool, names [fieldCount]string) error {
 	case s.reading.expire < 0:
 		return fmt.Errorf("-expire is %v: want a positive time", s.reading.expire)
 	case s.reading.expire > 0 && names[timeField] == "" && !isExpression:
-		return fmt.Errorf("-expire is %v without -time: say where a line has its time", s.reading.expire)
+		return fmt.Errorf("-expire is %v without -time: want the field of a line that has its time", s.reading.expire)
 	case s.out != "" && !slices.Contains([]string{".html", ".svg"}, filepath.Ext(s.out)):
 		return fmt.Errorf("-o is %q: want a name that ends in .html or .svg", s.out)
 	}

@@ -25,7 +25,7 @@ var ops = map[recording.Op]op{
 // readRecording reads a recording of a cache.
 func (in *input) readRecording(name string, b *bufio.Reader) error {
 	if in.recorded != nil || in.lines > 0 {
-		return fmt.Errorf("%s is a recording: want no other file beside it, as its keys have hashes of their own", name)
+		return fmt.Errorf("%s is a recording: want no other file with it, as its keys have hashes of their own", name)
 	}
 	in.recorded = new(recorded)
 	header := func(h recording.Header) {

@@ -74,7 +74,7 @@ func NewTimingWheel(interval time.Duration, numSlots int, execute Execute) (*Tim
 // too; it never waits for a callback.
 func NewTimingWheelWithTicker(interval time.Duration, numSlots int, execute Execute, ticker timex.Ticker) (*TimingWheel, error) {
 	if interval <= 0 || numSlots <= 0 || execute == nil || ticker == nil {
-		return nil, fmt.Errorf("%w: interval %v, %d slots, function given: %t, ticker given: %t; want positive numbers and both",
+		return nil, fmt.Errorf("%w: interval %v, %d slots, function given: %t, ticker given: %t: want positive numbers and both",
 			ErrArgument, interval, numSlots, execute != nil, ticker != nil)
 	}
 	w := newTicked(interval, numSlots, execute)

@@ -67,7 +67,7 @@ func (c Conf) prefixes() []string {
 // checkNodes refuses nodes with which go-zero's cache.New would end the process.
 func checkNodes(nodes cache.CacheConf) error {
 	if len(nodes) == 0 || cache.TotalWeights(nodes) <= 0 {
-		return fmt.Errorf("%w: no Redis has a Weight: want the Host of one at least, and a Weight such as 100", pinwheel.ErrArgument)
+		return fmt.Errorf("%w: no Redis has a Weight: want at least one with a Host and a Weight, such as 100", pinwheel.ErrArgument)
 	}
 	var wrong []error
 	for i, n := range nodes {

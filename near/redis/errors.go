@@ -22,9 +22,9 @@ func dialError(user string, err error) error {
 	}
 	switch {
 	case strings.Contains(err.Error(), "NOPERM"):
-		return fmt.Errorf("the user %q may not watch: %w; an administrator can allow it: ACL SETUSER %s +client|tracking +cluster|info +cluster|nodes", user, err, user)
+		return fmt.Errorf("user %q may not watch: %w: want an administrator to run ACL SETUSER %s +client|tracking +cluster|info +cluster|nodes", user, err, user)
 	case errors.Is(err, rueidis.ErrNoCache):
-		return fmt.Errorf("%w (%v); use Redis 6 or newer without a proxy in between, or set Options.Channel to be told by publishing, which sees only what is written through this package", ErrNoTracking, err)
+		return fmt.Errorf("%w (%v): want Redis 6 or newer without a proxy in between, or Options.Channel, which reports only what is written through this package", ErrNoTracking, err)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 // server.
 func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) ([]near.Item, error) {
 	if life < time.Millisecond {
-		return nil, fmt.Errorf("near/redis: a lease of %v; it needs a millisecond at least, and should outlast a load (the unit may be missing: 10*time.Second)", life)
+		return nil, fmt.Errorf("near/redis: the lease is %v: want at least %v, and longer than a load; was a unit forgotten, as in %d*time.Second?", life, time.Millisecond, life)
 	}
 	if len(keys) == 0 {
 		return nil, nil

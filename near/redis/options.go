@@ -33,18 +33,18 @@ type Options struct {
 // check returns what is wrong, and fills in the defaults.
 func (o *Options) check() error {
 	if len(o.Client.InitAddress) == 0 {
-		return errors.New(`near/redis: Client.InitAddress is empty; give the address of Redis, of its Sentinels, or of a node of the cluster: []string{"127.0.0.1:6379"}`)
+		return errors.New(`near/redis: Client.InitAddress is empty: want the address of Redis, of its Sentinels, or of a node of the cluster: []string{"127.0.0.1:6379"}`)
 	}
 	if o.Client.SendToReplicas != nil || o.Client.ReplicaOnly || len(o.Client.Standalone.ReplicaAddress) > 0 {
-		return errors.New("near/redis: Client reads from replicas; what they answer may be older than what the watched master has told, so leave SendToReplicas, ReplicaOnly and Standalone.ReplicaAddress out")
+		return errors.New("near/redis: Client reads from replicas, whose answers may be older than what the watched master has reported: want no SendToReplicas, ReplicaOnly or Standalone.ReplicaAddress")
 	}
 	if len(o.Prefixes) == 0 {
-		return errors.New(`near/redis: no Prefixes; give those of the keys that are cached: []string{"user:"}, or []string{""} for all keys`)
+		return errors.New(`near/redis: Prefixes is empty: want those of the keys that are cached: []string{"user:"}, or []string{""} for all keys`)
 	}
 	for i, a := range o.Prefixes {
 		for j, b := range o.Prefixes {
 			if i != j && strings.HasPrefix(b, a) {
-				return fmt.Errorf("near/redis: the prefix %q covers %q, and Redis refuses to tell one change twice; leave out the longer", a, b)
+				return fmt.Errorf("near/redis: prefix %q covers %q, and Redis refuses to report a change twice: want the shorter only", a, b)
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 	return session.Wait()
 }
 
-var errChannelInCluster = errors.New("near/redis: Options.Channel does not work with a cluster, whose servers pass messages on without telling when they lose some; leave it empty, for tracking")
+var errChannelInCluster = errors.New("near/redis: Options.Channel is set, but servers of a cluster lose messages without notice: want no Channel, for tracking")
 
 // listen puts published keys into the inbox.
 func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
