@@ -49,3 +49,15 @@ func hotPathsDoNotAllocate(t *testing.T, o Options[string, *int]) {
 		t.Errorf("Take of a hit: %v allocations", n)
 	}
 }
+
+// TestMissAllocates counts the allocations of a Take that calls its fetch.
+func TestMissAllocates(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 1000, Expire: time.Hour})
+	key := 0
+	if n := testing.AllocsPerRun(4000, func() {
+		key++
+		_, _ = c.Take(key, func() (int, error) { return key, nil })
+	}); n > 1 {
+		t.Errorf("%v allocations, want the load and its context in one", n)
+	}
+}

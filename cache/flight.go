@@ -29,14 +29,19 @@ type flight struct {
 	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
 	callers  int             // how many wait
 	deadline time.Time       // the latest of all callers so far; zero if one had none
-	ended    context.Context // how the context ended; nil before
+	err      error           // with which the context ended; nil before
+	cause    error           // likewise
+	ended    context.Context // that has ended so; nil before Value needs it
 	lent     bool            // the load goes on without a permit of its own
 	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
 // begin makes f the context of a load that a caller with the context ctx began.
 func (f *flight) begin(ctx context.Context, timeout time.Duration) {
-	f.values = context.WithoutCancel(ctx)
+	f.values = ctx
+	if ctx != context.Background() { // as of a plain Take: it has no end
+		f.values = context.WithoutCancel(ctx)
+	}
 	f.callers = 1
 	f.deadline, _ = ctx.Deadline()
 	if timeout > 0 {
@@ -66,7 +71,7 @@ func (f *flight) awaited() bool {
 func (f *flight) join(ctx context.Context) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended != nil {
+	if f.err != nil {
 		return false
 	}
 	f.callers++
@@ -105,10 +110,10 @@ func (f *flight) end(err, cause error) {
 }
 
 func (f *flight) endLocked(err, cause error) {
-	if f.ended != nil {
+	if f.err != nil {
 		return
 	}
-	f.ended = endedContext(f.values, err, cause)
+	f.err, f.cause = err, cause
 	if f.done != nil {
 		close(f.done)
 	}
@@ -155,7 +160,7 @@ func (f *flight) Done() <-chan struct{} {
 	defer f.mu.Unlock()
 	if f.done == nil {
 		f.done = make(chan struct{})
-		if f.ended != nil {
+		if f.err != nil {
 			close(f.done)
 		}
 	}
@@ -165,10 +170,15 @@ func (f *flight) Done() <-chan struct{} {
 func (f *flight) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.err
+}
+
+// endedLocked returns ended. Most loads end without anybody asking, so it is made here.
+func (f *flight) endedLocked() context.Context {
 	if f.ended == nil {
-		return nil
+		f.ended = endedContext(f.values, f.err, f.cause)
 	}
-	return f.ended.Err()
+	return f.ended
 }
 
 // Value returns a value of the first caller's context. When f has ended, it asks ended, so
@@ -179,8 +189,8 @@ func (f *flight) Value(key any) any {
 	}
 	f.mu.Lock()
 	values := f.values
-	if f.ended != nil {
-		values = f.ended
+	if f.err != nil {
+		values = f.endedLocked()
 	}
 	f.mu.Unlock()
 	return values.Value(key)

@@ -39,18 +39,29 @@ type load[K comparable, V any] struct {
 // newLoad returns a load that a caller with the context ctx begins. It joins the batch of
 // first, if that is not nil.
 func (c *common[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
-	l := &load[K, V]{common: c, began: c.clock.now(), key: key, hash: h}
-	l.Expire = c.expireAfter
 	if first != nil {
+		l := new(load[K, V])
+		c.initLoad(l, h, key)
 		l.flight, l.mate = first.flight, true
 		return l
 	}
-	l.flight = new(flight)
+	both := new(struct { // one allocation
+		load   load[K, V]
+		flight flight
+	})
+	l := &both.load
+	c.initLoad(l, h, key)
+	l.flight = &both.flight
 	l.flight.begin(ctx, c.timeout)
 	if c.canLeave(ctx) {
 		l.makeDone() // the leader waits too
 	}
 	return l
+}
+
+func (c *common[K, V]) initLoad(l *load[K, V], h uint64, key K) {
+	l.common, l.began, l.key, l.hash = c, c.clock.now(), key, h
+	l.Expire = c.expireAfter
 }
 
 // canLeave reports whether a caller may leave a load before the load ends.
