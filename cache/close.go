@@ -49,15 +49,10 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.watch.Load().closed()
 	shards := c.all()
 	defer c.release()
+	var loads []*load[K, V]
 	for i := range shards {
 		s := &shards[i]
-		s.lock.Lock()
-		s.closed = true
-		kept := s.keptFlights()
-		s.lock.Unlock()
-		for _, f := range kept {
-			f.end(context.Canceled, errClosed)
-		}
+		loads = s.close(loads)
 		// This does not wait for OnRemove, as Close must return when ctx ends. A
 		// queued event takes no more memory than its entry did.
 		if !s.drop() {
@@ -67,14 +62,42 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	if c.negatives != nil {
 		c.negatives.close()
 	}
-	if c.runner == nil {
-		return c.gate.wait(ctx)
-	}
-	if runner.InCallback() {
+	if c.runner != nil && runner.InCallback() {
 		return errCallback
 	}
 	if err := c.gate.wait(ctx); err != nil {
 		return err
 	}
+	if err := waitForAll(ctx, loads); err != nil || c.runner == nil {
+		return err
+	}
 	return c.runner.Drain(ctx)
+}
+
+// close lets the shard begin no more loads that are shared. It appends those under way to
+// dst, and ends the contexts of those in the background.
+func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.closed = true
+	for _, l := range s.loads {
+		l.makeDone()
+		if l.flight.kept {
+			l.flight.end(context.Canceled, errClosed)
+		}
+		dst = append(dst, l)
+	}
+	return dst
+}
+
+// waitForAll waits until loads have ended. If ctx ends first, it returns the cause of ctx.
+func waitForAll[K comparable, V any](ctx context.Context, loads []*load[K, V]) error {
+	for _, l := range loads {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }

@@ -88,7 +88,6 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 	}
 	c.Del(0)
 	c.end(l)
-	c.gate.exit()
 	if _, ok := c.Peek(0); ok {
 		t.Error("a load undoes a Del")
 	}
@@ -113,7 +112,6 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	}
 	for k := range n - 1 {
 		c.end(loads[k])
-		c.gate.exit()
 		s.removeFence(k, &fences[k])
 	}
 	if s.peakLoads > n/2 || s.peakFences > n/2 {
@@ -123,7 +121,6 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 		t.Error("the last load or fence is lost")
 	}
 	c.end(loads[n-1])
-	c.gate.exit()
 	s.removeFence(n-1, &fences[n-1])
 	if err := c.check(); err != nil {
 		t.Error(err)

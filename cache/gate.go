@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// A gate counts the loads and ticks under way, so that Close can admit no more and wait
-// for the rest.
+// A gate counts the ticks under way, so that Close can admit no more and wait for the rest.
 type gate struct {
 	closed atomic.Bool
 	inside *semaphore.Weighted // a unit for each that is inside

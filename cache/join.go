@@ -9,16 +9,14 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, who *caller, fetch fetche
 	if err := context.Cause(ctx); err != nil {
 		return value, nil, err
 	}
-	shared := c.hasher.Reflexive(key) && c.gate.enter()
 	within := c.permits.within(ctx)
 	for {
-		value, l, role, err := c.assign(ctx, key, who, nil, shared)
+		value, l, role, err := c.assign(ctx, key, who, nil)
 		if within && l != nil {
 			l.flight.lendPermit()
 		}
 		switch role {
 		case finder:
-			c.gate.exit()
 			return value, nil, err
 		case leader:
 			return value, l, nil
@@ -29,7 +27,6 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, who *caller, fetch fetche
 			}
 			return c.follow(ctx, l, who, fetch)
 		case follower:
-			c.gate.exit()
 			c.waiters.Add(1)
 			return c.follow(ctx, l, who, fetch)
 		}
@@ -38,7 +35,6 @@ func (c *Cache[K, V]) join(ctx context.Context, key K, who *caller, fetch fetche
 		case errOutOfPatience:
 			who.patient = false
 		default:
-			c.gate.exit()
 			return value, nil, err
 		}
 	}
@@ -75,20 +71,20 @@ const (
 // begins joins the batch of first, if that is not nil. If the load is not to be shared,
 // because the cache is closed or the key is not equal to itself, the caller leads a load
 // of its own.
-func (c *Cache[K, V]) assign(ctx context.Context, key K, who *caller, first *load[K, V], shared bool) (value V, l *load[K, V], r role, err error) {
+func (c *Cache[K, V]) assign(ctx context.Context, key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
 	h := c.hasher.Hash(key)
-	if !shared {
-		l = c.newLoad(ctx, h, key, first)
-		l.unshared = true
-		return value, l, leader, nil
-	}
 	s := c.lock(h)
 	defer s.lock.Unlock()
 	return s.assign(ctx, h, key, who, first)
 }
 
-// assign is Cache.assign for a shared load. The lock of the shard must be held.
+// assign is Cache.assign under the lock of the shard.
 func (s *shard[K, V]) assign(ctx context.Context, h uint64, key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+	if s.closed || !s.common.hasher.Reflexive(key) {
+		l = s.common.newLoad(ctx, h, key, first)
+		l.unshared = true
+		return value, l, leader, nil
+	}
 	i, found := s.find(h, key)
 	expired := found && s.expired(i) // once, as the entry may expire at any moment
 	who.inGrace = expired && !s.gone(i)

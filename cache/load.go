@@ -128,9 +128,6 @@ func (c *Cache[K, V]) spawn(run func()) {
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
 // fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
-	if !l.unshared {
-		defer c.gate.exit()
-	}
 	release, err := c.permits.take(l.flight)
 	if err != nil {
 		l.err, l.how = err, returned

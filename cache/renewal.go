@@ -131,15 +131,11 @@ func (s *shard[K, V]) seeDue(i uint32, expired, background bool) lookup {
 // renew begins a renewal of a value that the caller has found due. The renewal is skipped
 // if it would have to wait for a permit.
 func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
-	if !c.gate.enter() {
-		return // closed
-	}
 	h := c.hasher.Hash(key)
 	s := c.lock(h)
 	l := s.beginDue(ctx, h, key, nil)
 	s.lock.Unlock()
 	if l == nil {
-		c.gate.exit()
 		return
 	}
 	c.spawn(func() { c.run(l, fetch, false) })
@@ -240,12 +236,3 @@ func (r *renewals) stats() stats.Refreshes {
 	return stats.Refreshes{OK: r.ok.Load(), Failed: r.failed.Load(), Dropped: r.dropped.Load(), Skipped: r.skipped.Load()}
 }
 
-// keptFlights returns the flights of the loads in the background.
-func (s *shard[K, V]) keptFlights() (kept []*flight) {
-	for _, l := range s.loads {
-		if l.flight.kept {
-			kept = append(kept, l.flight)
-		}
-	}
-	return kept
-}

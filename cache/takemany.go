@@ -106,7 +106,7 @@ func (m *many[K, V]) count() {
 // renew begins a renewal of the values that are due, in a batch of its own.
 func (m *many[K, V]) renew() {
 	c := m.cache
-	if len(m.due) == 0 || !c.gate.enter() {
+	if len(m.due) == 0 {
 		return
 	}
 	var own []*load[K, V]
@@ -121,7 +121,6 @@ func (m *many[K, V]) renew() {
 		s.lock.Unlock()
 	}
 	if first == nil {
-		c.gate.exit()
 		return
 	}
 	first.batch = own
@@ -199,11 +198,11 @@ func (m *many[K, V]) has(key K, value V) {
 // end before it can try again.
 func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 	c := m.cache
-	open, within := c.gate.enter(), c.permits.within(m.ctx)
+	within := c.permits.within(m.ctx)
 	var first *load[K, V]
 	for _, key := range keys {
 		who := caller{patient: true}
-		value, l, role, err := c.assign(m.ctx, key, &who, first, open)
+		value, l, role, err := c.assign(m.ctx, key, &who, first)
 		if within && l != nil {
 			l.flight.lendPermit()
 		}
@@ -221,9 +220,6 @@ func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 		case successor:
 			behind = append(behind, l)
 		}
-	}
-	if open && first == nil {
-		c.gate.exit()
 	}
 	return own, joined, behind
 }
