@@ -28,7 +28,7 @@ func (s *shard[K, V]) setFences(key K, first *fence) {
 		s.fences = make(map[K]*fence)
 	}
 	s.fences[key] = first
-	s.peakFences = max(s.peakFences, len(s.fences))
+	s.peakFences = max(s.peakFences, int32(len(s.fences)))
 }
 
 // addLoad makes a load known to callers that come for its key.
@@ -37,21 +37,21 @@ func (s *shard[K, V]) addLoad(l *load[K, V]) {
 		s.loads = make(map[K]*load[K, V])
 	}
 	s.loads[l.key] = l
-	s.peakLoads = max(s.peakLoads, len(s.loads))
+	s.peakLoads = max(s.peakLoads, int32(len(s.loads)))
 }
 
 // shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
 // map never shrinks by itself.
-func shrunk[K comparable, E any](m map[K]E, most *int) map[K]E {
+func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
 	const small = 64
-	if *most <= small || len(m) > *most/sparse {
+	if *most <= small || len(m) > int(*most)/sparse {
 		return m
 	}
 	less := make(map[K]E, len(m))
 	for key, e := range m {
 		less[key] = e
 	}
-	*most = len(m)
+	*most = int32(len(m))
 	return less
 }
 

@@ -45,13 +45,11 @@ func (c *common[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load
 		l.flight, l.mate = first.flight, true
 		return l
 	}
-	both := new(struct { // one allocation
-		load   load[K, V]
-		flight flight
-	})
-	l := &both.load
+	l := c.shardOf(h).spare.Swap(nil)
+	if l == nil {
+		l = newSoleLoad[K, V]()
+	}
 	c.initLoad(l, h, key)
-	l.flight = &both.flight
 	l.flight.begin(ctx, c.timeout)
 	if c.canLeave(ctx) {
 		l.makeDone() // the leader waits too
@@ -62,6 +60,29 @@ func (c *common[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load
 func (c *common[K, V]) initLoad(l *load[K, V], h uint64, key K) {
 	l.common, l.began, l.key, l.hash = c, c.clock.now(), key, h
 	l.Expire = c.expireAfter
+}
+
+// newSoleLoad returns a load with a flight of its own, in one allocation.
+func newSoleLoad[K comparable, V any]() *load[K, V] {
+	both := new(struct {
+		load   load[K, V]
+		flight flight
+	})
+	both.load.flight = &both.flight
+	return &both.load
+}
+
+// reuse keeps the load of a plain Take, which has ended, for the next one of its shard,
+// unless somebody else may know it: who waited for it, or the goroutine by which package
+// context watches a flight that waited for a permit.
+func (c *common[K, V]) reuse(l *load[K, V]) {
+	if l.done != nil || l.how != returned || c.permits.free != nil {
+		return
+	}
+	spare, f := &c.shardOf(l.hash).spare, l.flight
+	*f = flight{}
+	*l = load[K, V]{flight: f}
+	spare.Store(l)
 }
 
 // canLeave reports whether a caller may leave a load before the load ends.

@@ -235,4 +235,3 @@ func (r *renewals) count(failed, dropped bool) {
 func (r *renewals) stats() stats.Refreshes {
 	return stats.Refreshes{OK: r.ok.Load(), Failed: r.failed.Load(), Dropped: r.dropped.Load(), Skipped: r.skipped.Load()}
 }
-

@@ -59,12 +59,13 @@ type shard[K comparable, V any] struct {
 	missesExpired atomic.Uint64 // of those that lock counts
 	missesEvicted atomic.Uint64
 	hitsInGrace   atomic.Uint64 // likewise
-	peakLoads     int           // most keys with loads since the map shrank
-	peakFences    int
-	order         lru.Policy   // nil while there is no limit of any kind
-	born          []moment     // when values were stored, if the cache keeps their ages
-	due           []deadline   // when they are to be loaded anew, with Refresh or Grace; see renewal.go
-	moved         *table[K, V] // the larger table, once the shard is split
+	peakLoads     int32         // most keys with loads since the map shrank
+	peakFences    int32
+	spare         atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
+	order         lru.Policy                 // nil while there is no limit of any kind
+	born          []moment                   // when values were stored, if the cache keeps their ages
+	due           []deadline                 // when they are to be loaded anew, with Refresh or Grace; see renewal.go
+	moved         *table[K, V]               // the larger table, once the shard is split
 
 	lost lostKeys
 

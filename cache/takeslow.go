@@ -40,6 +40,7 @@ func (c *Cache[K, V]) takeSlow(key K, seen lookup, fetch func() (V, error)) (V, 
 	if l != nil {
 		c.run(l, func(context.Context, *load[K, V]) (V, error) { return fetch() }, true)
 		value, err = l.value, l.err
+		c.reuse(l)
 	}
 	return c.orStandIn(context.Background(), key, &who, value, err)
 }
