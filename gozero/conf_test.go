@@ -102,7 +102,7 @@ func TestConfMistakes(t *testing.T) {
 		{"Name: users\n  Timeout: 5us", "Timeout is 5µs: want at least 1ms"},
 		{"Name: users\n  Patience: 5us", "Patience is 5µs: want at least 1ms"},
 		{"Name: users\n  Patience: 1s", "Patience is 1s without Grace: want Grace too"},
-		{"Name: users\n  Grace: 5m\n  Patience: 2s\n  Timeout: 1s", "Patience is 2s and Timeout 1s: want a shorter Patience"},
+		{"Name: users\n  Grace: 5m\n  Patience: 2s\n  Timeout: 1s", "Patience is 2s and Timeout 1s: want a Patience below Timeout"},
 		{"Name: users\n  MaxLoads: -1", "MaxLoads is -1: want the most loads"},
 		{"Name: users\n  NotFoundExpire: 5us", "NotFoundExpire is 5µs: want at least 1ms"},
 		{"Name: users\n  NotFoundExpire: -5s", "NotFoundExpire is -5s: want a positive time, such as 10s, or 0s for not at all"},
