@@ -39,7 +39,7 @@ func WarmStart(ctx context.Context, users *cache.Cache[int64, *User], starting b
 		return restored, err
 	}
 
-	err := users.SaveFile(ctx, "users.cache", encode) // at the end, and whenever else
+	err := users.SaveFile(ctx, "users.cache", encode) // at the end, or at any time
 	return 0, err
 }
 
