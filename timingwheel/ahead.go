@@ -19,7 +19,22 @@ func (r *Ring) Ahead() []uint32 {
 
 // HeldAhead returns the tasks that Take takes next, or none if it has returned them already,
 // as Ahead does.
-func (r *Ring) HeldAhead() []uint32 { return r.heldAhead.look(r.tasks, r.due.head) }
+func (r *Ring) HeldAhead() []uint32 {
+	l := &r.heldAhead
+	if l.left > 0 {
+		return nil
+	}
+	n := 0
+	for place := r.due.head; place != r.due.tail && n < lookahead; place++ {
+		if i := *r.due.at(place); i != none {
+			l.next[n] = i
+			n++
+			r.fetched += uint64(r.tasks[i].at)
+		}
+	}
+	l.left = n
+	return l.next[:n]
+}
 
 // look returns tasks of the list that begins with task i.
 func (l *lookout) look(tasks []task, i uint32) []uint32 {

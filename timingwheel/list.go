@@ -95,6 +95,9 @@ func (r *Ring) linkAt(i uint32, l int, at int64, circle uint32, diff uint16) {
 	}
 	p := lv.slot(at)
 	next := lv.heads[p]
+	if circle == 0 {
+		circle, diff = r.shortcut(next), diff|hasShortcut
+	}
 	r.tasks[i] = task{
 		next:   next,
 		prev:   none,
@@ -111,23 +114,20 @@ func (r *Ring) linkAt(i uint32, l int, at int64, circle uint32, diff uint16) {
 // unlink takes task i out of the list that it is in.
 func (r *Ring) unlink(i uint32) {
 	t := r.tasks[i]
-	r.setNext(t.prev, &t, t.next)
-	r.setPrev(t.next, &t, t.prev)
 	r.tasks[i] = task{}
 	if t.list() == inDue {
-		r.due.len--
+		r.due.leave(t.place())
+		return
 	}
+	r.setNext(t.prev, &t, t.next)
+	r.setPrev(t.next, t.prev)
 }
 
-// setNext makes next follow prev in the list of t; prev none stands for the
-// head of that list.
+// setNext makes next follow prev in the slot of t; prev none stands for the head of the
+// slot's list.
 func (r *Ring) setNext(prev uint32, t *task, next uint32) {
 	if prev != none {
 		r.tasks[prev].next = next
-		return
-	}
-	if t.list() == inDue {
-		r.due.head = next
 		return
 	}
 	l := &r.levels[t.list()/inCircle-1]
@@ -138,51 +138,9 @@ func (r *Ring) setNext(prev uint32, t *task, next uint32) {
 	l.setHead(l.slot(int64(t.at)), next)
 }
 
-// setPrev makes prev precede next in the list of t; next none stands for the
-// end of that list, which only the due list keeps.
-func (r *Ring) setPrev(next uint32, t *task, prev uint32) {
+// setPrev makes prev precede next, which is none at the end of a list.
+func (r *Ring) setPrev(next, prev uint32) {
 	if next != none {
 		r.tasks[next].prev = prev
-		return
 	}
-	if t.list() == inDue {
-		r.due.tail = prev
-	}
-}
-
-// A dueList holds the tasks that are due and not taken yet, the oldest first. As it
-// links tasks of the ring, it needs no memory of its own, and a task that is removed
-// or moved leaves it at once.
-type dueList struct {
-	head, tail uint32
-	len        int
-}
-
-// hold appends a task that is in no list to the due list.
-func (r *Ring) hold(i uint32) {
-	r.tasks[i] = task{next: none, prev: r.due.tail, circle: uint32(r.now), at: inDue}
-	if r.due.tail == none {
-		r.due.head = i
-	} else {
-		r.tasks[r.due.tail].next = i
-	}
-	r.due.tail = i
-	r.due.len++
-}
-
-// dueTick returns the tick at which a task in the due list was due, at most 2³²
-// ticks ago.
-func (r *Ring) dueTick(t *task) int64 { return r.now - int64(uint32(r.now)-t.circle) }
-
-// Take takes the task that has been in the due list for longest out of the ring
-// and returns the tick at which it was due. It reports false if there is none.
-func (r *Ring) Take() (i uint32, due int64, ok bool) {
-	i = r.due.head
-	if i == none {
-		return 0, 0, false
-	}
-	due = r.dueTick(&r.tasks[i])
-	r.heldAhead.left--
-	r.Forget(i)
-	return i, due, true
 }

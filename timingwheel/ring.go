@@ -30,6 +30,8 @@ type Ring struct {
 	now       int64   // T: the tick that is, or was last, processed
 	ahead     lookout // of Ahead
 	heldAhead lookout // of HeldAhead
+	read      int     // visits until readAhead is due again
+	fetched   uint64  // of no meaning: what HeldAhead read
 	live      int     // tasks that wait for their tick or are in the due list
 	removed   int     // tombstones
 }
@@ -44,9 +46,9 @@ type Ring struct {
 // where dist, the ticks until the list that the task is in is visited next, is
 // positive, or 0 for a task that Advance has yet to visit at the present tick.
 type task struct {
-	next, prev uint32 // neighbours in its list, or none
-	circle     uint32 // revolutions to wait after the next visit; in the due list, the low half of the tick
-	diff       uint16 // ticks to wait after those; tombstone if it was removed
+	next, prev uint32 // neighbours in its list, or none; in the due list, next is its place
+	circle     uint32 // revolutions to wait after the next visit, or a shortcut; in the due list, the low half of the tick
+	diff       uint16 // ticks to wait after those, with a flag: hasShortcut; tombstone if it was removed
 	at         uint16 // which list it is in: see inCircle
 }
 
@@ -57,7 +59,7 @@ func NewRing(slots int) *Ring {
 	if slots < 1 || slots > MaxSlots {
 		panic(fmt.Sprintf("timingwheel: a ring of %d slots: want 1 to %d", slots, MaxSlots))
 	}
-	r := &Ring{shift: uint8(bits.Len(uint(slots - 1))), due: dueList{none, none, 0}}
+	r := &Ring{shift: uint8(bits.Len(uint(slots - 1)))}
 	for l := range r.levels {
 		r.levels[l].scan = none
 	}
@@ -74,6 +76,7 @@ func (r *Ring) Resize(n int) {
 	tasks := make([]task, n)
 	copy(tasks, r.tasks)
 	r.tasks = tasks
+	r.makeDue(2 * r.due.len)
 }
 
 // Len returns the number of tasks that wait for their tick or are in the due list.
@@ -117,7 +120,7 @@ func (r *Ring) moveTask(i uint32, due int64) {
 	t := &r.tasks[i]
 	if t.list() != inDue {
 		if rest := due - r.now - r.dist(t); rest >= 0 {
-			t.circle, t.diff = r.split(rest)
+			t.setRest(r.split(rest))
 			return
 		}
 	}
@@ -189,8 +192,12 @@ func (r *Ring) Rename(from, to uint32) {
 	}
 	r.tasks[from] = task{}
 	r.tasks[to] = t
+	if t.list() == inDue {
+		*r.due.at(t.place()) = to
+		return
+	}
 	r.setNext(t.prev, &t, to)
-	r.setPrev(t.next, &t, to)
+	r.setPrev(t.next, to)
 }
 
 // Advance moves the ring on to the given tick and calls visit for every task that is
@@ -222,6 +229,10 @@ func (r *Ring) advance(to int64, budget int, visit func(i uint32) (again int64),
 				return false
 			}
 			budget--
+			if r.read == 0 {
+				r.read = r.readAhead(i)
+			}
+			r.read--
 			r.visit(i, visit, all)
 		}
 		if r.now >= to {
@@ -234,7 +245,7 @@ func (r *Ring) advance(to int64, budget int, visit func(i uint32) (again int64),
 // step moves the cursor to a tick and moves the lists of its slots to scan. So a task
 // linked meanwhile, into the same slot for a revolution later, is not visited now.
 func (r *Ring) step(now int64) {
-	r.now = now
+	r.now, r.read = now, 0
 	r.levels[0].detach(now)
 	if now&(r.slots()-1) == 0 {
 		r.levels[1].detach(now >> r.shift)
@@ -260,7 +271,7 @@ func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 	switch {
 	case t.diff == tombstone:
 		r.removed--
-	case !all && (t.circle > 0 || t.diff > 0):
+	case !all && r.rest(&t) > 0:
 		r.link(i, r.now+r.rest(&t))
 	default:
 		r.live--
@@ -307,7 +318,12 @@ func (r *Ring) dist(t *task) int64 {
 }
 
 // rest returns the ticks that t has to wait after its next visit.
-func (r *Ring) rest(t *task) int64 { return int64(t.circle)<<r.shift + int64(t.diff) }
+func (r *Ring) rest(t *task) int64 {
+	if t.hasShortcut() {
+		return int64(t.diff &^ hasShortcut)
+	}
+	return int64(t.circle)<<r.shift + int64(t.diff)
+}
 
 // split divides a wait in ticks, which is not negative, into whole revolutions
 // and the rest.

@@ -106,11 +106,8 @@ func check(r *Ring) error {
 			return err
 		}
 	}
-	if err := c.list(r.due.head, inDue, 0); err != nil {
+	if err := c.due(); err != nil {
 		return err
-	}
-	if c.last != r.due.tail || c.length != r.due.len {
-		return fmt.Errorf("the due list ends with task %d after %d, tail is %d and length %d", c.last, c.length, r.due.tail, r.due.len)
 	}
 	for i := range r.tasks {
 		if !c.seen[uint32(i)] && r.tasks[i] != (task{}) {
@@ -127,8 +124,6 @@ type checker struct {
 	r             *Ring
 	seen          map[uint32]bool
 	live, removed int
-	last          uint32 // of the list checked last
-	length        int
 }
 
 // level verifies the lists of a level, and that its bitmap is true.
@@ -159,31 +154,53 @@ func (c *checker) level(l int) error {
 
 // list verifies one list, whose tasks are visited dist ticks from now.
 func (c *checker) list(head uint32, kind uint16, dist int64) error {
-	c.last, c.length = none, 0
+	last := uint32(none)
 	for i := head; i != none; i = c.r.tasks[i].next {
 		t := &c.r.tasks[i]
 		switch {
 		case c.seen[i]:
 			return fmt.Errorf("task %d is in two lists", i)
-		case t.prev != c.last:
-			return fmt.Errorf("task %d: prev is %d, want %d", i, t.prev, c.last)
+		case t.prev != last:
+			return fmt.Errorf("task %d: prev is %d, want %d", i, t.prev, last)
 		case t.list() != kind:
 			return fmt.Errorf("task %d is in a list of kind %x, marked %x", i, kind, t.list())
-		case kind != inDue && c.r.dist(t) != dist:
+		case c.r.dist(t) != dist:
 			return fmt.Errorf("task %d: distance %d in a list at distance %d", i, c.r.dist(t), dist)
-		case t.diff != tombstone && int64(t.diff) >= c.r.slots():
+		case t.diff != tombstone && int64(t.diff&^hasShortcut) >= c.r.slots():
 			return fmt.Errorf("task %d: diff %d of %d", i, t.diff, c.r.slots())
-		case t.diff == tombstone && kind == inDue:
-			return fmt.Errorf("task %d: a tombstone in the due list", i)
 		}
 		c.seen[i] = true
-		c.last = i
-		c.length++
+		last = i
 		if t.diff == tombstone {
 			c.removed++
 		} else {
 			c.live++
 		}
+	}
+	return nil
+}
+
+// due verifies the due list.
+func (c *checker) due() error {
+	d, n := &c.r.due, 0
+	for place := d.head; place != d.tail; place++ {
+		i := *d.at(place)
+		if i == none {
+			continue
+		}
+		t := &c.r.tasks[i]
+		switch {
+		case c.seen[i]:
+			return fmt.Errorf("task %d is in two lists", i)
+		case t.list() != inDue || t.place() != place || t.diff != 0:
+			return fmt.Errorf("task %d has place %d of the due list, marked %+v", i, place, *t)
+		}
+		c.seen[i] = true
+		c.live++
+		n++
+	}
+	if n != d.len {
+		return fmt.Errorf("%d tasks in the due list, counted %d", n, d.len)
 	}
 	return nil
 }

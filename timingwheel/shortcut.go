@@ -1,0 +1,82 @@
+package timingwheel
+
+// The list of a slot is a chain: a task says where the next is only when it has come from
+// memory. So a task that has no circle to wait keeps a shortcut in its place: to the next
+// milestone of its list, which is one task in eight. readAhead follows the shortcuts, and
+// then the stretches between the milestones all at once. (Jump pointers: Roth and Sohi,
+// "Effective Jump-Pointer Prefetching for Linked Data Structures", 1999.)
+//
+// A shortcut is a hint: its milestone may have left the list or got another number.
+
+const (
+	hasShortcut = 1 << 15 // in task.diff, but for a tombstone: circle is a shortcut, and 0
+
+	stretches  = 16 // that readAhead follows at once
+	stretchMax = 16 // tasks of each
+)
+
+// milestone reports whether task i is a milestone, by a hash, as the numbers in a list may be
+// regular.
+func milestone(i uint32) bool { return i*0x9E3779B1>>29 == 0 }
+
+// shortcut returns where a task that precedes task next is to lead.
+func (r *Ring) shortcut(next uint32) uint32 {
+	if next == none || milestone(next) {
+		return next
+	}
+	if t := &r.tasks[next]; t.hasShortcut() {
+		return t.circle
+	}
+	return next
+}
+
+func (t *task) hasShortcut() bool { return t.diff&hasShortcut != 0 && t.diff != tombstone }
+
+// setRest sets what t has to wait after its next visit. Its shortcut stays if there is room.
+func (t *task) setRest(circle uint32, diff uint16) {
+	if circle == 0 && t.hasShortcut() {
+		t.diff = diff | hasShortcut
+		return
+	}
+	t.circle, t.diff = circle, diff
+}
+
+// readAhead reads the tasks from task i on, about a hundred, and returns how many.
+func (r *Ring) readAhead(i uint32) (read int) {
+	var at, end [stretches]uint32
+	n := r.starts(i, &at)
+	copy(end[:], at[1:n])
+	end[n-1] = none
+	for range stretchMax {
+		reading := 0
+		for s := range n {
+			if at[s] != none {
+				reading++
+				if at[s] = r.tasks[at[s]].next; at[s] == end[s] {
+					at[s] = none
+				}
+			}
+		}
+		read += reading
+		if reading == 0 {
+			break
+		}
+	}
+	return read
+}
+
+// starts follows the shortcuts from task i on as long as they stay in its list. It returns the
+// number of tasks that it has put into at.
+func (r *Ring) starts(i uint32, at *[stretches]uint32) (n int) {
+	list := r.tasks[i].at
+	for n < stretches && i < uint32(len(r.tasks)) && r.tasks[i].at == list {
+		at[n] = i
+		n++
+		if t := &r.tasks[i]; t.hasShortcut() {
+			i = t.circle
+		} else {
+			i = t.next
+		}
+	}
+	return n
+}
