@@ -64,7 +64,7 @@ func (w *pinwheel) get(p *proc, key int) {
 	l.runlock(p, stripe, ok)
 }
 
-// touch is a Touch of a key that is there, which writes the deadline.
+// touch is a Touch of a present key, which writes the deadline.
 func (w *pinwheel) touch(p *proc, key int) {
 	p.work(w.costs.get)
 	l := w.locks[w.shard(key)]

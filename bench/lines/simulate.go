@@ -25,7 +25,7 @@ type contender struct {
 type work struct {
 	hot   float64 // a Get of one key again and again: all branches are predicted
 	get   float64 // of any other key
-	set   float64 // of a key that is there
+	set   float64 // of a present key
 	evict float64 // what a Set of a new key takes more
 }
 

@@ -24,7 +24,7 @@ var rows = []row{
 	{"a miss", nil, (*pinwheel).get},
 	{"a hit, bias off", biasOff, (*pinwheel).get},
 	{"`Touch`, if it moves the deadline", nil, (*pinwheel).touch},
-	{"`Set` of a key that is there", nil, (*pinwheel).set},
+	{"`Set` of a present key", nil, (*pinwheel).set},
 	{"the same, bias off", biasOff, (*pinwheel).set},
 	{"`Set` of a new key in a full cache, bias off", biasOff, (*pinwheel).set},
 	{"`Set` of a new key in a cache that fills, bias off", biasOff, (*pinwheel).insert},
