@@ -9,7 +9,7 @@ test:
 # The modules with the most libraries of their own: other caches, Prometheus, MongoDB.
 slow = proof/alerts bench bench/near near/gozero
 
-# Runs what takes longer, and the modules that test leaves out. With -j 2 -O two at a time, the longest first.
+# Runs what takes longer, and the modules that test leaves out. With -j 3 -O three at a time, the longest first.
 long: suites $(slow) faults release lincheck scrape
 
 # Runs random histories against a model.

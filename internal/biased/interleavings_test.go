@@ -559,10 +559,10 @@ var settings = []setting{
 	{1, []int8{2, 2}, []int8{2, 1}},
 }
 
-// TestModel explores the machine as it is. Since no order of steps leads back to
+// TestAllInterleavings explores the machine as it is. Since no order of steps leads back to
 // where it came from, and none ends before all have finished, every goroutine
 // finishes whatever the others do.
-func TestModel(t *testing.T) {
+func TestAllInterleavings(t *testing.T) {
 	for _, c := range settings {
 		fault, states := c.run(flawless)
 		t.Logf("%d stripes, rounds of readers %v, of writers %v: %d states", c.stripes, c.readers, c.writers, states)
@@ -572,9 +572,9 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelFindsFlaws explores each mutation of the machine, until a setting shows
+// TestInterleavingsShowFlaws explores each mutation of the machine, until a setting shows
 // what is wrong with it.
-func TestModelFindsFlaws(t *testing.T) {
+func TestInterleavingsShowFlaws(t *testing.T) {
 	for name, c := range map[string]struct {
 		flaw  flaw
 		fault string
