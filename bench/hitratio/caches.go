@@ -10,63 +10,77 @@ import (
 )
 
 // A contender is a kind of cache. open returns what tells for a key whether it was
-// there, and stores it if not, and what ends the cache.
+// there, and stores it with its size if not, and what ends the cache.
 type contender struct {
-	name string
-	open func(capacity int) (access func(key uint64) (hit bool), end func())
+	name   string
+	open   func(room capacity) (access access, end func())
+	weighs bool // its limit may be in bytes
 }
+
+type access func(key uint64, size uint32) (hit bool)
 
 var contenders = []contender{
-	{"LRU", func(n int) (func(uint64) bool, func()) { return openPinwheel(n, cache.LRU) }},
-	{"Adaptive", func(n int) (func(uint64) bool, func()) { return openPinwheel(n, cache.Adaptive) }},
-	{"otter", openOtter},
-	{"theine", openTheine},
-	{"ristretto", openRistretto},
-	{"ARC", func(n int) (func(uint64) bool, func()) {
-		c, err := arc.NewARC[uint64, uint64](n)
+	{"LRU", func(room capacity) (access, func()) { return openPinwheel(room, cache.LRU) }, true},
+	{"Adaptive", func(room capacity) (access, func()) { return openPinwheel(room, cache.Adaptive) }, true},
+	{"otter", openOtter, true},
+	{"theine", openTheine, true},
+	{"ristretto", openRistretto, true},
+	{"ARC", func(room capacity) (access, func()) {
+		c, err := arc.NewARC[uint64, uint64](room.entries)
 		return openAdder(c, err)
-	}},
-	{"2Q", func(n int) (func(uint64) bool, func()) {
-		c, err := lru.New2Q[uint64, uint64](n)
+	}, false},
+	{"2Q", func(room capacity) (access, func()) {
+		c, err := lru.New2Q[uint64, uint64](room.entries)
 		return openAdder(c, err)
-	}},
-	{"S3-FIFO", openS3FIFO},
+	}, false},
+	{"S3-FIFO", openS3FIFO, false},
 }
 
-func openPinwheel(n int, p cache.Policy) (func(uint64) bool, func()) {
-	c := cache.Must(cache.Options[uint64, uint64]{Limit: n, Policy: p})
-	return func(key uint64) bool {
+// sizeOf weighs a value, which is a size.
+func sizeOf(_ uint64, size uint32) uint32 { return size }
+
+func openPinwheel(room capacity, p cache.Policy) (access, func()) {
+	o := cache.Options[uint64, uint32]{Limit: room.entries, Policy: p}
+	if room.bytes > 0 {
+		o.Limit, o.MaxWeight, o.Weigh = 0, uint64(room.bytes), sizeOf
+	}
+	c := cache.Must(o)
+	return func(key uint64, size uint32) bool {
 		_, ok := c.Get(key)
 		if !ok {
-			c.Set(key, key)
+			c.Set(key, size)
 		}
 		return ok
 	}, func() {}
 }
 
-func openOtter(n int) (func(uint64) bool, func()) {
-	c := otter.Must(&otter.Options[uint64, uint64]{MaximumSize: n, Executor: func(f func()) { f() }})
-	return func(key uint64) bool {
+func openOtter(room capacity) (access, func()) {
+	o := otter.Options[uint64, uint32]{MaximumSize: room.entries, Executor: func(f func()) { f() }}
+	if room.bytes > 0 {
+		o.MaximumSize, o.MaximumWeight, o.Weigher = 0, uint64(room.bytes), sizeOf
+	}
+	c := otter.Must(&o)
+	return func(key uint64, size uint32) bool {
 		_, ok := c.GetIfPresent(key)
 		if !ok {
-			c.Set(key, key)
+			c.Set(key, size)
 		}
 		c.CleanUp()
 		return ok
 	}, func() { c.StopAllGoroutines() }
 }
 
-func openTheine(n int) (func(uint64) bool, func()) {
-	c, err := theine.NewBuilder[uint64, uint64](int64(n)).Build()
+func openTheine(room capacity) (access, func()) {
+	c, err := theine.NewBuilder[uint64, uint32](room.cost()).Build()
 	if err != nil {
 		panic(err)
 	}
 	return lookInto(c), c.Close
 }
 
-func openRistretto(n int) (func(uint64) bool, func()) {
-	c, err := ristretto.NewCache(&ristretto.Config[uint64, uint64]{
-		NumCounters: int64(10 * n), MaxCost: int64(n), BufferItems: 64, IgnoreInternalCost: true,
+func openRistretto(room capacity) (access, func()) {
+	c, err := ristretto.NewCache(&ristretto.Config[uint64, uint32]{
+		NumCounters: int64(10 * room.entries), MaxCost: room.cost(), BufferItems: 64, IgnoreInternalCost: true,
 	})
 	if err != nil {
 		panic(err)
@@ -74,18 +88,26 @@ func openRistretto(n int) (func(uint64) bool, func()) {
 	return lookInto(c), c.Close
 }
 
+// cost is the limit of caches for which an entry without a size costs 1.
+func (c capacity) cost() int64 {
+	if c.bytes > 0 {
+		return c.bytes
+	}
+	return int64(c.entries)
+}
+
 // A waiter is a cache that stores in the background, and can be waited for.
 type waiter interface {
-	Get(key uint64) (uint64, bool)
-	Set(key, value uint64, cost int64) bool
+	Get(key uint64) (uint32, bool)
+	Set(key uint64, value uint32, cost int64) bool
 	Wait()
 }
 
-func lookInto(c waiter) func(uint64) bool {
-	return func(key uint64) bool {
+func lookInto(c waiter) access {
+	return func(key uint64, size uint32) bool {
 		_, ok := c.Get(key)
 		if !ok {
-			c.Set(key, key, 1)
+			c.Set(key, size, int64(size))
 			c.Wait()
 		}
 		return ok
@@ -98,11 +120,11 @@ type adder interface {
 	Add(key, value uint64)
 }
 
-func openAdder(c adder, err error) (func(uint64) bool, func()) {
+func openAdder(c adder, err error) (access, func()) {
 	if err != nil {
 		panic(err)
 	}
-	return func(key uint64) bool {
+	return func(key uint64, _ uint32) bool {
 		_, ok := c.Get(key)
 		if !ok {
 			c.Add(key, key)

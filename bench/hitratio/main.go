@@ -4,8 +4,8 @@
 //	go run ./hitratio -traces DIR -o ../docs/hit-ratio
 //
 // A trace is a file NAME.u64.gz: gzip of little-endian uint64 keys, one for each
-// access. Besides those in DIR it replays some made ones. For each key it gets, and on
-// a miss sets. Every access counts, those of the cold start too. Caches that work in
+// access. Besides those in DIR it replays some made ones, and those in DIR once more with
+// a size for each key and limits in bytes. For each key it gets, and on a miss sets. Every access counts, those of the cold start too. Caches that work in
 // the background are waited for after each access, as otherwise they would hold more
 // than their capacity or drop what is set.
 package main
@@ -34,22 +34,24 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var cells []cell
+	var cells, weighed []cell
 	for _, file := range files {
 		t, err := load(file)
 		if err != nil {
 			log.Fatal(err)
 		}
 		cells = append(cells, replayAll(t, match, *seeds)...)
+		weighed = append(weighed, replayAll(sized(t), match, *seeds)...)
 	}
 	for _, t := range made() {
 		cells = append(cells, replayAll(t, match, *seeds)...)
 	}
+	tables := table(cells) + tableOfSizes(weighed)
 	if *out == "" {
-		fmt.Print(table(cells))
+		fmt.Print(tables)
 		return
 	}
-	if err := os.WriteFile(filepath.Join(*out, "table.md"), []byte(table(cells)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(*out, "table.md"), []byte(tables), 0o644); err != nil {
 		log.Fatal(err)
 	}
 	if err := drawCells(cells, filepath.Join(*out, "traces.svg")); err != nil {

@@ -45,10 +45,10 @@ func bestHits(keys []uint64, capacity int, kept []uint64) (most int) {
 // TestContenders: every one of them answers what it was just asked for, and ends.
 func TestContenders(t *testing.T) {
 	for _, who := range contenders {
-		access, end := who.open(1000)
+		access, end := who.open(capacity{entries: 1000})
 		hits := 0
 		for i := range uint64(2000) {
-			if access(mix(i % 10)) {
+			if access(mix(i%10), 1) {
 				hits++
 			}
 		}
@@ -62,24 +62,24 @@ func TestContenders(t *testing.T) {
 // TestS3FIFO: what was used twice stays beside keys that come once, and what comes back
 // while it is a ghost goes to main.
 func TestS3FIFO(t *testing.T) {
-	access, _ := openS3FIFO(20)
+	access, _ := openS3FIFO(capacity{entries: 20})
 	for range 3 {
-		access(1)
+		access(1, 1)
 	}
-	access(2)
+	access(2, 1)
 	for k := range uint64(30) {
-		access(100 + k)
+		access(100 + k, 1)
 	}
-	if !access(1) {
+	if !access(1, 1) {
 		t.Error("a key that was used twice is gone")
 	}
-	if access(2) {
+	if access(2, 1) {
 		t.Error("a key that came once is still there")
 	}
 	for k := range uint64(30) {
-		access(200 + k)
+		access(200 + k, 1)
 	}
-	if !access(2) {
+	if !access(2, 1) {
 		t.Error("a key that came back while it was a ghost is gone")
 	}
 }

@@ -18,12 +18,12 @@ type s3entry struct {
 	uses int // up to 3
 }
 
-func openS3FIFO(capacity int) (func(uint64) bool, func()) {
-	c := &s3fifo{capacity: capacity, entries: map[uint64]*s3entry{}, ghosts: map[uint64]*list.Element{}}
+func openS3FIFO(room capacity) (access, func()) {
+	c := &s3fifo{capacity: room.entries, entries: map[uint64]*s3entry{}, ghosts: map[uint64]*list.Element{}}
 	return c.access, func() {}
 }
 
-func (c *s3fifo) access(key uint64) (hit bool) {
+func (c *s3fifo) access(key uint64, _ uint32) (hit bool) {
 	if e, ok := c.entries[key]; ok {
 		e.uses = min(e.uses+1, 3)
 		return true

@@ -16,12 +16,24 @@ import (
 type trace struct {
 	name       string
 	keys       []uint64
+	sizes      []uint32 // of the keys' values, in bytes; nil if capacities are in entries
 	capacities []capacity
 }
 
+// A capacity is a limit in entries or, if bytes is not 0, in bytes, with room for about as
+// many entries.
 type capacity struct {
 	name    string
 	entries int
+	bytes   int64
+}
+
+// size returns the size of the value of access i, or 1.
+func (t *trace) size(i int) uint32 {
+	if t.sizes == nil {
+		return 1
+	}
+	return t.sizes[i]
 }
 
 // load reads a trace, for 1, 5, 10 and 25 % of its distinct keys.
@@ -47,7 +59,7 @@ func load(file string) (trace, error) {
 		distinct[key] = struct{}{}
 	}
 	for _, percent := range []int{1, 5, 10, 25} {
-		t.capacities = append(t.capacities, capacity{fmt.Sprintf("%d %%", percent), len(distinct) * percent / 100})
+		t.capacities = append(t.capacities, capacity{name: fmt.Sprintf("%d %%", percent), entries: len(distinct) * percent / 100})
 	}
 	return t, nil
 }
@@ -66,7 +78,7 @@ func made() []trace {
 	const n = 300 * madeCapacity
 	var all []trace
 	add := func(name string, key func(i uint64) uint64) {
-		t := trace{name: name, capacities: []capacity{{"1000", madeCapacity}}}
+		t := trace{name: name, capacities: []capacity{{name: "1000", entries: madeCapacity}}}
 		for i := range uint64(n) {
 			t.keys = append(t.keys, mix(key(i)))
 		}
