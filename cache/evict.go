@@ -59,8 +59,12 @@ func (s *shard[K, V]) relist(from, to uint32) {
 
 // resizeOrder makes room in the order for n slots.
 func (s *shard[K, V]) resizeOrder(n int) {
-	if s.order != nil {
-		s.order.Resize(n)
+	if s.order == nil {
+		return
+	}
+	s.order.Resize(n)
+	if s.weights != nil {
+		s.order.Weigh(s.weights)
 	}
 }
 
@@ -68,7 +72,7 @@ func (s *shard[K, V]) resizeOrder(n int) {
 // number.
 func (s *shard[K, V]) makeOrder() {
 	s.order = newOrder(s.common.policy)
-	s.order.Resize(len(s.entries))
+	s.resizeOrder(len(s.entries))
 	s.marks = s.order.Marks()
 	for i := range s.entries {
 		if s.entries[i].live() {

@@ -2,8 +2,11 @@ package cache
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
+
+	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 // check verifies the invariants that hold between any two operations, over all
@@ -114,6 +117,23 @@ func (s *shard[K, V]) checkOrder() error {
 		if !s.entries[i].live() || s.weight(i) == 0 {
 			return fmt.Errorf("the order has slot %d, which is free or weighs nothing", i)
 		}
+	}
+	return s.checkWeights()
+}
+
+// checkWeights: an Adaptive order knows what its entries weigh.
+func (s *shard[K, V]) checkWeights() error {
+	a, ok := s.order.(*lru.Adaptive)
+	if !ok || s.weights == nil {
+		return nil
+	}
+	want := uint64(0)
+	for i := range a.All() {
+		want += uint64(s.weights[i])
+	}
+	queues := reflect.ValueOf(a).Elem().FieldByName("weight")
+	if got := queues.Index(0).Uint() + queues.Index(1).Uint(); got != want {
+		return fmt.Errorf("the order weighs %d, want %d", got, want)
 	}
 	return nil
 }

@@ -39,9 +39,8 @@ type Options[K comparable, V any] struct {
 	// MaxWeight is the most that all entries may weigh together. It needs Weigh, and
 	// replaces Limit. A value heavier than MaxWeight is removed at once, as Evicted.
 	//
-	// A cache has a shard for each 262,144 of MaxWeight, up to 16 for each processor,
-	// and each shard has its own order of eviction. So MaxWeight should be much more than
-	// the weight of a single value, as it usually is with sizes in bytes.
+	// A value nearly as heavy as MaxWeight drives most others out. So MaxWeight should be
+	// much more than the weight of a single value, as it usually is with sizes in bytes.
 	MaxWeight uint64
 
 	// Weigh returns the weight of an entry. It is called once for each value that is

@@ -18,14 +18,28 @@ const (
 // grow doubles the slots of the shard, but not beyond the number that it is expected to
 // need.
 func (s *shard[K, V]) grow() {
-	n := max(minSlots, 2*len(s.entries))
-	if most := s.common.expectedSlots(); most > 0 && n > most {
-		n = max(most, len(s.entries)+len(s.entries)/64+1)
-	}
-	if n >= fullShard {
+	used := len(s.entries)
+	n := max(minSlots, 2*used)
+	if n >= s.common.fullSlots() {
 		s.common.crowds()
 	}
+	if s.common.weigh != nil {
+		n = min(n, used+max(used/8+1, s.common.room(used)))
+	} else if most := s.common.expectedSlots(); most > 0 && n > most {
+		n = max(most, used+used/64+1)
+	}
 	s.setSlots(n)
+}
+
+// room returns how many entries more than n a cache that weighs its values can have, if
+// others weigh as much as those that it has. It is at least n while half of the budget is
+// left.
+func (c *common[K, V]) room(n int) int {
+	most, used := c.budget.max.Load(), c.budget.used.Load()
+	if used <= most/2 {
+		return n
+	}
+	return int(float64(n) * float64(most-min(used, most)) / float64(used))
 }
 
 // expectedSlots returns how many entries a shard of a cache with a limit is expected to

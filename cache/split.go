@@ -114,6 +114,9 @@ func (s *shard[K, V]) inherit(from *shard[K, V], n int) {
 	}
 	if from.order != nil {
 		s.order = from.order.Split(len(s.entries))
+		if s.weights != nil {
+			s.order.Weigh(s.weights)
+		}
 		s.marks = s.order.Marks()
 	}
 }

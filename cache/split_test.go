@@ -71,20 +71,23 @@ func TestShardsForProcessors(t *testing.T) {
 	}
 }
 
-// TestTableGrowsByWeight checks that ResizeWeight also adds shards.
+// TestTableGrowsByWeight checks that shards follow the entries also after ResizeWeight.
 func TestTableGrowsByWeight(t *testing.T) {
-	c := Must(Options[int, int]{MaxWeight: 1000, Weigh: func(int, int) uint32 { return 1 }})
-	for k := range 1000 {
+	each := int(entriesPerShard(runtime.GOMAXPROCS(0)))
+	c := Must(Options[int, int]{MaxWeight: uint64(each), Weigh: func(int, int) uint32 { return 1 }})
+	for k := range 2 * each {
 		c.Set(k, k)
 	}
 	if n := len(c.table.Load().shards); n != 1 {
-		t.Errorf("%d shards with a small weight", n)
+		t.Errorf("%d shards with %d entries", n, c.Len())
 	}
 	if err := c.ResizeWeight(1 << 30); err != nil {
 		t.Fatal(err)
 	}
-	c.Set(0, 0)
-	if n := len(c.table.Load().shards); n != min(c.wanted(), spread) || c.Len() != 1000 {
+	for k := range 10 * each {
+		c.Set(k, k)
+	}
+	if n := len(c.allShards()); n < 2 || c.Len() != 10*each {
 		t.Errorf("%d shards with %d entries", n, c.Len())
 	}
 	if err := c.check(); err != nil {

@@ -111,6 +111,9 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
 	s.lost.forget(u.hash)
+	if s.weights != nil {
+		s.weights[i] = u.weight
+	}
 	if u.weight > 0 {
 		s.enlist(i, u.hash)
 	}
@@ -151,7 +154,6 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 		s.reweigh(i, u)
 	} else {
 		i = s.insert(u)
-		s.weights[i] = u.weight
 	}
 	s.begin(i, u)
 	s.maybeShrink() // one heavy value can evict many
@@ -161,11 +163,14 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 // reweigh gives entry i another weight. The order has the entry only while that is not 0.
 func (s *shard[K, V]) reweigh(i uint32, u *update[K, V]) {
 	old := s.weights[i]
+	if old > 0 && u.weight > 0 {
+		s.order.Reweigh(i, u.weight)
+	} else if old > 0 {
+		s.delist(i, u.hash, Replaced)
+	}
 	s.weights[i] = u.weight
 	if old == 0 && u.weight > 0 {
 		s.enlist(i, u.hash)
-	} else if old > 0 && u.weight == 0 {
-		s.delist(i, u.hash, Replaced)
 	}
 }
 

@@ -26,10 +26,6 @@ const (
 	// fewestPerShard and mostPerShard bound entriesPerShard.
 	fewestPerShard, mostPerShard = 512, 4096
 
-	// weightPerShard is the least part of MaxWeight of a shard. That is usually in bytes:
-	// smaller shards would have so few entries that chance decides what they evict.
-	weightPerShard = 256 << 10
-
 	// shardsPerProc is enough that two writers seldom meet.
 	shardsPerProc = 16
 
@@ -45,8 +41,8 @@ func entriesPerShard(procs int) uint64 {
 	return uint64(max(fewestPerShard, min(mostPerShard, 2*mostPerShard/procs)))
 }
 
-// shardCount returns the number of shards, a power of two, for a limit of entries or of
-// weight. Each gets at least part of the limit; a limit of 0 means none.
+// shardCount returns the number of shards, a power of two, for a limit of entries. Each gets
+// at least part of the limit; a limit of 0 means none.
 func shardCount(limit, part uint64, procs int) int {
 	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
 	for n > 1 && limit > 0 && uint64(n)*part > limit {
@@ -59,7 +55,7 @@ func shardCount(limit, part uint64, procs int) int {
 func (c *common[K, V]) wanted() int {
 	procs := runtime.GOMAXPROCS(0)
 	if c.weigh != nil {
-		return max(shardCount(c.budget.max.Load(), weightPerShard, procs), int(c.crowd.Load()))
+		return max(1, int(c.crowd.Load()))
 	}
 	limit := uint64(c.limit.Load())
 	n := shardCount(limit, entriesPerShard(procs), procs)
@@ -72,8 +68,19 @@ func (c *common[K, V]) wanted() int {
 	return n
 }
 
-// crowds makes a larger table follow, as a shard is about to have half of fullShard. A cache
-// with a limit of entries has enough shards already.
+// fullSlots returns the slots of a shard that is about to be crowded. How many entries a
+// cache that weighs its values can have shows only when it has them. Then it gets about as
+// many shards as with a limit of so many entries.
+func (c *common[K, V]) fullSlots() int {
+	procs := runtime.GOMAXPROCS(0)
+	if c.weigh != nil && len(c.table.Load().shards) < shardCount(0, 0, procs) {
+		return int(min(fullShard, 4*entriesPerShard(procs)))
+	}
+	return fullShard
+}
+
+// crowds makes a larger table follow, as a shard is about to have half of its fullSlots. A
+// cache with a limit of entries has enough shards already.
 func (c *common[K, V]) crowds() {
 	if c.limit.Load() > 0 {
 		return

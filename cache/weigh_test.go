@@ -2,6 +2,7 @@ package cache
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,7 +15,7 @@ func byValue(_ int, value int) uint32 { return uint32(value) }
 // TestPartsOfTheBudgetDoNotDrift checks that shards keep equal shares of the budget,
 // although evictions free more than they must and the next store in any shard takes that.
 func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
-	const most = 4 * weightPerShard
+	const most = 1 << 20
 	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
 	c.setShards(16) // of some 40 entries: the fewer there are, the faster parts drift
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.01, 1, 10_000)
@@ -246,4 +247,119 @@ func TestResizeWeight(t *testing.T) {
 	if c.ResizeWeight(0) == nil || Must(Options[int, int]{Limit: 1}).ResizeWeight(1) == nil {
 		t.Error("no error")
 	}
+}
+
+// TestWeighedShards checks that a cache which weighs its values gets shards by the number
+// of its entries, like one with a Limit, and not by what they weigh.
+func TestWeighedShards(t *testing.T) {
+	each := int(entriesPerShard(runtime.GOMAXPROCS(0)))
+	for _, test := range []struct{ weight, entries int }{{1 << 20, each}, {1 << 10, 4 * each}, {1, 20 * each}} {
+		c := Must(Options[int, int]{MaxWeight: uint64(test.weight * test.entries), Weigh: byValue})
+		for k := range 2 * test.entries {
+			c.Set(k, test.weight)
+		}
+		n := len(c.allShards())
+		if perShard := test.entries / n; perShard < each/2 || n > 1 && perShard > 4*each {
+			t.Errorf("%d entries of weight %d are in %d shards; want %d to %d in each",
+				test.entries, test.weight, n, each, 4*each)
+		}
+		if got := c.Len(); got != test.entries {
+			t.Errorf("%d entries, want %d", got, test.entries)
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWeighedSlots checks that a shard of a full cache has no room for many more entries.
+func TestWeighedSlots(t *testing.T) {
+	const most = 1100
+	c := Must(Options[int, int]{MaxWeight: 10 * most, Weigh: byValue})
+	for k := range 2 * most {
+		c.Set(k, 10)
+	}
+	if n := len(c.allShards()[0].entries); n > most+most/4 {
+		t.Errorf("room for %d entries, where %d are all", n, most)
+	}
+}
+
+// TestHeavyNewcomers checks that values that come once and are heavy do not evict all the
+// light ones that are in use.
+func TestHeavyNewcomers(t *testing.T) {
+	const limit, light, heavy = 100_000, 100, 20_000
+	c := Must(Options[int, int]{MaxWeight: limit, Weigh: byValue, Policy: Adaptive})
+	hits := 0
+	for i := range 100_000 {
+		key := i % 500 // half of the weight
+		if _, ok := c.Get(key); ok {
+			hits++
+		} else {
+			c.Set(key, light)
+		}
+		if i%50 == 0 {
+			c.Set(-1-i, heavy)
+		}
+	}
+	if hits < 95_000 {
+		t.Errorf("%d of 100,000 gets are hits", hits)
+	}
+}
+
+// TestAsHeavyAsTheCache checks that a value which weighs as much as the cache may hold is
+// stored, whatever is there, and that the next one replaces it.
+func TestAsHeavyAsTheCache(t *testing.T) {
+	const limit = 10_000
+	for _, p := range []Policy{LRU, Adaptive} {
+		c := Must(Options[int, int]{MaxWeight: limit, Weigh: byValue, Policy: p})
+		for k := range limit / 10 {
+			for range 4 {
+				c.GetOrSet(k, 10)
+			}
+		}
+		for k := -1; k > -4; k-- {
+			c.Set(k, limit)
+			if v, ok := c.Get(k); v != limit || !ok || c.Len() != 1 {
+				t.Errorf("%v: Get = %d, %v, and Len %d after a Set of all the weight", p, v, ok, c.Len())
+			}
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOrderKnowsWeights checks that the order of each shard knows what its entries weigh,
+// after all that changes that.
+func TestOrderKnowsWeights(t *testing.T) {
+	c := Must(Options[int, int]{MaxWeight: 50_000, Weigh: byValue, Policy: Adaptive})
+	random := rand.New(rand.NewPCG(7, 8))
+	check := func(after string) {
+		t.Helper()
+		if err := c.check(); err != nil {
+			t.Fatalf("after %s: %v", after, err)
+		}
+	}
+	for range 5000 {
+		c.Set(random.IntN(2000), random.IntN(100)) // some weigh nothing
+	}
+	check("stores and replacements")
+	c.crowd.Store(4)
+	c.table.Load().growing.Store(true)
+	for len(c.table.Load().shards) < 4 {
+		c.Set(random.IntN(2000), random.IntN(100))
+	}
+	check("a division into shards")
+	for range 1000 {
+		c.Set(random.IntN(2000), 1+random.IntN(20))
+		c.Del(random.IntN(2000))
+	}
+	check("lighter values, and removals")
+	if err := c.ResizeWeight(500); err != nil {
+		t.Fatal(err)
+	}
+	check("a smaller limit, and smaller arrays")
+	c.Clear()
+	c.Set(1, 100)
+	check("Clear")
 }

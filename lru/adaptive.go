@@ -25,6 +25,10 @@ const (
 	maxChallenged   = 16 // how many of main's oldest entries a challenge looks at
 	mainCheckpoints = 32 // how many checkpoints a main queue with all slots has
 
+	// While small has more than its target by 2 entries and this part of the slots, main
+	// admits every key that came back: it has less than its share.
+	slackPart = 200
+
 	// While late is above lateLimit, uses in main shrink small: see Victim. A key that came
 	// back late adds 1 to it, and a use in small takes latePerUse away.
 	lateLimit  = 128
@@ -70,6 +74,10 @@ type Adaptive struct {
 	moved  int  // entries moved on by the eviction under way
 	won    bool // in this eviction a key won a challenge: main's oldest is the victim
 	checks checkpointing
+
+	weights []uint32       // the owner's, by entry; nil if all weigh 1
+	weight  [queues]uint64 // of the entries of each queue, if they have weights
+	passed  uint64         // of the weight of entries that Victim passed over: see takeMark
 
 	ahead lookout
 }
@@ -131,7 +139,7 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 		return false
 	}
 	age, known := a.ghost.take(h)
-	if !known || a.moved >= maxMoves || !a.admits(age-a.len[small]) { // the age at which it came back
+	if !known || a.moved >= maxMoves || !a.admits(i, age-a.len[small]) { // the age at which it came back
 		return false
 	}
 	a.unlink(small, p)
@@ -140,17 +148,17 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	return true
 }
 
-// admits reports whether main admits a key that came back at an age: so long after small
-// evicted it.
-func (a *Adaptive) admits(age int) bool {
+// admits reports whether main admits the key of entry i, which came back at an age: so long
+// after small evicted it.
+func (a *Adaptive) admits(i uint32, age int) bool {
 	if age < a.slots {
 		a.growSmall(1)
 	}
-	if a.len[main] == 0 || a.len[small] > a.target/unit+2 {
+	if a.len[main] == 0 || a.smallLen() > a.target/unit+2+a.slots/slackPart {
 		return true
 	}
 	// Main has its share: either the key is evicted or main's oldest.
-	a.won = int64(age)*100 < a.mainAge()*youngPercent && a.challenge()
+	a.won = a.youth(i, age)*100 < a.mainAge()*youngPercent && a.challenge()
 	return a.won
 }
 
@@ -166,7 +174,7 @@ func (a *Adaptive) growSmall(by int) {
 func (a *Adaptive) challenge() bool {
 	for range maxChallenged {
 		p := a.oldest(main)
-		if !a.marks.take(p - firstEntry) {
+		if !a.takeMark(main, p-firstEntry) {
 			return true
 		}
 		a.unlink(main, p)
@@ -202,12 +210,12 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 		return 0, false
 	}
 	q := main
-	if !a.won && a.len[small] > a.target/unit {
+	if !a.won && a.smallLen() > a.target/unit {
 		q = small
 	}
 	for ; a.moved < maxMoves; a.moved++ {
 		p := a.oldestOrOther(&q)
-		if !a.marks.take(p - firstEntry) {
+		if !a.takeMark(q, p-firstEntry) {
 			return p - firstEntry, true
 		}
 		a.unlink(q, p)
@@ -215,7 +223,7 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 		case q == small:
 			a.marks.clear(p - firstEntry)
 			a.late = max(a.late-latePerUse, 0)
-			if a.len[small] < a.target/unit {
+			if a.smallLen() < a.target/unit {
 				q = main
 			}
 		case a.late > lateLimit && !a.won:
@@ -344,11 +352,13 @@ func (a *Adaptive) add(q, p uint32) {
 	a.links.pushNewest(q, p)
 	a.inMain.set(p-firstEntry, q)
 	a.len[q]++
+	a.count(q, p-firstEntry, 1)
 }
 
 // unlink removes the entry at position p from queue q.
 func (a *Adaptive) unlink(q, p uint32) {
 	a.len[q]--
+	a.count(q, p-firstEntry, -1)
 	a.left[q]--
 	a.links.unlink(p)
 }

@@ -21,6 +21,45 @@ type adaptiveModel struct {
 	sampleEvery    int           // one hash in so many is in them
 	now, oldest    int
 	every, pending int // entries between checkpoints, and before the next one
+
+	weights map[uint32]int // nil if all weigh 1
+	passed  int            // of the weight of entries passed over, less than the mean
+}
+
+// sum returns the weight of entries.
+func (m *adaptiveModel) sum(entries []uint32) (sum int) {
+	for _, i := range entries {
+		sum += m.weights[i]
+	}
+	return sum
+}
+
+// mean returns the mean weight of the entries.
+func (m *adaptiveModel) mean() int { return m.sum(m.entries()) / m.len() }
+
+// smallLen returns the length of small in entries of the mean weight.
+func (m *adaptiveModel) smallLen() int {
+	if m.weights == nil || len(m.small) == 0 {
+		return len(m.small)
+	}
+	return m.sum(m.small) / m.mean()
+}
+
+// bounded returns the weight of entry i: a quarter of the mean to the mean.
+func (m *adaptiveModel) bounded(i uint32) int {
+	return min(max(m.weights[i], m.mean()/4), m.mean())
+}
+
+// take takes a mark of an entry that is passed over. In main a light one keeps it until
+// those passed over weigh as much as a mean entry.
+func (m *adaptiveModel) take(i uint32, inMain bool) {
+	if m.weights != nil && inMain {
+		if m.passed += m.bounded(i); m.passed < m.mean() {
+			return
+		}
+		m.passed -= m.mean()
+	}
+	m.marks[i]--
 }
 
 // A mainItem is an entry or a checkpoint.
@@ -98,7 +137,10 @@ func (m *adaptiveModel) spare(i uint32, h uint64) bool {
 		m.late = min(m.late+1, 256)
 		m.setTarget(m.target + 1)
 	}
-	if len(m.mainEntries()) > 0 && len(m.small) <= m.target/unit+2 {
+	if len(m.mainEntries()) > 0 && m.smallLen() <= m.target/unit+2+m.slots/200 {
+		if m.weights != nil {
+			age = age * m.bounded(i) / m.mean()
+		}
 		if m.won = m.challenge(age); !m.won {
 			return false
 		}
@@ -120,7 +162,7 @@ func (m *adaptiveModel) challenge(age int) bool {
 		if m.marks[i] == 0 {
 			return true
 		}
-		m.marks[i]--
+		m.take(i, true)
 		m.remove(i)
 		m.push(i)
 	}
@@ -183,19 +225,19 @@ func (m *adaptiveModel) evict(i uint32, h uint64) {
 }
 
 func (m *adaptiveModel) victim() uint32 {
-	fromSmall := !m.won && len(m.small) > m.target/unit
+	fromSmall := !m.won && m.smallLen() > m.target/unit
 	for ; m.moved < maxMoves; m.moved++ {
 		i, inSmall := m.head(fromSmall)
 		if m.marks[i] == 0 {
 			return i
 		}
+		m.take(i, !inSmall)
 		m.remove(i)
 		if fromSmall = inSmall; inSmall {
 			m.marks[i] = 0
 			m.late = max(m.late-8, 0)
-			fromSmall = len(m.small) >= m.target/unit
+			fromSmall = m.smallLen() >= m.target/unit
 		} else {
-			m.marks[i]--
 			if m.late > 128 && !m.won {
 				m.setTarget(m.target - 16)
 			}
@@ -225,6 +267,9 @@ func (m *adaptiveModel) rename(from, to uint32) {
 		m.main[k].entry = to
 	}
 	m.marks[to] = m.marks[from]
+	if m.weights != nil {
+		m.weights[to] = m.weights[from]
+	}
 }
 
 // check compares the code with the model.
@@ -248,6 +293,9 @@ func (m *adaptiveModel) check(a *Adaptive) error {
 		if err := m.checkLinks(a); err != nil {
 			return err
 		}
+	}
+	if want := [queues]uint64{uint64(m.sum(m.small)), uint64(m.sum(m.mainEntries()))}; m.weights != nil && a.weight != want {
+		return fmt.Errorf("the queues weigh %d, want %d", a.weight, want)
 	}
 	if a.target != m.target || a.late != m.late || int(a.checks.now) != m.now {
 		return fmt.Errorf("the target is %d, late %d, the time %d; want %d, %d and %d", a.target, a.late, a.checks.now, m.target, m.late, m.now)

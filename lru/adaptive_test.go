@@ -1,6 +1,7 @@
 package lru
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -10,16 +11,20 @@ func TestAdaptiveModel(t *testing.T) { rapid.Check(t, runAdaptiveModel) }
 
 func FuzzAdaptive(f *testing.F) { f.Fuzz(rapid.MakeFuzz(runAdaptiveModel)) }
 
-// A modelled is the code, the model, and the keys of the entries.
+// A modelled is the code, the model, and the keys and weights of the entries.
 type modelled struct {
-	a    Adaptive
-	m    adaptiveModel
-	room uint32
-	keys map[uint32]uint64
+	a       Adaptive
+	m       adaptiveModel
+	room    uint32
+	keys    map[uint32]uint64
+	weights []uint32 // nil if all weigh 1
 }
 
 func runAdaptiveModel(t *rapid.T) {
 	o := &modelled{m: adaptiveModel{marks: map[uint32]int{}}, keys: map[uint32]uint64{}}
+	if rapid.Bool().Draw(t, "weights") {
+		o.weights, o.m.weights = []uint32{}, map[uint32]int{}
+	}
 	o.resize(rapid.SampledFrom([]uint32{0, 1, 2, 5, 40, 150}).Draw(t, "room"))
 	key := rapid.Uint64Range(1, uint64(o.room)*2+2)
 	t.Repeat(map[string]func(*rapid.T){
@@ -59,10 +64,20 @@ func runAdaptiveModel(t *rapid.T) {
 			}
 		},
 		"evict": func(t *rapid.T) { o.evict(t) },
+		"reweigh": func(t *rapid.T) {
+			if i, ok := o.used(t); ok && o.weights != nil {
+				weight := rapid.Uint32Range(1, 1<<16).Draw(t, "weight")
+				o.a.Reweigh(i, weight)
+				o.weights[i], o.m.weights[i] = weight, int(weight)
+			}
+		},
 		"rename": func(t *rapid.T) {
 			from, ok := o.used(t)
 			to, room := o.free()
 			if ok && room {
+				if o.weights != nil {
+					o.weights[to] = o.weights[from]
+				}
 				o.a.Rename(from, to)
 				o.m.rename(from, to)
 				o.keys[to] = o.keys[from]
@@ -108,6 +123,10 @@ func (o *modelled) resize(n uint32) {
 	o.room = n
 	o.a.Resize(int(n))
 	o.m.resize(int(n))
+	if o.weights != nil {
+		o.weights = slices.Grow(o.weights, int(n))[:n]
+		o.a.Weigh(o.weights)
+	}
 }
 
 func (o *modelled) mark(i uint32) {
@@ -142,6 +161,10 @@ func (o *modelled) access(t *rapid.T, key uint64) {
 	}
 	if !room {
 		i = o.evict(t)
+	}
+	if o.weights != nil {
+		o.weights[i] = uint32(1 + hashOf(key)%64*(hashOf(key)%8))
+		o.m.weights[i] = int(o.weights[i])
 	}
 	o.a.Insert(i, hashOf(key))
 	o.m.insert(i, hashOf(key))

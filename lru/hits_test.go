@@ -18,11 +18,41 @@ func TestAdaptiveHits(t *testing.T) {
 		{"skew with keys that come once", skewedTrace(slots), 40.15},
 		{"loops just longer than the order, and skew by turns", loopTrace(slots), 63.57},
 	} {
-		if got := adaptiveHits(slots, test.trace); math.Abs(got-test.want) > 0.3 {
+		if got := newTestCache(slots).hits(test.trace, slots, one); math.Abs(got-test.want) > 0.3 {
 			t.Errorf("%s: %.2f %% hits, want %.2f", test.name, got, test.want)
 		}
 	}
 }
+
+// TestAdaptiveHitsWithWeights replays keys by a Zipf distribution, and among them some that
+// come once and weigh a twentieth of all. Light keys have to stay.
+func TestAdaptiveHitsWithWeights(t *testing.T) {
+	const limit, once = 1_000_000, 1 << 32
+	r := rand.New(rand.NewPCG(5, 6))
+	skewed := rand.NewZipf(r, 1.01, 10, 10_000)
+	weigh := func(key uint64) uint32 {
+		if key >= once {
+			return limit / 20
+		}
+		return 1 << (hashOf(key) % 12)
+	}
+	var trace []uint64
+	for i := range uint64(200_000) {
+		key := skewed.Uint64()
+		if r.IntN(20) == 0 {
+			key = once + i
+		}
+		trace = append(trace, key)
+	}
+	c := newTestCache(10_000)
+	c.Weigh(c.weights)
+	const want = 75.06
+	if got := c.hits(trace, limit, weigh); math.Abs(got-want) > 0.3 {
+		t.Errorf("%.2f %% hits, want %.2f", got, want)
+	}
+}
+
+func one(uint64) uint32 { return 1 }
 
 // skewedTrace has keys by a Zipf distribution that shifts; one key in three never comes
 // again.
@@ -55,30 +85,54 @@ func loopTrace(n int) (trace []uint64) {
 	return trace
 }
 
-// adaptiveHits returns the hit ratio of an Adaptive, in percent.
-func adaptiveHits(slots int, trace []uint64) float64 {
-	var a Adaptive
-	a.Resize(slots)
-	slotOf, keys, hits := map[uint64]uint32{}, make([]uint64, 0, slots), 0
+// A testCache is an Adaptive with the keys of its entries.
+type testCache struct {
+	Adaptive
+	slotOf  map[uint64]uint32
+	keys    []uint64
+	free    []uint32
+	weights []uint32
+	used    uint32 // weight
+}
+
+func newTestCache(slots int) *testCache {
+	c := &testCache{slotOf: map[uint64]uint32{}, keys: make([]uint64, slots), weights: make([]uint32, slots)}
+	c.Resize(slots)
+	for i := range slots {
+		c.free = append(c.free, uint32(i))
+	}
+	return c
+}
+
+// hits returns the hit ratio of a trace, in percent, with a limit of the weight.
+func (c *testCache) hits(trace []uint64, limit uint32, weigh func(key uint64) uint32) float64 {
+	hits := 0
 	for _, key := range trace {
-		i, ok := slotOf[key]
-		if ok {
+		if i, ok := c.slotOf[key]; ok {
 			hits++
-			a.Mark(i)
+			c.Mark(i)
 			continue
 		}
-		if len(keys) == slots {
-			for i, _ = a.Victim(); a.Spare(i, hashOf(keys[i])); {
-				i, _ = a.Victim()
-			}
-			a.Evict(i, hashOf(keys[i]))
-			delete(slotOf, keys[i])
-		} else {
-			i = uint32(len(keys))
-			keys = append(keys, 0)
+		weight := weigh(key)
+		for c.used+weight > limit {
+			c.evict()
 		}
-		a.Insert(i, hashOf(key))
-		keys[i], slotOf[key] = key, i
+		i := c.free[len(c.free)-1]
+		c.free = c.free[:len(c.free)-1]
+		c.keys[i], c.weights[i], c.slotOf[key] = key, weight, i
+		c.used += weight
+		c.Insert(i, hashOf(key))
 	}
 	return 100 * float64(hits) / float64(len(trace))
+}
+
+func (c *testCache) evict() {
+	i, _ := c.Victim()
+	for c.Spare(i, hashOf(c.keys[i])) {
+		i, _ = c.Victim()
+	}
+	c.Evict(i, hashOf(c.keys[i]))
+	delete(c.slotOf, c.keys[i])
+	c.used -= c.weights[i]
+	c.free = append(c.free, i)
 }

@@ -43,6 +43,12 @@ func (o *Order) Insert(i uint32, _ uint64) {
 	o.len++
 }
 
+// Weigh does nothing: an Order does not need the weights.
+func (o *Order) Weigh([]uint32) {}
+
+// Reweigh does nothing.
+func (o *Order) Reweigh(uint32, uint32) {}
+
 // Marks returns the marks of the entries.
 func (o *Order) Marks() *Marks { return &o.marks }
 
