@@ -21,13 +21,9 @@ const (
 	recentPercent = 4   // how many victims of each queue count as recent
 	ghostPercent  = 300 // how many victims of small are remembered
 
-	youngPercent    = 50 // of the age of main's oldest entry: a younger key challenges it
+	youngPercent    = 60 // of the age of main's oldest entry: a younger key challenges it
 	maxChallenged   = 16 // how many of main's oldest entries a challenge looks at
 	mainCheckpoints = 32 // how many checkpoints a main queue with all slots has
-
-	// While small has more than its target by 2 entries and this part of the slots, main
-	// admits every key that came back: it has less than its share.
-	slackPart = 200
 
 	// While late is above lateLimit, uses in main shrink small: see Victim. A key that came
 	// back late adds 1 to it, and a use in small takes latePerUse away.
@@ -154,7 +150,7 @@ func (a *Adaptive) admits(i uint32, age int) bool {
 	if age < a.slots {
 		a.growSmall(1)
 	}
-	if a.len[main] == 0 || a.smallLen() > a.target/unit+2+a.slots/slackPart {
+	if a.len[main] == 0 || a.smallLen() > a.target/unit+a.slack() {
 		return true
 	}
 	// Main has its share: either the key is evicted or main's oldest.

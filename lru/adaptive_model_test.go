@@ -137,7 +137,11 @@ func (m *adaptiveModel) spare(i uint32, h uint64) bool {
 		m.late = min(m.late+1, 256)
 		m.setTarget(m.target + 1)
 	}
-	if len(m.mainEntries()) > 0 && m.smallLen() <= m.target/unit+2+m.slots/200 {
+	slack := 2
+	if m.weights != nil {
+		slack += m.slots / 200
+	}
+	if len(m.mainEntries()) > 0 && m.smallLen() <= m.target/unit+slack {
 		if m.weights != nil {
 			age = age * m.bounded(i) / m.mean()
 		}
@@ -153,7 +157,7 @@ func (m *adaptiveModel) spare(i uint32, h uint64) bool {
 
 func (m *adaptiveModel) challenge(age int) bool {
 	m.dropCheckpoints()
-	if age*100 >= (m.now-m.oldest)*50 {
+	if age*100 >= (m.now-m.oldest)*60 {
 		return false
 	}
 	for range maxChallenged {

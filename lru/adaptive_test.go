@@ -267,7 +267,7 @@ func TestAdaptiveSparesFew(t *testing.T) {
 }
 
 // TestAdaptiveChallenge: a key that came back replaces main's oldest entry without a mark,
-// if it came back in less than half the age of main's oldest.
+// if it came back in less than 60 % of the age of main's oldest.
 func TestAdaptiveChallenge(t *testing.T) {
 	for _, test := range []struct {
 		now  uint32 // main's age

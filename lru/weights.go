@@ -43,6 +43,15 @@ func (a *Adaptive) smallLen() int {
 	return int(a.weight[small] / a.meanWeight())
 }
 
+// slack returns by how many entries small must exceed its target for main to admit every key
+// that came back, as it has less than its share. With weights the number of entries varies.
+func (a *Adaptive) slack() int {
+	if a.weights == nil {
+		return 2
+	}
+	return 2 + a.slots/200
+}
+
 // meanWeight returns the mean weight of the entries, of which there must be one.
 func (a *Adaptive) meanWeight() uint64 {
 	return (a.weight[small] + a.weight[main]) / uint64(a.Len())

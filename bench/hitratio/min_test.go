@@ -68,7 +68,7 @@ func TestS3FIFO(t *testing.T) {
 	}
 	access(2, 1)
 	for k := range uint64(30) {
-		access(100 + k, 1)
+		access(100+k, 1)
 	}
 	if !access(1, 1) {
 		t.Error("a key that was used twice is gone")
@@ -77,7 +77,7 @@ func TestS3FIFO(t *testing.T) {
 		t.Error("a key that came once is still there")
 	}
 	for k := range uint64(30) {
-		access(200 + k, 1)
+		access(200+k, 1)
 	}
 	if !access(2, 1) {
 		t.Error("a key that came back while it was a ghost is gone")
