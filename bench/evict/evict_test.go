@@ -2,8 +2,10 @@
 package evict
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -19,8 +21,16 @@ const turnovers = 5
 
 var (
 	policies = map[string]cache.Policy{"LRU": cache.LRU, "Adaptive": cache.Adaptive}
-	sizes    = []int{100_000, 1_000_000}
+	sizes    = []int{100_000, 1_000_000} // a small one with -short, to test that the benchmarks work
 )
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		sizes = []int{10_000}
+	}
+	os.Exit(m.Run())
+}
 
 func integer(i uint64) uint64 { return i * 0x9E3779B97F4A7C15 }
 func text(i uint64) string    { return "key:" + strconv.FormatUint(integer(i), 36) }

@@ -35,7 +35,7 @@ func BenchmarkRemove(b *testing.B) {
 					_ = t.Close(context.Background())
 					b.StartTimer()
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/million, "ns/entry")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(million), "ns/entry")
 			})
 		}
 	}
@@ -49,7 +49,7 @@ func BenchmarkFill(b *testing.B) {
 				t := newTagged(100, index)
 				_ = t.Close(context.Background())
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/million, "ns/entry")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(million), "ns/entry")
 		})
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"flag"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,7 +20,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/codec"
 )
 
-const million = 1_000_000
+// million is the number of entries; -short makes it a few, to test that the benchmarks work.
+var million = 1_000_000
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		million = 10_000
+	}
+	os.Exit(m.Run())
+}
 
 // A user is a value that has to be encoded.
 type user struct {
@@ -117,7 +128,7 @@ func otterCache() kept {
 }
 
 func theineCache() kept {
-	c, err := theine.NewBuilder[string, user](2 * million).Build()
+	c, err := theine.NewBuilder[string, user](int64(2 * million)).Build()
 	if err != nil {
 		panic(err)
 	}
@@ -157,7 +168,7 @@ func BenchmarkSave(b *testing.B) {
 				}
 			}
 			b.SetBytes(int64(out.Len()))
-			b.ReportMetric(float64(out.Len())/million, "B/entry")
+			b.ReportMetric(float64(out.Len())/float64(million), "B/entry")
 		})
 	}
 }

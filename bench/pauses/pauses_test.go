@@ -3,6 +3,8 @@
 package pauses
 
 import (
+	"flag"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,7 +17,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-const million = 1_000_000
+// million is the number of entries; -short makes it a few, to test that the benchmarks work.
+var million = 1_000_000
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		million = 10_000
+	}
+	os.Exit(m.Run())
+}
 
 func key(i int) uint64 { return uint64(i) * 0x9E3779B97F4A7C15 }
 
@@ -60,7 +71,7 @@ func BenchmarkGrow(b *testing.B) {
 			return c
 		}},
 		{"resized 100k", func() *cache.Cache[uint64, uint64] {
-			c := filled(100_000)
+			c := filled(million / 10)
 			_ = c.Resize(million)
 			return c
 		}},

@@ -5,6 +5,8 @@
 //
 //	cd bench && go test ./timers -run '^$' -bench . -count 6 | benchstat -
 //
+// With -short there are a thousand timers, and the figures mean nothing.
+//
 // All contenders of a benchmark run in one process, one after another and again
 // for every count: compare them within a run, not between machines.
 package timers

@@ -119,11 +119,20 @@ func heapBench(n int) timerBench {
 	}
 }
 
+// pending returns how many timers a benchmark has pending: with -short a few, for a test that
+// it works.
+func pending(full ...int) []int {
+	if testing.Short() {
+		return []int{1000}
+	}
+	return full
+}
+
 // BenchmarkTimers starts and stops timers, and resets (by handle) or moves (by
 // key) those that are pending: in order, which lets the processor's caches help,
 // and at random. go-zero's SetTimer and MoveTimer are its only means.
 func BenchmarkTimers(b *testing.B) {
-	for _, n := range []int{100_000, 1_000_000} {
+	for _, n := range pending(100_000, 1_000_000) {
 		for _, bench := range []func(int) timerBench{runtimeBench, handleBench, keyedBench, goZeroBench, heapBench} {
 			t := bench(n)
 			runtime.GC()
@@ -161,7 +170,7 @@ func BenchmarkTimers(b *testing.B) {
 // timers, 1,100,000 is a bad one: the arrays have just been doubled.
 func BenchmarkTimerMemory(b *testing.B) {
 	f := func() {}
-	for _, n := range []int{100_000, 1_000_000, 1_100_000} {
+	for _, n := range pending(100_000, 1_000_000, 1_100_000) {
 		for _, c := range []struct {
 			name string
 			fill func() (keep any, stop func())
