@@ -9,9 +9,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// parts are values whose parts are all the same. Who reads one that is being written
-// sees that they differ. Reading a large one keeps a reader within the lock for most
-// of the time; with small ones there are more operations, closer together.
+// parts are values whose parts are all equal, unless a read is torn. Reading a large one
+// keeps a reader within the lock for most of the time; with small ones there are more
+// operations, closer together.
 type parts interface{ [8]int64 | [256]int64 }
 
 func widen[V parts](value int64) (v V) {
@@ -32,9 +32,9 @@ func narrow[V parts](v V) int64 {
 
 func narrowed[V parts](v V, ok bool) (int64, bool) { return narrow(v), ok }
 
-// pinwheel is the cache of this module as a Subject. With ctx, Take has a context that
-// can end, so that each fetch has a goroutine of its own. Compute gives a new life, as
-// the model has it.
+// pinwheel returns this module's cache as a Subject. With ctx, Take has a context that can
+// end, so that each fetch has a goroutine of its own. Compute gives a new TTL, as in the
+// model.
 func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *Subject {
 	s := &Subject{
 		Get:           func(key int) (int64, bool) { return narrowed(c.Get(key)) },

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestNaive: caches that are right pass.
+// TestNaive: correct caches pass.
 //
-// Catches: a model that is too strict, and operations that are noted wrongly.
+// Catches: a model that is too strict, and operations recorded wrongly.
 func TestNaive(t *testing.T) {
 	for name, c := range map[string]struct {
 		cache *Subject
@@ -33,9 +33,9 @@ func TestNaive(t *testing.T) {
 	}
 }
 
-// TestBroken: caches that are wrong are found out.
+// TestBroken: faulty caches fail.
 //
-// Catches: a harness that could not fail.
+// Catches: a harness that cannot fail.
 func TestBroken(t *testing.T) {
 	evicts, expires := Promises{Evicts: true}, Promises{Expire: time.Millisecond}
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func staleCopy() *Subject {
 	return s
 }
 
-// keepingLoads does something that would break loads, and then mends them.
+// keepingLoads calls do, which breaks loads, and repairs them.
 func (n *naive) keepingLoads(do func()) {
 	n.mu.Lock()
 	loads := n.loads
@@ -149,8 +149,8 @@ func refreshUndoesDel() *Subject {
 	return s
 }
 
-// removedStandsIn answers a Take whose fetch has failed with the last value that was set,
-// removed or not.
+// removedStandsIn answers a Take whose fetch has failed with the last value set, removed or
+// not.
 func removedStandsIn() *Subject {
 	s := newNaive(0, 0).refreshing()
 	set, take := s.Set, s.Take
@@ -254,7 +254,7 @@ func comesBack() *Subject {
 	return s
 }
 
-// lives returns a cache whose TTL is not the millisecond that it should be.
+// lives returns a cache with another TTL than the millisecond that it should have.
 func lives(ttl time.Duration) *Subject { return newNaive(0, ttl).subject() }
 
 func touchRevives() *Subject {
@@ -275,7 +275,7 @@ func touchRevives() *Subject {
 	return s
 }
 
-// TestWriteTemp: a wrong history can be looked at.
+// TestWriteTemp: a wrong history is written as a page.
 func TestWriteTemp(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	_, wrong := Run(losesSet(), Promises{}, lasting, seed(), first(5000))

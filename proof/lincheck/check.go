@@ -12,15 +12,15 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// patience is how long porcupine may look for an order of one history. It takes
-// less than a millisecond, as a rule, but there is no limit to what it could take.
+// patience is how long porcupine may look for an order of one history. It usually takes
+// less than a millisecond, but could take any time.
 const patience = time.Minute
 
-// A Violation is a history that nothing explains.
+// A Violation is a history that no order of its operations explains.
 type Violation struct {
 	Seed    uint64 // of the run
 	Number  int    // of the history in the run, from 0 on
-	Key     int    // whose operations do not fit
+	Key     int    // whose operations no order explains
 	History []Op
 
 	model porcupine.Model
@@ -41,8 +41,8 @@ func sorted(history []Op) []Op {
 	return slices.SortedFunc(slices.Values(history), func(a, b Op) int { return cmp.Compare(a.Call, b.Call) })
 }
 
-// WriteTemp writes the history as a page for a browser to a temporary file, which
-// shows how far the checker came with it, and returns its path.
+// WriteTemp writes the history as a page for a browser, which shows how far the checker
+// came. It returns the path of the temporary file.
 func (v *Violation) WriteTemp() (string, error) {
 	f, err := os.CreateTemp("", "lincheck-*.html")
 	if err != nil {
@@ -60,8 +60,8 @@ func verdict(p Promises, part []porcupine.Operation) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(m, part, patience)
 }
 
-// Check returns whether the answers in a history can be explained, and the key for
-// which they cannot. It returns decided if that did not take too long to find out.
+// Check reports whether some order explains the answers in a history, and if not, for which
+// key. If decided is false, finding out took too long.
 func Check(p Promises, history []Op) (ok bool, key int, decided bool) {
 	decided = true
 	for _, part := range byKey(operations(history)) {
@@ -75,7 +75,7 @@ func Check(p Promises, history []Op) (ok bool, key int, decided bool) {
 	return true, 0, decided
 }
 
-// A Report says what a run has looked at.
+// A Report says what a run has checked.
 type Report struct {
 	Histories, Operations int
 	Undecided             int // histories that took too long to check
@@ -89,9 +89,9 @@ func (r *Report) add(history []Op, decided bool) {
 	}
 }
 
-// Run records histories of a subject and checks them, as long as more returns true
-// for their number. It ends with the first one that is wrong. One Subject serves for
-// all of them, so that its locks and tables have a past.
+// Run records histories of a subject and checks them, while more returns true for their
+// number. It ends with the first wrong one. All use one Subject, so that its locks and
+// tables have a past.
 func Run(s *Subject, p Promises, w Workload, seed uint64, more func(number int) bool) (report Report, wrong *Violation) {
 	for n := 0; more(n); n++ {
 		random := rand.New(rand.NewPCG(seed, uint64(n)))

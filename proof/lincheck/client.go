@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// A client is one of the goroutines that use the cache. It notes what it does.
+// A client is a goroutine that uses the cache and records its operations.
 type client struct {
 	*round
 	id    int
 	rand  *rand.Rand
 	ops   []Op
-	made  int64 // values and loads
+	made  int64 // number of values and loads so far
 	meets int64
 }
 
-// run goes through the phases, with about n operations in all.
+// run does about n operations, spread over the phases.
 func (c *client) run(phases []phase, n int) {
 	for _, p := range phases {
 		p.way(c, p.mixes[c.id%len(p.mixes)], max(1, n/len(phases)))
 	}
 }
 
-// do carries out an operation and notes it.
+// do executes an operation and records it.
 func (c *client) do(op Op) {
 	switch op.Kind {
 	case Get, Peek:
@@ -59,15 +59,14 @@ func (c *client) read(op Op) Op {
 	return op
 }
 
-// readALot reads a key as long as more returns true. Only reads are noted whose answer
-// differs from the one before, for the others say nothing new; and the clock, which
-// takes longer than a read, is read for these and a few more. So the call of a read is
-// taken to be somewhat earlier than it was, which excuses no answer that was wrong
-// for longer.
+// readALot reads a key while more returns true. It records only reads whose answer differs
+// from the last one, and reads the clock, which takes longer than a cache read, for these
+// and a few more. So a recorded call is somewhat earlier than the real one, which excuses
+// only answers that were wrong for as short a time.
 func (c *client) readALot(key int, more func(i int) bool) {
 	f := c.subject.Get
 	op := Op{Kind: Get, Client: c.id, Key: key}
-	if c.idle > 0 && c.subject.Peek != nil { // every hit of Get puts off a deadline
+	if c.idle > 0 && c.subject.Peek != nil { // every hit of Get moves a deadline
 		f, op.Kind = c.subject.Peek, Peek
 	}
 	op = c.read(op)
@@ -87,7 +86,7 @@ func (c *client) readALot(key int, more func(i int) bool) {
 	c.ops = append(c.ops, c.read(op))
 }
 
-// write carries out what takes neither a function nor the trouble of one.
+// write executes an operation that takes no function.
 func (c *client) write(op Op) Op {
 	switch op.Kind {
 	case Set, SetWithExpire, GetOrSet:
@@ -130,7 +129,7 @@ func (c *client) touch(op Op) Op {
 	return op
 }
 
-// compute increments, or leaves the value alone, or deletes it.
+// compute increments, keeps or deletes the value.
 func (c *client) compute(op Op) Op {
 	dice, fresh := c.rand.IntN(6), c.value()
 	op.Call = c.now()
@@ -153,7 +152,7 @@ func (c *client) compute(op Op) Op {
 	return op
 }
 
-// delFunc removes values that end in one bit, and notes that as two operations.
+// delFunc removes the values with a certain lowest bit, and records that as two operations.
 func (c *client) delFunc(op Op) Op {
 	op.Picks = c.rand.Int64N(2)
 	op.Call = c.now()
@@ -165,13 +164,13 @@ func (c *client) delFunc(op Op) Op {
 	return op
 }
 
-// A failure is the error of a fetch that fails: what the model has for its value.
+// A failure is the error of a fetch that fails. The model has it as the value.
 type failure int64
 
 func (f failure) Error() string { return fmt.Sprintf("fetch failed: %d", int64(f)) }
 
-// take notes a Take, as two operations for each time that it fetched. It returned what
-// the last fetch did; or it looked again, and is a Take that found a value.
+// take records a Take as two operations for each fetch. Its result is that of the last
+// fetch; or it looked again, and is then also a Take that found a value.
 func (c *client) take(op Op) {
 	if c.subject.Detached {
 		c.takeDetached(op)
@@ -209,8 +208,8 @@ func (c *client) take(op Op) {
 	c.ops = append(c.ops, op)
 }
 
-// fetch is called by a Take that began, or looked again, at the call of op. It notes that
-// the load begins, and returns the operation that ends it.
+// fetch is called by a Take that began, or looked again, at the call of op. It records that
+// the load begins and returns the operation that ends it.
 func (c *client) fetch(op Op) (land Op, value int64, err error) {
 	board := op
 	board.Kind, board.Return = Board, c.now()
@@ -228,14 +227,14 @@ func (c *client) fetch(op Op) (land Op, value int64, err error) {
 	return land, value, err
 }
 
-// land notes the end of a load, whose result its Take returned, or did not.
+// land records the end of a load. again says that its Take did not return the result.
 func (c *client) land(op Op, again bool) {
 	op.Mute, op.Return = again, c.now()
 	c.ops = append(c.ops, op)
 }
 
-// value returns a value that nobody else has, nor the values after it, which
-// increments make of it. Every other one is odd.
+// value returns a unique value; those after it, which increments make of it, are unique
+// too. Every other one is odd.
 func (c *client) value() int64 {
 	c.made++
 	return c.base + (int64(c.id)<<12+c.made)<<10 + c.made&1

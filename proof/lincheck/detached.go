@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// An aside notes the loads of a Detached subject, which may run when no client waits for
-// them. A load begins between the call of the Take that began it and that of its fetch, and
-// ends after its fetch: nobody is told when. But it had ended when somebody had its result.
+// An aside records the loads of a Detached subject, which may run while no client waits. A
+// load begins between the call of its Take and that of its fetch. It ends some time after
+// the fetch, but before any client has its result.
 type aside struct {
 	*round
 	mu    sync.Mutex
@@ -20,7 +20,7 @@ type aside struct {
 	loads int64
 }
 
-// takeDetached notes a Take as one operation, however it came by its answer.
+// takeDetached records a Take as one operation, whether or not it fetched.
 func (c *client) takeDetached(op Op) {
 	op.Call = c.now()
 	began := op // fetch may read it later
@@ -37,7 +37,7 @@ func (c *client) takeDetached(op Op) {
 	c.ops = append(c.ops, op)
 }
 
-// fetch is that of a Take that began at the call of op.
+// fetch is the fetch of a Take that began at the call of op.
 func (a *aside) fetch(op Op) (int64, error) {
 	load := a.begin(op)
 	a.idleAway()
@@ -51,8 +51,8 @@ func (a *aside) fetch(op Op) (int64, error) {
 	return load.Value, nil
 }
 
-// fetchMany is that of a TakeMany that began at the call of op. Some keys have no value,
-// and at times it fails, with one error for all.
+// fetchMany is the fetch of a TakeMany that began at the call of op. It leaves some keys out
+// and sometimes fails, with one error for all.
 func (a *aside) fetchMany(op Op, missing []int) (map[int]int64, error) {
 	values := make(map[int]int64)
 	var loads []Op
@@ -84,12 +84,12 @@ func (a *aside) begin(op Op) Op {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.loads++
-	op.Load = a.base + (maxClients<<12+a.loads)<<10 + a.loads&1 // as that of a further client
+	op.Load = a.base + (maxClients<<12+a.loads)<<10 + a.loads&1 // like that of another client
 	op.Value = op.Load
 	return op
 }
 
-// end notes that a load began, and that its fetch is about to return.
+// end records that a load began, and that its fetch is about to return.
 func (a *aside) end(load Op) {
 	load.Got = load.Value
 	land := load
@@ -101,7 +101,7 @@ func (a *aside) end(load Op) {
 
 // landed returns the loads, all of which have ended, after a history.
 func (a *aside) landed(history []Op) []Op {
-	had := make(map[int64]int64) // since when somebody had a value
+	had := make(map[int64]int64) // when a client first had each value
 	for _, op := range history {
 		if at, ok := had[op.Got]; !ok || op.Return < at {
 			had[op.Got] = op.Return
@@ -121,9 +121,9 @@ func (a *aside) landed(history []Op) []Op {
 	return a.ops
 }
 
-// number gives the loads of a key that may have run at the same time numbers of clients of
-// their own, as far as there are enough. If not, the one with the number whose fetch has
-// ended first has in fact ended, unless the cache runs as many at once.
+// number gives the loads of a key that may have overlapped different numbers of clients. If
+// there are too few, a load gets the number of the one whose fetch ended first: that load
+// has ended, unless the cache runs so many at once.
 func (a *aside) number() {
 	last := make(map[int]*[maxLoads]Op) // the last one with each number, by key
 	pairs := slices.SortedFunc(slices.Chunk(a.ops, 2), func(a, b []Op) int { return cmp.Compare(a[0].Call, b[0].Call) })
@@ -148,7 +148,7 @@ func (a *aside) number() {
 	}
 }
 
-// idleAway is the pause of who has no client.
+// idleAway is pause without a client.
 func (a *aside) idleAway() {
 	switch rand.IntN(8) {
 	case 0, 1, 2:

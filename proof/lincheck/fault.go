@@ -9,27 +9,27 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Faults are ways in which a cache can be wrong, as a set. With the right ones excused,
-// the model explains a history that it does not explain otherwise.
+// Faults is a set of ways in which a cache can be wrong. With the right ones excused, the
+// model explains a wrong history.
 type Faults uint16
 
 const (
-	LoadUndoesSet Faults = 1 << iota // a load stores its result over what was set since it began
+	LoadUndoesSet Faults = 1 << iota // a load stores its result over a value set since it began
 	LoadUndoesDel                    // a load stores its result though the key was removed since it began
-	LoadsTwice                       // a Take loads though another load went on when it found nothing, and stores over its result
+	LoadsTwice                       // a Take loads although another load is under way, and stores over its result
 	JoinsLate                        // a Take that began after a change gets the result of a load from before it
 	Misreports                       // Del or Touch says wrongly whether there was an entry
 	Overstays                        // an entry is found after its deadline
-	Revives                          // Touch or Compute goes on with an entry that a read has found expired
-	Splits                           // GetOrSet or Compute writes though what it found has changed since
-	Loses                            // an entry is gone that nothing removed, long before its deadline
+	Revives                          // Touch or Compute continues an entry that a read has found expired
+	Splits                           // GetOrSet or Compute writes although the value it found has changed since
+	Loses                            // an entry is gone long before its deadline, although nothing removed it
 	Lags                             // a Set takes effect after it has returned
-	Stale                            // a read finds what had been overwritten or removed before
+	Stale                            // a read finds a value overwritten or removed before
 
 	all = Stale<<1 - 1
 )
 
-// undone is what a load does that takes no notice of a change.
+// undone has the fault of a load that ignores a change.
 var undone = [...]Faults{bySet: LoadUndoesSet, byDel: LoadUndoesDel, byLoad: LoadsTwice}
 
 var faultNames = [...]string{
@@ -39,7 +39,7 @@ var faultNames = [...]string{
 
 func (f Faults) has(one Faults) bool { return f&one != 0 }
 
-// Each returns the faults of the set one by one; of the empty set, that.
+// Each returns each fault of the set as a set; for the empty set, the empty set.
 func (f Faults) Each() (single []Faults) {
 	if f == 0 {
 		return []Faults{0}
@@ -50,7 +50,7 @@ func (f Faults) Each() (single []Faults) {
 	return single
 }
 
-// String names the faults. If there are none, the history has no explanation at all.
+// String names the faults. The empty set means that no faults explain the history.
 func (f Faults) String() string {
 	if f == 0 {
 		return "not explained"
@@ -62,12 +62,12 @@ func (f Faults) String() string {
 	return strings.Join(names, ", ")
 }
 
-// enough is how long porcupine may look for an order with some faults excused. Where it
-// does not find one in that time, other faults are tried.
+// enough is how long porcupine may look for an order with some faults excused, before
+// others are tried.
 const enough = 500 * time.Millisecond
 
-// explain returns a smallest set of faults that a history of one key can be explained
-// with, or none. Larger ones than of four are not tried.
+// explain returns a smallest set of at most four faults that explains a history of one key,
+// or none.
 func explain(p Promises, part []porcupine.Operation) Faults {
 	for weight := 1; weight <= 4; weight++ {
 		for f := Faults(1); f <= all; f++ {
@@ -79,8 +79,8 @@ func explain(p Promises, part []porcupine.Operation) Faults {
 	return 0
 }
 
-// weight is how many faults these are. The last three count for two, for they explain much
-// that has a better explanation. For the same reason the faults are tried in their order.
+// weight returns the number of faults. The last three count as two each, because they
+// explain much that has a better explanation; therefore the faults are tried in order, too.
 func (f Faults) weight() int {
 	return bits.OnesCount16(uint16(f)) + bits.OnesCount16(uint16(f&(Loses|Lags|Stale)))
 }
@@ -94,7 +94,7 @@ func explains(p Promises, f Faults, part []porcupine.Operation) bool {
 	return porcupine.CheckOperationsTimeout(m, part, enough) == porcupine.Ok
 }
 
-// lagging is the history in which no Set ends.
+// lagging returns the history with Sets that never end.
 func lagging(part []porcupine.Operation) []porcupine.Operation {
 	late := make([]porcupine.Operation, len(part))
 	for i, o := range part {

@@ -28,7 +28,7 @@ func until(d time.Duration) func(int) bool {
 	return func(int) bool { return time.Now().Before(end) }
 }
 
-// report fails the test with a wrong history, and says where it is to be seen.
+// report fails the test with a wrong history, and says where its page is.
 func report(t *testing.T, r Report, wrong *Violation) {
 	t.Helper()
 	t.Logf("%d histories of %d operations in all; %d took too long to check", r.Histories, r.Operations, r.Undecided)
@@ -42,7 +42,7 @@ func report(t *testing.T, r Report, wrong *Violation) {
 	t.Fatalf("%v\nshown in %s; -lincheck.seed %d does the same operations again", wrong, path, wrong.Seed)
 }
 
-// The workloads for caches that differ in what may go by itself.
+// The workloads, by how entries may leave by themselves.
 var (
 	lasting  = Workload{Keys: 3}
 	crowded  = Workload{Keys: 5}

@@ -1,8 +1,8 @@
 package lincheck
 
-// takeMany takes some keys at once, and notes a Take for each that it got a value of. Those
-// that it fetched are two operations each, as those of take: with an answer that has no
-// value of the key, and with an error, they end like a fetch that failed.
+// takeMany takes some keys at once, and records a Take for each value that it got. A key
+// that it fetched is two operations, as in take: without a value of the key, or with an
+// error, they end like a failed fetch.
 func (c *client) takeMany(op Op) {
 	keys := []int{op.Key}
 	for _, key := range c.keys {
@@ -38,12 +38,12 @@ func (c *client) takeMany(op Op) {
 	}
 }
 
-// fetchMany is the fetch of a TakeMany that began at the call of op. It notes that loads
+// fetchMany is the fetch of a TakeMany that began at the call of op. It records that loads
 // begin, and adds the operations that end them to lands.
 func (c *client) fetchMany(op Op, missing []int, lands map[int]Op) (map[int]int64, error) {
 	values := make(map[int]int64)
 	now := c.now()
-	failed := int64(0) // what all keys have then
+	failed := int64(0) // if not 0, the result for all keys
 	if c.rand.IntN(8) == 0 {
 		failed = -c.value()
 	}

@@ -9,15 +9,14 @@ import (
 
 const never = math.MaxInt64
 
-// A span is a time that is known only to lie between two moments: that of something
-// that happened during an operation.
+// A span is the time of an event during an operation, known only to lie between two moments.
 type span struct{ from, to int64 }
 
 var atNoTime = span{never, never}
 
 // A state is what the model knows of one key.
 type state struct {
-	known   bool // only at the very beginning it is not
+	known   bool // false only before the first operation
 	present bool
 	value   int64
 	cap     span  // the deadline by TTL
@@ -28,18 +27,18 @@ type state struct {
 	landed int64 // the result of the last load, if JoinsLate is excused
 }
 
-// maxLoads is how many loads of a key may be under way, as far as is known.
+// maxLoads is how many loads of a key may be under way in the model.
 const maxLoads = 12
 
 // A flight is a load under way.
 type flight struct {
-	number   int64  // 0: none
-	result   int64  // what its fetch is going to return
-	overtook change // the last change of the key since it began: its result is not to be stored
-	filtered bool   // a DelFunc picked its result: it is not to be stored either
+	number   int64  // 0 means none
+	result   int64  // what its fetch will return
+	overtook change // the last change of the key since it began: its result must not be stored
+	filtered bool   // a DelFunc picked its result, which must not be stored either
 }
 
-// A change is what overtakes loads.
+// A change is a change of a key that overtakes loads.
 type change uint8
 
 const (
@@ -49,7 +48,7 @@ const (
 	byLoad
 )
 
-// gone returns the state after the entry has been removed, by whatever.
+// gone returns the state after the entry has been removed.
 func (s state) gone() state {
 	s.known, s.present, s.value, s.cap, s.idle, s.stale = true, false, 0, span{}, span{}, 0
 	return s
@@ -65,7 +64,7 @@ func (r rules) expired(s state) state {
 	return s
 }
 
-// changed is gone for a change that no load may undo.
+// changed returns the state after a change that removes the entry and that no load may undo.
 func (s state) changed(by change) state {
 	s = s.gone()
 	for i := range s.loads {
@@ -76,7 +75,7 @@ func (s state) changed(by change) state {
 	return s
 }
 
-// A rules is the sequential specification of a cache with these promises, and these faults.
+// A rules is the sequential specification of a cache with promises and excused faults.
 type rules struct {
 	Promises
 	excused Faults
@@ -122,10 +121,10 @@ func (s state) String() string {
 	return text
 }
 
-// worlds returns the states that an operation may find, for the cache may have
-// dropped the entry before. It must have if its deadline passed before the call, and
-// cannot have on account of a deadline that had not passed at the return. And a load may
-// not have noticed that it was overtaken, if that is excused.
+// worlds returns the states that an operation may find. The cache may have dropped the
+// entry before: it must have if the deadline passed before the call, and cannot have, for
+// its deadline, if that had not passed at the return. If that is excused, a load may have
+// missed that it was overtaken.
 func (r rules) worlds(s state, op Op) []state {
 	if f := s.loads[op.slot()]; op.Kind == Land && f.overtook != unchanged && r.excused.has(undone[f.overtook]) {
 		blind := s
@@ -135,7 +134,7 @@ func (r rules) worlds(s state, op Op) []state {
 	return r.present(s, op)
 }
 
-// present returns the state with its entry and without, as far as either can be.
+// present returns those of the states with the entry and without that are possible.
 func (r rules) present(s state, op Op) []state {
 	if !s.present {
 		if s.stale != 0 && r.Evicts {
@@ -162,8 +161,8 @@ func (r rules) revivable(op Op, deadline int64) bool {
 	return r.excused.has(Revives) && (op.Kind == Get || op.Kind == Peek) && !op.Found && op.Return >= deadline
 }
 
-// step is what an operation does to a key in one moment. It returns false if the
-// operation cannot have answered as it did.
+// step returns the state of a key after an operation, which happens at one moment. It
+// returns false if the operation cannot have answered as it did.
 func (r rules) step(s state, op Op) (state, bool) {
 	if !s.known { // a history begins with one of these for each key
 		s = s.gone()
@@ -195,10 +194,10 @@ func (r rules) step(s state, op Op) (state, bool) {
 	}
 }
 
-// has reports whether the key has a value, which must be this one.
+// has reports whether the key has this value.
 func (s state) has(value int64) bool { return s.present && s.value == value }
 
-// write is an operation that does not depend on what the key had.
+// write is step for an operation that does not depend on the value of the key.
 func (r rules) write(s state, op Op) (state, bool) {
 	switch op.Kind {
 	case Set:
@@ -219,7 +218,7 @@ func (r rules) write(s state, op Op) (state, bool) {
 	return s, false
 }
 
-// filtered is the state in which no load under way stores what a DelFunc picks.
+// filtered returns the state in which no load under way stores a value that a DelFunc picks.
 func (s state) filtered(op Op) state {
 	for i, f := range s.loads {
 		s.loads[i].filtered = f.filtered || f.number != 0 && op.picks(f.result)
@@ -239,11 +238,11 @@ func (r rules) read(s state, op Op) (state, bool) {
 	return s, s.has(op.Got) || r.stale(op)
 }
 
-// stale reports whether a read that found nothing of the kind is excused.
+// stale reports whether a read of an old value is excused.
 func (r rules) stale(op Op) bool { return r.excused.has(Stale) && op.Got != Torn }
 
-// maybeSlid is the state after a hit that may have been a Get and put off the end of
-// idleness, but may have been found later, under the lock, which does not.
+// maybeSlid returns the state after a hit that may or may not have moved the end of
+// idleness: a Get does, a later look under the lock does not.
 func (r rules) maybeSlid(s state, op Op) state {
 	if r.Idle > 0 {
 		s.idle.to = max(s.idle.to, op.Return+int64(r.Idle))
@@ -266,7 +265,7 @@ func (r rules) touch(s state, op Op) (state, bool) {
 
 func (r rules) compute(s state, op Op) (state, bool) {
 	if (s.present != op.HadOld || s.present && s.value != op.Old) && !r.excused.has(Splits) {
-		return s, false // what it was computed from was not there
+		return s, false // the value that it was computed from was not there
 	}
 	switch op.Does {
 	case Keep:
@@ -274,13 +273,14 @@ func (r rules) compute(s state, op Op) (state, bool) {
 	case Delete:
 		return s.changed(byDel), !op.Found
 	}
-	if !op.Found { // driven out at once, as too heavy
+	if !op.Found { // evicted at once, as too heavy
 		return s.changed(bySet), r.Evicts
 	}
 	return r.stored(s, op, op.Value, r.ttl()), op.Got == op.Value
 }
 
-// take is a Take that found a value or joined a load, or half of one that fetched.
+// take is step for a Take that found a value or joined a load, or for half of one that
+// fetched.
 func (r rules) take(s state, op Op) (state, bool) {
 	switch op.Kind {
 	case Board:
@@ -307,7 +307,7 @@ func (r rules) mayLoad(s state) bool {
 	return true
 }
 
-// joined reports whether a Take can have this result of a load of another.
+// joined reports whether a Take can have got this result of another Take's load.
 func (r rules) joined(s state, got int64) bool {
 	for _, f := range s.loads {
 		if f.number != 0 && f.result == got && (f.overtook == unchanged || r.excused.has(JoinsLate)) {
@@ -317,14 +317,14 @@ func (r rules) joined(s state, got int64) bool {
 	return r.excused.has(JoinsLate) && s.landed == got
 }
 
-// land ends a load, and stores its result unless the key has changed.
+// land is step for the end of a load, which stores its result unless the key has changed.
 func (r rules) land(s state, op Op) (state, bool) {
 	f := s.loads[op.slot()]
 	s.loads[op.slot()] = flight{}
 	if r.excused.has(JoinsLate) {
 		s.landed = f.result
 	}
-	if op.Mute { // what was not returned was not stored
+	if op.Mute { // a result that was not returned was not stored
 		return s, f.number == op.Load && f.overtook != unchanged && r.Retries
 	}
 	if f.overtook == unchanged && op.Absent {
@@ -338,7 +338,7 @@ func (r rules) land(s state, op Op) (state, bool) {
 
 func (r rules) ttl() int64 { return int64(r.Expire) }
 
-// stored is the state after op has stored a value.
+// stored returns the state after op has stored a value.
 func (r rules) stored(s state, op Op, value, ttl int64) state {
 	return r.put(s, op, value, ttl, bySet)
 }
@@ -349,7 +349,7 @@ func (r rules) put(s state, op Op, value, ttl int64, by change) state {
 	return r.living(s, op, ttl)
 }
 
-// living gives the entry a life that began during op.
+// living returns the state with deadlines for a TTL that began during op.
 func (r rules) living(s state, op Op, ttl int64) state {
 	s.cap, s.idle = atNoTime, atNoTime
 	if ttl > 0 {

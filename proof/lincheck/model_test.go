@@ -48,9 +48,9 @@ var (
 	nothing = Op{Kind: Clear}
 )
 
-// TestModel checks invented histories, each of which shows one thing.
+// TestModel checks invented histories, one rule each.
 //
-// Catches: a model that is too lenient, or too strict, in what chance seldom shows.
+// Catches: a model that is too lenient or too strict in rare cases.
 func TestModel(t *testing.T) {
 	never, evicts, idle, again := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}, Promises{Retries: true}
 	grace := Promises{StandsIn: true}

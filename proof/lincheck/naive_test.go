@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A naive cache is a map and a mutex: so simple that it is right, unless a test
-// breaks it.
+// A naive cache is a map and a mutex. It is correct unless a test breaks it.
 type naive struct {
 	mu      sync.Mutex
 	entries map[int]naiveEntry
@@ -24,8 +23,8 @@ type naiveEntry struct {
 func (e naiveEntry) live() bool { return e.deadline.IsZero() || time.Now().Before(e.deadline) }
 
 type naiveLoad struct {
-	broken bool               // its result is not to be stored
-	del    []func(int64) bool // nor is what these pick
+	broken bool               // the result must not be stored
+	del    []func(int64) bool // nor a value that one of these picks
 	done   chan struct{}
 	value  int64
 	err    error
@@ -42,7 +41,7 @@ func (n *naive) subject() *Subject {
 	}
 }
 
-// find, store and remove want the mutex held.
+// find, store and remove must be called with the mutex held.
 
 func (n *naive) find(key int) (int64, bool) {
 	e, ok := n.entries[key]
@@ -195,7 +194,7 @@ func (n *naive) take(key int, fetch func() (int64, error)) (int64, error) {
 	}
 }
 
-// refreshing returns a subject whose Take has every value that it finds loaded anew in the
+// refreshing returns a subject whose Take reloads every value that it finds, in the
 // background.
 func (n *naive) refreshing() *Subject {
 	s := n.subject()

@@ -10,12 +10,12 @@ import (
 // A Kind is what an operation does.
 type Kind uint8
 
-// A Take that called fetch is two operations: Board, which finds no value and no
-// other load, and Land, which stores what fetch returned unless the key was changed
-// since. One that did not is a Take. A TakeMany is so for each key that it has a value of,
-// or fetched. In a Detached subject a Take is one operation, whether or not it fetched, and
-// the loads are beside. A DelFunc is two as well: Filter, from which on no
-// load under way stores a value that it picks, and DelFunc, which removes such a value.
+// A Take that called fetch is two operations: Board, which finds neither a value nor another
+// load, and Land, which stores the result of fetch unless the key was changed since. One
+// that did not is a Take. So is a TakeMany, for each key that it got a value of or fetched.
+// In a Detached subject a Take is one operation, whether or not it fetched, and the loads
+// are operations of their own. A DelFunc is two operations too: after Filter no load under
+// way stores a value that it picks; DelFunc removes such a value.
 const (
 	Get Kind = iota
 	Peek
@@ -40,31 +40,31 @@ var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch
 
 func (k Kind) String() string { return kindNames[k] }
 
-// An Op is an operation that has ended. Its times are in nanoseconds since the
-// history began. The answer is Got and Found, or one of them.
+// An Op is an operation that has ended. Its times are in nanoseconds since the history
+// began. Its answer is Got or Found, or both.
 type Op struct {
 	Kind         Kind
 	Client, Key  int
 	Call, Return int64
 
-	Value  int64         // to be stored; if negative, the fetch failed, and nothing is
+	Value  int64         // to store; if negative, the fetch failed and nothing is stored
 	TTL    time.Duration // of SetWithExpire and Touch
 	Load   int64         // number of the fetch, of Board and Land
-	Absent bool          // a fetch of many keys left this one out: there is no value of it
+	Absent bool          // a fetch of many keys left this one out
 	Beside bool          // the load of a Detached subject: the key may have a value when it begins
 
 	Picks int64 // the lowest bit of the values that a DelFunc removes
 
-	Old    int64 // what the function of Compute was given
+	Old    int64 // the argument of the function of Compute
 	HadOld bool
-	Does   Action // and what it wanted
+	Does   Action // its result
 
 	Got   int64 // a failed fetch gives Value
 	Found bool
-	Mute  bool // the answer is not known: of a Del or Touch without one, and of a Land whose Take did not return it
+	Mute  bool // the answer is unknown: a Del or Touch without one, or a Land whose Take did not return it
 }
 
-// String describes the operation for people who look for the fault in a history.
+// String describes the operation to a reader of a history.
 func (o Op) String() string {
 	answer := fmt.Sprintf("%d, %t", o.Got, o.Found)
 	if o.Mute {
@@ -108,8 +108,8 @@ func (o Op) mute() string {
 	}
 }
 
-// slot is which of the loads a Board or Land is about: that of the client, or one that
-// aside.number gave it.
+// slot returns the number of the load of a Board or Land: that of its client, or the one
+// from aside.number.
 func (o Op) slot() int {
 	if o.Beside {
 		return o.Client - maxClients
@@ -123,8 +123,8 @@ func (o Op) picks(value int64) bool { return value&1 == o.Picks }
 // ofAllKeys reports whether an operation has no key of its own.
 func (o Op) ofAllKeys() bool { return o.Kind == Clear || o.Kind == DelFunc || o.Kind == Filter }
 
-// operations puts a history in the form of porcupine. The model needs questions,
-// answers and times together, so Input is the whole Op.
+// operations returns a history in the form of porcupine. The model needs arguments, answers
+// and times together, so Input is the whole Op.
 func operations(history []Op) []porcupine.Operation {
 	ops := make([]porcupine.Operation, len(history))
 	for i, o := range history {
@@ -133,7 +133,7 @@ func operations(history []Op) []porcupine.Operation {
 	return ops
 }
 
-// byKey divides a history into those of the keys. What has no key is in all of them.
+// byKey divides a history by key. Operations without a key are in all parts.
 func byKey(ops []porcupine.Operation) [][]porcupine.Operation {
 	parts := make(map[int][]porcupine.Operation)
 	for _, o := range ops {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// The ways of a phase: what chance seldom brings about takes some arranging.
+// The kinds of phases. Some arrange what is rare by chance.
 
-// apart has every client do what it likes.
+// apart lets every client choose operations independently.
 func (c *client) apart(m mix, n int) {
 	for before := len(c.ops); len(c.ops)-before < n; {
 		c.pause()
@@ -22,12 +22,11 @@ func (c *client) apart(m mix, n int) {
 	}
 }
 
-// burst is how many reads there are in a row at most. They are as many as it takes
-// to turn a lock that counts them back to readers.
+// burst is the most reads in a row: enough to restore the bias of a lock that counts them.
 const burst = 100
 
-// together has all clients begin every operation together, and on the same key, to
-// hit the few nanoseconds between two looks that an operation takes.
+// together lets all clients begin each operation at once, on the same key, to hit the few
+// nanoseconds between two steps of an operation.
 func (c *client) together(m mix, n int) {
 	for step := range n {
 		kind, _ := m.pick(c.rand)
@@ -36,9 +35,8 @@ func (c *client) together(m mix, n int) {
 	}
 }
 
-// watch has the first client write now and then, while all others only read: so many
-// times to a write that a lock that counts them is in favour of readers, and that
-// some of them are reading at any moment.
+// watch lets the first client write now and then, while all others only read: so often that
+// the lock is biased to readers, and that some of them are reading at any moment.
 func (c *client) watch(m mix, n int) {
 	c.meet()
 	key, over := c.keys[0], c.watched.Load()+1
@@ -61,8 +59,8 @@ func (c *client) watch(m mix, n int) {
 	c.watched.Add(1)
 }
 
-// expire has an entry expire while all clients use it: what finds it, what finds it
-// gone, and what would have it live on, within nanoseconds.
+// expire lets an entry expire while all clients use it: within nanoseconds some find it,
+// some find it gone, and some extend it.
 func (c *client) expire(_ mix, n int) {
 	m := atDeadline.without(c.subject)
 	for step := range n {
@@ -92,7 +90,7 @@ func (c *client) mortal(key int) {
 	if c.subject.SetWithExpire != nil {
 		ttl = 100 * time.Microsecond
 		if c.idle > 0 && c.rand.IntN(2) == 0 {
-			ttl = 4 * c.idle // to end by idleness, which reads put off
+			ttl = 4 * c.idle // it ends by Idle, which reads postpone
 		}
 		op.Kind, op.TTL = SetWithExpire, ttl
 	}
@@ -101,9 +99,8 @@ func (c *client) mortal(key int) {
 	if c.idle > 0 {
 		ttl = min(ttl, c.idle)
 	}
-	// The deadline counts from a moment within op, and it takes some time until who
-	// is there has come to look at it. Nobody knows how much: by chance they will be
-	// too early, too late, and just in time.
+	// The deadline counts from a moment within op, and clients take some time to
+	// arrive: at random they are too early, too late, or just in time.
 	c.due.Store(op.Call + int64(ttl) + c.rand.Int64N(600) - 400)
 }
 
@@ -127,8 +124,8 @@ func (c *client) spin(most int) {
 	}
 }
 
-// meet waits until all clients have come here. Then those that have a processor go on
-// within some ten nanoseconds of each other.
+// meet waits until all clients have arrived. Those with a processor then continue within
+// some ten nanoseconds of each other.
 func (c *client) meet() {
 	c.meets++
 	c.arrived.Add(1)

@@ -10,8 +10,8 @@ import (
 
 // TestPinwheel checks histories of the cache in all its configurations.
 //
-// Catches: readers beside a writer, updates lost between two looks at a key, loads
-// that undo changes, entries that come back, and deadlines that are kept late or early.
+// Catches: readers inside together with a writer, lost updates, loads that undo changes,
+// entries that come back, and deadlines kept late or early.
 //
 // To look for longer:
 //
@@ -37,9 +37,9 @@ func TestPinwheel(t *testing.T) {
 // processors are at least two: with one, clients only take turns.
 var processors = max(2, runtime.NumCPU())
 
-// The ways to run a configuration. With as many threads as processors, clients that
-// meet do so within nanoseconds; with more, which takes longer, the system interrupts
-// them also where Go would not, such as within a critical section.
+// The ways to run a configuration. With as many threads as processors, clients meet within
+// nanoseconds. With more, which takes longer, the system also interrupts them where Go
+// would not, such as in a critical section.
 var ways = []struct {
 	name    string
 	threads int
@@ -59,7 +59,7 @@ type config struct {
 	maxWeight    uint64
 	unit         uint32 // of weight
 	expire, idle time.Duration
-	resize       int  // the limit from the beginning on, in a cache made without one
+	resize       int  // the limit that a cache made without one gets first
 	events       bool // with OnRemove
 	ctx          bool // Take has contexts
 
@@ -101,7 +101,7 @@ const atOnce = 1e-9
 // detached reports whether loads may go on in the background.
 func (c config) detached() bool { return c.refresh > 0 || c.grace > 0 }
 
-// weigh gives values weights from 1 to 5 units, and to some one that is too heavy.
+// weigh returns a weight from 1 to 5 units, and for some values one above the limit.
 func (c config) weigh(value int64) uint32 {
 	if n := uint32(value>>10) % 16; n < 15 {
 		return (1 + n%5) * c.unit

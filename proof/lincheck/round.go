@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// A round is what the clients have in common while they make a history.
+// A round is the state that clients share during a history.
 type round struct {
 	Workload
 	subject *Subject
 	idle    time.Duration
 	expires time.Duration
 	keys    []int
-	base    int64 // of the values, so that none is stored in two histories
+	base    int64 // values begin here, so that no two histories share one
 	began   time.Time
 	clients int64
 
-	arrived atomic.Int64 // at meetings, in all
-	watched atomic.Int64 // how often what others watched has ended
-	due     atomic.Int64 // when the entry expires that all wait for
+	arrived atomic.Int64 // arrivals at meetings
+	watched atomic.Int64 // writes that others watched and that have ended
+	due     atomic.Int64 // when the entry of expire expires
 	aside   aside
 }
 
-// now is the time in the history. All clients read the same clock, and nothing else
-// that they share: that would order them, and hide from the race detector that the
-// cache does not.
+// now returns the time in the history. Clients share this clock and nothing else: that would
+// order them, and hide from the race detector that the cache does not.
 func (r *round) now() int64 { return int64(time.Since(r.began)) }
 
-// keySets is among how many sets of keys a history chooses its own. The keys of the
-// others stay in the cache, as far as it lets them.
+// keySets is the number of sets of keys from which a history chooses one. The keys of the
+// others may stay in the cache.
 const keySets = 4
 
 func newRound(s *Subject, p Promises, w Workload, r *rand.Rand, number int64) *round {
@@ -43,11 +42,11 @@ func newRound(s *Subject, p Promises, w Workload, r *rand.Rand, number int64) *r
 	return round
 }
 
-// maxClients is how many clients a history has at most.
+// maxClients is the greatest number of clients in a history.
 const maxClients = 6
 
-// record makes a history: of 3 to 6 clients with 20 to 60 operations, and those that
-// tell the model what there is at the beginning.
+// record records a history of 3 to 6 clients with 20 to 60 operations, after those that put
+// the keys into a known state.
 func (r *round) record(random *rand.Rand) []Op {
 	clients := make([]*client, 3+random.IntN(maxClients-2))
 	for i := range clients {
@@ -78,14 +77,14 @@ func (r *round) record(random *rand.Rand) []Op {
 	return history
 }
 
-// settle keeps what was written before from taking effect later.
+// settle waits until all earlier writes have taken effect.
 func (r *round) settle() {
 	if r.subject.Settle != nil {
 		r.subject.Settle()
 	}
 }
 
-// begin brings the keys into a state that is known.
+// begin puts the keys into a known state.
 func (c *client) begin() {
 	if c.subject.Clear != nil && c.rand.IntN(4) == 0 {
 		c.do(Op{Kind: Clear, Client: c.id})

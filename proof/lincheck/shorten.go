@@ -7,9 +7,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// shorten returns less of a wrong history of one key that is wrong nevertheless, and in the
-// same way. Nothing is left out that could be what is missing: a part of a history that can
-// be explained can be explained too, if it is one of those that are tried here.
+// shorten returns a part of a wrong history of one key that is wrong in the same way. It
+// tries only parts that are right whenever the whole is: no fault comes from the omission.
 func shorten(p Promises, fault Faults, history []Op) []Op {
 	history = sorted(history)
 	wrong := func(h []Op) bool {
@@ -40,8 +39,7 @@ func shorten(p Promises, fault Faults, history []Op) []Op {
 	return renumbered(history)
 }
 
-// selfContained reports whether all values that are found were stored. It makes no difference
-// to what is wrong, but to who reads it.
+// selfContained reports whether all values found were stored, which only helps the reader.
 func selfContained(history []Op) bool {
 	for _, op := range history {
 		stored := func(by Op) bool { return by.Value == op.Got }
@@ -66,8 +64,8 @@ func (o Op) onlyReads() bool {
 }
 
 // prefix returns the first n operations, as known at a moment when no others had begun.
-// What had not ended by then may or may not have happened: of those only what can be put
-// last whatever happened before can stay.
+// Those that had not ended may or may not have happened: only those stay that can come last
+// in any case.
 func prefix(history []Op, now int64, n int) (h []Op, ok bool) {
 	for _, op := range history[:n] {
 		if op.Return > now {
@@ -85,8 +83,8 @@ func prefix(history []Op, now int64, n int) (h []Op, ok bool) {
 	return h, true
 }
 
-// beginsAnew reports whether operation n is a write before which all others had ended,
-// and which had ended itself before others began: what came before does not matter.
+// beginsAnew reports whether operation n is a write that overlaps no other operation: the
+// operations before it do not matter.
 func beginsAnew(history []Op, n int) bool {
 	first := history[n]
 	if first.Kind != Set && first.Kind != Del && first.Kind != Clear || first.Return >= history[n+1].Call {
@@ -109,8 +107,8 @@ func beginsAnew(history []Op, n int) bool {
 	return boards == 0
 }
 
-// renumbered gives the values small numbers, in which increments stay the last digits,
-// and lets time begin at 0.
+// renumbered returns the history with small numbers as values, whose last digits are the
+// increments, and with times from 0.
 func renumbered(history []Op) []Op {
 	small := make(map[int64]int64)
 	number := func(v *int64) {

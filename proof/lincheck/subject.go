@@ -2,10 +2,9 @@ package lincheck
 
 import "time"
 
-// A Subject is a cache under test, as functions. One that the cache does not have is
-// nil and left out; there must be Get and Set. The answers are those of the methods of
-// package cache that have these names. Remove and Renew are for caches whose Del and
-// Touch do not answer.
+// A Subject is a cache under test, as functions. A function that the cache does not have is
+// nil; Get and Set are required. Answers are those of the methods of package cache with
+// these names. Remove and Renew are for caches whose Del and Touch have no answer.
 type Subject struct {
 	Get, Peek     func(key int) (value int64, ok bool)
 	Set           func(key int, value int64)
@@ -22,41 +21,41 @@ type Subject struct {
 	Remove func(key int)
 	Renew  func(key int, ttl time.Duration)
 
-	// Detached says that a fetch may be called when the key has a value, and go on when its
-	// Take has returned: the cache refreshes values.
+	// Detached says that the cache refreshes values: a fetch may be called when the key
+	// has a value, and may outlive its Take.
 	Detached bool
 
-	NoErrors bool // a Take could not tell of a fetch that failed, so none does
+	NoErrors bool // a Take does not return the error of fetch, so none fails
 
-	Settle func() // waits until all writes have taken effect, where they may do so late
+	Settle func() // waits until all writes have taken effect; nil if they do at once
 }
 
-// An Action is what the function of a Compute wants done.
+// An Action is the result of the function of a Compute.
 type Action uint8
 
-// In the order of package cache.
+// Numbered as in package cache.
 const (
 	Keep Action = iota
 	Store
 	Delete
 )
 
-// Promises are what the model of a cache depends on.
+// Promises are the parameters of the model.
 type Promises struct {
-	Evicts bool          // an entry may be gone at any moment, and even at once
-	Expire time.Duration // the TTL of what Set, GetOrSet, Compute and Take store; 0 is for ever
-	Idle   time.Duration // an entry that Get did not find for so long is gone; 0 is for ever
-	Grace  time.Duration // how long after its deadline by TTL an entry may still be there
+	Evicts bool          // an entry may be gone at any moment, even at once
+	Expire time.Duration // the TTL of values of Set, GetOrSet, Compute and Take; 0 means for ever
+	Idle   time.Duration // an entry expires when Get did not find it for so long; 0 means never
+	Grace  time.Duration // how long an entry may outlast its deadline by TTL
 
-	// A Take may answer with a value past its deadline, however long past, until the key is
-	// changed. To all else the value has expired.
+	// StandsIn says that a Take may return a value at any time past its deadline, until
+	// the key is changed. For all else the value has expired.
 	StandsIn bool
 
-	// A Take whose load was overtaken by a change may look again, and fetch again, and
-	// others need not wait for such a load to end.
+	// Retries says that a Take whose load was overtaken by a change may look and fetch
+	// again, and that others need not wait for the end of such a load.
 	Retries bool
 }
 
-// Torn is what a Subject returns for a value that was never stored, such as one
-// that is half old and half new. The model accepts it nowhere.
+// Torn is what a Subject returns for a value that was never stored, such as one half old and
+// half new. The model never accepts it.
 const Torn int64 = -1 << 63

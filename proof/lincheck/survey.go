@@ -6,8 +6,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A Survey finds out in what ways a cache is wrong: it goes on after a wrong history, and
-// keeps the faults that explain those it has seen. It is not safe for concurrent use.
+// A Survey finds the faults of a cache: it goes on after a wrong history and keeps the
+// faults that explain those it has seen. It is not safe for concurrent use.
 type Survey struct {
 	Promises
 	Report
@@ -16,13 +16,13 @@ type Survey struct {
 
 // A Finding is a fault that a survey has seen.
 type Finding struct {
-	Fault     Faults     // one, or none for what no few faults explain
+	Fault     Faults     // one; none if no few faults explain the histories
 	Histories int        // that need it to be explained
 	Example   *Violation // the shortest
 }
 
-// Run records histories of a subject and adds them, as long as more returns true for
-// their number.
+// Run records histories of a subject and adds them, while more returns true for their
+// number.
 func (s *Survey) Run(subject *Subject, w Workload, seed uint64, more func(number int) bool) {
 	for n := 0; more(n); n++ {
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -30,8 +30,8 @@ func (s *Survey) Run(subject *Subject, w Workload, seed uint64, more func(number
 	}
 }
 
-// Add checks a history. If it is wrong, the smallest set of faults that explains it
-// counts.
+// Add checks a history. If it is wrong, Add counts the smallest set of faults that explains
+// it.
 func (s *Survey) Add(history []Op, seed uint64, number int) {
 	decided := true
 	wrong := make(map[Faults]*Violation)
@@ -67,7 +67,7 @@ func (s *Survey) finding(fault Faults) *Finding {
 	return f
 }
 
-// shortened is of how many histories with a fault the essence is looked for.
+// shortened is how many histories with a fault are shortened.
 const shortened = 30
 
 // note counts a history with the fault, and keeps it if it is the shortest.

@@ -8,9 +8,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// TestSurvey: the faults of caches that are wrong are called what they are, and shown.
+// TestSurvey: a survey names the faults of wrong caches, with an example of each.
 //
-// Catches: a fault that is taken for another, and an example that does not have it.
+// Catches: a fault taken for another, and an example that does not have it.
 func TestSurvey(t *testing.T) {
 	expires := Promises{Expire: time.Millisecond}
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func misreports() *Subject {
 	return s
 }
 
-// TestCuts: what shorten tries leaves right histories right.
+// TestCuts: the parts of right histories that shorten tries are right.
 //
 // Catches: an example that is wrong only because something was left out.
 func TestCuts(t *testing.T) {
@@ -95,8 +95,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestCutOfUnended: what an operation answered that had not ended at the cut may come from
-// what is cut off.
+// TestCutOfUnended: an operation that had not ended at the cut may have its answer from one
+// that is cut off.
 func TestCutOfUnended(t *testing.T) {
 	cutEverywhere(t, Promises{}, []Op{at(0, 1, nothing), at(2, 3, miss), at(10, 30, del), at(20, 21, set(1)), at(22, 23, hit(1)), at(31, 32, miss)})
 }

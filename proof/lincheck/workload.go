@@ -8,12 +8,12 @@ import (
 
 // A Workload says what the clients of a cache do.
 type Workload struct {
-	Keys int             // in a history; it is more interesting if they are few
+	Keys int             // in a history; few keys give more conflicts
 	TTLs []time.Duration // for SetWithExpire and Touch; the default is 0 and -1
 	Nap  time.Duration   // the longest sleep between two operations, for TTLs to pass; 0 for none
 }
 
-// A mix is how often each Kind comes, in proportion; bursts are many reads in a row.
+// A mix is the proportion of each Kind; bursts are many reads in a row.
 type mix struct {
 	bursts int
 	of     [kinds]int
@@ -26,7 +26,7 @@ var (
 	loads  = mix{0, [kinds]int{Get: 2, Set: 1, Del: 2, Take: 8, TakeMany: 4, Compute: 1, Clear: 1, DelFunc: 2}}
 	every  = mix{1, [kinds]int{Get: 3, Peek: 2, Set: 3, SetWithExpire: 2, Del: 2, Touch: 2, GetOrSet: 3, Take: 3, TakeMany: 2, Compute: 4, Clear: 1, DelFunc: 1}}
 
-	// For moments that are arranged.
+	// For phases in which clients meet.
 	tight      = mix{0, [kinds]int{Get: 1, Set: 1, Del: 2, Touch: 1, GetOrSet: 4, Take: 1, Compute: 1}}
 	atDeadline = mix{0, [kinds]int{Get: 4, Peek: 1, Touch: 4, GetOrSet: 1, Compute: 1}}
 
@@ -44,7 +44,7 @@ func (s *Subject) Has(k Kind) bool {
 	}[k]
 }
 
-// Only returns the subject without the operations that are not among these.
+// Only returns the subject with these operations only.
 func (s *Subject) Only(of []Kind) *Subject {
 	some := *s
 	for _, op := range []struct {
@@ -69,7 +69,7 @@ func (s *Subject) Only(of []Kind) *Subject {
 	return &some
 }
 
-// without returns the mix without what the subject does not have.
+// without returns the mix without the operations that the subject does not have.
 func (m mix) without(s *Subject) mix {
 	for k := range m.of {
 		if !s.Has(Kind(k)) {
@@ -94,14 +94,14 @@ func (m mix) pick(r *rand.Rand) (Kind, bool) {
 	return 0, true
 }
 
-// A phase is a part of a history. A lock that adapts to its readers and writers sees
-// one kind of phase turn into another.
+// A phase is a part of a history. Different phases make a lock that adapts to its readers
+// and writers change over.
 type phase struct {
 	way   func(c *client, m mix, n int)
 	mixes []mix // one for each client, or one for all
 }
 
-// phases returns what the clients go through.
+// phases returns the phases of a history.
 func phases(s *Subject, w Workload, r *rand.Rand, clients int) []phase {
 	plan := make([]phase, 1+r.IntN(3))
 	for i := range plan {
