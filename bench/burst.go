@@ -9,9 +9,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
-// runBurst lets a million entries expire at one moment, and says how long a Get
-// and a Set take in the two seconds from then on. Reading the clock before and
-// after is part of it: see null.
+// runBurst lets a million entries expire at one moment, and measures Get and Set in the two
+// seconds after it. Their times include two readings of the clock: see null.
 func runBurst[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
 	n, window := million(short), 2*time.Second
 	if short {
@@ -25,7 +24,7 @@ func runBurst[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]fi
 	if !ok {
 		return nil, nil
 	}
-	due := time.Now().Add(patience(k.new(l)(config), entries, n))
+	due := time.Now().Add(lifetime(k.new(l)(config), entries, n))
 	for i, key := range entries.Keys[:n] {
 		setter.SetTTL(key, entries.Values[i], time.Until(due))
 	}
@@ -50,9 +49,9 @@ func runBurst[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]fi
 	return append(append(gets.figures("Get"), sets.figures("Set")...), leftOf(cache, used)...), nil
 }
 
-// patience returns for how long n entries should live so that all of them are
-// stored before. It stores some in a cache that is of no further use.
-func patience[K libs.Key, V any](cache libs.Cache[K, V], entries load.Entries[K, V], n int) time.Duration {
+// lifetime returns a TTL that ends after n entries are stored. To estimate it, it stores some
+// in a cache that is not used again.
+func lifetime[K libs.Key, V any](cache libs.Cache[K, V], entries load.Entries[K, V], n int) time.Duration {
 	defer libs.Close(cache)
 	setter, ok := cache.(libs.TTLSetter[K, V])
 	if !ok {
@@ -65,8 +64,7 @@ func patience[K libs.Key, V any](cache libs.Cache[K, V], entries load.Entries[K,
 	return 40*time.Since(began) + time.Duration(n)*2*time.Microsecond // twice as long, and for the rest
 }
 
-// leftOf says how many entries a cache still holds that should have expired, if
-// it can tell.
+// leftOf returns how many expired entries a cache still holds, if it can count them.
 func leftOf(cache any, live int) []figure {
 	if c, ok := cache.(libs.Lener); ok {
 		return []figure{{"left", float64(max(c.Len()-live, 0))}}

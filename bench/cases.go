@@ -9,18 +9,18 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
-// A group is cases that share their caches. A case is an operation with a number
-// of threads.
+// A group is a set of cases that share their caches. A case is an operation with a number of
+// threads.
 type group struct {
 	keys     string // uint64 or string
 	capacity int
 	ttl      time.Duration
 	content  content
 	ops      []string // see workload.operation
-	threads  []int    // more than there are processors: goroutines that share them all
+	threads  []int    // above the number of processors: goroutines that share all of them
 }
 
-// A content is what the caches of a group hold, and which keys are used.
+// A content says which keys the caches of a group hold and the cases use.
 type content uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 	// caches with room for twice as many: nothing is ever evicted.
 	live
 
-	// full is as many keys as the capacity says, to be driven out by others.
+	// full is as many keys as the capacity, which others evict.
 	full
 )
 
@@ -46,8 +46,7 @@ var groups = []group{
 	{"uint64", 100_000, 0, zipf, []string{"reads100", "hot", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
 }
 
-// A special is a case with figures of its own. Each library runs it in a process of its
-// own, undisturbed by the others.
+// A special is a case with figures of its own. Each library runs it in a separate process.
 type special struct {
 	name   string
 	rounds int // at most: some take long, or vary little

@@ -14,16 +14,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/results"
 )
 
-// childArg begins the arguments of a process that does a part of the work. Each
-// group has one, so that its caches are gone afterwards, and so has each library
-// in each round of a special case.
+// childArg begins the arguments of a process that does a part of the work. Each group has
+// one, so that its memory is free afterwards, and so has each library in each round of a
+// special case.
 const childArg = "child"
 
-// groupArg says that the process is that of a group.
+// groupArg marks the process of a group.
 const groupArg = "group"
 
-// measureAll measures everything that is asked for, and saves the results after
-// every part. What fails does not keep it from the rest.
+// measureAll measures the selected cases and saves the results after every part. After a
+// failure it goes on with the next part.
 func measureAll(s settings, r *results.Results) error {
 	var failed []error
 	part := func(args ...string) {
@@ -50,7 +50,7 @@ func measureAll(s settings, r *results.Results) error {
 	return errors.Join(failed...)
 }
 
-// eachRound measures a special case: in every round every library, in any order.
+// eachRound measures a special case: in each round all libraries, in random order.
 func eachRound(s settings, c special, part func(args ...string)) {
 	rounds := min(s.rounds, c.rounds)
 	names := slices.DeleteFunc(s.libraries(), func(l libs.Library) bool { return l.Sole })
@@ -63,7 +63,7 @@ func eachRound(s settings, c special, part func(args ...string)) {
 	}
 }
 
-// inChild lets another process measure a part.
+// inChild measures a part in another process.
 func inChild(s settings, args ...string) (p results.Part, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -78,8 +78,8 @@ func inChild(s settings, args ...string) (p results.Part, err error) {
 	return p, json.Unmarshal(out, &p)
 }
 
-// child is what the other process does: a group by its number, or a special case
-// with a library.
+// child measures a part in the other process: a group by its number, or a special case with
+// a library.
 func child(what, which string, s settings) error {
 	var p results.Part
 	var err error

@@ -9,18 +9,17 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/results"
 )
 
-// nearBelow is how long a cache line takes at most from one processor to another
-// if they share a cache: those of a virtual machine may, or may not, and that can
-// change while it runs.
+// nearBelow is the longest transfer of a cache line between two processors that share a
+// cache. Those of a virtual machine may or may not, and that can change while it runs.
 //
-// busyAbove is how long it takes only if the threads do not run at once.
+// A transfer above busyAbove means that the threads do not run at once.
 const (
 	nearBelow = 100 * time.Nanosecond
 	busyAbove = time.Microsecond
 )
 
-// distance returns whether two processors are near each other or far apart, or
-// Mixed if others are too busy with them to tell.
+// distance returns whether two processors are near each other or far apart, or Mixed if other
+// programs use them too much to tell.
 func distance() string {
 	best := handOver(time.Millisecond)
 	for range 4 {
@@ -35,9 +34,8 @@ func distance() string {
 	return results.Far
 }
 
-// handOver passes a cache line between two threads for a while, and returns the time
-// of one transfer: the best of many short runs, as other programs may take one of the
-// processors.
+// handOver passes a cache line between two threads for a while and returns the time of one
+// transfer: the best of many short runs, as other programs may use the processors.
 func handOver(d time.Duration) time.Duration {
 	const turns = 64
 	var line struct {
@@ -78,8 +76,7 @@ func handOver(d time.Duration) time.Duration {
 	return best
 }
 
-// between returns the distance during a time that began with one and ended with
-// another.
+// between returns the distance for a time with these distances at its begin and end.
 func between(before, after string) string {
 	if before != after {
 		return results.Mixed

@@ -7,8 +7,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/results"
 )
 
-// TestHandOver makes sure of no more than that a probe ends, whoever else uses
-// the processors.
+// TestHandOver checks only that a probe ends, however busy the processors are.
 func TestHandOver(t *testing.T) {
 	if took := handOver(time.Millisecond); took <= 0 {
 		t.Errorf("a cache line takes %v from one thread to another", took)

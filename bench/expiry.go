@@ -11,12 +11,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
-// An expiry is a million entries that expire one after the other: from start on,
-// evenly over the time that spread says.
+// An expiry is a million entries that expire one after the other: from start on, evenly over
+// the time spread.
 type expiry struct {
 	n             int
 	start         time.Time
-	ttl           time.Duration // for libraries that have one for all
+	ttl           time.Duration // for libraries with one TTL for all entries
 	spread, after time.Duration // and how long to wait for the last one
 }
 
@@ -27,26 +27,26 @@ func newExpiry(short bool) *expiry {
 	return &expiry{n: million(short), ttl: 6 * time.Second, spread: 4 * time.Second, after: 10 * time.Second}
 }
 
-// due returns when entry i is to expire.
+// due returns when entry i expires.
 func (e *expiry) due(i int) time.Time {
 	return e.start.Add(time.Duration(float64(e.spread) * float64(i) / float64(e.n)))
 }
 
-// alive returns how many entries are to be there at a time.
+// alive returns how many entries have not expired at a time.
 func (e *expiry) alive(at time.Time) float64 {
 	gone := float64(at.Sub(e.start)) / float64(e.spread)
 	return float64(e.n) * (1 - min(max(gone, 0), 1))
 }
 
-// makeExpiring returns a cache full of the entries at the time when the first of
-// them expires, or nil if the library knows no TTL.
+// makeExpiring returns a cache with all entries when the first one expires, or nil if the
+// library has no TTLs.
 func makeExpiring[K libs.Key, V any](e *expiry, l libs.Library, k kind[K, V], entries load.Entries[K, V]) (libs.Cache[K, V], error) {
 	config := libs.Config[K, V]{Capacity: 2 * e.n, TTL: e.ttl}
 	cache := k.new(l)(config)
 	if cache == nil {
 		return nil, nil
 	}
-	e.start = time.Now().Add(max(e.ttl, patience(k.new(l)(config), entries, e.n)))
+	e.start = time.Now().Add(max(e.ttl, lifetime(k.new(l)(config), entries, e.n)))
 	fillExpiring(e, cache, entries)
 	libs.Settle(cache)
 	runtime.GC()
@@ -57,8 +57,8 @@ func makeExpiring[K libs.Key, V any](e *expiry, l libs.Library, k kind[K, V], en
 	return cache, nil
 }
 
-// fillExpiring stores the entries: in any order and with TTLs of their own, or in
-// order and each when it is as long before its end as the TTL that all have.
+// fillExpiring stores the entries: in random order with TTLs of their own, or, if all have
+// one TTL, in order, each that long before it expires.
 func fillExpiring[K libs.Key, V any](e *expiry, cache libs.Cache[K, V], entries load.Entries[K, V]) {
 	if setter, ok := cache.(libs.TTLSetter[K, V]); ok {
 		for _, i := range rand.Perm(e.n) {
@@ -74,9 +74,9 @@ func fillExpiring[K libs.Key, V any](e *expiry, cache libs.Cache[K, V], entries 
 	}
 }
 
-// runExpiry says how late entries that nobody reads are removed, and what
-// processor time that takes. The lateness is how many entries there were too many
-// at all times, summed up and divided by the number of entries.
+// runExpiry measures how late unread entries are removed, and the processor time for it. The
+// mean lateness is the number of overdue entries, integrated over time and divided by the
+// number of entries.
 func runExpiry[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
 	e := newExpiry(short)
 	entries := k.entries(0, e.n)
@@ -104,8 +104,7 @@ func runExpiry[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]f
 	return append(figures, leftOf(cache, 0)...), nil
 }
 
-// runExpiryReads says how long a Get takes while entries expire, of some that
-// are among them.
+// runExpiryReads measures Gets of such entries while they expire.
 func runExpiryReads[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
 	e := newExpiry(short)
 	entries := k.entries(0, e.n)

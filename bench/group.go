@@ -17,7 +17,7 @@ type contender[K libs.Key, V any] struct {
 	cache libs.Cache[K, V]
 }
 
-// A groupRun is a group while its cases run.
+// A groupRun is the state of a group whose cases run.
 type groupRun[K libs.Key, V any] struct {
 	group
 	settings
@@ -26,7 +26,7 @@ type groupRun[K libs.Key, V any] struct {
 	part       results.Part
 }
 
-// runGroup runs the cases of a group that are asked for.
+// runGroup runs the selected cases of a group.
 func runGroup(g group, s settings) (results.Part, error) {
 	if g.keys == "string" {
 		return runGroupOf(g, s, byString)
@@ -64,7 +64,7 @@ func runGroupOf[K libs.Key, V any](g group, s settings, k kind[K, V]) (results.P
 	return r.part, nil
 }
 
-// runCase runs a round of a case: every library once, in any order.
+// runCase runs a round of a case: every library once, in random order.
 func (r *groupRun[K, V]) runCase(j job, op operation[K, V], round int) error {
 	if op.prepare != nil {
 		op.prepare()
@@ -85,8 +85,7 @@ func (r *groupRun[K, V]) runCase(j job, op operation[K, V], round int) error {
 	return nil
 }
 
-// sample measures a library once. What comes first, to have its memory in the
-// processor's caches, does not count.
+// sample measures a library once, after a warm-up of the processor's caches.
 func (r *groupRun[K, V]) sample(l *contender[K, V], j job, op operation[K, V], round int) error {
 	if op.able != nil && !op.able(l.cache) || l.Sole && j.threads > 1 {
 		return nil
@@ -110,13 +109,13 @@ func (r *groupRun[K, V]) sample(l *contender[K, V], j job, op operation[K, V], r
 	return nil
 }
 
-// A job is a case of a group that is to be run.
+// A job is a selected case of a group.
 type job struct {
 	name, op string
 	threads  int
 }
 
-// jobs returns the cases of a group that are asked for.
+// jobs returns the selected cases of a group.
 func (s settings) jobs(g group) []job {
 	var jobs []job
 	for _, op := range g.ops {
@@ -129,7 +128,7 @@ func (s settings) jobs(g group) []job {
 	return jobs
 }
 
-// libraries returns those that are asked for.
+// libraries returns the selected libraries.
 func (s settings) libraries() []libs.Library {
 	return slices.DeleteFunc(slices.Clone(libs.All), func(l libs.Library) bool { return !s.libs.MatchString(l.Name) })
 }

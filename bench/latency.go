@@ -12,7 +12,7 @@ type latencies struct {
 	max    time.Duration
 }
 
-// add counts the time since began, and returns what time it is.
+// add counts the time since began and returns the present time.
 func (l *latencies) add(began time.Time) time.Time {
 	now := time.Now()
 	took := now.Sub(began)
@@ -28,7 +28,7 @@ func bucket(ns uint64) int {
 	return shift*32 + int(ns>>shift)
 }
 
-// at returns the time in nanoseconds that the given fraction did not exceed.
+// at returns a quantile in nanoseconds.
 func (l *latencies) at(fraction float64) float64 {
 	left := fraction * float64(l.n)
 	for i, count := range l.counts {

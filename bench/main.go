@@ -1,4 +1,4 @@
-// Command bench measures pinwheel's cache beside other libraries: see README.md.
+// Command bench compares pinwheel's cache with other libraries: see README.md.
 package main
 
 import (
@@ -77,7 +77,7 @@ func command(args []string) string {
 	return c
 }
 
-// run checks the libraries, measures them, and writes down what came out.
+// run checks the libraries, measures them, and writes the results.
 func run(s settings) error {
 	var names, floors, modules []string
 	for _, l := range s.libraries() {

@@ -60,8 +60,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestCasesDiffer makes sure that no two cases share a name, by which samples are
-// told apart.
+// TestCasesDiffer checks that no two cases share a name, which identifies their samples.
 func TestCasesDiffer(t *testing.T) {
 	s := parse(nil)
 	var names []string

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// measure runs batches of operations in goroutines for a while, each starting at
-// another place of an order of the given length. It returns the wall time divided by the
-// operations of all, in nanoseconds. So two threads that do not disturb each other halve
-// it.
+// measure runs batches of operations in goroutines for a while, each from another place of an
+// order of the given length. It returns the wall time in nanoseconds divided by the
+// operations of all: two threads that do not slow each other down halve it.
 func measure(threads int, d time.Duration, length, offset int, batch func(at int) (found int)) (ns float64, found int) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(threads, runtime.NumCPU())))
 	batches := make([]int, threads)

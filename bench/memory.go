@@ -11,10 +11,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
-// runMemory fills a cache with a million entries and says what they take: memory,
-// garbage collection, and what the cache does while nobody uses it. Keys and
-// values are made before, and belong to the caller. A library that knows no TTL
-// does without.
+// runMemory fills a cache with a million entries and measures their memory, a garbage
+// collection, and the processor time of the idle cache. Keys and values are made before and
+// do not count. Entries have a TTL if the library has TTLs.
 func runMemory[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
 	n := million(short)
 	entries := k.entries(0, 2*n+n/10)
@@ -39,8 +38,8 @@ func runMemory[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]f
 	return figures, nil
 }
 
-// fillUp stores n entries, and as many again in place of these if the library
-// evicts, and returns how many there are then.
+// fillUp stores n entries and, if the library evicts, another n in their place. It returns
+// how many there are then.
 func fillUp[K libs.Key, V any](l libs.Library, cache libs.Cache[K, V], entries load.Entries[K, V], n int) int {
 	sets := 2 * n
 	if l.Unbounded {
@@ -59,7 +58,7 @@ func fillUp[K libs.Key, V any](l libs.Library, cache libs.Cache[K, V], entries l
 // heapBytes returns how many bytes are in use.
 func heapBytes() float64 {
 	runtime.GC()
-	runtime.GC() // the first may have left to finalizers what the second frees
+	runtime.GC() // frees what finalizers have released after the first one
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return float64(m.HeapAlloc)

@@ -15,8 +15,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// turnovers is how often all entries were replaced before anything is measured: a cache
-// that was only filled is in better order than one that has been in use.
+// turnovers is how often all entries are replaced before the measurement: a cache that was
+// only filled is in better order than a used one.
 const turnovers = 5
 
 var (
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 func integer(i uint64) uint64 { return i * 0x9E3779B97F4A7C15 }
 func text(i uint64) string    { return "key:" + strconv.FormatUint(integer(i), 36) }
 
-// A churned is a full cache, and how many keys it was given.
+// A churned is a full cache, and the number of keys stored so far.
 type churned[K comparable] struct {
 	*cache.Cache[K, uint64]
 	key  func(i uint64) K
@@ -69,8 +69,8 @@ func (c *churned[K]) set(n int) {
 	}
 }
 
-// BenchmarkSet stores keys that were never there. cpu-ns/op is processor time, which
-// others on the machine disturb less.
+// BenchmarkSet stores new keys. cpu-ns/op is processor time, which other programs disturb
+// less.
 func BenchmarkSet(b *testing.B) {
 	for _, size := range sizes {
 		for name, p := range policies {
@@ -95,7 +95,7 @@ func benchSet[K comparable](b *testing.B, name string, size int, p cache.Policy,
 	})
 }
 
-// BenchmarkGet reads keys that are there, and keys that are not.
+// BenchmarkGet reads present keys and absent keys.
 func BenchmarkGet(b *testing.B) {
 	for _, size := range sizes {
 		made := sync.OnceValue(func() *churned[uint64] { return churn(size, cache.LRU, integer) })
@@ -117,7 +117,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// pauses is the processor time that does not count.
+// pauses is processor time that does not count.
 var pauses time.Duration
 
 func paused(f func()) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkTake takes keys that were never there, from a fetch that takes no time, with as
-// many goroutines as -cpu says.
+// BenchmarkTake takes new keys with a fetch that returns at once, in as many goroutines as
+// -cpu says.
 func BenchmarkTake(b *testing.B) {
 	c := sync.OnceValue(func() *churned[string] { return churn(100_000, 0, text) })
 	b.Run("string/100000", func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 
 // BenchmarkWorst stores new keys in a full cache in which every entry was read three times
 // since the last eviction, so that evictions pass over as many as they may. It reports
-// percentiles of the time that a Set takes, by the clock on the wall.
+// percentiles of the time of a Set, by the wall clock.
 func BenchmarkWorst(b *testing.B) {
 	const size = 100_000
 	for name, p := range policies {
@@ -36,8 +36,7 @@ func BenchmarkWorst(b *testing.B) {
 	}
 }
 
-// readThrice returns a full cache, in use for a while, of which every entry has all the
-// marks it can.
+// readThrice returns a full, used cache in which every entry has the most marks.
 func readThrice(size int, p cache.Policy) *cache.Cache[uint64, uint64] {
 	c := cache.Must(cache.Options[uint64, uint64]{Limit: size, Expire: time.Hour, Policy: p})
 	for range 4 {

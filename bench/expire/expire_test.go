@@ -1,4 +1,4 @@
-// Package expire measures what it takes to remove entries that have expired.
+// Package expire measures the removal of expired entries.
 package expire
 
 import (

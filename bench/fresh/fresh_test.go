@@ -1,4 +1,4 @@
-// Package fresh has benchmarks of values that are refreshed, and that stand in.
+// Package fresh has benchmarks of Refresh and Grace.
 package fresh
 
 import (
@@ -102,7 +102,7 @@ func BenchmarkHit(b *testing.B) {
 }
 
 // BenchmarkInGrace takes values past their deadline while the database is down: the last
-// load has failed, and the next is not due yet. Neither otter nor sturdyc has the like.
+// load has failed, and the next is not due yet. otter and sturdyc have nothing like it.
 func BenchmarkInGrace(b *testing.B) {
 	c := pinwheel(b, cache.Options[uint64, uint64]{Expire: 24 * time.Hour, Grace: 24 * time.Hour})
 	for n := range uint64(keys) {
@@ -122,8 +122,8 @@ func BenchmarkInGrace(b *testing.B) {
 	take(b, get)
 }
 
-// BenchmarkRefresh takes values that are always due, and waits until the refresh that
-// begins has ended: what one costs in all, with a load that takes no time.
+// BenchmarkRefresh takes values that are always due and waits for the end of each refresh:
+// its whole cost, with a load that returns at once.
 func BenchmarkRefresh(b *testing.B) {
 	ended := make(chan struct{})
 	end := func(context.Context) (uint64, error) { ended <- struct{}{}; return 1, nil }

@@ -9,8 +9,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// A contender is a kind of cache. open returns what tells for a key whether it was
-// there, and stores it with its size if not, and what ends the cache.
+// A contender is a kind of cache. open returns a function that reports whether a key is
+// present and stores it with its size if not, and one that closes the cache.
 type contender struct {
 	name   string
 	open   func(room capacity) (access access, end func())
@@ -96,7 +96,7 @@ func (c capacity) cost() int64 {
 	return int64(c.entries)
 }
 
-// A waiter is a cache that stores in the background, and can be waited for.
+// A waiter is a cache that stores in the background; Wait waits for it.
 type waiter interface {
 	Get(key uint64) (uint32, bool)
 	Set(key uint64, value uint32, cost int64) bool

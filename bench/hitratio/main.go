@@ -1,13 +1,13 @@
-// Command hitratio replays traces of keys through caches and writes the share of gets
-// that each answered, as a table and as charts.
+// Command hitratio replays traces of keys through caches and writes their hit ratios, as a
+// table and as charts.
 //
 //	go run ./hitratio -traces DIR -o ../docs/hit-ratio
 //
 // A trace is a file NAME.u64.gz: gzip of little-endian uint64 keys, one for each
-// access. Besides those in DIR it replays some made ones, and those in DIR once more with
-// a size for each key and limits in bytes. For each key it gets, and on a miss sets. Every access counts, those of the cold start too. Caches that work in
-// the background are waited for after each access, as otherwise they would hold more
-// than their capacity or drop what is set.
+// access. Besides those in DIR it replays some synthetic ones, and those in DIR once more
+// with a size for each key and limits in bytes. For each key it gets, and on a miss sets.
+// Every access counts, even from the cold start. After each access it waits for caches that
+// work in the background, which otherwise hold more than their capacity or drop Sets.
 package main
 
 import (

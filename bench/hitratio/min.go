@@ -9,7 +9,7 @@ import (
 // keeps those that are used again soonest (Belady, 1966).
 func minHits(keys []uint64, capacity int) (hits int) {
 	next := nextUses(keys)
-	kept := map[uint64]int{} // when each is wanted next
+	kept := map[uint64]int{} // the next use of each
 	var latest uses
 	for i, key := range keys {
 		if _, ok := kept[key]; ok {
@@ -30,7 +30,7 @@ func minHits(keys []uint64, capacity int) (hits int) {
 	return hits
 }
 
-// nextUses returns for each access when its key is wanted next.
+// nextUses returns for each access the next use of its key.
 func nextUses(keys []uint64) []int {
 	next, seen := make([]int, len(keys)), map[uint64]int{}
 	for i := len(keys) - 1; i >= 0; i-- {
@@ -48,7 +48,7 @@ type use struct {
 	key uint64
 }
 
-// uses is a heap with the latest on top. Of a key it has old uses too.
+// uses is a heap with the latest use on top. It has old uses of keys too.
 type uses []use
 
 func (u uses) Len() int           { return len(u) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMinHits compares the optimum with the best of all that can be done.
+// TestMinHits compares the optimum with the best of all possible choices.
 func TestMinHits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -42,7 +42,7 @@ func bestHits(keys []uint64, capacity int, kept []uint64) (most int) {
 	return most
 }
 
-// TestContenders: every one of them answers what it was just asked for, and ends.
+// TestContenders: every contender finds the key that it has just stored, and ends.
 func TestContenders(t *testing.T) {
 	for _, who := range contenders {
 		access, end := who.open(capacity{entries: 1000})
@@ -59,8 +59,8 @@ func TestContenders(t *testing.T) {
 	}
 }
 
-// TestS3FIFO: what was used twice stays beside keys that come once, and what comes back
-// while it is a ghost goes to main.
+// TestS3FIFO: keys used twice survive keys used once, and a key that comes back while it is a
+// ghost goes to main.
 func TestS3FIFO(t *testing.T) {
 	access, _ := openS3FIFO(capacity{entries: 20})
 	for range 3 {

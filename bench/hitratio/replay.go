@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A cell is what came out for a trace and a capacity.
+// A cell has the results for a trace and a capacity.
 type cell struct {
 	trace    string
 	capacity capacity
@@ -41,8 +41,8 @@ func (c *cell) add(name string, ratio, bytes float64) {
 	c.names, c.ratios, c.bytes = append(c.names, name), append(c.ratios, ratio), append(c.bytes, bytes)
 }
 
-// median returns that of the hit ratios, and of the ratios of bytes, of so many replays:
-// caches hash with seeds.
+// median returns the median hit ratio and byte hit ratio of several replays, as caches hash
+// with random seeds.
 func median(t trace, who contender, room capacity, seeds int) (hits, bytes float64) {
 	var ofGets, ofBytes []float64
 	for range seeds {

@@ -3,8 +3,8 @@ package main
 import "container/list"
 
 // An s3fifo is S3-FIFO as in its paper (Yang, Zhang, Qiu, Yue and Rashmi, "FIFO Queues
-// are All You Need for Cache Eviction", SOSP 2023, algorithm 1): no library, but what
-// Adaptive is to be better than. Safe for use by one goroutine.
+// are All You Need for Cache Eviction", SOSP 2023, algorithm 1), for comparison with
+// Adaptive. It is not safe for concurrent use.
 type s3fifo struct {
 	capacity    int
 	small, main list.List // of *s3entry, oldest first
@@ -51,8 +51,8 @@ func (c *s3fifo) evict() {
 	}
 }
 
-// evictSmall moves entries that were used more than once on to main, and makes a ghost
-// of the first that was not.
+// evictSmall moves entries used more than once to main, and makes the first other one a
+// ghost.
 func (c *s3fifo) evictSmall() {
 	for c.small.Len() > 0 {
 		e := c.small.Remove(c.small.Front()).(*s3entry)
@@ -70,7 +70,7 @@ func (c *s3fifo) evictSmall() {
 	}
 }
 
-// evictMain gives entries that were used another turn, one for each use.
+// evictMain evicts the first unused entry; used ones stay another turn for each use.
 func (c *s3fifo) evictMain() {
 	for c.main.Len() > 0 {
 		e := c.main.Remove(c.main.Front()).(*s3entry)

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A trace is what is asked of a cache, and the capacities to try, by their names.
+// A trace is a sequence of keys, and the capacities to try, by their names.
 type trace struct {
 	name       string
 	keys       []uint64
@@ -73,7 +73,7 @@ func mix(x uint64) uint64 {
 
 const madeCapacity = 1000
 
-// made returns synthetic traces, the same each time.
+// made returns synthetic traces, always the same.
 func made() []trace {
 	const n = 300 * madeCapacity
 	var all []trace

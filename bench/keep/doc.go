@@ -1,7 +1,6 @@
-// Package keep holds the benchmarks of what a cache keeps and clears: saving and
-// restoring a million entries beside otter and theine, what readers notice of a Save,
-// and removing a part of a million entries with DelFunc, with a walk, and with an
-// index of tags.
+// Package keep has benchmarks of snapshots and mass removal: saving and restoring a million
+// entries, compared with otter and theine; Gets during a Save; and removing a part of a
+// million entries with DelFunc, with a walk, and with an index of tags.
 //
 //	cd bench && go test ./keep -run '^$' -bench . -benchtime 1x -count 6 | benchstat -
 //

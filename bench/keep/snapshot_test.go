@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A user is a value that has to be encoded.
+// A user is a value to encode.
 type user struct {
 	ID         int64
 	Name, Mail string
@@ -203,8 +203,8 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-// BenchmarkGetBesideSave times single Gets of pinwheel, without and beside Saves that
-// follow each other.
+// BenchmarkGetBesideSave times single Gets of pinwheel, without Saves and during one Save
+// after another.
 func BenchmarkGetBesideSave(b *testing.B) {
 	c := cache.Must(cache.Options[string, user]{Limit: 2 * million, Expire: time.Hour})
 	defer c.Close(context.Background())

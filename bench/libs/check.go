@@ -7,8 +7,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
-// Check reports whether the adaptors of a library do what the cases rely on:
-// what was stored is found, and the capacity holds.
+// Check checks that the adaptors of a library find stored entries and keep the capacity.
 func Check(l Library) error {
 	for _, ttl := range []time.Duration{0, time.Hour} {
 		err := check(l, l.Uint64, load.Uint64s, ttl)
@@ -23,7 +22,7 @@ func Check(l Library) error {
 }
 
 func check[K Key, V any](l Library, make New[K, V], entries func(first, n int) load.Entries[K, V], ttl time.Duration) error {
-	const capacity = 14_000 // freecache takes more if that is less
+	const capacity = 14_000 // freecache exceeds smaller ones
 	cache := make(Config[K, V]{Capacity: capacity, TTL: ttl})
 	if cache == nil || l.Name == "null" {
 		return nil
@@ -69,7 +68,7 @@ func checkGet[K Key, V any](l Library, cache Cache[K, V], e load.Entries[K, V]) 
 	return nil
 }
 
-// number returns what a value is or points to.
+// number returns the number that a value is or points to.
 func number(value any) uint64 {
 	if p, ok := value.(*uint64); ok {
 		return *p

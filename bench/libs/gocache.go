@@ -8,8 +8,8 @@ import (
 
 type goCache struct{ *gocache.Cache }
 
-// newGoCache lets go-cache look for expired entries every sixtieth of the TTL,
-// but not more than once a second: it looks at all of them under its lock.
+// newGoCache lets go-cache sweep every sixtieth of the TTL, but at most once a second: a sweep
+// looks at all entries under the lock.
 func newGoCache(c Config[string, *uint64]) Cache[string, *uint64] {
 	if c.TTL == 0 {
 		return goCache{gocache.New(gocache.NoExpiration, 0)}

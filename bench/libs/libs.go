@@ -1,5 +1,5 @@
-// Package libs holds the contenders: an adaptor of a few lines for each library,
-// in a file of its own, and the table of them all.
+// Package libs has the contenders: a small adaptor for each library, in a file of its own,
+// and the table of all.
 package libs
 
 import (
@@ -9,20 +9,20 @@ import (
 // A Key is a type of key that the cases use.
 type Key interface{ uint64 | string }
 
-// A Cache is what every case needs of a library.
+// A Cache is the part of a library that every case needs.
 type Cache[K Key, V any] interface {
 	Get(key K) (V, bool)
 	Set(key K, value V) // with the TTL of the Config
 }
 
-// A Config says what cache a case needs.
+// A Config says what kind of cache a case needs.
 type Config[K Key, V any] struct {
 	Capacity int                // in entries
 	TTL      time.Duration      // of every Set; 0 for none
-	Load     func(K) (V, error) // what a Taker calls for a key it does not have; nil if the case takes nothing
+	Load     func(K) (V, error) // what a Taker calls for a missing key; nil if the case takes nothing
 }
 
-// A New makes a cache, or returns nil if the library has none such.
+// A New makes a cache, or returns nil if the library has no such cache.
 type New[K Key, V any] func(Config[K, V]) Cache[K, V]
 
 // A TTLSetter can give an entry a TTL of its own.
@@ -30,13 +30,13 @@ type TTLSetter[K Key, V any] interface {
 	SetTTL(key K, value V, ttl time.Duration)
 }
 
-// A Toucher can let the TTL of an entry begin anew without storing its value
-// again. The ttl is that of the Config.
+// A Toucher can restart the TTL of an entry without storing its value again. The ttl is that
+// of the Config.
 type Toucher[K Key] interface {
 	Touch(key K, ttl time.Duration)
 }
 
-// A Taker can load what it does not have, once for all who ask meanwhile.
+// A Taker can load a missing key, once for all callers that ask meanwhile.
 type Taker[K Key, V any] interface {
 	Take(key K) (V, error)
 }
@@ -46,14 +46,14 @@ type Lener interface {
 	Len() int
 }
 
-// Settle waits until a cache has done what it left for later.
+// Settle waits until a cache has done its deferred work.
 func Settle(cache any) {
 	if c, ok := cache.(interface{ Settle() }); ok {
 		c.Settle()
 	}
 }
 
-// Close ends what a cache runs in the background, as far as it can be ended.
+// Close ends the background work of a cache, if possible.
 func Close(cache any) {
 	if c, ok := cache.(interface{ Close() }); ok {
 		c.Close()
@@ -65,21 +65,21 @@ type Library struct {
 	Name   string
 	Module string // whose version is reported; empty for the standard library
 
-	// Unbounded says that the capacity is ignored: a floor rather than a rival.
+	// Unbounded says that the capacity is ignored: a lower bound, not a rival.
 	Unbounded bool
 
 	// Deferred says that a Set may be applied after it returned, or dropped.
 	Deferred bool
 
-	// Sole says that it is for one goroutine and ignores the TTL: a floor in the cases of
-	// one thread.
+	// Sole says that it is for one goroutine and ignores the TTL: a lower bound in the cases
+	// of one thread.
 	Sole bool
 
 	Uint64 New[uint64, uint64]
 	String New[string, *uint64]
 }
 
-// All are the contenders, in the order in which they are printed.
+// All lists the contenders in the order in which they are printed.
 var All = []Library{
 	{Name: "pinwheel", Module: "github.com/pinwheel-cache/pinwheel", Uint64: newPinwheel[uint64, uint64], String: newPinwheel[string, *uint64]},
 	{Name: "otter", Module: "github.com/maypok86/otter/v2", Uint64: newOtter[uint64, uint64], String: newOtter[string, *uint64]},

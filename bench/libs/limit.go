@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// A limit is the least that a cache can do: a hash table for one goroutine, without a lock,
-// deadlines or statistics. Its cells hold keys and values, so most Gets take one cache
+// A limit does the least that a cache can: it is a hash table for one goroutine, without a
+// lock, deadlines or statistics. Its cells hold keys and values, so most Gets take one cache
 // line. At the capacity a new key overwrites the oldest one.
 //
 // Half of the cells are empty. A search goes on from cell to cell, and a deletion moves
@@ -105,7 +105,7 @@ func (l *limit[K, V]) Set(key K, value V) {
 	}
 }
 
-// remove removes a key, which must be there.
+// remove removes a key, which must be present.
 func (l *limit[K, V]) remove(key K) {
 	hole := l.home(key)
 	for l.cells[hole].key != key {

@@ -7,8 +7,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/load"
 )
 
-// TestLimit compares it with a map and a list of the keys by age: it must do what it is
-// the least of.
+// TestLimit compares a limit with a map and a list of the keys by age.
 func TestLimit(t *testing.T) {
 	const capacity, keys = 100, 300
 	t.Run("uint64", func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// newMap returns what programs write before they look for a cache: a map under
-// a lock, which grows for ever.
+// newMap returns what programs write before they use a cache: a map under a lock, which grows
+// without limit.
 func newMap[K Key, V any](c Config[K, V]) Cache[K, V] {
 	if c.TTL == 0 {
 		return &plainMap[K, V]{m: make(map[K]V)}
@@ -40,7 +40,7 @@ func (p *plainMap[K, V]) Len() int {
 	return len(p.m)
 }
 
-// A deadlineMap does not return what has expired, but keeps it.
+// A deadlineMap does not return expired values, but keeps them.
 type deadlineMap[K Key, V any] struct {
 	mu  sync.RWMutex
 	m   map[K]mortal[V]

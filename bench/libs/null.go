@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// null does nothing, and so shows what the benchmark itself costs.
+// null does nothing: it shows the cost of the benchmark itself.
 type null[K Key, V any] struct {
 	load func(K) (V, error)
 }

@@ -14,7 +14,7 @@ type otterCache[K Key, V any] struct {
 
 func newOtter[K Key, V any](c Config[K, V]) Cache[K, V] { return makeOtter(c, nil) }
 
-// newOtterCoarse is for what has a TTL: without one otter reads no clock.
+// newOtterCoarse is for caches with a TTL: without one otter reads no clock.
 func newOtterCoarse[K Key, V any](c Config[K, V]) Cache[K, V] {
 	if c.TTL == 0 {
 		return nil

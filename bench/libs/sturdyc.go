@@ -11,8 +11,8 @@ type sturdycCache struct {
 	load func(string) (*uint64, error)
 }
 
-// newSturdyc has enough shards for writers seldom to meet; a full shard drops a
-// tenth of itself, as in sturdyc's own examples.
+// newSturdyc has enough shards that writers seldom meet. A full shard drops a tenth of its
+// entries, as in sturdyc's own examples.
 func newSturdyc(c Config[string, *uint64]) Cache[string, *uint64] {
 	if c.TTL == 0 {
 		return nil

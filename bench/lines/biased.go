@@ -17,12 +17,12 @@ const (
 type biased struct {
 	mutex          // on the line with the counters of the shard
 	bias     line  // with the header of the lock: read by all
-	stripes  array // a line each: the few, and then those that are made when readers meet
-	few, all int   // how many there are at first, and then
+	stripes  array // a line each: the few, and then those added when readers meet
+	few, all int   // stripes at first, and when wide
 	inside   []int // readers, by stripe
 	counted  []int // reads, by stripe
 	met      []int // how often a reader left another one behind, by stripe
-	wide     bool  // the later ones are in use
+	wide     bool  // all stripes are in use
 	on, away bool  // the bias; a writer is inside and will restore it
 	keep     bool  // writers restore the bias
 	reads    int   // of readers that took the mutex, in this window
@@ -30,7 +30,7 @@ type biased struct {
 	striped  int
 }
 
-// stripesFor returns how many stripes a lock has on a machine.
+// stripesFor returns the number of stripes of a lock on a machine.
 func stripesFor(procs, most int) int {
 	return min(max(1<<bits.Len(uint(stripesPerProc*procs-1)), minStripes), most)
 }
@@ -47,7 +47,7 @@ func newBiased(m *machine, bias, mu line) *biased {
 	}
 }
 
-// stripe returns that of a processor.
+// stripe returns the stripe of a processor.
 func (l *biased) stripe(p *proc) int {
 	if l.wide {
 		return l.few + int(p.hint>>32)*(l.all-l.few)>>32
@@ -101,7 +101,7 @@ func (l *biased) leave(p *proc, stripe int) {
 	}
 }
 
-// widen has the lock use more stripes, if there are processors for them.
+// widen makes the lock use all stripes, if there are processors for them.
 func (l *biased) widen(p *proc) {
 	l.mutex.lock(p)
 	l.wide = l.all > l.few

@@ -11,8 +11,8 @@ const (
 	capacity = 100_000
 )
 
-// A content is which keys a cache has, in which slots: shards of slots, each evicted by a
-// clock. All contenders have the same, so that they hit and evict equally often.
+// A content says which keys a cache has in which slots. Each shard evicts by the clock
+// algorithm. All contenders use it, so they hit and evict equally often.
 type content struct {
 	shards   int
 	perShard int
@@ -48,7 +48,7 @@ func newContent(shards int, order []uint32, seed uint64) *content {
 	return c
 }
 
-// shard returns that of a key, by other bits of its hash than group.
+// shard returns the shard of a key, by other hash bits than group.
 func (c *content) shard(key int) int { return int(c.hash[key] & uint64(c.shards-1)) }
 
 // group returns which of n parts of its shard's index a key belongs to.
@@ -72,7 +72,7 @@ func (c *content) hit(slot int) bool {
 	return true
 }
 
-// oldest returns the slot at which the hand of a shard is.
+// oldest returns the slot at the hand of a shard.
 func (c *content) oldest(shard int) int { return shard*c.perShard + c.hand[shard] }
 
 // spare takes a mark from the oldest slot of a shard and moves on, or returns false if it
@@ -101,8 +101,8 @@ func (c *content) replace(key int) (slot int) {
 	return slot
 }
 
-// neighbour returns a slot of the same shard by chance: in an order by use, slots beside
-// each other are anywhere in memory.
+// neighbour returns a random slot of the same shard: neighbours in an order by use are
+// anywhere in memory.
 func (c *content) neighbour(p *proc, slot int) int {
 	return slot/c.perShard*c.perShard + p.random.IntN(c.perShard)
 }

@@ -5,14 +5,14 @@ import "slices"
 // A line is the number of a cache line that several processors use.
 type line int32
 
-// costs are what an access of a line takes, in nanoseconds.
+// costs are the times of an access to a line, in nanoseconds.
 type costs struct {
 	hit    float64 // in the processor's own cache
 	shared float64 // unchanged, from the cache that a group of processors shares
-	near   float64 // from another processor of the group, which wrote it or is to lose it
+	near   float64 // from another processor of the group, which wrote it or loses it
 	far    float64 // from a processor of another group
 	memory float64
-	atomic float64 // what a read-modify-write takes longer than a write
+	atomic float64 // added by a read-modify-write to a write
 }
 
 // epyc is an AMD EPYC: near and far as bench/distance.go measures them.
@@ -20,13 +20,13 @@ var epyc = costs{hit: 0.5, shared: 13, near: 20, far: 95, memory: 90, atomic: 5}
 
 const nobody = -1
 
-// A state is that of a line, by MESI: it is modified if it has an owner, and else shared
-// by all that have a copy. Exclusive is not told from modified.
+// A state is the MESI state of a line: modified if it has an owner, else shared by all that
+// have a copy. Exclusive counts as modified.
 type state struct {
-	owner  int16     // who wrote it, and has the only copy; or nobody
-	copies [2]uint64 // who has it in the own cache: a bit each
-	groups uint32    // whose shared cache has it
-	busy   float64   // it is on its way to a processor until then
+	owner  int16     // the processor that wrote it and has the only copy, or nobody
+	copies [2]uint64 // a bit for each processor with a copy
+	groups uint32    // a bit for each group whose shared cache has it
+	busy   float64   // when its last transfer ends
 }
 
 func (s *state) has(p *proc) bool { return s.copies[p.id/64]>>(p.id%64)&1 != 0 }
@@ -50,8 +50,8 @@ func (s *state) alone(p *proc) bool {
 	return others == [2]uint64{} && s.groups&^(1<<p.group) == 0
 }
 
-// access lets p read a line, or with write change it, and advances its time. Transfers of
-// a line between processors follow one another in the order in which they were asked for.
+// access lets p read a line, or with write change it, and advances its time. Transfers of a
+// line between processors follow one another in the order of the requests.
 func (m *machine) access(p *proc, l line, write bool) {
 	s := &m.lines[l]
 	if s.has(p) && (!write || s.owner == int16(p.id) || s.alone(p)) {
@@ -75,8 +75,8 @@ func (m *machine) access(p *proc, l line, write bool) {
 	}
 }
 
-// transfer returns what it costs p to get a line, and whether another processor takes part
-// in that, so that the line can go to nobody else meanwhile.
+// transfer returns the cost for p to get a line, and whether that occupies another processor,
+// so that the line cannot go elsewhere meanwhile.
 func (m *machine) transfer(p *proc, s *state, write bool) (cost float64, moves bool) {
 	own := uint32(1) << p.group
 	switch {
@@ -94,7 +94,7 @@ func (m *machine) transfer(p *proc, s *state, write bool) (cost float64, moves b
 // cacheLines is how many lines a processor's own cache has: 1 MiB.
 const cacheLines = 1 << 14
 
-// keep puts a line into the processor's own cache, in the place of another one.
+// keep puts a line into the processor's own cache, instead of another one.
 func (p *proc) keep(l line) {
 	at := &p.cache[uint32(l)*0x9E3779B1>>(32-14)]
 	if *at != l && *at >= 0 {
@@ -111,8 +111,8 @@ type array struct {
 
 func (a array) at(i int) line { return a.first + line(i*a.bytes/64) }
 
-// array takes memory for n elements. All of it is in the caches that groups share. name is
-// what a trace calls it.
+// array allocates n elements, which are in the shared caches of all groups. name is for
+// traces.
 func (m *machine) array(name string, n, bytes int) array {
 	a := array{line(len(m.lines)), bytes}
 	for range (n*bytes + 63) / 64 {
@@ -128,7 +128,7 @@ type named struct {
 	name  string
 }
 
-// name returns that of the array to which a line belongs.
+// name returns the name of the array to which a line belongs.
 func (m *machine) name(l line) string {
 	i, found := slices.BinarySearchFunc(m.names, l, func(n named, l line) int { return int(n.first - l) })
 	if !found {

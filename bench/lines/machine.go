@@ -7,18 +7,17 @@ import (
 	"math/rand/v2"
 )
 
-// A machine is processors with their caches. Each runs Go code as a coroutine, which calls
-// read, write and atomic of its processor. It always is the turn of the processor whose
-// time is earliest, so that accesses happen in the order of time: the result depends on
-// the seed only.
+// A machine simulates processors with their caches. Each runs Go code as a coroutine, which
+// calls read, write and atomic of its processor. The processor with the earliest time always
+// runs next, so accesses happen in the order of time: the result depends on the seed only.
 type machine struct {
 	costs
 	lines    []state
 	names    []named
 	procs    []*proc
-	queue    queue            // those that are not blocked, but for the one that runs
-	blocked  int              // how many are
-	waiters  map[line][]*proc // who waits for a write
+	queue    queue            // processors neither blocked nor running
+	blocked  int              // number of blocked processors
+	waiters  map[line][]*proc // processors that wait for a write
 	trace    func(p *proc, l line, write bool)
 	perGroup int
 }
@@ -29,9 +28,9 @@ type proc struct {
 	id     int
 	group  int     // processors of a group are near each other
 	now    float64 // nanoseconds
-	stored float64 // when all it wrote has reached its cache
+	stored float64 // when all its writes have reached its cache
 	hint   uint64  // see package affinity
-	cache  []line  // the lines it has, by a hash; -1 is none
+	cache  []line  // the lines in its cache, by a hash; -1 is none
 	random *rand.Rand
 	next   func() (struct{}, bool)
 	yield  func(struct{}) bool
@@ -89,7 +88,7 @@ func (p *proc) turn() {
 	}
 }
 
-// work computes for a while, with nobody else's lines.
+// work computes for a while, on lines that are not shared.
 func (p *proc) work(ns float64) { p.now += ns }
 
 func (p *proc) read(l line) {
@@ -97,8 +96,8 @@ func (p *proc) read(l line) {
 	p.m.access(p, l, false)
 }
 
-// own reads a line that p is going to write. The processor sees the store coming, and gets the
-// line for itself at once.
+// own reads a line that p will write. The processor sees the store coming and gets the line
+// exclusively at once.
 func (p *proc) own(l line) {
 	p.turn()
 	p.m.access(p, l, true)
@@ -135,7 +134,7 @@ func (p *proc) atomic(l line) {
 	p.m.written(l, p.now)
 }
 
-// await reads a line until something is so: it looks again after each write.
+// await reads a line until a condition holds, again after each write.
 func (p *proc) await(l line, so func() bool) {
 	for p.read(l); !so(); p.read(l) {
 		p.m.waiters[l] = append(p.m.waiters[l], p)
@@ -143,7 +142,7 @@ func (p *proc) await(l line, so func() bool) {
 	}
 }
 
-// written goes on with those that wait for a write of l.
+// written resumes the processors that wait for a write of l.
 func (m *machine) written(l line, at float64) {
 	if waiters := m.waiters[l]; waiters != nil {
 		delete(m.waiters, l)
@@ -159,7 +158,7 @@ func (p *proc) block() {
 	p.yield(struct{}{})
 }
 
-// resume lets a processor that is blocked go on at a time.
+// resume lets a blocked processor continue at a time.
 func (m *machine) resume(p *proc, at float64) {
 	m.blocked--
 	p.now = max(p.now, at)

@@ -1,11 +1,12 @@
-// Command lines counts what many processors would do, where there is no machine to measure:
+// Command lines simulates the cache and its rivals on more processors than there are to
+// measure:
 //
 //	go run ./lines [-o results.json] [-seeds n]
 //
-// It simulates processors with their caches, which hand lines over to each other, and on them
-// pinwheel, otter and phuslu/lru, each as the sequence of lines that its operations read,
-// write and lock. It prints how well that agrees with what was measured on two processors,
-// and then the throughput for up to 128. With -o it writes it for go run ./plot.
+// It simulates processors whose caches exchange lines, and on them pinwheel, otter and
+// phuslu/lru, each as the sequence of lines that its operations read, write and lock. It
+// prints how well that agrees with measurements on two processors, and then the throughput
+// for up to 128. With -o it writes results for go run ./plot.
 //
 // Not in the model: instructions and their overlap, but for stores, which do not wait;
 // goroutines that change processors; memory bandwidth; garbage collection; the scheduler's own
@@ -22,7 +23,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/results"
 )
 
-// measured has what was measured on two processors.
+// measured has the measurements on two processors.
 var measured = filepath.Join("results", "2026-11-21", "throughput.md")
 
 func main() {

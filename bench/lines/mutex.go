@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-// What the scheduler and sync.Mutex of Go 1.26 take, in nanoseconds.
+// Times of the scheduler and sync.Mutex of Go 1.26, in nanoseconds.
 const (
 	spinTime  = 350   // thirty PAUSE, between two looks at a mutex
 	spins     = 4     // looks before a goroutine parks
@@ -15,7 +15,7 @@ const (
 	slice     = 10e6  // a goroutine runs for so long if another waits for its processor
 )
 
-// A mutex is sync.Mutex: those that come may overtake those that sleep.
+// A mutex is sync.Mutex: newcomers may overtake sleepers.
 type mutex struct {
 	line     line
 	locked   bool

@@ -12,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/results"
 )
 
-// A figure is what a library took in a case, in nanoseconds per operation.
+// A figure is the result of a library in a case, in nanoseconds per operation.
 type figure struct{ library, name string }
 
 // readMeasured reads the first table of a document of results: uint64 keys, 100,000 entries.
@@ -43,7 +43,7 @@ func readMeasured(file string) (map[figure]float64, error) {
 	return nil, fmt.Errorf("%s: want two tables or more that begin with ns/op", file)
 }
 
-// settings are those that can be measured on two processors.
+// settings are the settings that two processors can measure.
 var settings = []struct {
 	name            string
 	procs, perGroup int
@@ -56,10 +56,10 @@ type comparison struct {
 	simulated, measured float64
 }
 
-// wrong is the error of a simulation: 0.1 is 10 % too much, or too little.
+// wrong is the error of a simulation: 0.1 means 10 % too much or too little.
 func (c comparison) wrong() float64 { return math.Abs(math.Log(c.simulated / c.measured)) }
 
-// compare simulates all that was measured.
+// compare simulates everything measured.
 func compare(measured map[figure]float64) []comparison {
 	var all []comparison
 	var runs []run
@@ -80,7 +80,7 @@ func compare(measured map[figure]float64) []comparison {
 	return all
 }
 
-// validation returns a table of what was simulated and measured, with the error.
+// validation returns a table of simulated and measured figures with the errors.
 func validation(measured map[figure]float64) string {
 	var b strings.Builder
 	all := compare(measured)

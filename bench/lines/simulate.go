@@ -19,14 +19,14 @@ type contender struct {
 	make func(m *machine, c *content, w work) cache
 }
 
-// A work is what a cache computes in an operation, beside its accesses, in nanoseconds. It is
-// fitted to what was measured with one thread, where lines go nowhere. Nothing is fitted to
-// more threads.
+// A work is the time that a cache computes in an operation, without its accesses, in
+// nanoseconds. It is fitted to measurements with one thread, where no line moves. Nothing
+// is fitted to more threads.
 type work struct {
 	hot   float64 // a Get of one key again and again: all branches are predicted
 	get   float64 // of any other key
 	set   float64 // of a present key
-	evict float64 // what a Set of a new key takes more
+	evict float64 // added by a Set of a new key
 }
 
 var contenders = []contender{
@@ -62,7 +62,7 @@ type run struct {
 	seed            uint64
 }
 
-const perProc = 2500 // operations to warm up, and as many to measure
+const perProc = 2500 // operations of the warm-up, and of the measurement
 
 // nsPerOp simulates, and returns the time divided by the operations of all processors.
 func (r run) nsPerOp() float64 {

@@ -37,7 +37,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestPingPong: two processors that write a line by turns fetch it each time.
+// TestPingPong: two processors that write a line alternately fetch it each time.
 func TestPingPong(t *testing.T) {
 	m := two(2)
 	word := m.array("word", 1, 8).first
@@ -72,7 +72,7 @@ func TestReads(t *testing.T) {
 		}
 		timed(p.read)
 		timed(p.read)
-		timed(p.own) // exclusive, as nobody else has it in the own cache; but the other group has it
+		timed(p.own) // exclusive among own caches; but the other group has it
 		timed(p.own)
 		p.work(2000)
 		timed(p.read)
@@ -134,14 +134,14 @@ func TestStores(t *testing.T) {
 	})
 }
 
-// TestMutexHandOver: who meets another one in a mutex spins four times and then sleeps, and
-// is woken by the unlock.
+// TestMutexHandOver: a processor that finds a mutex locked spins four times and then sleeps;
+// the unlock wakes it.
 func TestMutexHandOver(t *testing.T) {
 	for _, test := range []struct{ held, entered float64 }{
-		// It comes at 100 and finds it locked, looks again, in vain, and again. Then it is free,
-		// but the other one still has the line, too.
+		// It comes at 100 and finds the mutex locked three times. Then it is free, but the
+		// other processor still has the line.
 		{500, 100 + epyc.atomic + epyc.near + spinTime + epyc.hit + spinTime + epyc.near + epyc.atomic + epyc.near},
-		// It has gone to sleep when the other one unlocks at held.
+		// It sleeps when the other one unlocks at held.
 		{10_000, 10_000 + epyc.atomic + epyc.near + readyTime + wakeTime + epyc.atomic + epyc.near},
 	} {
 		m := two(2)
@@ -163,8 +163,8 @@ func TestMutexHandOver(t *testing.T) {
 	}
 }
 
-// TestMutexExcludes: at no time are two inside, and all get in, also when they sleep for so
-// long that they are handed the mutex.
+// TestMutexExcludes: two are never inside, and all get in, even those that sleep so long that
+// they are handed the mutex.
 func TestMutexExcludes(t *testing.T) {
 	m := newMachine(16, 4, epyc, 1)
 	mu := mutex{line: m.array("mutex", 1, 64).first}
@@ -188,7 +188,7 @@ func TestMutexExcludes(t *testing.T) {
 	}
 }
 
-// TestBiasedExcludes: no writer is inside beside a reader or another writer.
+// TestBiasedExcludes: no writer is inside together with a reader or another writer.
 func TestBiasedExcludes(t *testing.T) {
 	m := newMachine(32, 4, epyc, 1)
 	lines := m.array("lock", 2, 64)

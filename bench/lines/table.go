@@ -30,7 +30,8 @@ var rows = []row{
 	{"`Set` of a new key in a cache that fills, bias off", biasOff, (*pinwheel).insert},
 }
 
-// table returns what the operations of pinwheel write, and what they read that others write.
+// table returns the lines that operations of pinwheel write, and those they read that others
+// write.
 func table() string {
 	var b strings.Builder
 	b.WriteString("| | writes | reads, of what others write |\n|---|---|---|\n")
@@ -53,7 +54,7 @@ func (r row) trace(key int) (writes, reads string) {
 		c.replace(10 + i)
 	}
 	w := makePinwheel(m, c, work{})
-	c.hand[0] = 1 // what is there is not the next to go
+	c.hand[0] = 1 // the present key is not the next victim
 	w.content.marks[w.slot[there]] = maxMark
 	if r.prepare != nil {
 		r.prepare(w, w.locks[0], key)

@@ -1,5 +1,5 @@
-// Package load makes what the cases feed to caches, all of it beforehand: keys,
-// values, and the order of the operations.
+// Package load makes the keys, values and sequences of operations of the cases before they
+// run.
 package load
 
 import (

@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// Exponent is that of the Zipf distribution of the cases, as in YCSB. The one of
-// package math/rand must be above 1.
+// Exponent is the exponent of the Zipf distribution of the cases, as in YCSB. Package
+// math/rand requires one above 1.
 const Exponent = 0.99
 
-// Zipf returns n indices below keys, some of them far more often than others:
-// the one of rank r has a probability in proportion to 1/r^Exponent. Which index
-// has which rank is left to chance.
+// Zipf returns n indices below keys. The index of rank r has a probability in proportion to
+// 1/r^Exponent. Ranks are assigned at random.
 func Zipf(r *rand.Rand, keys, n int) []uint32 {
 	indices := r.Perm(keys)
 	cdf := distribution(keys)

@@ -1,4 +1,4 @@
-// Package many has benchmarks of what loads many keys at once.
+// Package many has benchmarks of loading many keys at once.
 package many
 
 import (
@@ -57,9 +57,8 @@ func readers() []reader {
 	}
 }
 
-// BenchmarkMany reads pages of 100 keys of which so many are not in the cache. What a
-// database would take is not in it: TakeMany and BulkGet ask it once, and Takes once for
-// each key.
+// BenchmarkMany reads pages of 100 keys of which some are missing. The time of a database is
+// not included: TakeMany and BulkGet ask it once, Takes once for each key.
 func BenchmarkMany(b *testing.B) {
 	for _, missing := range []int{0, 10, page} {
 		for _, r := range readers() {

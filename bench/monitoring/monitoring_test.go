@@ -1,5 +1,5 @@
-// Package monitoring checks the Grafana board, the alert rules and the queries of
-// docs/ by Prometheus' own parsers, which are too much for the main module.
+// Package monitoring checks the Grafana board, the alert rules and the queries of docs/ with
+// Prometheus' own parsers, which are too many dependencies for the main module.
 //
 // The go command does not notice when a file of another module changes: after a
 // change in docs/, run it with -count=1.
@@ -27,11 +27,11 @@ import (
 
 const docs = "../../docs/"
 
-// runbook is where alerts send whoever gets them.
+// runbook is the page that alerts link to.
 const runbook = "https://github.com/pinwheel-cache/pinwheel/blob/main/docs/monitoring.md"
 
-// TestBoard checks that Grafana can import the board, and that Prometheus has what
-// it asks for.
+// TestBoard checks that Grafana can import the board, and that Prometheus has the series of
+// its queries.
 func TestBoard(t *testing.T) {
 	var board struct {
 		UID, Title    string
@@ -104,7 +104,7 @@ type panel struct {
 	}
 }
 
-// checkVariables finds variables that the board does not have, or has only further on.
+// checkVariables finds variables that the board does not define, or only later.
 func checkVariables(t *testing.T, known map[string]bool, where, query string) {
 	t.Helper()
 	for _, v := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(query, -1) {
@@ -121,8 +121,8 @@ func (p panel) checkPlace(t *testing.T) {
 	}
 }
 
-// TestAlerts checks the rules as promtool does, that Prometheus has what they ask
-// for, and that each says what is the matter, and has a section of the runbook.
+// TestAlerts checks the rules as promtool does, that Prometheus has their series, and that
+// each has annotations and a section of the runbook.
 func TestAlerts(t *testing.T) {
 	file, errs := rulefmt.ParseFile(docs+"alerts.yaml", false, model.LegacyValidation)
 	for _, err := range errs {
@@ -190,8 +190,8 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// check parses a query, and finds for each selector in it a series that Prometheus
-// would have. It returns the names of the metrics.
+// check parses a query and checks that Prometheus has a series for each of its selectors. It
+// returns the names of the metrics.
 func check(t *testing.T, known []labels.Labels, where, query string) (names []string) {
 	t.Helper()
 	expr, err := parser.ParseExpr(strings.ReplaceAll(query, "$__rate_interval", "5m"))
@@ -222,8 +222,7 @@ func check(t *testing.T, known []labels.Labels, where, query string) (names []st
 	return names
 }
 
-// matches reports whether a series has what a selector asks for. A variable of the
-// board may be anything.
+// matches reports whether a series fits a selector. A variable of the board fits anything.
 func matches(s labels.Labels, selector []*labels.Matcher) bool {
 	return !slices.ContainsFunc(selector, func(m *labels.Matcher) bool {
 		return !s.Has(m.Name) || !strings.HasPrefix(m.Value, "$") && !m.Matches(s.Get(m.Name))
@@ -238,8 +237,7 @@ func family(name string) string {
 	return name
 }
 
-// series returns what Prometheus has after it has scraped a service that has
-// something in every metric.
+// series returns the series of a scrape of a service that has a value in every metric.
 func series(t *testing.T) (all []labels.Labels) {
 	t.Helper()
 	for name, f := range metrics(t) {
@@ -262,7 +260,7 @@ func series(t *testing.T) (all []labels.Labels) {
 	return all
 }
 
-// metrics returns what a service serves that has something in every metric.
+// metrics returns the metrics of a service that has a value in each.
 func metrics(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	full := stats.Snapshot{Limit: 1, MaxWeight: 1, HottestShare: 0.5, WhatIf: stats.WhatIf{Gets: 1}, Near: stats.Near{MaxLag: time.Second}}

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A client is a way to read and write users that lie in Redis as JSON. What get returns is
-// not changed by its callers, who may share it.
+// A client reads and writes users that are in Redis as JSON. Callers may share what get
+// returns and must not change it.
 type client struct {
 	name  string
 	get   func(ctx context.Context, id int) (*user, error)
@@ -112,7 +112,7 @@ func newGoRedis(addr string, cached bool) client {
 	}
 }
 
-// clients returns one of each that keeps something here.
+// clients returns one of each kind that keeps values locally.
 func clients(addr string) (all []client, err error) {
 	n, err := newNear(addr)
 	if err != nil {

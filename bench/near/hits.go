@@ -14,8 +14,8 @@ import (
 
 const hitKeys = 1000
 
-// hits measures the reads of keys that lie here, one after another, in one goroutine. The
-// kinds take turns, and the median of their turns counts.
+// hits measures reads of local keys, one after another, in one goroutine. The kinds take
+// turns, and the median of the turns counts.
 func hits(out io.Writer, server *redistest.Server, s scale) error {
 	ctx := context.Background()
 	all, err := clients(server.Addr)
@@ -56,9 +56,9 @@ func hits(out io.Writer, server *redistest.Server, s scale) error {
 	return nil
 }
 
-// hitTime reads for a while, and returns the nanoseconds that a read takes of the processors.
+// hitTime reads for a while and returns the processor time of a read in nanoseconds.
 func hitTime(ctx context.Context, c client, during time.Duration) (float64, error) {
-	for id := range hitKeys { // each is here afterwards
+	for id := range hitKeys { // each is local afterwards
 		if _, err := c.get(ctx, id); err != nil {
 			return 0, err
 		}

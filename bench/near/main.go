@@ -1,6 +1,6 @@
-// Command near measures the near cache over a Redis on this machine: a local hit beside
-// the client-side caching of other clients, many misses of one key at once, how stale reads
-// are after an acknowledged write, and what watchers cost Redis.
+// Command near measures the near cache over a Redis on this machine: a local hit, compared
+// with the client-side caching of other clients; many misses of one key at once; how stale
+// reads are after an acknowledged write; and what watchers cost Redis.
 //
 //	go run . -o results.md
 //	go run . staleness       # one of hits, misses, staleness, watchers
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// measures are all that is measured, in the order of their tables.
+// measures are the measurements in the order of their tables.
 var measures = []struct {
 	name    string
 	measure func(io.Writer, *redistest.Server, scale) error
@@ -79,7 +79,7 @@ func run(quick bool, file string, names ...string) error {
 	return nil
 }
 
-// A user is what is cached.
+// A user is a cached value.
 type user struct {
 	ID    int
 	Name  string

@@ -23,8 +23,8 @@ const (
 	queryTime = 20 * time.Millisecond
 )
 
-// misses counts how often the database is asked when a thousand callers of three instances
-// miss one key at the same time.
+// misses counts the reads of the database when a thousand callers of three instances miss one
+// key at the same time.
 func misses(out io.Writer, server *redistest.Server, s scale) error {
 	logx.Disable()
 	rounds := max(1, s.rounds/100)

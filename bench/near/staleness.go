@@ -10,10 +10,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
-// staleness measures for how long another instance hands out the old value after a write
-// has been acknowledged. A reader that looks all the time takes a whole processor, which
-// Redis and the connection to it then wait for where there are two; so a reader that
-// pauses is measured too.
+// staleness measures how long another instance returns the old value after a write has been
+// acknowledged. A reader that never pauses takes a whole processor, for which Redis and its
+// connection wait where there are two; so a reader that pauses is measured too.
 func staleness(out io.Writer, server *redistest.Server, s scale) error {
 	ctx := context.Background()
 	writer, err := newRueidis(server.Addr)
@@ -63,7 +62,7 @@ func staleFor(ctx context.Context, writer, reader client, version int, pause fun
 			return 0, err
 		}
 	}
-	if _, err := reader.get(ctx, id); err != nil { // it is here now
+	if _, err := reader.get(ctx, id); err != nil { // it is local now
 		return 0, err
 	}
 	if err := writer.set(ctx, id, u); err != nil {

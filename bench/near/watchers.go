@@ -31,8 +31,8 @@ func (c *counter) ChangedAll()       {}
 func (c *counter) Current(time.Time) { c.serve.Do(c.up.Done) }
 func (c *counter) Lost(error)        { c.crowd.lost.Add(1) }
 
-// watchers measures what watchers cost Redis, by tracking and by publishing, and how many
-// changes one of them takes.
+// watchers measures the cost of watchers for Redis, by tracking and by publishing, and how
+// many changes a watcher can receive.
 func watchers(out io.Writer, server *redistest.Server, s scale) error {
 	channels := []string{"", "changes"}
 	fmt.Fprintf(out, "\n| watchers | by | Redis' processor time per write, µs | Redis' memory per watcher, KB | writes/s |\n|---:|---|---:|---:|---:|\n")
@@ -52,7 +52,7 @@ func watchers(out io.Writer, server *redistest.Server, s scale) error {
 	return nil
 }
 
-// A crowd is n watchers of one Redis, who count together.
+// A crowd is n watchers of one Redis that count together.
 type crowd struct {
 	told     atomic.Int64 // keys
 	last     atomic.Int64 // when, by UnixNano
@@ -88,7 +88,7 @@ func (c *crowd) close() {
 	c.redis.Close()
 }
 
-// await waits until n keys have been told, or for a while.
+// await waits until n keys have arrived, or for a while.
 func (c *crowd) await(n int64) {
 	for deadline := time.Now().Add(10 * time.Second); c.told.Load() < n && time.Now().Before(deadline); {
 		time.Sleep(100 * time.Microsecond)
@@ -130,8 +130,8 @@ func by(channel string) string {
 	return "publishing"
 }
 
-// capacity measures how many keys one watcher takes each second: a script changes them
-// faster than they can be told.
+// capacity measures how many keys a watcher receives each second: a script changes them
+// faster.
 func capacity(out io.Writer, server *redistest.Server, channel string, changes int) error {
 	c, err := gather(server, 1, channel)
 	if err != nil {
@@ -208,7 +208,7 @@ func cpu(server *redistest.Server) (time.Duration, error) {
 	return time.Duration(total * float64(time.Second)), nil
 }
 
-// memoryPerWatcher returns what CLIENT LIST says of the connections that watch, on average.
+// memoryPerWatcher returns the mean memory of a watching connection by CLIENT LIST.
 func memoryPerWatcher(server *redistest.Server, channel string) (string, error) {
 	list, err := text(server, "CLIENT", "LIST")
 	if err != nil {

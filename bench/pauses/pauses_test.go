@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 
 func key(i int) uint64 { return uint64(i) * 0x9E3779B97F4A7C15 }
 
-// used returns the processor time of this thread so far. A pause by the operating system
-// is not in it.
+// used returns the processor time of this thread so far, without pauses by the operating
+// system.
 func used() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -120,7 +120,7 @@ func BenchmarkGrow(b *testing.B) {
 }
 
 // BenchmarkClear removes a million entries, and reports the longest Gets meanwhile by the
-// clock. A Get that another program holds up is among them.
+// clock. They include Gets delayed by other programs.
 func BenchmarkClear(b *testing.B) {
 	for range b.N {
 		c := cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour})

@@ -40,8 +40,7 @@ func barPanel(title string, b bars, longest bool) *plot.Plot {
 	return p
 }
 
-// cut cuts off a bar more than twice as long as all others, which would leave
-// nothing to be seen of them.
+// cut cuts off a bar more than twice as long as all others, which would hide them.
 func (b bars) cut() {
 	longest := slices.SortedFunc(slices.Values(b), func(x, y bar) int { return cmp.Compare(y.value, x.value) })
 	if len(b) < 3 || longest[0].value <= 2*longest[1].value {

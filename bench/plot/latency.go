@@ -36,8 +36,7 @@ type span struct {
 // spans is a chart of latencies, the last on top.
 type spans []span
 
-// latency returns the sheet of what operations take while a million entries
-// expire.
+// latency returns the sheet of latencies while a million entries expire.
 func latency(r *results.Results) sheet {
 	s := sheet{
 		file:      "latency.svg",
@@ -56,7 +55,7 @@ func latency(r *results.Results) sheet {
 	return s
 }
 
-// sameScale lets panels be compared with each other.
+// sameScale gives panels the same scale.
 func sameScale(panels []*plot.Plot) {
 	least, most := math.Inf(1), 0.0
 	for _, p := range panels {

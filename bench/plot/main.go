@@ -48,7 +48,7 @@ func run(file, out string) error {
 	return r.Tables(os.Stdout)
 }
 
-// sheets returns what there are results for.
+// sheets returns the sheets for which there are results.
 func sheets(r *results.Results) []sheet {
 	var all []sheet
 	for _, s := range append(throughput(r), memory(r), latency(r), scaling(r)) {
@@ -59,8 +59,8 @@ func sheets(r *results.Results) []sheet {
 	return all
 }
 
-// write writes an image with a name for its font that browsers know if they do
-// not have that of the plots: the letters of Arial are as wide.
+// write writes an image. It names Arial, whose letters are as wide, as a font for browsers
+// without that of the plots.
 func write(file string, image *vgsvg.Canvas) error {
 	var b bytes.Buffer
 	if _, err := image.WriteTo(&b); err != nil {

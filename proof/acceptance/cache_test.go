@@ -1,10 +1,8 @@
-// Package acceptance holds the acceptance tests of the cache, seen from outside: one
-// TestPromiseN per promise of the contract, the methods that no promise covers (here),
-// and a ledger.
+// Package acceptance tests the cache from outside: a TestPromiseN for each promise of the
+// README, the methods that no promise covers (in this file), and a ledger of all values.
 //
-// All time is the fake time of testing/synctest, except in a few tests that need
-// real threads or the garbage collector. Every subtest says in one line what it
-// catches.
+// All time is the fake time of testing/synctest, except in a few tests that need real
+// threads or the garbage collector. Every subtest says in one line what it catches.
 package acceptance
 
 import (

@@ -22,7 +22,7 @@ import (
 // Promise 5: callbacks run exactly once for each removed value, with its cause,
 // outside all locks, in order per key, at most Workers at once; they may call the
 // cache; a panic is recovered, counted and reported; Close waits for them. When
-// they fall behind a bound, whoever removes waits (a callback never does).
+// too many wait, callers that remove values wait too (a callback never does).
 //
 // "Exactly once" under load is TestLedger.
 func TestPromise5Callbacks(t *testing.T) {
@@ -325,7 +325,7 @@ func callbackPanics(t *testing.T) {
 	harness.MustClose(t, c)
 }
 
-// Catches: a panic that is recovered and then told to nobody.
+// Catches: a panic that is recovered and not reported.
 func callbackPanicLogged(t *testing.T) {
 	logged := captureLog(t)
 	c := harness.New(t, cache.Options[string, int]{Name: "users", OnRemove: func(cache.Event[string, int]) { panic("boom 4711") }})

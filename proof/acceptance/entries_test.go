@@ -169,8 +169,8 @@ func ttlComesAndGoes(t *testing.T) {
 	}
 }
 
-// fence is a change of "k" during a load that will return 1, and what must be
-// there afterwards: want, or nothing for 0.
+// fence is a change of "k" during a load that will return 1, and the value that "k" must
+// have afterwards: want, or none if that is 0.
 type fence struct {
 	name   string
 	change func(c *cache.Cache[string, int])
@@ -290,7 +290,7 @@ func expiryDoesNotFence(t *testing.T) {
 			c.SetWithExpire("k", 1, time.Second)
 			time.Sleep(time.Second + late)
 			v, err := take.Take(c, "k", func() (int, error) {
-				time.Sleep(2 * harness.MaxTick) // the driver comes by
+				time.Sleep(2 * harness.MaxTick) // for the driver
 				return 2, nil
 			})
 			if v != 2 || err != nil {
@@ -337,9 +337,9 @@ func writers() []writer {
 	}
 }
 
-// neverStale keeps a cache in front of a "database" of one number that only
-// grows. Once a write and the change of the cache that follows it have returned,
-// nobody who asks afterwards may see an older number.
+// neverStale keeps a cache in front of a "database" of one number that only grows. Once a
+// write and the following change of the cache have returned, no later read may see an older
+// number.
 func neverStale(t *testing.T, write func(c *cache.Cache[string, int], key string, value int)) {
 	const key = "k"
 	c := harness.New(t, cache.Options[string, int]{})

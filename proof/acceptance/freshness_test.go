@@ -11,8 +11,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// Values are loaded anew before they expire, and old ones stand in for loads that are slow
-// or fail. Only the Takes hand those out, and a change of the key wins over all of it.
+// Refresh reloads values before they expire. With Grace old ones stand in for loads that are
+// slow or fail; only the Takes return those, and a change of the key wins over a load.
 func TestFreshness(t *testing.T) {
 	harness.Bubble(t, "a value that is due is loaded anew, and nobody waits", dueIsRenewed)
 	harness.Bubble(t, "in grace for the Takes alone", graceIsForTakes)
@@ -40,8 +40,8 @@ func freshly(t *testing.T, change ...func(*cache.Options[string, int])) *cache.C
 	return c
 }
 
-// wantTake takes "k" by a fetch that takes so long and returns value, or fails without one,
-// and wants a value after a time.
+// wantTake takes "k" with a fetch that takes some time and returns value, or fails if that is
+// 0. It expects a value after a time.
 func wantTake(t *testing.T, c *cache.Cache[string, int], takes time.Duration, value, want int, after time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -109,7 +109,7 @@ func patienceEnds(t *testing.T) {
 	}
 }
 
-// Catches: a refresh that undoes what happened since it began.
+// Catches: a refresh that undoes a change made since it began.
 func changeWins(t *testing.T, change func(*cache.Cache[string, int])) {
 	c := freshly(t)
 	time.Sleep(31 * time.Second)
@@ -122,7 +122,7 @@ func changeWins(t *testing.T, change func(*cache.Cache[string, int])) {
 	}
 }
 
-// Catches: an error that is asked for anew each time, that outlives its time, or a Set.
+// Catches: a kept error that is fetched again each time, or that outlives its time or a Set.
 func errorIsKept(t *testing.T) {
 	c := freshly(t, func(o *cache.Options[string, int]) {
 		o.Negative = func(error) time.Duration { return 10 * time.Second }

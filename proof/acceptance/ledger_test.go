@@ -8,12 +8,11 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// TestLedger lets many goroutines do everything at once on the real clock. Every
-// value is unique, and at the end of all each stored value has been reported
-// exactly once, and no other.
+// TestLedger lets many goroutines use every method at once on the real clock. Every value is
+// unique. At the end each stored value has been reported exactly once, and no other.
 //
-// Catches: reports lost or doubled between threads; values served after they were
-// reported as removed for good; whatever -race sees.
+// Catches: reports lost or doubled between threads; values returned after they were reported
+// as removed; data races.
 func TestLedger(t *testing.T) {
 	weigh := func(_, v int) uint32 { return uint32(v % 5) }
 	for name, o := range map[string]cache.Options[int, int]{

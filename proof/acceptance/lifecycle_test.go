@@ -16,8 +16,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// Promise 6: no goroutine until the first TTL or callback; a cache nobody holds
-// is collected with its goroutine, without Close; Close is idempotent and the
+// Promise 6: no goroutine until the first TTL or callback; an unreferenced cache is
+// collected, with its goroutine and without Close; Close is idempotent and the
 // behaviour after it is defined; usable under testing/synctest.
 func TestPromise6Lifecycle(t *testing.T) {
 	t.Run("no goroutine without need", noGoroutine)
@@ -71,15 +71,15 @@ func noGoroutine(t *testing.T) {
 	runtime.KeepAlive(caches)
 }
 
-// usedOptions has everything switched on that could need a goroutine.
+// usedOptions has every option that could need a goroutine.
 func usedOptions() cache.Options[string, *payload] {
 	return cache.Options[string, *payload]{
 		Name: "lifecycle", Limit: 100, Idle: time.Hour, OnRemove: func(cache.Event[string, *payload]) {},
 	}
 }
 
-// payload is big enough not to be put together with other values by the
-// allocator, which would delay its collection.
+// payload is so big that the allocator does not combine it with other values, which would
+// delay its collection.
 type payload struct{ _ [64]int }
 
 func uses() map[string]func(c *cache.Cache[string, *payload]) {
@@ -109,8 +109,8 @@ func uses() map[string]func(c *cache.Cache[string, *payload]) {
 	}
 }
 
-// collected checks that a cache that was used is collected. With OnRemove nothing may
-// wait to expire, for that is told first.
+// collected checks that a used cache is collected. With OnRemove no entry may wait to expire,
+// as it would be reported first.
 func collected(t *testing.T, onRemove bool, use func(c *cache.Cache[string, *payload])) {
 	running := goleak.IgnoreCurrent()
 	var freed atomic.Int32
@@ -180,7 +180,7 @@ func fillPayload(c *cache.Cache[string, *payload]) {
 	}
 }
 
-// Catches: a driver that goes on with nothing to do.
+// Catches: a driver that ticks without work.
 func noGoroutineAfterTTL(t *testing.T) {
 	running := goleak.IgnoreCurrent()
 	expired := make(chan struct{})

@@ -17,15 +17,14 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// The tests of faults: what the program, the machine or a caller does wrong, and
-// what the cache promises all the same. docs/guarantees.md has the list of them,
-// also of those that the tests of the promises show.
+// The tests of faults of the program, the machine or a caller, and of what the cache still
+// promises. docs/guarantees.md lists them, with those that the tests of the promises show.
 
-// backlogBound is how many events wait before who removes a value waits, as
-// Options.OnRemove says.
+// backlogBound is how many events may wait before callers that remove values wait, as
+// documented at Options.OnRemove.
 const backlogBound = 4096
 
-// methods has every method of a cache, by its name, as a call that ends by itself.
+// methods returns a call that ends by itself for every method of a cache, by name.
 func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -104,7 +103,7 @@ func TestFaultsKnowEveryMethod(t *testing.T) {
 	}
 }
 
-// wantReturn fails unless a call returns, whatever else is blocked in the bubble.
+// wantReturn fails unless a call returns, even if all else in the bubble is blocked.
 func wantReturn(t *testing.T, what string, call func()) {
 	t.Helper()
 	o := harness.Start(func() (int, error) { call(); return 0, nil })
@@ -113,8 +112,7 @@ func wantReturn(t *testing.T, what string, call func()) {
 	}
 }
 
-// closeTimesOut fails unless a Close that something holds up ends with the cause of
-// its context.
+// closeTimesOut fails unless a blocked Close returns the cause of its context.
 func closeTimesOut[K comparable, V any](t *testing.T, c *cache.Cache[K, V]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, harness.ErrLeft)
@@ -125,9 +123,8 @@ func closeTimesOut[K comparable, V any](t *testing.T, c *cache.Cache[K, V]) {
 	}
 }
 
-// A loader that never ends holds up those who wait for its key without a context,
-// and nobody else. Whatever is done to the key meanwhile stays done. One that ends
-// when the cache is closed changes nothing any more.
+// A loader that never ends blocks callers that wait for its key without a context, and no
+// others. Changes of the key meanwhile stay. A loader that ends after Close changes nothing.
 //
 // Panics and Goexit are TestPromise4Take.
 func TestFaultyLoader(t *testing.T) {
@@ -201,9 +198,8 @@ func loaderOutlivesClose(t *testing.T, take harness.Taker) {
 	}
 }
 
-// A callback that never ends takes one worker out of service, and its key. When all
-// workers are, 4096 events wait; then whoever removes a value waits, after it has
-// been removed. Nobody else does.
+// A callback that never ends blocks one worker and its key. When all workers are blocked,
+// 4096 events wait; then callers that have removed a value wait, and no others.
 //
 // Panics, Goexit and the waiting of each method are TestPromise5Callbacks.
 func TestFaultyCallback(t *testing.T) {
@@ -319,13 +315,12 @@ func callbackCalls(t *testing.T, name string) {
 	harness.MustClose(t, c)
 }
 
-// The driver is held up for minutes, as by callbacks that are behind, while the
-// program goes on. No read finds what has expired, and no deadline that was put off
-// meanwhile is forgotten; when the driver is free, each value that has expired is
-// reported, once, and no other.
+// The driver is blocked for minutes, as by slow callbacks, while the program goes on. No read
+// finds an expired value, and no extended deadline is forgotten. When the driver is free,
+// each expired value is reported once, and no other.
 //
-// Catches: reads that rely on the driver; a task that comes up late and expires an
-// entry whose deadline has been put off since; values lost or reported twice.
+// Catches: reads that rely on the driver; a late task that expires an entry whose deadline
+// was extended since; values lost or reported twice.
 func TestDriverHeldUp(t *testing.T) {
 	for _, stall := range []time.Duration{time.Second, time.Minute, 10 * time.Minute} {
 		harness.Bubble(t, stall.String(), func(t *testing.T) { driverHeldUp(t, stall) })
@@ -384,11 +379,11 @@ func driverHeldUp(t *testing.T, stall time.Duration) {
 	harness.MustClose(t, c)
 }
 
-// Weights at the ends of their range are counted exactly, and so never run over: a
-// value fits if the others can make room for it, and else is removed at once.
+// Extreme weights are counted exactly and never overflow: a value fits if the others can make
+// room for it; otherwise it is removed at once.
 //
-// Catches: sums in 32 bits, a weight of zero that is evicted for in vain, room that is
-// not given back when a value changes or goes.
+// Catches: sums in 32 bits, evictions of weight zero that free nothing, room that is not
+// released when a value is changed or removed.
 func TestExtremeWeights(t *testing.T) {
 	for _, most := range []uint64{1, 2, huge - 1, huge, huge + 1, 3 * huge, math.MaxUint64 - 1, math.MaxUint64} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) { extremeWeights(t, most, []uint32{0, 1, 2, huge - 1, huge}) })

@@ -16,13 +16,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// A hundred thousand goroutines ask for one key at once: one of them fetches. Then
-// everything is done to it at once, and it is closed meanwhile. All of them return, each
-// value that was stored is reported once, and nothing is left running.
+// A hundred thousand goroutines take one key at once: one of them fetches. Then they call
+// every method at once, and the cache is closed meanwhile. All of them return, each stored
+// value is reported once, and no goroutine is left.
 //
-// Catches: a fetch for each of some callers, work or memory that grows with the
-// square of the callers, wake-ups that are lost among so many, a Close that waits
-// for those that came after it.
+// Catches: several fetches, work or memory that grows with the square of the callers, lost
+// wake-ups, a Close that waits for later callers.
 func TestManyGoroutines(t *testing.T) {
 	n := harness.Scaled(100_000)
 	if underRaceDetector() {
@@ -114,8 +113,8 @@ func underRaceDetector() bool {
 	})
 }
 
-// A cache with room for one keeps all its promises, whichever way the one is
-// counted, while everything is done to it at once.
+// A cache with room for one entry, by Limit or by MaxWeight, keeps all its promises while
+// every method is called at once.
 //
 // Catches: an entry that must make room for itself, loops that look for a victim
 // where there is none, a limit that is passed between two steps.
@@ -144,8 +143,8 @@ func TestLimitOfOneUnderLoad(t *testing.T) {
 	}
 }
 
-// watch calls look with the entries and their weight again and again, until the
-// function that it returns is called.
+// watch calls look with the entries and their weight repeatedly, until the function that it
+// returns is called.
 func watch[V any](t *testing.T, c *cache.Cache[int, V], look func(entries int, weight uint64)) (stop func()) {
 	t.Helper()
 	var stopped atomic.Bool
@@ -165,9 +164,8 @@ func watch[V any](t *testing.T, c *cache.Cache[int, V], look func(entries int, w
 	}
 }
 
-// When Resize returns, there are no more entries than the new limit, and never are
-// until the next Resize, while everything else is done to the cache; and no value
-// is lost on the way.
+// From the return of Resize until the next Resize there are no more entries than the new
+// limit, while every other method is called; and no value is lost.
 //
 // Catches: a surplus that is left because others stored meanwhile, entries that
 // shards limited at different times count twice or not at all, an evicted value that
@@ -214,9 +212,8 @@ func mustResizeTo(t *testing.T, c *cache.Cache[int, int], limit int) {
 	}
 }
 
-// When a Close returns nil, all loads and callbacks that began before it have ended,
-// and no callback begins any more, though others go on using the cache, and also
-// close it.
+// When a Close returns nil, all earlier loads and callbacks have ended and no callback begins
+// any more, although others go on using and closing the cache.
 //
 // Catches: a callback or a load that runs on after Close, an entry or an event that
 // slips in behind it, closers that wait for each other.

@@ -12,8 +12,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// A database hangs, fails for an hour or panics, and the callers of a cache with Grace
-// notice nothing as long as that lasts.
+// A database hangs, fails for an hour or panics, and callers of a cache with Grace notice
+// nothing.
 //
 // Catches: callers that wait for a load which cannot end; a load begun for each caller;
 // a database that is down and asked without a pause; a panic in the background that ends

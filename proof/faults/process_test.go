@@ -18,8 +18,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// What concerns the whole process is tried in another one: this test binary once
-// more, with one test to run and this variable set.
+// Tests that affect the whole process run in another one: this test binary again, with one
+// test to run and this variable set.
 const inChild = "PINWHEEL_FAULTS_CHILD"
 
 // child returns the command that runs the test of t in another process.
@@ -31,14 +31,12 @@ func child(t *testing.T, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// A process whose memory limit (GOMEMLIMIT) is below what it uses collects garbage
-// nearly all the time. A full cache in it stays right, and asks for no more: its
-// memory does not grow, and nothing of it runs when nobody uses it.
+// A process whose memory limit (GOMEMLIMIT) is below its use collects garbage nearly all the
+// time. A full cache in it stays correct, does not grow, and does nothing while unused.
 //
-// Catches: values that are lost or mixed up while the collector runs all the time,
-// as those that are held only weakly or by an integer; arrays, tombstones or queues
-// that grow with what passes through; a clean-up that is started by the collector
-// and never ends.
+// Catches: values lost or mixed up by the collector, such as ones held only weakly or by an
+// integer; arrays, tombstones or queues that grow with the traffic; a clean-up that the
+// collector starts and that never ends.
 func TestMemoryPressure(t *testing.T) {
 	if os.Getenv(inChild) != "" {
 		underMemoryPressure(t)
@@ -117,10 +115,9 @@ func numGC() uint32 {
 	return m.NumGC
 }
 
-// A process that is stopped and goes on later, as by a debugger, a container that is
-// frozen or a machine that hands its processors to others, runs no tick meanwhile,
-// while time goes on. The first read after that, before any tick, finds nothing that
-// has expired.
+// A process that is stopped for a while, as by a debugger, a frozen container or a busy host,
+// runs no tick while time goes on. The first read after that, before any tick, finds no
+// expired value.
 //
 // Catches: reads that trust a clock which only the ticks move.
 func TestStoppedProcess(t *testing.T) {
@@ -155,8 +152,8 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// stoppedProcess reads without a pause until it has been stopped three times, each
-// time beyond the end of an entry.
+// stoppedProcess reads without a pause until it has been stopped three times, each time past
+// the deadline of an entry.
 func stoppedProcess(t *testing.T) {
 	const ttl = 100 * time.Millisecond
 	c := harness.New(t, cache.Options[int, int]{Expire: time.Hour})

@@ -18,7 +18,7 @@ import (
 // every result and the final contents.
 //
 // go-zero evicts by strict LRU: a read moves its key to the end at once. Ours
-// marks the key, and eviction moves it to the end when it comes by. That is not
+// marks the key, and eviction moves it to the end when it reaches it. That is not
 // the same order: with a (oldest), b and a read of b, the next eviction takes a in
 // both, but the one after that takes b from go-zero and c, set in between, from
 // ours, where only now b is moved on. They agree in the kinds of streams that are
@@ -61,7 +61,7 @@ const (
 	oldestRead
 )
 
-// diffOp is one drawn step. What becomes of it depends on the state.
+// diffOp is one drawn step. Its effect depends on the state.
 type diffOp struct{ op, key int }
 
 func compareStreams(t *rapid.T, peers *goZeroPeers, kind streamKind) {
@@ -143,7 +143,7 @@ func (s *stream) step(i int, op diffOp) {
 	}
 }
 
-// stored notes that key is now the newest, and what that moved and evicted.
+// stored records that key is now the newest, and what that moved and evicted.
 func (s *stream) stored(key string) {
 	if slices.Contains(s.order, key) {
 		s.order = slices.DeleteFunc(s.order, func(k string) bool { return k == key })

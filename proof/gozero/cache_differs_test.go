@@ -20,10 +20,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// TestCacheDiffers does the same with go-zero's cache and with ours in its place, and
-// asserts both answers: where go-zero's fails, go-zero was mended and docs/go-zero.md is
-// out of date. Ours has fake time. go-zero's has real time, because its goroutines never
-// end, and where its answer depends on the moment it is only logged.
+// TestCacheDiffers does the same with go-zero's cache and with ours in its place, and asserts
+// both answers. If that of go-zero's fails, go-zero has fixed the fault and docs/go-zero.md
+// is out of date. Ours has fake time. go-zero's has real time, because its goroutines never
+// end; answers that depend on the moment are only logged.
 func TestCacheDiffers(t *testing.T) {
 	t.Run("goroutines without end", endlessGoroutines) // alone: it counts them
 	for name, test := range map[string]func(t *testing.T){
@@ -269,8 +269,8 @@ func changedDuringTake(t *testing.T) {
 	}
 }
 
-// To go-zero a caller that joins a fetch is a hit, and one whose fetch fails is nothing.
-// Ours were misses: neither found a value in the cache.
+// go-zero counts a caller that joins a fetch as a hit, and one whose fetch fails not at all.
+// Ours counts both as misses: neither found a value in the cache.
 func takeCounts(t *testing.T) {
 	g := newGoZero(t)
 	takeThrice(g.Take)
@@ -291,7 +291,7 @@ func takeCounts(t *testing.T) {
 	})
 }
 
-// takeThrice takes a key twice at once, and another in vain.
+// takeThrice takes a key twice at once, and another one with a failing fetch.
 func takeThrice(take func(string, func() (any, error)) (any, error)) {
 	begun, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
 )
 
-// A peer is what both wheels have.
+// A peer has the methods of both wheels.
 type peer interface {
 	SetTimer(key, value any, delay time.Duration) error
 	MoveTimer(key any, delay time.Duration) error
@@ -48,22 +48,21 @@ type rig struct {
 	fired []string // "key=value@tick"
 }
 
-// note is the function of the wheel.
+// note is the callback of the wheel.
 func (r *rig) note(key, value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fired = append(r.fired, fmt.Sprintf("%v=%v@%d", key, value, r.ticks))
 }
 
-// noteTime notes the time instead of the tick.
+// noteTime is note with the time instead of the tick.
 func (r *rig) noteTime(key any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fired = append(r.fired, fmt.Sprintf("%v@%v", key, time.Since(r.began)))
 }
 
-// tick moves the hand on, and waits until the wheel and its callbacks have come to
-// rest.
+// tick moves the hand on and waits until the wheel and its callbacks are idle.
 func (r *rig) tick(n int) {
 	for range n {
 		r.mu.Lock()
@@ -74,7 +73,7 @@ func (r *rig) tick(n int) {
 	}
 }
 
-// calls returns what was called, sorted, and forgets it.
+// calls returns the calls since the last time, sorted.
 func (r *rig) calls() []string {
 	synctest.Wait()
 	r.mu.Lock()
@@ -112,7 +111,7 @@ func newTheirs(t *testing.T, slots int) *rig {
 	return r
 }
 
-// ourClock and theirClock return wheels that go by the clock, with 300 slots.
+// ourClock and theirClock return wheels driven by the clock, with 300 slots.
 func ourClock(t *testing.T, interval time.Duration, execute func(key, value any)) peer {
 	t.Helper()
 	tw, err := collection.NewTimingWheel(interval, 300, execute)

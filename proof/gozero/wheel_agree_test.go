@@ -13,11 +13,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-// TestWheelAgrees runs the same operations on our wheel and on go-zero's and compares
-// what fires at every tick. It keeps to what go-zero does right, which is what it was
-// made for: a time-out that is the same for all keys and at most a revolution long, and
-// moves by that. It is also a check of the other tests: they and go-zero mean the same
-// by a tick.
+// TestWheelAgrees runs the same operations on our wheel and on go-zero's and compares what
+// fires at every tick. It uses only what go-zero does right: a time-out that is the same for
+// all keys and at most a revolution long, and moves by that. So it also checks that the other
+// tests and go-zero mean the same by a tick.
 func TestWheelAgrees(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 7))

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// The tests of this file do the same with go-zero's wheel and with ours, in fake
-// time. What go-zero does is asserted too: when that fails, go-zero was mended,
-// and docs/go-zero.md is out of date.
+// The tests of this file do the same with go-zero's wheel and with ours, in fake time, and
+// assert both results. If that of go-zero's fails, go-zero has fixed the fault, and
+// docs/go-zero.md is out of date.
 
-// TestWheelDiffersByTicks has wheels of ten slots that go by a ticker.
+// TestWheelDiffersByTicks has wheels of ten slots, driven by a ticker.
 func TestWheelDiffersByTicks(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -114,7 +114,7 @@ func TestWheelDiffersByTicks(t *testing.T) {
 	}
 }
 
-// TestWheelDiffersByClock has wheels that go by the clock.
+// TestWheelDiffersByClock has wheels driven by the clock.
 func TestWheelDiffersByClock(t *testing.T) {
 	type newWheel = func(t *testing.T, interval time.Duration, execute func(key, value any)) peer
 	both := func(t *testing.T, f func(t *testing.T, whose string, wheel newWheel)) {
@@ -271,8 +271,8 @@ func drainAtOnce(t *testing.T, w peer) int {
 	return n
 }
 
-// TestWheelDiffersInMemory looks at what is left of timers that are gone. go-zero keeps
-// each until the cursor comes by.
+// TestWheelDiffersInMemory measures the memory of removed timers. go-zero keeps each until the
+// cursor reaches it.
 func TestWheelDiffersInMemory(t *testing.T) {
 	for name, do := range map[string]func(t *testing.T, r *rig){
 		"one key, set and removed": func(t *testing.T, r *rig) {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A mutation is a change of one line that some test has to notice.
+// A mutation is a change of one line that a test must notice.
 type mutation struct {
 	name     string
 	file     string // from the root of the repository
 	function string // that the line is in, as Name or Type.Name
 	old, new string // the line, without the space around it; new is empty if it goes
-	test     test   // that is to notice
+	test     test   // that must notice it
 }
 
-// A test is what is run of a package.
+// A test says which tests of a package to run.
 type test struct {
 	pkg    string // its folder, from the root of the repository
 	run    string // as the flag -run has it

@@ -1,13 +1,12 @@
-// Command mutation makes the mistakes of a list in the sources, one at a time, and
-// runs for each the test that is to notice it. It is a test of the tests: a mistake
-// that none of them notices can be made.
+// Command mutation tests the tests: it makes the mistakes of a list in the sources, one at a
+// time, and runs the test that must notice each.
 //
 //	go run ./mutation [-only regexp] [-all] [-count n] [-v]
 //
 // A mistake is a change of one line, in list.txt. The go command gets it as an
-// overlay, so that the files themselves are never touched. The exit status is 1 if
-// a mutation survived, does not compile, or does not apply, because the line is no
-// longer in its function, or no longer only once.
+// overlay, so that the files themselves are never touched. The exit status is 1 if a mutation
+// survived, does not compile, or does not apply, because its function does not have the line
+// exactly once.
 package main
 
 import (
@@ -44,8 +43,8 @@ func main() {
 	}
 }
 
-// mutate tries the mutations of the list that match only, in this
-// repository. It reports whether all is well.
+// mutate tries the mutations of the list that match only, in this repository. It reports
+// whether all were killed.
 func mutate(only string, b *bench, verbose bool) (ok bool, err error) {
 	mutations, err := selected(list, only)
 	if err != nil {
@@ -87,15 +86,14 @@ func selected(list, only string) ([]mutation, error) {
 	return chosen, err
 }
 
-// repository returns the folder of the library, which this module takes from beside
-// itself.
+// repository returns the folder of the library, the parent of this module.
 func repository() (string, error) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/pinwheel-cache/pinwheel").Output()
 	return strings.TrimSpace(string(dir)), err
 }
 
-// tryAll tries mutations, as many at once as there are processors, and writes a line
-// for each. It returns how many had which verdict.
+// tryAll tries mutations, as many at once as there are processors, and writes a line for
+// each. It returns the number of each verdict.
 func tryAll(w io.Writer, b *bench, mutations []mutation, verbose bool) map[verdict]int {
 	var (
 		mu    sync.Mutex // guards count, and the lines from mixing

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestVerdicts tries the mutations of a small module, of which all that can become of
-// one is known.
+// TestVerdicts tries the mutations of a small module, one for each verdict.
 func TestVerdicts(t *testing.T) {
 	fixture, err := os.ReadFile("testdata/fixture.txt")
 	if err != nil {
@@ -44,7 +43,7 @@ func fixtureBench(t *testing.T) *bench {
 	return &bench{root: root, scratch: t.TempDir(), times: 1}
 }
 
-// TestProve: a test that is not there, or fails anyway, proves nothing.
+// TestProve: a test that is missing, or fails without a mutation, proves nothing.
 func TestProve(t *testing.T) {
 	for run, want := range map[string]string{"TestSum": "", "TestProduct": "no such test"} {
 		err := fixtureBench(t).prove([]mutation{{test: test{pkg: ".", run: run}}})

@@ -16,9 +16,9 @@ type testFile struct {
 	declares, uses map[string]bool
 }
 
-// unneeded returns the test files of a folder that a test does without. To compile
-// and link all of them, and what they import, would take ten times as long as all
-// else. It goes by names alone, and so may keep some that are not needed.
+// unneeded returns the test files of a folder that a test does not need. Compiling and linking
+// all of them, with their imports, would take ten times as long as the rest. It compares
+// names only, so it may keep some that are not needed.
 func unneeded(dir, run string) ([]string, error) {
 	pattern, err := regexp.Compile(strings.Split(run, "/")[0])
 	if err != nil {
@@ -81,8 +81,8 @@ func testFiles(dir string) ([]testFile, error) {
 	return files, nil
 }
 
-// usedIn returns the names that a file uses and does not declare itself, and with a
-// dot before them all that it selects.
+// usedIn returns the names that a file uses and does not declare, and those that it selects,
+// with a dot before them.
 func usedIn(source *ast.File) map[string]bool {
 	uses := map[string]bool{}
 	for _, name := range source.Unresolved {
@@ -100,8 +100,8 @@ func usedIn(source *ast.File) map[string]bool {
 	return uses
 }
 
-// declaredIn returns the names that a file declares, and with a dot before them the
-// methods that it adds to types of other files.
+// declaredIn returns the names that a file declares, and the methods that it adds to types of
+// other files, with a dot before them.
 func declaredIn(source *ast.File) map[string]bool {
 	declares := map[string]bool{}
 	for name := range source.Scope.Objects {

@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// A verdict says what has become of a mutation.
+// A verdict is the result of trying a mutation.
 type verdict string
 
 const (
 	killed       verdict = "killed"
-	hung         verdict = "hung" // killed too: the test came to no end
+	hung         verdict = "hung" // killed too: the test did not end
 	survived     verdict = "SURVIVED"
 	doesNotBuild verdict = "does not compile"
 	doesNotApply verdict = "does not apply"
 )
 
-// bad reports whether something is to be done, to the tests or to the list.
+// bad reports whether the tests or the list must be changed.
 func (v verdict) bad() bool { return v != killed && v != hung }
 
 // A bench builds and runs the tests of a module. It writes to a folder of its own
@@ -32,14 +32,14 @@ func (v verdict) bad() bool { return v != killed && v != hung }
 type bench struct {
 	root    string // of the repository
 	scratch string
-	times   int                    // how often each mutation has to be killed
-	all     bool                   // run all tests of the package, not the one that is named
-	took    map[test]time.Duration // by the tests, unmutated
-	files   map[test][]string      // of tests, that are left out
+	times   int                    // how often each mutation must be killed
+	all     bool                   // run all tests of the package, not the named one
+	took    map[test]time.Duration // the times of tests without mutations
+	files   map[test][]string      // the test files that a test does not need
 }
 
-// prove runs the tests that mutations name on the module as it is. They must pass,
-// or else it would prove nothing that they fail.
+// prove runs the tests of the mutations on the unchanged module. They must pass: otherwise
+// their failures would prove nothing.
 func (b *bench) prove(mutations []mutation) error {
 	b.took, b.files = map[test]time.Duration{}, map[test][]string{}
 	built := map[string]string{}
@@ -127,7 +127,7 @@ func (b *bench) overlay(dir string, m mutation) (path string, err error) {
 	return path, os.WriteFile(path, description, 0o600)
 }
 
-// build makes the test binary of a package. Nobody is going to debug it.
+// build makes the test binary of a package, without debug information.
 func (b *bench) build(binary, pkg string, flags ...string) (output string, err error) {
 	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", binary}, flags...)
 	cmd := exec.Command("go", append(args, ".")...)
@@ -136,8 +136,7 @@ func (b *bench) build(binary, pkg string, flags ...string) (output string, err e
 	return string(said), err
 }
 
-// runMutated runs a test for ten times as long as it takes unmutated, and five
-// seconds.
+// runMutated runs a test for at most ten times its time without a mutation plus five seconds.
 func (b *bench) runMutated(binary string, t test, seed int) (v verdict, output string) {
 	limit := 10*b.took[t] + 5*time.Second
 	if b.all {
@@ -155,9 +154,8 @@ func (b *bench) runMutated(binary string, t test, seed int) (v verdict, output s
 	return killed, output
 }
 
-// run runs a test in the scratch folder, where it may leave things. A test by rapid
-// draws the same inputs for the same seed, so that a kill is no luck, and does not
-// look for a smaller one to fail with.
+// run runs a test in the scratch folder, where it may leave files. A rapid test draws the same
+// inputs each time, so that a kill can be repeated, and does not shrink them.
 func (b *bench) run(ctx context.Context, binary string, t test, seed int) (output string, err error) {
 	var args []string
 	if !b.all {
