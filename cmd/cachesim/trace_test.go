@@ -76,7 +76,7 @@ func TestSampleAgainstAll(t *testing.T) {
 		if sample.rate() > 0.25 {
 			t.Fatalf("the sample has %v of the keys: this is to be a small one", sample.rate())
 		}
-		for _, policy := range []string{"lru", clairvoyant} {
+		for _, policy := range []string{"lru", "adaptive", clairvoyant} {
 			for _, n := range []uint64{4000, 8000, 16_000, 32_000} {
 				want, err := newLab(whole).run(policy, limit{n: n})
 				if err != nil {
