@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// board is for Grafana.
+// board is the Grafana board.
 const board = "../../docs/grafana.json"
 
 // A panel of the board.
@@ -21,7 +21,7 @@ type panel struct {
 	Targets []struct{ Expr, LegendFormat string }
 }
 
-// panels returns those of the board by title.
+// panels returns the panels of the board by title.
 func panels(t *testing.T) map[string]panel {
 	t.Helper()
 	content, err := os.ReadFile(board)
@@ -39,15 +39,14 @@ func panels(t *testing.T) map[string]panel {
 	return all
 }
 
-// A reading is where a curve of a panel is.
+// A reading is the expected range of a curve of a panel.
 type reading struct {
 	panel, curve string
 	from, to     float64
 	ago          time.Duration // how long before the end
 }
 
-// shows reports whether a panel of the board has a curve, by its legend, where the
-// reading says.
+// shows reports whether a panel of the board has a curve, by its legend, within a reading.
 func (m *monitor) shows(t *testing.T, r reading, end time.Duration) bool {
 	t.Helper()
 	p, ok := m.panels[r.panel]

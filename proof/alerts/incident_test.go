@@ -29,7 +29,7 @@ type within map[string]time.Duration
 
 func (w within) names() []string { return slices.Sorted(maps.Keys(w)) }
 
-// An incident is what a service may go through, and how one is told of it.
+// An incident is a kind of trouble of a service, with its alerts and panels.
 type incident struct {
 	name  string
 	run   func(s *service)
@@ -44,8 +44,8 @@ const (
 	failures = "Loads that failed, callers that gave up"
 )
 
-// causes are those of the table in docs/monitoring.md, in its order: who goes through it
-// takes the first that the board shows.
+// causes are the causes of the table in docs/monitoring.md, in its order: the first that the
+// board shows counts.
 var causes = []incident{
 	{"database hangs", func(s *service) {
 		c := s.users(nil)
@@ -158,7 +158,7 @@ var causes = []incident{
 		[]reading{{panel: "Entries", curve: "users", from: 10_000, to: math.Inf(1)}}},
 }
 
-// others are incidents with alerts that no cause of the table has, and none at all.
+// others are incidents with alerts that no cause of the table has, and one without alerts.
 var others = []incident{
 	{"healthy", func(s *service) {
 		s.serve(4*time.Hour, s.users(nil).popular(database, nil))
@@ -231,9 +231,9 @@ var others = []incident{
 	}, within{"TimingWheelPanics": 3 * time.Minute}, nil},
 }
 
-// TestIncidents has a service with a cache in front of a database go through each
-// incident, in fake time. The alerts named fire in time, and no others, and do not end
-// while the trouble goes on. By the board one finds the cause, and none in a healthy service.
+// TestIncidents runs a service with a cache in front of a database through each incident, in
+// fake time. Its alerts, and no others, fire in time and until the trouble ends. The board
+// shows the cause, and none in a healthy service.
 func TestIncidents(t *testing.T) {
 	for _, test := range slices.Concat(causes, others) {
 		t.Run(test.name, func(t *testing.T) {

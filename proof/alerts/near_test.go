@@ -12,8 +12,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// near returns a near cache with a source that vouches in time, until it is told to be
-// Lost. What it has in memory lives for a minute.
+// near returns a near cache with a source that vouches in time until it is set to Lost. Values
+// in memory live for a minute.
 func (s *service) near(away near.Away) (nearUsers, near.Watcher) {
 	u := nearUsers{store: &store{}, zipf: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
 	source := &source{}
@@ -32,13 +32,13 @@ type nearUsers struct {
 	zipf  *rand.Zipf
 }
 
-// popular asks for one of the users, most often for a few.
+// popular takes one of the users, mostly one of a few.
 func (u nearUsers) popular() {
 	key := int(u.zipf.Uint64())
 	go u.Take(context.Background(), key, func(context.Context) (int, error) { return key, nil })
 }
 
-// A store has a value for each key, and fails when told to.
+// A store has a value for each key, and fails on request.
 type store struct{ fail atomic.Bool }
 
 var errAway = errors.New("connection refused")

@@ -42,7 +42,7 @@ func alerts(t *testing.T) (names []string) {
 	return names
 }
 
-// firings are the alerts that fired, by name.
+// firings has the alerts that fired, by name.
 type firings map[string]*firing
 
 // A firing is when an alert fired first and last, after the first scrape.
@@ -86,7 +86,7 @@ func newMonitor(t *testing.T) *monitor {
 	return m
 }
 
-// evaluate evaluates the rules after each scrape, and returns what fired.
+// evaluate evaluates the rules after each scrape and returns the alerts that fired.
 func (m *monitor) evaluate(t *testing.T, scrapes []scrape) firings {
 	t.Helper()
 	fired := make(firings)
@@ -113,8 +113,8 @@ func (m *monitor) evaluate(t *testing.T, scrapes []scrape) firings {
 	return fired
 }
 
-// checkAnnotations finds templates that cannot be filled in. A label that is missing
-// leaves two spaces.
+// checkAnnotations finds templates that cannot be filled in. A missing label leaves two
+// spaces.
 func checkAnnotations(t *testing.T, rule *rules.AlertingRule) {
 	t.Helper()
 	for _, alert := range rule.ActiveAlerts() {
@@ -126,7 +126,7 @@ func checkAnnotations(t *testing.T, rule *rules.AlertingRule) {
 	}
 }
 
-// query returns what an expression is, so long after the service began.
+// query returns the value of an expression at a time after the start of the service.
 func (m *monitor) query(t *testing.T, expr string, at time.Duration) promql.Vector {
 	t.Helper()
 	query, err := m.engine.NewInstantQuery(t.Context(), m.storage, nil, expr, instant(at))
@@ -141,8 +141,7 @@ func (m *monitor) query(t *testing.T, expr string, at time.Duration) promql.Vect
 	return slices.Clone(v)
 }
 
-// instant returns the time by the clock of the service, which begins as those of
-// synctest do.
+// instant returns the time by the clock of the service, which begins as that of synctest.
 func instant(at time.Duration) time.Time {
 	return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(at)
 }

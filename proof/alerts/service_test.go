@@ -21,11 +21,11 @@ import (
 type service struct {
 	t        *testing.T
 	began    time.Time
-	troubled time.Duration // since when something is wrong
+	troubled time.Duration // when the trouble began
 	scrapes  []scrape
 }
 
-// A scrape is what Prometheus got, so long after the service began.
+// A scrape is an answer to Prometheus, at a time after the start of the service.
 type scrape struct {
 	at       time.Duration
 	families map[string]*dto.MetricFamily
@@ -37,7 +37,7 @@ type users struct {
 	zipf *rand.Zipf
 }
 
-// users returns a cache that is like that of the example, with changes.
+// users returns a cache like that of the example, with changes.
 func (s *service) users(change func(*cache.Options[int, int])) users {
 	o := cache.Options[int, int]{Name: "users", Limit: 200, Expire: 5 * time.Minute, Jitter: 0.05, HotKeys: 20, Ages: true, WhatIf: true}
 	if change != nil {
@@ -48,13 +48,13 @@ func (s *service) users(change func(*cache.Options[int, int])) users {
 	return users{c, rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
 }
 
-// popular returns a request for one of the users, most of them for a few, of a
-// database that takes a time and may fail.
+// popular returns a request for one of the users, mostly one of a few, with a database that
+// takes some time and may fail.
 func (u users) popular(takes time.Duration, err error) func() {
 	return func() { u.take(int(u.zipf.Uint64()), takes, err) }
 }
 
-// uniform returns a request for one of n users, all alike.
+// uniform returns a request for one of n users, all equally likely.
 func (u users) uniform(n int) func() {
 	return func() { u.take(rand.IntN(n), database, nil) }
 }
@@ -66,8 +66,7 @@ func (u users) take(key int, takes time.Duration, err error) {
 	})
 }
 
-// takeWithin is take by a caller that waits for so long, of a database that does not
-// answer.
+// takeWithin is take by a caller with a time-out, with a database that does not answer.
 func (u users) takeWithin(d time.Duration, key int, answer chan struct{}) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -102,7 +101,7 @@ func (s *service) serve(d time.Duration, request func()) {
 	}
 }
 
-// trouble is serve from when on something is wrong.
+// trouble is serve during the trouble.
 func (s *service) trouble(d time.Duration, request func()) {
 	s.troubled = time.Since(s.began)
 	s.serve(d, request)

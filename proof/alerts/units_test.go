@@ -13,15 +13,15 @@ import (
 // units has the unit tests of the rules.
 const units = "alerts.test.yaml"
 
-// TestUnits has promtool run the unit tests.
+// TestUnits runs the unit tests by promtool.
 func TestUnits(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "tool", "promtool", "test", "rules", units).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}
 }
 
-// TestEveryAlertHasUnits finds alerts without a unit test in which they first do not
-// fire, and then do.
+// TestEveryAlertHasUnits finds alerts without a unit test in which they first do not fire and
+// then do.
 func TestEveryAlertHasUnits(t *testing.T) {
 	content, err := os.ReadFile(units)
 	if err != nil {

@@ -18,10 +18,9 @@ import (
 
 var rounds = flag.Int("redis.rounds", 1, "have each fault this many times, and from 2 on also in each direction")
 
-// TestServerFaults does to a server what happens to servers, while three instances read
-// and write.
+// TestServerFaults causes faults of the server while three instances read and write.
 //
-// Catches: a fault after which an instance serves what was replaced more than MaxLag ago.
+// Catches: a fault after which an instance serves a version replaced more than MaxLag ago.
 func TestServerFaults(t *testing.T) {
 	for _, c := range serverFaults {
 		t.Run(c.name, func(t *testing.T) {
@@ -42,8 +41,8 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// serverFaults are what happens to servers: how they are started for it, and a pause after
-// it.
+// serverFaults are faults of servers, each with the start of the server and a pause after the
+// fault.
 var serverFaults = []struct {
 	name  string
 	args  []string
@@ -88,10 +87,10 @@ func evicted(t *testing.T, s *redistest.Server) (n int) {
 	return n
 }
 
-// TestMixedFleet has a program that knows nothing of near caches write: it removes, or
-// overwrites, the copy in Redis with a plain client.
+// TestMixedFleet lets a program without near caches write: it removes or overwrites the copy
+// in Redis by a plain client.
 //
-// Catches: an instance that trusts its own changes only.
+// Catches: an instance that sees only changes by near caches.
 func TestMixedFleet(t *testing.T) {
 	s := server(t)
 	f := newFleet(t, redis.Options{}, s.Addr)
@@ -99,7 +98,7 @@ func TestMixedFleet(t *testing.T) {
 	f.verdict(t)
 }
 
-// A dropper is a source that loses most changes without knowing.
+// A dropper is a source that loses most changes unnoticed.
 type dropper struct {
 	near.Source
 	dropped *atomic.Int64
@@ -126,8 +125,7 @@ func (d droppingWatcher) Changed(keys ...string) {
 	}
 }
 
-// Catches: an oracle that looks at what does not matter, such as the hit ratio, and finds
-// nothing when 85 % of the changes are lost.
+// Catches: an oracle that finds nothing when 85 % of the changes are lost.
 func TestOracleSeesLostChanges(t *testing.T) {
 	s := server(t)
 	f := &fleet{patience: someLeave}

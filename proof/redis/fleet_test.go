@@ -19,8 +19,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain looks for goroutines left behind. rueidis leaves one for five seconds when a
-// cluster has changed, and go-zero one for each count of a cache.
+// TestMain finds leaked goroutines. rueidis leaves one for five seconds after a change of the
+// cluster, and go-zero one for each count of a cache.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stores/cache.NewStat.func1"),
@@ -34,17 +34,17 @@ const (
 	prefix    = "row:"
 )
 
-// A row is what the database has for a key: it counts its changes.
+// A row is the value of a key in the database: the number of its changes.
 type row struct{ Version int }
 
-// A version is one of a row, and when the last thing that had to be done for it was
-// acknowledged: that the caches' copy in Redis was removed.
+// A version is a version of a row, with the time when the removal of the copy in Redis was
+// acknowledged.
 type version struct {
 	number int
 	acked  time.Time
 }
 
-// A database has the rows, and remembers what was acknowledged when.
+// A database has the rows, and the times of acknowledged versions.
 type database struct {
 	mu    sync.Mutex
 	rows  [keys]int
@@ -66,15 +66,14 @@ func (d *database) write(key int) int {
 	return d.rows[key]
 }
 
-// acknowledge says that a version has been written, and its copies have been removed.
+// acknowledge records that a version has been written and its copies removed.
 func (d *database) acknowledge(key, number int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.acked[key] = append(d.acked[key], version{number, time.Now()})
 }
 
-// staleness returns for how long a version had been replaced at a moment: 0 if it was
-// current then.
+// staleness returns how long before a moment a version was replaced: 0 if it was current.
 func (d *database) staleness(key, number int, at time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,7 +85,7 @@ func (d *database) staleness(key, number int, at time.Time) time.Duration {
 	return 0
 }
 
-// An instance is the cache of one.
+// An instance is the cache of an instance.
 type instance interface {
 	Take(ctx context.Context, key int, fetch func(ctx context.Context) (row, error)) (row, error)
 	Del(ctx context.Context, keys ...int) error
@@ -105,11 +104,11 @@ type fleet struct {
 	errors  int
 	stale   int           // reads beyond maxLag
 	excused int           // reads beyond maxLag while timers were late
-	worst   time.Duration // but for what is excused
+	worst   time.Duration // of the reads not excused
 	written int
 }
 
-// connect makes an instance. wrap may change what its source tells.
+// connect makes an instance. wrap may change the events of its source.
 func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) near.Source) {
 	t.Helper()
 	o.Prefixes = []string{prefix}
@@ -138,8 +137,8 @@ func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) ne
 	})
 }
 
-// someLeave are readers of whom some give up soon: while Redis is silent, what is in memory
-// is read all the same.
+// someLeave has readers of whom some give up soon, so that memory is read while Redis is
+// silent.
 var someLeave = []time.Duration{time.Minute, 20 * time.Millisecond, 20 * time.Millisecond}
 
 // newFleet connects three instances to addrs.
@@ -154,14 +153,14 @@ func newFleet(t testing.TB, o redis.Options, addrs ...string) *fleet {
 	return f
 }
 
-// run has all instances read and write for as long as during runs, and for a moment after,
-// so that what went wrong meanwhile is seen.
+// run lets all instances read and write until during returns, and for a moment after it, to
+// see its effects.
 func (f *fleet) run(t testing.TB, during func()) {
 	t.Helper()
 	f.runWith(t, f.del, during)
 }
 
-// runWith is run with writers who remove the copy of a key by del.
+// runWith is run with writers that remove the copy of a key by del.
 func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, key int) error, during func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -177,7 +176,7 @@ func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, ke
 			all.Go(func() {
 				for ctx.Err() == nil {
 					f.read(ctx, patience, f.caches[i], rand.N(keys))
-					time.Sleep(100 * time.Microsecond) // other tests run beside
+					time.Sleep(100 * time.Microsecond) // other tests run in parallel
 				}
 			})
 		}
@@ -221,7 +220,7 @@ func (f *fleet) read(ctx context.Context, patience time.Duration, c instance, ke
 	f.worst = max(f.worst, stale)
 }
 
-// write changes a row, and says that it is acknowledged when the copy in Redis is removed.
+// write changes a row and acknowledges it when the copy in Redis is removed.
 func (f *fleet) write(ctx context.Context, instance, key int, del func(context.Context, int, int) error) {
 	number := f.db.write(key)
 	for del(ctx, instance, key) != nil {
@@ -240,7 +239,7 @@ func (f *fleet) del(ctx context.Context, instance, key int) error {
 	return f.caches[instance].Del(ctx, key)
 }
 
-// foreignDel returns a del by a program that has no near cache, over a way of its own.
+// foreignDel returns a del by a program without near caches, over a connection of its own.
 func (f *fleet) foreignDel(t testing.TB, s *redistest.Server) func(context.Context, int, int) error {
 	t.Helper()
 	plain, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true, AlwaysRESP2: true})
@@ -251,7 +250,7 @@ func (f *fleet) foreignDel(t testing.TB, s *redistest.Server) func(context.Conte
 	}
 }
 
-// either returns a del that is one of two, by chance.
+// either returns a del that chooses one of two at random.
 func either(one, other func(context.Context, int, int) error) func(context.Context, int, int) error {
 	return func(ctx context.Context, instance, key int) error {
 		if rand.N(2) == 0 {
@@ -261,7 +260,8 @@ func either(one, other func(context.Context, int, int) error) func(context.Conte
 	}
 }
 
-// verdict fails the test if a read was stale beyond maxLag, or if the run says nothing.
+// verdict fails the test if a read was stale beyond maxLag, or if too little was read or
+// written to tell.
 func (f *fleet) verdict(t testing.TB) {
 	t.Helper()
 	t.Log(f)
@@ -276,10 +276,10 @@ func (f *fleet) verdict(t testing.TB) {
 	}
 }
 
-// enoughTime is what a busy machine gets for a run to say something.
+// enoughTime is how long a busy machine may take to read and write enough.
 const enoughTime = 20 * time.Second
 
-// saysEnough reports whether much was read, and much of that from memory, and written.
+// saysEnough reports whether enough was read, also from memory, and written.
 func (f *fleet) saysEnough() bool {
 	hits := f.hits()
 	f.mu.Lock()
@@ -297,7 +297,7 @@ func (f *fleet) hits() (hits int) {
 func (f *fleet) String() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.db.mu.Lock() // a load whose callers have left may run on
+	f.db.mu.Lock() // a load whose callers have left may still run
 	defer f.db.mu.Unlock()
 	var lost uint64
 	for _, c := range f.caches {

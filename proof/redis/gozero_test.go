@@ -21,10 +21,10 @@ import (
 
 var errNoRow = errors.New("no such row")
 
-// fills are held for reading by who stores what a query has found, from the query on, and
-// for writing by who removes the key. go-zero has nothing of the kind: it may store a row
-// that was changed meanwhile. That is no fault of a cache in front of it, and so these tests
-// keep it from happening.
+// fills is a lock for each key. A caller holds it for reading from a query until its result is
+// stored, and for writing while it removes the key. go-zero has no such lock: it may store a
+// row that was changed meanwhile. A cache in front of it cannot help that, so these tests
+// prevent it.
 type fills [keys]sync.RWMutex
 
 // A decorated is a go-zero cache with a near cache in front.
@@ -53,8 +53,8 @@ func (d decorated) Del(ctx context.Context, keys ...int) error {
 	return d.DelCtx(ctx, keyOf(keys[0]))
 }
 
-// newGoZeroFleet returns a fleet that reaches Redis at addr, and a del by an instance of
-// go-zero without a near cache, at s.
+// newGoZeroFleet returns a fleet that reaches Redis at addr, and a del by an instance of go-zero
+// without a near cache, at s.
 func newGoZeroFleet(t *testing.T, s *redistest.Server, addr string) (*fleet, func(ctx context.Context, instance, key int) error) {
 	t.Helper()
 	logx.Disable()
@@ -79,7 +79,7 @@ func newGoZeroFleet(t *testing.T, s *redistest.Server, addr string) (*fleet, fun
 	}
 }
 
-// TestMixedGoZeroFleet has instances of go-zero without a near cache change keys, by Del and
+// TestMixedGoZeroFleet lets instances of go-zero without a near cache change keys, by Del and
 // by Set, while others with one read.
 func TestMixedGoZeroFleet(t *testing.T) {
 	t.Run("none", func(t *testing.T) {

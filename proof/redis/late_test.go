@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// lateness knows how late timers of this process are. near promises MaxLag unless a timer
-// is late by more than a quarter of it (docs/near.md), which happens on a machine that does
-// not give the process its time. The verdict must not blame near for that, nor excuse it
-// for anything else.
+// lateness measures how late timers of this process are. near promises MaxLag unless a timer is
+// late by more than a quarter of it (docs/near.md), as on an overloaded machine. The verdict
+// must excuse that and nothing else.
 type lateness struct {
 	mu    sync.Mutex
 	due   time.Time // of the probe that is pending
 	stops bool
-	late  []lateProbe // those that were late by much, in order
+	late  []lateProbe // the very late ones, in order
 }
 
-// A lateProbe was due at a moment, and was called at another.
+// A lateProbe has the times when a probe was due and when it was called.
 type lateProbe struct{ due, called time.Time }
 
 const probeEvery = 5 * time.Millisecond
 
-// start has one probe after another, until stop.
+// start runs one probe after another, until stop.
 func (l *lateness) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +50,7 @@ func (l *lateness) stop() {
 	l.stops = true
 }
 
-// at returns for how long a timer that was due had not been called at a moment.
+// at returns how long a due timer had been waiting at a moment.
 func (l *lateness) at(moment time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,8 +63,8 @@ func (l *lateness) at(moment time.Time) time.Duration {
 	return max(0, moment.Sub(due))
 }
 
-// excuses reports whether a read that began at a moment may be that stale: by what timers
-// were late then, beyond the three quarters of MaxLag after which near's is due.
+// excuses reports whether a read that began at a moment may be that stale, given how late
+// timers were then, and that near's is due after three quarters of MaxLag.
 func (l *lateness) excuses(began time.Time, stale time.Duration) bool {
 	late := l.at(began)
 	return late > maxLag/4-probeEvery && stale <= maxLag/4*3+late+2*probeEvery

@@ -12,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
-// A link is a proxy between the instances and Redis that does what networks do. (Shopify's
+// A link is a proxy between the instances and Redis that simulates network faults. (Shopify's
 // toxiproxy hangs for ever when a connection ends while a fault is removed.)
 type link struct {
 	addr, to string
@@ -30,14 +30,14 @@ const (
 	fromRedis
 )
 
-// A trouble is a fault for as long as it lasts.
+// A trouble is a fault under way.
 type trouble struct {
 	fault fault
 	over  chan struct{} // closed at its end
 }
 
-// A fault returns what a connection does with data: passes it on by write, or not. An error
-// resets the connection.
+// A fault returns a function that handles the data of a connection: it may pass it on by
+// write. An error resets the connection.
 type fault func(over <-chan struct{}, write func([]byte) error) func(data []byte) error
 
 func newLink(t *testing.T, to string) *link {
@@ -98,7 +98,7 @@ func (l *link) drop(conn *net.TCPConn) {
 	delete(l.conns, conn)
 }
 
-// carry passes on what comes in one direction until a connection ends, and ends the other.
+// carry passes on the data of one direction until a connection ends, and ends the other.
 func (l *link) carry(direction int, from, to *net.TCPConn) {
 	defer to.Close()
 	defer from.Close()
@@ -129,7 +129,7 @@ func (l *link) trouble(direction int) *trouble {
 	return l.troubles[direction]
 }
 
-// suffer has a fault in some directions for a while.
+// suffer applies a fault to some directions for a while.
 func (l *link) suffer(f fault, directions []int, during time.Duration) {
 	now := &trouble{f, make(chan struct{})}
 	l.set(directions, now)
@@ -151,7 +151,7 @@ var (
 	bothWays = []int{toRedis, fromRedis}
 )
 
-// networkFaults are what happens to one direction of a connection, or both.
+// networkFaults are faults of one direction of a connection, or of both.
 var networkFaults = []struct {
 	name  string
 	fault fault
@@ -197,11 +197,11 @@ var networkFaults = []struct {
 	}},
 }
 
-// TestNetworkFaults breaks the way to Redis and back, each by itself, for the instances.
-// Who writes is elsewhere, and goes on.
+// TestNetworkFaults breaks the way of the instances to Redis and back, each alone. Writers use
+// another way.
 //
-// Catches: a silent connection that is trusted for longer than MaxLag, a broken one that
-// stays deaf, answers and changes that overtake each other, messages in pieces.
+// Catches: a silent connection that is trusted for longer than MaxLag, a broken one that is
+// not replaced, answers and changes that overtake each other, messages in pieces.
 func TestNetworkFaults(t *testing.T) {
 	for _, c := range networkFaults {
 		for name, directions := range map[string][]int{"to": {toRedis}, "from": {fromRedis}, "both": bothWays} {
@@ -225,7 +225,7 @@ func TestNetworkFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsEnd has connections begin and end while faults do.
+// TestFaultsEnd lets connections begin and end during faults.
 //
 // Catches: a proxy that hangs then.
 func TestFaultsEnd(t *testing.T) {

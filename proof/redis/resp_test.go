@@ -11,15 +11,15 @@ import (
 	"testing"
 )
 
-// A resp is a proxy in front of Redis that knows what is said: it can lose the messages
-// that tell of changes, and nothing else.
+// A resp is a proxy in front of Redis that understands its protocol: it can lose only the
+// messages about changes.
 type resp struct {
 	addr string
 	to   string
 	drop func() bool // whether to lose a message
 
 	mu      sync.Mutex
-	all     map[net.Conn]bool // and whether it has told of a change: it is a watch
+	all     map[net.Conn]bool // whether the connection has reported a change: it is a watch
 	closed  bool
 	serving sync.WaitGroup
 }
@@ -51,7 +51,7 @@ func newResp(t *testing.T, to string, drop func() bool) *resp {
 	return p
 }
 
-// cutWatches closes the connections on which changes were told.
+// cutWatches closes the connections that have reported changes.
 func (p *resp) cutWatches() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,11 +11,11 @@ import (
 
 var soakFor = flag.Duration("redis.soak", 3*time.Second, "have faults at random for this long in TestSoak")
 
-// TestSoak has all faults of the server and of the network happen to one fleet, at random,
-// for as long as one likes. Half of the writes are by a program that knows nothing of near
-// caches, past the network that fails.
+// TestSoak applies all faults of the server and of the network to one fleet, at random, for as
+// long as -redis.soak says. Half of the writes are by a program without near caches, on
+// another network.
 //
-// Catches: what only some faults after one another bring about, or only seldom.
+// Catches: rare errors, and those that need several faults.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
@@ -31,7 +31,7 @@ func TestSoak(t *testing.T) {
 				c.fault(t, s)
 				time.Sleep(c.pause)
 				if c.name == "evictions" {
-					gone = max(gone, evicted(t, s)) // a restart counts anew
+					gone = max(gone, evicted(t, s)) // a restart resets the count
 				}
 			} else {
 				c := networkFaults[n-len(serverFaults)]

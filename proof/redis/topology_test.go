@@ -10,9 +10,9 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// TestFailover kills the master, and lets Sentinels make the replica the next one, while
-// three instances read and write. A write counts when the replica has it too, if there is
-// one: what a failover loses, no cache can know.
+// TestFailover kills the master, so that Sentinels promote the replica, while three instances
+// read and write. A write counts when the replica, if any, has it too: no cache can know
+// what a failover loses.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	servers, err := redistest.StartFailover(3)
@@ -46,7 +46,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// servesAgain reports whether every instance has lost its connection, and has one again.
+// servesAgain reports whether every instance has lost its connection and has a new one.
 func (f *fleet) servesAgain() bool {
 	for _, c := range f.caches {
 		if n := c.Stats().Near; n.Reconnects == 0 || !n.Serving {

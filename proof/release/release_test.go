@@ -1,5 +1,5 @@
-// Package release releases the modules to a proxy in a folder, as scripts/release does
-// for users, and builds what users would from there.
+// Package release releases the modules to a proxy in a folder, as scripts/release does for
+// users, and builds programs with them.
 package release
 
 import (
@@ -27,8 +27,8 @@ var goZeroToo = flag.Bool("release.gozero", false, "build programs with go-zero 
 // TestRelease publishes HEAD and uses it from modules outside, with an empty module
 // cache.
 //
-// Catches: a replace line that is needed, requirements of one version on another that
-// is not there, a file that the module lacks, and a cache that moves its user's go-zero.
+// Catches: a module that needs its replace line, requires a missing version or lacks a file,
+// and a cache that moves its user's go-zero.
 func TestRelease(t *testing.T) {
 	users := publish(t)
 	t.Run("go install", func(t *testing.T) {
@@ -83,7 +83,7 @@ func init() { cache.Must(cache.Options[string, int]{Limit: 10}).Set("x", 1) }
 		users.run(t, "go", "build", "-o", os.DevNull, ".")
 		users.wantAdded(t, "go get and go build", before, library, "golang.org/x/sync")
 
-		// go mod tidy also notes what the tests of cache need, which is neither downloaded
+		// go mod tidy also lists what the tests of cache need, which is neither downloaded
 		// nor built for the service.
 		users.run(t, "go", "mod", "tidy")
 		users.run(t, "go", "build", "-o", os.DevNull, ".")
@@ -151,7 +151,7 @@ type user struct {
 	env []string
 }
 
-// publish releases HEAD into a proxy, and returns a user of that.
+// publish releases HEAD to a proxy and returns a user of it.
 func publish(t *testing.T) user {
 	t.Helper()
 	here := user{".", os.Environ()}
@@ -163,15 +163,14 @@ func publish(t *testing.T) user {
 	for _, tag := range strings.Fields(releaser.run(t, "git", "tag", "--list", "*"+version)) {
 		publishTag(t, releaser, proxy, tag)
 	}
-	// What others have published is in the module cache, or comes from where the go
-	// command gets it.
+	// Other modules are in the module cache, or come from where the go command gets them.
 	proxies := fmt.Sprintf("file://%s,file://%s/cache/download,%s",
 		proxy, here.run(t, "go", "env", "GOMODCACHE"), here.run(t, "go", "env", "GOPROXY"))
 	return user{t.TempDir(), append(os.Environ(), "GOPROXY="+proxies, "GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
 		"GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "GOWORK=off", "GONOPROXY=", "GOPRIVATE=")}
 }
 
-// publishTag puts a module, as it is at a tag, into a proxy.
+// publishTag puts a module as of a tag into a proxy.
 func publishTag(t *testing.T, repo user, proxy, tag string) {
 	t.Helper()
 	subdir := strings.TrimSuffix(strings.TrimSuffix(tag, version), "/")

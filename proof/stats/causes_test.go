@@ -22,7 +22,7 @@ import (
 type patient struct {
 	*cache.Cache[int, int]
 	t    *testing.T
-	next atomic.Int64 // keys that nobody has asked for
+	next atomic.Int64 // the number of new keys so far
 
 	mu   sync.Mutex
 	zipf *rand.Zipf // guarded by mu
@@ -35,14 +35,14 @@ func newPatient(t *testing.T, o cache.Options[int, int]) *patient {
 	return &patient{Cache: c, t: t, zipf: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, 1_000)}
 }
 
-// key returns one of a thousand keys, a few of them mostly.
+// key returns one of a thousand keys, mostly one of a few.
 func (p *patient) key() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return int(p.zipf.Uint64())
 }
 
-// newKey returns a key that was never there.
+// newKey returns a key that was never used.
 func (p *patient) newKey() int { return 1_000_000 + int(p.next.Add(1)) }
 
 // serve makes requests for a time, each in a goroutine of its own.
@@ -54,20 +54,20 @@ func (p *patient) serve(d time.Duration, request func()) {
 	synctest.Wait()
 }
 
-// take asks for a key that a database answers in a time.
+// take takes a key from a database that answers after some time.
 func (p *patient) take(key int, takes time.Duration, err error) {
 	_, _ = p.Take(key, func() (int, error) { time.Sleep(takes); return key, err })
 }
 
-// usual is a request for such a key as key returns.
+// usual is a request for a key of key.
 func (p *patient) usual() { p.take(p.key(), time.Millisecond, nil) }
 
-// among is a request for one of n keys, all alike.
+// among returns a request for one of n keys, all equally likely.
 func (p *patient) among(n int) func() {
 	return func() { p.take(rand.IntN(n), time.Millisecond, nil) }
 }
 
-// findings returns what the page says: causes, and words.
+// findings returns the causes and the words of the page.
 func (p *patient) findings() (causes, words string) {
 	w := httptest.NewRecorder()
 	stats.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/stats.json?cache="+"patient", nil))
@@ -169,7 +169,7 @@ func TestCausesAreNamed(t *testing.T) {
 			}
 			delete(inGuide, test.name)
 			synctest.Test(t, func(t *testing.T) {
-				stats.Handler() // who watches has been there before
+				stats.Handler() // the statistics were in use before
 				p := newPatient(t, test.options)
 				test.run(p)
 				causes, words := p.findings()

@@ -18,8 +18,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// oddNames have every byte between them, also those that a format escapes and those that
-// are no UTF-8, and what ends a label.
+// oddNames contain every byte, among them those that a format escapes, that are not UTF-8, or
+// that end a label.
 func oddNames() []string {
 	names := []string{"users", `a",result="hit`}
 	for first := 0; first < 256; first += 8 {
@@ -77,7 +77,7 @@ func series(families map[string]*dto.MetricFamily, by, source string) map[string
 	return all
 }
 
-// addNear adds what a near cache has beside.
+// addNear adds the series of a near cache.
 func addNear(want map[string]float64, n stats.Near) {
 	serving := 0.0
 	if n.Serving {
@@ -195,7 +195,7 @@ func addBuckets(want map[string]float64, id string, buckets iter.Seq2[time.Durat
 		}
 		want[fmt.Sprint(id, " le ", le)] = float64(below)
 	}
-	if below == 0 { // an empty one is not written
+	if below == 0 { // an empty bucket is not written
 		maps.DeleteFunc(want, func(series string, _ float64) bool { return strings.HasPrefix(series, id+" le ") })
 		return
 	}
@@ -219,7 +219,7 @@ func checkSeries(t *testing.T, got, want map[string]float64) {
 	}
 }
 
-// checkCreated looks at the series that no Snapshot has, and takes it out.
+// checkCreated checks and removes the series that no Snapshot has.
 func checkCreated(t *testing.T, got map[string]float64) {
 	t.Helper()
 	const id = "cache_created_timestamp_seconds"
@@ -284,7 +284,7 @@ func TestMetricsShowEveryNumberOfWheels(t *testing.T) {
 	}
 }
 
-// Whoever reads the metrics of caches sees the same text with wheels or without.
+// The metrics of caches are the same text with wheels and without.
 func TestMetricsOfWheelsComeAfterThoseOfCaches(t *testing.T) {
 	registerCache(t, "users", always(distinct(0)))
 	caches := metrics(t)

@@ -1,5 +1,5 @@
-// Package stats holds what stats serves against readers of others: the parser of the
-// Prometheus project, and a validator of JSON Schema.
+// Package stats checks the output of package stats with the parser of the Prometheus project
+// and with a validator of JSON Schema.
 package stats
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tb is what both *testing.T and *rapid.T have.
+// tb has the methods of both *testing.T and *rapid.T.
 type tb interface {
 	Helper()
 	Cleanup(func())
@@ -69,8 +69,8 @@ func observed(durations ...time.Duration) stats.Histogram {
 	return r.Histogram()
 }
 
-// distinct returns a Snapshot in which no two numbers are the same, starting after n,
-// so that a number shown in the wrong place is noticed.
+// distinct returns a Snapshot of different numbers, starting after n, to notice a number in
+// the wrong place.
 func distinct(n uint64) stats.Snapshot {
 	var s stats.Snapshot
 	n = number(reflect.ValueOf(&s).Elem(), n)
@@ -85,8 +85,8 @@ func distinctWheel(n uint64) stats.WheelSnapshot {
 	return w
 }
 
-// number gives the numbers in v the values after n, one each, and returns the last.
-// The buckets of a histogram get smaller numbers, which are distinct too.
+// number sets the numbers in v to the values after n and returns the last. The buckets of a
+// histogram get smaller numbers, which are different too.
 func number(v reflect.Value, n uint64) uint64 {
 	n++
 	switch field := v.Addr().Interface().(type) {

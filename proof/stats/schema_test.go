@@ -17,8 +17,8 @@ import (
 
 const schemaFile = "../../docs/stats.schema.json"
 
-// strictSchema is the schema, except that it allows no other fields: readers must
-// pass over those they do not know, but this version has none.
+// strictSchema is the schema without further fields: readers must ignore fields that they do
+// not know, but this version has none.
 var strictSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	file, err := os.Open(schemaFile)
 	if err != nil {
@@ -38,7 +38,7 @@ var strictSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return c.Compile(schemaFile)
 })
 
-// closeObjects has every object of a schema refuse fields that it does not name.
+// closeObjects makes every object of a schema refuse unnamed fields.
 func closeObjects(schema any) {
 	switch schema := schema.(type) {
 	case map[string]any:
@@ -121,9 +121,8 @@ func TestTheSchemaRefuses(t *testing.T) {
 
 func hotKeys() []stats.HotKey { return []stats.HotKey{{Key: "a"}, {Key: "\xff<"}} }
 
-// TestStatsFitTheSchema asks for the statistics in all the shapes they have: of
-// nothing, of what was never used, of odd names, with hot keys and purging, with few
-// points of history and with many, and by expvar.
+// TestStatsFitTheSchema checks all shapes of the statistics: of nothing, of unused caches, with
+// odd names, hot keys and purging, with few and many points of history, and by expvar.
 func TestStatsFitTheSchema(t *testing.T) {
 	fit := func(t *testing.T, options ...stats.HandlerOption) {
 		for _, query := range []string{"", "?points=0", "?points=1", "?points=60"} {
