@@ -90,18 +90,9 @@ func latencyPanel(r *results.Results, name, op string) *plot.Plot {
 	}
 	p := newBarPanel(op+", keys of type "+strings.TrimPrefix(name, "burst/"), names)
 	p.X.Scale = plot.LogScale{}
-	p.X.Tick.Marker = plot.TickerFunc(decades)
+	p.X.Tick.Marker = powersOfTen(func(ns float64) string { return time.Duration(ns).String() })
 	p.Add(all)
 	return p
-}
-
-// decades are the ticks of a logarithmic axis of nanoseconds.
-func decades(least, most float64) []plot.Tick {
-	var ticks []plot.Tick
-	for ns := math.Pow(10, math.Ceil(math.Log10(least))); ns <= most; ns *= 10 {
-		ticks = append(ticks, plot.Tick{Value: ns, Label: time.Duration(ns).String()})
-	}
-	return ticks
 }
 
 // Plot implements plot.Plotter.

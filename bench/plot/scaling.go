@@ -29,7 +29,7 @@ type curve struct {
 // curves is a chart with logarithmic axes, the last on top.
 type curves []curve
 
-// scaling returns the sheet of what many processors would do.
+// scaling returns the sheet of simulated throughput on many processors.
 func scaling(r *results.Results) sheet {
 	s := sheet{
 		file:      "scaling.svg",
@@ -68,7 +68,7 @@ func scalingPanel(r *results.Results, op string) *plot.Plot {
 	p := newPanel(scalingCaption(op))
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker = plot.ConstantTicks(ticksAt(all[0].procs))
-	p.Y.Tick.Marker = plot.TickerFunc(tens)
+	p.Y.Tick.Marker = powersOfTen(func(v float64) string { return strconv.Itoa(int(v)) })
 	p.Add(all)
 	return p
 }
@@ -91,13 +91,14 @@ func ticksAt(values []float64) []plot.Tick {
 	return ticks
 }
 
-// tens are the powers of ten within an axis.
-func tens(least, most float64) []plot.Tick {
-	var values []float64
-	for v := math.Pow(10, math.Ceil(math.Log10(least))); v <= most; v *= 10 {
-		values = append(values, v)
+// powersOfTen returns the ticks of a logarithmic axis, labelled by label.
+func powersOfTen(label func(float64) string) plot.TickerFunc {
+	return func(least, most float64) (ticks []plot.Tick) {
+		for v := math.Pow(10, math.Ceil(math.Log10(least))); v <= most; v *= 10 {
+			ticks = append(ticks, plot.Tick{Value: v, Label: label(v)})
+		}
+		return ticks
 	}
-	return ticksAt(values)
 }
 
 // Plot implements plot.Plotter. Each curve has its name at the end.
@@ -118,8 +119,8 @@ func (all curves) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// apart moves points upwards until they have a distance, and returns their numbers from
-// below.
+// apart moves points upwards until they have a distance, and returns their indices from the
+// lowest up.
 func apart(points []vg.Point, distance vg.Length) []int {
 	order := make([]int, len(points))
 	for i := range order {

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// faults are what -fault may name.
+// faults are the values of -fault.
 var faults = []string{"none", "kill", "stall", "cut", "failover"}
 
 // A backend is the Redis of the fleet: one that it started, or that of -redis.
@@ -59,20 +59,20 @@ func (b *backend) stop() {
 	}
 }
 
-// kill ends Redis, and starts an empty one in its place after a while.
+// kill ends Redis and later starts an empty one in its place.
 func (b *backend) kill(ctx context.Context, during time.Duration) error {
 	b.server.Kill()
 	sleep(ctx, during)
 	return b.server.Restart()
 }
 
-// promote ends the master, so that the Sentinels make the replica one.
+// promote ends the master, so that the Sentinels promote the replica.
 func (b *backend) promote() {
 	b.promoted.Store(true)
 	b.failover.Master.Kill()
 }
 
-// sync returns when what was written cannot be lost any more by a failover that is to come.
+// sync returns when a later failover can no longer lose the writes so far.
 func (b *backend) sync() error {
 	if b.failover == nil || b.promoted.Load() {
 		return nil

@@ -26,7 +26,7 @@ type database struct {
 }
 
 func openDatabase(file string, users int) (*database, error) {
-	b, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: time.Second, NoSync: true}) // it is removed at the end
+	b, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: time.Second, NoSync: true}) // the file is removed at the end
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func get(tx *bolt.Tx, id int) (u user, err error) {
 	return u, json.Unmarshal(data, &u)
 }
 
-// read returns a user, and counts.
+// read returns a user and counts the read.
 func (d *database) read(id int) (u user, err error) {
 	d.reads.Add(1)
 	err = d.bolt.View(func(tx *bolt.Tx) error {

@@ -11,7 +11,7 @@ const (
 	faultLasts = 3 * time.Second
 )
 
-// breakThings makes what -fault names happen: every ten seconds, or twice in -for.
+// breakThings causes the fault of -fault: every ten seconds, or twice in -for.
 func (f *fleet) breakThings(ctx context.Context) {
 	every, lasts := faultEvery, faultLasts
 	if f.config.runFor > 0 {
@@ -28,7 +28,7 @@ func (f *fleet) breakThings(ctx context.Context) {
 	}
 }
 
-// breakThing reports whether it can happen again.
+// breakThing causes the fault once. It reports whether it can happen again.
 func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
 	victim := f.services[0].network
 	switch f.config.fault {

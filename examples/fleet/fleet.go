@@ -25,8 +25,8 @@ const (
 	patience   = time.Second           // of a caller
 )
 
-// A fleet is three instances of a service, in one process because a bbolt file is open in
-// one; each has a cache, connections and a network of its own.
+// A fleet is three instances of a service, each with a cache, connections and a network of its
+// own. They share a process because only one process can open a bbolt file.
 type fleet struct {
 	config   config
 	backend  *backend
@@ -34,7 +34,7 @@ type fleet struct {
 	db       *database
 	ledger   *ledger
 	services []*service
-	plain    atomic.Uint64 // reads of the database by a fleet without caches, of the same load
+	plain    atomic.Uint64 // reads of the database by a fleet without caches under the same load
 
 	mu     sync.Mutex
 	stale  histogram
@@ -135,7 +135,7 @@ func popularity() *rand.Zipf {
 	return rand.NewZipf(rand.New(rand.NewPCG(rand.Uint64(), 0)), 1.1, 4, users-1)
 }
 
-// read asks an instance for a user, and looks how stale the answer is.
+// read asks an instance for a user and records how stale the answer is.
 func (f *fleet) read(running context.Context, s *service, id int) {
 	ctx, cancel := context.WithTimeout(running, patience)
 	defer cancel()
@@ -160,7 +160,7 @@ func (f *fleet) read(running context.Context, s *service, id int) {
 	}
 }
 
-// withoutNear is the same read by a service that has no caches: it asks the database.
+// withoutNear is the same read by a service without caches: it asks the database.
 func (f *fleet) withoutNear(id int) {
 	if _, err := f.db.read(id); err == nil {
 		f.plain.Add(1)

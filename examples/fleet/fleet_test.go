@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Catches: an instance that serves what is older than MaxLag while something is broken; a
-// fault that breaks nothing; a summary that lacks a name.
+// Catches: an instance that serves values older than MaxLag during a fault; a fault that breaks
+// nothing; a summary that lacks a name.
 func TestFleetUnderFaults(t *testing.T) {
 	for _, fault := range []string{"none", "kill", "stall", "cut"} {
 		t.Run(fault, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestFleetUnderFaults(t *testing.T) {
 	}
 }
 
-// Catches: a read that is called current because it is current now, or stale from the write
-// of the next but one version on.
+// Catches: a read that counts as current because it is current now, or as stale only from the
+// second next version on.
 func TestLedger(t *testing.T) {
 	start := time.Now()
 	l := &ledger{users: map[int][]acknowledged{1: {{1, start}, {2, start.Add(time.Second)}}}}
@@ -85,7 +85,7 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// Catches: a flag that is taken though it makes no sense, and an error that does not help.
+// Catches: a senseless flag that is accepted, and an error that does not help.
 func TestBadFlags(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -108,7 +108,7 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-// Catches: a page that asks for a number that nobody serves.
+// Catches: a page that asks for a number that is not served.
 func TestPage(t *testing.T) {
 	f := &fleet{services: nil}
 	server := httptest.NewServer(f.handler())

@@ -1,5 +1,5 @@
-// Command fleet runs three instances of a service with a near cache each over one
-// database, and shows how stale what they hand out is, while Redis or the network fails.
+// Command fleet runs three instances of a service, each with a near cache, over one database,
+// and shows how stale their answers are while Redis or the network fails.
 //
 //	go run ./fleet                                  # and open http://127.0.0.1:8083
 //	go run ./fleet -fault stall                     # an instance's network falls silent every ten seconds
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// A config is what the flags say.
+// A config has the values of the flags.
 type config struct {
 	runFor time.Duration
 	fault  string
@@ -61,7 +61,7 @@ func parse(args []string) (config, error) {
 	return c, nil
 }
 
-// run starts everything, lets it run, and ends it.
+// run starts the fleet, lets it run, and ends it.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	c, err := parse(args)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// A network is the way of one instance to Redis, which can fail without Redis and the
-// other instances failing.
+// A network is the way of one instance to Redis. It can fail alone.
 type network struct {
 	mu     sync.Mutex
 	silent chan struct{} // while not nil, closed when the silence is over
@@ -45,8 +44,8 @@ func (n *network) dial(ctx context.Context, addr string, d *net.Dialer, _ *tls.C
 	return wrapped, nil
 }
 
-// stall makes all connections silent, in both directions, for a while. What was sent
-// meanwhile is lost, and with it the connections.
+// stall makes all connections silent, in both directions, for a while. Data sent meanwhile is
+// lost, and with it the connections.
 func (n *network) stall(ctx context.Context, during time.Duration) {
 	n.mu.Lock()
 	n.silent = make(chan struct{})
@@ -59,7 +58,7 @@ func (n *network) stall(ctx context.Context, during time.Duration) {
 	n.breakAll()
 }
 
-// cut breaks all connections, and lets none be made for a while.
+// cut breaks all connections and refuses new ones for a while.
 func (n *network) cut(ctx context.Context, during time.Duration) {
 	n.setDown(true)
 	n.breakAll()
@@ -98,8 +97,8 @@ type conn struct {
 	closed  chan struct{}
 }
 
-// Read keeps what comes while the network is silent until that is over, when the connection
-// is broken.
+// Read holds data that arrives while the network is silent until the silence ends; then the
+// connection is broken.
 func (c *conn) Read(p []byte) (int, error) {
 	count, err := c.Conn.Read(p)
 	if silent := c.network.silence(); silent != nil {
@@ -112,7 +111,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return count, err
 }
 
-// Write loses what it is given while the network is silent, as the buffers of a kernel do.
+// Write loses its data while the network is silent, as the buffers of a kernel do.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.network.silence() != nil {
 		return len(p), nil

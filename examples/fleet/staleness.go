@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A ledger knows from when on nobody may get an old version of a user: since its change
-// was acknowledged, which is when the copy in Redis was removed.
+// A ledger has the times from which an old version of a user is stale: when the next version
+// was acknowledged, as the copy in Redis was removed.
 type ledger struct {
 	mu    sync.Mutex
 	users map[int][]acknowledged // by version
@@ -24,7 +24,7 @@ func (l *ledger) acknowledge(id, version int) {
 	l.users[id] = append(l.users[id], acknowledged{version, time.Now()})
 }
 
-// staleness returns for how long a version had been replaced at a moment, 0 if it had not.
+// staleness returns how long before a moment a version was replaced; 0 if it was not.
 func (l *ledger) staleness(id, version int, at time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

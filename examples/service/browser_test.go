@@ -141,7 +141,7 @@ func TestPageInABrowser(t *testing.T) {
 	b.report()
 	service.stop(syscall.SIGTERM)
 	b.until("it says that there is no answer", `document.body.dataset.state === 'stale'`)
-	b.forget() // that there was none is an error in the console
+	b.forget() // a missing user is an error in the console
 }
 
 // findChromium returns the program. CI installs it.
@@ -171,7 +171,7 @@ func openBrowser(t *testing.T, program string) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // it refuses to run as root with one
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to run as root with a sandbox
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
@@ -193,13 +193,13 @@ func openBrowser(t *testing.T, program string) *browser {
 	return b
 }
 
-// hear notes what is wrong by the console.
+// hear records the errors of the console.
 func (b *browser) hear(console iter.Seq2[chromedp.ConsoleMessage, error]) {
 	for m, err := range console {
 		if err != nil {
 			return // the end
 		}
-		// To be refused a purge is part of the test.
+		// A refused purge is part of the test.
 		if (m.Type == chromedp.ConsoleError || m.IsException()) && !strings.HasSuffix(m.URL, "/purge") {
 			b.mu.Lock()
 			b.wrong = append(b.wrong, m.Text+" "+m.URL)
@@ -208,7 +208,7 @@ func (b *browser) hear(console iter.Seq2[chromedp.ConsoleMessage, error]) {
 	}
 }
 
-// report says what was wrong up to now.
+// report reports the errors up to now.
 func (b *browser) report() {
 	b.t.Helper()
 	for _, w := range b.forget() {
@@ -216,7 +216,7 @@ func (b *browser) report() {
 	}
 }
 
-// forget returns what was wrong up to now, and begins anew.
+// forget returns the errors up to now and removes them.
 func (b *browser) forget() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +232,7 @@ func (b *browser) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// get returns the value of an expression, or of the promise that it is.
+// get returns the value of an expression, which may be a promise.
 func get[T any](b *browser, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -242,8 +242,8 @@ func get[T any](b *browser, expression string) T {
 	return v
 }
 
-// until waits for an expression to be true. In it, numberOf is the exact number that
-// the page shows somewhere.
+// until waits for an expression to be true. In it, numberOf returns the exact number that the
+// page shows at a place.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
 	const numberOf = `const numberOf = (where) => Number(document.querySelector(where).dataset.value);`
@@ -255,7 +255,7 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
-// look sets the width of the window and the colours that are preferred.
+// look sets the width of the window and the preferred colours.
 func (b *browser) look(width int64, scheme string) {
 	b.t.Helper()
 	b.do("window", chromedp.EmulateViewport(width, 900))
@@ -272,10 +272,10 @@ func (b *browser) visit(hash, shows string) {
 	b.do(hash, chromedp.WaitVisible(shows))
 }
 
-// equal has the page show one answer, and compares each number with that answer.
+// equal lets the page show one answer and compares each number with it.
 func (b *browser) equal(url, view string, atLeast int) {
 	b.t.Helper()
-	// The page asks as ever, and the answer is kept beside it.
+	// The page asks as usual, and the answer is kept too.
 	get[int](b, `
 		window.ask ??= fetch;
 		window.fetch = async (...all) => {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whatever is wrong with a request is said in JSON, and in words that help.
+// Every error of a request is JSON that says what to do.
 func TestBadRequests(t *testing.T) {
 	r := start(t, nil)
 	long := strings.Repeat("x", 201)
@@ -137,7 +137,7 @@ func TestBodyOfAnyKind(t *testing.T) {
 	}
 }
 
-// The service's own failures are logged; the client is told no details.
+// The service's own failures are logged; the client gets no details.
 func TestInternalError(t *testing.T) {
 	r := start(t, nil)
 	if err := r.svcCtx.Store.Close(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/load"
 )
 
-// The load asks the service for what its users would, and it all works.
+// All requests of the load succeed.
 func TestLoad(t *testing.T) {
 	const requests = 2000
 	r := start(t, nil)

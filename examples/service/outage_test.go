@@ -15,8 +15,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 )
 
-// TestOutage is about the program with -outage as a user has it: the database hangs and
-// fails, values past their deadline stand in, and no request fails.
+// TestOutage runs the program with -outage: the database hangs and fails, values past their
+// deadline stand in, and no request fails.
 func TestOutage(t *testing.T) {
 	p := launch(t, built(t), "-port", "0", "-db", filepath.Join(t.TempDir(), "users.db"), "-load", "300/s", "-outage", "2s")
 	r := &running{t: t, url: p.url()}
@@ -48,7 +48,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestOutageInABrowser looks at the page during an outage.
+// TestOutageInABrowser checks the page during an outage.
 func TestOutageInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and starts a browser")
@@ -63,7 +63,7 @@ func TestOutageInABrowser(t *testing.T) {
 	b.until("the refreshes have curves", `document.querySelector('figure[data-chart="refreshes"] svg.chart path.line').getAttribute('d') > ''`)
 	b.picture("outage")
 	service.stop(syscall.SIGTERM)
-	b.forget() // that there was no answer is an error in the console
+	b.forget() // a missing answer is an error in the console
 }
 
 // Without Grace users notice: the database fails, and so do requests for what has expired.

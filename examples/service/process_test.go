@@ -45,9 +45,9 @@ func built(t *testing.T) string {
 	return program
 }
 
-// TestProcess is about the program as a user has it: it starts with a load, its
-// DevServer has the caches, a second one says why it cannot start, and a signal ends
-// it at once, with nothing left open and all free for the next.
+// TestProcess runs the program: it starts with a load, its DevServer has the caches, a second
+// process says why it cannot start, and a signal ends it at once and frees its ports and
+// files.
 func TestProcess(t *testing.T) {
 	dir := t.TempDir()
 	program, db := built(t), filepath.Join(dir, "users.db")
@@ -67,7 +67,7 @@ func TestProcess(t *testing.T) {
 		r.do("POST", "/sessions/me/beat", "")
 		r.do("POST", "/reminders/me", `{"in":"1h","text":"tea"}`)
 
-		// Browsers open connections that they do not use. They hold up nothing.
+		// Browsers open connections that they do not use. They must not delay the end.
 		unused, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -91,8 +91,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestWarmRestart is about a program that is stopped and started again: its cache has
-// the users that it had, and the statistics tell where they came from.
+// TestWarmRestart stops and restarts the program: its cache has the same users, and the
+// statistics say that they were restored.
 func TestWarmRestart(t *testing.T) {
 	program, db := built(t), filepath.Join(t.TempDir(), "users.db")
 	const users = 50
@@ -147,8 +147,8 @@ type process struct {
 	exited    chan error
 }
 
-// launch starts the program with the built-in settings, but for the port of the
-// DevServer, which is a free one, and the level of the log, which is debug.
+// launch starts the program with the built-in settings, except for a free port of the DevServer
+// and the log level debug.
 func launch(t *testing.T, program string, args ...string) *process {
 	t.Helper()
 	port := freePort(t)
@@ -204,7 +204,7 @@ func (p *process) devServerHasTheCaches() {
 	}
 }
 
-// said expects that the program, which has ended, has printed something.
+// said expects that the program, which has ended, has printed a text.
 func (p *process) said(what string) {
 	p.t.Helper()
 	if !strings.Contains(p.out.String(), what) {
@@ -243,8 +243,8 @@ func refused(t *testing.T, hint, program string, args ...string) {
 	}
 }
 
-// freePort returns a port that is free. It is below those that the system gives to whoever
-// asks for any, such as the tests that run at the same time.
+// freePort returns a free port below those that the system gives out by itself, as to tests
+// that run at the same time.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {

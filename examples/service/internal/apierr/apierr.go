@@ -14,7 +14,7 @@ import (
 // statusClientClosedRequest is what nginx and go-zero log when the client left.
 const statusClientClosedRequest = 499
 
-// Error is a failure that is the caller's to mend, with the status that says so.
+// Error is an error of the caller, with its status code.
 type Error struct {
 	Code    int
 	Message string
@@ -42,8 +42,8 @@ func TooMany(format string, args ...any) error {
 	return &Error{http.StatusTooManyRequests, fmt.Sprintf(format, args...)}
 }
 
-// Handle is for [httpx.SetErrorHandlerCtx]. What is not an [Error] is the
-// service's own fault: the log gets it, the caller only hears that it happened.
+// Handle is for [httpx.SetErrorHandlerCtx]. Any other error than an [Error] is the service's
+// own: it is logged, and the caller gets no details.
 func Handle(ctx context.Context, err error) (int, any) {
 	var e *Error
 	switch {

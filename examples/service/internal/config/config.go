@@ -12,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
-// Config is what etc/service.yaml sets.
+// Config has the settings of etc/service.yaml.
 type Config struct {
 	rest.RestConf
 

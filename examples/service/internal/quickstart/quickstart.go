@@ -1,4 +1,4 @@
-// Package quickstart has what a newcomer can try.
+// Package quickstart has commands for a newcomer to try.
 package quickstart
 
 import "strings"
