@@ -16,7 +16,8 @@
 // Adaptive has two queues and moves entries by the same marks. It also remembers the latest
 // victims of its small queue, three for a slot, each by a fingerprint of 16 bits. The
 // position of a fingerprint tells how long ago the key was evicted. So a key that came back
-// and is about to be evicted again can be compared with the oldest entries.
+// and is about to be evicted again can be compared with the oldest entries. If entries have
+// weights, its small queue has a share of the weight, and light entries stay longer.
 //
 // Both know slot numbers only. Keys, values, the lock and the clock belong to the owner of
 // the slots.

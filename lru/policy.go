@@ -25,10 +25,10 @@ type Policy interface {
 	// no entry at or above n.
 	Resize(n int)
 
-	// Weigh tells the weights of the entries, if what their owner limits is the weight: that
-	// of entry i is weights[i], above 0. Without it all weigh 1. It must follow every Resize,
-	// with n weights. The owner sets the weight of an entry before Insert or Adopt, and calls
-	// Reweigh before it changes that of an entry in the order.
+	// Weigh sets the weights of the entries, if their owner limits the weight: entry i has
+	// weights[i], above 0. Without it each weighs 1. It must follow every Resize, with n
+	// weights. The slice stays the owner's, who sets the weight of an entry before Insert or
+	// Adopt, and calls Reweigh before changing that of an entry in the order.
 	Weigh(weights []uint32)
 
 	// Reweigh notes that entry i, which is in the order, is about to weigh weight.

@@ -1,25 +1,24 @@
 package lru
 
-// This file has what an Adaptive does with the weights of entries. Half of its rules need
-// none: a heavy entry takes the place of many light ones, but how often keys are used says
-// nothing of their weights.
+// An Adaptive whose entries have weights follows two more rules.
 //
-// Small's share is of the weight. If it were of the entries, a few heavy new ones could
-// drive all others out of main before small had more than its share.
+// Small has its share of the weight. If it had a share of the entries, a few heavy new ones
+// could drive all others out of main before small has more than its share.
 //
-// Light entries stay longer. An entry lighter than the mean loses its marks in main more
-// slowly, as if only so much of a mark was taken as it weighs, and its key may come back
-// later and still challenge main. So a byte gets more hits, as in GreedyDual-Size-Frequency
-// (Cherkasova, "Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
-// Policy", 1998). Heavy entries are treated like those of the mean weight: they have most
-// of the bytes, and to give them up sooner would cost more hits in bytes than it brings.
+// Light entries stay longer. In main an entry lighter than the mean loses its marks more
+// slowly: of those that weigh half as much, every second one keeps its mark. And its key may
+// come back later and still challenge main. So a byte has more hits, as in
+// GreedyDual-Size-Frequency (Cherkasova, "Improving WWW Proxies Performance with
+// Greedy-Dual-Size-Frequency Caching Policy", 1998). Entries heavier than the mean count
+// like those of the mean weight: they have most of the bytes, so giving them up sooner would
+// cost more bytes in hits than it brings hits.
 
-// maxLightness is by how much the mean weight exceeds that of an entry at most, for the
-// rules above: lighter entries would keep their marks long after their last use.
+// maxLightness bounds how light an entry counts: the mean weight divided by it. With less,
+// tiny entries would keep their marks long after their last use.
 const maxLightness = 4
 
-// Weigh tells the weights of the entries, if what their owner limits is the weight: that of
-// entry i is weights[i]. See [Policy].
+// Weigh sets the weights of the entries, if their owner limits the weight: entry i has
+// weights[i]. The slice stays the owner's. See [Policy].
 func (a *Adaptive) Weigh(weights []uint32) { a.weights = weights }
 
 // Reweigh notes that entry i, which must be in the order, is about to weigh weight.
@@ -63,8 +62,8 @@ func (a *Adaptive) weightOf(i uint32) (weight, mean uint64) {
 	return min(max(uint64(a.weights[i]), mean/maxLightness), mean), mean
 }
 
-// takeMark lowers the mark of entry i of queue q, which it passes over, and reports whether
-// it was above zero. Of light entries in main it passes over some without lowering theirs.
+// takeMark reports whether entry i of queue q has a mark, and lowers that: of light entries
+// in main only so often that the entries passed over for each mark weigh the mean together.
 func (a *Adaptive) takeMark(q, i uint32) bool {
 	if a.weights == nil || q == small || a.marks.get(i) == 0 {
 		return a.marks.take(i)
@@ -77,8 +76,8 @@ func (a *Adaptive) takeMark(q, i uint32) bool {
 	return a.marks.take(i)
 }
 
-// youth returns the age at which a key of the mean weight would be as good for main as that
-// of entry i, which came back at an age.
+// youth returns the age of the key of entry i when it came back, lower for a light entry: in
+// the same proportion as its weight.
 func (a *Adaptive) youth(i uint32, age int) int64 {
 	if a.weights == nil {
 		return int64(age)
