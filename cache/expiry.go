@@ -133,8 +133,9 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		s.lock.Unlock()
 		return false, false
 	}
+	var ahead fetched
 	done = s.ring.AdvanceAll(now/int64(s.common.tick), batch, func(i uint32) (again int64) {
-		s.fetch(s.ring.Ahead())
+		s.fetch(s.ring.Ahead(), &ahead)
 		e := &s.entries[i]
 		deadline := e.deadline.load()
 		if deadline > now { // not due, or postponed
@@ -146,7 +147,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 			return s.common.tickAt(end) - s.ring.Now()
 		}
 		s.common.lateness.Observe(time.Duration(now - end))
-		s.remove(i, s.common.hasher.Hash(e.key), Expired)
+		s.remove(i, s.hashFetched(i, &ahead), Expired)
 		return 0
 	})
 	if done {
@@ -162,25 +163,49 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	return done, s.unlock()
 }
 
+// fetched has the hashes of the keys of entries that the ring visits next, in its order.
+type fetched struct {
+	slots  [batch]uint32
+	hashes [batch]uint64
+	n      int
+	next   int // the first that may not have been visited yet
+}
+
 // fetch reads what the removal of the entries of some tasks needs, for all of them at once:
-// first the entries with their keys and neighbours, and then the index.
-func (s *shard[K, V]) fetch(slots []uint32) {
-	var hashes [batch]uint64
-	sum, n := uint64(0), 0
+// first the entries with their keys and neighbours, and then the index. Without tasks f stays
+// as it is.
+func (s *shard[K, V]) fetch(slots []uint32, f *fetched) {
+	if len(slots) == 0 {
+		return
+	}
+	f.n, f.next = 0, 0
+	sum := uint64(0)
 	for _, i := range slots {
 		if !s.entries[i].live() { // a tombstone
 			continue
 		}
-		hashes[n] = s.hashOf(i)
-		n++
+		f.slots[f.n], f.hashes[f.n] = i, s.hashOf(i)
+		f.n++
 		if s.order != nil && s.weight(i) > 0 {
 			sum += s.order.FetchRemove(i)
 		}
 	}
-	for _, h := range hashes[:n] {
+	for _, h := range f.hashes[:f.n] {
 		sum += s.index.Fetch(h)
 	}
 	s.fetched += sum
+}
+
+// hashFetched returns the hash of the key of entry i, which is visited now.
+func (s *shard[K, V]) hashFetched(i uint32, f *fetched) uint64 {
+	for f.next < f.n {
+		n := f.next
+		f.next++
+		if f.slots[n] == i {
+			return f.hashes[n]
+		}
+	}
+	return s.hashOf(i)
 }
 
 // expire removes what has expired, and returns the tick of the next visit, or noTick. It
