@@ -70,3 +70,29 @@ func TestLatenessOfABusyDriver(t *testing.T) {
 		}
 	})
 }
+
+// TestExpiryBesidePostponed checks that of many entries that were due together those that got a
+// later deadline stay, and exactly the others expire.
+func TestExpiryBesidePostponed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 1000
+		c := Must(Options[int, int]{Expire: time.Minute})
+		for k := range n {
+			c.Set(k, k)
+		}
+		for k := range n {
+			if k%3 == 0 {
+				c.SetWithExpire(k, k, time.Hour)
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		for k := range n {
+			if _, ok := c.Get(k); ok != (k%3 == 0) {
+				t.Errorf("key %d is there: %v", k, ok)
+			}
+		}
+		if got, want := c.Len(), (n+2)/3; got != want {
+			t.Errorf("%d entries are left, want %d", got, want)
+		}
+	})
+}
