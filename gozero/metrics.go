@@ -45,7 +45,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 			to.counter(s.Hits, "hit")
 			to.counter(s.Misses, "miss")
 		}),
-	cacheMetric("cache_misses_total", "Lookups that found no live entry, by whether the key expired or was evicted of late.", "reason",
+	cacheMetric("cache_misses_total", "Lookups that found no live entry, by whether the key has recently expired or been evicted.", "reason",
 		func(to sink, s stats.Snapshot) {
 			to.counter(s.MissesAbsent(), "absent")
 			to.counter(s.MissesExpired, "expired")
@@ -69,7 +69,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Entries)) }),
 	cacheMetric("cache_created_timestamp_seconds", "When the cache was made, since 1970.", "",
 		func(to sink, _ stats.Snapshot) { to.gauge(float64(to.since.UnixMilli()) / 1000) }),
-	cacheMetric("cache_hottest_key_share", "Part of the lookups of late that are of the hottest key, estimated from below.", "",
+	cacheMetric("cache_hottest_key_share", "Share of the recent lookups that are of the hottest key: a lower bound.", "",
 		func(to sink, s stats.Snapshot) {
 			if s.HottestShare > 0 {
 				to.gauge(s.HottestShare)
@@ -93,7 +93,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 				to.gauge(float64(s.MaxWeight))
 			}
 		}),
-	cacheMetric("cache_loads_seconds", "How long loads took, by how they ended.", "result",
+	cacheMetric("cache_loads_seconds", "How long loads took, by result.", "result",
 		func(to sink, s stats.Snapshot) {
 			to.histogram(s.Loads.OK, "success")
 			to.histogram(s.Loads.Failed, "failure")
@@ -102,15 +102,15 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to sink, s stats.Snapshot) { to.counter(s.Loads.Waiters) }),
 	cacheMetric("cache_loads_running", "Loads that have not ended.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Loads.Running)) }),
-	cacheMetric("cache_oldest_load_seconds", "How long the oldest load has run that has not ended; 0 if there is none.", "",
+	cacheMetric("cache_oldest_load_seconds", "How long the oldest running load has run; 0 if there is none.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(s.Loads.Oldest.Seconds()) }),
 	cacheMetric("cache_loads_abandoned_total", "Callers that gave up before their load had ended.", "",
 		func(to sink, s stats.Snapshot) { to.counter(s.Loads.Abandoned) }),
-	cacheMetric("cache_loads_queued", "Loads that wait for a place.", "",
+	cacheMetric("cache_loads_queued", "Loads that wait for a permit of MaxLoads.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Loads.Queued)) }),
 	cacheMetric("cache_grace_hits_total", "Lookups that a value past its deadline answered.", "",
 		func(to sink, s stats.Snapshot) { to.counter(s.HitsInGrace) }),
-	cacheMetric("cache_refreshes_total", "Loads of keys that had a value, by how they ended.", "result",
+	cacheMetric("cache_refreshes_total", "Loads of keys that had a value, by result.", "result",
 		func(to sink, s stats.Snapshot) {
 			to.counter(s.Loads.Refreshes.OK, "success")
 			to.counter(s.Loads.Refreshes.Failed, "failure")
@@ -123,7 +123,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Callbacks.Queued)) }),
 	cacheMetric("cache_callbacks_running", "Removal callbacks running now.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Callbacks.Running)) }),
-	cacheMetric("cache_oldest_callback_seconds", "How long the oldest removal callback has run that runs now; 0 if there is none.", "",
+	cacheMetric("cache_oldest_callback_seconds", "How long the oldest running removal callback has run; 0 if there is none.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(s.Callbacks.Oldest.Seconds()) }),
 	cacheMetric("cache_callback_panics_total", "Removal callbacks that panicked.", "",
 		func(to sink, s stats.Snapshot) { to.counter(s.Callbacks.Panics) }),
@@ -131,7 +131,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Expiry.Pending)) }),
 	cacheMetric("cache_expiry_overdue", "Entries past their deadline whose removal is late.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Expiry.Overdue)) }),
-	cacheMetric("cache_expiry_tombstones", "Removed tasks the timing wheel has not come by yet.", "",
+	cacheMetric("cache_expiry_tombstones", "Removed tasks the timing wheel has not reached yet.", "",
 		func(to sink, s stats.Snapshot) { to.gauge(float64(s.Expiry.Tombstones)) }),
 	cacheMetric("cache_expiry_lateness_seconds", "How long after its deadline an expired entry was removed.", "",
 		func(to sink, s stats.Snapshot) { to.histogram(s.Expiry.Lateness) }),
@@ -156,7 +156,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 				to.counter(s.WhatIf.OtherPolicy)
 			}
 		}),
-	nearMetric("cache_near_remote_hits_total", "Answers of the store of a near cache: values, and that there is none.",
+	nearMetric("cache_near_remote_hits_total", "Answers of the store of a near cache: values, and \"not found\".",
 		func(to sink, n stats.Near) { to.counter(n.RemoteHits) }),
 	nearMetric("cache_near_fetches_total", "Keys that the store of a near cache did not have, and that were fetched.",
 		func(to sink, n stats.Near) { to.counter(n.Fetches) }),
@@ -172,9 +172,9 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to sink, n stats.Near) { to.counter(n.ServedOn) }),
 	nearMetric("cache_near_store_errors_total", "Calls of the store of a near cache that failed.",
 		func(to sink, n stats.Near) { to.counter(n.StoreErrors) }),
-	nearMetric("cache_near_changes_total", "Keys that the source of a near cache told to have changed.",
+	nearMetric("cache_near_changes_total", "Keys that the source of a near cache reported as changed.",
 		func(to sink, n stats.Near) { to.counter(n.Changes) }),
-	nearMetric("cache_near_forgotten_all_total", "Times that the source of a near cache told that anything may have changed.",
+	nearMetric("cache_near_forgotten_all_total", "Times that the source of a near cache reported that anything may have changed.",
 		func(to sink, n stats.Near) { to.counter(n.ForgottenAll) }),
 	nearMetric("cache_near_reconnects_total", "Times that the source of a near cache lost its connection.",
 		func(to sink, n stats.Near) { to.counter(n.Reconnects) }),
@@ -186,9 +186,9 @@ var cacheFamilies = []family[stats.Snapshot]{
 			}
 			to.gauge(serving)
 		}),
-	nearMetric("cache_near_lag_seconds", "How long ago the moment is up to which the source of a near cache has vouched for its changes.",
+	nearMetric("cache_near_lag_seconds", "Time since the moment up to which the source of a near cache has vouched for its changes.",
 		func(to sink, n stats.Near) { to.gauge(n.Lag.Seconds()) }),
-	nearMetric("cache_near_max_lag_seconds", "From which lag on a near cache serves nothing from memory.",
+	nearMetric("cache_near_max_lag_seconds", "The lag above which a near cache serves nothing from memory.",
 		func(to sink, n stats.Near) { to.gauge(n.MaxLag.Seconds()) }),
 }
 
@@ -200,7 +200,7 @@ var wheelFamilies = []family[stats.WheelSnapshot]{
 		func(to sink, w stats.WheelSnapshot) { to.gauge(float64(w.Backlog)) }),
 	wheelMetric("timingwheel_running", "Callbacks running now.",
 		func(to sink, w stats.WheelSnapshot) { to.gauge(float64(w.Running)) }),
-	wheelMetric("timingwheel_tombstones", "Removed tasks the timing wheel has not come by yet.",
+	wheelMetric("timingwheel_tombstones", "Removed tasks the timing wheel has not reached yet.",
 		func(to sink, w stats.WheelSnapshot) { to.gauge(float64(w.Tombstones)) }),
 	wheelMetric("timingwheel_started_total", "Timers set.",
 		func(to sink, w stats.WheelSnapshot) { to.counter(w.Started) }),

@@ -43,7 +43,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 			to.count(s.Hits, getResult.String("hit"))
 			to.count(s.Misses, getResult.String("miss"))
 		}},
-	{counter, "pinwheel.cache.misses", "{miss}", "Lookups that found no live entry, by whether the key expired or was evicted of late.",
+	{counter, "pinwheel.cache.misses", "{miss}", "Lookups that found no live entry, by whether the key has recently expired or been evicted.",
 		func(to *sink, s *stats.Snapshot) {
 			to.count(s.MissesAbsent(), missReason.String("absent"))
 			to.count(s.MissesExpired, missReason.String("expired"))
@@ -86,7 +86,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 		}},
 	{gauge, "pinwheel.cache.uptime", "s", "How long ago the cache was made.",
 		func(to *sink, s *stats.Snapshot) { to.value(time.Since(to.since).Seconds()) }},
-	{gauge, "pinwheel.cache.hottest_key.share", "1", "Part of the lookups of late that are of the hottest key, estimated from below.",
+	{gauge, "pinwheel.cache.hottest_key.share", "1", "Share of the recent lookups that are of the hottest key: a lower bound.",
 		func(to *sink, s *stats.Snapshot) {
 			if s.HottestShare > 0 {
 				to.value(s.HottestShare)
@@ -98,13 +98,13 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to *sink, s *stats.Snapshot) { to.count(s.Loads.Abandoned) }},
 	{level, "pinwheel.cache.load.running", "{load}", "Loads that have not ended.",
 		func(to *sink, s *stats.Snapshot) { to.number(s.Loads.Running) }},
-	{level, "pinwheel.cache.load.queued", "{load}", "Loads that wait for a place.",
+	{level, "pinwheel.cache.load.queued", "{load}", "Loads that wait for a permit of MaxLoads.",
 		func(to *sink, s *stats.Snapshot) { to.number(s.Loads.Queued) }},
-	{gauge, "pinwheel.cache.load.oldest_age", "s", "How long the oldest load has run that has not ended; 0 if there is none.",
+	{gauge, "pinwheel.cache.load.oldest_age", "s", "How long the oldest running load has run; 0 if there is none.",
 		func(to *sink, s *stats.Snapshot) { to.value(s.Loads.Oldest.Seconds()) }},
 	{counter, "pinwheel.cache.grace.hits", "{hit}", "Lookups that a value past its deadline answered.",
 		func(to *sink, s *stats.Snapshot) { to.count(s.HitsInGrace) }},
-	{counter, "pinwheel.cache.refreshes", "{refresh}", "Loads of keys that had a value, by how they ended.",
+	{counter, "pinwheel.cache.refreshes", "{refresh}", "Loads of keys that had a value, by result.",
 		func(to *sink, s *stats.Snapshot) {
 			r := s.Loads.Refreshes
 			to.count(r.OK, refreshResult.String("success"))
@@ -118,7 +118,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to *sink, s *stats.Snapshot) { to.number(s.Callbacks.Queued) }},
 	{level, "pinwheel.cache.callback.running", "{callback}", "Removal callbacks running now.",
 		func(to *sink, s *stats.Snapshot) { to.number(s.Callbacks.Running) }},
-	{gauge, "pinwheel.cache.callback.oldest_age", "s", "How long the oldest removal callback has run that runs now; 0 if there is none.",
+	{gauge, "pinwheel.cache.callback.oldest_age", "s", "How long the oldest running removal callback has run; 0 if there is none.",
 		func(to *sink, s *stats.Snapshot) { to.value(s.Callbacks.Oldest.Seconds()) }},
 	{counter, "pinwheel.cache.callback.panics", "{panic}", "Removal callbacks that panicked.",
 		func(to *sink, s *stats.Snapshot) { to.count(s.Callbacks.Panics) }},
@@ -126,7 +126,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to *sink, s *stats.Snapshot) { to.number(s.Expiry.Pending) }},
 	{level, "pinwheel.cache.expiry.overdue", "{entry}", "Entries past their deadline whose removal is late.",
 		func(to *sink, s *stats.Snapshot) { to.number(s.Expiry.Overdue) }},
-	{level, "pinwheel.cache.expiry.tombstone.count", "{task}", "Removed tasks the timing wheel has not come by yet.",
+	{level, "pinwheel.cache.expiry.tombstone.count", "{task}", "Removed tasks the timing wheel has not reached yet.",
 		func(to *sink, s *stats.Snapshot) { to.number(s.Expiry.Tombstones) }},
 	{counter, "pinwheel.cache.what_if.hits", "{hit}", "Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.",
 		func(to *sink, s *stats.Snapshot) {
@@ -142,7 +142,7 @@ var cacheFamilies = []family[stats.Snapshot]{
 				to.count(w.OtherPolicy)
 			}
 		}},
-	nearFamily(counter, "pinwheel.cache.near.remote_hits", "{hit}", "Answers of the store of a near cache: values, and that there is none.",
+	nearFamily(counter, "pinwheel.cache.near.remote_hits", "{hit}", "Answers of the store of a near cache: values, and \"not found\".",
 		func(to *sink, n *stats.Near) { to.count(n.RemoteHits) }),
 	nearFamily(counter, "pinwheel.cache.near.fetches", "{fetch}", "Keys that the store of a near cache did not have, and that were fetched.",
 		func(to *sink, n *stats.Near) { to.count(n.Fetches) }),
@@ -158,9 +158,9 @@ var cacheFamilies = []family[stats.Snapshot]{
 		func(to *sink, n *stats.Near) { to.count(n.ServedOn) }),
 	nearFamily(counter, "pinwheel.cache.near.store.errors", "{error}", "Calls of the store of a near cache that failed.",
 		func(to *sink, n *stats.Near) { to.count(n.StoreErrors) }),
-	nearFamily(counter, "pinwheel.cache.near.changes", "{key}", "Keys that the source of a near cache told to have changed.",
+	nearFamily(counter, "pinwheel.cache.near.changes", "{key}", "Keys that the source of a near cache reported as changed.",
 		func(to *sink, n *stats.Near) { to.count(n.Changes) }),
-	nearFamily(counter, "pinwheel.cache.near.forgotten_all", "{time}", "Times that the source of a near cache told that anything may have changed.",
+	nearFamily(counter, "pinwheel.cache.near.forgotten_all", "{time}", "Times that the source of a near cache reported that anything may have changed.",
 		func(to *sink, n *stats.Near) { to.count(n.ForgottenAll) }),
 	nearFamily(counter, "pinwheel.cache.near.reconnects", "{connection}", "Times that the source of a near cache lost its connection.",
 		func(to *sink, n *stats.Near) { to.count(n.Reconnects) }),
@@ -172,9 +172,9 @@ var cacheFamilies = []family[stats.Snapshot]{
 			}
 			to.number(serving)
 		}),
-	nearFamily(gauge, "pinwheel.cache.near.lag", "s", "How long ago the moment is up to which the source of a near cache has vouched for its changes.",
+	nearFamily(gauge, "pinwheel.cache.near.lag", "s", "Time since the moment up to which the source of a near cache has vouched for its changes.",
 		func(to *sink, n *stats.Near) { to.value(n.Lag.Seconds()) }),
-	nearFamily(gauge, "pinwheel.cache.near.max_lag", "s", "From which lag on a near cache serves nothing from memory.",
+	nearFamily(gauge, "pinwheel.cache.near.max_lag", "s", "The lag above which a near cache serves nothing from memory.",
 		func(to *sink, n *stats.Near) { to.value(n.MaxLag.Seconds()) }),
 }
 
@@ -203,6 +203,6 @@ var wheelFamilies = []family[stats.WheelSnapshot]{
 		func(to *sink, w *stats.WheelSnapshot) { to.number(w.Running) }},
 	{counter, "pinwheel.timingwheel.callback.panics", "{panic}", "Callbacks that panicked or ended their goroutine.",
 		func(to *sink, w *stats.WheelSnapshot) { to.count(w.Panics) }},
-	{level, "pinwheel.timingwheel.tombstone.count", "{task}", "Removed tasks the timing wheel has not come by yet.",
+	{level, "pinwheel.timingwheel.tombstone.count", "{task}", "Removed tasks the timing wheel has not reached yet.",
 		func(to *sink, w *stats.WheelSnapshot) { to.number(w.Tombstones) }},
 }

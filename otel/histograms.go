@@ -31,7 +31,7 @@ type counted struct {
 }
 
 var cacheHistograms = []histogram[stats.Snapshot]{
-	{"pinwheel.cache.load.duration", "{load}", "How long loads took, by how they ended.",
+	{"pinwheel.cache.load.duration", "{load}", "How long loads took, by result.",
 		func(s *stats.Snapshot) []counted {
 			return []counted{
 				{[]attribute.KeyValue{loadResult.String("success")}, &s.Loads.OK},

@@ -47,7 +47,7 @@ const newTile = ([title, note, path]) =>
 const phrases = {
 	windows: '', '1m': 'last minute', '5m': 'last 5 minutes', seconds: 'time covered',
 	gets: 'requests', gets_per_second: 'requests', max_weight: 'most weight',
-	misses_absent: 'misses, not there of late', misses_expired: 'misses, expired', misses_evicted: 'misses, evicted',
+	misses_absent: 'misses, not there recently', misses_expired: 'misses, expired', misses_evicted: 'misses, evicted',
 	policy: 'eviction', expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once',
 	hottest_key_share: 'share of the hottest key', evicted_age_p50_seconds: 'age at eviction, median', evicted_age_p99_seconds: 'age at eviction, 99 % within',
 	hits_in_grace: 'hits in grace', negatives: 'errors kept',

@@ -84,8 +84,8 @@
 //	  hits, misses          number, counters; their sum is the number of gets
 //	  hit_ratio             number, 0 to 1; 0 before the first get
 //	  misses_absent         number, counter; of misses, those of keys that the cache did not have lately
-//	  misses_expired        number, counter; of misses, those that found an entry past its deadline, or a key that expired lately
-//	  misses_evicted        number, counter; of misses, those of keys that were evicted lately
+//	  misses_expired        number, counter; of misses, those that found an entry past its deadline, or a key that expired recently
+//	  misses_evicted        number, counter; of misses, those of keys that were evicted recently
 //	  hits_in_grace         number, counter; Takes that got a value past its deadline; nearly all are among hits
 //	  sets                  number, counter; values stored, without those restored
 //	  restored              number, counter; values that came from a snapshot
@@ -206,7 +206,7 @@
 //	  pending               number, gauge; timers that wait for their time
 //	  backlog               number, gauge; timers that are due, callbacks not begun
 //	  running               number, gauge; callbacks running now
-//	  tombstones            number, gauge; removed tasks the wheel has not come by yet
+//	  tombstones            number, gauge; removed tasks the wheel has not reached yet
 //	  started               number, counter; timers set, not moves
 //	  removed               number, counter; timers removed before they fired
 //	  fired                 number, counter; callbacks begun

@@ -50,14 +50,14 @@ func findings(l *look[Snapshot]) []finding {
 	trouble := nearTrouble(&s.Near, now, say) // explains misses, as trouble with loads does
 	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
 		trouble = true
-		say(loadsHang, "Loads hang: %d run, the oldest for %s. Whatever they read from does not answer.", s.Loads.Running, span(s.Loads.Oldest))
+		say(loadsHang, "Loads hang: %d run, the oldest for %s. Their source does not answer.", s.Loads.Running, span(s.Loads.Oldest))
 	}
 	if now.failed >= 5 && now.failed*20 > now.loads {
 		trouble = true
 		say(loadsFail, "Loads fail: %s of those in the last minute. %s", part(now.failed, now.loads), meanwhile(now))
 	}
 	if now.loads >= 5 && now.loadTime() > slow && past.loads >= 5 && now.loadTime() > 5*past.loadTime() {
-		say(loadsSlow, "Loads are slow: they take %s on average in the last minute, and took %s before. Whoever misses waits for them.", span(now.loadTime()), span(past.loadTime()))
+		say(loadsSlow, "Loads are slow: they take %s on average in the last minute, and took %s before. Callers that miss wait for them.", span(now.loadTime()), span(past.loadTime()))
 	}
 	if s.Callbacks.Oldest >= stuck {
 		say(callbacksHang, "A call of OnRemove has run for %s, and %d wait.", span(s.Callbacks.Oldest), s.Callbacks.Queued)
@@ -66,7 +66,7 @@ func findings(l *look[Snapshot]) []finding {
 		say(cause, "%s", words)
 	}
 	if s.HottestShare >= hot {
-		say(oneKey, "One key has at least %s of the gets of late.", percent(s.HottestShare))
+		say(oneKey, "One key has at least %s of the recent gets.", percent(s.HottestShare))
 	}
 	if more, ok := growth(l); ok {
 		say(grows, "It has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
@@ -79,7 +79,7 @@ func meanwhile(now period) string {
 	if now.inGrace > 0 {
 		return "Values past their deadline stand in, for " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."
 	}
-	return "Errors are not stored, so what expires is missing from then on."
+	return "Errors are not stored, so expired values are missing from then on."
 }
 
 // growth returns how many entries a cache without a limit has gained in five minutes, if it

@@ -24,7 +24,7 @@ var cacheFamilies = []family[Snapshot]{
 			e.value(`result="hit"`, s.Hits)
 			e.value(`result="miss"`, s.Misses)
 		}},
-	{"cache_misses_total", "counter", "Lookups that found no live entry, by whether the key expired or was evicted of late.",
+	{"cache_misses_total", "counter", "Lookups that found no live entry, by whether the key has recently expired or been evicted.",
 		func(e *exposition, s Snapshot) {
 			e.value(`reason="absent"`, s.MissesAbsent())
 			e.value(`reason="expired"`, s.MissesExpired)
@@ -50,7 +50,7 @@ var cacheFamilies = []family[Snapshot]{
 			e.name("", "")
 			e.float(float64(e.since.UnixMilli()) / 1000)
 		}},
-	{"cache_hottest_key_share", "gauge", "Part of the lookups of late that are of the hottest key, estimated from below.",
+	{"cache_hottest_key_share", "gauge", "Share of the recent lookups that are of the hottest key: a lower bound.",
 		func(e *exposition, s Snapshot) {
 			if s.HottestShare > 0 {
 				e.name("", "")
@@ -75,7 +75,7 @@ var cacheFamilies = []family[Snapshot]{
 				e.value("", s.MaxWeight)
 			}
 		}},
-	{"cache_loads_seconds", "histogram", "How long loads took, by how they ended.",
+	{"cache_loads_seconds", "histogram", "How long loads took, by result.",
 		func(e *exposition, s Snapshot) {
 			e.histogram(`result="success"`, s.Loads.OK)
 			e.histogram(`result="failure"`, s.Loads.Failed)
@@ -84,15 +84,15 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, s Snapshot) { e.value("", s.Loads.Waiters) }},
 	{"cache_loads_running", "gauge", "Loads that have not ended.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Loads.Running) }},
-	{"cache_oldest_load_seconds", "gauge", "How long the oldest load has run that has not ended; 0 if there is none.",
+	{"cache_oldest_load_seconds", "gauge", "How long the oldest running load has run; 0 if there is none.",
 		func(e *exposition, s Snapshot) { e.seconds(s.Loads.Oldest) }},
 	{"cache_loads_abandoned_total", "counter", "Callers that gave up before their load had ended.",
 		func(e *exposition, s Snapshot) { e.value("", s.Loads.Abandoned) }},
-	{"cache_loads_queued", "gauge", "Loads that wait for a place.",
+	{"cache_loads_queued", "gauge", "Loads that wait for a permit of MaxLoads.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Loads.Queued) }},
 	{"cache_grace_hits_total", "counter", "Lookups that a value past its deadline answered.",
 		func(e *exposition, s Snapshot) { e.value("", s.HitsInGrace) }},
-	{"cache_refreshes_total", "counter", "Loads of keys that had a value, by how they ended.",
+	{"cache_refreshes_total", "counter", "Loads of keys that had a value, by result.",
 		func(e *exposition, s Snapshot) {
 			e.value(`result="success"`, s.Loads.Refreshes.OK)
 			e.value(`result="failure"`, s.Loads.Refreshes.Failed)
@@ -105,7 +105,7 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, s Snapshot) { e.gauge(s.Callbacks.Queued) }},
 	{"cache_callbacks_running", "gauge", "Removal callbacks running now.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Callbacks.Running) }},
-	{"cache_oldest_callback_seconds", "gauge", "How long the oldest removal callback has run that runs now; 0 if there is none.",
+	{"cache_oldest_callback_seconds", "gauge", "How long the oldest running removal callback has run; 0 if there is none.",
 		func(e *exposition, s Snapshot) { e.seconds(s.Callbacks.Oldest) }},
 	{"cache_callback_panics_total", "counter", "Removal callbacks that panicked.",
 		func(e *exposition, s Snapshot) { e.value("", s.Callbacks.Panics) }},
@@ -113,7 +113,7 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Pending) }},
 	{"cache_expiry_overdue", "gauge", "Entries past their deadline whose removal is late.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Overdue) }},
-	{"cache_expiry_tombstones", "gauge", "Removed tasks the timing wheel has not come by yet.",
+	{"cache_expiry_tombstones", "gauge", "Removed tasks the timing wheel has not reached yet.",
 		func(e *exposition, s Snapshot) { e.gauge(s.Expiry.Tombstones) }},
 	{"cache_expiry_lateness_seconds", "histogram", "How long after its deadline an expired entry was removed.",
 		func(e *exposition, s Snapshot) { e.histogram("", s.Expiry.Lateness) }},
@@ -135,7 +135,7 @@ var cacheFamilies = []family[Snapshot]{
 				e.value("", s.WhatIf.OtherPolicy)
 			}
 		}},
-	nearFamily("cache_near_remote_hits_total", "counter", "Answers of the store of a near cache: values, and that there is none.",
+	nearFamily("cache_near_remote_hits_total", "counter", "Answers of the store of a near cache: values, and \"not found\".",
 		func(e *exposition, n *Near) { e.value("", n.RemoteHits) }),
 	nearFamily("cache_near_fetches_total", "counter", "Keys that the store of a near cache did not have, and that were fetched.",
 		func(e *exposition, n *Near) { e.value("", n.Fetches) }),
@@ -151,9 +151,9 @@ var cacheFamilies = []family[Snapshot]{
 		func(e *exposition, n *Near) { e.value("", n.ServedOn) }),
 	nearFamily("cache_near_store_errors_total", "counter", "Calls of the store of a near cache that failed.",
 		func(e *exposition, n *Near) { e.value("", n.StoreErrors) }),
-	nearFamily("cache_near_changes_total", "counter", "Keys that the source of a near cache told to have changed.",
+	nearFamily("cache_near_changes_total", "counter", "Keys that the source of a near cache reported as changed.",
 		func(e *exposition, n *Near) { e.value("", n.Changes) }),
-	nearFamily("cache_near_forgotten_all_total", "counter", "Times that the source of a near cache told that anything may have changed.",
+	nearFamily("cache_near_forgotten_all_total", "counter", "Times that the source of a near cache reported that anything may have changed.",
 		func(e *exposition, n *Near) { e.value("", n.ForgottenAll) }),
 	nearFamily("cache_near_reconnects_total", "counter", "Times that the source of a near cache lost its connection.",
 		func(e *exposition, n *Near) { e.value("", n.Reconnects) }),
@@ -165,9 +165,9 @@ var cacheFamilies = []family[Snapshot]{
 			}
 			e.gauge(serving)
 		}),
-	nearFamily("cache_near_lag_seconds", "gauge", "How long ago the moment is up to which the source of a near cache has vouched for its changes.",
+	nearFamily("cache_near_lag_seconds", "gauge", "Time since the moment up to which the source of a near cache has vouched for its changes.",
 		func(e *exposition, n *Near) { e.seconds(n.Lag) }),
-	nearFamily("cache_near_max_lag_seconds", "gauge", "From which lag on a near cache serves nothing from memory.",
+	nearFamily("cache_near_max_lag_seconds", "gauge", "The lag above which a near cache serves nothing from memory.",
 		func(e *exposition, n *Near) { e.seconds(n.MaxLag) }),
 }
 
@@ -188,7 +188,7 @@ var wheelFamilies = []family[WheelSnapshot]{
 		func(e *exposition, w WheelSnapshot) { e.gauge(w.Backlog) }},
 	{"timingwheel_running", "gauge", "Callbacks running now.",
 		func(e *exposition, w WheelSnapshot) { e.gauge(w.Running) }},
-	{"timingwheel_tombstones", "gauge", "Removed tasks the timing wheel has not come by yet.",
+	{"timingwheel_tombstones", "gauge", "Removed tasks the timing wheel has not reached yet.",
 		func(e *exposition, w WheelSnapshot) { e.gauge(w.Tombstones) }},
 	{"timingwheel_started_total", "counter", "Timers set.",
 		func(e *exposition, w WheelSnapshot) { e.value("", w.Started) }},

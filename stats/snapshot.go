@@ -15,8 +15,8 @@ type Snapshot struct {
 	Hits   uint64 // gets that found a live entry
 	Misses uint64 // gets that did not
 
-	// MissesExpired counts the misses of keys that expired lately, MissesEvicted those of
-	// keys that were evicted lately. A cache remembers about as many such keys as it has
+	// MissesExpired counts the misses of keys that expired recently, MissesEvicted those of
+	// keys that were evicted recently. A cache remembers about as many such keys as it has
 	// entries. Of more than 512 entries in a shard it remembers a sample, and the counts are
 	// estimates. The other misses are of keys that were never there, or long ago, or were
 	// removed by the program.
@@ -101,7 +101,7 @@ type Callbacks struct {
 type Expiry struct {
 	Pending    int       // gauge: entries with a deadline
 	Overdue    int       // gauge: those of Pending whose deadline has passed, once removal is late
-	Tombstones int       // gauge: removed tasks the wheel has not come by yet
+	Tombstones int       // gauge: removed tasks the wheel has not reached yet
 	Lateness   Histogram // from an entry's deadline to its removal
 }
 

@@ -59,7 +59,7 @@ func mainReason(now, before period, rose bool) reason {
 }
 
 func whyExpired(l *look[Snapshot], now, _ period, _ bool) (cause, because string) {
-	because = "values expire before they are asked for again: " + part(now.expired, now.misses) + " of the misses are of keys that expired lately"
+	because = "values expire before they are asked for again: " + part(now.expired, now.misses) + " of the misses are of keys that expired recently"
 	if ttl := l.settings(); ttl != "" {
 		because += ", with " + ttl
 	}
@@ -78,7 +78,7 @@ func (l *look[S]) settings() string {
 }
 
 func whyEvicted(l *look[Snapshot], now, before period, rose bool) (cause, because string) {
-	evidence := part(now.evicted, now.misses) + " of the misses are of keys that were evicted lately"
+	evidence := part(now.evicted, now.misses) + " of the misses are of keys that were evicted recently"
 	if rose {
 		return moreKeys, "more keys are asked for than before, and do not fit: " + evidence
 	}
@@ -96,11 +96,11 @@ func whyAbsent(l *look[Snapshot], now, _ period, rose bool) (cause, because stri
 	s := &l.stats
 	age := l.at.Sub(l.since)
 	if full := s.Removals.Evicted > 0; !full && age < kept*interval {
-		return isNew, fmt.Sprintf("the cache is new, and fills: it was made %s ago, and has %d entries", span(age), s.Entries)
+		return isNew, fmt.Sprintf("the cache is new and filling: it was made %s ago, and has %d entries", span(age), s.Entries)
 	}
-	evidence := part(now.absent, now.misses) + " of the misses are of keys that were not here of late"
+	evidence := part(now.absent, now.misses) + " of the misses are of keys that were not here recently"
 	if now.evictions*2 > now.absent || !rose {
-		return onceOnly, fmt.Sprintf("keys come that are asked for once, as by a scan: %s, and %d entries were evicted for them in a minute", evidence, now.evictions)
+		return onceOnly, fmt.Sprintf("many keys are asked for only once, as by a scan: %s, and %d entries were evicted for them in a minute", evidence, now.evictions)
 	}
 	return moreKeys, fmt.Sprintf("more keys are asked for than before: %s, and there are %d entries", evidence, s.Entries)
 }

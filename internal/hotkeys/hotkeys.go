@@ -1,4 +1,4 @@
-// Package hotkeys finds the keys that were looked up most often of late.
+// Package hotkeys finds the keys that were looked up most often recently.
 //
 // It runs the Space-Saving algorithm (Metwally, Agrawal and El Abbadi, "Efficient
 // Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005) on a sample

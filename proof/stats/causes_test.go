@@ -101,7 +101,7 @@ func TestCausesAreNamed(t *testing.T) {
 		{"limit too small", limited, func(p *patient) { p.serve(10*time.Minute, p.among(1_500)) },
 			"limit too small", "of the gets miss, mostly because the limit is too small: "},
 		{"TTL too short", cache.Options[int, int]{Expire: 5 * time.Second}, func(p *patient) { p.serve(10*time.Minute, p.among(1_000)) },
-			"TTL too short", "are of keys that expired lately, with a TTL of 5 s"},
+			"TTL too short", "are of keys that expired recently, with a TTL of 5 s"},
 		{"scan", limited, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(time.Minute, func() { p.usual(); p.take(p.newKey(), time.Millisecond, nil) })
@@ -116,7 +116,7 @@ func TestCausesAreNamed(t *testing.T) {
 			p.serve(16*time.Second, p.among(900))
 		}, "cleared", "because the cache was cleared "},
 		{"deploy", limited, func(p *patient) { p.serve(10*time.Second, p.among(900)) },
-			"new", "the cache is new, and fills: it was made 10 s ago"},
+			"new", "the cache is new and filling: it was made 10 s ago"},
 		{"database slow", cache.Options[int, int]{Limit: 1_000, Expire: 4 * time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(time.Minute, func() { p.take(p.key(), 300*time.Millisecond, nil) })
