@@ -12,10 +12,11 @@ const (
 	// five times the shortest TTL of the options if that is from 1 to 100 s.
 	slots = 512
 
-	// fewSlots is the size in a cache with a single shard: it has so few entries that
-	// memory counts for more than further visits of each. A TTL of the options is a
-	// hundred ticks, and fits.
-	fewSlots = 128
+	// fewSlots is the size in a shard with fewer entries than fewEntries: memory counts for
+	// more there than further visits of each. A TTL of the options is a hundred ticks, and
+	// fits, or if it is longer than 100 s, two visits are enough up to four hours.
+	fewSlots   = 128
+	fewEntries = mostPerShard
 
 	// batch is how many tasks or entries one hold of a shard's lock handles at most:
 	// some 5 µs of work, or 20 if all of it comes from memory.
@@ -69,10 +70,7 @@ func (s *shard[K, V]) visitsBy(i uint32, deadline int64) bool {
 
 // schedule makes entry i due at a tick.
 func (s *shard[K, V]) schedule(i uint32, due int64) {
-	n := slots
-	if len(s.common.table.Load().shards) == 1 {
-		n = fewSlots
-	}
+	n := s.common.ringSlots(len(s.common.table.Load().shards))
 	if s.ring == nil {
 		s.makeRing(n)
 	}
@@ -92,6 +90,14 @@ func (s *shard[K, V]) visitBy(tick int64) {
 		s.next.Store(tick)
 		s.common.wakeBy(tick)
 	}
+}
+
+// ringSlots returns how many slots a level of the ring has in each of so many shards.
+func (c *common[K, V]) ringSlots(shards int) int {
+	if limit := int(c.limit.Load()); shards == 1 || limit > 0 && limit/shards < fewEntries {
+		return fewSlots
+	}
+	return slots
 }
 
 // makeRing makes the ring, with slots slots per level.

@@ -112,3 +112,22 @@ func TestFreshnessMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestSmallShardsMemory checks that shards that are small, as there are many processors,
+// have small rings: with 512 slots to a level an entry took two bytes more.
+func TestSmallShardsMemory(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	const limit, most = 100_000, 63.5
+	before := heapInUse()
+	c := Must(Options[uint64, uint64]{Limit: limit, Expire: time.Hour})
+	for k := range uint64(3 * limit) {
+		c.Set(k, k)
+	}
+	if each := float64(heapInUse()-before) / limit; each > most {
+		t.Errorf("%.2f bytes per entry in %d shards, want at most %v", each, len(c.allShards()), most)
+	}
+	runtime.KeepAlive(c)
+}

@@ -85,7 +85,7 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 		}
 	}
 	for i := first; i < len(larger.shards); i += step {
-		larger.shards[i].inherit(s, sizes[i/step])
+		larger.shards[i].inherit(s, sizes[i/step], len(larger.shards))
 	}
 	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
 	if s.order != nil {
@@ -103,14 +103,15 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 	s.giveUp(larger)
 }
 
-// inherit gives s the settings of a shard that is being split, and room for n of its entries.
-func (s *shard[K, V]) inherit(from *shard[K, V], n int) {
+// inherit gives s, one of so many shards, the settings of a shard that is being split, and
+// room for n of its entries.
+func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
 	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
 	if n > 0 {
 		s.setSlots(max(n, minSlots))
 	}
 	if n > 0 && from.ring != nil {
-		s.makeRing(slots)
+		s.makeRing(s.common.ringSlots(shards))
 	}
 	if from.order != nil {
 		s.order = from.order.Split(len(s.entries))
