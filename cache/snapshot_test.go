@@ -254,7 +254,7 @@ func TestSnapshotErrors(t *testing.T) {
 	file := saved(t, from)
 	failed := errors.New("failed")
 	for want, restore := range map[string]func() (int, error){
-		`Schema "v1", the cache "v2"`: func() (int, error) {
+		`Schema of the snapshot is "v1", that of the cache "v2"`: func() (int, error) {
 			return Must(Options[int, int]{Schema: "v2"}).Restore(bytes.NewReader(file), decodeInts)
 		},
 		"not a snapshot": func() (int, error) { return from.Restore(strings.NewReader("hello, world"), decodeInts) },
@@ -264,7 +264,7 @@ func TestSnapshotErrors(t *testing.T) {
 		"encode: failed": func() (int, error) {
 			return 0, from.Save(&bytes.Buffer{}, func(b []byte, _, _ int) ([]byte, error) { return b, failed })
 		},
-		"Schema of 2000 bytes": func() (int, error) {
+		"Schema has 2000 bytes": func() (int, error) {
 			return 0, Must(Options[int, int]{Schema: strings.Repeat("x", 2000)}).Save(&bytes.Buffer{}, encodeInts)
 		},
 	} {
