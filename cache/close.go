@@ -74,8 +74,8 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	return c.runner.Drain(ctx)
 }
 
-// close lets the shard begin no more loads that are shared. It appends those under way to
-// dst, and ends the contexts of those in the background.
+// close keeps the shard from beginning shared loads. It appends those under way to dst, and
+// ends the contexts of those in the background.
 func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
 	s.lock.Lock()
 	defer s.lock.Unlock()

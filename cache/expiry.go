@@ -12,9 +12,9 @@ const (
 	// five times the shortest TTL of the options if that is from 1 to 100 s.
 	slots = 512
 
-	// fewSlots is the size in a shard with fewer entries than fewEntries: memory counts for
-	// more there than further visits of each. A TTL of the options is a hundred ticks, and
-	// fits, or if it is longer than 100 s, two visits are enough up to four hours.
+	// fewSlots is the size in a shard with fewer entries than fewEntries, where memory counts
+	// for more than a few more visits of each entry. A TTL of the options fits, as it is a
+	// hundred ticks. If it is longer than 100 s, two visits are enough up to four hours.
 	fewSlots   = 128
 	fewEntries = mostPerShard
 
@@ -92,7 +92,7 @@ func (s *shard[K, V]) visitBy(tick int64) {
 	}
 }
 
-// ringSlots returns how many slots a level of the ring has in each of so many shards.
+// ringSlots returns the slots to a level in the ring of a shard, of so many shards.
 func (c *common[K, V]) ringSlots(shards int) int {
 	if limit := int(c.limit.Load()); shards == 1 || limit > 0 && limit/shards < fewEntries {
 		return fewSlots
@@ -169,17 +169,18 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	return done, s.unlock()
 }
 
-// fetched has the hashes of the keys of entries that the ring visits next, in its order.
+// fetched has the entries that the ring visits next, in its order, with the hashes of their
+// keys.
 type fetched struct {
 	slots  [batch]uint32
 	hashes [batch]uint64
 	n      int
-	next   int // the first that may not have been visited yet
+	next   int // the first that the ring may still visit
 }
 
 // fetch reads what the removal of the entries of some tasks needs, for all of them at once:
-// first the entries with their keys and neighbours, and then the index. Without tasks f stays
-// as it is.
+// first the entries with their keys and neighbours, and then the index. It sets f, except if
+// there are no tasks.
 func (s *shard[K, V]) fetch(slots []uint32, f *fetched) {
 	if len(slots) == 0 {
 		return

@@ -15,8 +15,8 @@ var ErrTimeout = errors.New("cache: the load took longer than Timeout")
 // values of the first caller's context and the latest deadline of all of them, and ends
 // as the context of the last one that left. Its lock comes after those of shards.
 //
-// The contexts of package context will not do: none can have its deadline postponed, or
-// end with an error that is known only then.
+// No context of package context can do this: none can postpone its deadline, or end with an
+// error that is known only at the end.
 type flight struct {
 	values    context.Context // of the first caller, without its end
 	late      chan struct{}   // closed at the Timeout; nil without one
@@ -29,9 +29,9 @@ type flight struct {
 	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
 	callers  int             // how many wait
 	deadline time.Time       // the latest of all callers so far; zero if one had none
-	err      error           // with which the context ended; nil before
+	err      error           // the error of the ended context; nil before
 	cause    error           // likewise
-	ended    context.Context // that has ended so; nil before Value needs it
+	ended    context.Context // has ended with err and cause; nil until Value needs it
 	lent     bool            // the load goes on without a permit of its own
 	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
@@ -39,7 +39,7 @@ type flight struct {
 // begin makes f the context of a load that a caller with the context ctx began.
 func (f *flight) begin(ctx context.Context, timeout time.Duration) {
 	f.values = ctx
-	if ctx != context.Background() { // as of a plain Take: it has no end
+	if ctx != context.Background() { // that of a plain Take has no end
 		f.values = context.WithoutCancel(ctx)
 	}
 	f.callers = 1
@@ -173,7 +173,8 @@ func (f *flight) Err() error {
 	return f.err
 }
 
-// endedLocked returns ended. Most loads end without anybody asking, so it is made here.
+// endedLocked returns ended. It makes it at the first call: nobody asks for that of most
+// loads.
 func (f *flight) endedLocked() context.Context {
 	if f.ended == nil {
 		f.ended = endedContext(f.values, f.err, f.cause)

@@ -72,9 +72,9 @@ func newSoleLoad[K comparable, V any]() *load[K, V] {
 	return &both.load
 }
 
-// reuse keeps the load of a plain Take, which has ended, for the next one of its shard,
-// unless somebody else may know it: who waited for it, or the goroutine by which package
-// context watches a flight that waited for a permit.
+// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
+// does not if another goroutine may still use it: a caller that waited for it, or the one in
+// which package context watches a flight that waited for a permit.
 func (c *common[K, V]) reuse(l *load[K, V]) {
 	if l.done != nil || l.how != returned || c.permits.free != nil {
 		return
@@ -95,7 +95,7 @@ func (l *load[K, V]) makeDone() {
 	}
 }
 
-// publish hands the result to the callers that wait for the load, which nobody can join any
+// publish hands the result to the callers that wait for the load. Nobody can join it any
 // more. The flight ends when all loads that share it are published.
 func (l *load[K, V]) publish() {
 	if l.done != nil {
@@ -179,7 +179,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
 }
 
 // failure returns the error of a load that has failed, or nil. An error that Negative keeps
-// is an answer and no failure.
+// is an answer, not a failure.
 func (l *load[K, V]) failure() error {
 	if l.keepErr > 0 {
 		return nil

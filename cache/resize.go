@@ -31,8 +31,8 @@ func (s *shard[K, V]) grow() {
 	s.setSlots(n)
 }
 
-// room returns how many entries more than n a cache that weighs its values can have, if
-// others weigh as much as those that it has. It is at least n while half of the budget is
+// room returns how many entries more than n a cache that weighs its values has room for, if
+// new ones weigh as much as the present ones. It is at least n while half of the budget is
 // left.
 func (c *common[K, V]) room(n int) int {
 	most, used := c.budget.max.Load(), c.budget.used.Load()

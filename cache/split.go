@@ -103,8 +103,8 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 	s.giveUp(larger)
 }
 
-// inherit gives s, one of so many shards, the settings of a shard that is being split, and
-// room for n of its entries.
+// inherit gives s the settings of a shard that is being split, and room for n of its
+// entries. s is one of so many shards.
 func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
 	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
 	if n > 0 {

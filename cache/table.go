@@ -68,8 +68,8 @@ func (c *common[K, V]) wanted() int {
 	return n
 }
 
-// fullSlots returns the slots of a shard that is about to be crowded. How many entries a
-// cache that weighs its values can have shows only when it has them. Then it gets about as
+// fullSlots returns how many slots a shard has when it is crowded. A cache that weighs its
+// values does not know how many entries it can have before it has them. Then it gets about as
 // many shards as with a limit of so many entries.
 func (c *common[K, V]) fullSlots() int {
 	procs := runtime.GOMAXPROCS(0)

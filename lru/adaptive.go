@@ -55,7 +55,7 @@ const (
 // Mark may be called by any number of goroutines at once. Every other method needs
 // exclusive access: not even Mark may run concurrently.
 type Adaptive struct {
-	// First what every eviction needs, in a few cache lines.
+	// Every eviction needs these, so they are first, in a few cache lines.
 	links  links // the sentinels, the checkpoints, the entries
 	marks  Marks
 	inMain bits
@@ -73,7 +73,7 @@ type Adaptive struct {
 
 	weights []uint32       // the owner's, by entry; nil if all weigh 1
 	weight  [queues]uint64 // of the entries of each queue, if they have weights
-	passed  uint64         // of the weight of entries that Victim passed over: see takeMark
+	passed  uint64         // weight of marked entries that takeMark passed over since it lowered a mark
 
 	ahead lookout
 }
@@ -144,8 +144,8 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	return true
 }
 
-// admits reports whether main admits the key of entry i, which came back at an age: so long
-// after small evicted it.
+// admits reports whether main admits the key of entry i. The age at which the key came back
+// is how long ago small had evicted it.
 func (a *Adaptive) admits(i uint32, age int) bool {
 	if age < a.slots {
 		a.growSmall(1)

@@ -6,14 +6,14 @@ package lru
 // could drive all others out of main before small has more than its share.
 //
 // Light entries stay longer. In main an entry lighter than the mean loses its marks more
-// slowly: of those that weigh half as much, every second one keeps its mark. And its key may
+// slowly: of those that weigh half as much, every second one keeps its mark. Its key may also
 // come back later and still challenge main. So a byte has more hits, as in
 // GreedyDual-Size-Frequency (Cherkasova, "Improving WWW Proxies Performance with
 // Greedy-Dual-Size-Frequency Caching Policy", 1998). Entries heavier than the mean count
-// like those of the mean weight: they have most of the bytes, so giving them up sooner would
+// like those of the mean weight: they have most of the bytes, so evicting them sooner would
 // cost more bytes in hits than it brings hits.
 
-// maxLightness bounds how light an entry counts: the mean weight divided by it. With less,
+// An entry counts as at least the mean weight divided by maxLightness. If it counted as less,
 // tiny entries would keep their marks long after their last use.
 const maxLightness = 4
 
@@ -26,15 +26,15 @@ func (a *Adaptive) Reweigh(i, weight uint32) {
 	a.weight[a.queueOf(i+firstEntry)] += uint64(weight) - uint64(a.weights[i])
 }
 
-// count counts the weight of entry i, which joins queue q or, if sign is -1, leaves it.
+// count adds the weight of entry i to that of queue q, or subtracts it if sign is -1.
 func (a *Adaptive) count(q, i uint32, sign int64) {
 	if a.weights != nil {
 		a.weight[q] += uint64(sign * int64(a.weights[i]))
 	}
 }
 
-// smallLen returns the length of small, to be compared with the target: how many entries of
-// the mean weight would weigh as much.
+// smallLen returns the length of small to compare with the target. With weights that is how
+// many entries of the mean weight would weigh as much as small.
 func (a *Adaptive) smallLen() int {
 	if a.weights == nil || a.len[small] == 0 {
 		return a.len[small]
@@ -42,8 +42,9 @@ func (a *Adaptive) smallLen() int {
 	return int(a.weight[small] / a.meanWeight())
 }
 
-// slack returns by how many entries small must exceed its target for main to admit every key
-// that came back, as it has less than its share. With weights the number of entries varies.
+// slack returns how many entries more than its target small may have before main admits every
+// key that came back, as main then has less than its share. It is more with weights, as the
+// number of entries varies.
 func (a *Adaptive) slack() int {
 	if a.weights == nil {
 		return 2
@@ -51,19 +52,20 @@ func (a *Adaptive) slack() int {
 	return 2 + a.slots/200
 }
 
-// meanWeight returns the mean weight of the entries, of which there must be one.
+// meanWeight returns the mean weight of the entries. There must be at least one.
 func (a *Adaptive) meanWeight() uint64 {
 	return (a.weight[small] + a.weight[main]) / uint64(a.Len())
 }
 
-// weightOf returns the weight of entry i, within the bounds of the rules, and the mean.
+// weightOf returns the weight that entry i counts as, and the mean weight.
 func (a *Adaptive) weightOf(i uint32) (weight, mean uint64) {
 	mean = a.meanWeight()
 	return min(max(uint64(a.weights[i]), mean/maxLightness), mean), mean
 }
 
-// takeMark reports whether entry i of queue q has a mark, and lowers that: of light entries
-// in main only so often that the entries passed over for each mark weigh the mean together.
+// takeMark reports whether entry i of queue q has a mark, and lowers the mark. With weights it
+// lowers one in main only when the marked entries that it passed over weigh as much as the
+// mean together.
 func (a *Adaptive) takeMark(q, i uint32) bool {
 	if a.weights == nil || q == small || a.marks.get(i) == 0 {
 		return a.marks.take(i)
@@ -76,8 +78,8 @@ func (a *Adaptive) takeMark(q, i uint32) bool {
 	return a.marks.take(i)
 }
 
-// youth returns the age of the key of entry i when it came back, lower for a light entry: in
-// the same proportion as its weight.
+// youth returns the age at which the key of entry i came back. The age of a light entry
+// counts in proportion to its weight.
 func (a *Adaptive) youth(i uint32, age int) int64 {
 	if a.weights == nil {
 		return int64(age)

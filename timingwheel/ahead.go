@@ -1,9 +1,9 @@
 package timingwheel
 
-// lookahead is for how many tasks at once memory is read.
+// lookahead is the number of tasks for which memory is read at once.
 const lookahead = 16
 
-// A lookout returns the tasks that a list gives up next, several at a time.
+// A lookout returns the next tasks of a list, several at a time.
 type lookout struct {
 	left int // tasks to go before the next look
 	next [lookahead]uint32

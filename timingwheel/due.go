@@ -3,12 +3,12 @@ package timingwheel
 import "math/bits"
 
 // A dueList holds the tasks that are due and not taken yet, the oldest first. It has their
-// numbers side by side, so that what they need can be read for many at once. A task that
-// is removed or moved leaves at once, and its place stays empty until the list is
-// emptied or made anew.
+// numbers side by side, so that the memory of many can be read at once. A task that is
+// removed or moved leaves at once. Its place stays empty until the list is empty or made
+// anew.
 type dueList struct {
-	places     []uint32 // task numbers, or none; a power of two of them, or no place at all
-	head, tail uint32   // the places in use, counted without end: modulo len(places)
+	places     []uint32 // task numbers, or none; their number is a power of two, or 0
+	head, tail uint32   // the first place in use and the one after the last, modulo len(places)
 	len        int      // tasks
 }
 
@@ -27,10 +27,10 @@ func (d *dueList) leave(place uint32) {
 	}
 }
 
-// full reports whether there is no place behind the last.
+// full reports whether no place after the last task is free.
 func (d *dueList) full() bool { return int(d.tail-d.head) == len(d.places) }
 
-// place returns where a task is in the due list.
+// place returns the place of a task in the due list.
 func (t *task) place() uint32 { return t.next }
 
 // hold appends a task that is in no list to the due list.
@@ -45,8 +45,8 @@ func (r *Ring) hold(i uint32) {
 	d.len++
 }
 
-// makeDue makes the due list anew, with at least the given number of places and no empty
-// one between the tasks.
+// makeDue makes the due list anew, with at least the given number of places and without
+// empty ones between the tasks.
 func (r *Ring) makeDue(places int) {
 	old := r.due
 	r.due = dueList{places: make([]uint32, 1<<bits.Len(uint(places-1))), len: old.len} // none if places is 0
@@ -63,8 +63,8 @@ func (r *Ring) makeDue(places int) {
 // ticks ago.
 func (r *Ring) dueTick(t *task) int64 { return r.now - int64(uint32(r.now)-t.circle) }
 
-// Take takes the task that has been in the due list for longest out of the ring
-// and returns the tick at which it was due. It reports false if there is none.
+// Take removes from the ring the task that has been in the due list for longest, and
+// returns the tick at which it was due. It reports false if there is none.
 func (r *Ring) Take() (i uint32, due int64, ok bool) {
 	d := &r.due
 	if d.len == 0 {

@@ -123,7 +123,7 @@ func (r *Ring) unlink(i uint32) {
 	r.setPrev(t.next, t.prev)
 }
 
-// setNext makes next follow prev in the slot of t; prev none stands for the head of the
+// setNext makes next follow prev in the slot of t. If prev is none, next is the first of the
 // slot's list.
 func (r *Ring) setNext(prev uint32, t *task, next uint32) {
 	if prev != none {

@@ -31,7 +31,7 @@ type Ring struct {
 	ahead     lookout // of Ahead
 	heldAhead lookout // of HeldAhead
 	read      int     // visits until readAhead is due again
-	fetched   uint64  // of no meaning: what HeldAhead read
+	fetched   uint64  // what HeldAhead read; the value means nothing
 	live      int     // tasks that wait for their tick or are in the due list
 	removed   int     // tombstones
 }

@@ -1,25 +1,26 @@
 package timingwheel
 
-// The list of a slot is a chain: a task says where the next is only when it has come from
-// memory. So a task that has no circle to wait keeps a shortcut in its place: to the next
-// milestone of its list, which is one task in eight. readAhead follows the shortcuts, and
-// then the stretches between the milestones all at once. (Jump pointers: Roth and Sohi,
-// "Effective Jump-Pointer Prefetching for Linked Data Structures", 1999.)
+// The list of a slot is a chain: a task leads to the next one only when it has come from
+// memory. So a task has a shortcut to the next milestone of its list, which is one task in
+// eight. The shortcut is in the field circle if the task has no circle to wait. readAhead
+// follows the shortcuts, and then the stretches between the milestones side by side. (Jump
+// pointers: Roth and Sohi, "Effective Jump-Pointer Prefetching for Linked Data Structures",
+// 1999.)
 //
-// A shortcut is a hint: its milestone may have left the list or got another number.
+// A shortcut is a hint: its milestone may have left the list or have another number now.
 
 const (
-	hasShortcut = 1 << 15 // in task.diff, but for a tombstone: circle is a shortcut, and 0
+	hasShortcut = 1 << 15 // in task.diff, except that of a tombstone: the field circle is a shortcut, and the circle 0
 
 	stretches  = 16 // that readAhead follows at once
 	stretchMax = 16 // tasks of each
 )
 
-// milestone reports whether task i is a milestone, by a hash, as the numbers in a list may be
-// regular.
+// milestone reports whether task i is a milestone. It hashes i, as the numbers in a list may
+// be regular.
 func milestone(i uint32) bool { return i*0x9E3779B1>>29 == 0 }
 
-// shortcut returns where a task that precedes task next is to lead.
+// shortcut returns the shortcut for a task that precedes task next.
 func (r *Ring) shortcut(next uint32) uint32 {
 	if next == none || milestone(next) {
 		return next
@@ -32,7 +33,7 @@ func (r *Ring) shortcut(next uint32) uint32 {
 
 func (t *task) hasShortcut() bool { return t.diff&hasShortcut != 0 && t.diff != tombstone }
 
-// setRest sets what t has to wait after its next visit. Its shortcut stays if there is room.
+// setRest sets how long t has to wait after its next visit. Its shortcut stays if circle is 0.
 func (t *task) setRest(circle uint32, diff uint16) {
 	if circle == 0 && t.hasShortcut() {
 		t.diff = diff | hasShortcut
@@ -65,8 +66,8 @@ func (r *Ring) readAhead(i uint32) (read int) {
 	return read
 }
 
-// starts follows the shortcuts from task i on as long as they stay in its list. It returns the
-// number of tasks that it has put into at.
+// starts follows the shortcuts from task i on as long as they stay in its list. It puts the
+// tasks into at and returns their number.
 func (r *Ring) starts(i uint32, at *[stretches]uint32) (n int) {
 	list := r.tasks[i].at
 	for n < stretches && i < uint32(len(r.tasks)) && r.tasks[i].at == list {

@@ -14,7 +14,7 @@ import (
 type contender struct {
 	name   string
 	open   func(room capacity) (access access, end func())
-	weighs bool // its limit may be in bytes
+	weighs bool // its limit can be in bytes
 }
 
 type access func(key uint64, size uint32) (hit bool)
@@ -36,7 +36,7 @@ var contenders = []contender{
 	{"S3-FIFO", openS3FIFO, false},
 }
 
-// sizeOf weighs a value, which is a size.
+// sizeOf returns the weight of a value, which is the value itself.
 func sizeOf(_ uint64, size uint32) uint32 { return size }
 
 func openPinwheel(room capacity, p cache.Policy) (access, func()) {

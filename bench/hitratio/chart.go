@@ -56,7 +56,7 @@ func drawCells(cells []cell, file string) error {
 	return f.Close()
 }
 
-// panel returns that of a trace.
+// panel returns the panel of a trace.
 func panel(cells []cell) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = cells[0].trace

@@ -12,9 +12,9 @@ import (
 type cell struct {
 	trace    string
 	capacity capacity
-	names    []string // of the caches; MIN last, but not with sizes
+	names    []string // of the caches; MIN last, except with sizes
 	ratios   []float64
-	bytes    []float64 // likewise, of the bytes, if there are sizes
+	bytes    []float64 // likewise, byte hit ratios, if there are sizes
 }
 
 // replayAll replays a trace through all contenders that match, for all capacities.
@@ -64,7 +64,7 @@ func median(t trace, who contender, room capacity, seeds int) (hits, bytes float
 	return ofGets[len(ofGets)/2], ofBytes[len(ofBytes)/2]
 }
 
-// A count is of gets.
+// A count is a number of gets, and the bytes of their values.
 type count struct{ number, bytes int }
 
 func (c *count) add(size uint32) {
@@ -90,8 +90,8 @@ func table(cells []cell) string {
 	return b.String()
 }
 
-// tableOfSizes returns two tables of cells with sizes, of the hits and of the bytes, with
-// the means.
+// tableOfSizes returns two tables of cells with sizes, one of hits and one of bytes, with
+// their means.
 func tableOfSizes(cells []cell) string {
 	var b strings.Builder
 	for _, of := range []struct {

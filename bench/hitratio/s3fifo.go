@@ -42,7 +42,7 @@ func (c *s3fifo) access(key uint64, _ uint32) (hit bool) {
 	return false
 }
 
-// evict removes one entry: from small if that has a tenth of the capacity.
+// evict removes one entry, from small if that has a tenth of the capacity.
 func (c *s3fifo) evict() {
 	if c.small.Len() > 0 && (c.small.Len() >= max(c.capacity/10, 1) || c.main.Len() == 0) {
 		c.evictSmall()
@@ -70,7 +70,7 @@ func (c *s3fifo) evictSmall() {
 	}
 }
 
-// evictMain evicts the first unused entry; used ones stay another turn for each use.
+// evictMain evicts the first unused entry. Used ones stay another turn for each use.
 func (c *s3fifo) evictMain() {
 	for c.main.Len() > 0 {
 		e := c.main.Remove(c.main.Front()).(*s3entry)

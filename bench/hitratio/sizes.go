@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// The sizes of values are spread as those of objects in web caches are: by a lognormal
-// distribution, as text and pictures are small and few videos are large.
+// Sizes of values have a lognormal distribution, like those of objects in web caches: most
+// are small, and few are large.
 const (
 	medianSize = 4 << 10
 	sizeSpread = 1.5 // standard deviation of the logarithm
