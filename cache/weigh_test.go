@@ -254,7 +254,7 @@ func TestResizeWeight(t *testing.T) {
 func TestWeighedShards(t *testing.T) {
 	each := int(entriesPerShard(runtime.GOMAXPROCS(0)))
 	for _, test := range []struct{ weight, entries int }{{1 << 20, each}, {1 << 10, 4 * each}, {1, 20 * each}} {
-		c := Must(Options[int, int]{MaxWeight: uint64(test.weight * test.entries), Weigh: byValue})
+		c := Must(Options[int, int]{MaxWeight: uint64(test.weight) * uint64(test.entries), Weigh: byValue})
 		for k := range 2 * test.entries {
 			c.Set(k, test.weight)
 		}
