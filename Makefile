@@ -9,6 +9,16 @@ test:
 # The modules with the most libraries of their own: other caches, Prometheus, MongoDB.
 slow = proof/alerts bench bench/near near/gozero
 
+# Runs the tests with the race detector, in any order.
+race:
+	@scripts/together $(addprefix -but ,$(raceless)) go test $(flags) -vet=off -race -shuffle on -count 1 -p 4 -skip '^Test($(alone))$$'
+
+# Compiling for the race detector takes longer than the tests. So race leaves out what
+# measures, what starts other programs and has nothing concurrent of its own, and tests that
+# compute for long in one goroutine. The tests of suites have the race detector by themselves.
+raceless = bench bench/near examples/snippets proof/alerts proof/release proof/mutation proof/suites proof/typecheck
+alone = AllInterleavings|InterleavingsShowFlaws|Survey|FreshModule|PageInABrowser|SampleAgainstAll|Advice.*|WhatTTLsCost
+
 # Runs what takes longer, and the modules that test leaves out. With -j 3 -O three at a time, the longest first.
 long: suites $(slow) faults release lincheck scrape
 
@@ -35,4 +45,4 @@ scrape:
 $(slow):
 	cd $@ && go test $(flags) ./...
 
-.PHONY: help test long lincheck release faults suites scrape $(slow)
+.PHONY: help test race long lincheck release faults suites scrape $(slow)
