@@ -1,8 +1,10 @@
 package lincheck
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +71,7 @@ const enough = 500 * time.Millisecond
 // explain returns a smallest set of at most four faults that explains a history of one key,
 // or none.
 func explain(p Promises, part []porcupine.Operation) Faults {
+	part = slices.SortedFunc(slices.Values(part), func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	for weight := 1; weight <= 4; weight++ {
 		for f := Faults(1); f <= all; f++ {
 			if f.weight() == weight && explains(p, f, part) {
@@ -94,7 +97,7 @@ func explains(p Promises, f Faults, part []porcupine.Operation) bool {
 	return porcupine.CheckOperationsTimeout(m, part, enough) == porcupine.Ok
 }
 
-// lagging returns the history with Sets that never end.
+// lagging returns a history, sorted by time, with Sets that never end, but for a first one.
 func lagging(part []porcupine.Operation) []porcupine.Operation {
 	late := make([]porcupine.Operation, len(part))
 	for i, o := range part {
