@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -67,6 +68,9 @@ func TestSaveFileThatIsKilled(t *testing.T) {
 			if err := c.SaveFile(context.Background(), path, encodeInts); err != nil {
 				panic(err)
 			}
+			if n == 0 {
+				fmt.Println("saved")
+			}
 		}
 	}
 	path := filepath.Join(t.TempDir(), "entries.cache")
@@ -74,33 +78,29 @@ func TestSaveFileThatIsKilled(t *testing.T) {
 	if testing.Short() {
 		runs = 10
 	}
-	read := 0
 	for run := range runs {
 		saver := exec.Command(os.Args[0], "-test.run=^TestSaveFileThatIsKilled$")
 		saver.Env = append(os.Environ(), "SAVE_FOR_EVER="+path)
-		if err := saver.Start(); err != nil {
+		out, err := saver.StdoutPipe()
+		if err == nil {
+			err = saver.Start()
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20*time.Millisecond + time.Duration(run)*time.Millisecond/3)
+		_, _ = out.Read(make([]byte, 1)) // until there is a file; a machine can be slow
+		time.Sleep(time.Duration(run) * time.Millisecond / 3)
 		_ = saver.Process.Kill()
 		_ = saver.Wait()
 		c := Must(Options[int, int]{})
-		n, err := c.RestoreFile(path, decodeInts)
-		if errors.Is(err, fs.ErrNotExist) && read == 0 {
-			continue // killed before the first was complete
-		}
-		if n != 2000 || err != nil {
+		if n, err := c.RestoreFile(path, decodeInts); n != 2000 || err != nil {
 			t.Fatalf("run %d: RestoreFile = %d, %v", run, n, err)
 		}
-		read++
 		want, _ := c.Get(0)
 		for k, v := range c.All() {
 			if v != want {
 				t.Fatalf("run %d: %d has value %d, and 0 has %d", run, k, v, want)
 			}
 		}
-	}
-	if read == 0 {
-		t.Error("no file was ever complete")
 	}
 }

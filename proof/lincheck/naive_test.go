@@ -163,9 +163,10 @@ func (n *naive) delFunc(del func(int64) bool) {
 	n.sweep(del)
 }
 
+// sweep leaves the dead alone: to remove one would break the load that follows it.
 func (n *naive) sweep(del func(int64) bool) {
 	for key, e := range n.entries {
-		if del(e.value) {
+		if e.live() && del(e.value) {
 			n.remove(key)
 		}
 	}
