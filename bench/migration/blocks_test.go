@@ -16,12 +16,12 @@ const (
 	self     = "github.com/pinwheel-cache/pinwheel/bench/migration/"
 )
 
-// marker is the line before a Go block: the file that has the same code.
+// marker matches the line before a Go block, which names the file with the same code.
 var marker = regexp.MustCompile(`^<!-- bench/migration/(after/\w+\.go) -->$`)
 
-// TestBlocks proves that every Go block of the document compiles: it is, but for
-// the package clause, a file of a package that this test is built with. All code that is
-// not shown is linked to.
+// TestBlocks proves that every Go block of the document compiles: but for the package
+// clause, each is a file of a package that this test imports. The document links to the
+// files that it does not show.
 func TestBlocks(t *testing.T) {
 	shown := make(map[string]bool)
 	for _, b := range readBlocks(t) {
@@ -51,7 +51,7 @@ func TestBlocks(t *testing.T) {
 
 // A block is a Go block of the document.
 type block struct {
-	file  string // that has the same code
+	file  string // with the same code
 	line  int    // of its first line of code in the document, counted from 1
 	lines []string
 }
@@ -69,8 +69,8 @@ func read(t *testing.T) string {
 	return string(text)
 }
 
-// readBlocks returns the Go blocks of the document. A fence with a language that
-// might be Go by another name is an error, so that no block gets past.
+// readBlocks returns the Go blocks of the document. A fence that is neither ```go nor
+// ```diff is an error, so that no block escapes.
 func readBlocks(t *testing.T) []block {
 	t.Helper()
 	var blocks []block
@@ -128,8 +128,8 @@ func lineOf(lines []string, i int) string {
 	return "(the end)"
 }
 
-// compiledFiles returns the files of the packages before and after that are
-// compiled into this test, because it imports these packages.
+// compiledFiles returns the files of packages before and after that are compiled into this
+// test, which imports both.
 func compiledFiles(t *testing.T) []string {
 	t.Helper()
 	here, err := build.ImportDir(".", 0)

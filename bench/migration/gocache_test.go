@@ -25,8 +25,8 @@ func TestGoCacheTTL(t *testing.T) {
 		}
 		return -1 // for ever
 	}
-	// The minute of go-cache beyond the hour is that it keeps a value at its
-	// deadline itself; see TestGoCacheAtDeadline.
+	// go-cache still has a value at its deadline (see TestGoCacheAtDeadline), so lives finds it
+	// one step longer.
 	for _, c := range []struct{ ttl, there, here time.Duration }{
 		{0, time.Hour + time.Minute, -1},
 		{-1, -1, 0},
@@ -62,7 +62,7 @@ func TestGoCacheAtDeadline(t *testing.T) {
 	})
 }
 
-// What is stored at the first failed login expires with it, not with the last.
+// An increment keeps the deadline: the count expires 15 minutes after the first failed login.
 func TestGoCacheIncrementKeepsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gocache.New(time.Hour, 0)
@@ -84,8 +84,8 @@ func TestGoCacheIncrementKeepsDeadline(t *testing.T) {
 	})
 }
 
-// OnEvicted is called by the goroutine that deletes, and for Delete and expiry
-// only; OnRemove by another one, and for everything.
+// OnEvicted is called in the goroutine that deletes, and only for Delete and expiry;
+// OnRemove in another one, and for every removal.
 func TestGoCacheOnEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var there []string
@@ -129,8 +129,7 @@ func TestGoCacheOnEvicted(t *testing.T) {
 	})
 }
 
-// A callback of go-cache is over when Delete returns; ours has not begun, or is
-// under way.
+// A callback of go-cache has returned when Delete does; ours may not even have begun.
 func TestOnRemoveDoesNotHoldUpDel(t *testing.T) {
 	gate := make(chan struct{})
 	called := make(chan struct{})
@@ -138,14 +137,14 @@ func TestOnRemoveDoesNotHoldUpDel(t *testing.T) {
 		OnRemove: func(cache.Event[string, int]) { <-gate; close(called) },
 	})
 	p.Set("k", 1)
-	p.Del("k") // returns, though the callback waits
+	p.Del("k") // returns while the callback waits
 	close(gate)
 	<-called
 }
 
 func TestGoCacheWithoutUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := gocache.New(60*60, 0) // an hour, somebody thought
+		g := gocache.New(60*60, 0) // meant as an hour in seconds
 		g.SetDefault("k", 1)
 		time.Sleep(60*60 + 1)
 		want(t, "go-cache: there after 3.6 µs", has(g.Get("k")), false)
@@ -158,7 +157,7 @@ func TestGoCacheWithoutUnit(t *testing.T) {
 	}
 }
 
-// Without a janitor, expired items stay in memory; ours reclaims within a tick.
+// Without a janitor, go-cache keeps expired items in memory; ours removes them within a tick.
 func TestGoCacheItemCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gocache.New(time.Hour, 0)
@@ -171,7 +170,7 @@ func TestGoCacheItemCount(t *testing.T) {
 	})
 }
 
-// Add and Replace with a TTL take two steps here. Who stores between them gets the TTL.
+// Add and Replace with a TTL take two steps here. A value stored between them gets the TTL.
 func TestGoCacheAddWithTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gocache.New(time.Hour, 0)
@@ -185,7 +184,7 @@ func TestGoCacheAddWithTTL(t *testing.T) {
 			want(t, "both add", added, !there)
 		}
 		if _, there := p.GetOrSet("contended", 1); !there {
-			p.Set("contended", 2) // by somebody else
+			p.Set("contended", 2) // by another goroutine
 			p.Touch("contended", time.Minute)
 		}
 		time.Sleep(time.Minute + 1)

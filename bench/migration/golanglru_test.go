@@ -20,8 +20,8 @@ func left(has func(string) bool, keys ...string) string {
 	return strings.Join(keys, " ")
 }
 
-// Read in the reverse order of their arrival, the first is the one used last, and
-// golang-lru keeps it. Ours passes over what was read and then goes by arrival.
+// The keys are read in the reverse order of their arrival, so golang-lru keeps the first, which
+// was used last. Ours passes over what was read, and then evicts in the order of arrival.
 func TestLRUOrder(t *testing.T) {
 	l := must(lru.New[string, int](3))
 	p := pinwheel(t, cache.Options[string, int]{Limit: 3})
@@ -39,7 +39,7 @@ func TestLRUOrder(t *testing.T) {
 	want(t, "ours has", left(func(k string) bool { return has(p.Peek(k)) }, "a", "b", "c", "d"), "b c d")
 }
 
-// What nobody read goes in the order of arrival, in both.
+// Both evict unread keys in the order of arrival.
 func TestLRUOrderUnread(t *testing.T) {
 	l := must(lru.New[string, int](3))
 	p := pinwheel(t, cache.Options[string, int]{Limit: 3})
@@ -62,7 +62,7 @@ func TestLRUKeysInOrder(t *testing.T) {
 	want(t, "golang-lru: newest key", keys[99], 0)
 }
 
-// A size of 0: refused, then "keep nothing", there; no limit here.
+// A size of 0 is an error of New and means "keep nothing" to Resize there; here it is no limit.
 func TestLRUSizeZero(t *testing.T) {
 	if _, err := lru.New[string, int](0); err == nil {
 		t.Error("golang-lru: New(0) is accepted")
@@ -82,7 +82,7 @@ func TestLRUSizeZero(t *testing.T) {
 	want(t, "ours: Len after Resize(0) and Set", p.Len(), 2)
 }
 
-// golang-lru says nothing of a value that another one replaces.
+// golang-lru does not report a value that another one replaces.
 func TestLRUReplaced(t *testing.T) {
 	calls := 0
 	l := must(lru.NewWithEvict(3, func(string, int) { calls++ }))
@@ -119,16 +119,16 @@ func TestLRUGetOrSetIsUse(t *testing.T) {
 	want(t, "ours has", left(func(k string) bool { return has(p.Peek(k)) }, "a", "b", "c"), "a c")
 }
 
-// newExpirable makes a cache outside of the test's bubble, for its goroutine never
-// ends. It looks at the time in the goroutine that calls it, so inside the bubble.
+// newExpirable makes a cache outside of the test's bubble, as its goroutine never ends. The
+// cache reads the time in the goroutine of its caller, so inside the bubble.
 func newExpirable(size int, ttl time.Duration) *expirable.LRU[string, int] {
 	return expirable.NewLRU[string, int](size, nil, ttl)
 }
 
-// Past the deadline, Get of expirable finds nothing, but other methods still see
-// the entry until the sweeper comes by.
+// Past the deadline, Get of expirable finds nothing, but other methods see the entry until
+// the sweeper removes it.
 func TestExpirableSeesExpired(t *testing.T) {
-	const ttl = 10 * time.Hour // the sweeper comes every six minutes of real time
+	const ttl = 10 * time.Hour // the sweeper runs every six minutes of real time
 	e := newExpirable(10, ttl)
 	synctest.Test(t, func(t *testing.T) {
 		p := pinwheel(t, cache.Options[string, int]{Expire: ttl})
@@ -138,7 +138,7 @@ func TestExpirableSeesExpired(t *testing.T) {
 		want(t, "expirable: Get", has(e.Get("k")), false)
 		want(t, "expirable: Contains", e.Contains("k"), true)
 		want(t, "expirable: keys", len(e.Keys()), 1)
-		want(t, "expirable: values", slices.Equal(e.Values(), []int{0}), true) // of none stored
+		want(t, "expirable: values", slices.Equal(e.Values(), []int{0}), true) // the zero value, never stored
 
 		seen := 0
 		for range p.All() {
@@ -150,7 +150,7 @@ func TestExpirableSeesExpired(t *testing.T) {
 	})
 }
 
-// A TTL or size of 0 or less means none there; here 0 does, and less is an error.
+// A TTL or size of 0 or less means none there; here 0 does, and a negative one is an error.
 func TestExpirableOddOptions(t *testing.T) {
 	e := newExpirable(-1, -1)
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestExpirableOddOptions(t *testing.T) {
 	}
 }
 
-// What expirable started goes on when nobody has the cache any more.
+// The goroutine of expirable goes on when nobody refers to the cache any more.
 func TestExpirableGoroutine(t *testing.T) {
 	newExpirable(1, 10*time.Hour)
 	runtime.GC()

@@ -42,7 +42,7 @@ func TestOtterSetExpiresAfter(t *testing.T) {
 	})
 }
 
-// An ExpiryWriting of 0 never expires what is new, and so does an Expire of 0.
+// With an ExpiryWriting of 0 new entries never expire, as with an Expire of 0.
 func TestOtterExpiryZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOtter(t, otter.Options[string, int]{ExpiryCalculator: otter.ExpiryWriting[string, int](0)})
@@ -90,8 +90,8 @@ func TestOtterExpiryAccessing(t *testing.T) {
 	})
 }
 
-// A deletion during a load makes otter load again; ours hands what was loaded to
-// those who waited for it, and does not keep it.
+// A deletion during a load makes otter load again; ours returns the loaded value to the
+// callers that waited for it, and does not keep it.
 func TestOtterDeletionDuringLoad(t *testing.T) {
 	o := newOtter(t, otter.Options[string, int]{})
 	loads := 0
@@ -119,8 +119,8 @@ func TestOtterDeletionDuringLoad(t *testing.T) {
 	want(t, "ours: kept", has(p.Get("k")), false)
 }
 
-// Who waits for a load gets what was set meanwhile from otter, and what was loaded
-// from ours. Both keep what was set.
+// A caller that waits for a load gets the value set meanwhile from otter, and the loaded
+// one from ours. Both keep the value that was set.
 func TestOtterSetDuringLoad(t *testing.T) {
 	o := newOtter(t, otter.Options[string, int]{})
 	v := must(o.Get(t.Context(), "k", otter.LoaderFunc[string, int](func(context.Context, string) (int, error) {
@@ -141,8 +141,8 @@ func TestOtterSetDuringLoad(t *testing.T) {
 	want(t, "ours: kept", value(p.Get("k")), 100)
 }
 
-// Compute is a lookup to otter's statistics, and SetIfAbsent is none. To ours
-// GetOrSet is one, and Compute is none.
+// otter's statistics count Compute as a lookup, and not SetIfAbsent. Ours count GetOrSet,
+// and not Compute.
 func TestOtterCounts(t *testing.T) {
 	o := newOtter(t, otter.Options[string, int]{StatsRecorder: otterstats.NewCounter()})
 	p := pinwheel(t, cache.Options[string, int]{})
@@ -175,7 +175,7 @@ func TestOtterWeightZero(t *testing.T) {
 	want(t, "ours: there with weight 0", has(p.Get(0)), true)
 }
 
-// What InvalidateAll removes has its own cause in ours.
+// Ours has a cause of its own for what InvalidateAll removes.
 func TestOtterInvalidateAll(t *testing.T) {
 	there := make(chan otter.DeletionCause)
 	o := newOtter(t, otter.Options[string, int]{
@@ -194,7 +194,7 @@ func TestOtterInvalidateAll(t *testing.T) {
 	want(t, "ours", <-here, cache.Cleared)
 }
 
-// A caller whose context has ended gets what is there, and loads nothing, in both.
+// In both, a caller whose context has ended gets a value that is there, and loads nothing.
 func TestOtterEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -216,7 +216,7 @@ func TestOtterEndedContext(t *testing.T) {
 	want(t, "ours: a key that is there", err, nil)
 }
 
-// Without statistics of its own making, otter counts nothing.
+// otter counts nothing unless it is given a recorder.
 func TestOtterStats(t *testing.T) {
 	o := newOtter(t, otter.Options[string, int]{})
 	p := pinwheel(t, cache.Options[string, int]{})

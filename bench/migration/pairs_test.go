@@ -19,8 +19,8 @@ type trace struct{ lines []string }
 
 func (tr *trace) add(results ...any) { tr.lines = append(tr.lines, fmt.Sprintln(results...)) }
 
-// same runs the same steps with the code before and after, and fails if they do
-// not return the same. There are n results, so that steps that do nothing fail.
+// same runs the same steps with the code before and after, and fails if the results differ,
+// or if there are not n of them, so that steps that do nothing fail.
 func same[T any](t *testing.T, n int, before, after T, steps func(T, *trace)) {
 	t.Helper()
 	var was, is trace
@@ -61,13 +61,13 @@ func TestMapPair(t *testing.T) {
 			tr.add(n.Name(1))
 			tr.add(n.Name(1))
 			tr.add(n.Name(-1))
-			tr.add(n.Name(-1)) // an error is not kept
+			tr.add(n.Name(-1)) // an error is not stored
 			n.Forget(1)
 			tr.add(n.Name(1))
 			time.Sleep(time.Hour - 1)
 			tr.add(n.Name(1))
 			time.Sleep(time.Nanosecond)
-			tr.add(n.Name(1)) // its hour is over
+			tr.add(n.Name(1)) // its hour has passed
 		}
 		same[names](t, 7, before.NewNames(load), after.NewNames(load), steps)
 	})
@@ -126,14 +126,14 @@ func TestGoCachePair(t *testing.T) {
 	steps := func(l logins, tr *trace) {
 		tr.add(l.Failed("ann"), l.Failed("ann"), l.Blocked("ann"))
 		tr.add(l.Failed("ann"), l.Blocked("ann"), l.Blocked("bob"))
-		go l.Forgive("ann") // in go-cache it waits for the callback
+		go l.Forgive("ann") // with go-cache it waits for the callback
 		tr.add(<-forgiven)
 		tr.add(l.Blocked("ann"), l.Failed("ann"))
 	}
 	same[logins](t, 4, before.NewLogins(forgive), after.NewLogins(forgive), steps)
 }
 
-// A conn tells when it is closed.
+// A conn reports when it is closed.
 type conn struct {
 	addr   string
 	closed chan<- string
@@ -164,7 +164,7 @@ func TestLRUPair(t *testing.T) {
 		for i := range 65 {
 			must(c.Conn(fmt.Sprint("host ", i)))
 		}
-		tr.add(<-closed) // the first one: nobody used it again
+		tr.add(<-closed) // the first one, which was not used again
 		must(c.Conn("host 64"))
 		tr.add(dials)
 		_, err := c.Conn("down")
@@ -189,7 +189,7 @@ func TestExpirablePair(t *testing.T) {
 		for i := range 501 {
 			r.Quote(fmt.Sprintf("%03d", i), float64(i))
 		}
-		tr.add(r.Rate("000")) // driven out
+		tr.add(r.Rate("000")) // evicted
 		tr.add(r.Rate("001"))
 		r.Quote("001", 0.5)
 		tr.add(r.Rate("001"))
@@ -212,7 +212,7 @@ func TestRistrettoPair(t *testing.T) {
 			tr.add(a.Asset("/"))
 			a.Put("/", []byte("two"))
 			tr.add(a.Asset("/"))
-			a.Put("/huge", make([]byte, 64<<20+1)) // neither keeps it
+			a.Put("/huge", make([]byte, 64<<20+1)) // too heavy for both
 			tr.add(a.Asset("/huge"))
 			a.Remove("/")
 			tr.add(a.Asset("/"))
@@ -327,13 +327,13 @@ func TestTTLCachePair(t *testing.T) {
 			time.Sleep(19 * time.Minute)
 			tr.add(s.User("a"))
 			time.Sleep(2 * time.Minute)
-			tr.add(s.User("a")) // asked for two minutes ago
+			tr.add(s.User("a")) // last read two minutes ago
 			tr.add(s.User("b"))
 			tr.add(s.LogOut("a"))
 			tr.add(s.LogOut("a"))
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			tr.add(expired) // who logged out is none of them
+			tr.add(expired) // without those who logged out
 		}
 		same[sessions](t, 6, before.NewSessions(end), after.NewSessions(end), steps)
 	})
@@ -356,7 +356,7 @@ func TestSingleflightPair(t *testing.T) {
 		}
 		steps := func(u users, tr *trace) {
 			loads = 0
-			// Who asks first leaves before there is an answer, and another gets it.
+			// The first caller leaves before the answer comes; another one gets it.
 			first, leave := context.WithTimeout(t.Context(), time.Second/2)
 			defer leave()
 			left := make(chan error, 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// heldUp returns a ristretto whose one goroutine, which applies what Set asked
-// for, waits until release is called. That stands for a busy machine.
+// heldUp returns a ristretto whose goroutine that applies Sets waits until release is
+// called, as it might on a busy machine.
 func heldUp(t *testing.T) (r *ristretto.Cache[uint64, int], release func()) {
 	t.Helper()
 	gate, held := make(chan struct{}), make(chan struct{})
@@ -29,7 +29,7 @@ func heldUp(t *testing.T) (r *ristretto.Cache[uint64, int], release func()) {
 	return r, func() { close(gate); r.Wait(); t.Cleanup(r.Close) }
 }
 
-// A new key is not there when Set returns, even if that says true.
+// A new key is not there when Set returns, even if that returns true.
 func TestRistrettoSetIsLater(t *testing.T) {
 	r, release := heldUp(t)
 	want(t, "ristretto: Set", r.Set(1, 1, 1), true)
@@ -117,7 +117,7 @@ func TestRistrettoInternalCost(t *testing.T) {
 	want(t, "ours: entries of weight 1 within 1000", p.Len(), 1000)
 }
 
-// OnExit is called for keys that are not there, and with no value.
+// OnExit is called for keys that are not there, with a zero value.
 func TestRistrettoOnExit(t *testing.T) {
 	calls := 0
 	r := must(ristretto.NewCache(&ristretto.Config[string, int]{
@@ -137,8 +137,8 @@ func TestRistrettoOnExit(t *testing.T) {
 	want(t, "ours: calls for a key that was not there", calls, 0)
 }
 
-// ristretto does not let a key in that is asked for less often than those that
-// would have to go. Ours lets everything in.
+// ristretto rejects a key that is requested less often than those it would have to evict.
+// Ours stores every key.
 func TestRistrettoAdmission(t *testing.T) {
 	r := must(ristretto.NewCache(&ristretto.Config[uint64, int]{
 		NumCounters: 1000, MaxCost: 2, IgnoreInternalCost: true, Metrics: true,
@@ -173,7 +173,7 @@ func TestRistrettoAdmission(t *testing.T) {
 	want(t, "ours: a new key among hot ones is there", has(p.Get(2)), true)
 }
 
-// Clear begins the statistics anew there. Ours are those since the cache was made.
+// Clear resets the statistics there. Ours count since the cache was made.
 func TestRistrettoClearsStatistics(t *testing.T) {
 	r := must(ristretto.NewCache(&ristretto.Config[string, int]{
 		NumCounters: 1000, MaxCost: 1000, BufferItems: 64, Metrics: true,
@@ -188,7 +188,7 @@ func TestRistrettoClearsStatistics(t *testing.T) {
 	want(t, "ours: misses after Clear", p.Stats().Misses, 1)
 }
 
-// A nil cache is an empty one there, and a panic here.
+// A nil cache works as an empty one there, and panics here.
 func TestRistrettoNil(t *testing.T) {
 	var r *ristretto.Cache[string, int]
 	want(t, "ristretto: Set of a nil cache", r.Set("k", 1, 1), false)
@@ -199,7 +199,7 @@ func TestRistrettoNil(t *testing.T) {
 	p.Get("k")
 }
 
-// A []byte is a key there, and here the string of it.
+// A []byte can be a key there. Here it must become a string.
 func TestRistrettoBytes(t *testing.T) {
 	key := []byte("k")
 	r := must(ristretto.NewCache(&ristretto.Config[[]byte, int]{

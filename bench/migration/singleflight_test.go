@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// A result is kept here, and is not there.
+// A result is stored here, and not there.
 func TestSingleflightKeepsNothing(t *testing.T) {
 	var g singleflight.Group
 	p := pinwheel(t, cache.Options[string, int]{})
@@ -24,13 +24,13 @@ func TestSingleflightKeepsNothing(t *testing.T) {
 	want(t, "ours: calls", here, 1)
 }
 
-// A panic is a panic of all callers there; here of the one whose call it was, and an
-// error of the others.
+// A panic reaches all callers there. Here it reaches the caller whose function panicked, and
+// the others get an error.
 func TestSingleflightPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g singleflight.Group
 		p := pinwheel(t, cache.Options[string, int]{})
-		// joins returns whether who joins a call that panics panics too, or the error.
+		// joins joins a call that panics, and returns whether that caller panics too, or its error.
 		joins := func(call func(f func()) error) (panicked bool, err error) {
 			go func() {
 				defer func() { recover() }()
@@ -56,8 +56,8 @@ func TestSingleflightPanic(t *testing.T) {
 	})
 }
 
-// After Forget and Del the next caller does not join the call under way. Here that
-// one's result is not kept either; a map beside singleflight would keep it.
+// After Forget or Del the next caller does not join the call under way. Here the result of
+// that call is not stored either; a map beside singleflight would store it.
 func TestSingleflightForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g singleflight.Group

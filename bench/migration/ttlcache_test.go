@@ -28,7 +28,7 @@ func TestTTLCacheTTL(t *testing.T) {
 	})
 }
 
-// Get begins the TTL anew there, unless that is turned off. Here that is Idle.
+// Get restarts the TTL there, unless that is turned off. Here Idle does that.
 func TestTTLCacheGetTouches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := ttlcache.New(ttlcache.WithTTL[string, int](time.Hour))
@@ -44,7 +44,7 @@ func TestTTLCacheGetTouches(t *testing.T) {
 	})
 }
 
-// What has expired is kept there until DeleteExpired, or Start was called.
+// Expired entries stay in memory there unless DeleteExpired or Start is called.
 func TestTTLCacheNotStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := ttlcache.New(ttlcache.WithTTL[string, int](time.Minute))
@@ -58,7 +58,7 @@ func TestTTLCacheNotStarted(t *testing.T) {
 	})
 }
 
-// A loader is called by each caller there, unless it is a SuppressedLoader.
+// Each caller calls the loader there, unless it is a SuppressedLoader.
 func TestTTLCacheLoader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var loads atomic.Int32
@@ -88,7 +88,7 @@ func TestTTLCacheLoader(t *testing.T) {
 	})
 }
 
-// OnEviction is not told of a value that is replaced.
+// OnEviction is not called for a value that is replaced.
 func TestTTLCacheReplaced(t *testing.T) {
 	c := ttlcache.New[string, int]()
 	c.Set("k", 1, ttlcache.DefaultTTL)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "github.com/pinwheel-cache/pinwheel/gozero/collection" // what the service imports once its import is changed
+	_ "github.com/pinwheel-cache/pinwheel/gozero/collection" // what the switched service imports
 )
 
 const (
@@ -25,7 +25,7 @@ func init() { gozero.LogStats() }
 `
 )
 
-// A side is what is built of the same source.
+// A side is a variant that is built from the same source.
 type side struct {
 	name     string
 	switched bool // the import is changed
@@ -38,8 +38,8 @@ var (
 	afterLog = side{name: "pinwheel, LogStats", switched: true, logStats: true}
 )
 
-// build builds a package for a side, and returns the path of the program. The
-// changed source lies in dir and is overlaid, so the package has it nowhere.
+// build builds a package for a side, and returns the path of the program. It writes the
+// changed source to dir and overlays it, so the package itself does not change.
 func (s side) build(pkg, dir string) (program string, err error) {
 	name := strings.ReplaceAll(s.name, ", ", "-")
 	dir = filepath.Join(dir, filepath.Base(pkg), name)
@@ -56,8 +56,7 @@ func (s side) build(pkg, dir string) (program string, err error) {
 	return program, cmd.Run()
 }
 
-// overlay writes what the go command is to read in place of the sources of a
-// package.
+// overlay writes the files that the go command reads in place of a package's sources.
 func (s side) overlay(pkg, dir string) (path string, err error) {
 	at, err := packageDir(pkg)
 	if err != nil {
@@ -92,8 +91,8 @@ func (s side) overlay(pkg, dir string) (path string, err error) {
 	return path, os.WriteFile(path, text, 0o644)
 }
 
-// switchImport finds the one file of a folder that imports go-zero's collection,
-// and returns its text with that one line changed.
+// switchImport finds the one file in a folder that imports go-zero's collection, and
+// returns its text with that line changed.
 func switchImport(dir string) (name, text string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {

@@ -22,8 +22,8 @@ func newClient(url string) *client {
 		Timeout: 10 * time.Second,
 		Transport: &http.Transport{
 			MaxIdleConnsPerHost: 1000,
-			// go-zero closes connections after 2.4 s, perhaps just when one is to be
-			// used again.
+			// go-zero closes idle connections after 2.4 s, perhaps while a request is on
+			// its way.
 			IdleConnTimeout:    time.Second,
 			DisableCompression: true,
 		},
@@ -67,8 +67,7 @@ func (c *client) item(kind traffic.Kind, id int) (version int, err error) {
 	return answer.Version, json.Unmarshal(body, &answer)
 }
 
-// beat sends a heartbeat of a session with a TTL, or with that of the cache if it is
-// 0.
+// beat sends a heartbeat of a session with a TTL, or with the cache's if it is 0.
 func (c *client) beat(id int, ttl time.Duration) error {
 	path := "/sessions/" + strconv.Itoa(id) + "/heartbeat"
 	if ttl > 0 {
@@ -86,7 +85,7 @@ func (c *client) look(id int) (found bool, err error) {
 	return status == http.StatusOK, err
 }
 
-// self is what a process says of itself.
+// self is what a process reports about itself.
 type self struct{ Goroutines, Mallocs, Bytes uint64 }
 
 func (c *client) self() (s self, err error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/switch/traffic"
 )
 
-// A judge knows what the service has acknowledged, and finds the answers that
-// cannot be right, whatever was under way at the same time.
+// A judge records what the service has acknowledged, and finds the answers that are wrong
+// whatever was under way at the same time.
 type judge struct {
 	items    []itemRecord
 	sessions []sessionRecord
@@ -22,7 +22,7 @@ func newJudge(plan traffic.Plan) *judge {
 	return j
 }
 
-// An itemRecord has the versions of an item of which a client knows.
+// An itemRecord has the versions of an item that were acknowledged.
 type itemRecord struct {
 	mu   sync.Mutex
 	acks []ack // in the order of the versions
@@ -42,8 +42,8 @@ func (r *itemRecord) acknowledge(version int) {
 	}
 }
 
-// stale returns for how long a version had been known to be overwritten when a
-// read began that returned it, or a negative time if it had not.
+// stale returns for how long a version had been overwritten, as far as is known, when the
+// read that returned it began. It is negative if the version was current.
 func (r *itemRecord) stale(version int, began time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,19 +55,18 @@ func (r *itemRecord) stale(version int, began time.Time) time.Duration {
 	return -1
 }
 
-// jitter is that of both libraries, ± 5 %: a session lives for its TTL less that at
-// least, and more that at most.
+// jitter: both libraries vary a TTL by up to 1/jitter of it, which is 5 %.
 const jitter = 20
 
-// A sessionRecord has what a client knows of a session.
+// A sessionRecord has what is known of a session.
 type sessionRecord struct {
 	mu         sync.Mutex
 	ttl        time.Duration
 	begun      int       // heartbeats that were sent
-	under      int       // of these, not answered yet
+	under      int       // of these, without an answer yet
 	start, ack time.Time // when the last one that was answered was sent, and answered
-	early      bool      // it was gone before its time
-	late       bool      // or still there after it
+	early      bool      // it ended before its time
+	late       bool      // it was still there after its time
 }
 
 // beat sends a heartbeat.
@@ -89,9 +88,8 @@ func (r *sessionRecord) beat(send func(ttl time.Duration) error) error {
 	return err
 }
 
-// look reads the session, and says whether it was gone before its time had passed,
-// or there after it. Neither is said when a heartbeat at the same time may have
-// changed it.
+// look reads the session, and returns whether it ended early, or is still there late. late is
+// false when a heartbeat at the same time may have extended it.
 func (r *sessionRecord) look(read func() (found bool, err error)) (early, late bool, err error) {
 	r.mu.Lock()
 	begun, under, start, ack := r.begun, r.under, r.start, r.ack

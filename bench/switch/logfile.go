@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// logLines are the lines in the log of a service.
+// logLines are the lines of a service's log.
 type logLines struct {
 	all, access, errors int
 	stat                []string // those of caches, each minute

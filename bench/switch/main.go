@@ -1,6 +1,6 @@
 // Command switch runs a go-zero service with go-zero's collection.Cache and the same
-// service with that import changed, under the same load, and compares what they
-// take and answer: see README.md.
+// service with that import changed, under the same load, and compares their answers and
+// what they cost: see README.md.
 package main
 
 import (
@@ -18,13 +18,13 @@ import (
 type settings struct {
 	rounds    int
 	perSecond float64       // requests, on average
-	round     time.Duration // load in each round; a bit over a minute has a line of statistics in the log
+	round     time.Duration // load in each round; a bit over a minute logs one line of statistics
 	driven    int           // operations without HTTP in each round
 	sessions  keepAlive
 }
 
-// A keepAlive is the part with long sessions: so many with each TTL, with a heartbeat
-// every beat for a while, and looked at every look.
+// A keepAlive is the part with long sessions: sessions of each TTL get a heartbeat every beat
+// for a while, and are read every look.
 type keepAlive struct {
 	each       int
 	beat, look time.Duration
@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// run measures, and writes the tables to a file, or to stdout if out is empty.
+// run measures, and writes the tables to the file out, or to stdout if out is empty.
 func run(s settings, out string) error {
 	dir, err := os.MkdirTemp("", "switch")
 	if err != nil {
@@ -81,7 +81,7 @@ func run(s settings, out string) error {
 	return err
 }
 
-// where says what the figures are from.
+// where describes the machine and the versions.
 func where() string {
 	return fmt.Sprintf("%s, %s, commit %s", time.Now().Format(time.DateOnly), results.ThisMachine(), results.Commit())
 }

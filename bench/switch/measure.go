@@ -15,18 +15,18 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/switch/traffic"
 )
 
-// seed is that of all loads: every side gets the same requests at the same times.
+// seed is the seed of all loads: every side gets the same requests at the same times.
 const seed = 1
 
 var (
-	// compared are the sides of which each round has one run.
+	// compared are the sides that run once in each round.
 	compared = []side{before, after}
 
-	// kept are those of the sessions with a heartbeat.
+	// kept are the sides of the keep-alive part.
 	kept = []side{before, after, afterLog}
 )
 
-// measured is all that came out.
+// measured has all results.
 type measured struct {
 	settings
 	http   map[side][]sample // by round
@@ -34,8 +34,8 @@ type measured struct {
 	kept   map[side]sample
 }
 
-// A sample is a run of a program. One without HTTP has no outcome and no log, and
-// its figures are for an operation.
+// A sample is a run of a program. One without HTTP has no outcome and no log, and its
+// figures are per operation.
 type sample struct {
 	outcome
 	cpu, wall     time.Duration
@@ -46,8 +46,8 @@ type sample struct {
 	log           logLines
 }
 
-// measure runs everything. The sessions of the keep-alive part live beside the
-// rounds, since they take as long and nearly no processor time.
+// measure runs everything. The keep-alive part runs beside the rounds, as it takes as long
+// and nearly no processor time.
 func measure(s settings, dir string) (*measured, error) {
 	m := &measured{s, make(map[side][]sample), make(map[side][]sample), make(map[side]sample)}
 	services, err := buildAll(kept, servicePkg, dir)
@@ -74,7 +74,7 @@ func buildAll(sides []side, pkg, dir string) (programs map[side]string, err erro
 	return programs, nil
 }
 
-// keepSessions begins the keep-alive part, and returns what waits for its end.
+// keepSessions starts the keep-alive part, and returns a function that waits for its end.
 func (m *measured) keepSessions(services map[side]string) (wait func() error) {
 	k := m.sessions
 	plan := traffic.KeepAlive(seed, k.each, k.beat, k.look, k.ttls)
@@ -95,7 +95,7 @@ func (m *measured) keepSessions(services map[side]string) (wait func() error) {
 	}
 }
 
-// runRounds runs each side once in each round, and every round begins with another one.
+// runRounds runs each side once in each round, and each round begins with another side.
 func (m *measured) runRounds(services, drivers map[side]string) error {
 	plan := traffic.Load(seed, m.perSecond, m.round)
 	order := slices.Clone(compared)
@@ -118,7 +118,7 @@ func (m *measured) runRounds(services, drivers map[side]string) error {
 	return nil
 }
 
-// serve runs a service for a plan.
+// serve runs a service and plays a plan to it.
 func serve(program string, plan traffic.Plan) (s sample, err error) {
 	p, err := start(program, plan.TTL)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/switch/traffic"
 )
 
-// An outcome is how a service answered the requests of a plan.
+// An outcome counts how a service answered the requests of a plan.
 type outcome struct {
 	requests, failed int
 	firstError       error
 
 	reads, stale int
-	oldest       time.Duration // the longest time for which a stale version had been overwritten
+	oldest       time.Duration // the longest time since a stale version was overwritten
 
 	looks, early, late int
 
-	latencies []time.Duration // from when a request was to be sent, sorted
+	latencies []time.Duration // from when a request was due, sorted
 	judge     *judge
 }
 
@@ -53,7 +53,7 @@ func play(c *client, plan traffic.Plan) outcome {
 	return p.outcome
 }
 
-// do sends a request and notes what came of it.
+// do sends a request and notes the answer.
 func (p *player) do(op traffic.Op, due time.Time) {
 	var seen outcome
 	var err error

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// A process is a service that runs.
+// A process is a running service.
 type process struct {
 	*client
 	cmd *exec.Cmd
 	log *os.File // its stdout and stderr
 }
 
-// start starts a service that build returned, with a TTL for its cache of sessions,
-// and waits until it answers.
+// start starts a program that build returned, with a TTL for its cache of sessions, and
+// waits until it answers.
 func start(program string, ttl time.Duration) (*process, error) {
 	port, err := freePort()
 	if err != nil {
@@ -80,9 +80,8 @@ func (p *process) stop() (cpu time.Duration, err error) {
 
 var highWater = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
 
-// memory returns the most bytes of memory that the process had at once. The usage
-// of a process that has ended is no good for that: it counts the memory of the
-// process that forked it.
+// memory returns the peak memory of the process in bytes. The usage of a process that has
+// ended would not do, as it includes the memory of the process that forked it.
 func (p *process) memory() (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

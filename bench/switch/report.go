@@ -21,7 +21,7 @@ func (m *measured) write(w io.Writer) {
 	m.writeLog(w)
 }
 
-// A row is a figure of a sample.
+// A row is one figure of all samples.
 type row struct {
 	name   string
 	format string
@@ -61,8 +61,8 @@ var directRows = []row{
 	{"CPU time of a second afterwards, without any, ms", "%.2f", func(s sample) float64 { return milliseconds(s.idle) }},
 }
 
-// table writes the median of the rounds, from the least to the most, for each side,
-// and by how much the second side differs from the first in the same round.
+// table writes for each side the median, least and greatest of the rounds, and by how much
+// the second side differs from the first in the same round.
 func table(w io.Writer, samples map[side][]sample, rows []row) {
 	fmt.Fprintf(w, "| median (least – most) | %s | %s | difference in a round |\n|---|---|---|---|\n", before.name, after.name)
 	for _, r := range rows {
@@ -79,7 +79,7 @@ func (r row) values(samples []sample) []float64 {
 	return values
 }
 
-// spread returns the median, and the least and the most if they differ from it.
+// spread returns the median, and the least and the greatest if they differ from it.
 func spread(values []float64, format string) string {
 	sorted := slices.Sorted(slices.Values(values))
 	least, median, most := fmt.Sprintf(format, sorted[0]), fmt.Sprintf(format, sorted[len(sorted)/2]), fmt.Sprintf(format, sorted[len(sorted)-1])
@@ -89,8 +89,8 @@ func spread(values []float64, format string) string {
 	return fmt.Sprintf("%s (%s – %s)", median, least, most)
 }
 
-// difference returns the spread of the differences of rounds, or nothing if there
-// is none, or no ratio.
+// difference returns the spread of the differences in percent, round by round, or nothing if
+// there is no difference, or none in percent.
 func difference(old, now []float64) string {
 	percent := make([]float64, len(old))
 	for i := range old {
@@ -123,7 +123,7 @@ func (m *measured) writeKept(w io.Writer) {
 	fmt.Fprintln(w, "|")
 }
 
-// keptRow writes how many of the sessions with the i-th TTL are like that.
+// keptRow writes how many of the sessions with the i-th TTL fulfil a condition.
 func (m *measured) keptRow(w io.Writer, name string, i int, is func(r *sessionRecord) bool) {
 	fmt.Fprintf(w, "| %s ", name)
 	n := m.sessions.each
@@ -139,7 +139,7 @@ func (m *measured) keptRow(w io.Writer, name string, i int, is func(r *sessionRe
 	fmt.Fprintln(w, "|")
 }
 
-// writeLog writes the lines about caches that were in the logs, and what failed.
+// writeLog writes the lines about caches in the logs, and what failed.
 func (m *measured) writeLog(w io.Writer) {
 	fmt.Fprintln(w, "\nThe last lines of caches in the log of a round, and of the sessions with a heartbeat:")
 	for _, s := range compared {

@@ -19,8 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestPrograms builds the services once, as what was built of the same sources is not
-// built again in the same folder.
+// TestPrograms runs its tests in one folder, so that the services are built once.
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
 	t.Run("a short run", func(t *testing.T) { shortRun(t, dir) })
@@ -145,8 +144,8 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// A handler answers for a service. If stale, it reads the version before the last
-// one; sessions live for ttl.
+// A handler stands in for a service. If stale, it answers reads with the version before the
+// last one; sessions live for ttl.
 type handler struct {
 	mu       sync.Mutex
 	stale    bool
@@ -178,8 +177,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"version": %d}`, version)
 }
 
-// TestJudge sends the same requests, one after another, to services that are right
-// and wrong.
+// TestJudge sends the same requests, one after another, to services that answer rightly and
+// wrongly.
 func TestJudge(t *testing.T) {
 	for name, test := range map[string]struct {
 		stale                bool
@@ -220,8 +219,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeDoubts checks that nothing is held against a service that may have
-// been right.
+// TestJudgeDoubts checks that a judge accepts what may have been right.
 func TestJudgeDoubts(t *testing.T) {
 	var item itemRecord
 	item.acknowledge(3)

@@ -1,7 +1,7 @@
-// Package timers holds the benchmarks of package timingwheel: what starting,
-// stopping, resetting and moving costs, beside package time, go-zero's wheel and a
-// heap under a mutex, what a pending timer takes, and the processor time and
-// lateness of a million that fire in a second.
+// Package timers holds the benchmarks of package timingwheel: the cost of starting,
+// stopping, resetting and moving timers, beside package time, go-zero's wheel and a heap
+// under a mutex; the memory of a pending timer; and the processor time and lateness of a
+// million that fire in a second.
 //
 //	cd bench && go test ./timers -run '^$' -bench . -count 6 | benchstat -
 //

@@ -15,8 +15,8 @@ import (
 	"github.com/zeromicro/go-zero/core/collection"
 )
 
-// million timers are set in the time of wait, before the first is due, and due within a quarter
-// of it. -short makes both small, to test that the benchmarks work.
+// million timers are set within the time wait. Then the first is due, and the others within a
+// quarter of wait. -short makes both small, to test that the benchmarks work.
 var (
 	million = 1_000_000
 	wait    = 4 * time.Second
@@ -30,15 +30,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A firing is a million timers spread over one second, and what their callbacks
-// saw.
+// A firing is a million timers spread over one second, and what their callbacks measured.
 type firing struct {
 	due   []time.Duration // after start
 	start time.Time
 	_     [64]byte
 	worst atomic.Int64 // lateness
 	_     [64]byte
-	fired [64]struct { // by the lowest bits of the number, so that callbacks seldom meet
+	fired [64]struct { // by the lowest bits of i, so that callbacks seldom share a counter
 		atomic.Int64
 		_ [56]byte
 	}
@@ -52,8 +51,8 @@ func newFiring() *firing {
 	return f
 }
 
-// call is the callback of timer i. It is given its time, as to look that up would measure
-// how long the table takes to come from memory.
+// call is the callback of timer i. It gets its time as an argument: reading it from due would
+// also measure a cache miss.
 func (f *firing) call(i int, due time.Duration) {
 	late := int64(time.Since(f.start) - due)
 	for worst := f.worst.Load(); late > worst && !f.worst.CompareAndSwap(worst, late); worst = f.worst.Load() {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// heapTimers are timers the simple way: a heap under a mutex, and a goroutine that
-// sleeps until the first is due.
+// heapTimers are simple timers: a heap under a mutex, and a goroutine that sleeps until the
+// first is due.
 type heapTimers struct {
 	mu   sync.Mutex
 	heap timerHeap

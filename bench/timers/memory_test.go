@@ -4,7 +4,7 @@ import (
 	"runtime"
 )
 
-// heapBytes returns how much memory is in use.
+// heapBytes returns how many bytes of heap are in use.
 func heapBytes() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -11,8 +11,8 @@ import (
 	"github.com/zeromicro/go-zero/core/collection"
 )
 
-// A timerBench is a timer library with a number of timers pending, as many as
-// keys. The operations may be called by several goroutines at once.
+// A timerBench is a timer library with some timers pending, one for each key. Its operations
+// may be called by several goroutines at once.
 type timerBench struct {
 	name      string
 	startStop func(i int) // a further timer, started and stopped
@@ -25,8 +25,8 @@ const (
 	timerSlots = 1024
 )
 
-// delay spreads what is pending over ten minutes, far enough for nothing to fire
-// during a benchmark.
+// delay spreads the pending timers over ten minutes, late enough that none fires during a
+// benchmark.
 func delay(i int) time.Duration { return time.Minute + time.Duration(i%600_000)*time.Millisecond }
 
 const refreshed = time.Hour
@@ -119,7 +119,7 @@ func heapBench(n int) timerBench {
 	}
 }
 
-// pending returns how many timers a benchmark has pending: with -short a few, for a test that
+// pending returns how many timers a benchmark has pending: with -short a few, to test that
 // it works.
 func pending(full ...int) []int {
 	if testing.Short() {
@@ -128,9 +128,9 @@ func pending(full ...int) []int {
 	return full
 }
 
-// BenchmarkTimers starts and stops timers, and resets (by handle) or moves (by
-// key) those that are pending: in order, which lets the processor's caches help,
-// and at random. go-zero's SetTimer and MoveTimer are its only means.
+// BenchmarkTimers starts and stops timers, and resets (by handle) or moves (by key) those
+// that are pending: in order, so that the processor's caches help, and at random. go-zero
+// only has SetTimer and MoveTimer for all of this.
 func BenchmarkTimers(b *testing.B) {
 	for _, n := range pending(100_000, 1_000_000) {
 		for _, bench := range []func(int) timerBench{runtimeBench, handleBench, keyedBench, goZeroBench, heapBench} {
@@ -165,9 +165,9 @@ func BenchmarkTimers(b *testing.B) {
 	}
 }
 
-// BenchmarkTimerMemory reports the bytes that a pending timer takes: by key
-// without the 16 of key and value, by handle with the handle. Of the numbers of
-// timers, 1,100,000 is a bad one: the arrays have just been doubled.
+// BenchmarkTimerMemory reports the bytes of a pending timer: by key without the 16 of key and
+// value, by handle with the handle. 1,100,000 timers are a bad case: the arrays have just
+// been doubled.
 func BenchmarkTimerMemory(b *testing.B) {
 	f := func() {}
 	for _, n := range pending(100_000, 1_000_000, 1_100_000) {

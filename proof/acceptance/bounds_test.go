@@ -91,7 +91,7 @@ func setThenGet(t *testing.T, limit int) {
 			t.Fatalf("Len = %d after %d keys", n, i+1)
 		}
 		if limit < 4096 && (limit == 0 || i < limit) {
-			harness.WantLen(t, c, i+1) // one shard: nothing goes before it must
+			harness.WantLen(t, c, i+1) // one shard: nothing is evicted before the limit is reached
 		}
 	}
 	if limit > 0 {
@@ -110,7 +110,7 @@ type secondChance struct {
 
 type scEntry struct {
 	key, value int
-	marks      int // uses that have not been taken back by a pass, at most 3
+	marks      int // marks that no pass has taken back, at most 3
 }
 
 func (m *secondChance) find(key int) int {
@@ -122,7 +122,7 @@ func (m *secondChance) remove(i int) { m.queue = slices.Delete(m.queue, i, i+1) 
 // use notes a hit or an overwrite of entry i.
 func (m *secondChance) use(i int) { m.queue[i].marks = min(m.queue[i].marks+1, 3) }
 
-// insert adds an absent key as the newest and returns what that evicted.
+// insert adds an absent key as the newest and returns the entry that this evicts.
 func (m *secondChance) insert(key, value int) (evicted scEntry, any bool) {
 	if len(m.queue) == m.limit {
 		for m.queue[0].marks > 0 {
@@ -141,8 +141,8 @@ func (m *secondChance) insert(key, value int) (evicted scEntry, any bool) {
 // that is not taken back, Peek that marks, a Set of a present key that does not, a victim other
 // than the oldest without a mark).
 func evictionOrder(rt *rapid.T) {
-	// With 3 marks on each of 42 entries an eviction passes 126 at most, which is
-	// below the bound on its patience.
+	// With 3 marks on each of 42 entries an eviction passes at most 126 times, below the
+	// bound on passes.
 	limit := rapid.IntRange(1, 42).Draw(rt, "limit")
 	ops := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) int {
 		return rapid.IntRange(-1, 6*2*limit-1).Draw(t, "op") // -1: nothing
@@ -168,7 +168,7 @@ func evictionOrder(rt *rapid.T) {
 }
 
 // evictionStep does one operation on the cache and the model and returns the events that the
-// model wants.
+// model expects.
 func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *secondChance, n, kind, key int) (want []cache.Event[int, int]) {
 	at := m.find(key)
 	store := func() {
@@ -212,8 +212,8 @@ func evictionStep(rt *rapid.T, c *cache.Cache[int, int], m *secondChance, n, kin
 	return want
 }
 
-// Catches: an index that wears out with the deletions and insertions it has seen, so that a lookup
-// misses what is there, or never ends.
+// Catches: an index that degrades with deletions and insertions until a lookup misses an entry that
+// is there, or never ends.
 func anyHistory(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
@@ -262,8 +262,8 @@ func readYourWrites(t *testing.T) {
 	})
 }
 
-// writeAndWatch runs 8 writers that use every storing method, and watches Len and
-// the weight all the while. No limit is 0.
+// writeAndWatch runs 8 writers that use every storing method, and checks Len and the weight
+// meanwhile. A limit of 0 means none.
 func writeAndWatch(t *testing.T, c *cache.Cache[int, int], limit int) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -335,7 +335,7 @@ func oneWeightBudget(t *testing.T) {
 	}
 }
 
-// Catches: everything evicted for a value that cannot fit; the old value served on; a lost report.
+// Catches: everything evicted for a value that cannot fit; the old value still served; a lost report.
 func tooHeavy(t *testing.T) {
 	var rec harness.Recorder[string, int]
 	c := harness.New(t, cache.Options[string, int]{
@@ -426,7 +426,7 @@ func weightedContents(rt *rapid.T) {
 			} else {
 				delete(contents, key)
 			}
-			surplus := 0 // that others may be evicted for
+			surplus := 0 // the weight that Set may evict
 			if stored {
 				surplus = before - old.weight + v.weight - most
 			}
@@ -436,7 +436,7 @@ func weightedContents(rt *rapid.T) {
 				case replaced && e.Key == key && e.Value == old && e.Cause == cache.Replaced:
 					replaced = false
 				case !stored && e.Value == v && e.Cause == cache.Evicted:
-					stored = true // not an error: it is reported
+					stored = true // as an event
 				case e.Key != key && contents[e.Key] == e.Value && e.Cause == cache.Evicted && surplus > 0:
 					evicted, heaviest = evicted+e.Value.weight, max(heaviest, e.Value.weight)
 					delete(contents, e.Key)

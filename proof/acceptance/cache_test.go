@@ -78,7 +78,7 @@ func TestResize(t *testing.T) {
 		})
 	}
 
-	// Catches: 0 taken for "room for nothing", or for the limit of before.
+	// Catches: 0 taken for "room for nothing", or for the old limit.
 	harness.Bubble(t, "to none", func(t *testing.T) {
 		c := harness.New(t, cache.Options[string, int]{Limit: 10})
 		harness.Fill(c, 20)
@@ -200,7 +200,7 @@ func TestAll(t *testing.T) {
 					c.Del(fmt.Sprint("churn", churn-50))
 				}
 				if churn >= 100_000 {
-					break // never: All need not yield what is added meanwhile, but may
+					break // All may yield what is added meanwhile: the loop must end
 				}
 			}
 			for _, k := range stable {
@@ -211,8 +211,8 @@ func TestAll(t *testing.T) {
 		})
 	}
 
-	// Catches: entries that are moved, when the arrays shrink, from where All has yet to come to where
-	// it has been.
+	// Catches: arrays that shrink and so move entries from slots that All has yet to visit to slots that
+	// it has visited.
 	harness.Bubble(t, "the body may remove most", func(t *testing.T) {
 		c := harness.New(t, cache.Options[string, int]{Limit: 4000})
 		harness.Fill(c, 4000)
@@ -296,7 +296,7 @@ func TestClear(t *testing.T) {
 			harness.WantMiss(t, c, "a")
 			harness.WantEvents(t, &rec, harness.Event("a", round, cache.Cleared), harness.Event("b", round, cache.Cleared), harness.Event("c", round, cache.Cleared))
 		}
-		c.SetWithExpire("b", 7, time.Hour) // not to be hit by the tasks of the cleared ones
+		c.SetWithExpire("b", 7, time.Hour) // the tasks of cleared entries must not remove it
 		time.Sleep(2 * time.Minute)
 		harness.WantHit(t, c, "b", 7)
 	})

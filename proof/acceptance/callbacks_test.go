@@ -260,7 +260,7 @@ func callbackCallsCache(t *testing.T) {
 		}
 		closing, cancelClose := context.WithTimeout(context.Background(), time.Second)
 		if e.Key == "k: close" {
-			_ = c.Close(closing) // may not wait for itself for ever
+			_ = c.Close(closing) // must not wait for itself
 		}
 		cancelClose()
 	}})
@@ -286,7 +286,7 @@ func callbackCallsCache(t *testing.T) {
 	}
 }
 
-// Catches: a panic that kills the process, a worker, the order of its key, or goes unnoticed.
+// Catches: a panic that kills the process or a worker, breaks the order of its key, or goes unnoticed.
 func callbackPanics(t *testing.T) {
 	var mu sync.Mutex
 	var reported []any
@@ -444,7 +444,7 @@ func massRemovers() map[string]func(c *cache.Cache[string, int]) {
 	}
 }
 
-// Catches: a bound that is looked at once per call, so that one call queues everything.
+// Catches: a bound that is checked once per call, so that one call queues everything.
 func massRemoval(t *testing.T, remove func(c *cache.Cache[string, int])) {
 	const entries = 100_000
 	gate := make(chan struct{})
@@ -528,7 +528,7 @@ func callbackNeverWaits(t *testing.T) {
 	c.Set("outer", 1)
 	c.Del("outer")
 	synctest.Wait()
-	if got := int(reported.Load()); got != removals { // all but the last value, and the outer one
+	if got := int(reported.Load()); got != removals { // all but the last value, and "outer"
 		t.Errorf("%d reported, want %d (bound %d)", got, removals, bound)
 	}
 	harness.MustClose(t, c)
@@ -554,8 +554,8 @@ func resizeFromCallback(t *testing.T) {
 	}
 }
 
-// Catches: a load that waits for the backlog before it has landed, when it must make room, while
-// the callback that would shorten the backlog waits for that load.
+// Catches: a load that must make room and waits for the backlog before it has stored its value,
+// while the callback that would shorten the backlog waits for that load.
 func takeFromCallback(t *testing.T) {
 	const most = 1 << 20
 	gate := make(chan struct{})
@@ -580,7 +580,7 @@ func takeFromCallback(t *testing.T) {
 	})
 	producer := harness.RemoveUntilBlocked(t, func(int) { c.Set("zero", 0) })
 	close(fetching)
-	synctest.Wait() // the load has evicted the rest, and should be waiting for the backlog
+	synctest.Wait() // the load has evicted the rest and waits for the backlog
 	close(gate)
 	synctest.Wait()
 	if loader.Running() {
@@ -625,7 +625,7 @@ func closeWaitsForCallbacks(t *testing.T) {
 	harness.MustClose(t, c)
 }
 
-// Catches: a Close in a callback that waits, by which two caches that close each other would hang;
+// Catches: a Close in a callback that waits, so that two caches that close each other would hang;
 // one that does not close, or loses the callbacks that it does not wait for.
 func closeFromCallback(t *testing.T) {
 	var reported atomic.Int32

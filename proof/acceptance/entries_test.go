@@ -83,7 +83,7 @@ func overwrittenLate(t *testing.T, offset time.Duration) {
 	harness.WantEvents(t, &rec, want...)
 }
 
-// Writers wake at the very instants of the driver and race with it.
+// overwrittenByMany has writers that wake at the same instants as the driver and race with it.
 func overwrittenByMany(t *testing.T) {
 	const perWriter = 200
 	c := harness.New(t, cache.Options[int, int]{})
@@ -199,7 +199,7 @@ func fences() []fence {
 	}
 }
 
-// taker is Take, or TakeCtx with a context that can be cancelled or not.
+// fenced changes "k" during a load, and expects that the load does not store over the change.
 func fenced(t *testing.T, f fence, take harness.Taker) {
 	for _, before := range []string{"absent", "expired"} {
 		c := harness.New(t, cache.Options[string, int]{Limit: 2})
@@ -279,8 +279,8 @@ func unfenced(t *testing.T) {
 	harness.WantHit(t, c, "k", 1)
 }
 
-// Catches: the old value, reclaimed while its successor is being loaded, that takes the load for
-// void: every expiry then costs two loads.
+// Catches: an expiry of the old value, during the load of the new one, that voids the load: then
+// every expiry costs two loads.
 func expiryDoesNotFence(t *testing.T) {
 	for _, take := range harness.Takers() {
 		for _, late := range []time.Duration{0, 1, 99 * time.Millisecond, time.Second, time.Minute} {

@@ -11,8 +11,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// Refresh reloads values before they expire. With Grace old ones stand in for loads that are
-// slow or fail; only the Takes return those, and a change of the key wins over a load.
+// Refresh reloads values before they expire. With Grace, old values stand in for loads that are
+// slow or fail; only the Takes return them, and a change of the key wins over a load.
 func TestFreshness(t *testing.T) {
 	harness.Bubble(t, "a value that is due is loaded anew, and nobody waits", dueIsRenewed)
 	harness.Bubble(t, "in grace for the Takes alone", graceIsForTakes)
@@ -28,8 +28,8 @@ func TestFreshness(t *testing.T) {
 
 var errDown = errors.New("down")
 
-// freshly returns a cache whose values live for a minute, are due after half of it, and
-// may stand in for an hour. It has the value 1 of "k".
+// freshly returns a cache whose values live for a minute, are due for a refresh after half
+// of it, and may stand in for an hour. It has stored 1 under "k".
 func freshly(t *testing.T, change ...func(*cache.Options[string, int])) *cache.Cache[string, int] {
 	o := cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5, Grace: time.Hour}
 	for _, f := range change {
@@ -40,8 +40,8 @@ func freshly(t *testing.T, change ...func(*cache.Options[string, int])) *cache.C
 	return c
 }
 
-// wantTake takes "k" with a fetch that takes some time and returns value, or fails if that is
-// 0. It expects a value after a time.
+// wantTake calls Take for "k" with a fetch that lasts takes and returns value, or fails if value
+// is 0. It expects want, after exactly the time after.
 func wantTake(t *testing.T, c *cache.Cache[string, int], takes time.Duration, value, want int, after time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -57,8 +57,8 @@ func wantTake(t *testing.T, c *cache.Cache[string, int], takes time.Duration, va
 	}
 }
 
-// Catches: a refresh that is not begun, or that its caller waits for; one whose value is
-// not stored.
+// Catches: a refresh that does not begin, that its caller waits for, or whose value is not
+// stored.
 func dueIsRenewed(t *testing.T) {
 	c := freshly(t)
 	time.Sleep(29 * time.Second)
@@ -71,8 +71,8 @@ func dueIsRenewed(t *testing.T) {
 	}
 }
 
-// Catches: a value past its deadline that Get and its like find; one that does not stand
-// in; one that stands in for ever.
+// Catches: a value past its deadline that other methods than the Takes find; one that does
+// not stand in, or does so for ever.
 func graceIsForTakes(t *testing.T) {
 	c := freshly(t)
 	time.Sleep(time.Minute)

@@ -219,7 +219,7 @@ func keyedCalls[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 	}
 }
 
-// Catches: entries that can never be found, replaced or deleted again: a leak by one per Set.
+// Catches: entries that can never be found, replaced or deleted: each Set leaks one.
 func unequalKeys(t *testing.T) {
 	neverStored(t, math.NaN())
 	neverStored(t, any(math.NaN()))

@@ -8,8 +8,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
-// TestLedger lets many goroutines use every method at once on the real clock. Every value is
-// unique. At the end each stored value has been reported exactly once, and no other.
+// TestLedger lets many goroutines use every method at once on the real clock. Each value is
+// unique. At the end each stored value has been reported exactly once, and no other value.
 //
 // Catches: reports lost or doubled between threads; values returned after they were reported
 // as removed; data races.

@@ -99,7 +99,7 @@ func presenceChecks() map[string]func(c *cache.Cache[string, int]) bool {
 	}
 }
 
-// Catches: a refresh that only the wheel or only the entry learns of, in either direction.
+// Catches: a new deadline, earlier or later, that only the wheel or only the entry takes over.
 func movedDeadlines(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{Expire: time.Minute})
 	moves := map[string]func(ttl time.Duration){
@@ -137,8 +137,8 @@ func movedDeadlines(t *testing.T) {
 	harness.WantMiss(t, c, "k")
 }
 
-// Catches: reads that rely on the driver, which here waits for a callback that
-// blocks while the backlog of callbacks is over its bound; and reads that wait too.
+// Catches: reads that rely on the driver, which here waits for a blocked callback as the
+// backlog of callbacks is over its bound; and reads that wait too.
 func blockedDriver(t *testing.T) {
 	gate := make(chan struct{})
 	c := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
@@ -182,7 +182,7 @@ func reclaimedInTime(t *testing.T) {
 				t.Errorf("TTL %v: reported as %v, %v after the deadline, want Expired within %v", ttl, e.Cause, late, bound)
 			}
 		}})
-		for round := range 3 { // the driver must come back after it had nothing to do
+		for round := range 3 { // the driver must start again after it had nothing to do
 			deadline = time.Now().Add(ttl)
 			c.Set("k", round)
 			time.Sleep(ttl + bound)

@@ -12,7 +12,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// TestStats holds the statistics against a short life of a cache.
+// TestStats compares the statistics with what was done to a cache.
 func TestStats(t *testing.T) {
 	// Catches: a counter that is missing, doubled, or moved by what must not move it (Peek).
 	harness.Bubble(t, "every counter", func(t *testing.T) {

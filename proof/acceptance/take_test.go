@@ -70,7 +70,7 @@ func oneFetch(t *testing.T) {
 	harness.WantHit(t, c, "k", 7)
 }
 
-// Catches: one flight at a time per shard or per cache; a lock held while fetch runs.
+// Catches: one load at a time per shard or per cache; a lock held while fetch runs.
 func keysApart(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
@@ -165,7 +165,7 @@ func waiterLeaves(t *testing.T) {
 	harness.WantHit(t, c, "k", 1)
 }
 
-// Catches: a fetch that lives by the context of whoever came first.
+// Catches: a fetch that ends with the context of its first caller.
 func firstLeaves(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
@@ -213,8 +213,7 @@ func allLeave(t *testing.T) {
 	}
 }
 
-// Catches: a newcomer that joins a cancelled fetch and fails for the sake of those who left; two
-// fetches at once.
+// Catches: a new caller that joins a cancelled fetch and fails as it does; two fetches at once.
 func callerAfterAllLeft(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
 	var running atomic.Int32
@@ -223,7 +222,7 @@ func callerAfterAllLeft(t *testing.T) {
 			t.Error("two fetches at once")
 		}
 		defer running.Add(-1)
-		time.Sleep(time.Minute) // deaf to its context
+		time.Sleep(time.Minute) // it ignores its context
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
@@ -242,7 +241,8 @@ func callerAfterAllLeft(t *testing.T) {
 	harness.WantHit(t, c, "k", 2)
 }
 
-// Catches: a wait for somebody else's fetch to end that no context can end.
+// Catches: a caller that waits for the fetch of others to end, and whose context does not end the
+// wait.
 func standbyLeaves(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
@@ -292,7 +292,7 @@ func fetchContext(t *testing.T) {
 	}
 }
 
-// Catches: a load that hangs, or is left behind, for a caller that was gone before it came.
+// Catches: a load that hangs, or never ends, for a caller whose context had ended before.
 func endedContext(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -391,7 +391,7 @@ func fetchCallsCache(t *testing.T, take harness.Taker) {
 	harness.WantHit(t, c, "inner", 1)
 }
 
-// Catches: a process that dies of a panic which no caller is left to take.
+// Catches: a panic that ends the process because all callers have left.
 func panicToNobody(t *testing.T) {
 	for _, end := range []func(){func() { panic("boom") }, runtime.Goexit} {
 		c := harness.New(t, cache.Options[string, int]{OnPanic: func(any, []byte) {}})
@@ -408,7 +408,7 @@ func panicToNobody(t *testing.T) {
 	}
 }
 
-// Catches: a nil fetch that is noticed only when it is called, with a flight left behind for ever.
+// Catches: a nil fetch that is noticed only when it is called, and then a load that never ends.
 func nilFetch(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
 	c.Set("present", 1)

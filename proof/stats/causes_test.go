@@ -18,7 +18,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A patient is a cache of a service that makes a hundred requests a second.
+// A patient is a cache in a service with a hundred requests a second.
 type patient struct {
 	*cache.Cache[int, int]
 	t    *testing.T
@@ -35,7 +35,7 @@ func newPatient(t *testing.T, o cache.Options[int, int]) *patient {
 	return &patient{Cache: c, t: t, zipf: rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, 1_000)}
 }
 
-// key returns one of a thousand keys, mostly one of a few.
+// key returns one of a thousand keys, some far more often than others.
 func (p *patient) key() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +45,7 @@ func (p *patient) key() int {
 // newKey returns a key that was never used.
 func (p *patient) newKey() int { return 1_000_000 + int(p.next.Add(1)) }
 
-// serve makes requests for a time, each in a goroutine of its own.
+// serve makes requests for a while, each in its own goroutine.
 func (p *patient) serve(d time.Duration, request func()) {
 	for range d / (10 * time.Millisecond) {
 		go request()
@@ -54,12 +54,12 @@ func (p *patient) serve(d time.Duration, request func()) {
 	synctest.Wait()
 }
 
-// take takes a key from a database that answers after some time.
+// take calls Take with a database that answers after some time.
 func (p *patient) take(key int, takes time.Duration, err error) {
 	_, _ = p.Take(key, func() (int, error) { time.Sleep(takes); return key, err })
 }
 
-// usual is a request for a key of key.
+// usual is a request for a key that the method key chose.
 func (p *patient) usual() { p.take(p.key(), time.Millisecond, nil) }
 
 // among returns a request for one of n keys, all equally likely.
@@ -86,7 +86,7 @@ func (p *patient) findings() (causes, words string) {
 	return strings.Join(all, ", "), strings.Join(said, " ")
 }
 
-// An operator with nothing but the page can name each of these causes within two minutes.
+// TestCausesAreNamed checks that the page alone names each of these causes within two minutes.
 func TestCausesAreNamed(t *testing.T) {
 	limited := cache.Options[int, int]{Limit: 1_000, Expire: time.Hour, HotKeys: 5}
 	inGuide := causesOfTheGuide(t)
@@ -94,8 +94,8 @@ func TestCausesAreNamed(t *testing.T) {
 		name    string
 		options cache.Options[int, int]
 		run     func(p *patient)
-		cause   string // all that are named
-		words   string // among others
+		cause   string // every cause that the page names
+		words   string // some of the page's words
 	}{
 		{"healthy", limited, func(p *patient) { p.serve(10*time.Minute, p.usual) }, "", ""},
 		{"limit too small", limited, func(p *patient) { p.serve(10*time.Minute, p.among(1_500)) },

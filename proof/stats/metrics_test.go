@@ -18,8 +18,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// oddNames contain every byte, among them those that a format escapes, that are not UTF-8, or
-// that end a label.
+// oddNames returns names that together have every byte, so also those that a format escapes,
+// that are not UTF-8, or that end a label.
 func oddNames() []string {
 	names := []string{"users", `a",result="hit`}
 	for first := 0; first < 256; first += 8 {
@@ -43,7 +43,7 @@ func parse(t rapid.TB, exposition string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// series returns every series whose label by, cache or wheel, is source, as
+// series returns every series whose label by, which is cache or wheel, is source. Its keys are
 // "name label=value ... part".
 func series(families map[string]*dto.MetricFamily, by, source string) map[string]float64 {
 	all := map[string]float64{}
@@ -103,8 +103,7 @@ func addNear(want map[string]float64, n stats.Near) {
 	}
 }
 
-// wantSeries returns the series that the exposition must have for s, no more and
-// no less.
+// wantSeries returns exactly the series that the exposition must have for s.
 func wantSeries(s stats.Snapshot) map[string]float64 {
 	want := map[string]float64{
 		"cache_gets_total result=hit":          float64(s.Hits),
@@ -164,7 +163,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 	return want
 }
 
-// wantWheelSeries is wantSeries for a Wheel.
+// wantWheelSeries is wantSeries for a wheel.
 func wantWheelSeries(w stats.WheelSnapshot) map[string]float64 {
 	want := map[string]float64{
 		"timingwheel_pending":       float64(w.Pending),
@@ -219,7 +218,7 @@ func checkSeries(t *testing.T, got, want map[string]float64) {
 	}
 }
 
-// checkCreated checks and removes the series that no Snapshot has.
+// checkCreated checks and removes the series that do not come from a Snapshot.
 func checkCreated(t *testing.T, got map[string]float64) {
 	t.Helper()
 	const id = "cache_created_timestamp_seconds"
@@ -233,7 +232,7 @@ func TestMetricsShowEveryNumber(t *testing.T) {
 	want := map[string]stats.Snapshot{}
 	for i, name := range oddNames() {
 		s := distinct(uint64(1000 * i))
-		switch i % 3 { // as a real cache is limited in one way or in none
+		switch i % 3 { // a real cache has one limit or none
 		case 0:
 			s.Weight, s.MaxWeight = 0, 0
 		case 1:
@@ -274,7 +273,7 @@ func TestMetricsShowEveryNumberOfWheels(t *testing.T) {
 		unique := registerWheel(t, name, always(w))
 		want[unique] = w
 	}
-	unused := registerWheel(t, "unused", always(stats.WheelSnapshot{})) // has every series too
+	unused := registerWheel(t, "unused", always(stats.WheelSnapshot{})) // it has every series too
 	want[unused] = stats.WheelSnapshot{}
 	families := parse(t, metrics(t))
 	for name, w := range want {
@@ -284,7 +283,8 @@ func TestMetricsShowEveryNumberOfWheels(t *testing.T) {
 	}
 }
 
-// The metrics of caches are the same text with wheels and without.
+// TestMetricsOfWheelsComeAfterThoseOfCaches checks that wheels do not change the text of the
+// caches' metrics.
 func TestMetricsOfWheelsComeAfterThoseOfCaches(t *testing.T) {
 	registerCache(t, "users", always(distinct(0)))
 	caches := metrics(t)
@@ -304,7 +304,8 @@ func TestMetricsOfNothingAreEmpty(t *testing.T) {
 	}
 }
 
-// The parser forgives a family in two pieces; Prometheus does not promise to.
+// TestMetricsKeepAFamilyTogether checks what the parser does not: Prometheus may reject a
+// family in two pieces.
 func TestMetricsKeepAFamilyTogether(t *testing.T) {
 	registerCache(t, "a", always(distinct(0)))
 	registerCache(t, "b", always(distinct(500)))
@@ -342,7 +343,7 @@ func TestMetricsKeepAFamilyTogether(t *testing.T) {
 
 func TestMetricsSurviveAnyName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := map[string][]string{} // names by label
+		want := map[string][]string{} // the names of sources, by label
 		n := rapid.IntRange(1, 4).Draw(t, "caches")
 		for range n {
 			name := rapid.OneOf(

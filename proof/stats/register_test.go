@@ -69,16 +69,16 @@ func observed(durations ...time.Duration) stats.Histogram {
 	return r.Histogram()
 }
 
-// distinct returns a Snapshot of different numbers, starting after n, to notice a number in
-// the wrong place.
+// distinct returns a Snapshot of different numbers after n, so that a number in the wrong
+// place is noticed.
 func distinct(n uint64) stats.Snapshot {
 	var s stats.Snapshot
 	n = number(reflect.ValueOf(&s).Elem(), n)
-	s.Misses += 1000 * n // more than expired ones, as in a real one
+	s.Misses += 1000 * n // more than the expired ones, as in a real cache
 	return s
 }
 
-// distinctWheel is distinct for a Wheel.
+// distinctWheel is distinct for a wheel.
 func distinctWheel(n uint64) stats.WheelSnapshot {
 	var w stats.WheelSnapshot
 	number(reflect.ValueOf(&w).Elem(), n)
@@ -86,7 +86,7 @@ func distinctWheel(n uint64) stats.WheelSnapshot {
 }
 
 // number sets the numbers in v to the values after n and returns the last. The buckets of a
-// histogram get smaller numbers, which are different too.
+// histogram get smaller numbers, which differ too.
 func number(v reflect.Value, n uint64) uint64 {
 	n++
 	switch field := v.Addr().Interface().(type) {
@@ -117,7 +117,7 @@ func number(v reflect.Value, n uint64) uint64 {
 	return n
 }
 
-// steps returns durations from 10 µs on, each longer one more often.
+// steps returns durations from 10 µs on, and the longer ones more often.
 func steps(n uint64) (all []time.Duration) {
 	times := int(n % 64)
 	for d := 10 * time.Microsecond; d < 100*time.Hour; d *= 2 {

@@ -17,8 +17,8 @@ import (
 
 const schemaFile = "../../docs/stats.schema.json"
 
-// strictSchema is the schema without further fields: readers must ignore fields that they do
-// not know, but this version has none.
+// strictSchema is the schema, but refuses further fields: readers must ignore fields that they
+// do not know, and this version writes none.
 var strictSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	file, err := os.Open(schemaFile)
 	if err != nil {
@@ -55,7 +55,7 @@ func closeObjects(schema any) {
 	}
 }
 
-// checkSchema fails t unless text is as the schema says.
+// checkSchema fails t unless text fits the schema.
 func checkSchema(t testing.TB, text string) {
 	t.Helper()
 	schema, err := strictSchema()
@@ -71,10 +71,11 @@ func checkSchema(t testing.TB, text string) {
 	}
 }
 
-// A schema that allows anything would pass every answer.
+// TestTheSchemaRefuses checks that the schema rejects wrong answers: one that allows anything
+// would pass the other tests.
 func TestTheSchemaRefuses(t *testing.T) {
 	var looks atomic.Uint64
-	used := func() (stats.Snapshot, bool) { // between two looks too, or else it would have no estimates
+	used := func() (stats.Snapshot, bool) { // between two samples too, or there would be no estimates
 		s := distinct(0)
 		s.Hits += looks.Load()
 		s.WhatIf.Gets += looks.Add(1)
@@ -121,8 +122,8 @@ func TestTheSchemaRefuses(t *testing.T) {
 
 func hotKeys() []stats.HotKey { return []stats.HotKey{{Key: "a"}, {Key: "\xff<"}} }
 
-// TestStatsFitTheSchema checks all shapes of the statistics: of nothing, of unused caches, with
-// odd names, hot keys and purging, with few and many points of history, and by expvar.
+// TestStatsFitTheSchema checks all shapes of the statistics: without caches, with unused ones,
+// with odd names, hot keys and purging, with few and many points of history, and from expvar.
 func TestStatsFitTheSchema(t *testing.T) {
 	fit := func(t *testing.T, options ...stats.HandlerOption) {
 		for _, query := range []string{"", "?points=0", "?points=1", "?points=60"} {

@@ -19,7 +19,7 @@ import (
 // adapters is the import path of the folder of the adapters.
 const adapters = "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/"
 
-// source returns the folder that the files of the suite are relative to.
+// source returns the folder of the suite's files.
 func (s suite) source() (string, error) {
 	cmd := exec.Command("go", "env", "GOROOT")
 	if s.module != "" {
@@ -43,9 +43,9 @@ type adapted struct {
 	tests     []string // the tests and examples that are left
 }
 
-// adapt has a file of tests import adapters in place of what they stand for. It leaves
-// out benchmarks, which may look into the original, and does with the other functions
-// what is expected of them. Lines keep their numbers.
+// adapt makes a file of tests import adapters in place of the originals. It blanks
+// benchmarks, which may use internals of the original, and tests that expected omits, and
+// wraps others in a bubble. Line numbers stay the same.
 func adapt(name string, text []byte, imports map[string]string, expected expectations) (adapted, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments)
@@ -54,7 +54,7 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 	}
 	a := adapted{text: bytes.Clone(text)}
 	bubbles := false
-	for _, decl := range slices.Backward(file.Decls) { // the edits move what is behind them
+	for _, decl := range slices.Backward(file.Decls) { // an edit moves what follows it
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || f.Recv != nil {
 			continue
@@ -79,7 +79,7 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 	return a, a.replaceImports(name, imports)
 }
 
-// measures reports whether a function is a benchmark, or what one calls.
+// measures reports whether a function is a benchmark, or is called by one.
 func measures(f *ast.FuncDecl) bool {
 	return slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool {
 		return types.ExprString(p.Type) == "*testing.B"
@@ -95,13 +95,13 @@ func (a *adapted) blank(files *token.FileSet, n ast.Node) {
 	}
 }
 
-// replace puts other text in the place of some.
+// replace replaces the text between two positions.
 func (a *adapted) replace(files *token.FileSet, from, to token.Pos, text string) {
 	a.text = slices.Replace(a.text, files.Position(from).Offset, files.Position(to).Offset, []byte(text)...)
 }
 
-// replaceImports leaves out the imports that nothing uses any more, and has the others
-// import adapters under the names that they had.
+// replaceImports blanks the imports that nothing uses any more, and replaces originals by
+// their adapters, under the same names.
 func (a *adapted) replaceImports(name string, imports map[string]string) error {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, a.text, parser.ParseComments)
@@ -135,7 +135,7 @@ func (a *adapted) replaceImports(name string, imports map[string]string) error {
 	return nil
 }
 
-// packageName returns the name that a package has by its path.
+// packageName derives the name of a package from its import path.
 func packageName(of string) string {
 	if base := path.Base(of); !majorVersion.MatchString(base) {
 		return base

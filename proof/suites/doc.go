@@ -1,18 +1,18 @@
-// Package suites runs the tests of other libraries against this one: those of the
-// standard library for timers, tickers, contexts and sync.Map, those of go-cache,
-// golang-lru and singleflight, and of go-zero's cache in Redis.
+// Package suites runs the tests of other libraries against this one: the standard
+// library's for timers, tickers, contexts and sync.Map, go-cache's, golang-lru's,
+// singleflight's, and go-zero's for its cache in Redis.
 //
 //	go test ./suites                    # with -short for the foreign tests
 //	go test -race ./suites -suites.long # all of each, and the race detector for them too
 //
-// Below adapters/ is a package for each suite. It has the names that the tests use, on
-// top of this library. The test files are read from the Go installation and the module
-// cache, and go test sees them beside the adapter by way of its -overlay flag: none is
-// copied into the repository. What is changed on the way are import paths, so that a
-// test gets the adapter where it asked for the original; functions that are left out; and
-// tests that are put into a bubble of testing/synctest. Lines keep their numbers.
+// Each suite has an adapter, a package below adapters/ that implements the names that the
+// tests use with this library. The test files come from the Go installation and the module
+// cache, and go test sees them beside the adapter through its -overlay flag: none is
+// copied into the repository. In the overlay, imports of the original become imports of
+// the adapter, some functions are left out, and some tests run in a bubble of
+// testing/synctest. Line numbers stay the same.
 //
-// Beside the adapter is expected.txt, which names each test that is to fail, is left out
-// or is put into a bubble, with the reason. A test that fails and is not named fails the
-// run, as does one that is named and passes, a test that did not end, and any data race.
+// expected.txt, beside the adapter, names each test that must fail, is left out or runs in
+// a bubble, with the reason. The run fails when a test fails that is not listed, when a
+// listed one passes, when a test does not end, and on any data race.
 package suites

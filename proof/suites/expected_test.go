@@ -12,19 +12,19 @@ type verdict string
 
 const (
 	fails   verdict = "fail"   // it fails, each time
-	omitted verdict = "omit"   // it does not compile with the adapter, or ends now one way and now another
+	omitted verdict = "omit"   // it does not compile with the adapter, or its outcome varies
 	slow    verdict = "slow"   // it passes, and runs with -suites.long only
-	bubble  verdict = "bubble" // it passes, but a busy machine is too late for it: it runs under testing/synctest
+	bubble  verdict = "bubble" // it passes, but not on a busy machine: it runs under testing/synctest
 )
 
-// expectations are the tests of a suite that do not simply pass, by name. That of a
-// subtest is as go test prints it.
+// expectations are the tests of a suite that do not simply pass, by name, for subtests as
+// go test prints it.
 type expectations map[string]verdict
 
-// parseExpectations reads a list. A line is a verdict, the name of a test and the
-// reason, with spaces between; a line that begins with a space goes on with the reason
-// before it. Empty lines and those that begin with # say nothing. A line [TAG] begins
-// the part that holds for builds with a tag only, and [!TAG] for those without it.
+// parseExpectations reads a list. A line has a verdict, the name of a test and the reason,
+// separated by spaces; a line that begins with a space continues the reason. Empty lines
+// and those that begin with # are ignored. What follows a line [TAG] holds only for builds
+// with that tag, and what follows [!TAG] only for those without it.
 func parseExpectations(text, tag string) (expectations, error) {
 	e := expectations{}
 	holds := true
@@ -59,13 +59,12 @@ func parseExpectations(text, tag string) (expectations, error) {
 	return e, nil
 }
 
-// names returns the tests with a verdict, in order.
+// names returns the tests with a verdict, sorted.
 func (e expectations) names(v verdict) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(e)), func(name string) bool { return e[name] != v })
 }
 
-// known returns an error if the list names functions that are not in the files of the
-// suite.
+// known returns an error if the list names a function that the suite does not have.
 func (e expectations) known(functions []string) error {
 	for _, name := range slices.Sorted(maps.Keys(e)) {
 		if e[name] != fails && !slices.Contains(functions, name) {

@@ -1,8 +1,7 @@
 package suites
 
-// The modules whose tests are run: the imports keep them in go.mod. And the adapters: the
-// test of this package depends on all that they import, and so is run again after a
-// change of it.
+// The imports of the libraries keep them in go.mod. Those of the adapters make this test
+// depend on all that they import, so that go test does not reuse a result after a change.
 import (
 	_ "github.com/hashicorp/golang-lru/v2"
 	_ "github.com/patrickmn/go-cache"

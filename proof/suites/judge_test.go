@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The runs of go test that judge has to tell apart, and what it must complain about.
+// TestJudge shows judge outputs of go test, and checks what it complains about.
 func TestJudge(t *testing.T) {
 	const (
 		pass  = `{"Action":"run","Test":"TestA"}{"Action":"pass","Test":"TestA"}`
@@ -136,7 +136,7 @@ func helper(b *testing.B) { fmt.Println() }
 	}
 }
 
-// A test that is to be left out but is not there is a mistake in the list.
+// A list that omits a test which does not exist is an error.
 func TestOverlayOmitsWhatIsThere(t *testing.T) {
 	s := suite{adapter: "sync", files: []string{"sync/map_test.go"}}
 	if _, _, err := s.overlay(t.TempDir(), expectations{"TestNoSuch": omitted}); err == nil || !strings.Contains(err.Error(), "TestNoSuch") {
@@ -144,7 +144,7 @@ func TestOverlayOmitsWhatIsThere(t *testing.T) {
 	}
 }
 
-// Each folder of adapters with a list is run.
+// Every adapter that has a list is run.
 func TestEveryListIsUsed(t *testing.T) {
 	folders, err := os.ReadDir("adapters")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A report is what go test -json said of one package.
+// A report is what go test -json printed about one package.
 type report struct {
 	ended  map[string]string // how each test ended: pass, fail or skip
 	output map[string]string // of each test; that of the package is under ""
@@ -45,7 +45,7 @@ func newReport(out []byte, stderr string) (report, error) {
 	}
 }
 
-// judge returns what is not as expected of the tests with the given names.
+// judge returns where the tests with the given names did not end as expected.
 func (r report) judge(tests []string, expected expectations) (complaints []string) {
 	complain := func(name, format string, args ...any) {
 		complaints = append(complaints, fmt.Sprintf(format, args...)+"\n"+r.output[name])
@@ -73,8 +73,7 @@ func (r report) judge(tests []string, expected expectations) (complaints []strin
 	return complaints
 }
 
-// failsBelow reports whether a subtest failed, so that the test had to fail too, or
-// any test if name is empty.
+// failsBelow reports whether a subtest of the test failed, or any test if name is empty.
 func (r report) failsBelow(name string) bool {
 	for other, how := range r.ended {
 		if how == "fail" && other != "" && (name == "" || strings.HasPrefix(other, name+"/")) {

@@ -16,15 +16,15 @@ var long = flag.Bool("suites.long", false, "run all of each suite, also what tak
 
 // A suite is a set of test files of another library.
 type suite struct {
-	adapter string   // the folder of it
+	adapter string   // its folder
 	tags    string   // to build the adapter with
 	module  string   // where the files are from; empty for the standard library
 	files   []string // relative to the module, or to GOROOT/src
 
 	needs string // a program that the adapter runs, if any
 
-	// imports maps what the files import to the folders of adapters that they get
-	// instead.
+	// imports maps import paths of the files to the folders of the adapters that replace
+	// them.
 	imports map[string]string
 }
 
@@ -82,7 +82,7 @@ var suites = []suite{
 	},
 }
 
-// name is that of the adapter, and what it is built with.
+// name returns the name of the adapter, with its build tag.
 func (s suite) name() string {
 	if s.tags != "" {
 		return s.adapter + "+" + s.tags
@@ -96,7 +96,7 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// run runs the suite and reports what is not as its list of expectations says.
+// run runs the suite and reports each difference from its list of expectations.
 func (s suite) run(t *testing.T) {
 	if _, err := exec.LookPath(s.needs); s.needs != "" && err != nil {
 		t.Skip("NOT TESTED: ", err)
@@ -123,8 +123,8 @@ func (s suite) run(t *testing.T) {
 	t.Log(report.summary())
 }
 
-// goTest runs the tests of an overlay, with the race detector if this test has it: to
-// compile the standard library with that takes half a minute.
+// goTest runs the tests of an overlay, with the race detector only if this test has it, as
+// compiling the standard library for it takes half a minute.
 func (s suite) goTest(overlay string) (report, error) {
 	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=8m", "-overlay", overlay, "-tags", s.tags}
 	if !*long {
@@ -149,8 +149,8 @@ func underRace() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// overlay writes the tests of the suite into a folder, as they are to be seen beside
-// the adapter. It returns the file for the flag -overlay, and the names of the tests.
+// overlay writes the adapted tests of the suite into a folder. It returns the file for the
+// flag -overlay, and the names of the tests.
 func (s suite) overlay(dir string, expected expectations) (overlay string, tests []string, err error) {
 	from, err := s.source()
 	if err != nil {

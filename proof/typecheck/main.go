@@ -1,6 +1,6 @@
-// Command typecheck finds what the compiler would refuse in packages and their tests, on
-// the platform that GOOS and GOARCH name. Of their dependencies it checks the declarations
-// only, and it generates no code: so it takes seconds where go vet takes minutes.
+// Command typecheck reports what the compiler would reject in packages and their tests, on
+// the platform of GOOS and GOARCH. It takes seconds where go vet takes minutes, as it
+// generates no code and checks only the declarations of dependencies.
 //
 //	GOOS=windows go run ./typecheck ./...
 package main
@@ -27,8 +27,8 @@ func main() {
 	fmt.Println(n, "packages, tests among them")
 }
 
-// check returns the number of packages that the patterns match, and what is wrong with them
-// and with what they import. An empty dir is the current one, a nil env the environment.
+// check returns the number of packages that the patterns match, and the errors in them and
+// in their imports. An empty dir is the current one, a nil env the environment.
 func check(dir string, env []string, patterns ...string) (n int, errs []packages.Error, err error) {
 	checked, err := packages.Load(&packages.Config{
 		Dir:   dir,

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Catches: a platform on which the code does not build, in a file of its own, a dependency
-// or a test, and that goes unnoticed.
+// Catches: an error that only one platform has, in a file for it, a dependency or a test, and
+// that typecheck misses.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -1,6 +1,6 @@
-// Command inprocess does with two caches what the service does, as fast as it can
-// and with nothing around: no HTTP, no database. It prints what that took as JSON.
-// Command switch builds it a second time with the import of collection changed.
+// Command inprocess does with two caches what the service does, as fast as it can, without
+// HTTP and database. It prints the cost as JSON. Command switch builds it a second time with
+// the import of collection changed.
 package main
 
 import (
@@ -83,8 +83,8 @@ func (d *driver) drive() {
 	done.Wait()
 }
 
-// idle returns the processor time of a second in which nobody uses the caches. They
-// hold entries that will expire, but not soon.
+// idle returns the processor time of a second in which nobody uses the caches, whose entries
+// will expire later.
 func (d *driver) idle() time.Duration {
 	const seconds = 2
 	for _, key := range d.keys {

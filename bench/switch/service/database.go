@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// way is how long it takes to the database, and as long back.
+// way is the time to the database, and also that back.
 const way = 2 * time.Millisecond
 
 // An item is a row of the database. Every change gives it the next version.
@@ -20,7 +20,7 @@ type goneError struct{ item item }
 
 func (e *goneError) Error() string { return "item " + e.item.ID + " was deleted" }
 
-// A database has every item from the beginning, at version 0.
+// A database has all items from the start, at version 0.
 type database struct {
 	mu   sync.Mutex
 	rows map[string]item

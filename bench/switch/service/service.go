@@ -114,7 +114,7 @@ func answerItem(w http.ResponseWriter, r *http.Request, v any, err error) {
 
 type heartbeatRequest struct {
 	ID  string `path:"id"`
-	TTL int    `form:"ttl_ms,optional"` // that of the cache if there is none
+	TTL int    `form:"ttl_ms,optional"` // 0: that of the cache
 }
 
 type session struct {
@@ -147,7 +147,7 @@ func (s *service) getSession(w http.ResponseWriter, r *http.Request) {
 	httpx.OkJsonCtx(r.Context(), w, v)
 }
 
-// getProcess tells what only the process itself knows.
+// getProcess answers with what only the process itself knows.
 func getProcess(w http.ResponseWriter, r *http.Request) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -1,4 +1,4 @@
-// Package traffic says which requests the services get, and when.
+// Package traffic plans which requests the services get, and when.
 package traffic
 
 import (
@@ -20,8 +20,8 @@ const (
 	Look               // GET of a session
 )
 
-// An Op is a request: when, counted from the beginning, what, and the number of
-// the item or session.
+// An Op is a request: when (from the start of the plan), what, and the number of the item
+// or session.
 type Op struct {
 	At   time.Duration
 	Kind Kind
@@ -34,8 +34,8 @@ type Plan struct {
 	Items int
 	TTLs  []time.Duration // of the sessions
 
-	// TTL is that of the cache of sessions. Sessions with the same are stored by
-	// Set, others by SetWithExpire.
+	// TTL is that of the cache of sessions. Sessions with this TTL are stored by Set, others
+	// by SetWithExpire.
 	TTL time.Duration
 }
 
@@ -46,15 +46,14 @@ const (
 	sessions = 600
 )
 
-// ttls are those of the sessions in a load, in equal parts.
+// ttls are the TTLs of the sessions in a load, in equal parts.
 var ttls = []time.Duration{time.Second / 2, time.Second, 3 * time.Second / 2, usualTTL, 3 * time.Second}
 
-// shares are those of the kinds in a load, in hundredths, by Kind.
+// shares are the shares of the kinds in a load, in percent.
 var shares = [...]int{Read: 65, Write: 5, Remove: 1, Beat: 15, Look: 14}
 
-// Load returns requests at random times, so many a second on average, to random
-// items and sessions: some items far more often than others, by a Zipf
-// distribution, and all sessions alike. The same seed gives the same plan.
+// Load returns requests at random times, perSecond on average, to random items, by a Zipf
+// distribution, and sessions, all equally likely. The same seed gives the same plan.
 func Load(seed uint64, perSecond float64, d time.Duration) Plan {
 	r := rand.New(rand.NewPCG(seed, 0))
 	n := int(perSecond * d.Seconds())
@@ -85,10 +84,10 @@ func kind(r *rand.Rand) Kind {
 	panic("the shares are less than a hundred")
 }
 
-// KeepAlive returns a plan of sessions only, n of each TTL. Each session has a
-// heartbeat every beat, from some moment of the first one and a half beats until
-// some moment of the three after these, and is looked at every look. The plan goes
-// on until all sessions have ended.
+// KeepAlive returns a plan of sessions only, n of each TTL. Each session has a heartbeat
+// every beat, which begins at a random time in the first one and a half beats and ends at a
+// random time in the next three, and is read every look. The plan goes on until all
+// sessions have ended.
 func KeepAlive(seed uint64, n int, beat, look time.Duration, ttls []time.Duration) Plan {
 	r := rand.New(rand.NewPCG(seed, 1))
 	plan := Plan{TTL: slices.Max(ttls)}

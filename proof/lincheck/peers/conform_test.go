@@ -13,12 +13,12 @@ import (
 type walk struct {
 	t    *testing.T
 	s    *lincheck.Subject
-	has  map[int]int64 // what the cache must have
+	has  map[int]int64 // what the cache must hold
 	rand *rand.Rand
 	made int64
 }
 
-// step does one thing, and then looks at the key.
+// step does one operation, and then reads the key.
 func (w *walk) step() {
 	key := w.rand.IntN(5)
 	w.made++
@@ -47,7 +47,7 @@ func (w *walk) look(get func(int) (int64, bool), after lincheck.Kind, key int) {
 	}
 }
 
-// is fails the test unless an answer is right.
+// is fails the test unless an answer is what it should be.
 func (w *walk) is(kind lincheck.Kind, got int64, ok bool, want int64, has bool) {
 	w.t.Helper()
 	if got != want || ok != has {

@@ -11,30 +11,30 @@ type contender struct {
 	name   string
 	module string // whose version is printed
 
-	// open returns a new cache with the operations that it has, and how to end it; or
-	// nil, if it cannot be made so.
+	// open returns a new cache with its operations, and a function that ends it; or nil,
+	// if the cache does not support the config.
 	open func(c config) (*lincheck.Subject, func())
 
-	retries   bool // of lincheck.Promises
-	refreshes bool // it can be made with config.refresh
+	retries   bool // as in lincheck.Promises
+	refreshes bool // it supports config.refresh
 
-	// expiry is a check of its own for a cache whose TTLs are too coarse for the others.
+	// expiry replaces the checks with TTLs for a cache whose TTLs are too coarse for them.
 	expiry func(seed uint64) *lincheck.Survey
 }
 
 // A config is how a cache is made.
 type config struct {
-	limit int           // entries; roomy is as good as none
-	ttl   time.Duration // of all writes that do not have their own; 0 is none
-	loads bool          // Take is going to be used
+	limit int           // entries; roomy means none
+	ttl   time.Duration // of writes without their own; 0 is none
+	loads bool          // Take will be used
 
 	refresh bool // values are due for a refresh as soon as they are stored
 }
 
-// roomy is a limit that is far from being reached.
+// roomy is a limit that no scenario reaches.
 const roomy = 1000
 
-// The expirable cache is last: its goroutine never ends, and works all the time if the
+// The expirable cache is last, as its goroutine never ends, and works all the time when the
 // TTL is short.
 var contenders = []contender{
 	{name: "pinwheel", module: "github.com/pinwheel-cache/pinwheel", open: openPinwheel, refreshes: true},
@@ -50,11 +50,11 @@ var contenders = []contender{
 	{name: "golang-lru, expirable", module: "github.com/hashicorp/golang-lru/v2", open: openExpirable},
 }
 
-// A wide value has parts that are all the same. Who reads one that is being written sees
-// that they differ.
+// A wide value has four equal parts. A reader of a value that is being written sees parts
+// that differ.
 type wide struct {
 	parts [4]int64
-	ttl   time.Duration // for caches that ask the value; 0 is for ever
+	ttl   time.Duration // for caches that ask the value; 0 means never
 }
 
 func widen(value int64, ttl time.Duration) wide {
@@ -88,7 +88,7 @@ func narrowAll(wide map[int]wide) map[int]int64 {
 	return values
 }
 
-// wait waits until something is so that the cache tells nobody of.
+// wait polls until a condition holds of which the cache notifies nobody.
 func wait(so func() bool) {
 	for !so() {
 		time.Sleep(10 * time.Microsecond)

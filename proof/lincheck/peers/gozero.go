@@ -10,8 +10,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// openGoZero returns a cache in which nothing expires while it is watched: see
-// goZeroExpiry for what does. It cannot be closed.
+// openGoZero returns a cache in which nothing expires during the check; goZeroExpiry checks
+// expiry. It cannot be closed.
 func openGoZero(c config) (*lincheck.Subject, func()) {
 	z := newGoZero(time.Hour, collection.WithLimit(c.limit))
 	return &lincheck.Subject{

@@ -8,10 +8,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// go-zero's cache counts in seconds: its wheel ticks once in one, the TTL is rounded down
-// to ticks and counted from the last one, and has 5 % more or less. So an entry with a TTL
-// of five seconds is to live for three to five and a quarter. The check leaves it some more
-// room at both ends.
+// go-zero's cache counts in seconds: its wheel ticks every second, and the TTL varies by 5 %,
+// is rounded down to ticks, and is counted from the last tick. So an entry with a TTL of five
+// seconds lives for three to five and a quarter. The check allows more at both ends.
 const (
 	slowTTL  = 5 * time.Second
 	lives    = slowTTL / 2
@@ -20,7 +19,7 @@ const (
 )
 
 // goZeroExpiry writes many keys when they are about to expire, and others while they are
-// removed, and looks for all of them when they must be gone. Every key is a history. It
+// removed, and reads all of them when they must be gone. Each key is a history. The check
 // takes 14 seconds.
 func goZeroExpiry(seed uint64) *lincheck.Survey {
 	r := &slowRound{cache: newGoZero(slowTTL), began: time.Now(), rand: rand.New(rand.NewPCG(seed, 0))}
@@ -37,7 +36,7 @@ func goZeroExpiry(seed uint64) *lincheck.Survey {
 	return survey
 }
 
-// A slowRound makes histories of few operations of many keys.
+// A slowRound makes histories with few operations for each of many keys.
 type slowRound struct {
 	cache goZero
 	began time.Time
@@ -68,10 +67,10 @@ func (r *slowRound) get(client, key int) lincheck.Op {
 	return op
 }
 
-// races has one goroutine set what another removes: the second half of the keys.
+// races sets the second half of the keys in one goroutine while another removes them.
 func (r *slowRound) races() {
 	sets, dels := make([]lincheck.Op, slowKeys), make([]lincheck.Op, slowKeys)
-	const batch = 100 // in which both begin together
+	const batch = 100 // both goroutines begin each one together
 	for first := 0; first < slowKeys; first += batch {
 		var wg, begin sync.WaitGroup
 		begin.Add(1)
@@ -95,7 +94,7 @@ func (r *slowRound) races() {
 	}
 }
 
-// renewals sets keys of the first half, and looks for them at once, while they expire.
+// renewals sets the keys of the first half around their expiry, and reads each at once.
 func (r *slowRound) renewals() {
 	order := r.rand.Perm(slowKeys)
 	from, to := slowTTL/2, slowTTL+slowTTL/10

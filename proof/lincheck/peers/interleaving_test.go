@@ -9,11 +9,11 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// The tests below arrange the interleavings of bench/results/2026-11-21/linearizability.md
-// that need no luck: the same steps in the same order, every time. When a library mends a
-// fault, its line fails: then make the table anew.
+// The tests below force the interleavings of bench/results/2026-11-21/linearizability.md that
+// can be forced: the same steps in the same order, every time. When a library fixes a fault,
+// its test fails: then update the table.
 
-// open returns a cache of a contender.
+// open returns a cache of the contender with that name.
 func open(t *testing.T, name string, c config) *lincheck.Subject {
 	t.Helper()
 	for _, contender := range contenders {
@@ -37,7 +37,7 @@ func del(s *lincheck.Subject, key int) {
 
 // TestChangeDuringLoad removes or sets a key while a Take fetches it.
 //
-// Shows: who stores what was read before the change.
+// Shows: which caches store what was read before the change.
 func TestChangeDuringLoad(t *testing.T) {
 	const before, after = 1, 2
 	for _, c := range []struct {
@@ -61,8 +61,8 @@ func TestChangeDuringLoad(t *testing.T) {
 	}
 }
 
-// changeDuringLoad has a Take fetch a value, and changes the key before the fetch returns;
-// if it is to fetch again, it fails.
+// changeDuringLoad changes the key before the fetch of a Take returns the value; a further
+// fetch fails.
 func changeDuringLoad(t *testing.T, s *lincheck.Subject, value int64, change func()) {
 	t.Helper()
 	fetching, changed, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -84,15 +84,15 @@ func changeDuringLoad(t *testing.T, s *lincheck.Subject, value int64, change fun
 	<-done
 }
 
-// TestComputeOverExpired lets an entry expire while a Compute has it: another goroutine finds
-// it gone, and then Compute ends.
+// TestComputeOverExpired lets an entry expire during a Compute: another goroutine finds it
+// gone, and then Compute ends.
 //
-// Shows: who writes what was computed from an entry that had expired for others.
+// Shows: which caches write what was computed from an entry that had expired for others.
 func TestComputeOverExpired(t *testing.T) {
 	for name, revives := range map[string]bool{"pinwheel": false, "otter": true} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, name, config{limit: roomy, ttl: time.Hour})
-			// Until it begins in time, which a busy machine can prevent, try again.
+			// On a busy machine the entry may expire before Compute begins: try again.
 			for calls := 0; calls == 0; {
 				s.SetWithExpire(0, 10, 10*time.Millisecond)
 				got, _ := s.Compute(0, func(old int64, found bool) (int64, lincheck.Action) {
@@ -120,10 +120,10 @@ func TestComputeOverExpired(t *testing.T) {
 
 // TestTheineKeepsDeadline sets a value without a TTL over one that has expired.
 //
-// Shows: theine keeps the deadline that is over, so the Set is lost.
+// Shows: theine keeps the old deadline, so the Set is lost.
 func TestTheineKeepsDeadline(t *testing.T) {
 	s := open(t, "theine", config{limit: roomy, ttl: time.Hour})
-	// Once in a second theine removes what has expired, and if that is just now, all is well.
+	// Once a second theine removes what has expired. If that happens now, the Set is kept.
 	for range 10 {
 		s.SetWithExpire(0, 1, time.Millisecond)
 		for there := true; there; {
@@ -137,7 +137,7 @@ func TestTheineKeepsDeadline(t *testing.T) {
 	t.Error("theine's Set is no longer lost")
 }
 
-// ristrettoWith returns ristretto's cache with callbacks in which it can be stopped.
+// ristrettoWith returns ristretto's cache with callbacks in which the test can block it.
 func ristrettoWith(t *testing.T, cost func(int) int64, onExit func(int)) *ristretto.Cache[int, int] {
 	r, err := ristretto.NewCache(&ristretto.Config[int, int]{
 		NumCounters: 1000, MaxCost: 100, BufferItems: 64, IgnoreInternalCost: true, Cost: cost, OnExit: onExit,
@@ -149,9 +149,9 @@ func ristrettoWith(t *testing.T, cost func(int) int64, onExit func(int)) *ristre
 	return r
 }
 
-// TestRistrettoDropsSecondSet sets a new key twice before ristretto gets round to the first.
+// TestRistrettoDropsSecondSet sets a new key twice before ristretto applies the first Set.
 //
-// Shows: a Set is not seen when it has returned, and of two the first stays.
+// Shows: Get does not see a Set that has returned, and of two Sets the first wins.
 func TestRistrettoDropsSecondSet(t *testing.T) {
 	busy, goOn := make(chan struct{}), make(chan struct{})
 	r := ristrettoWith(t, func(int) int64 {
@@ -159,7 +159,7 @@ func TestRistrettoDropsSecondSet(t *testing.T) {
 		<-goOn
 		return 1
 	}, nil)
-	r.Set(0, 0, 0) // a cost of 0 is asked for, by the goroutine that applies Sets
+	r.Set(0, 0, 0) // for a cost of 0 the goroutine that applies Sets calls Cost
 	<-busy
 	r.Set(1, 10, 1)
 	if got, ok := r.Get(1); ok {
@@ -175,7 +175,7 @@ func TestRistrettoDropsSecondSet(t *testing.T) {
 
 // TestRistrettoLosesSetDuringDel sets a key while a Del is between its two steps.
 //
-// Shows: a Set is lost that came after others had found the key gone, Wait or not.
+// Shows: with or without Wait, a Set is lost that began after a Get had found the key gone.
 func TestRistrettoLosesSetDuringDel(t *testing.T) {
 	between, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	r := ristrettoWith(t, nil, func(value int) {

@@ -1,6 +1,6 @@
-// Command lincheck checks, with proof/lincheck, whether this module's cache and those of
-// other libraries behave as if their operations happened one after the other, and prints a
-// table of what it found: see docs/linearizability.md.
+// Command peers checks with package lincheck whether this module's cache and those of other
+// libraries are linearizable: whether they behave as if their operations happened one after
+// the other. It prints a table of the faults: see docs/linearizability.md.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// settings are what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	length  time.Duration
 	seed    uint64
@@ -46,8 +46,8 @@ func main() {
 	}
 }
 
-// run checks all scenarios of the first before the second, so that what an ill-behaved
-// cache leaves behind harms few others.
+// run checks all caches in a scenario before the next scenario, so that what a cache leaves
+// running disturbs few others.
 func (s settings) run() error {
 	var all []result
 	for _, sc := range scenarios {
@@ -74,7 +74,7 @@ func (s settings) run() error {
 	return f.Close()
 }
 
-// tell prints a result as soon as it is there.
+// tell prints a result.
 func (s settings) tell(r result) {
 	fmt.Fprintf(os.Stderr, "%-20s | %-17s | %s\n", r.contender, r.scenario, r)
 	if !s.verbose || r.Survey == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// first returns a function that ends a run after n histories.
+// first returns the function that lets a run make n histories.
 func first(n int) func(int) bool { return func(number int) bool { return number < n } }
 
 // named returns the scenario of that name.
@@ -26,9 +26,9 @@ func named(t *testing.T, name string) scenario {
 	return scenario{}
 }
 
-// TestControl: the cache of this module is right in all scenarios.
+// TestControl finds no fault in the cache of this module, in any scenario.
 //
-// Catches: a model or an adaptor that is too strict, by which others would be wronged.
+// Catches: a model or an adapter that is too strict, and would blame others wrongly.
 func TestControl(t *testing.T) {
 	for _, sc := range scenarios {
 		t.Run(sc.name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestNaive: the faults of the naive map are found, and called what they are.
+// TestNaive finds the faults of the naive map, each by its right name.
 //
 // Catches: a harness that finds nothing, or takes one fault for another.
 func TestNaive(t *testing.T) {
@@ -79,11 +79,11 @@ func TestNaive(t *testing.T) {
 	}
 }
 
-// TestAll runs every cache in every scenario, for a moment, and draws the table. What is
-// found is not looked at: it is a matter of chance.
+// TestAll runs every cache in every scenario for a moment, and writes the table. It does not
+// check which faults were found, as that depends on chance.
 //
-// Catches: an adaptor that panics or deadlocks, and an operation that got lost, by which
-// a cache would be absent from a scenario.
+// Catches: an adapter that panics or deadlocks, or lacks an operation, so that its cache is
+// missing from a scenario.
 func TestAll(t *testing.T) {
 	var all []result
 	for _, sc := range scenarios {
@@ -113,9 +113,9 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestConform has one goroutine use each cache, beside a map that says what is right.
+// TestConform uses each cache from one goroutine and compares it with a map.
 //
-// Catches: an adaptor that answers for the cache wrongly, or uses it wrongly.
+// Catches: an adapter that uses its cache wrongly, or returns other answers than the cache.
 func TestConform(t *testing.T) {
 	for _, c := range contenders {
 		for _, config := range []config{{limit: roomy}, {limit: roomy, loads: true}, {limit: roomy, ttl: time.Hour}} {

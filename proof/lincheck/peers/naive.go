@@ -7,9 +7,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// A naive cache is a map and a mutex, as one writes it in an afternoon: correct as far
-// as single steps under the lock go, and wrong where an operation takes two. It shows that
-// the harness finds what it looks for.
+// A naive cache is a map and a mutex, as one writes it in an afternoon. Each step under the
+// lock is correct; operations of two steps are not. It shows that the harness finds faults.
 type naive struct {
 	mu      sync.Mutex
 	entries map[int]wide
@@ -35,7 +34,7 @@ func (n *naive) get(key int) (int64, bool) {
 	return v.narrow(), ok
 }
 
-// set lets a timer remove the key, whatever is stored there by then.
+// set starts a timer that removes the key, whatever is stored there by then.
 func (n *naive) set(key int, value int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

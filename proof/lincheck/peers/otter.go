@@ -10,7 +10,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// ever is a TTL that does not end.
+// ever is a TTL that means never.
 const ever = 10 * 365 * 24 * time.Hour
 
 func forEver(ttl time.Duration) time.Duration {
@@ -20,8 +20,8 @@ func forEver(ttl time.Duration) time.Duration {
 	return ttl
 }
 
-// openOtter has the TTL of a value in the value, where otter's calculator asks for it: its
-// Set has none, and Set and then SetExpiresAfter would be two operations.
+// openOtter puts the TTL into the value, where otter's calculator finds it: otter's Set has no
+// TTL, and Set followed by SetExpiresAfter would be two operations.
 func openOtter(c config) (*lincheck.Subject, func()) {
 	options := otter.Options[int, wide]{MaximumSize: c.limit}
 	if c.ttl > 0 {

@@ -48,7 +48,7 @@ func openPinwheel(c config) (*lincheck.Subject, func()) {
 		}
 		s.Settle = func() { wait(func() bool { return p.Stats().Loads.Running == 0 }) }
 	}
-	return s, func() { _ = p.Close(context.Background()) } // it has no callbacks that could be late
+	return s, func() { _ = p.Close(context.Background()) } // it has no callbacks to wait for
 }
 
 func pinwheelTakeMany(p *cache.Cache[int, wide]) func([]int, func([]int) (map[int]int64, error)) (map[int]int64, error) {

@@ -17,7 +17,7 @@ type refresher struct {
 	take  func(fetch func() int) int // of the one key
 	del   func()
 	get   func() (int, bool)
-	ended func() // waits for the refresh, as far as the cache tells
+	ended func() // waits for the refresh, if the cache reports its end
 }
 
 // refreshers are the caches of the table that refresh in the background.

@@ -8,9 +8,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// openRistretto returns a way to open a cache that waits, after every write, until it has
-// been applied, or does not. Clear is left out: it is documented to be for moments when
-// nobody else uses the cache.
+// openRistretto returns a function that opens a cache which, if wait, waits after each write
+// until it has been applied. Clear is left out, as ristretto's documentation forbids other
+// calls beside it.
 func openRistretto(wait bool) func(config) (*lincheck.Subject, func()) {
 	return func(c config) (*lincheck.Subject, func()) {
 		r, err := ristretto.NewCache(&ristretto.Config[int, wide]{

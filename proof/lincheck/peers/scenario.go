@@ -7,16 +7,16 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// A scenario is a part of what a cache does, so that faults can be told apart.
+// A scenario is a set of operations and options, so that faults can be told apart.
 type scenario struct {
 	name  string
 	limit int
 	ttl   time.Duration
-	ops   []lincheck.Kind // besides Get and Set, as far as the cache has them
+	ops   []lincheck.Kind // besides Get and Set; what the cache lacks is left out
 	needs []lincheck.Kind // one of which it must have
 	work  lincheck.Workload
 
-	refresh bool // of config
+	refresh bool // as in config
 }
 
 const (
@@ -27,7 +27,7 @@ const (
 
 var ttls = []time.Duration{0, 200 * time.Microsecond, time.Millisecond, short, time.Hour}
 
-// The scenarios, by column of the table.
+// scenarios are the columns of the table.
 var scenarios = []scenario{
 	{name: "Get, Set", limit: roomy, work: lincheck.Workload{Keys: 3},
 		ops: []lincheck.Kind{lincheck.Peek}},
@@ -48,12 +48,12 @@ var scenarios = []scenario{
 		ops: append([]lincheck.Kind{lincheck.SetWithExpire, lincheck.Touch}, everything...)},
 }
 
-// everything is all operations but those that only make sense with a TTL, and Clear, which
-// some caches have for quiet moments only.
+// everything is all operations except those that need a TTL, and Clear, which some caches
+// forbid beside other calls.
 var everything = []lincheck.Kind{lincheck.Peek, lincheck.Del, lincheck.Take, lincheck.GetOrSet, lincheck.Compute}
 
-// subject opens a cache for the scenario, without the operations that are not in it, or
-// returns nil if the cache has none for it.
+// subject opens a cache with the operations of the scenario, or returns nil if the cache
+// cannot take part.
 func (sc scenario) subject(c contender) (*lincheck.Subject, func()) {
 	if sc.refresh && !c.refreshes {
 		return nil, nil
@@ -73,20 +73,19 @@ func (sc scenario) subject(c contender) (*lincheck.Subject, func()) {
 	return s.Only(append(sc.ops, lincheck.Get, lincheck.Set)), end
 }
 
-// promises is what a cache has to keep in the scenario.
+// promises returns what a cache must keep in the scenario.
 func (sc scenario) promises(c contender) lincheck.Promises {
 	return lincheck.Promises{Evicts: sc.limit != roomy, Expire: sc.ttl, Retries: c.retries}
 }
 
-// A result is what came out for a contender in a scenario; there is no survey if it cannot
-// take part.
+// A result is the outcome of a contender in a scenario, without a survey if it cannot take
+// part.
 type result struct {
 	contender, scenario string
 	*lincheck.Survey
 }
 
-// run checks a contender as long as more returns true, or as long as it takes if it has a
-// check of its own.
+// run checks a contender while more returns true, or runs its own check to the end.
 func (sc scenario) run(c contender, seed uint64, more func(number int) bool) result {
 	r := result{contender: c.name, scenario: sc.name}
 	if c.expiry != nil && sc.ttl > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// openSturdyc has one TTL for all values, and so none of its own for any. A full cache
-// drops a part of itself: of a small one, one entry.
+// openSturdyc opens a cache with one TTL for all values. A full cache drops a share of its
+// entries, which is one entry of a small cache.
 func openSturdyc(c config) (*lincheck.Subject, func()) {
 	ttl := c.ttl
 	if ttl == 0 {
@@ -41,8 +41,8 @@ func openSturdyc(c config) (*lincheck.Subject, func()) {
 	return s, func() {}
 }
 
-// sturdycRefresh is what is different with refreshes. Nobody is told when one has ended: a
-// while after its fetch has.
+// sturdycRefresh adapts a cache with refreshes. The cache does not report the end of one, so
+// Settle waits a while after its fetch.
 func sturdycRefresh(s *lincheck.Subject, t *sturdyc.Client[wide]) {
 	const aWhile = time.Millisecond
 	var fetching atomic.Int64
@@ -72,7 +72,7 @@ func sturdycRefresh(s *lincheck.Subject, t *sturdyc.Client[wide]) {
 		return all, err
 	}
 	s.Detached = true
-	s.NoErrors = true // it waits longer and longer after a refresh that failed
+	s.NoErrors = true // it backs off after a refresh that failed
 	s.Settle = func() {
 		wait(func() bool { return fetching.Load() == 0 })
 		time.Sleep(aWhile)
@@ -89,7 +89,7 @@ func texts(keys []int) (ids []string) {
 
 func numbers(ids []string) (keys []int) {
 	for _, id := range ids {
-		key, _ := strconv.Atoi(id) // it was one
+		key, _ := strconv.Atoi(id) // made by texts
 		keys = append(keys, key)
 	}
 	return keys

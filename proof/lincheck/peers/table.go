@@ -31,7 +31,7 @@ func (r result) String() string {
 	return cell.String()
 }
 
-// share is how many of all, in percent.
+// share returns some of all in percent.
 func share(some, all int) string {
 	percent := 100 * float64(some) / float64(all)
 	if percent < 1 {
@@ -40,7 +40,7 @@ func share(some, all int) string {
 	return fmt.Sprintf("%.0f %%", percent)
 }
 
-// count writes a number with k or M.
+// count formats a number with k or M.
 func count(n int) string {
 	switch {
 	case n >= 1_000_000:
@@ -51,7 +51,7 @@ func count(n int) string {
 	return fmt.Sprint(n)
 }
 
-// table writes what was run and what came out, in Markdown.
+// table writes the command, the versions and the results, in Markdown.
 func table(w io.Writer, s settings, all []result) error {
 	var page strings.Builder
 	only := ""

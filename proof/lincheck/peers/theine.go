@@ -31,9 +31,8 @@ func openTheine(c config) (*lincheck.Subject, func()) {
 
 type fetchKey struct{}
 
-// openTheineLoading is for loads, for which theine has a type of its own. Its loader is
-// given once, so it finds in the context what to fetch with; and its Get always loads, so
-// Range is what only reads.
+// openTheineLoading opens theine's other type of cache, which loads. Its loader is fixed, so
+// it takes the fetch from the context; its Get always loads, so Range stands in for Get.
 func openTheineLoading(c config, b *theine.Builder[int, wide]) (*lincheck.Subject, func()) {
 	t, err := b.BuildWithLoader(func(ctx context.Context, _ int) (theine.Loaded[wide], error) {
 		value, err := ctx.Value(fetchKey{}).(func() (int64, error))()

@@ -10,8 +10,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// openTTLCache turns off that a hit extends the TTL. Its Touch, which gives an entry its
-// own TTL once more, is left out: the harness has no such operation.
+// openTTLCache opens a cache in which a hit does not extend the TTL. Touch is left out: it
+// restarts an entry's own TTL, and the harness has no such operation.
 func openTTLCache(c config) (*lincheck.Subject, func()) {
 	options := []ttlcache.Option[int, wide]{
 		ttlcache.WithCapacity[int, wide](uint64(c.limit)),
@@ -34,7 +34,7 @@ func openTTLCache(c config) (*lincheck.Subject, func()) {
 		GetOrSet: func(key int, value int64) (int64, bool) {
 			i, loaded := t.GetOrSet(key, widen(value, 0))
 			if !loaded {
-				return value, false // the item may have another by now
+				return value, false // the item may have a newer one
 			}
 			return item(i)
 		},
@@ -56,9 +56,8 @@ func item(i *ttlcache.Item[int, wide]) (int64, bool) {
 
 var errNoItem = errors.New("no item, and no error")
 
-// ttlCacheTake gives every Get a loader of its own, and to all of them the group that has
-// one load of a key go on at a time. A loader stores what it loads, as ttlcache's own
-// example does.
+// ttlCacheTake gives each Get a loader of its own, and all loaders one group, which allows one
+// load of a key at a time. A loader stores its value, as in ttlcache's example.
 func ttlCacheTake(t *ttlcache.Cache[int, wide]) func(int, func() (int64, error)) (int64, error) {
 	group := new(singleflight.Group)
 	return func(key int, fetch func() (int64, error)) (int64, error) {

@@ -1,6 +1,5 @@
-// Package calls waits for calls of OnRemove. The libraries whose tests are run make
-// theirs before the method returns that removes a value, where a cache leaves them to a
-// goroutine.
+// Package calls waits for calls of OnRemove. The libraries whose tests are run call theirs
+// before the method that removes a value returns; a cache calls it in another goroutine.
 package calls
 
 import (
@@ -13,7 +12,7 @@ import (
 type Count struct {
 	mu    sync.Mutex
 	ended uint64
-	more  sync.Cond // with mu; that ended has grown
+	more  sync.Cond // with mu; ended has grown
 }
 
 // New returns a count of 0.
@@ -23,7 +22,7 @@ func New() *Count {
 	return c
 }
 
-// End says that one call has ended.
+// End counts a call that has ended.
 func (c *Count) End() {
 	c.mu.Lock()
 	c.ended++
@@ -31,7 +30,7 @@ func (c *Count) End() {
 	c.more.Broadcast()
 }
 
-// Wait waits until there was a call for each of the removals that a cache has counted.
+// Wait waits until as many calls have ended as the cache has counted removals.
 func (c *Count) Wait(s stats.Snapshot) {
 	c.mu.Lock()
 	for c.ended < s.Removals.Total() {

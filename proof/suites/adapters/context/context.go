@@ -1,4 +1,4 @@
-// Package context has the names of package context that its tests use. Contexts with a
+// Package context has the names of package context that its tests use. Its contexts with a
 // deadline are those of package timingwheel.
 package context
 
@@ -28,7 +28,7 @@ func Cause(c Context) error                          { return context.Cause(c) }
 
 func AfterFunc(ctx Context, f func()) (stop func() bool) { return context.AfterFunc(ctx, f) }
 
-// wheel has the deadlines of all contexts.
+// wheel keeps the deadlines of all contexts.
 var wheel = func() *timingwheel.Timers {
 	t, err := timingwheel.NewTimers(time.Millisecond, 1024)
 	if err != nil {

@@ -33,7 +33,7 @@ type Cache struct {
 	onEvicted func(string, any)
 }
 
-// New makes a cache. It removes what has expired whatever interval is asked for.
+// New makes a cache. The interval has no effect: the wheel removes what has expired.
 func New(ttl, _ time.Duration) *Cache {
 	c := &Cache{ttl: ttl, calls: calls.New()}
 	c.cache = cache.Must(cache.Options[string, Item]{Expire: max(ttl, 0), OnRemove: c.removed, Workers: 1})
@@ -68,7 +68,7 @@ func (c *Cache) Set(k string, x any, d time.Duration) {
 	c.cache.SetWithExpire(k, item, ttl)
 }
 
-// item returns what to store for a value, with the TTL as package cache has it.
+// item returns what to store for a value, and the TTL in terms of package cache.
 func (c *Cache) item(x any, d time.Duration) (Item, time.Duration) {
 	if d == DefaultExpiration {
 		d = c.ttl
@@ -79,8 +79,8 @@ func (c *Cache) item(x any, d time.Duration) (Item, time.Duration) {
 	return Item{x, time.Now().Add(d).UnixNano()}, d
 }
 
-// Add stores a value with the default TTL, and then sets another, for which the cache
-// has no single step.
+// Add stores a value with the default TTL and then sets its own: the cache has no single
+// step for that.
 func (c *Cache) Add(k string, x any, d time.Duration) error {
 	item, ttl := c.item(x, d)
 	if _, found := c.cache.GetOrSet(k, item); found {
@@ -90,7 +90,7 @@ func (c *Cache) Add(k string, x any, d time.Duration) error {
 	return nil
 }
 
-// Replace stores a value as Add does.
+// Replace takes the same two steps as Add.
 func (c *Cache) Replace(k string, x any, d time.Duration) error {
 	item, ttl := c.item(x, d)
 	err := c.change(k, func(Item) (Item, error) { return item, nil })
@@ -121,7 +121,7 @@ func (c *Cache) Get(k string) (any, bool) {
 	return item.Object, found
 }
 
-// get is Get for who holds the lock of the original.
+// get is Get; in the original its caller holds the lock.
 //
 //lint:ignore U1000 the tests of the original call it
 func (c *Cache) get(k string) (any, bool) { return c.Get(k) }

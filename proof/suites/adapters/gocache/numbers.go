@@ -4,12 +4,12 @@ package cache
 
 import "fmt"
 
-// A number is what can be incremented.
+// A number is a type that can be incremented.
 type number interface {
 	int | int8 | int16 | int32 | int64 | uint | uintptr | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// add adds n to the value of a key, which has to be of the same type.
+// add adds n to the value of a key, which must have the same type.
 func add[N number](c *Cache, k string, n N) (sum N, err error) {
 	err = c.change(k, func(item Item) (Item, error) {
 		old, ok := item.Object.(N)

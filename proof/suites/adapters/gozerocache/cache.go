@@ -27,7 +27,7 @@ var (
 	WithNotFoundExpiry = theirs.WithNotFoundExpiry
 )
 
-// New returns a near cache in front of nodes. It makes a barrier and a Stat of its own.
+// New returns a near cache in front of nodes, which has a barrier and a Stat of its own.
 func New(nodes ClusterConf, _ syncx.SingleFlight, _ *Stat, errNotFound error, opts ...Option) Cache {
 	c := gozero.Conf{Name: fmt.Sprint("near", made.Add(1)), MaxLag: 30 * time.Millisecond, Prefixes: []string{""}}
 	near := gozero.MustNew(c, nodes, errNotFound, opts...)
@@ -37,14 +37,14 @@ func New(nodes ClusterConf, _ syncx.SingleFlight, _ *Stat, errNotFound error, op
 
 var made atomic.Int64
 
-// awaitServing waits until a cache has its memory, if it can write to Redis: without, the
-// tests would pass by go-zero alone.
+// awaitServing waits until a cache that can write to Redis serves from memory. Before that,
+// go-zero's part alone would pass the tests.
 func awaitServing(c *gozero.Cache) {
-	const key = "awaitServing" // which no test knows
+	const key = "awaitServing" // which no test uses
 	for c.Set(key, 1) == nil && c.Stats().Hits == 0 {
 		for range 3 {
 			var v int
-			_ = c.Get(key, &v) // if it fails there is no hit
+			_ = c.Get(key, &v) // an error is no hit
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/zeromicro/go-zero/core/syncx"
 )
 
-// A cacheNode has the fields of go-zero's, of which tests make some.
+// A cacheNode has the fields of go-zero's, as tests make some.
 type cacheNode struct {
 	rds            *redis.Redis
 	barrier        syncx.SingleFlight
@@ -31,7 +31,7 @@ var (
 	nodes     = map[*redis.Redis]Cache{} // of cacheNodes
 )
 
-// near returns the cache that the methods of a cacheNode are of, always the same.
+// near returns the cache behind a cacheNode, the same for every call.
 func (c cacheNode) near() Cache {
 	nodesLock.Lock()
 	defer nodesLock.Unlock()
@@ -55,11 +55,11 @@ func (c cacheNode) TakeWithExpire(v any, key string, query func(v any, expire ti
 	return c.near().TakeWithExpire(v, key, query)
 }
 
-// What follows is of go-zero's inside. The tests change it, and expect nothing of that.
+// The tests change these internals of go-zero's, and expect no effect.
 
 const expiryDeviation, timingWheelSlots = 0.05, 300
 
-// errPlaceholder is what the tests of several nodes take for "not found".
+// errPlaceholder means "not found" in the tests of several nodes.
 var errPlaceholder = errors.New("placeholder")
 
 var timingWheel atomic.Value

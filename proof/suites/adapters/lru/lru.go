@@ -1,7 +1,7 @@
 // Package lru has the names of github.com/hashicorp/golang-lru on top of package cache.
 //
-// It adds the one thing of which a cache does not tell, the order of its entries: each
-// has the number of its last use. What is evicted is up to the cache.
+// It adds the order of the entries, which a cache does not report: each has the number of
+// its last use. The cache decides what is evicted.
 package lru
 
 import (
@@ -54,8 +54,7 @@ func NewWithExpire[K comparable, V any](size int, onEvicted func(K, V), ttl time
 	return c, err
 }
 
-// settle waits for the calls of onEvicted, and returns how many entries were evicted so
-// far.
+// settle waits for the calls of onEvicted, and returns how many entries have been evicted.
 func (c *Cache[K, V]) settle() (evicted uint64) {
 	s := c.cache.Stats()
 	c.calls.Wait(s)
@@ -94,7 +93,7 @@ func (c *Cache[K, V]) Contains(key K) bool {
 	return ok
 }
 
-// ContainsOrAdd looks first and adds then: GetOrSet is one step, but a use of the entry.
+// ContainsOrAdd looks, and then adds: GetOrSet is one step, but counts as a use.
 func (c *Cache[K, V]) ContainsOrAdd(key K, value V) (ok, evicted bool) {
 	_, ok, evicted = c.PeekOrAdd(key, value)
 	return ok, evicted

@@ -1,5 +1,5 @@
 // Package miniredis has the names of github.com/alicebob/miniredis/v2 that tests use, on top
-// of a real redis-server: miniredis cannot tell of changes.
+// of a real redis-server: miniredis does not push changes to clients.
 package miniredis
 
 import (
@@ -42,7 +42,7 @@ func (m *Miniredis) Get(key string) (string, error) {
 	return reply.ToString()
 }
 
-// SetError has all commands fail that read or write keys, with an error of the server's.
+// SetError makes all commands that read or write keys fail, with an error of the server's.
 func (m *Miniredis) SetError(string) {
 	if _, err := m.server.Do("ACL", "SETUSER", "default", "-@read", "-@write"); err != nil {
 		panic(err)

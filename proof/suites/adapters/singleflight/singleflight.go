@@ -1,5 +1,5 @@
 // Package singleflight has the names of golang.org/x/sync/singleflight on top of
-// Cache.Take. Nothing stays in the cache: what it shares are the loads under way.
+// Cache.Take. Nothing stays in the cache: it only shares loads.
 package singleflight
 
 import (
@@ -25,8 +25,8 @@ type Result struct {
 	Shared bool
 }
 
-// A panicError is what package singleflight panics with. The cache lets the caller
-// have what its function panicked with.
+// A panicError is what package singleflight panics with. With the cache, the caller gets the
+// value that its function panicked with.
 //
 //lint:ignore U1000 the tests of the original have it
 type panicError struct{ value any }
@@ -38,13 +38,13 @@ func (g *Group) made() *cache.Cache[string, any] {
 	return g.cache
 }
 
-// Do calls fn, or waits for a call under way. It says that the result is shared to
-// those that waited: the one that called cannot tell.
+// Do calls fn, or waits for a call under way. shared is true for those that waited: the
+// caller of fn cannot know.
 func (g *Group) Do(key string, fn func() (any, error)) (v any, err error, shared bool) {
 	return g.do(key, fn, func() {})
 }
 
-// do is Do that says when fn begins.
+// do is Do, and calls begin when fn begins.
 func (g *Group) do(key string, fn func() (any, error), begin func()) (v any, err error, shared bool) {
 	c := g.made()
 	shared = true
@@ -63,8 +63,8 @@ func (g *Group) do(key string, fn func() (any, error), begin func()) (v any, err
 	return v, err, shared
 }
 
-// DoChan is Do in a goroutine. It waits until that calls fn or has joined a call, but
-// not for long: the cache does not tell of one that waits for its turn.
+// DoChan is Do in a goroutine. It waits a short time until that calls fn or has joined a
+// call: the cache does not report one that waits for its turn.
 func (g *Group) DoChan(key string, fn func() (any, error)) <-chan Result {
 	const patience = 100 * time.Millisecond
 	results := make(chan Result, 1)
@@ -87,5 +87,5 @@ func (g *Group) DoChan(key string, fn func() (any, error)) <-chan Result {
 // waiting counts the callers that have joined a call.
 func (g *Group) waiting() uint64 { return g.made().Stats().Loads.Waiters }
 
-// Forget has the next caller call its function anew.
+// Forget makes the next caller call its function.
 func (g *Group) Forget(key string) { g.made().Del(key) }

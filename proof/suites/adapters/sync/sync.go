@@ -14,8 +14,8 @@ type (
 	WaitGroup = sync.WaitGroup
 )
 
-// A Map is the map of package sync: as there, it is one of package internal/sync with
-// keys and values of any type.
+// A Map is sync.Map: as there, a map of package internal/sync whose keys and values have
+// type any.
 type Map struct{ HashTrieMap[any, any] }
 
 // A HashTrieMap is a cache that its first use makes.

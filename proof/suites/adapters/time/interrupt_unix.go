@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Interrupt sends the process a signal that may cut short what it sleeps in.
+// Interrupt sends the process a signal, which may interrupt the call that it sleeps in.
 func Interrupt() {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGCHLD); err != nil {
 		panic(err)

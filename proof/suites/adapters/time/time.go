@@ -1,6 +1,6 @@
 // Package time has the names of package time that its tests of timers use. The timers,
-// tickers and sleepers are those of package timingwheel, with the shortest tick that
-// suits the milliseconds that the tests count in.
+// tickers and sleeps are those of package timingwheel, with a tick short enough for tests
+// that count milliseconds.
 package time
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
-// What has nothing to do with timers is that of package time.
+// All that does not concern timers is that of package time.
 type (
 	Duration = time.Duration
 	Time     = time.Time
@@ -31,7 +31,7 @@ func Since(t Time) Duration           { return time.Since(t) }
 func Until(t Time) Duration           { return time.Until(t) }
 func Unix(sec int64, nsec int64) Time { return time.Unix(sec, nsec) }
 
-// wheel has all timers of the tests.
+// wheel keeps all timers of the tests.
 var wheel = func() *timingwheel.Timers {
 	t, err := timingwheel.NewTimers(time.Millisecond, 1024)
 	if err != nil {
@@ -58,16 +58,16 @@ type Ticker = timingwheel.Timer
 func NewTicker(d Duration) *Ticker { return wheel.NewTicker(d) }
 func Tick(d Duration) <-chan Time  { return wheel.Tick(d) }
 
-// AsynctimerChan is the setting of GODEBUG for channels with a buffer, of which the
-// wheel knows nothing.
+// AsynctimerChan is the setting of GODEBUG for channels with a buffer, which the wheel does
+// not have.
 var AsynctimerChan setting
 
 type setting struct{}
 
 func (setting) Value() string { return "" }
 
-// CheckRuntimeTimerPeriodOverflow starts a timer whose period goes beyond the end of
-// time, and waits for another.
+// CheckRuntimeTimerPeriodOverflow starts a ticker whose next time would overflow, and waits
+// for another timer.
 func CheckRuntimeTimerPeriodOverflow() {
 	t := wheel.Every(math.MaxInt64, func() {})
 	defer t.Stop()
