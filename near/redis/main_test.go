@@ -13,14 +13,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
-	"go.uber.org/goleak"
 )
 
-// TestMain looks for goroutines left behind. rueidis leaves one for five seconds when a
-// cluster has changed.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
-}
+func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 
 // started returns what a function of redistest starts, and stops it after the test.
 func started[S interface{ Stop() }](t testing.TB, s S, err error) S {

@@ -19,12 +19,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain finds leaked goroutines. rueidis leaves one for five seconds after a change of the
-// cluster, and go-zero one for each count of a cache.
+// TestMain finds leaked goroutines. go-zero leaves one for each count of a cache.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(),
-		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stores/cache.NewStat.func1"),
-		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+	redistest.VerifyTestMain(m, goleak.IgnoreCurrent(),
+		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stores/cache.NewStat.func1"))
 }
 
 const (

@@ -1,0 +1,34 @@
+package redistest
+
+import (
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// leakTime is how long goroutines that end by themselves may take, on a busy machine.
+const leakTime = 30 * time.Second
+
+// VerifyTestMain is goleak's, for tests that use clients of Redis. It gives their
+// goroutines time to end, and ignores two: rueidis leaves one for five seconds when a
+// cluster has changed, and go-redis one for each pool whose server does not come back.
+func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
+	options = append(options,
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+	goleak.VerifyTestMain(patient{m, options}, options...)
+}
+
+type patient struct {
+	m       goleak.TestingM
+	options []goleak.Option
+}
+
+// Run runs the tests, and waits while goroutines are left.
+func (p patient) Run() int {
+	code := p.m.Run()
+	for end := time.Now().Add(leakTime); goleak.Find(p.options...) != nil && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return code
+}
