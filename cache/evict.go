@@ -89,12 +89,12 @@ func newOrder(p Policy) lru.Policy {
 	return new(lru.Order)
 }
 
-// few is the most entries of which victim looks at all.
+// few is the most entries of a shard in which victim looks at all entries.
 const few = 16
 
 // victim returns the entry to evict and the hash of its key, and leaves it where it is. It
-// returns false if there is none. It is the next by the order, but of a few entries
-// rather one that has expired since the last tick.
+// returns false if there is none. It is the next by the order, or in a shard of few entries
+// one that has expired since the last tick.
 func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 	if s.len <= few && s.ring != nil {
 		for i := range s.entries {

@@ -7,9 +7,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
-// A ghost is a cache of hashes and deadlines, which evicts as the cache does. It has
-// as many entries as its limit. get may run beside itself; all else needs the ghost
-// for itself.
+// A ghost is a cache of hashes and deadlines, which evicts as the cache does. It has room for
+// as many entries as its limit. get may run concurrently with itself; all else needs exclusive
+// access.
 type ghost struct {
 	index   index.Index
 	order   lru.Policy
@@ -18,8 +18,7 @@ type ghost struct {
 	hits    atomic.Uint64 // each as many times as its weight
 }
 
-// An entry is a key by its hash: two keys with the same one, of 64 bits, would count
-// as one.
+// An entry is a key by its hash of 64 bits: two keys with the same hash would count as one.
 type entry struct {
 	hash     uint64
 	deadline int64 // in a free entry, the next free one
@@ -57,7 +56,7 @@ func (g *ghost) live(h uint64, now int64) (i uint32, ok bool) {
 	return i, ok && now < g.entries[i].deadline
 }
 
-// get counts a hit, if it is one, and then also marks the entry if mark is set.
+// get counts a hit, if it is one. Then it also marks the entry if mark is set.
 func (g *ghost) get(h uint64, now int64, weight uint64, mark bool) (hit bool) {
 	i, hit := g.live(h, now)
 	if hit {

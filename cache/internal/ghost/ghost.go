@@ -1,15 +1,15 @@
 // Package ghost estimates what a cache would do with another limit or policy.
 //
 // It keeps four caches without values: of half the limit, the same and double, and of the
-// same limit with the other policy. It shows them the gets and sets of a sample of the
-// keys, with limits as much smaller as the sample. That a cache scaled down so behaves like the whole is the finding of
-// SHARDS (Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC Construction with
-// SHARDS", FAST 2015). The keys in the sample are chosen by hash, so that each is
-// seen always or never.
+// same limit with the other policy. They see the gets and sets of a sample of the keys, and
+// their limits are reduced in the same proportion. A cache scaled down in this way behaves
+// like the whole: see SHARDS (Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC
+// Construction with SHARDS", FAST 2015). The hash of a key decides whether it is in the
+// sample, so each key is seen always or never.
 //
-// Which keys those are moves all four hit ratios alike. So it is the differences of
-// their hits that tell something, as parts of all gets that the cache had: how many of
-// those are in the sample is a matter of where a few hot keys are, which hit always.
+// Chance decides whether a few hot keys, which always hit, are in the sample. That changes
+// all four hit ratios alike. So use the differences of the hits, in relation to all gets of
+// the cache.
 package ghost
 
 import (
@@ -22,7 +22,7 @@ import (
 // sampleSize is how many entries the ghost of the same limit has at most.
 const sampleSize = 1024
 
-// The ghosts, in the order in which they are kept.
+// The indices of the ghosts in [Ghosts].
 const (
 	half = iota
 	same
@@ -34,25 +34,25 @@ const (
 // A Ghosts is four caches without values. It is safe for concurrent use. Make one
 // with [New].
 type Ghosts struct {
-	orders    [kinds]func() lru.Policy // make those of the ghosts
+	orders    [kinds]func() lru.Policy // make the orders of the ghosts
 	threshold atomic.Uint64            // keys with a mixed hash of 32 bits below it are in the sample
-	gets      atomic.Uint64            // each as many times as weight
+	gets      atomic.Uint64            // each counts as many times as weight says
 
 	lock   biased.Lock // for reading: gets, which only mark
 	weight uint64      // how many gets one in the sample stands for, times sampleSize
 	ghosts [kinds]ghost
 }
 
-// New returns the ghosts of a cache with a limit. They evict as the orders do that order
-// makes, which are empty, and the one with the other policy as those that another makes.
+// New returns the ghosts of a cache with a limit. order makes the empty order of a ghost, and
+// another that of the ghost with the other policy.
 func New(limit int, order, another func() lru.Policy) *Ghosts {
 	g := &Ghosts{orders: [kinds]func() lru.Policy{half: order, same: order, double: order, other: another}}
 	g.Resize(limit)
 	return g
 }
 
-// Resize empties the ghosts and gives them the limits that go with limit. If that is
-// 0, they see nothing from now on.
+// Resize empties the ghosts and gives them limits for that of the cache. If limit is 0, they
+// see nothing from now on.
 func (g *Ghosts) Resize(limit int) {
 	sample := min(limit, sampleSize)
 	g.lock.Lock()
@@ -70,8 +70,8 @@ func (g *Ghosts) Sees(h uint64) bool { return h*golden>>32 < g.threshold.Load() 
 
 const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 
-// Get is a get of a key in the sample at a time. It reports whether all ghosts had it. If
-// one had not and the cache does, Fill is to follow.
+// Get is a get of a key in the sample at a time. It reports whether all ghosts had the key. If
+// one did not, but the cache does, Fill must follow.
 func (g *Ghosts) Get(h uint64, now int64) (all bool) {
 	r := g.lock.RLock()
 	defer g.lock.RUnlock(r)
@@ -79,15 +79,15 @@ func (g *Ghosts) Get(h uint64, now int64) (all bool) {
 	hit := g.ghosts[same].get(h, now, g.weight, true)
 	all = hit
 	for _, i := range [...]int{half, double, other} {
-		// What the cache misses the program sets, and that marks it: once is enough.
+		// The program sets a key that the cache misses, and set marks it: once is enough.
 		all = g.ghosts[i].get(h, now, g.weight, hit) && all
 	}
 	return all
 }
 
-// Fill stores a key in the sample, which the cache has with a deadline, in the ghosts
-// that do not have it at a time. There the get would have been a miss, and the program
-// would have set the key.
+// Fill stores a key in the sample, which the cache has with a deadline, in the ghosts that
+// lack it at a time. A cache like such a ghost would have missed, and the program would have
+// set the key.
 func (g *Ghosts) Fill(h uint64, now, deadline int64) {
 	g.each(func(g *ghost) { g.fill(h, now, deadline) })
 }
@@ -110,7 +110,7 @@ func (g *Ghosts) Clear() {
 	}
 }
 
-// each calls a function with each of the ghosts, which has them for itself.
+// each calls a function for each ghost. The function has exclusive access.
 func (g *Ghosts) each(f func(*ghost)) {
 	g.lock.Lock()
 	for i := range g.ghosts {
@@ -119,14 +119,14 @@ func (g *Ghosts) each(f func(*ghost)) {
 	g.lock.Unlock()
 }
 
-// Counts are estimates of the gets of a cache, and of those that each ghost would have
-// answered, as if they saw all keys.
+// Counts are estimates of the gets of a cache, and of the hits of each ghost if it saw all
+// keys.
 type Counts struct{ Gets, Half, Same, Double, OtherPolicy uint64 }
 
 // Counts returns the counts since the ghosts were made.
 func (g *Ghosts) Counts() Counts {
 	hits := func(i int) uint64 { return g.ghosts[i].hits.Load() / sampleSize }
-	// The hits before the gets, of which there are not to be fewer.
+	// The hits are read first, so that there are never more of them than gets.
 	c := Counts{Half: hits(half), Same: hits(same), Double: hits(double), OtherPolicy: hits(other)}
 	c.Gets = g.gets.Load() / sampleSize
 	return c
