@@ -2,10 +2,7 @@ package gozero_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"testing"
 	"time"
 
@@ -53,28 +50,5 @@ func ExampleNew() {
 //
 // Catches: an example that fails.
 func TestExampleNew(t *testing.T) {
-	s, err := redistest.Start()
-	if errors.Is(err, redistest.ErrNoServer) {
-		t.Skip("NOT TESTED: ", err)
-	}
-	check(t, err)
-	s.Stop()
-	if got, want := printed(t, ExampleNew), "the database is asked\nAnn <nil>\nAnn <nil>\nAnn <nil>\n"; got != want {
-		t.Errorf("the example prints %q, want %q", got, want)
-	}
-}
-
-// printed returns what f writes to the standard output.
-func printed(t testing.TB, f func()) string {
-	t.Helper()
-	r, w, err := os.Pipe()
-	check(t, err)
-	stdout := os.Stdout
-	os.Stdout = w
-	defer func() { os.Stdout = stdout }()
-	f()
-	w.Close()
-	text, err := io.ReadAll(r)
-	check(t, err)
-	return string(text)
+	redistest.CheckExample(t, ExampleNew, "the database is asked\nAnn <nil>\nAnn <nil>\nAnn <nil>\n")
 }

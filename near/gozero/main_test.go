@@ -113,12 +113,7 @@ func await(t testing.TB, what string, is func() bool) {
 func server(t testing.TB, args ...string) *redistest.Server {
 	t.Helper()
 	s, err := redistest.Start(args...)
-	if errors.Is(err, redistest.ErrNoServer) {
-		t.Skip("NOT TESTED: ", err)
-	}
-	check(t, err)
-	t.Cleanup(s.Stop)
-	return s
+	return redistest.Started(t, s, err)
 }
 
 // do runs a command at a server, and returns its answer as text.

@@ -53,11 +53,7 @@ func TestRing(t *testing.T) {
 // TestCluster checks that all servers of a cluster are watched.
 func TestCluster(t *testing.T) {
 	cluster, err := redistest.StartCluster(3)
-	if err == redistest.ErrNoServer {
-		t.Skip("NOT TESTED: ", err)
-	}
-	check(t, err)
-	t.Cleanup(cluster.Stop)
+	redistest.Started(t, cluster, err)
 	there := nodes(cluster.Masters[0].Addr + ", " + cluster.Masters[1].Addr)
 	there[0].Type = "cluster"
 	c, theirs := newNear(t, gozero.Conf{}, there), plain(there)

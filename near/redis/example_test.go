@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -57,12 +56,5 @@ func ExampleNew() {
 //
 // Catches: an example that fails.
 func TestExampleNew(t *testing.T) {
-	s, err := redistest.Start()
-	if errors.Is(err, redistest.ErrNoServer) {
-		t.Skip("NOT TESTED: ", err)
-	}
-	started(t, s, err)
-	if got, want := printed(t, ExampleNew), "asks the database\nAnn <nil>\nAnn <nil>\nAnn <nil>\n"; got != want {
-		t.Errorf("the example prints %q, want %q", got, want)
-	}
+	redistest.CheckExample(t, ExampleNew, "asks the database\nAnn <nil>\nAnn <nil>\nAnn <nil>\n")
 }

@@ -2,9 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"errors"
-	"io"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -17,23 +14,10 @@ import (
 
 func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 
-// started returns what a function of redistest starts, and stops it after the test.
-func started[S interface{ Stop() }](t testing.TB, s S, err error) S {
-	t.Helper()
-	if errors.Is(err, redistest.ErrNoServer) {
-		t.Skip("NOT TESTED: ", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return s
-}
-
 func server(t testing.TB, args ...string) *redistest.Server {
 	t.Helper()
 	s, err := redistest.Start(args...)
-	return started(t, s, err)
+	return redistest.Started(t, s, err)
 }
 
 // do runs a command at a server.
@@ -159,19 +143,4 @@ func (r *recorder) awaitAgain(t testing.TB, what string, f func()) {
 	r.mu.Unlock()
 	f()
 	r.await(t, what, func() bool { return r.alls > alls && r.served })
-}
-
-// printed returns what f writes to the standard output.
-func printed(t testing.TB, f func()) string {
-	t.Helper()
-	r, w, err := os.Pipe()
-	check(t, err)
-	stdout := os.Stdout
-	os.Stdout = w
-	defer func() { os.Stdout = stdout }()
-	f()
-	w.Close()
-	text, err := io.ReadAll(r)
-	check(t, err)
-	return string(text)
 }

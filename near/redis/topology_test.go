@@ -15,7 +15,7 @@ import (
 func TestCluster(t *testing.T) {
 	t.Parallel() // it mostly waits
 	c, err := redistest.StartCluster(3)
-	started(t, c, err)
+	redistest.Started(t, c, err)
 	r := open(t, redis.Options{}, c.Masters[0].Addr)
 	w := watch(t, r, lag)
 	for _, s := range c.Masters {
@@ -56,7 +56,7 @@ func TestCluster(t *testing.T) {
 	}
 
 	fourth, err := redistest.StartNode()
-	started(t, fourth, err)
+	redistest.Started(t, fourth, err)
 	w.awaitAgain(t, "a fourth master", func() { check(t, c.Join(fourth)) })
 	w.awaitAgain(t, "its first slot", func() { check(t, c.Migrate(slot, to, fourth)) })
 	n = count(w, "user:0")
@@ -85,7 +85,7 @@ func keyOf(t *testing.T, s *redistest.Server) string {
 func TestSentinel(t *testing.T) {
 	t.Parallel() // it mostly waits
 	f, err := redistest.StartFailover(3)
-	started(t, f, err)
+	redistest.Started(t, f, err)
 	r := open(t, redis.Options{Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}, f.Addrs()...)
 	w := watch(t, r, lag)
 	check(t, r.Set(t.Context(), "user:1", found("1")))

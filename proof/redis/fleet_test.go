@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sort"
@@ -305,21 +304,10 @@ func (f *fleet) String() string {
 		f.reads, f.hits(), f.errors, f.db.reads, f.written, lost, f.worst.Round(10*time.Microsecond))
 }
 
-// started returns what a function of redistest starts, and stops it after the test.
-func started[S interface{ Stop() }](t testing.TB, s S, err error) S {
-	t.Helper()
-	if errors.Is(err, redistest.ErrNoServer) {
-		t.Skip("NOT TESTED: ", err)
-	}
-	check(t, err)
-	t.Cleanup(s.Stop)
-	return s
-}
-
 func server(t testing.TB, args ...string) *redistest.Server {
 	t.Helper()
 	s, err := redistest.Start(args...)
-	return started(t, s, err)
+	return redistest.Started(t, s, err)
 }
 
 func do(t testing.TB, s *redistest.Server, args ...string) {

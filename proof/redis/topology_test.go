@@ -16,7 +16,7 @@ import (
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	servers, err := redistest.StartFailover(3)
-	started(t, servers, err)
+	redistest.Started(t, servers, err)
 	o := redis.Options{Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}
 	f := newFleet(t, o, servers.Addrs()...)
 	killed := make(chan struct{})
@@ -61,7 +61,7 @@ func (f *fleet) servesAgain() bool {
 func TestSlotMigration(t *testing.T) {
 	t.Parallel()
 	c, err := redistest.StartCluster(3)
-	started(t, c, err)
+	redistest.Started(t, c, err)
 	f := newFleet(t, redis.Options{}, c.Masters[0].Addr)
 	f.run(t, func() {
 		for key := range keys {

@@ -56,11 +56,11 @@ func (f *Failover) start(n int) (err error) {
 }
 
 func startSentinel(host, port string, quorum int) (*Server, error) {
-	return start([]string{
+	return startConfigured([]string{
 		fmt.Sprintf("sentinel monitor %s %s %s %d", MasterName, host, port, quorum),
 		"sentinel down-after-milliseconds " + MasterName + " 500",
 		"sentinel failover-timeout " + MasterName + " 3000",
-	}, []string{"--sentinel"})
+	}, "--sentinel")
 }
 
 func infoHas(section string, wants ...string) func(context.Context, rueidis.Client) bool {

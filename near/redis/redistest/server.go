@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,35 +37,57 @@ type Server struct {
 	out  *output
 }
 
+// inMemory has the arguments of a server that keeps nothing on disk.
+var inMemory = []string{"--save", "", "--appendonly", "no"}
+
 // Start runs redis-server with additional arguments, such as "--maxmemory", "2mb". It
 // keeps nothing on disk. The server answers when Start returns.
 func Start(args ...string) (*Server, error) {
-	return start(nil, append([]string{"--save", "", "--appendonly", "no"}, args...))
-}
-
-// start runs a server with the lines of a configuration file, if there are any, which the
-// server may change.
-func start(config, args []string) (*Server, error) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		return nil, ErrNoServer
-	}
-	dir, err := os.MkdirTemp("", "redistest")
+	s, err := newServer()
 	if err != nil {
 		return nil, err
+	}
+	return s.run(append(slices.Clip(inMemory), args...)...)
+}
+
+// startConfigured runs a server with a configuration file of the given lines, which the
+// server may change.
+func startConfigured(lines []string, args ...string) (*Server, error) {
+	s, err := newServer()
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(s.dir, "redis.conf")
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	s.args = slices.Insert(s.args, 0, file)
+	return s.run(args...)
+}
+
+// newServer returns a server with a folder and a port, which does not run yet.
+func newServer() (*Server, error) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		return nil, ErrNoServer
 	}
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
-	if config != nil {
-		file := filepath.Join(dir, "redis.conf")
-		if err := os.WriteFile(file, []byte(strings.Join(config, "\n")+"\n"), 0o600); err != nil {
-			return nil, err
-		}
-		s.args = append(s.args, file)
+	dir, err := os.MkdirTemp("", "redistest")
+	if err != nil {
+		return nil, err
 	}
-	s.args = append(s.args, "--port", port, "--bind", "127.0.0.1", "--dir", dir)
+	return &Server{
+		Addr: net.JoinHostPort("127.0.0.1", port),
+		dir:  dir,
+		args: []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir},
+	}, nil
+}
+
+// run starts a new server with further arguments. On an error it removes the folder.
+func (s *Server) run(args ...string) (*Server, error) {
 	s.args = append(s.args, args...)
 	if err := s.Restart(); err != nil {
 		s.Stop()

@@ -14,9 +14,5 @@ import (
 func CreateRedis(t *testing.T) *redis.Redis {
 	t.Helper()
 	s, err := redistest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	return redis.New(s.Addr)
+	return redis.New(redistest.Started(t, s, err).Addr)
 }
