@@ -1,5 +1,5 @@
 // Package redistest runs redis-server on free ports of this machine, for tests and
-// examples: alone, with replicas and Sentinels, or as a cluster.
+// examples: alone, also with TLS, with replicas and Sentinels, or as a cluster.
 package redistest
 
 import (
