@@ -1,9 +1,6 @@
 package cache
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -190,85 +187,4 @@ func (p Policy) other() Policy {
 		return Adaptive
 	}
 	return LRU
-}
-
-// minTTL is the least TTL that options accept: 60*60, meant to be an hour, is 3.6 µs.
-const minTTL = time.Millisecond
-
-// ErrArgument is wrapped by the errors of [New], [Cache.Resize] and [Cache.ResizeWeight].
-var ErrArgument = errors.New("cache: wrong argument")
-
-// An argumentError says which argument was wrong and what to write instead.
-type argumentError string
-
-func wrongArgument(format string, args ...any) error {
-	return argumentError(fmt.Sprintf("cache: "+format, args...))
-}
-
-func (e argumentError) Error() string { return string(e) }
-
-func (argumentError) Unwrap() error { return ErrArgument }
-
-// check returns what is wrong with the options, all of it.
-func (o *Options[K, V]) check() error {
-	var wrong []error
-	refuse := func(format string, args ...any) {
-		wrong = append(wrong, wrongArgument(format, args...))
-	}
-	if o.Limit < 0 {
-		refuse("Limit is %d: want the most entries, or 0 for no limit", o.Limit)
-	}
-	if o.Limit > math.MaxInt32 {
-		refuse("Limit is %d: want at most %d", o.Limit, math.MaxInt32)
-	}
-	checkTTL := func(field string, d time.Duration) {
-		if d < 0 {
-			refuse("%s is %v: want a positive time, or 0 for never", field, d)
-		}
-		if d > 0 && d < minTTL {
-			refuse("%s is %v: want at least %v; was a unit forgotten, as in %d*time.Second?", field, d, minTTL, d)
-		}
-	}
-	checkTTL("Expire", o.Expire)
-	checkTTL("Idle", o.Idle)
-	if !(o.Refresh >= 0 && o.Refresh < 1) {
-		refuse("Refresh is %v: want a fraction of the TTL, below 1, or 0 for never", o.Refresh)
-	}
-	checkTTL("Grace", o.Grace)
-	checkTTL("Patience", o.Patience)
-	if o.Patience > 0 && o.Grace == 0 {
-		refuse("Patience is %v without Grace: want Grace too, for how long a value may stand in", o.Patience)
-	}
-	if o.Timeout > 0 && o.Patience >= o.Timeout {
-		refuse("Patience is %v and Timeout %v: want a Patience below Timeout, at which the load fails", o.Patience, o.Timeout)
-	}
-	checkTTL("Timeout", o.Timeout)
-	if o.MaxLoads < 0 {
-		refuse("MaxLoads is %d: want the most loads at once, or 0 for no limit", o.MaxLoads)
-	}
-	if !(o.Jitter >= 0 && o.Jitter < 1) {
-		refuse("Jitter is %v: want a fraction of the TTL, below 1, or 0 for none", o.Jitter)
-	}
-	if o.MaxWeight > 0 && o.Weigh == nil {
-		refuse("MaxWeight is %d without Weigh: want Weigh too, or Limit to count entries", o.MaxWeight)
-	}
-	if o.MaxWeight == 0 && o.Weigh != nil {
-		refuse("Weigh is set without MaxWeight: want MaxWeight too, the greatest total weight")
-	}
-	if o.MaxWeight > 0 && o.Limit > 0 {
-		refuse("both Limit (%d) and MaxWeight (%d) are set: want one of them", o.Limit, o.MaxWeight)
-	}
-	if o.Policy > Adaptive {
-		refuse("Policy is %d: want LRU (%d) or Adaptive (%d)", o.Policy, LRU, Adaptive)
-	}
-	if o.Workers < 0 {
-		refuse("Workers is %d: want the most calls of OnRemove at once, or 0 for GOMAXPROCS", o.Workers)
-	}
-	if o.HotKeys < 0 || o.HotKeys > maxHotKeys {
-		refuse("HotKeys is %d: want how many keys to find, at most %d, or 0 for none", o.HotKeys, maxHotKeys)
-	}
-	if o.WhatIf && o.Limit == 0 {
-		refuse("WhatIf is set without Limit: want a Limit, to estimate half and double of it")
-	}
-	return errors.Join(wrong...)
 }
