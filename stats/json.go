@@ -203,7 +203,6 @@ func writeArray[S any](to io.Writer, r *registry[S], sources []*registration[S],
 
 func newJSONCache(l *look[Snapshot], points int) jsonCache {
 	s := &l.stats
-	loads := s.Loads.all()
 	c := jsonCache{
 		Name:          l.name,
 		Since:         l.since.UTC(),
@@ -222,38 +221,14 @@ func newJSONCache(l *look[Snapshot], points int) jsonCache {
 		Weight:        s.Weight,
 		MaxWeight:     s.MaxWeight,
 		Removals:      jsonRemovals(s.Removals),
-		Loads: jsonLoads{
-			OK:          s.Loads.OK.Count(),
-			Failed:      s.Loads.Failed.Count(),
-			Waiters:     s.Loads.Waiters,
-			Running:     s.Loads.Running,
-			Oldest:      s.Loads.Oldest.Seconds(),
-			Queued:      s.Loads.Queued,
-			Abandoned:   s.Loads.Abandoned,
-			Refreshes:   jsonRefreshes(s.Loads.Refreshes),
-			MeanSeconds: loads.Mean().Seconds(),
-			P50Seconds:  p50(loads),
-			P99Seconds:  p99(loads),
-		},
-		Callbacks: jsonCallbacks{
-			Queued:  s.Callbacks.Queued,
-			Running: s.Callbacks.Running,
-			Oldest:  s.Callbacks.Oldest.Seconds(),
-			Panics:  s.Callbacks.Panics,
-		},
-		Expiry: jsonExpiry{
-			Pending:            s.Expiry.Pending,
-			Overdue:            s.Expiry.Overdue,
-			Tombstones:         s.Expiry.Tombstones,
-			LatenessP50Seconds: p50(s.Expiry.Lateness),
-			LatenessP99Seconds: p99(s.Expiry.Lateness),
-		},
-		Windows:    newJSONWindows(l),
-		EvictedAge: newJSONAges(s.EvictedAge),
-		WhatIf:     newJSONWhatIf(underLimit(l, 5*time.Minute)),
-		Near:       newJSONNear(s.Near),
-		HotKeys:    newJSONHotKeys(l.cache),
-
+		Loads:         newJSONLoads(&s.Loads),
+		Callbacks:     newJSONCallbacks(&s.Callbacks),
+		Expiry:        newJSONExpiry(&s.Expiry),
+		Windows:       newJSONWindows(l),
+		EvictedAge:    newJSONAges(s.EvictedAge),
+		WhatIf:        newJSONWhatIf(underLimit(l, 5*time.Minute)),
+		Near:          newJSONNear(s.Near),
+		HotKeys:       newJSONHotKeys(l.cache),
 		HottestShare:  s.HottestShare,
 		Settings:      newJSONSettings(l.cache.Settings),
 		LastLoadError: newJSONLoadError(l.cache),
@@ -265,6 +240,42 @@ func newJSONCache(l *look[Snapshot], points int) jsonCache {
 		c.History = newJSONCachePoints(l, points)
 	}
 	return c
+}
+
+func newJSONLoads(l *Loads) jsonLoads {
+	all := l.all()
+	return jsonLoads{
+		OK:          l.OK.Count(),
+		Failed:      l.Failed.Count(),
+		Waiters:     l.Waiters,
+		Running:     l.Running,
+		Oldest:      l.Oldest.Seconds(),
+		Queued:      l.Queued,
+		Abandoned:   l.Abandoned,
+		Refreshes:   jsonRefreshes(l.Refreshes),
+		MeanSeconds: all.Mean().Seconds(),
+		P50Seconds:  p50(all),
+		P99Seconds:  p99(all),
+	}
+}
+
+func newJSONCallbacks(c *Callbacks) jsonCallbacks {
+	return jsonCallbacks{
+		Queued:  c.Queued,
+		Running: c.Running,
+		Oldest:  c.Oldest.Seconds(),
+		Panics:  c.Panics,
+	}
+}
+
+func newJSONExpiry(e *Expiry) jsonExpiry {
+	return jsonExpiry{
+		Pending:            e.Pending,
+		Overdue:            e.Overdue,
+		Tombstones:         e.Tombstones,
+		LatenessP50Seconds: p50(e.Lateness),
+		LatenessP99Seconds: p99(e.Lateness),
+	}
 }
 
 // newJSONAges returns nil if the cache does not track ages, or has evicted nothing.
