@@ -117,7 +117,10 @@ func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) 
 // Get returns the value of a key and true, or false if the cache does not have one or its
 // deadline has passed.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
-	h := c.hasher.Hash(key)
+	h, hashed := c.hasher.Word(key)
+	if !hashed {
+		h = c.hasher.Hash(key)
+	}
 	if w := c.watch.Load(); w != nil {
 		c.asked(w, h, key)
 	}
@@ -201,7 +204,10 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 }
 
 func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
-	h := c.hasher.Hash(key)
+	h, hashed := c.hasher.Word(key)
+	if !hashed {
+		h = c.hasher.Hash(key)
+	}
 	if !c.simple {
 		c.setAny(h, key, value, ttl)
 		return

@@ -13,7 +13,10 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	if expire < 0 {
 		return c.Del(key)
 	}
-	h := c.hasher.Hash(key)
+	h, hashed := c.hasher.Word(key)
+	if !hashed {
+		h = c.hasher.Hash(key)
+	}
 	l, found, done := c.touch(h, key, expire)
 	if !done {
 		found = c.touchTask(h, key, l)

@@ -38,10 +38,19 @@ func FromFunc[K comparable](hash func(key K) uint64) Hasher[K] { return Hasher[K
 // Hash returns the hash of a key. As a map does, it panics if an interface in the key
 // holds a value that cannot be hashed; the panic names the type.
 func (h *Hasher[K]) Hash(key K) uint64 {
-	if h.word {
-		return mix(*(*uint64)(unsafe.Pointer(&key)), h.a, h.b)
+	if hash, ok := h.Word(key); ok {
+		return hash
 	}
 	return h.hash(key)
+}
+
+// Word is Hash of a key that is an integer of 64 bits; for another it returns false. Unlike
+// Hash it is inlined, which saves one of the 18 nanoseconds of a Get.
+func (h *Hasher[K]) Word(key K) (hash uint64, ok bool) {
+	if h.word {
+		return mix(*(*uint64)(unsafe.Pointer(&key)), h.a, h.b), true
+	}
+	return 0, false
 }
 
 // mix hashes an integer as the Go runtime does on processors without AES: by two
