@@ -2,6 +2,7 @@ package timingwheel
 
 import (
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -10,10 +11,11 @@ import (
 type clock struct {
 	start time.Time // when the clock stood at 0
 	tick  int64     // the length of a tick in nanoseconds
+	inv   uint64    // 2⁶⁴ / tick, rounded down: a product with it is faster than a division
 }
 
 func newClock(tick time.Duration) clock {
-	return clock{time.Now().Add(-tick), int64(tick)}
+	return clock{time.Now().Add(-tick), int64(tick), math.MaxUint64 / uint64(tick)}
 }
 
 // now returns the time.
@@ -78,6 +80,14 @@ func (c *clock) ticks(t int64) int64 { return t / c.tick }
 // dueTick returns the first tick at or after a deadline: never early, and less
 // than a tick late.
 func (c *clock) dueTick(deadline int64) int64 { return (deadline-1)/c.tick + 1 }
+
+// sameTick reports whether two deadlines are due at the same tick, of which the second is not
+// the earlier one. As it does not divide, it may return false although they are, but not the
+// other way round.
+func (c *clock) sameTick(first, second int64) bool {
+	before, _ := bits.Mul64(uint64(first-1), c.inv) // at most dueTick(first) - 1
+	return second <= (int64(before)+1)*c.tick
+}
 
 // of returns the time of a tick, or the last time of the clock.
 func (c *clock) of(tick int64) int64 {

@@ -21,7 +21,8 @@ type Timer struct {
 	// compare-and-swap without the lock. So every other change must be a swap too.
 	//
 	// Invariant: the task of a timer with a deadline is due no later than the
-	// first tick after that. It may be due earlier; the visit then postpones it.
+	// first tick after that. It may be due earlier; the visit then postpones it. The
+	// last Reset may have meant a later deadline that is due at the same tick.
 	state atomic.Int64
 
 	repeat *repeat // nil if there is one call only; what it points to is guarded by shard.mu
@@ -63,7 +64,7 @@ func (t *Timer) Stop() bool {
 // or was stopped. After Reset nothing is received from C that was sent before.
 //
 // If d is not positive, a timer that fires once fires at the next tick. Making its
-// deadline later takes no lock.
+// deadline later takes no lock, and writes nothing if the new one is due at the same tick.
 //
 // A timer of Every, Repeat or NewTicker has the interval d from then on, as with
 // [time.Ticker.Reset]; Reset panics if d is not positive. A timer of Repeat has all
@@ -79,8 +80,10 @@ func (t *Timer) Reset(d time.Duration) bool {
 		mustBePositive(d)
 	}
 	wait := s.clock.in(d)
-	if was := t.state.Load(); was > 0 && wait.deadline >= was && t.repeat == nil && t.state.CompareAndSwap(was, wait.deadline) {
-		return true
+	if was := t.state.Load(); was > 0 && wait.deadline >= was && t.repeat == nil {
+		if s.clock.sameTick(was, wait.deadline) || t.state.CompareAndSwap(was, wait.deadline) {
+			return true
+		}
 	}
 	return s.reset(t, wait)
 }
