@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// TestDocs holds what the documents refer to against the repository.
+// TestDocs checks that the tests and links that documents name exist.
 //
 // Catches: a test that was renamed or removed while a document still cites it as
 // proof, a link to a file or heading that has moved.

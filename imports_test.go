@@ -19,8 +19,8 @@ import (
 
 const module = "github.com/pinwheel-cache/pinwheel"
 
-// TestImports holds every import of every Go file, for whatever platform, against the
-// list of arrows in CONTRIBUTING.md.
+// TestImports compares every import of every Go file, for all platforms, with the list of
+// arrows in CONTRIBUTING.md.
 //
 // Catches: an import without an arrow, an arrow that runs upward or that nothing goes
 // along any more, a package without a line, and another module that imports what is
@@ -68,7 +68,8 @@ func TestImportsAreReallyChecked(t *testing.T) {
 	}
 }
 
-// TestPackagesAreNamed holds the table in CONTRIBUTING.md against the packages.
+// TestPackagesAreNamed checks that the table in CONTRIBUTING.md has every package, and only
+// folders that exist.
 func TestPackagesAreNamed(t *testing.T) {
 	var places []string
 	for _, row := range regexp.MustCompile("(?m)^\\|( `[a-z/]+/`,?)+ \\|").FindAllString(contributing(t), -1) {

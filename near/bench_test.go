@@ -40,8 +40,8 @@ func benchmarkHit[V any](b *testing.B, value V) {
 		func() { c.Take(ctx, other%n, fetch); other++ })
 }
 
-// compare runs two functions by turns, in slices so short that what else the machine does
-// falls on both alike, and reports the median slice of each, in nanoseconds for a call.
+// compare runs two functions by turns, in slices so short that other load of the machine
+// affects both alike, and reports the median slice of each, in nanoseconds per call.
 func compare(b *testing.B, plain, near func()) {
 	const calls = 1000
 	var took [2][]float64

@@ -18,8 +18,8 @@ import (
 type server struct {
 	delay  func() time.Duration // of a message, one way; nil: none
 	fail   func(op string) bool // whether a command fails; nil: none does
-	missed func() bool          // whether a change is not told though Current vouches: a lie
-	deaf   bool                 // to vouch for things at all
+	missed func() bool          // whether a change is left out although Current vouches for it
+	deaf   bool                 // vouches for nothing
 
 	mu      sync.Mutex
 	items   map[string]record
@@ -73,7 +73,7 @@ func (s *server) do(ctx context.Context, op string, command func()) error {
 
 func (s *server) fails(op string) bool { return s.fail != nil && s.fail(op) }
 
-// look returns what there is for a key; what has expired is removed, and that is told.
+// look returns the record of a key. It removes an expired one, and tells of that.
 func (s *server) look(key string) record {
 	r, ok := s.items[key]
 	if ok && !r.end.IsZero() && !time.Now().Before(r.end) {
@@ -97,7 +97,7 @@ func (s *server) put(key string, item near.Item) {
 	s.tell(key)
 }
 
-// drop removes a key. As in Redis, nothing is told of one that is not there.
+// drop removes a key. As in Redis, removing an absent key is no change.
 func (s *server) drop(key string) {
 	if _, ok := s.items[key]; ok {
 		delete(s.items, key)

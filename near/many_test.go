@@ -39,7 +39,7 @@ func TestTakeMany(t *testing.T) {
 			}
 		}
 		take(1, "new", "none")
-		take(1) // for what ends soon, and for what there is none of
+		take(1) // reads again what ends soon and what is not found
 		for key, reads := range map[string]int{"there": 0, "new": 0, "short": 1, "none": 1} {
 			before := r.server.called("get")
 			if r.Get(t.Context(), key); r.server.called("get")-before != reads {

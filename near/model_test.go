@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A database is the truth that caches are in front of: of each key, all versions it had.
+// A database is the truth behind the caches: all versions that each key had.
 type database struct {
 	mu   sync.Mutex
 	keys []history
@@ -349,7 +349,7 @@ func (f *fleet) takeMany(ctx context.Context, one *instance) {
 // failures. What any caller got was true at some moment of its call or of the MaxLag
 // before it, and after a write of its own instance it never got what was before.
 //
-// Catches: every break of the chain from a change to those who must hear of it.
+// Catches: every break of the chain from a change to the caches that must hear of it.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		f := runFleet(t, drawSetup(r))

@@ -26,7 +26,7 @@ const (
 )
 
 // TestThousandCaches asks for the statistics of a thousand caches that had five minutes of
-// traffic. It holds what an answer allocates against the limit, and logs the processor
+// traffic. It compares the allocations of an answer with the limit, and logs the processor
 // time, which depends on the machine.
 func TestThousandCaches(t *testing.T) {
 	for _, c := range []struct {

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// TestNoBiasBesideAWriter: while a writer is inside, a reader that comes does not find
-// the bias, and so meets the writer in the mutex.
+// TestNoBiasBesideAWriter: while a writer is inside, a new reader does not find the bias, and
+// so waits for the mutex.
 func TestNoBiasBesideAWriter(t *testing.T) {
 	l := newLock(2)
-	for range 2 * windowWrites { // as it begins, and after a window of writes
+	for range 2 * windowWrites { // at first, and after a window of writes
 		l.Lock()
 		biased := l.biased()
 		l.Unlock()
@@ -20,7 +20,7 @@ func TestNoBiasBesideAWriter(t *testing.T) {
 	}
 }
 
-// TestBiasIsAway: a writer that is to restore the bias tells so, as long as it is inside.
+// TestBiasIsAway: while a writer is inside that will restore the bias, the bias is away.
 func TestBiasIsAway(t *testing.T) {
 	l := newLock(2)
 	l.Lock()
@@ -41,8 +41,8 @@ func TestBiasIsAway(t *testing.T) {
 	l.Unlock()
 }
 
-// TestReadersLookAgain: a reader that found the bias away takes a stripe if it is back, and
-// the mutex if it is off.
+// TestReadersLookAgain: a reader that found the bias away takes a stripe when it is back, and
+// the mutex when it is off.
 func TestReadersLookAgain(t *testing.T) {
 	l := newLock(2)
 	if r := l.rlock(); r == nil {
@@ -60,8 +60,8 @@ func TestReadersLookAgain(t *testing.T) {
 	l.RUnlock(r)
 }
 
-// meet lets a reader leave the first stripe while another one is inside, which goes when a
-// writer comes. RLock could take another stripe each time: the stack may move.
+// meet lets a reader leave the first stripe while another one is inside, which leaves when a
+// writer comes. It does not call RLock, which may take another stripe: the stack may move.
 func (l *Lock) meet() {
 	s := &l.stripes[0]
 	s.word.Add(2)
@@ -85,8 +85,8 @@ func (l *Lock) meet() {
 	<-gone
 }
 
-// TestWiden: a lock has more stripes after readers met often, if there are processors for
-// them, and goes on counting and excluding.
+// TestWiden: after readers met often, a lock has more stripes, if there are processors for
+// them. It still counts, and still excludes.
 func TestWiden(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for procs, want := range map[int]int{2: 0, 4: 0, 8: 32, 16: 64, 64: 64} {
@@ -135,8 +135,8 @@ func TestWidenAfterMoreProcessors(t *testing.T) {
 	}
 }
 
-// TestWidenWhileItIsUsed: readers that were late, and took a stripe of the fewer, are inside
-// all the same, and none is lost.
+// TestWidenWhileItIsUsed: late readers that took one of the old stripes are inside, too, and
+// none is lost.
 func TestWidenWhileItIsUsed(t *testing.T) {
 	for range 5 {
 		g := newGuarded(t)

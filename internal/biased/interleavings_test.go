@@ -7,20 +7,17 @@ import (
 	"testing"
 )
 
-// This file has the lock as an abstract machine, small enough to try every order in
-// which a few readers and writers can take their steps. A step is one atomic
-// operation of lock.go, or one of the mutex or the channel, with what the goroutine
-// does by itself until the next one; each is named by the line that it stands for.
-// All see the steps in one order, as Go's atomic operations have it.
+// This file models the lock as an abstract machine, small enough to try every order of the
+// steps of a few readers and writers. A step is one atomic operation of lock.go, or one of
+// the mutex or the channel, with what the goroutine does by itself until the next one; its
+// comment has the line that it stands for. All goroutines see the steps in one order, as Go's
+// atomic operations guarantee.
 //
-// Three things are not as in lock.go, and all only add orders to try. Whether the
-// bias comes back, which the windows decide, is tried both ways wherever it may. A
-// reader takes any of the stripes: so it does when there have come to be more, which a
-// writer makes. And a reader that looks again at the bias until it is back may cease
-// whenever it is not on. All reads are hits.
+// Three things differ from lock.go, and only add orders. Wherever a window decides whether
+// the bias comes back, both are tried. A reader takes any of the stripes, as it may after a
+// widen. And a reader that polls the bias may stop whenever it is not on. All reads are hits.
 //
-// That the explorer is able to find anything is shown by mutations of the machine:
-// it must find each of them out.
+// Mutations of the machine show that the explorer finds flaws: it must find each of them.
 
 // A place is where a goroutine is: before the step of that name.
 type place uint8
@@ -33,7 +30,7 @@ const (
 	lookingAgain  // at the bias
 	reading       // inside, by the stripe
 	leavingInVain // the stripe: the bias was gone
-	lookingAfresh // at the bias, after it came in vain
+	lookingAfresh // at the bias, after it found the bias gone
 	waking        // the writer: it takes the mark off
 	closing       // drained
 	queueing      // at mu
@@ -73,7 +70,7 @@ type machine struct {
 	stripes [mostStripes]word
 	drained channel
 	hits    int8 // of readers that took mu
-	reads   int8 // ended, by whichever way: what hits and the stripes must add up to
+	reads   int8 // ended: hits and the stripes must add up to it
 
 	readers [mostReaders]reader
 	writers [mostWriters]writer
@@ -116,9 +113,9 @@ const (
 	flawless flaw = iota
 
 	noSecondLook    // at the bias: a reader is in as soon as it has entered a stripe
-	staysInStripe   // a reader that came in vain queues at mu without leaving
-	countsInVain    // a reader that came in vain counts a hit
-	leavesAsleep    // a reader that came in vain wakes nobody as it leaves
+	staysInStripe   // a reader that found the bias gone queues at mu without leaving
+	countsInVain    // a reader that found the bias gone counts a hit
+	leavesAsleep    // a reader that found the bias gone wakes nobody as it leaves
 	allWakersClose  // drained, also those that did not take the mark off
 	wakesForAnother // the mark is taken off though others have entered the stripe since
 	unmarksByStore  // of zero, instead of taking off that bit
@@ -152,7 +149,7 @@ const (
 	over
 )
 
-// explore tries all that can happen from m on, until a fault is found.
+// explore tries all orders of steps from m on, until it finds a fault.
 func (x *explorer) explore(m machine) {
 	switch x.seen[m] {
 	case underWay:
@@ -195,8 +192,8 @@ func (x *explorer) fail(fault string) {
 	x.fault = fmt.Sprintf("%s, after:\n\t%s", fault, strings.Join(x.path, "\n\t"))
 }
 
-// read returns what can become of m by the next step of a reader: nothing if it has
-// to wait, or has finished.
+// read returns the machines that the next step of a reader can lead to: none if it must wait,
+// or has finished.
 func (x *explorer) read(m machine, g int) []machine {
 	r := &m.readers[g]
 	switch r.at {
@@ -297,8 +294,8 @@ func (x *explorer) read(m machine, g int) []machine {
 	return []machine{m}
 }
 
-// leave takes a reader out of its stripe. One that leaves others inside, or a writer that
-// waits, looks whether it has to wake that.
+// leave takes a reader out of its stripe. If others are inside, or a writer waits, it checks
+// whether it must wake the writer.
 func (x *explorer) leave(m *machine, r *reader, hits int8) {
 	w := &m.stripes[r.stripe]
 	w.hits += hits
@@ -310,8 +307,7 @@ func (x *explorer) leave(m *machine, r *reader, hits int8) {
 	r.leftStripe()
 }
 
-// leftStripe is where a reader goes that has nobody to wake: the round is over, or
-// it has to come in by mu.
+// leftStripe moves on a reader that has nobody to wake: its round is over, or it must take mu.
 func (r *reader) leftStripe() {
 	r.at = outside
 	if r.inVain {
@@ -319,7 +315,7 @@ func (r *reader) leftStripe() {
 	}
 }
 
-// write returns what can become of m by the next step of a writer.
+// write returns the machines that the next step of a writer can lead to.
 func (x *explorer) write(m machine, g int) []machine {
 	w := &m.writers[g]
 	s := &m.stripes[w.stripe]
@@ -349,7 +345,7 @@ func (x *explorer) write(m machine, g int) []machine {
 		}
 
 	case lookingAtStripe: // drain: if word := s.word.Load(); word&inside == 0 {
-		// To look again changes nothing, so each look is as if it were the last.
+		// Looking again changes nothing, so each look is taken for the last.
 		if s.inside == 0 {
 			x.drained(&m, w)
 			break
@@ -379,7 +375,7 @@ func (x *explorer) write(m machine, g int) []machine {
 		}
 
 	case unmarking: // drain: s.word.And(^uint64(waiting))&waiting == 0
-		w.at = sleeping // for somebody is to close drained
+		w.at = sleeping // as a reader will close drained
 		if s.waiting && x.flaw != sleepsAlone || x.flaw == goesAhead {
 			w.at = rereading
 		}
@@ -450,7 +446,7 @@ func (m *machine) striped() (hits int8) {
 	return hits
 }
 
-// wrong returns what must not be at any time.
+// wrong returns which invariant is violated, if one is.
 func (m *machine) wrong() string {
 	readers, writers := 0, 0
 	for _, r := range m.readers {
@@ -485,7 +481,7 @@ func (m *machine) marked() bool {
 	return slices.ContainsFunc(m.stripes[:], func(w word) bool { return w.waiting })
 }
 
-// wrongAtTheEnd returns what must not be when nobody can take a step.
+// wrongAtTheEnd returns what is wrong in a machine in which nobody can take a step.
 func (m *machine) wrongAtTheEnd() string {
 	for g, r := range m.readers {
 		if r.at != outside || r.rounds > 0 {
@@ -513,14 +509,14 @@ func (m *machine) wrongAtTheEnd() string {
 	return ""
 }
 
-// A setting is a number of goroutines, with the rounds that each goes.
+// A setting is a number of goroutines, with the number of rounds of each.
 type setting struct {
 	stripes          int
 	readers, writers []int8
 }
 
-// run explores a setting, once with the bias on at first and once with it off. It
-// returns the first fault, and how many states the machine has.
+// run explores a setting, once with the bias on at the start and once with it off. It returns
+// the first fault, and the number of states of the machine.
 func (c setting) run(f flaw) (fault string, states int) {
 	for _, bias := range []bool{true, false} {
 		m := machine{bias: bias}
@@ -559,9 +555,8 @@ var settings = []setting{
 	{1, []int8{2, 2}, []int8{2, 1}},
 }
 
-// TestAllInterleavings explores the machine as it is. Since no order of steps leads back to
-// where it came from, and none ends before all have finished, every goroutine
-// finishes whatever the others do.
+// TestAllInterleavings explores the machine as it is. No order of steps has a cycle, and none
+// ends before all goroutines have finished, so every goroutine finishes whatever others do.
 func TestAllInterleavings(t *testing.T) {
 	for _, c := range settings {
 		fault, states := c.run(flawless)

@@ -37,8 +37,7 @@ func (l *Lock) beBiased(procs int) {
 	l.bias.Store(l.on)
 }
 
-// TestZeroLock: a lock has no stripes until it has been read from often, and counts
-// all the same.
+// TestZeroLock: a lock has no stripes until it was read often, but counts from the start.
 func TestZeroLock(t *testing.T) {
 	var l Lock
 	for range 1000 {
@@ -88,9 +87,8 @@ func TestLockCrowded(t *testing.T) {
 	}
 }
 
-// TestExclusion lets readers and writers at two plain variables that only a
-// writer may change, always both: under -race any overlap is a data race, and
-// without it a reader that gets in beside a writer sees them differ.
+// TestExclusion has two plain variables, which writers change together and readers compare.
+// Under -race any overlap is a data race; without it a reader beside a writer sees them differ.
 func TestExclusion(t *testing.T) {
 	for _, readsPerWrite := range []int{0, 1, 20, 1000} {
 		l := newLock(2)
@@ -169,8 +167,8 @@ func TestCountsFold(t *testing.T) {
 	}
 }
 
-// TestWriterWaitsForReaders: a writer is not in before the last reader is out,
-// whichever way that came in, and readers that come later wait for the writer.
+// TestWriterWaitsForReaders: a writer enters after the last reader has left, by stripe or mutex,
+// and later readers wait for the writer.
 func TestWriterWaitsForReaders(t *testing.T) {
 	for _, biased := range []bool{true, false} {
 		l := newLock(2)
@@ -208,8 +206,8 @@ func writersWaitFor(t *testing.T, l *Lock, r Reader) {
 	<-done
 }
 
-// TestBiasLearns: the bias outlasts a write in twenty, and does not one in four. It
-// goes with the first window of writes and comes back with the first of reads.
+// TestBiasLearns: the bias stays with one write in twenty, and goes with one in four. It goes
+// with the first window of writes and comes back with the first of reads.
 func TestBiasLearns(t *testing.T) {
 	l := newLock(2)
 	read := func(n int) {

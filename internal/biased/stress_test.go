@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// A guarded is a lock with what it guards: plain variables, so that the race
-// detector sees any overlap, and without it a reader that is in beside a writer sees
-// that a and b differ.
+// A guarded is a lock with plain variables that it guards. The race detector sees any overlap;
+// without it a reader beside a writer sees that a and b differ.
 type guarded struct {
 	Lock
 	t *testing.T
@@ -26,7 +25,7 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// The ways to give a read lock back.
+// The ways to release a read lock.
 var (
 	noCount = (*Lock).RUnlock
 	hit     = (*Lock).RUnlockHit
@@ -87,9 +86,9 @@ func (g *guarded) check(writes int, hits, misses uint64) {
 // crowd is more goroutines than can run at once.
 func crowd() int { return 4*runtime.GOMAXPROCS(0) + 3 }
 
-// TestStressSleepingWriters has readers lose their processor while they are inside.
-// So writers have to wait for longer than they spin, sleep, and are woken: by the
-// last reader to leave a stripe, or by one that was there in vain.
+// TestStressSleepingWriters preempts readers while they are inside, so writers wait longer than
+// they spin, sleep, and are woken: by the last reader that leaves a stripe, or by one that found
+// the bias gone.
 func TestStressSleepingWriters(t *testing.T) {
 	g := newGuarded(t)
 	const rounds, reads = 3000, 9 // enough reads for the bias to outlast a write
@@ -114,9 +113,9 @@ func TestStressSleepingWriters(t *testing.T) {
 	}
 }
 
-// TestLateWaker: of two readers that each left a stripe as the last, the first is held
-// up before it takes the mark off. When it goes on the other has done so, and woken
-// the writer, which has gone: there is nothing left to do.
+// TestLateWaker: of two readers that each left a stripe as the last, the first is delayed before
+// it clears the mark. Meanwhile the other clears it and wakes the writer, which leaves: the
+// first must do nothing.
 func TestLateWaker(t *testing.T) {
 	l := newLock(1)
 	r := l.RLock()
@@ -131,7 +130,7 @@ func TestLateWaker(t *testing.T) {
 	if r.word.Add(^uint64(0))&(waiting|inside) != waiting {
 		t.Fatal("the reader is not the last to leave")
 	}
-	r.word.Add(1) // a second one has seen the bias, comes in vain, and leaves
+	r.word.Add(1) // a second one has seen the bias, finds it gone, and leaves
 	l.RUnlock(r)
 	<-done
 	l.wake(r) // panics if it closes what is closed
@@ -140,8 +139,8 @@ func TestLateWaker(t *testing.T) {
 	}
 }
 
-// TestStressBiasComesAndGoes has the same goroutines read mostly, and then write
-// mostly, so that readers find the bias on, off and gone a moment ago.
+// TestStressBiasComesAndGoes has goroutines that mostly read, and then mostly write, so that
+// readers find the bias on, off, and just gone.
 func TestStressBiasComesAndGoes(t *testing.T) {
 	g := newGuarded(t)
 	const phases, rounds = 200, 200
@@ -164,7 +163,7 @@ func TestStressBiasComesAndGoes(t *testing.T) {
 	g.check(crowd()*writes, uint64(crowd()*reads), 0)
 }
 
-// TestWritersAreNotStarved: writers get in and finish although readers never cease.
+// TestWritersAreNotStarved: writers enter and finish although readers never stop.
 func TestWritersAreNotStarved(t *testing.T) {
 	for _, yield := range []bool{true, false} {
 		g := newGuarded(t)
@@ -199,7 +198,7 @@ func TestWritersAreNotStarved(t *testing.T) {
 	}
 }
 
-// TestReadersAreNotStarved: readers get in and finish although writers never cease.
+// TestReadersAreNotStarved: readers enter and finish although writers never stop.
 func TestReadersAreNotStarved(t *testing.T) {
 	for _, yield := range []bool{true, false} {
 		g := newGuarded(t)
@@ -233,8 +232,8 @@ func TestReadersAreNotStarved(t *testing.T) {
 	}
 }
 
-// TestLateWakerAndTheNextWriter: a reader that was to wake a writer, and was held up
-// until another had done so, leaves the mark of the next writer alone.
+// TestLateWakerAndTheNextWriter: a reader that was delayed until another one had woken its
+// writer leaves the mark of the next writer alone.
 func TestLateWakerAndTheNextWriter(t *testing.T) {
 	l := newLock(1)
 	asleep := func(s *stripe) {
@@ -248,7 +247,7 @@ func TestLateWakerAndTheNextWriter(t *testing.T) {
 	first := make(chan struct{})
 	go func() { l.writeOnce(); close(first) }()
 	asleep(a)
-	// leave of a, up to where it calls wake: this is where it is held up.
+	// leave of a, up to where it calls wake: here it is delayed.
 	if a.word.Add(1<<hitShift-1)&(waiting|inside) != waiting {
 		t.Fatal("a is not the last to leave")
 	}

@@ -198,8 +198,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestTopLeavesOutWhatMayNotHaveCome: a counter says nothing of a key of which all
-// that is counted may be that of others.
+// TestTopLeavesOutWhatMayNotHaveCome: Top leaves out a key whose whole count may belong to
+// others.
 func TestTopLeavesOutWhatMayNotHaveCome(t *testing.T) {
 	s := New[int](1000)
 	for key := range cap(s.counters) {
@@ -212,7 +212,7 @@ func TestTopLeavesOutWhatMayNotHaveCome(t *testing.T) {
 	}
 }
 
-// TestShares: they are ordered, and never more than all there is.
+// TestShares: the shares are sorted, and add up to 1 at most.
 func TestShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := New[uint64](rapid.SampledFrom([]int{1, 20}).Draw(t, "n"))
@@ -237,7 +237,7 @@ func TestShares(t *testing.T) {
 	})
 }
 
-// TestMemoryIsBounded, whatever comes.
+// TestMemoryIsBounded: memory is bounded whatever keys are added.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, test := range []struct{ keys, want int }{{1, 128}, {16, 128}, {17, 136}, {1000, 8000}} {
 		s := New[int](test.keys)
@@ -278,7 +278,7 @@ func TestAddSamples(t *testing.T) {
 	})
 }
 
-// TestAddNeverWaits: not even for somebody who has the lock.
+// TestAddNeverWaits: Add does not even wait while another goroutine has the lock.
 func TestAddNeverWaits(t *testing.T) {
 	s := New[int](1)
 	s.mu.Lock()
@@ -357,7 +357,7 @@ func gcUntil(done func() bool) bool {
 	return false
 }
 
-// TestSharesAreLeast: what may be that of another key is not counted.
+// TestSharesAreLeast: a share does not include what may belong to another key.
 func TestSharesAreLeast(t *testing.T) {
 	s := New[int](1)
 	for key := range minCounters + 1 { // the last takes over the counter of another

@@ -47,7 +47,8 @@ func drawAccess(t *rapid.T) Access {
 	return a
 }
 
-// What is added is what is read, in time and with other keys, each key always the same.
+// TestRoundTrip checks that the accesses added are read again, with their times, and with keys
+// that are hashed, each always to the same hash.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := rapid.SliceOf(rapid.Custom(drawAccess)).Draw(rt, "accesses")
@@ -60,8 +61,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// roundTrip records accesses, with so many milliseconds before each, and returns what is
-// wrong with the recording.
+// roundTrip records accesses, with waits in milliseconds before each, and returns what is wrong
+// with the recording.
 func roundTrip(all []Access, waits []int) error {
 	r := NewRecorder(1)
 	var out bytes.Buffer
@@ -85,7 +86,7 @@ func roundTrip(all []Access, waits []int) error {
 	duration := time.Since(start)
 	cancel()
 	done.Wait()
-	r.Add(Access{Op: Get}) // for nobody
+	r.Add(Access{Op: Get}) // ignored
 	h, got, end, err := read(out.Bytes())
 	if err = errors.Join(failed, err); err != nil {
 		return err
@@ -118,7 +119,7 @@ func roundTrip(all []Access, waits []int) error {
 	return nil
 }
 
-// recorded returns a recording of so many accesses, a few blocks if they are many.
+// recorded returns a recording of n accesses, in several blocks if n is large.
 func recorded(t testing.TB, n int) []byte {
 	t.Helper()
 	r := NewRecorder(1)
@@ -154,8 +155,8 @@ func where(t testing.TB, err error) int {
 	return n
 }
 
-// Whichever byte is changed, and wherever it is cut off: that is an error, which names a
-// place no further than a block before.
+// TestDamage checks that a changed byte, or a cut, anywhere is an error that names a place at
+// most a block before it.
 func TestDamage(t *testing.T) {
 	good := recorded(t, 250)
 	if _, all, _, err := read(good); err != nil || len(all) != 250 {
@@ -182,7 +183,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// What has a right checksum can be wrong all the same.
+// TestNonsense checks that blocks with a right checksum and wrong contents are errors.
 func TestNonsense(t *testing.T) {
 	head := appendBlock([]byte(Magic), kindHeader, []byte(`{"one_in":1}`))
 	accesses := func(payload ...byte) []byte { return appendBlock(bytes.Clone(head), kindAccesses, payload) }
@@ -222,7 +223,7 @@ func TestReadEndsWithAnErrorOfAccess(t *testing.T) {
 	}
 }
 
-// blocked is a writer that takes nothing until it may.
+// blocked is a writer that waits until the test releases it.
 type blocked struct {
 	may chan struct{}
 	bytes.Buffer
@@ -233,7 +234,8 @@ func (w *blocked) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// Who uses the cache does not wait for a writer: what it cannot take is lost, counted.
+// TestSlowWriter checks that callers of the cache do not wait for the writer: accesses that it
+// is too slow for are lost, and counted.
 func TestSlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRecorder(1)
@@ -262,7 +264,7 @@ func TestSlowWriter(t *testing.T) {
 	})
 }
 
-// failing is a writer that fails after so many writes.
+// failing is a writer that fails after left writes.
 type failing struct{ left int }
 
 var errFull = errors.New("no space left")
@@ -299,7 +301,7 @@ func TestWriterFails(t *testing.T) {
 	}
 }
 
-// One key in so many is seen, others by each Recorder.
+// TestSampleOfKeys checks that a Recorder sees one key in oneIn, and another Recorder others.
 func TestSampleOfKeys(t *testing.T) {
 	a, b := NewRecorder(64), NewRecorder(64)
 	seen, both := 0, 0
@@ -341,8 +343,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// seal makes of any bytes a recording whose blocks have right checksums, so that a fuzzer
-// gets to what they say.
+// seal turns any bytes into a recording whose blocks have right checksums, so that a fuzzer
+// reaches the code behind the check.
 func seal(payload []byte) []byte {
 	b := appendBlock([]byte(Magic), kindHeader, []byte(`{"one_in":1}`))
 	return appendBlock(b, kindAccesses, payload)
@@ -371,7 +373,7 @@ func BenchmarkAdd(b *testing.B) {
 	done.Wait()
 }
 
-// The corpus has a recording of this version, which later programs are to read.
+// TestOldRecording reads a recording of this version from the corpus, as later versions must.
 func TestOldRecording(t *testing.T) {
 	name := filepath.Join("testdata", "version-1.recording")
 	if os.Getenv("WRITE_RECORDING") != "" {

@@ -239,7 +239,7 @@ func TestWakeOfLeavingWorker(t *testing.T) {
 	})
 }
 
-// The same from outside, as often as it takes.
+// The same without hooks, in many attempts.
 func TestNoWakeUpIsLost(t *testing.T) {
 	rounds := 50_000
 	if testing.Short() {
@@ -257,8 +257,8 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	}
 }
 
-// While another one has claimed the work and not yet counted down, workers
-// neither leave nor keep it from going on.
+// While another goroutine has claimed the work and not yet counted down, workers neither leave
+// nor block it.
 func TestReadyTooLong(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestReadyTooLong(t *testing.T) {
 	})
 }
 
-// Of two that find a worker missing at the same time, one starts it.
+// Of two Wakes that find a worker missing at the same time, one starts it.
 func TestWakesAtOnceKeepLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p *Pool
@@ -306,8 +306,7 @@ func TestWakesAtOnceKeepLimit(t *testing.T) {
 	})
 }
 
-// A worker that stays has kept its place, also from those who look while it is
-// counted out.
+// A worker that stays keeps its place, also from a Wake while it is counted out.
 func TestStayingWorkerKeepsPlace(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
@@ -320,7 +319,7 @@ func TestStayingWorkerKeepsPlace(t *testing.T) {
 		}, func() bool {
 			n := asked.Add(1)
 			if n > 1 && n < 10 {
-				go p.Wake() // which asks as well, if it finds the worker missing
+				go p.Wake() // which calls ready too, if it finds the worker missing
 			}
 			return n < 10
 		}, never(t))
@@ -332,8 +331,7 @@ func TestStayingWorkerKeepsPlace(t *testing.T) {
 	})
 }
 
-// A callback that fails, in each way, at each place, harms no other: neither on
-// a worker nor on a caller.
+// A callback that fails, in each way and place, affects no other, on a worker or a caller.
 func TestFailureInPoolIsIsolated(t *testing.T) {
 	exit := "Goexit"
 	for name, fail := range map[string]func(){

@@ -143,8 +143,7 @@ func TestBlockedKeyDelaysNoOther(t *testing.T) {
 	})
 }
 
-// An item that is pushed while the only worker is about to leave is called all
-// the same.
+// An item that is pushed while the only worker is about to leave is called.
 func TestNothingIsLeftBehind(t *testing.T) {
 	rounds := 50_000
 	if testing.Short() {

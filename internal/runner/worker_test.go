@@ -11,7 +11,7 @@ import (
 	"weak"
 )
 
-// A callback that fails, in each way, at each place, harms no other.
+// A callback that fails, in each way and place, affects no other.
 func TestFailureIsIsolated(t *testing.T) {
 	fails := map[string]func(){
 		"panic":                func() { panic("oops") },
@@ -59,7 +59,7 @@ func TestFailureIsIsolated(t *testing.T) {
 	}
 }
 
-// The key of a callback that fails is given free, and its chain goes on.
+// The key of a callback that fails is released, and its chain goes on.
 func TestFailureKeepsChain(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic":  func() { panic("oops") },

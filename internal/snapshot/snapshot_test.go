@@ -110,7 +110,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestAnyBitFlipped: no bit is without meaning, and none changes a value.
+// TestAnyBitFlipped: every flipped bit is an error, and none changes a value that is read.
 func TestAnyBitFlipped(t *testing.T) {
 	file, records := sample(t)
 	for bit := range len(file) * 8 {
@@ -193,8 +193,8 @@ type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// TestUnknownFlags: a record that says what this program does not know is an error,
-// also with the right checksum.
+// TestUnknownFlags: a record with flags that this program does not know is an error, also with
+// the right checksum.
 func TestUnknownFlags(t *testing.T) {
 	var file bytes.Buffer
 	w, err := NewWriter(&file, Header{})
@@ -212,7 +212,7 @@ func TestUnknownFlags(t *testing.T) {
 // TestLengthWithoutBytes: a length takes no memory before its bytes are there.
 func TestLengthWithoutBytes(t *testing.T) {
 	file := write(t, Header{}, nil)
-	file = append(file[:len(file)-6], 0xff, 0xff, 0xff, 0xff, 0x03) // 1<<30 - 1 bytes follow, it says
+	file = append(file[:len(file)-6], 0xff, 0xff, 0xff, 0xff, 0x03) // claims that 1<<30 - 1 bytes follow
 	r, err := NewReader(bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
@@ -233,8 +233,7 @@ func TestTooLongAnEntry(t *testing.T) {
 	}
 }
 
-// FuzzRead: no file makes the reader panic, and only what a Writer writes is
-// without an error.
+// FuzzRead: no file makes the reader panic, and it accepts only what a Writer writes.
 func FuzzRead(f *testing.F) {
 	file, _ := sample(f)
 	f.Add(file)

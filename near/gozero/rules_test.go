@@ -135,7 +135,7 @@ func TestNotFound(t *testing.T) {
 		return reads(t, s) == before
 	})
 	d.err, d.row = nil, row{ID: 1}
-	check(t, plain(nodes(s.Addr)).Del(key)) // by who has inserted it
+	check(t, plain(nodes(s.Addr)).Del(key)) // by the program that has inserted the row
 	await(t, "the row", func() bool { return c.Take(new(row), key, d.query) == nil })
 	if c.IsNotFound(errors.New("another")) {
 		t.Error("every error is that there is none")
@@ -187,7 +187,8 @@ func TestGet(t *testing.T) {
 
 // TestUnstored checks that the result of a query that go-zero could not store is not kept.
 //
-// Catches: to keep that: nobody would be told of a change of a key that Redis does not have.
+// Catches: a value that is kept although Redis does not have its key, so that no change of it
+// is told.
 func TestUnstored(t *testing.T) {
 	s := server(t)
 	c, theirs := newNear(t, gozero.Conf{}, nodes(s.Addr)), plain(nodes(s.Addr))
@@ -336,7 +337,7 @@ func TestOneQuery(t *testing.T) {
 	}
 }
 
-// Catches: a caller who leaves while its query runs on, and writes to what the caller has.
+// Catches: a caller that leaves while its query runs, and so writes to the caller's variables.
 func TestQueryEndsBeforeItsCaller(t *testing.T) {
 	s := server(t)
 	c := newNear(t, gozero.Conf{}, nodes(s.Addr))

@@ -15,7 +15,7 @@ type closable struct {
 
 func (c *closable) Close() { c.closed++ }
 
-// Catches: a client that is closed under those who use it, or never, or twice.
+// Catches: a client that is closed while it is used, or never, or twice.
 func TestReplacedClient(t *testing.T) {
 	first, second := &closable{}, &closable{}
 	r := &Redis{}

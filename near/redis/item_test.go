@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Catches: a key that is about to expire, or has, and is kept for ever.
+// Catches: a key that is about to expire, or has expired, and is kept for ever.
 func TestLifetime(t *testing.T) {
 	for pttl, want := range map[int64]time.Duration{-1: 0, -2: 1, 0: 1, 1: time.Millisecond, 60_000: time.Minute} {
 		if got := lifetime(pttl); got != want {
@@ -24,7 +24,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// Catches: a master that is left out, or waited for though it is gone for good; an address
+// Catches: a master that is left out, or that is waited for although it is gone; an address
 // that cannot be dialled.
 func TestParseMasters(t *testing.T) {
 	const nodes = `07c37df 127.0.0.1:30004@31004,,shard-id=69bc slave e7d1 0 1426238317239 4 connected

@@ -25,8 +25,8 @@ func trackerID(t testing.TB, s *redistest.Server) string {
 	return ""
 }
 
-// Catches: a server that cannot tell and is taken all the same, and an error that does not
-// say what to do.
+// Catches: a server that cannot push changes and is accepted, and an error that does not say
+// what to do.
 func TestRefused(t *testing.T) {
 	resp2 := server(t, "--rename-command", "HELLO", "")
 	s := server(t)
@@ -85,8 +85,7 @@ func TestACL(t *testing.T) {
 	}
 }
 
-// Catches: a channel that tells of nothing, also where tracking does not work, and one that
-// is deaf after a reconnect.
+// Catches: a channel that brings no changes, also without tracking, or none after a reconnect.
 func TestChannel(t *testing.T) {
 	for name, s := range map[string]*redistest.Server{"RESP3": server(t), "RESP2": server(t, "--rename-command", "HELLO", "")} {
 		t.Run(name, func(t *testing.T) {

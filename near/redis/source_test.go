@@ -16,7 +16,7 @@ import (
 
 const lag = 300 * time.Millisecond
 
-// Catches: a kind of change that is not told, and a key that nobody watches.
+// Catches: a kind of change that is not told, and a key that is not watched.
 func TestSourceTells(t *testing.T) {
 	s := server(t)
 	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
@@ -38,7 +38,7 @@ func TestSourceTells(t *testing.T) {
 		}
 		w.awaitKey(t, c.key)
 	}
-	// Twice: written, and removed when its time was over.
+	// Twice: when it was written, and when it expired.
 	w.await(t, "the expiry", func() bool {
 		return 2 <= len(slices.DeleteFunc(slices.Clone(w.keys), func(k string) bool { return k != "user:expired" }))
 	})

@@ -24,7 +24,7 @@ func get(t testing.TB, s near.Store, key string) near.Item {
 	return items[0]
 }
 
-// Catches: a value that comes back otherwise, also one that looks like a mark of the store.
+// Catches: a value that comes back changed, also one that looks like a mark of the store.
 func TestStoreKeepsEveryByte(t *testing.T) {
 	r := open(t, redis.Options{}, server(t).Addr)
 	values := rapid.OneOf(
@@ -80,7 +80,7 @@ func TestStoreAnswers(t *testing.T) {
 	}
 }
 
-// Catches: a fill after the lease was taken away, by whomever; a lease for two; one that
+// Catches: a fill after the lease was taken away, by any client; a lease for two; one that
 // outlives its holder.
 func TestLease(t *testing.T) {
 	s := server(t)
@@ -155,8 +155,8 @@ func TestOneLeaseForAll(t *testing.T) {
 	}
 }
 
-// Catches: an item of a client that is closed while somebody uses it, when the source
-// connects again; a store that outlives Close.
+// Catches: a client that is closed while it is used, when the source connects again; a store
+// that works after Close.
 func TestStoreWhileTheSourceReconnects(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)

@@ -9,7 +9,7 @@ import (
 // leakTime is how long goroutines that end by themselves may take, on a busy machine.
 const leakTime = 30 * time.Second
 
-// VerifyTestMain is goleak's, for tests that use clients of Redis. It gives their
+// VerifyTestMain is that of goleak, for tests that use clients of Redis. It gives their
 // goroutines time to end, and ignores two: rueidis leaves one for five seconds when a
 // cluster has changed, and go-redis one for each pool whose server does not come back.
 func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
