@@ -10,8 +10,11 @@ import (
 )
 
 // check verifies the invariants that hold between any two operations, over all
-// that a shard keeps of its entries. No operation may be under way.
+// that a shard keeps of its entries. No operation may be under way; check itself keeps
+// ticks from expiring entries meanwhile.
 func (c *Cache[K, V]) check() error {
+	c.driver.working.Lock()
+	defer c.driver.working.Unlock()
 	used := uint64(0)
 	for t := c.table.Load(); t != nil; t = t.larger.Load() {
 		for i := range t.shards {
