@@ -16,14 +16,14 @@ import (
 //	})
 type Option[K comparable, V any] func(o *cache.Options[K, V])
 
-// NewCache returns a cache, which is safe for concurrent use. It is empty, but for what
-// was restored from the Snapshot of c. The error says what is wrong with the settings.
+// NewCache returns a cache, which is safe for concurrent use. It is empty, except for entries
+// restored from the Snapshot of c. The error says what is wrong with the settings.
 //
 // The cache is closed when the service ends, as the package documentation says. It can
 // be closed earlier, and an unreferenced cache is garbage-collected. NewCache calls
 // [LogStats] for go-zero's minute line, and logs a line at once if the cache has
-// neither Limit nor MaxWeight. Unless OnPanic is set, what it would be told of is
-// logged by logx: a panic of OnRemove, or of a load in the background.
+// neither Limit nor MaxWeight. Unless OnPanic is set, logx logs what OnPanic would get:
+// a panic of OnRemove, or of a load in the background.
 func NewCache[K comparable, V any](c Conf, opts ...Option[K, V]) (*cache.Cache[K, V], error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("gozero: cache %q: %w", c.Name, err)
@@ -54,7 +54,7 @@ func MustNewCache[K comparable, V any](c Conf, opts ...Option[K, V]) *cache.Cach
 	return made
 }
 
-// logPanic returns a function that logs what OnPanic is told of by logx.
+// logPanic returns an OnPanic that logs by logx.
 func logPanic(name string) func(recovered any, stack []byte) {
 	return func(recovered any, stack []byte) {
 		logx.Errorf("cache(%s) - OnRemove or a load in the background panicked: %v\n%s", name, recovered, stack)

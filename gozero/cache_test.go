@@ -14,8 +14,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// The end of the service closes the caches: they are empty, OnRemove has got all
-// there was, and they work on.
+// TestShutdownCloses checks that the end of the service closes the caches: they are empty,
+// OnRemove has got all entries, and they can still be used.
 func TestShutdownCloses(t *testing.T) {
 	var causes []cache.Cause
 	c := gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
@@ -35,7 +35,8 @@ func TestShutdownCloses(t *testing.T) {
 	}
 }
 
-// Shutdown waits for a load, so that main does not close the database under it.
+// TestShutdownWaitsForLoads checks that the end waits for a load, so that main does not close
+// the database during it.
 func TestShutdownWaitsForLoads(t *testing.T) {
 	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -59,7 +60,7 @@ func TestShutdownWaitsForLoads(t *testing.T) {
 			t.Error("it is through, and the load is not")
 		}
 	}()
-	for slices.Contains(names(), "users") { // the listener is at work
+	for slices.Contains(names(), "users") { // until the listener closes it
 		runtime.Gosched()
 	}
 	close(end)
@@ -67,7 +68,7 @@ func TestShutdownWaitsForLoads(t *testing.T) {
 	<-taken
 }
 
-// It does not wait for ever.
+// TestShutdownIsBounded checks that the end does not wait for ever.
 func TestShutdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gozero.FreshLog()
@@ -90,7 +91,7 @@ func TestShutdownIsBounded(t *testing.T) {
 	})
 }
 
-// What is closed at the end is not kept alive until then.
+// TestShutdownHoldsNothing checks that the list of caches to close keeps none alive.
 func TestShutdownHoldsNothing(t *testing.T) {
 	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
 	w, before := weak.Make(c), gozero.ToClose()

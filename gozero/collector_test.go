@@ -20,13 +20,13 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// fill registers caches and a wheel with something in every metric, each number
-// another one, so that none is taken for another.
+// fill registers caches and a wheel with a different number in every metric, so that none can
+// be taken for another.
 func fill(t *testing.T) {
 	t.Helper()
 	n := uint64(0)
 	next := func() uint64 { n++; return n }
-	durations := func() []time.Duration { // as many in each bucket as in no other
+	durations := func() []time.Duration { // a different number in each bucket
 		var all []time.Duration
 		for bound := range (stats.Histogram{}).Buckets() {
 			all = append(all, slices.Repeat([]time.Duration{min(bound, time.Minute)}, int(next()))...)
@@ -73,7 +73,8 @@ func fill(t *testing.T) {
 	t.Cleanup(unregister)
 }
 
-// The collector has what the handler serves, sample for sample.
+// TestCollectorIsTheHandler checks that the collector has what the handler serves, sample for
+// sample.
 func TestCollectorIsTheHandler(t *testing.T) {
 	fill(t)
 	registry := prometheus.NewPedanticRegistry()
@@ -116,7 +117,7 @@ func familyNames(families []*dto.MetricFamily) (names []string) {
 	return names
 }
 
-// sorted puts the samples of a family in the order that a registry has them in.
+// sorted sorts the samples of a family as a registry does.
 func sorted(f *dto.MetricFamily) *dto.MetricFamily {
 	slices.SortFunc(f.Metric, func(a, b *dto.Metric) int {
 		return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int {
@@ -146,7 +147,7 @@ func TestCollectorIsLinted(t *testing.T) {
 	}
 }
 
-// Without caches there is nothing, which is no error.
+// TestCollectorOfNothing checks that without caches there are no metrics, and no error.
 func TestCollectorOfNothing(t *testing.T) {
 	alone(t)
 	registry := prometheus.NewRegistry()
@@ -156,7 +157,7 @@ func TestCollectorOfNothing(t *testing.T) {
 	}
 }
 
-// The default registry has it once, however often it is asked for.
+// TestMustRegister checks that the default registry has one collector after several calls.
 func TestMustRegister(t *testing.T) {
 	fill(t)
 	gozero.MustRegister()
@@ -178,7 +179,7 @@ func TestMustRegister(t *testing.T) {
 
 func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
-	// The decoder has the same interface in all versions that go-zero's have required.
+	// This interface of the decoder is in all versions that versions of go-zero require.
 	decoder := expfmt.NewDecoder(strings.NewReader(text), expfmt.NewFormat(expfmt.TypeTextPlain))
 	families := map[string]*dto.MetricFamily{}
 	for {

@@ -100,18 +100,18 @@ type Conf struct {
 	// cache is closed. Empty, the default, means none. Its folder must be there, and no
 	// two caches may share a file, nor two processes.
 	//
-	// What cannot be restored or saved is a line in the log, and the service goes
-	// on: with what came before the damage, and with the older file.
+	// If the file cannot be restored or saved, the service logs that and goes on: with the
+	// entries before the damage, or with the older file.
 	//
 	// Keys and values are written as JSON. That loses unexported fields, those tagged
-	// json:"-", and what an interface held but maps, slices, strings, bools and
+	// json:"-", and in interfaces all types but maps, slices, strings, bools and
 	// float64; pointers to one value come back as pointers to several. A value must
 	// not be changed while it is in the cache. The Schema is the Go types of key and
 	// value, unless an Option sets it: do that, and change it with the fields of V.
 	//
-	// An entry comes back with the time it had left. So it may be older than what
-	// others wrote to the database meanwhile, until it expires: set Expire. After a
-	// crash that is a file of an earlier moment.
+	// An entry comes back with the time it had left, so until it expires it may be older
+	// than what others wrote to the database meanwhile: set Expire. After a crash the
+	// file is older, too.
 	Snapshot string `json:",optional"`
 
 	// SnapshotEvery is how often to save meanwhile too, at least 1s, so that a
@@ -124,7 +124,7 @@ type Conf struct {
 const minTTL = time.Millisecond
 
 // check returns an error for times that are too short. Package cache refuses them too,
-// but its errors say what to write in Go, not in YAML.
+// but its errors say what to write in Go and not in YAML.
 func (c Conf) check() error {
 	short := func(field string, d time.Duration) error {
 		if d <= 0 || d >= minTTL {
@@ -137,8 +137,7 @@ func (c Conf) check() error {
 		short("NotFoundExpire", c.NotFoundExpire), c.checkNotFound(), c.checkSnapshot())
 }
 
-// checkNotFound is for what package cache cannot check: a Negative that never keeps
-// anything is none.
+// checkNotFound checks NotFoundExpire, which package cache cannot, as it gets a function.
 func (c Conf) checkNotFound() error {
 	if c.NotFoundExpire < 0 {
 		return fmt.Errorf("%w: NotFoundExpire is %v: want a positive time, such as 10s, or 0s for not at all", cache.ErrArgument, c.NotFoundExpire)
@@ -146,7 +145,7 @@ func (c Conf) checkNotFound() error {
 	return nil
 }
 
-// checkSnapshot reports at the start what would keep the end from saving.
+// checkSnapshot returns an error at the start for what would prevent the save at the end.
 func (c Conf) checkSnapshot() error {
 	switch {
 	case c.SnapshotEvery != 0 && c.SnapshotEvery < time.Second:

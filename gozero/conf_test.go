@@ -18,7 +18,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
-// service is the settings of a service with a cache.
+// A service has the settings of a service with a cache.
 type service struct{ Users gozero.Conf }
 
 func load(t *testing.T, lines ...string) (gozero.Conf, error) {
@@ -28,8 +28,7 @@ func load(t *testing.T, lines ...string) (gozero.Conf, error) {
 	return c.Users, err
 }
 
-// loadYAML has go-zero read settings. Version 1.7 panics where later ones return an
-// error.
+// loadYAML reads settings by go-zero. Version 1.7 panics where later ones return an error.
 func loadYAML(yaml string, to any) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -77,7 +76,7 @@ func TestConfFields(t *testing.T) {
 	}
 }
 
-// What is wrong in YAML is an error, of go-zero's conf or of NewCache.
+// TestConfMistakes checks that mistakes in YAML are errors of go-zero's conf or of NewCache.
 func TestConfMistakes(t *testing.T) {
 	for _, test := range []struct{ yaml, want string }{
 		{"Limit: 10", `"Users.Name" is not set`},
@@ -127,7 +126,7 @@ func TestConfMistakes(t *testing.T) {
 	}
 }
 
-// MaxWeight is of YAML, and what is weighed of Go.
+// TestMaxWeight checks MaxWeight in YAML with a Weigh in Go.
 func TestMaxWeight(t *testing.T) {
 	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", MaxWeight: 1000}, func(o *cache.Options[string, int]) {
 		o.Weigh = func(string, int) uint32 { return 100 }
@@ -140,8 +139,8 @@ func TestMaxWeight(t *testing.T) {
 	}
 }
 
-// What is misspelt is not told by go-zero's conf, and leaves a cache without a limit,
-// which the log tells of.
+// TestNoLimitIsLogged checks that a misspelt limit, which go-zero's conf ignores, leads to a
+// line in the log.
 func TestNoLimitIsLogged(t *testing.T) {
 	j := newJournal(t)
 	c, err := load(t, "Name: users", "Limt: 100")

@@ -103,7 +103,7 @@ func ExampleMustRegister() {
 	// Output: true
 }
 
-// A registry of one's own, instead of the default one.
+// A registry of your own, instead of the default one.
 func ExampleNewCollector() {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(gozero.NewCollector())

@@ -1,10 +1,10 @@
 package gozero
 
-// FreshLog has LogStats begin anew, in the bubble of a test. What was started
-// before goes on by itself.
+// FreshLog makes LogStats start again, in the bubble of a test. An earlier log goes on by
+// itself.
 func FreshLog() { process = new(statLog) }
 
-// Logging reports whether a minute is being counted.
+// Logging reports whether the log is running.
 func Logging() bool {
 	process.mu.Lock()
 	defer process.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
-// FuzzConf reads any YAML as settings. Either it is refused, by an error that says
-// something, or there is a cache as the settings say.
+// FuzzConf reads any YAML as settings. It must give an error with a text, or a cache that
+// follows the settings.
 func FuzzConf(f *testing.F) {
 	f.Add("Name: users\nLimit: 10\nExpire: 5m\nIdle: 1h30m\nJitter: 0.1\nWorkers: 3\nHotKeys: 20\nAges: true\nWhatIf: true\n")
 	f.Add("Name: users\nExpire: 60\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A source may do what it likes, also make a cache.
+// TestSourceThatMakesACache checks that a source may make a cache while it is asked.
 func TestSourceThatMakesACache(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
 )
 
-// The lines are those of go-zero, each minute, of that minute.
+// TestMinuteLine checks that each minute has go-zero's line, with the counts of that minute.
 func TestMinuteLine(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -53,8 +53,8 @@ func TestMinuteLine(t *testing.T) {
 	})
 }
 
-// The line is of all caches, also of those that this package did not make, and
-// calling it again changes nothing.
+// TestLogStatsIsForAllCaches checks that LogStats logs all caches, also those that this package
+// did not make, and that calling it again changes nothing.
 func TestLogStatsIsForAllCaches(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestLogStatsIsForAllCaches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before.Get("a") // not of the first minute
+		before.Get("a") // not in the counts of the first minute
 		gozero.LogStats()
 		after := cache.Must(cache.Options[int, int]{Name: "after"})
 		time.Sleep(30 * time.Second)
@@ -86,7 +86,8 @@ func TestLogStatsIsForAllCaches(t *testing.T) {
 	})
 }
 
-// A cache that has the name of one that was closed has lines of its own.
+// TestMinuteLineOfANameUsedAgain checks that a cache with the name of a closed one has lines of
+// its own.
 func TestMinuteLineOfANameUsedAgain(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -110,8 +111,8 @@ func TestMinuteLineOfANameUsedAgain(t *testing.T) {
 	})
 }
 
-// Nothing runs between the lines, nothing is left when the caches are closed, and a
-// new cache begins anew.
+// TestLogEndsWithTheCaches checks that no goroutine runs between the lines, that nothing is left
+// when the caches are closed, and that a new cache starts the log again.
 func TestLogEndsWithTheCaches(t *testing.T) {
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +139,7 @@ func TestLogEndsWithTheCaches(t *testing.T) {
 	})
 }
 
-// ask makes gets of a cache that has the key 1.
+// ask makes hits and misses in a cache that has the key 1.
 func ask(c *cache.Cache[int, int], hits, misses int) {
 	for range hits {
 		c.Get(1)

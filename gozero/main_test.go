@@ -23,9 +23,9 @@ func TestMain(m *testing.M) {
 		beService()
 		return
 	}
-	// go-zero sets up its log once: before the first server of a test does.
+	// go-zero sets up its log once, so this must come before the first server of a test.
 	logx.MustSetup(logx.LogConf{Mode: "console", Stat: true})
-	goleak.VerifyTestMain(m, // but for what go-zero starts, when it is imported and for its middlewares
+	goleak.VerifyTestMain(m, // except what go-zero starts on import and for its middlewares
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/proc.init.1.func1"),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/stat.init.1.func1"),
 		goleak.IgnoreAnyFunction("github.com/zeromicro/go-zero/core/executors.(*PeriodicalExecutor).backgroundFlush.func1"),

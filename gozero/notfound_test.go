@@ -29,7 +29,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// The settings reach the cache: an absence is asked for once, an Option is stronger.
+// TestNotFoundExpire checks that the setting reaches the cache, and that an Option overrides it.
 func TestNotFoundExpire(t *testing.T) {
 	fetches := 0
 	ask := func(c *cache.Cache[string, int]) {
@@ -53,7 +53,7 @@ func TestNotFoundExpire(t *testing.T) {
 	}
 }
 
-// While the database fails, callers get what the cache had.
+// TestGraceOfConf checks that while the database fails callers get the old value.
 func TestGraceOfConf(t *testing.T) {
 	conf := gozero.Conf{Name: "users", Limit: 10, Expire: time.Minute, Grace: time.Minute, Patience: time.Second, Timeout: 2 * time.Second, Refresh: 0.5, MaxLoads: 1}
 	var o cache.Options[string, int]

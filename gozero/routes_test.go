@@ -36,8 +36,8 @@ func serve(t *testing.T, prefix string, opts ...stats.HandlerOption) (base strin
 	return web.URL
 }
 
-// handlerOf returns what a server of go-zero serves. Starting it ends in the option,
-// before it listens: versions before 1.8 have no other way to it that later ones have too.
+// handlerOf returns the handler of a server of go-zero. The option panics in Start before the
+// server listens: there is no other way in versions before 1.8 and in later ones.
 func handlerOf(server *rest.Server) http.Handler {
 	handler := make(chan http.Handler, 1)
 	go server.StartWithOpts(func(s *http.Server) {
@@ -94,7 +94,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/cache/metrics", 200, "text/plain"},
 		{"GET", "/cache/style.css", 200, "text/css"},
 		{"GET", "/cache/nothing", 404, ""},
-		{"GET", "/cache/stats.json/", 200, "application/json"}, // the same to the router
+		{"GET", "/cache/stats.json/", 200, "application/json"}, // the router ignores the slash
 		{"HEAD", "/cache/stats.json", 200, "application/json"},
 		{"GET", "/cache/nothing/", 404, ""},
 		{"GET", "/cache/a/b", 404, ""},
@@ -140,8 +140,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// The page is found with and without the slash, below any prefix, also by those who
-// come through a proxy, and so is all it refers to.
+// TestPageIsFound checks that the page, and all that it refers to, is found with and without
+// the slash, below any prefix, and through a proxy.
 func TestPageIsFound(t *testing.T) {
 	for _, prefix := range []string{"/cache", "/", "/internal/v1:cache", "/a%3Fb"} {
 		t.Run(prefix, func(t *testing.T) {

@@ -24,13 +24,13 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero"
 )
 
-// asService is the environment variable that makes the test binary a service. It
-// has its ports, of the rest server and of the DevServer.
+// asService is the environment variable that makes the test binary a service. Its value has
+// the ports of the rest server and of the DevServer.
 const asService = "PINWHEEL_TEST_SERVICE"
 
-// beService is the main function of a service that is set up by YAML. It prints
-// what happens, and ends with its standard input, as go-zero does by a signal: that
-// itself has a data race in go-zero, which the race detector finds.
+// beService is the main function of a service that is set up by YAML. It prints what happens,
+// and ends with its standard input as by a signal: a real signal causes a data race in
+// go-zero, which the race detector finds.
 func beService() {
 	ports := strings.Fields(os.Getenv(asService))
 	var c struct {
@@ -68,8 +68,8 @@ Users: { Name: users, Limit: 10, Expire: 1h }
 	fmt.Println("ended, found", found)
 }
 
-// TestService is a whole service, from its YAML to its end. It is a
-// process of its own, since go-zero starts its DevServer, and shuts down, once.
+// TestService runs a whole service, from its YAML to its end, in a process of its own, as
+// go-zero starts its DevServer, and shuts down, only once.
 func TestService(t *testing.T) {
 	port, devPort := freePort(t), freePort(t)
 	cmd := exec.Command(os.Args[0])
@@ -118,8 +118,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// devServerMetrics returns what a DevServer shows. go-zero starts it in the
-// background, and it may not listen yet.
+// devServerMetrics returns the metrics of a DevServer. It tries again, as go-zero starts the
+// DevServer in the background.
 func devServerMetrics(t *testing.T, port int) string {
 	t.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", port)
@@ -135,8 +135,8 @@ func devServerMetrics(t *testing.T, port int) string {
 	}
 }
 
-// freePort returns a port that is free. It is below those that the system gives to whoever
-// asks for any, such as the tests that run at the same time.
+// freePort returns a free port below those that the system hands out by itself, as to tests
+// that run at the same time.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {

@@ -24,16 +24,16 @@ var (
 	errSaveTime = fmt.Errorf("it was not complete after %v", saveTime)
 )
 
-// A snapshotFile is what Conf.Snapshot asks for.
+// A snapshotFile saves a cache to the file Conf.Snapshot.
 type snapshotFile[K comparable, V any] struct {
 	name, path string
 	cache      weak.Pointer[cache.Cache[K, V]]
 	every      time.Duration
-	regular    context.Context // of the saves every so often
+	regular    context.Context // of the saves by SnapshotEvery
 	stop       context.CancelFunc
 }
 
-// keep restores a new cache from its file, and begins to save it every so often.
+// keep restores a new cache from its file, and starts the saves by SnapshotEvery.
 func keep[K comparable, V any](c *cache.Cache[K, V], name string, conf Conf) *snapshotFile[K, V] {
 	f := &snapshotFile[K, V]{name: name, path: conf.Snapshot, cache: weak.Make(c), every: conf.SnapshotEvery}
 	f.regular, f.stop = context.WithCancel(context.Background())
@@ -67,8 +67,8 @@ func (f *snapshotFile[K, V]) saveLater() {
 	})
 }
 
-// saveLast saves at the end of the service. A save that runs gives up for it: both may
-// not have the time.
+// saveLast saves at the end of the service. It ends a running save, as there may not be time for
+// both.
 func (f *snapshotFile[K, V]) saveLast(ctx context.Context, c *cache.Cache[K, V]) {
 	f.stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, saveTime, errSaveTime)

@@ -21,7 +21,7 @@ type person struct {
 	City string `json:"city"`
 }
 
-// kept returns the settings of YAML for a cache with a file, and the file.
+// kept returns YAML settings for a cache with a file, and the path of the file.
 func kept(t *testing.T, more ...string) (c gozero.Conf, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "users.cache")
@@ -32,7 +32,7 @@ func kept(t *testing.T, more ...string) (c gozero.Conf, path string) {
 	return c, path
 }
 
-// logged expects one line of a level with all these words, or none if there is no level.
+// logged checks that there is one line with a level and all these words, or none if level is "".
 func (j *journal) logged(level string, words ...string) {
 	j.t.Helper()
 	lines := j.take()
@@ -49,7 +49,7 @@ func (j *journal) logged(level string, words ...string) {
 	}
 }
 
-// saved makes a file of people, as the end of a service does.
+// saved writes a file with people, as the end of a service does.
 func saved(t *testing.T, conf gozero.Conf, people int) {
 	t.Helper()
 	c := gozero.MustNewCache[int, person](conf)
@@ -66,7 +66,7 @@ func TestSnapshotWarmsTheNextStart(t *testing.T) {
 	conf, path := kept(t)
 	j := newJournal(t)
 	saved(t, conf, 100)
-	j.logged("") // that there was no file is as it should be
+	j.logged("") // a missing file is not logged
 
 	c := closed(t, gozero.MustNewCache[int, person](conf))
 	j.logged("info", "cache(users) - 100 entries restored from "+path)
@@ -78,7 +78,8 @@ func TestSnapshotWarmsTheNextStart(t *testing.T) {
 	}
 }
 
-// A file that is damaged gives what came before the damage, and a line in the log.
+// TestSnapshotDamaged checks that the entries before a damage are restored, and that the log has
+// a line.
 func TestSnapshotDamaged(t *testing.T) {
 	conf, path := kept(t)
 	saved(t, conf, 100)
@@ -97,7 +98,7 @@ func TestSnapshotDamaged(t *testing.T) {
 	j.logged("error", fmt.Sprintf("cache(users) - %d entries restored, and then: ", c.Len()), path)
 }
 
-// Values of another type are not made of those of a file.
+// TestSnapshotOfAnotherType checks that values of one type are not restored as another.
 func TestSnapshotOfAnotherType(t *testing.T) {
 	conf, path := kept(t)
 	saved(t, conf, 100)
@@ -114,7 +115,7 @@ func TestSnapshotOfAnotherType(t *testing.T) {
 	j.logged("error", `"v2"`)
 }
 
-// slow takes more than a second to write.
+// A slow value takes more than a second to write.
 type slow int
 
 func (s slow) MarshalJSON() ([]byte, error) {
@@ -122,7 +123,8 @@ func (s slow) MarshalJSON() ([]byte, error) {
 	return fmt.Append(nil, int(s)), nil
 }
 
-// A save that does not end in time leaves the old file, and time for Close.
+// TestSnapshotThatTakesTooLong checks that a save that does not end in time leaves the old file,
+// and time for Close.
 func TestSnapshotThatTakesTooLong(t *testing.T) {
 	conf, path := kept(t)
 	conf.Expire = 0 // no timer of the bubble outlasts it
@@ -180,7 +182,7 @@ func TestSnapshotEvery(t *testing.T) {
 			t.Errorf("the files are %q", files)
 		}
 
-		// One that the program closed is empty, and its file stays.
+		// A cache that the program closed is empty, and its file stays.
 		if err := c.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -195,7 +197,7 @@ func TestSnapshotEvery(t *testing.T) {
 	})
 }
 
-// closing closes its cache when it is written.
+// A closing value closes its cache when it is written.
 type closing struct{ close func() }
 
 func (c closing) MarshalJSON() ([]byte, error) {
@@ -203,7 +205,8 @@ func (c closing) MarshalJSON() ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// What the program closes in the middle of a save does not replace the file.
+// TestSnapshotOfWhatIsClosedMeanwhile checks that a cache closed during a save does not replace
+// its file.
 func TestSnapshotOfWhatIsClosedMeanwhile(t *testing.T) {
 	conf, path := kept(t)
 	c := gozero.MustNewCache[int, closing](conf)
@@ -219,7 +222,7 @@ func TestSnapshotOfWhatIsClosedMeanwhile(t *testing.T) {
 	}
 }
 
-// explosive panics when it is written.
+// An explosive value panics when it is written.
 type explosive int
 
 func (explosive) MarshalJSON() ([]byte, error) { panic("oh") }
@@ -238,7 +241,7 @@ func TestSnapshotPanics(t *testing.T) {
 	}
 }
 
-// A cache that is saved every so often can be collected.
+// TestSnapshotHoldsNothing checks that a cache with SnapshotEvery can be collected.
 func TestSnapshotHoldsNothing(t *testing.T) {
 	conf, _ := kept(t, "SnapshotEvery: 1h")
 	c := gozero.MustNewCache[int, person](conf)

@@ -43,12 +43,12 @@ func TestAgeBounds(t *testing.T) {
 	if i != stats.Buckets {
 		t.Errorf("%d buckets, want %d", i, stats.Buckets)
 	}
-	for range a.Buckets() { // may be left
+	for range a.Buckets() { // the loop may end early
 		break
 	}
 }
 
-// TestAgesAreCountedInTheirBuckets: also at the bounds.
+// TestAgesAreCountedInTheirBuckets: ages are in the right buckets, also at the bounds.
 func TestAgesAreCountedInTheirBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r stats.AgeRecorder
@@ -99,7 +99,7 @@ func TestAgesOfCenturies(t *testing.T) {
 	}
 }
 
-// TestAgeQuantiles: they are at most a factor of two off.
+// TestAgeQuantiles: quantiles are at most a factor of two off.
 func TestAgeQuantiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ages := rapid.SliceOfN(rapid.Int64Range(int64(stats.AgeBound(0)+ageUnit), int64(stats.AgeBound(stats.Buckets-2))), 1, 50).Draw(t, "ages")

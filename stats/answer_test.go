@@ -201,7 +201,7 @@ func TestAnswersAreStreamed(t *testing.T) {
 		}()
 	}
 	for _, w := range slow {
-		<-w.chunks // one is read, and the next waits to be
+		<-w.chunks // one is read, and the next waits
 	}
 	if n := asked.Load(); n > 5*200 {
 		t.Errorf("%d caches were asked for five chunks", n)

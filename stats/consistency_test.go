@@ -116,7 +116,7 @@ func checkConsistent(t *testing.T, h http.Handler) {
 		}
 		last := history[len(history)-1].(map[string]any)
 		if last["partial"] != true || len(history) > 60 {
-			continue // there is something that is in no point
+			continue // there are counts that are in no point
 		}
 		if sum != all { // from the first sample, of nothing, to now
 			t.Errorf("%s are %d in history, %d in all, want the same", name, sum, all)

@@ -56,7 +56,7 @@ func ExampleWithPurge() {
 	})
 	defer unregister()
 
-	// Middleware around the page decides who may see it. Here fewer may purge.
+	// Middleware around the page decides who may see it. This function decides who may purge.
 	handler := stats.Handler(stats.WithPurge(func(r *http.Request) error {
 		if user, password, _ := r.BasicAuth(); user != "admin" || password != "secret" {
 			return errors.New("only admin may purge")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Registry is what the process has, for a test of its own, so that tests do not
-// see each other's caches and timing wheels.
+// A Registry is a registry of its own for a test, so that tests do not see each other's caches
+// and timing wheels.
 type Registry = registries
 
 func (r *registries) Add(s Source) (string, func()) { return r.register(s) }
@@ -36,14 +36,14 @@ func (r *registries) Metrics() string {
 	return text.String()
 }
 
-// JSONStats is the type that stats.json is made of, if all were there at once.
+// JSONStats is the type of stats.json, if it were made at once.
 var JSONStats = reflect.TypeFor[struct {
 	jsonHead
 	Caches []jsonCache `json:"caches"`
 	Wheels []jsonWheel `json:"wheels"`
 }]()
 
-// HistoryBytes returns what the history of the cache of a name takes in memory.
+// HistoryBytes returns how many bytes the history of the cache with a name takes.
 func (r *registries) HistoryBytes(name string) int {
 	r.caches.mu.Lock()
 	defer r.caches.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *registries) HistoryBytes(name string) int {
 	return cap(samples) * int(reflect.TypeFor[sample[Snapshot]]().Size())
 }
 
-// Samples returns the history of the cache of a name as a look does.
+// Samples returns the history of the cache with a name as a look does.
 func (r *registries) Samples(name string) []sample[Snapshot] {
 	r.caches.mu.Lock()
 	reg := r.caches.byName[name]
@@ -59,12 +59,12 @@ func (r *registries) Samples(name string) []sample[Snapshot] {
 	return r.caches.samples(reg)
 }
 
-// A History is that of one cache, without a clock.
+// A History is the history of one cache, without a clock.
 type History struct{ history history[Snapshot] }
 
 func (h *History) Add(at time.Time, s Snapshot) { h.history.add(sample[Snapshot]{at, s}) }
 
-// Points returns what a look at a time that finds s shows of the newest n points.
+// Points returns the newest n points of a look that finds s at a time.
 func (h *History) Points(at time.Time, s Snapshot, n int) []Point {
 	var points []Point
 	for p := range h.look(at, s).points(n) {
@@ -73,7 +73,7 @@ func (h *History) Points(at time.Time, s Snapshot, n int) []Point {
 	return points
 }
 
-// Window returns what a look at a time that finds s shows of the time before.
+// Window returns the window of a look that finds s at a time.
 func (h *History) Window(at time.Time, s Snapshot, length time.Duration) Point {
 	return exported(h.look(at, s).window(length))
 }
@@ -92,7 +92,7 @@ type Point struct {
 
 func exported(p point[Snapshot]) Point { return Point{p.start, p.length, p.from, p.to, p.running} }
 
-// VarString is what [Var.String] would be of these registries.
+// VarString is [Var.String] for these registries.
 func (r *registries) VarString() string {
 	var b bytes.Buffer
 	if err := r.writeJSON(&b, noHistory); err != nil {

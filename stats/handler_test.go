@@ -182,11 +182,12 @@ func TestHeadIsGetWithoutABody(t *testing.T) {
 	})
 }
 
-// policy is that of every answer. The page needs no more, and a browser keeps to it.
+// policy is the Content-Security-Policy of every answer, which browsers enforce. The page needs
+// no more.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// checkSafe looks for the headers that every answer has.
+// checkSafe checks the headers that every answer must have.
 func checkSafe(t testing.TB, what string, header http.Header) {
 	t.Helper()
 	want := map[string]string{

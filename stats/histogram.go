@@ -11,7 +11,8 @@ import (
 // buckets is the number of buckets of a [Histogram].
 const buckets = 23
 
-// firstBits makes the first bound 2^14 ns, 16.4 µs: shorter loads are all alike. With buckets, which must change with it, the last finite bound is 2^35 ns,
+// firstBits makes the first bound 2^14 ns, 16.4 µs: shorter loads are all alike. With the
+// present number of buckets, which must change with it, the last finite bound is 2^35 ns,
 // 34.4 s.
 const firstBits = 14
 

@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// The bounds and counts that Buckets yields are all there are, in order.
+// TestBuckets checks that Buckets yields all bounds and counts, in order.
 func TestBuckets(t *testing.T) {
 	var h stats.Histogram
 	for i := range h.Counts() {
@@ -46,7 +46,7 @@ func TestBuckets(t *testing.T) {
 	if i != stats.Buckets {
 		t.Errorf("%d buckets, want %d", i, stats.Buckets)
 	}
-	for range h.Buckets() { // may be left
+	for range h.Buckets() { // the loop may end early
 		break
 	}
 }
@@ -60,7 +60,7 @@ func observed(durations ...time.Duration) stats.Histogram {
 	return d.Histogram()
 }
 
-// naiveBucket finds the bucket of d the plain way.
+// naiveBucket finds the bucket of d by trying all.
 func naiveBucket(d time.Duration) int {
 	for i := range stats.Buckets {
 		if d <= stats.Bound(i) {
@@ -97,7 +97,7 @@ func TestSumStopsAtTheGreatestDuration(t *testing.T) {
 }
 
 var someDurations = rapid.SliceOf(rapid.Custom(func(t *rapid.T) time.Duration {
-	// As many short ones as long ones.
+	// Every order of magnitude is equally likely.
 	return time.Duration(rapid.Int64Range(0, 1<<rapid.IntRange(0, 40).Draw(t, "bits")).Draw(t, "d"))
 }))
 

@@ -15,8 +15,8 @@ type taken struct {
 	s  stats.Snapshot
 }
 
-// follow returns those of all samples that a history may still know: those since the
-// last gap, and 61 of them.
+// follow returns the samples that a history still has: those since the last gap, and the last
+// 61 of these.
 func follow(all []taken) []taken {
 	for i := len(all) - 1; i > 0; i-- {
 		if d := all[i].at.Sub(all[i-1].at); d > 20*time.Second || d < 0 {
@@ -27,7 +27,7 @@ func follow(all []taken) []taken {
 	return all[max(0, len(all)-61):]
 }
 
-// modelPoints are the points as the documentation has them.
+// modelPoints returns the points as documented.
 func modelPoints(all []taken, now taken, n int) []stats.Point {
 	known := follow(all)
 	var points []stats.Point
@@ -45,8 +45,8 @@ func modelPoints(all []taken, now taken, n int) []stats.Point {
 	return points[max(0, len(points)-n):]
 }
 
-// modelWindow looks at every sample: the earliest that is not much older than the
-// window, and if all are, the last.
+// modelWindow begins with the earliest sample that is not much older than the window, or with
+// the last if all are.
 func modelWindow(all []taken, now taken, length time.Duration) stats.Point {
 	from := now
 	for _, s := range follow(all) {

@@ -14,7 +14,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// shown is what a test of history reads of stats.json.
+// shown has the parts of stats.json that tests of the history read.
 type shown struct {
 	Caches []shownCache
 	Wheels []struct {
@@ -56,7 +56,7 @@ type shownPoint struct {
 	Entries       int
 }
 
-// show reads everything, with that many points.
+// show reads stats.json with a number of points.
 func show(t testing.TB, h http.Handler, points int) shown {
 	t.Helper()
 	text := body(t, h, "/stats.json?points="+strconv.Itoa(points))
@@ -67,7 +67,7 @@ func show(t testing.TB, h http.Handler, points int) shown {
 	return s
 }
 
-// sleep lets time pass, and what is due at its end happen.
+// sleep lets time pass, and runs what is due at its end.
 func sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -83,8 +83,8 @@ func ticking() func() (stats.Snapshot, bool) {
 	}
 }
 
-// At any time there is a closed point for each five seconds, 60 at most, and a running
-// one if it is a second old. Each says what happened in it.
+// TestPoints checks that at any time there is a closed point for each five seconds, at most 60,
+// and a running one if it is a second old, and that each has the counts of its time.
 func TestPoints(t *testing.T) {
 	for _, after := range []time.Duration{
 		0, 999, 1000, 4999, 5000, 5999, 6000, 9999, 10_000, 12_500,
@@ -140,7 +140,7 @@ func TestPoints(t *testing.T) {
 // A client can keep points by their start.
 func TestARunningPointIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(123456 * time.Microsecond) // so that the start is none of a round time
+		time.Sleep(123456 * time.Microsecond) // so that the start is not a round time
 		var r stats.Registry
 		r.Register("users", ticking())
 		h := r.Handler()
@@ -332,8 +332,8 @@ func checkFlat(t *testing.T, got any, want map[string]any) {
 	}
 }
 
-// When samples fail to come, as while the machine sleeps, a point may be longer; after
-// twenty seconds there is none, and windows do not reach across.
+// TestAHistoryBeginsAnewAfterAGap checks that without samples, as while the machine sleeps, a
+// point is longer, and that after twenty seconds points and windows begin anew.
 func TestAHistoryBeginsAnewAfterAGap(t *testing.T) {
 	for _, test := range []struct {
 		stuck time.Duration // how long the sample at 10 s takes
@@ -409,8 +409,8 @@ func TestACacheThatComesLater(t *testing.T) {
 	})
 }
 
-// What a new cache does before the next sample is in its windows, also if the cache
-// counted before it was registered: then only what came after.
+// TestTheFirstSecondsAreInTheWindows checks that windows have what a new cache counts before the
+// next sample, but not what it counted before it was registered.
 func TestTheFirstSecondsAreInTheWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
@@ -444,7 +444,8 @@ func TestTheFirstSecondsAreInTheWindows(t *testing.T) {
 	})
 }
 
-// A cache made anew under the name of one that has left has no history of it.
+// TestAHistoryIsOfOneCacheOnly checks that a cache with the name of an earlier one does not have
+// its history.
 func TestAHistoryIsOfOneCacheOnly(t *testing.T) {
 	for _, how := range []string{"unregister", "source"} {
 		t.Run(how, func(t *testing.T) {
@@ -476,7 +477,8 @@ func TestAHistoryIsOfOneCacheOnly(t *testing.T) {
 	}
 }
 
-// A counter that falls shows nothing for that point, and what it counts after.
+// TestCountersThatBeginAnew checks that a counter that falls shows 0 for that point, and counts
+// on from there.
 func TestCountersThatBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry

@@ -55,7 +55,7 @@ func TestForeignHostsAtALoopbackAddress(t *testing.T) {
 		{loopback, "0.0.0.0:6061", false},
 		{loopback, "", false},
 
-		{outside, "evil.example", true}, // that is for authentication
+		{outside, "evil.example", true}, // authentication must decide
 		{&net.UnixAddr{Name: "/run/stats"}, "evil.example", true},
 		{nil, "evil.example", true}, // no server says where it arrived
 	} {
@@ -85,7 +85,7 @@ func TestForeignHostsAtALoopbackAddress(t *testing.T) {
 	}
 }
 
-// A browser that was led to this machine by the name of another site gets nothing.
+// TestRebindingOverTheNetwork checks that a request under the name of another site is refused.
 func TestRebindingOverTheNetwork(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(stats.Snapshot{}))

@@ -24,7 +24,7 @@ var nastyNames = []string{
 	"bad\xff\xfeutf8", "\xff", "\x00", "\u2028", "{cache=\"x\"} 1\n# HELP",
 }
 
-// document is the JSON as somebody else would read it.
+// document is the JSON as a foreign program reads it.
 type document struct {
 	Version int
 	Time    time.Time
@@ -228,7 +228,8 @@ func TestEveryLookIsNew(t *testing.T) {
 	})
 }
 
-// What Extras offer is shown, and a key is text whatever is in it.
+// TestJSONShowsExtras checks that the JSON has what a CacheSource offers besides counts, and keys
+// as text, whatever bytes they have.
 func TestJSONShowsExtras(t *testing.T) {
 	var r stats.Registry
 	purge := func(string) (int, error) { return 0, nil }
@@ -264,7 +265,7 @@ func TestJSONShowsExtras(t *testing.T) {
 	}
 }
 
-// One is enough to be told of.
+// TestTheFirstEvictionHasAnAge checks that one evicted value is enough for evicted_age.
 func TestTheFirstEvictionHasAnAge(t *testing.T) {
 	var r stats.Registry
 	var ages stats.AgeRecorder
@@ -276,7 +277,7 @@ func TestTheFirstEvictionHasAnAge(t *testing.T) {
 	}
 }
 
-// There is no integer for double the limit, and it is not a negative one.
+// TestDoubleOfAGreatLimit checks that double the limit does not overflow.
 func TestDoubleOfAGreatLimit(t *testing.T) {
 	var r stats.Registry
 	users := varying{s: stats.Snapshot{Limit: math.MaxInt - 1}}
@@ -290,8 +291,8 @@ func TestDoubleOfAGreatLimit(t *testing.T) {
 	}
 }
 
-// A cache that Resize has taken the limit from has none to be half or double, and the
-// share of a key that is no number would be no JSON.
+// TestJSONOfOddNumbers checks that a cache without a limit, after a Resize, has no estimates, and
+// that a share that JSON cannot express, such as NaN, is shown as 0.
 func TestJSONOfOddNumbers(t *testing.T) {
 	var r stats.Registry
 	var odd varying
@@ -314,8 +315,8 @@ func TestJSONOfOddNumbers(t *testing.T) {
 	}
 }
 
-// A cache is shown with the time at which it was registered, and so is the next one of
-// its name.
+// TestSince checks that a cache is shown with the time when it was registered, and so is the next
+// one with its name.
 func TestSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry

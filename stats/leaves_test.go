@@ -35,7 +35,7 @@ func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.V
 			leaves(v.Index(i), path, visit)
 		}
 	default:
-		if !v.CanSet() { // the field of a Histogram, which package stats alone changes
+		if !v.CanSet() { // a private field of a Histogram
 			v = reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem()
 		}
 		visit(path, v)
@@ -46,7 +46,7 @@ func isGauge(path string) bool {
 	return slices.Contains(gauges, path)
 }
 
-// setLeaf stores n in a leaf of whatever type.
+// setLeaf stores n in a leaf of any type.
 func setLeaf(leaf reflect.Value, n uint64) {
 	switch {
 	case leaf.CanUint():
@@ -60,7 +60,7 @@ func setLeaf(leaf reflect.Value, n uint64) {
 	}
 }
 
-// leafValue returns the number in a leaf of whatever type.
+// leafValue returns the number in a leaf of any type.
 func leafValue(leaf reflect.Value) uint64 {
 	if leaf.CanUint() {
 		return leaf.Uint()
@@ -82,7 +82,7 @@ func leafValue(leaf reflect.Value) uint64 {
 func distinct(n uint64) stats.Snapshot {
 	var s stats.Snapshot
 	n = number(reflect.ValueOf(&s).Elem(), n)
-	// More misses than expired ones, as in a real one.
+	// More misses than expired ones, as in a real cache.
 	s.Misses += 1000 * n
 	s.Loads.OK.SetSum(1500 * time.Millisecond)
 	s.Loads.Failed.SetSum(2500 * time.Millisecond)

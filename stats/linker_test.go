@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Every program with a cache links this package. One that never calls Handler must
-// not get the page with it.
+// TestAProgramWithoutThePageHasNoAssets checks that a program that never calls Handler does not
+// contain the page: every program with a cache links this package.
 func TestAProgramWithoutThePageHasNoAssets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs")

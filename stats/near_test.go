@@ -35,7 +35,7 @@ func addNear(fields map[string]any, n stats.Near) {
 	fields["near.max_lag_seconds"] = n.MaxLag.Seconds()
 }
 
-// Other caches have no metrics of near caches; a near cache has all of them.
+// TestNearMetrics checks that a near cache has all metrics of near caches, and others none.
 func TestNearMetrics(t *testing.T) {
 	var r stats.Registry
 	r.Register("plain", always(stats.Snapshot{Hits: 1}))
@@ -61,7 +61,8 @@ func TestNearMetrics(t *testing.T) {
 	}
 }
 
-// What a near cache suffers from is said, and the misses that follow from it are not.
+// TestNearFindings checks that the findings have the trouble of a near cache, and not the misses
+// that follow from it.
 func TestNearFindings(t *testing.T) {
 	healthy := stats.Near{MaxLag: time.Second, Lag: 300 * time.Millisecond, Serving: true}
 	for _, c := range []struct {

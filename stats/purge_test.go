@@ -16,7 +16,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A purgeable cache has numbers for keys, and says what was removed.
+// A purgeable cache has numbers as keys, and records what was removed.
 type purgeable struct {
 	mu   sync.Mutex
 	keys map[int]bool
@@ -73,7 +73,7 @@ func (c *purgeable) register(r *stats.Registry, name string) {
 	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgePrefix: c.purgePrefix, PurgeAll: c.purgeAll})
 }
 
-// anybody authorizes everybody.
+// anybody authorizes every request.
 func anybody(*http.Request) error { return nil }
 
 // A purge is a request to purge, as a program would send it.
@@ -171,7 +171,7 @@ func TestPurgeKeyIsTheTextAsSent(t *testing.T) {
 	}
 }
 
-// Whatever is refused removes nothing.
+// TestPurgeRefuses checks that a refused request removes nothing.
 func TestPurgeRefuses(t *testing.T) {
 	form := "cache=users&key=1"
 	tests := []struct {
@@ -295,7 +295,7 @@ func TestPurgeAsksForEachRequest(t *testing.T) {
 	if len(asked) != 1 || asked[0] != request {
 		t.Errorf("asked %d times, want once and for the request", len(asked))
 	}
-	for target := range files { // nothing else asks
+	for target := range files { // no other file calls authorize
 		body(t, h, "/"+target)
 	}
 	if len(asked) != 1 {
@@ -303,7 +303,7 @@ func TestPurgeAsksForEachRequest(t *testing.T) {
 	}
 }
 
-// An authorize that reads the form itself does no harm.
+// TestAuthorizeMayReadTheForm checks that authorize may read the form itself.
 func TestAuthorizeMayReadTheForm(t *testing.T) {
 	var r stats.Registry
 	c := newPurgeable(1, 2)
@@ -322,7 +322,7 @@ func TestAuthorizeMayReadTheForm(t *testing.T) {
 	}
 }
 
-// A browser on the page itself may purge, and so may a program.
+// TestPurgeFromThePageItself checks that a browser on the page may purge, and so may a program.
 func TestPurgeFromThePageItself(t *testing.T) {
 	for _, header := range []map[string]string{
 		nil,
@@ -390,7 +390,8 @@ func TestWithPurgeOfNobody(t *testing.T) {
 	stats.WithPurge(nil)
 }
 
-// Over the network the body is bounded too, and the answer arrives.
+// TestPurgeOverTheNetwork checks that over the network the body is bounded too, and that the
+// answer arrives.
 func TestPurgeOverTheNetwork(t *testing.T) {
 	var r stats.Registry
 	c := newPurgeable(1, 2)

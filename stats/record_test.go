@@ -16,7 +16,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// recordable registers a cache whose recordings say what was asked for.
+// recordable registers a cache whose recordings have the arguments of the request.
 func recordable(r *stats.Registry, name string) {
 	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, oneIn int) error {
 		if oneIn == 13 {
@@ -65,7 +65,7 @@ func TestRecordEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// TestRecordRefuses: as purge does, and what it cannot do.
+// TestRecordRefuses: record refuses what purge refuses, and what cannot be recorded.
 func TestRecordRefuses(t *testing.T) {
 	var r stats.Registry
 	recordable(&r, "users")

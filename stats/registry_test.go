@@ -289,8 +289,8 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 	checkWheelNames(t, &r)
 }
 
-// churn registers and removes sources of one name from several goroutines, and
-// checks that each has a name of its own, which look, the names there are, shows.
+// churn registers and removes sources with one name from several goroutines, and checks that
+// each has a unique name, which is among the names that look returns.
 func churn[S any](t *testing.T, register func(string, func() (S, bool)) (string, func()), look func() []string) {
 	const workers, rounds = 8, 200
 	var taken sync.Map
@@ -369,7 +369,8 @@ func BenchmarkRegisterAmongSameNames(b *testing.B) {
 	}
 }
 
-// The ten thousandth cache of a name does not try all earlier names.
+// TestManyOfOneName checks that the ten thousandth cache with one name does not try all earlier
+// names.
 func TestManyOfOneName(t *testing.T) {
 	var r stats.Registry
 	var unregister []func()

@@ -20,8 +20,8 @@ func counted[S any](n *atomic.Int64, source func() (S, bool)) func() (S, bool) {
 	}
 }
 
-// A source that hangs does not stop the answers that do not need it, nor may it be
-// waiting for a lock that whoever calls Handler holds.
+// TestASourceThatHangsWhileSampled checks that a source that hangs stops only answers that need
+// it, also if it waits for a lock that the caller of Handler holds.
 func TestASourceThatHangsWhileSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
@@ -34,7 +34,7 @@ func TestASourceThatHangsWhileSampled(t *testing.T) {
 		}))
 		r.Handler()
 		lock.Lock()
-		time.Sleep(5 * time.Second) // no Wait: whoever waits for a Mutex is not idle
+		time.Sleep(5 * time.Second) // no Wait: a goroutine that waits for a Mutex is not idle
 		for calls.Load() < 2 {
 			time.Sleep(0)
 		}
@@ -50,7 +50,8 @@ func TestASourceThatHangsWhileSampled(t *testing.T) {
 	})
 }
 
-// However many handlers there are, a source is called once every five seconds.
+// TestSourcesAreCalledOncePerInterval checks that a source is called once every five seconds,
+// however many handlers there are.
 func TestSourcesAreCalledOncePerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
@@ -70,7 +71,8 @@ func TestSourcesAreCalledOncePerInterval(t *testing.T) {
 	})
 }
 
-// Where samples begin again, the timer of those before may still be there.
+// TestSamplesThatBeginAgainAreNotTwice checks that when samples begin again, the old timer, which
+// may still be set, takes none.
 func TestSamplesThatBeginAgainAreNotTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
@@ -122,8 +124,8 @@ func TestNothingIsSampledWithoutAHandler(t *testing.T) {
 	})
 }
 
-// What a process has outlives the bubble of a test, but the timer in it does not, and
-// the clock of the next one begins anew, as does the real one after it.
+// TestAHandlerOfAnEarlierBubble checks a handler that outlives a bubble: its timer ends with the
+// bubble, and the clock of the next one begins anew.
 func TestAHandlerOfAnEarlierBubble(t *testing.T) {
 	for _, first := range []time.Duration{0, 2 * time.Second, 5 * time.Second, time.Hour} {
 		t.Run(first.String(), func(t *testing.T) {
@@ -168,7 +170,8 @@ func TestAHandlerOfAnEarlierBubble(t *testing.T) {
 	}
 }
 
-// A look holds the samples of its time without a lock, and they stay as they were.
+// TestSamplesInHandNeverChange checks that the samples of a look, which are read without a lock,
+// never change.
 func TestSamplesInHandNeverChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
@@ -199,8 +202,8 @@ func TestSamplesInHandNeverChange(t *testing.T) {
 	})
 }
 
-// Looks at the same time as samples, registrations and each other. The race detector
-// is what judges here, and the schema.
+// TestLooksAtTheSameTime makes looks concurrent with samples, registrations and each other, for
+// the race detector, and checks the answers by the schema.
 func TestLooksAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry

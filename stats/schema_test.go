@@ -45,7 +45,7 @@ func TestSchemaAndDocumentationNameEveryField(t *testing.T) {
 	})
 	t.Run("doc.go", func(t *testing.T) {
 		got := fieldsOfDoc(t)
-		for path, kind := range want { // the list has a word for the types, not a grammar
+		for path, kind := range want { // the list names the types in words
 			if word, ok := got[path]; ok && (word == "" || strings.HasPrefix(kind, word)) {
 				got[path] = kind
 			}
@@ -184,7 +184,7 @@ func fieldsOfDoc(t *testing.T) map[string]string {
 		rest := strings.TrimLeft(line, " ")
 		level := (len(line) - len(rest)) / 2
 		word := func(text string) string { return strings.TrimRight(strings.SplitN(text, " ", 2)[0], ",;s") }
-		if level > 10 { // about the names before
+		if level > 10 { // a text about the names before it
 			for _, path := range pending {
 				fields[path] = word(rest)
 			}

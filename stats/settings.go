@@ -7,7 +7,7 @@ import (
 )
 
 // Settings are the options of a cache, except its limit, which is in the [Snapshot]. A zero
-// field means that the cache does not have that.
+// field means that the option is not set.
 type Settings struct {
 	Expire, Idle time.Duration // default TTL; greatest time without a read
 	Jitter       float64       // fraction by which TTLs are spread

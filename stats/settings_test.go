@@ -26,7 +26,7 @@ type badError struct{}
 
 func (*badError) Error() string { panic("oh") }
 
-// The type of an error is shown, its text only where keys are shown.
+// TestLastLoadError checks that the type of an error is shown, and its text only where keys are.
 func TestLastLoadError(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, test := range []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A counter far below the greatest uint64, so that sums of a few do not wrap.
+// counters draws counters far below the greatest uint64, so that sums of a few do not wrap.
 var counters = rapid.Uint64Range(0, 1<<40)
 
 // draw returns an S, a Snapshot or a Wheel, of any numbers.
@@ -65,7 +65,7 @@ func checkMinusStops[S comparable](t *testing.T, minus func(later, earlier S) S)
 	rapid.Check(t, func(t *rapid.T) {
 		earlier, since := draw[S](t, "earlier"), draw[S](t, "since")
 		later := add(earlier, since)
-		// Nothing but the gauges is left, and they are its own.
+		// All counters are 0, and the gauges are those of earlier.
 		want := earlier
 		leaves(reflect.ValueOf(&want).Elem(), "", func(path string, leaf reflect.Value) {
 			if !isGauge(path) {

@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// discard is a client that throws answers away.
+// discard is a client that discards answers.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header       { return d.header }

@@ -45,7 +45,7 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// TestWhatIfIsARatio: the estimates are from 0 to 1, whatever was counted.
+// TestWhatIfIsARatio: the estimates are from 0 to 1, whatever the counts.
 func TestWhatIfIsARatio(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := draw[stats.Snapshot](t, "s")
@@ -66,8 +66,8 @@ func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
 		r.Register("users", users.snapshot)
 		h := r.Handler()
 		resize := func(limit int) { users.change(func(s *stats.Snapshot) { s.Limit = limit }) }
-		// pass has time pass in which one get in ten hits, and so many of each ten would
-		// with half the limit and with double.
+		// pass lets time pass in which one get in ten hits; half and double are how many would hit with
+		// those limits.
 		pass := func(length time.Duration, half, double uint64) {
 			for range length / time.Second {
 				users.change(func(s *stats.Snapshot) {
@@ -107,7 +107,7 @@ func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
 	})
 }
 
-// TestWhatIfWithoutAHistory: then the estimates are of the whole time.
+// TestWhatIfWithoutAHistory: without a history the estimates are of the whole time.
 func TestWhatIfWithoutAHistory(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: 10, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8, OtherPolicy: 7}}))

@@ -105,7 +105,7 @@ func (s *slab[E]) add(e E) uint32 {
 func (s *slab[E]) drop(i uint32) {
 	var zero E
 	s.ring.Remove(i)
-	s.entries[i] = zero // not to be kept alive from here
+	s.entries[i] = zero // keeps the entry alive no longer
 	s.free = append(s.free, i)
 }
 

@@ -243,7 +243,7 @@ func refused(t *testing.T, hint, program string, args ...string) {
 	}
 }
 
-// freePort returns a free port below those that the system gives out by itself, as to tests
+// freePort returns a free port below those that the system hands out by itself, as to tests
 // that run at the same time.
 func freePort(t *testing.T) int {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// What differs from go-zero's cache is tried beside that in proof/gozero.
+// The differences from go-zero's cache are tested in proof/gozero, beside it.
 
 func newCache(t *testing.T, expire time.Duration, opts ...collection.CacheOption) *collection.Cache {
 	t.Helper()
@@ -42,8 +42,8 @@ func found(c *collection.Cache, keys []string) (n int) {
 	return n
 }
 
-// A thousand keys expire between 95 % and 105 % of their time, not all at once, and
-// so do those set by Take.
+// TestCacheJitter checks that a thousand keys expire between 95 % and 105 % of their TTL, not all
+// at once, and so do those stored by Take.
 func TestCacheJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, 100*time.Second)
@@ -82,7 +82,7 @@ func TestCacheLimit(t *testing.T) {
 	}
 }
 
-// limited expects a cache with the options to hold want of 100 keys.
+// limited checks that a cache with the options holds want of 100 keys.
 func limited(t *testing.T, want int, opts ...collection.CacheOption) {
 	t.Helper()
 	c := newCache(t, time.Hour, opts...)
@@ -112,7 +112,7 @@ func TestCacheName(t *testing.T) {
 	}
 }
 
-// An error comes without a value, whatever fetch returned, as in go-zero.
+// TestCacheTakeError checks that with an error Take returns no value, as in go-zero.
 func TestCacheTakeError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCache(t, time.Hour)
@@ -130,7 +130,7 @@ func TestCacheTakeError(t *testing.T) {
 	})
 }
 
-// go-zero's cache cannot be closed.
+// TestCacheClose checks Close, which go-zero's cache does not have.
 func TestCacheClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := collection.NewCache(time.Hour)

@@ -29,8 +29,8 @@ func TestGoZeroSuite(t *testing.T) {
 	if len(left) < 20 {
 		t.Fatalf("found the tests %q, want at least 20", left)
 	}
-	// They give a goroutine 1 ms or 10 ms of real time to do something, which a busy
-	// machine may not be able to. A test that has failed has two more chances.
+	// They give a goroutine 1 ms or 10 ms of real time, which may be too little on a busy
+	// machine. A test that failed is run up to twice more.
 	for attempt := 1; len(left) > 0; attempt++ {
 		cmd := exec.Command(binary, "-test.v", "-test.timeout=1m", "-test.run", "^("+strings.Join(left, "|")+")$")
 		cmd.Dir = filepath.Dir(binary)
@@ -76,8 +76,8 @@ func buildSuite(t *testing.T) (binary string, names []string) {
 	return binary, names
 }
 
-// ported returns a test file of go-zero for the use with our package: the tests are
-// outside of it, and import its names without a qualifier.
+// ported adapts a test file of go-zero to our package: the tests are outside of the package,
+// and import its names without a qualifier.
 func ported(t *testing.T, source string) string {
 	t.Helper()
 	for _, change := range []struct{ from, to string }{

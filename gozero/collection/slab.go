@@ -61,7 +61,7 @@ func (s *slab) grow() {
 func (s *slab) drop(i uint32) timer {
 	t := s.timers[i]
 	s.ring.Remove(i)
-	s.timers[i] = timer{} // not to be kept alive from here
+	s.timers[i] = timer{} // keeps key and value alive no longer
 	s.free = append(s.free, i)
 	delete(s.index, t.key)
 	if len(s.index) == 0 && len(s.timers) > minSlab {

@@ -157,9 +157,8 @@ func TestTickedModel(t *testing.T) {
 	})
 }
 
-// TestTickedRemoved has timers moved below an interval, which are called at once,
-// and others, removed while ticks go on: what was removed is not called, and what
-// was not, once.
+// TestTickedRemoved moves timers below an interval, so that they are called at once, and removes
+// some while ticks go on. Removed timers are not called, and the others once.
 func TestTickedRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users, rounds = 4, 500
@@ -201,8 +200,8 @@ func TestTickedRemoved(t *testing.T) {
 	})
 }
 
-// TestTickedChangedBeforeCall has timers moved below an interval, and then, before
-// the goroutine that calls them has begun, as a rule, changed again: that holds.
+// TestTickedChangedBeforeCall moves timers below an interval and changes them again, mostly
+// before the goroutine that calls them has begun. The last change wins.
 func TestTickedChangedBeforeCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		change      func(m *modelled) (inTime bool)
@@ -241,7 +240,7 @@ func TestTickedChangedBeforeCall(t *testing.T) {
 				}
 				inTime++
 				synctest.Wait()
-				_, _ = m.wheel.RemoveTimer("y") // the wheel can be used
+				_, _ = m.wheel.RemoveTimer("y") // the wheel is still usable
 				if left := len(m.wheel.slab.index); len(m.fired) != c.calls || left != c.left {
 					t.Errorf("%s: called %q, and %d left; want %d and %d", name, m.fired, left, c.calls, c.left)
 				}
@@ -253,8 +252,8 @@ func TestTickedChangedBeforeCall(t *testing.T) {
 	}
 }
 
-// TestTickedMovedWhileDue has timers moved while they wait for a worker: half of them
-// to later, the others to less than an interval, which leaves them in their place.
+// TestTickedMovedWhileDue moves timers that wait for a worker: half of them to later, the others
+// to less than an interval, which leaves them in their place.
 func TestTickedMovedWhileDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called, running, tooMany atomic.Int64
@@ -297,8 +296,8 @@ func TestTickedMovedWhileDue(t *testing.T) {
 	})
 }
 
-// TestTickedFailures has more callbacks that panic or end their goroutine than there
-// are workers: they concern nobody else, are logged, and leave no worker behind.
+// TestTickedFailures has more callbacks that panic or call Goexit than there are workers: they
+// are logged, affect no others, and leave no worker behind.
 func TestTickedFailures(t *testing.T) {
 	var logged bytes.Buffer
 	defer slog.SetDefault(slog.Default())
@@ -344,7 +343,7 @@ func TestTickedFailures(t *testing.T) {
 	})
 }
 
-// TestTickedKeys has keys that no map finds again, among others that look like them.
+// TestTickedKeys checks keys that no map finds again, and similar ones that it finds.
 func TestTickedKeys(t *testing.T) {
 	w := newTicked(time.Second, 10, func(_, _ any) {})
 	for _, key := range []any{[]int{1}, map[int]int{}, func() {}, [1]any{[]int{1}}, struct{ x any }{[]int{1}},
@@ -367,8 +366,7 @@ func TestTickedKeys(t *testing.T) {
 	}
 }
 
-// TestTickedLongDelays has delays that must not be cut short, whatever the
-// interval.
+// TestTickedLongDelays checks delays that must not be cut short, for any interval.
 func TestTickedLongDelays(t *testing.T) {
 	for _, interval := range []time.Duration{100 * time.Microsecond, time.Second} {
 		w := newTicked(interval, 1, func(_, _ any) {})
@@ -395,7 +393,7 @@ func TestTickedLongDelays(t *testing.T) {
 	})
 }
 
-// TestTickedMemory has many timers, and then none: the memory is given back.
+// TestTickedMemory checks that memory is freed after many timers.
 func TestTickedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTicked(time.Second, 10, func(_, _ any) {})

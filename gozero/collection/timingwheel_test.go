@@ -29,7 +29,7 @@ func (h *hand) tick() {
 	synctest.Wait()
 }
 
-// A log has the calls of a wheel.
+// A log records the calls of a wheel.
 type log struct {
 	mu    sync.Mutex
 	calls []string // "key=value"
@@ -50,7 +50,8 @@ func newTicked(t *testing.T, execute collection.Execute) (*collection.TimingWhee
 	return w, h
 }
 
-// What ends the process in go-zero, or is not checked there, is an error.
+// TestArguments checks that arguments that end the process in go-zero, or are not checked there,
+// are errors.
 func TestArguments(t *testing.T) {
 	execute := func(any, any) {}
 	ticker := &hand{c: make(chan time.Time)}
@@ -74,8 +75,8 @@ func TestArguments(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Keys that cannot be found again and other bad arguments are refused before and after
-// Stop, with the errors themselves: programs compare them with ==.
+// TestPlainErrors checks that bad keys and arguments are refused, before and after Stop, by the
+// plain errors: programs compare them with ==.
 func TestPlainErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ticked, _ := newTicked(t, func(any, any) {})
@@ -109,7 +110,7 @@ func TestPlainErrors(t *testing.T) {
 	})
 }
 
-// Stop is called by callbacks while timers wait, are due and are being called.
+// TestStopByCallbacks calls Stop in callbacks while timers wait, are due and are called.
 func TestStopByCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -134,7 +135,7 @@ func TestStopByCallbacks(t *testing.T) {
 	})
 }
 
-// A callback may panic in a tick, in a move and in Drain.
+// TestFailingCallbacks has callbacks that panic in a tick, in a move and in Drain.
 func TestFailingCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l log
@@ -167,8 +168,8 @@ func TestFailingCallbacks(t *testing.T) {
 	})
 }
 
-// go-zero's fake ticker closes its channel in Stop, and panics when that is called
-// again.
+// TestTickerStoppedByOthers uses go-zero's fake ticker, which closes its channel in Stop and
+// panics when Stop is called again.
 func TestTickerStoppedByOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, h := newTicked(t, func(any, any) { t.Error("called") })

@@ -257,7 +257,7 @@ func callbackBlocks(t *testing.T) {
 	}
 }
 
-// Catches: a queue for each worker, by which one that hangs stops a part of the keys.
+// Catches: a queue for each worker, so that one that hangs stops a part of the keys.
 func callbackBlocksOneWorker(t *testing.T) {
 	forever := make(chan struct{})
 	var reported atomic.Int64

@@ -10,7 +10,7 @@ type mutation struct {
 	name     string
 	file     string // from the root of the repository
 	function string // that the line is in, as Name or Type.Name
-	old, new string // the line, without the space around it; new is empty if it goes
+	old, new string // the line, without the space around it; an empty new removes it
 	test     test   // that must notice it
 }
 

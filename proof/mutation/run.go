@@ -75,7 +75,7 @@ func (b *bench) prove(mutations []mutation) error {
 	return nil
 }
 
-// try applies a mutation, runs its test and returns what that said.
+// try applies a mutation, runs its test and returns the verdict and the test's output.
 func (b *bench) try(m mutation) (v verdict, output string) {
 	dir, err := os.MkdirTemp(b.scratch, "")
 	if err != nil {

@@ -19,7 +19,7 @@ type resp struct {
 	drop func() bool // whether to lose a message
 
 	mu      sync.Mutex
-	all     map[net.Conn]bool // whether the connection has reported a change: it is a watch
+	all     map[net.Conn]bool // the open connections, and whether each has reported a change
 	closed  bool
 	serving sync.WaitGroup
 }

@@ -11,9 +11,8 @@ import (
 
 var soakFor = flag.Duration("redis.soak", 3*time.Second, "have faults at random for this long in TestSoak")
 
-// TestSoak applies all faults of the server and of the network to one fleet, at random, for as
-// long as -redis.soak says. Half of the writes are by a program without near caches, on
-// another network.
+// TestSoak applies all faults of the server and of the network to one fleet, at random, for the
+// time -redis.soak. Half of the writes are by a program without near caches, on another network.
 //
 // Catches: rare errors, and those that need several faults.
 func TestSoak(t *testing.T) {

@@ -16,18 +16,19 @@ func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
 	options = append(options,
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
-	goleak.VerifyTestMain(patient{m, options}, options...)
+	goleak.VerifyTestMain(waiting{m, options}, options...)
 }
 
-type patient struct {
+// A waiting is a TestingM that gives goroutines time to end.
+type waiting struct {
 	m       goleak.TestingM
 	options []goleak.Option
 }
 
-// Run runs the tests, and waits while goroutines are left.
-func (p patient) Run() int {
-	code := p.m.Run()
-	for end := time.Now().Add(leakTime); goleak.Find(p.options...) != nil && time.Now().Before(end); {
+// Run runs the tests, and then waits for goroutines that end by themselves.
+func (w waiting) Run() int {
+	code := w.m.Run()
+	for end := time.Now().Add(leakTime); goleak.Find(w.options...) != nil && time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return code

@@ -12,7 +12,7 @@ import (
 // MaxTick is the longest tick of the expiry driver: no expired entry stays longer.
 const MaxTick = time.Second
 
-// TB is what the checks need of a *testing.T or a *rapid.T.
+// TB has the methods of *testing.T and *rapid.T that the checks need.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -77,7 +77,7 @@ func CountLive[K comparable, V any](c *cache.Cache[K, V], keys []K) int {
 	return n
 }
 
-// MustResize resizes a cache that can be resized so.
+// MustResize resizes a cache to a valid limit.
 func MustResize[K comparable, V any](t TB, c *cache.Cache[K, V], limit int) {
 	t.Helper()
 	if err := c.Resize(limit); err != nil {

@@ -139,15 +139,15 @@ func (o *Outcome) Want(t TB, value int, err error) {
 	}
 }
 
-// unboundedBacklog is so many removals that a cache which has not made their
-// caller wait by then will not.
+// unboundedBacklog is a number of removals after which a bounded cache must have made their
+// caller wait.
 const unboundedBacklog = 1 << 21
 
 // A Backlog is a goroutine that removes until the cache makes it wait.
 type Backlog struct {
 	Removals atomic.Int64 // completed
 	Done     chan struct{}
-	stop     atomic.Bool // the removal under way is the last
+	stop     atomic.Bool // after the removal under way
 }
 
 // RemoveUntilBlocked calls remove with 0, 1, 2, ... on a goroutine of its own until

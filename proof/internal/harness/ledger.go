@@ -11,11 +11,11 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// A Ledger knows what was promised of every value that it stores in a cache.
+// A Ledger records what must happen to every value that it stores in a cache.
 type Ledger struct {
 	t      *testing.T
 	Cache  *cache.Cache[int, int]
-	Keys   int // it uses those below
+	Keys   int // it uses the keys below
 	rounds int
 	next   atomic.Int64
 	values []value
@@ -32,7 +32,7 @@ const (
 	notStored        // must not be reported
 )
 
-// NewLedger returns one for a new cache, whose callbacks let others run if slow is set.
+// NewLedger returns a Ledger with a new cache, whose callbacks yield if slow is set.
 func NewLedger(t *testing.T, o cache.Options[int, int], slow bool) *Ledger {
 	l := &Ledger{t: t, rounds: Scaled(20_000), Keys: 400}
 	l.values = make([]value, 8*l.rounds*4+1)
@@ -147,7 +147,7 @@ func (l *Ledger) compute(key int, rng *rand.Rand) {
 	}
 }
 
-// Audit closes the cache and settles all accounts.
+// Audit closes the cache and checks what happened to every value.
 func (l *Ledger) Audit() {
 	t := l.t
 	left := Collect(t, l.Cache)
