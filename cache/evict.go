@@ -28,15 +28,9 @@ func (s *shard[K, V]) enlist(i uint32, h uint64) {
 	s.countEvictable(1)
 }
 
-// delist takes entry i, which is being removed and whose key has hash h, out of the order.
-// The order may remember the key of an evicted entry, as it may come back. An entry that
-// has expired or was removed would be no hit if it had stayed, so its key is not remembered.
-func (s *shard[K, V]) delist(i uint32, h uint64, cause Cause) {
-	switch {
-	case s.order == nil:
-	case cause == Evicted:
-		s.order.Evict(i, h)
-	default:
+// delist takes entry i, which is being removed, out of the order.
+func (s *shard[K, V]) delist(i uint32) {
+	if s.order != nil {
 		s.order.Remove(i)
 	}
 	s.countEvictable(-1)
@@ -94,7 +88,9 @@ const few = 16
 
 // victim returns the entry to evict and the hash of its key, and leaves it where it is. It
 // returns false if there is none. It is the next by the order, or in a shard of few entries
-// one that has expired since the last tick.
+// one that has expired since the last tick. The order may remember the key, as it may come
+// back. An entry that has expired would be no hit if it had stayed, so its key is not
+// remembered.
 func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 	if s.len <= few && s.ring != nil {
 		for i := range s.entries {
@@ -152,12 +148,12 @@ func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
 // no entry. Deadline and task are still those of the old entry.
 func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
 	i, old, _ := s.victim()
-	e, cause := &s.entries[i], s.causeOr(Evicted, i)
-	s.noteRemoval(i, old, cause)
+	e := &s.entries[i]
+	s.noteRemoval(i, old, s.causeOr(Evicted, i))
 	s.index.Remove(old, i)
 	s.index.Insert(u.hash, i)
 	s.lost.forget(u.hash)
-	s.delist(i, old, cause)
+	s.delist(i)
 	s.enlist(i, u.hash)
 	e.key, e.value = u.key, u.value
 	return i

@@ -156,6 +156,28 @@ func TestEvictedKeysAreRemembered(t *testing.T) {
 	})
 }
 
+// TestExpiredValueIsNotEvicted checks that a value whose place is taken after its deadline
+// counts as expired, though the wheel has not come by.
+func TestExpiredValueIsNotEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, limit := range []int{few, 2 * few} {
+			c := byPolicy(LRU, limit)
+			c.SetWithExpire(0, 0, time.Millisecond)
+			for k := range uint64(limit - 1) {
+				c.Set(k+1, 0)
+			}
+			time.Sleep(time.Millisecond)
+			c.Set(100, 0)
+			if r := c.Stats().Removals; r.Expired != 1 || r.Evicted != 0 {
+				t.Errorf("with a limit of %d: %d expired, %d evicted, want 1 and 0", limit, r.Expired, r.Evicted)
+			}
+			if err := c.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // TestHeavierValueKeepsItsEntry checks that when an entry gets a heavier value others are
 // evicted for it, although it is the next to evict.
 func TestHeavierValueKeepsItsEntry(t *testing.T) {

@@ -166,7 +166,7 @@ func (s *shard[K, V]) reweigh(i uint32, u *update[K, V]) {
 	if old > 0 && u.weight > 0 {
 		s.order.Reweigh(i, u.weight)
 	} else if old > 0 {
-		s.delist(i, u.hash, Replaced)
+		s.delist(i)
 	}
 	s.weights[i] = u.weight
 	if old == 0 && u.weight > 0 {

@@ -55,27 +55,24 @@ const (
 // Mark may be called by any number of goroutines at once. Every other method needs
 // exclusive access: not even Mark may run concurrently.
 type Adaptive struct {
-	// Every eviction needs these, so they are first, in a few cache lines.
-	links  links // the sentinels, the checkpoints, the entries
-	marks  Marks
-	inMain bits
-	ghost  ghost  // victims of small
-	recent recent // the latest victims of each queue
-	len    [queues]int
-	left   [queues]int // entries that must leave a queue before Ahead returns more of it
+	// Every eviction needs these, so they are first, in three cache lines.
+	links   links // the sentinels, the checkpoints, the entries
+	marks   Marks
+	ghost   ghost  // victims of small
+	recent  recent // the latest victims of each queue
+	len     [queues]int
+	left    [queues]int // entries that must leave a queue before Ahead returns more of it
+	weights []uint32    // the owner's, by entry; nil if all weigh 1
+	target  int         // the length that small should have, in 1/unit
+	moved   int32       // entries moved on by the eviction under way
+	won     bool        // in this eviction a key won a challenge: main's oldest is the victim
+	checks  checkpointing
 
-	slots  int  // for which ghost, recent and the fields below are made
-	target int  // the length that small should have, in 1/unit
-	late   int  // see lateLimit; 0 to 2*lateLimit
-	moved  int  // entries moved on by the eviction under way
-	won    bool // in this eviction a key won a challenge: main's oldest is the victim
-	checks checkpointing
-
-	weights []uint32       // the owner's, by entry; nil if all weigh 1
-	weight  [queues]uint64 // of the entries of each queue, if they have weights
-	passed  uint64         // weight of marked entries that takeMark passed over since it lowered a mark
-
-	ahead lookout
+	slots  int            // for which ghost, recent, target and checks are made
+	late   int            // see lateLimit; 0 to 2*lateLimit
+	weight [queues]uint64 // of the entries of each queue, if they have weights
+	passed uint64         // weight of marked entries that takeMark passed over since it lowered a mark
+	ahead  lookout
 }
 
 // Len returns the number of entries in the order.
@@ -87,13 +84,12 @@ func (a *Adaptive) Len() int { return a.len[small] + a.len[main] }
 func (a *Adaptive) Resize(n int) {
 	links := make(links, n+int(firstEntry))
 	if a.links == nil {
-		links[small], links[main] = link{small, small}, link{main, main}
+		links[small], links[main] = link{small, small}, link{main, main | main<<ringBit}
 		a.checks.free = 1<<checkpoints - 1
 	}
 	copy(links, a.links)
 	a.links = links
 	a.marks.resize(n)
-	a.inMain = a.inMain.resized(n)
 	if a.slots == 0 || n < a.slots-a.slots/8 || n > a.slots+a.slots/8 {
 		a.fit(n)
 	}
@@ -121,6 +117,10 @@ func (a *Adaptive) setTarget(target int) {
 	a.target = max(min(target, share(a.slots, maxPercent*unit)), share(a.slots, minPercent*unit), unit)
 }
 
+// targetLen returns the length that small should have. Dividing unsigned takes fewer
+// instructions.
+func (a *Adaptive) targetLen() int { return int(uint(a.target) / unit) }
+
 // Marks returns the marks of the entries.
 func (a *Adaptive) Marks() *Marks { return &a.marks }
 
@@ -129,17 +129,30 @@ func (a *Adaptive) Mark(i uint32) { a.marks.Mark(i) }
 
 // Spare reports whether entry i, which Victim has just returned and whose key has hash
 // h, stays after all. If so, it is now the newest of main, and Victim must be called again.
+// Else its key is remembered.
 func (a *Adaptive) Spare(i uint32, h uint64) bool {
-	p := i + firstEntry
-	if a.queueOf(p) == main {
+	q := a.queueOf(i + firstEntry)
+	if q == small {
+		if !a.ghost.addNew(h) && a.spareKnown(i, h) {
+			return true
+		}
+		a.checks.now++
+	}
+	if a.recent.samples(h) {
+		a.recent.add(q, h)
+	}
+	return false
+}
+
+// spareKnown is Spare of an entry of small whose key the ghost remembers.
+func (a *Adaptive) spareKnown(i uint32, h uint64) bool {
+	age := a.ghost.take(h) - a.len[small] // at which the key came back
+	if a.moved >= maxMoves || !a.admits(i, age) {
+		a.ghost.addNew(h)
 		return false
 	}
-	age, known := a.ghost.take(h)
-	if !known || a.moved >= maxMoves || !a.admits(i, age-a.len[small]) { // the age at which it came back
-		return false
-	}
-	a.unlink(small, p)
-	a.push(main, p)
+	a.unlink(small, i+firstEntry)
+	a.push(main, i+firstEntry)
 	a.moved++
 	return true
 }
@@ -150,7 +163,7 @@ func (a *Adaptive) admits(i uint32, age int) bool {
 	if age < a.slots {
 		a.growSmall(1)
 	}
-	if a.len[main] == 0 || a.smallLen() > a.target/unit+a.slack() {
+	if a.len[main] == 0 || a.smallLen() > a.targetLen()+a.slack() {
 		return true
 	}
 	// Main has its share: either the key is evicted or main's oldest.
@@ -182,14 +195,22 @@ func (a *Adaptive) challenge() bool {
 // Insert adds entry i, which must not be in the order and whose key has hash h, as the
 // newest of small, without a mark.
 func (a *Adaptive) Insert(i uint32, h uint64) {
+	if a.recent.samples(h) {
+		a.balance(h)
+	}
+	a.marks.clear(i)
+	a.add(small, i+firstEntry)
+}
+
+// balance moves the target of small if a queue has just evicted the key with hash h, which
+// is in the sample: a slightly longer queue would have had a hit.
+func (a *Adaptive) balance(h uint64) {
 	switch q, recent := a.recent.take(h); {
-	case recent && q == small: // a slightly longer small would have had a hit
+	case recent && q == small:
 		a.growSmall(unit * a.recent.each())
 	case recent:
 		a.setTarget(a.target - 3*unit/2*a.recent.each())
 	}
-	a.marks.clear(i)
-	a.add(small, i+firstEntry)
 }
 
 // Victim returns the entry to evict, and leaves it in the order. It reports false if
@@ -206,20 +227,28 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 		return 0, false
 	}
 	q := main
-	if !a.won && a.smallLen() > a.target/unit {
+	if !a.won && a.smallLen() > a.targetLen() {
 		q = small
 	}
+	if p := a.links[q].next; p >= firstEntry && !a.marks.has(p-firstEntry) {
+		return p - firstEntry, true // nearly always
+	}
+	return a.passMarked(q), true
+}
+
+// passMarked is Victim from queue q on.
+func (a *Adaptive) passMarked(q uint32) (i uint32) {
 	for ; a.moved < maxMoves; a.moved++ {
 		p := a.oldestOrOther(&q)
 		if !a.takeMark(q, p-firstEntry) {
-			return p - firstEntry, true
+			return p - firstEntry
 		}
 		a.unlink(q, p)
 		switch {
 		case q == small:
 			a.marks.clear(p - firstEntry)
 			a.late = max(a.late-latePerUse, 0)
-			if a.smallLen() < a.target/unit {
+			if a.smallLen() < a.targetLen() {
 				q = main
 			}
 		case a.late > lateLimit && !a.won:
@@ -227,7 +256,7 @@ func (a *Adaptive) Victim() (i uint32, ok bool) {
 		}
 		a.push(main, p)
 	}
-	return a.oldestOrOther(&q) - firstEntry, true
+	return a.oldestOrOther(&q) - firstEntry
 }
 
 // Ahead returns the entries that a queue evicts next, or none if it has returned them
@@ -244,8 +273,8 @@ func (a *Adaptive) Ahead() []Next {
 	return a.ahead.oldest(a.links, q, firstEntry, &a.marks)
 }
 
-// Fetch reads the rows of the ghost that belong to these entries, so that Spare and Evict
-// do not wait for memory. The result means nothing but must be used: otherwise the
+// Fetch reads the rows of the ghost that belong to these entries, so that Spare does
+// not wait for memory. The result means nothing but must be used: otherwise the
 // compiler removes the reads.
 func (a *Adaptive) Fetch(entries []Next) (read uint64) {
 	for _, next := range entries {
@@ -254,27 +283,10 @@ func (a *Adaptive) Fetch(entries []Next) (read uint64) {
 	return read
 }
 
-// Evict removes entry i, which must be in the order and whose key has hash h, and
-// remembers its key.
-func (a *Adaptive) Evict(i uint32, h uint64) {
-	q := a.remove(i)
-	a.recent.add(q, h)
-	if q == small {
-		a.ghost.add(h)
-		a.checks.now++
-	}
-}
-
-// Remove removes entry i, which must be in the order and was deleted or has expired. Its
-// key is not remembered.
-func (a *Adaptive) Remove(i uint32) { a.remove(i) }
-
-// remove removes entry i and returns the queue that it was in.
-func (a *Adaptive) remove(i uint32) (q uint32) {
-	q = a.queueOf(i + firstEntry)
-	a.unlink(q, i+firstEntry)
+// Remove removes entry i, which must be in the order.
+func (a *Adaptive) Remove(i uint32) {
+	a.unlink(a.queueOf(i+firstEntry), i+firstEntry)
 	a.moved, a.won = 0, false
-	return q
 }
 
 // Rename gives entry from, which must be in the order, the slot number to, which must
@@ -282,7 +294,6 @@ func (a *Adaptive) remove(i uint32) (q uint32) {
 func (a *Adaptive) Rename(from, to uint32) {
 	a.links.rename(from+firstEntry, to+firstEntry)
 	a.marks.copy(from, to)
-	a.inMain.set(to, a.inMain.get(from))
 }
 
 // Split returns an empty Adaptive with room for the slot numbers below n. Its small queue
@@ -346,7 +357,6 @@ func (a *Adaptive) push(q, p uint32) {
 // add is push for small, or after the checkpoint.
 func (a *Adaptive) add(q, p uint32) {
 	a.links.pushNewest(q, p)
-	a.inMain.set(p-firstEntry, q)
 	a.len[q]++
 	a.count(q, p-firstEntry, 1)
 }
@@ -360,4 +370,4 @@ func (a *Adaptive) unlink(q, p uint32) {
 }
 
 // queueOf returns the queue that the entry at position p is in.
-func (a *Adaptive) queueOf(p uint32) uint32 { return a.inMain.get(p - firstEntry) }
+func (a *Adaptive) queueOf(p uint32) uint32 { return a.links[p].ring() }

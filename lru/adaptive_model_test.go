@@ -289,7 +289,7 @@ func (m *adaptiveModel) check(a *Adaptive) error {
 		if got := int(*word >> shift & maxMark); got != m.marks[i] {
 			return fmt.Errorf("entry %d has mark %d, want %d", i, got, m.marks[i])
 		}
-		if got := a.inMain.get(i) == 1; got == slices.Contains(m.small, i) {
+		if got := a.queueOf(i+firstEntry) == main; got == slices.Contains(m.small, i) {
 			return fmt.Errorf("entry %d: in main is %v", i, got)
 		}
 	}
@@ -314,8 +314,8 @@ func (m *adaptiveModel) checkLinks(a *Adaptive) error {
 	for q := range queues {
 		last := q
 		for p := a.links[q].next; ; p = a.links[p].next {
-			if a.links[p].prev != last {
-				return fmt.Errorf("before position %d there is %d, want %d", p, a.links[p].prev, last)
+			if got, want := a.links[p].prev, last|q<<ringBit; got != want {
+				return fmt.Errorf("before position %d there is %x, want %x", p, got, want)
 			}
 			if last = p; p == q {
 				break

@@ -192,7 +192,7 @@ func (o *modelled) evict(t *rapid.T) uint32 {
 		if spared {
 			continue
 		}
-		o.a.Evict(i, h)
+		o.a.Remove(i)
 		o.m.evict(i, h)
 		delete(o.keys, i)
 		return i
@@ -238,7 +238,7 @@ func TestAdaptiveMovesFew(t *testing.T) {
 	for i := range uint32(90) {
 		a.Mark(first + i)
 	}
-	a.ghost.add(hashOf(uint64(first + 90)))
+	a.ghost.addNew(hashOf(uint64(first + 90)))
 	i, _ := a.Victim()
 	if i != first+90 {
 		t.Errorf("the victim is %d, want %d, the first of small without a mark", i, first+90)
@@ -255,7 +255,7 @@ func TestAdaptiveMovesFew(t *testing.T) {
 func TestAdaptiveSparesFew(t *testing.T) {
 	a := marked(5000) // small has more than its part, so all that came back is spared
 	for i := uint32(5000); i < 10_000; i++ {
-		a.ghost.add(hashOf(uint64(i)))
+		a.ghost.addNew(hashOf(uint64(i)))
 	}
 	spared := 0
 	for i, _ := a.Victim(); a.Spare(i, hashOf(uint64(i))); i, _ = a.Victim() {
@@ -279,7 +279,7 @@ func TestAdaptiveChallenge(t *testing.T) {
 			a.marks.take(3)
 		}
 		i, _ := a.Victim()
-		a.ghost.add(hashOf(uint64(i)))
+		a.ghost.addNew(hashOf(uint64(i)))
 		if got := a.Spare(i, hashOf(uint64(i))); got != test.want {
 			t.Errorf("at age %d of main the key that came back is spared: %v", test.now, got)
 		}
@@ -308,7 +308,8 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 	for i := range uint32(n / 2) {
 		if i%2 == 0 {
-			a.Evict(i, hashOf(uint64(i)))
+			a.Spare(i, hashOf(uint64(i)))
+			a.Remove(i)
 		}
 	}
 	if got := a.mainAge(); got < n/2 || got > n/2+n/mainCheckpoints {
@@ -349,7 +350,7 @@ func TestAdaptiveDoesNotAllocate(t *testing.T) {
 		if a.Spare(i, hashOf(key+1)) {
 			i, _ = a.Victim()
 		}
-		a.Evict(i, hashOf(key+1))
+		a.Remove(i)
 		a.Insert(i, hashOf(key))
 		a.Mark((i + 7) % 100)
 	}); n != 0 {

@@ -30,7 +30,8 @@ func (a *Adaptive) First() (i uint32, ok bool) {
 // After returns the entry that follows entry i, which must be in the order, in All, and
 // false if there is none.
 func (a *Adaptive) After(i uint32) (j uint32, ok bool) {
-	return a.from(a.inMain.get(i), a.links[i+firstEntry].next)
+	at := a.links[i+firstEntry]
+	return a.from(at.ring(), at.next)
 }
 
 // from returns the entry at position p of queue q, or the first one after it, in main
@@ -54,5 +55,5 @@ func (a *Adaptive) from(q, p uint32) (i uint32, ok bool) {
 // Heat returns the marks of entry i, and at least 1 if it is in main: then another Adaptive
 // soon moves it to its own main.
 func (a *Adaptive) Heat(i uint32) uint8 {
-	return max(a.marks.get(i), uint8(a.inMain.get(i)))
+	return max(a.marks.get(i), uint8(a.queueOf(i+firstEntry)))
 }

@@ -47,7 +47,7 @@ func ExampleAdaptive() {
 		victim, _ = order.Victim()
 	}
 	fmt.Println("evict", names[victim])
-	order.Evict(victim, hash(names[victim]))
+	order.Remove(victim)
 	names[victim] = "dan"
 	order.Insert(victim, hash("dan"))
 

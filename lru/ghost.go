@@ -16,29 +16,31 @@ type ghost []row
 // newGhost returns a ghost with room for about n keys.
 func newGhost(n int) ghost { return make(ghost, max(1, (n+perRow/2)/perRow)) }
 
-// add remembers a key with hash h and forgets the oldest key of its row.
-func (g ghost) add(h uint64) {
-	r := &g[rowOf(h, len(g))]
+// addNew remembers a key with hash h and forgets the oldest key of its row. It returns
+// false, and does nothing, if it remembers the key already.
+func (g ghost) addNew(h uint64) bool {
+	r, f := &g[rowOf(h, len(g))], fingerprint(h)
+	if match(r[0], f)|match(r[1], f)|match(r[2], f)|match(r[3], f) != 0 {
+		return false
+	}
 	r[3] = push(r[3], r[2]>>last)
 	r[2] = push(r[2], r[1]>>last)
 	r[1] = push(r[1], r[0]>>last)
-	r[0] = push(r[0], fingerprint(h))
+	r[0] = push(r[0], f)
+	return true
 }
 
-// take forgets a key with hash h and returns its age.
-func (g ghost) take(h uint64) (age int, ok bool) {
+// take forgets a key with hash h, which it must remember, and returns its age.
+func (g ghost) take(h uint64) (age int) {
 	r, f := &g[rowOf(h, len(g))], fingerprint(h)
-	if match(r[0], f)|match(r[1], f)|match(r[2], f)|match(r[3], f) == 0 {
-		return 0, false // nearly always
-	}
 	for k := range r {
 		if at := match(r[k], f); at != 0 {
 			place := mathbits.TrailingZeros64(at) / width
 			r[k] &^= (1<<width - 1) << (place * width)
-			return ((k*perWord+place)*2 + 1) * len(g) / 2, true
+			return ((k*perWord+place)*2 + 1) * len(g) / 2
 		}
 	}
-	return 0, false
+	panic("lru: the ghost does not remember the key")
 }
 
 // A recent remembers a sample of the keys that each queue evicted last. A row has four
@@ -73,22 +75,13 @@ func (r *recent) each() int {
 }
 
 func (r *recent) add(q uint32, h uint64) {
-	if r.samples(h) {
-		word := &r.rows[rowOf(h, len(r.rows))][q]
-		*word = push(*word, fingerprint(h))
-	}
+	word := &r.rows[rowOf(h, len(r.rows))][q]
+	*word = push(*word, fingerprint(h))
 }
 
 // take forgets a key with hash h and returns the queue that evicted it, or small if both
 // did.
 func (r *recent) take(h uint64) (q uint32, ok bool) {
-	if !r.samples(h) {
-		return 0, false
-	}
-	return r.takeSampled(h)
-}
-
-func (r *recent) takeSampled(h uint64) (q uint32, ok bool) {
 	row, f := &r.rows[rowOf(h, len(r.rows))], fingerprint(h)
 	for q := range row {
 		if at := match(row[q], f); at != 0 {

@@ -20,7 +20,8 @@ func TestRecentIsASample(t *testing.T) {
 		a.Resize(n)
 		a.push(test.q, firstEntry)
 		before := a.target
-		a.Evict(0, test.h)
+		a.Spare(0, test.h)
+		a.Remove(0)
 		a.Insert(0, test.h)
 		a.Remove(0)
 		a.Insert(0, test.h) // forgotten by now

@@ -131,7 +131,7 @@ func (c *testCache) evict() {
 	for c.Spare(i, hashOf(c.keys[i])) {
 		i, _ = c.Victim()
 	}
-	c.Evict(i, hashOf(c.keys[i]))
+	c.Remove(i)
 	delete(c.slotOf, c.keys[i])
 	c.used -= c.weights[i]
 	c.free = append(c.free, i)

@@ -1,24 +1,34 @@
 package lru
 
-// A link has the positions of the next newer and the next older link.
+// A link has the positions of the next newer and the next older link. The highest bit of
+// prev is the number of the ring, so that it is read with the link.
 type link struct{ next, prev uint32 }
 
-// links are doubly linked rings of positions. A ring has a sentinel, so that neither end
-// is a special case: its next is the oldest position and its prev the newest. The link of
-// a position outside the rings means nothing.
+const (
+	ringBit   = 31
+	positions = 1 << ringBit // there are fewer
+)
+
+func (at link) ring() uint32 { return at.prev >> ringBit }
+
+func (at link) older() uint32 { return at.prev % positions }
+
+// links are doubly linked rings of positions, at most two: 0 and 1. Position r is the
+// sentinel of ring r, so that neither end is a special case: its next is the oldest position
+// and its prev the newest. The link of a position outside the rings means nothing.
 type links []link
 
-// pushNewest adds position p to the ring of a sentinel, as the newest.
-func (l links) pushNewest(sentinel, p uint32) {
-	newest := l[sentinel].prev
-	l[p] = link{next: sentinel, prev: newest}
-	l[newest].next = p
-	l[sentinel].prev = p
+// pushNewest adds position p to a ring, as the newest.
+func (l links) pushNewest(ring, p uint32) {
+	newest := l[ring].prev
+	l[p] = link{next: ring, prev: newest}
+	l[newest%positions].next = p
+	l[ring].prev = p | ring<<ringBit
 }
 
 func (l links) unlink(p uint32) {
 	at := l[p]
-	l[at.prev].next = at.next
+	l[at.older()].next = at.next
 	l[at.next].prev = at.prev
 }
 
@@ -26,6 +36,6 @@ func (l links) unlink(p uint32) {
 func (l links) rename(from, to uint32) {
 	at := l[from]
 	l[to] = at
-	l[at.prev].next = to
-	l[at.next].prev = to
+	l[at.older()].next = to
+	l[at.next].prev = to | at.ring()<<ringBit
 }

@@ -26,7 +26,8 @@ func TestLooksAhead(t *testing.T) {
 				if !seen[i] {
 					t.Errorf("entry %d is evicted, and Ahead did not return it", i)
 				}
-				p.Evict(i, hashOf(uint64(i)))
+				p.Spare(i, hashOf(uint64(i)))
+				p.Remove(i)
 			}
 			if ahead < 90 || ahead > 90+lookahead {
 				t.Errorf("Ahead returned %d entries for 90 that were evicted", ahead)
@@ -56,6 +57,7 @@ func TestAdaptiveLooksAheadInMain(t *testing.T) {
 		if !seen[i] {
 			t.Fatalf("entry %d is evicted after %d others, and Ahead did not return it", i, n)
 		}
-		a.Evict(i, hashOf(uint64(i)))
+		a.Spare(i, hashOf(uint64(i)))
+		a.Remove(i)
 	}
 }

@@ -37,6 +37,12 @@ func (m *Marks) get(i uint32) uint8 {
 	return uint8(atomic.LoadUint32(word) >> shift & maxMark)
 }
 
+// has reports whether mark i is above zero.
+func (m *Marks) has(i uint32) bool {
+	word, shift := m.at(i)
+	return *word>>shift&maxMark != 0
+}
+
 // take lowers mark i by one and reports whether it was above zero.
 func (m *Marks) take(i uint32) bool {
 	word, shift := m.at(i)

@@ -55,7 +55,7 @@ func (o *Order) Marks() *Marks { return &o.marks }
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
 
-// Spare returns false: every victim is evicted.
+// Spare returns false: every victim is evicted, and its key is not remembered.
 func (o *Order) Spare(uint32, uint64) bool { return false }
 
 // Ahead returns the entries that are evicted next, or none if it has returned them already.
@@ -70,9 +70,6 @@ func (o *Order) Ahead() []Next {
 
 // Fetch reads nothing: an Order needs no more memory to evict than its links.
 func (o *Order) Fetch([]Next) uint64 { return 0 }
-
-// Evict removes entry i, which must be in the order. Its key is not remembered.
-func (o *Order) Evict(i uint32, _ uint64) { o.Remove(i) }
 
 // Remove removes entry i, which must be in the order.
 func (o *Order) Remove(i uint32) {

@@ -12,7 +12,7 @@ import "iter"
 //	for policy.Spare(i, hashOfEntry(i)) {
 //		i, _ = policy.Victim()
 //	}
-//	policy.Evict(i, hashOfEntry(i))
+//	policy.Remove(i)
 //	policy.Insert(i, h)
 //
 // Mark, also that of Marks, may be called by any number of goroutines at once. Every other
@@ -47,7 +47,8 @@ type Policy interface {
 
 	// Spare reports whether entry i, which Victim has just returned and whose key has
 	// hash h, stays after all because its key came back soon. If so, Spare has moved it
-	// on, and Victim must be called again.
+	// on, and Victim must be called again. Else an Adaptive remembers the key, and Remove
+	// must follow.
 	Spare(i uint32, h uint64) bool
 
 	// Ahead returns entries that Victim will return next unless they are used before, or
@@ -57,7 +58,7 @@ type Policy interface {
 	// one after another takes several times as long.
 	Ahead() []Next
 
-	// Fetch reads what Spare and Evict need of entries from Ahead. The result means
+	// Fetch reads what Spare needs of entries from Ahead. The result means
 	// nothing but must be used: otherwise the compiler removes the reads.
 	Fetch(entries []Next) uint64
 
@@ -69,12 +70,7 @@ type Policy interface {
 	// a mark.
 	Insert(i uint32, h uint64)
 
-	// Evict removes entry i, which is in the order and whose key has hash h. An Adaptive
-	// remembers the key.
-	Evict(i uint32, h uint64)
-
-	// Remove removes entry i, which is in the order and was deleted or has expired. Its
-	// key is not remembered.
+	// Remove removes entry i, which is in the order.
 	Remove(i uint32)
 
 	// Rename gives entry from, which is in the order, the slot number to, which is not.

@@ -9,5 +9,5 @@ func (a *Adaptive) FetchRemove(i uint32) uint64 { return a.links.fetch(i + first
 // fetch reads the neighbours of position p.
 func (l links) fetch(p uint32) uint64 {
 	at := l[p]
-	return uint64(l[at.prev].prev + l[at.next].next)
+	return uint64(l[at.older()].prev + l[at.next].next)
 }

@@ -93,7 +93,7 @@ func (g *ghost) set(h uint64, deadline int64) {
 		}
 		g.index.Remove(g.entries[i].hash, i)
 		g.index.Insert(h, i)
-		g.order.Evict(i, g.entries[i].hash)
+		g.order.Remove(i)
 		g.order.Insert(i, h)
 	}
 	g.entries[i] = entry{h, deadline}
