@@ -76,15 +76,16 @@ func (l *level) nextVisit(now int64) int64 {
 // link puts a task that is in no list into the slot of the tick at which it is
 // due, if that is within a revolution. Otherwise it goes to the overflow level, into
 // the slot of the revolution in which it is due, or the last slot; circle and diff
-// hold the rest of the wait.
-func (r *Ring) link(i uint32, due int64) {
+// hold the rest of the wait. It returns the tick at which the ring visits the slot.
+func (r *Ring) link(i uint32, due int64) (visit int64) {
 	if due-r.now <= r.slots() {
 		r.linkAt(i, 0, due, 0, 0)
-		return
+		return due
 	}
 	at := min(due>>r.shift, r.now>>r.shift+r.slots())
 	circle, diff := r.split(due - at<<r.shift)
 	r.linkAt(i, 1, at, circle, diff)
+	return at << r.shift
 }
 
 // linkAt puts a task that is in no list into the slot of a tick of a level.

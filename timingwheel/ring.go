@@ -97,35 +97,37 @@ func (r *Ring) Now() int64 { return r.now }
 //
 // A task that is in a slot and is visited there before it is due stays where it
 // is: only its circle and diff change. The next visit moves it on.
-func (r *Ring) Set(i uint32, due int64) {
+func (r *Ring) Set(i uint32, due int64) { r.set(i, due) }
+
+// set is Set, and returns the tick of the next visit, as Visit does.
+func (r *Ring) set(i uint32, due int64) (visit int64) {
 	due = max(due, r.now+1)
 	t := &r.tasks[i]
 	switch {
 	case t.at == 0:
 		r.live++
-		r.link(i, due)
+		return r.link(i, due)
 	case t.diff == tombstone:
 		r.live++
 		r.removed--
-		r.moveTask(i, due)
-	default:
-		r.moveTask(i, due)
 	}
+	return r.moveTask(i, due)
 }
 
 // moveTask makes a task that is in a list due at another tick. It compares
 // distances from the cursor: slot numbers do not say which of two slots comes first.
 // So it need not know the level of the slot either.
-func (r *Ring) moveTask(i uint32, due int64) {
+func (r *Ring) moveTask(i uint32, due int64) (visit int64) {
 	t := &r.tasks[i]
 	if t.list() != inDue {
-		if rest := due - r.now - r.dist(t); rest >= 0 {
+		visit = r.now + r.dist(t)
+		if rest := due - visit; rest >= 0 {
 			t.setRest(r.split(rest))
-			return
+			return visit
 		}
 	}
 	r.unlink(i)
-	r.link(i, due)
+	return r.link(i, due)
 }
 
 // Remove removes the task; it does nothing if the task does not wait. A task in a

@@ -156,8 +156,7 @@ func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 		// visited in every revolution that was missed.
 		s.ring.Advance(s.clock.ticks(wait.now), math.MaxInt, nil)
 	}
-	s.ring.Set(i, s.clock.dueTick(wait.deadline))
-	tick, _ = s.ring.Visit(i)
+	tick = s.ring.set(i, s.clock.dueTick(wait.deadline))
 	if tick < s.next.Load() {
 		s.next.Store(tick)
 	}

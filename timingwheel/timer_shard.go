@@ -15,14 +15,14 @@ func (s *timerShard) init(t *Timers, i int) {
 	s.timers = t
 }
 
-// start sets the first deadline of a timer.
+// start sets the first deadline of a timer that nobody else has.
 func (s *timerShard) start(t *Timer, wait span) {
 	s.mu.Lock()
 	if s.closed {
 		s.unlock()
 		return
 	}
-	t.state.Store(wait.deadline)
+	t.state.begin(wait.deadline)
 	tick := s.enter(t, wait)
 	s.unlock()
 	s.timers.wakeBy(tick)
