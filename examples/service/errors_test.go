@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every error of a request is JSON that says what to do.
+// TestBadRequests checks that every error of a request is JSON that says what to do.
 func TestBadRequests(t *testing.T) {
 	r := start(t, nil)
 	long := strings.Repeat("x", 201)
@@ -116,7 +116,7 @@ func TestMethodNotAllowedSaysWhatIs(t *testing.T) {
 	}
 }
 
-// A body of unknown length, called anything, is read like any other.
+// TestBodyOfAnyKind checks that a body of unknown length, with any content type, is read.
 func TestBodyOfAnyKind(t *testing.T) {
 	r := start(t, nil)
 	for _, contentType := range []string{"", "application/json", "application/x-www-form-urlencoded"} {
@@ -137,7 +137,8 @@ func TestBodyOfAnyKind(t *testing.T) {
 	}
 }
 
-// The service's own failures are logged; the client gets no details.
+// TestInternalError checks that failures of the service are logged, without details for the
+// client.
 func TestInternalError(t *testing.T) {
 	r := start(t, nil)
 	if err := r.svcCtx.Store.Close(); err != nil {

@@ -28,7 +28,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// config is for a load on a service that counts and does nothing.
+// config returns the Config of a load on a service that only counts.
 func config(t *testing.T, answer func(*http.Request) int) (Config, *bytes.Buffer) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(answer(r))
@@ -59,7 +59,8 @@ func TestMostRequestsReadAndFewWrite(t *testing.T) {
 	}
 }
 
-// 500 requests at 2000 a second take a quarter of a second, never much less.
+// TestTheRateIsKept checks that 500 requests at 2000 a second take a quarter of a second, and
+// not much less.
 func TestTheRateIsKept(t *testing.T) {
 	c, _ := config(t, func(*http.Request) int { return http.StatusOK })
 	begin := time.Now()
@@ -80,8 +81,8 @@ func TestFailuresAreCountedAndReported(t *testing.T) {
 	}
 }
 
-// However slow the service, the number of requests under way is bounded, and a
-// load that is told to stop waits for them.
+// TestSlowService checks that with a slow service the number of requests under way is bounded,
+// and that a load that stops waits for them.
 func TestSlowService(t *testing.T) {
 	var mu sync.Mutex
 	now, most := 0, 0
@@ -114,8 +115,8 @@ func TestSlowService(t *testing.T) {
 	}
 }
 
-// Every session gets several beats within the timeout, at any rate, and now and
-// then one of them gets none any more.
+// TestSessionsAreBeatenInTime checks that at any rate every session gets several beats within the
+// timeout, and that one is abandoned from time to time.
 func TestSessionsAreBeatenInTime(t *testing.T) {
 	for _, rate := range []Rate{1, 10, 500, maxRate} {
 		s := newSessions(Config{Rate: rate, Timeout: 30 * time.Second})

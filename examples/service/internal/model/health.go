@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Health is how the database is, to those who read it. Writes always succeed: no cache
-// could help with them.
+// A Health is the state of the database for readers. Writes always succeed: no cache could help
+// with them.
 type Health int32
 
 const (

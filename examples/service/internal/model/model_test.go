@@ -23,7 +23,8 @@ func open(t *testing.T, path string, fill int) *Store {
 	return s
 }
 
-// A new file is filled; an old one is left as it is, whatever was deleted.
+// TestOnlyANewDatabaseIsFilled checks that a new file is filled, and that an old one is not
+// changed, also if users were deleted.
 func TestOnlyANewDatabaseIsFilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "users.db")
 	s := open(t, path, 100)
@@ -53,7 +54,7 @@ func TestMissingUser(t *testing.T) {
 	}
 }
 
-// The message for somebody who starts the service twice says what to do.
+// TestDatabaseInUse checks that the error of a second start of the service says what to do.
 func TestDatabaseInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.db")
 	open(t, path, 0)
@@ -63,12 +64,12 @@ func TestDatabaseInUse(t *testing.T) {
 	}
 }
 
-// Readers and writers of a few users, in a cache too small for them: at the end
-// the cache has nothing that the database does not have.
+// TestTheCacheAgreesWithTheDatabase reads and writes a few users, in a cache too small for them:
+// at the end the cache has nothing that the database does not have.
 func TestTheCacheAgreesWithTheDatabase(t *testing.T) {
 	const ids, workers, rounds = 8, 8, 60
 	store := open(t, filepath.Join(t.TempDir(), "users.db"), ids)
-	store.db.NoSync = true // it is about order, not about power cuts
+	store.db.NoSync = true // the test needs no durability
 	users := NewUsers(store, cache.Must(cache.Options[int64, User]{Name: t.Name(), Limit: ids - 2}))
 	var wg sync.WaitGroup
 	for worker := range workers {

@@ -10,8 +10,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// soon is how long these tests give a mistake to show itself. Code that is right
-// passes however long it is.
+// soon is how long these tests wait for a mistake to show. Correct code passes with any value.
 const soon = 50 * time.Millisecond
 
 // within reports whether ok becomes true soon.
@@ -24,8 +23,8 @@ func within(ok func() bool) bool {
 	return false
 }
 
-// Two writers of one user, of whom the one who wrote the database first is held
-// up before the cache: the cache must not end up with what he wrote.
+// TestTheCacheSeesWritesInOrder has two writers of one user. The one that wrote the database
+// first is delayed before it writes the cache: the cache must not end with its value.
 func TestTheCacheSeesWritesInOrder(t *testing.T) {
 	store := open(t, filepath.Join(t.TempDir(), "users.db"), 1)
 	var users *Users
@@ -55,8 +54,8 @@ func TestTheCacheSeesWritesInOrder(t *testing.T) {
 	agree(t, users, 1)
 }
 
-// A writer who is held up before the database: meanwhile the entry is evicted
-// and read again, and at the end the cache must not hold what was read.
+// TestTheDatabaseIsWrittenFirst delays a writer before the database. Meanwhile the entry is
+// evicted and read again; at the end the cache must not have what was read.
 func TestTheDatabaseIsWrittenFirst(t *testing.T) {
 	store := open(t, filepath.Join(t.TempDir(), "users.db"), 1)
 	users := NewUsers(store, cache.Must(cache.Options[int64, User]{Name: t.Name(), Limit: 10}))
