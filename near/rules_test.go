@@ -323,10 +323,10 @@ func TestLocalTTL(t *testing.T) {
 			r.store("k", "1", c.there)
 			began := time.Now()
 			r.want("at first", "1", 1, 0)
-			landed := time.Now()
+			arrived := time.Now()
 			end := began.Add(c.want)
 			if c.here > 0 && c.here == c.want {
-				end = landed.Add(c.here)
+				end = arrived.Add(c.here)
 			}
 			if c.want == 0 {
 				end = began.Add(30 * time.Minute)

@@ -29,7 +29,7 @@ func TestPromise4Take(t *testing.T) {
 	harness.Bubble(t, "the first caller leaves and fails nobody", firstLeaves)
 	harness.Bubble(t, "the fetch is cancelled when all have left", allLeave)
 	harness.Bubble(t, "a caller after all have left", callerAfterAllLeft)
-	harness.Bubble(t, "a caller behind a fenced fetch leaves", standbyLeaves)
+	harness.Bubble(t, "a caller behind a fenced fetch leaves", callerBehindAFetchLeaves)
 	harness.Bubble(t, "the context of fetch", fetchContext)
 	harness.Bubble(t, "a context that has ended already", endedContext)
 
@@ -243,7 +243,7 @@ func callerAfterAllLeft(t *testing.T) {
 
 // Catches: a caller that waits for the fetch of others to end, and whose context does not end the
 // wait.
-func standbyLeaves(t *testing.T) {
+func callerBehindAFetchLeaves(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
 	loader := harness.Start(func() (int, error) { return c.Take("k", harness.Gated(gate, 1)) })

@@ -180,7 +180,7 @@ func (c *client) take(op Op) {
 	var fetches []Op
 	value, err := c.subject.Take(op.Key, func() (int64, error) {
 		if len(fetches) > 0 {
-			c.land(fetches[len(fetches)-1], true)
+			c.endTake(fetches[len(fetches)-1], true)
 		}
 		fetched, value, err := c.fetch(op)
 		fetches = append(fetches, fetched)
@@ -200,7 +200,7 @@ func (c *client) take(op Op) {
 		last := fetches[len(fetches)-1]
 		last.Got = op.Got
 		again := op.Got != last.Value
-		c.land(last, again)
+		c.endTake(last, again)
 		if !again {
 			return
 		}
@@ -210,25 +210,25 @@ func (c *client) take(op Op) {
 
 // fetch is called by a Take that began, or looked again, at the call of op. It records that
 // the load begins and returns the operation that ends it.
-func (c *client) fetch(op Op) (land Op, value int64, err error) {
-	board := op
-	board.Kind, board.Return = Board, c.now()
+func (c *client) fetch(op Op) (ends Op, value int64, err error) {
+	begins := op
+	begins.Kind, begins.Return = TakeBegins, c.now()
 	value = c.value()
-	board.Load = value
+	begins.Load = value
 	c.pause()
-	if board.Value = value; c.rand.IntN(8) == 0 && !c.subject.NoErrors {
-		board.Value, value, err = -value, 0, failure(-value)
+	if begins.Value = value; c.rand.IntN(8) == 0 && !c.subject.NoErrors {
+		begins.Value, value, err = -value, 0, failure(-value)
 	}
 	c.pause()
-	board.Got = board.Value
-	c.ops = append(c.ops, board)
-	land = board
-	land.Kind, land.Call = Land, c.now()
-	return land, value, err
+	begins.Got = begins.Value
+	c.ops = append(c.ops, begins)
+	ends = begins
+	ends.Kind, ends.Call = TakeEnds, c.now()
+	return ends, value, err
 }
 
-// land records the end of a load. again says that its Take did not return the result.
-func (c *client) land(op Op, again bool) {
+// endTake records the end of a load. again says that its Take did not return the result.
+func (c *client) endTake(op Op, again bool) {
 	op.Mute, op.Return = again, c.now()
 	c.ops = append(c.ops, op)
 }

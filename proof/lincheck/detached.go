@@ -80,7 +80,7 @@ func (a *aside) fetchMany(op Op, missing []int) (map[int]int64, error) {
 
 // begin returns the operation with which a load begins.
 func (a *aside) begin(op Op) Op {
-	op.Kind, op.Return, op.Beside = Board, a.now(), true
+	op.Kind, op.Return, op.Beside = TakeBegins, a.now(), true
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.loads++
@@ -92,15 +92,15 @@ func (a *aside) begin(op Op) Op {
 // end records that a load began, and that its fetch is about to return.
 func (a *aside) end(load Op) {
 	load.Got = load.Value
-	land := load
-	land.Kind, land.Call = Land, a.now()
+	ends := load
+	ends.Kind, ends.Call = TakeEnds, a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ops = append(a.ops, load, land)
+	a.ops = append(a.ops, load, ends)
 }
 
-// landed returns the loads, all of which have ended, after a history.
-func (a *aside) landed(history []Op) []Op {
+// ended returns the loads, all of which have ended, after a history.
+func (a *aside) ended(history []Op) []Op {
 	had := make(map[int64]int64) // when a client first had each value
 	for _, op := range history {
 		if at, ok := had[op.Got]; !ok || op.Return < at {
@@ -110,7 +110,7 @@ func (a *aside) landed(history []Op) []Op {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.ops {
-		if op := &a.ops[i]; op.Kind == Land {
+		if op := &a.ops[i]; op.Kind == TakeEnds {
 			op.Return = a.now()
 			if at, ok := had[op.Value]; ok {
 				op.Return = max(op.Call, at)
@@ -128,13 +128,13 @@ func (a *aside) number() {
 	last := make(map[int]*[maxLoads]Op) // the last one with each number, by key
 	pairs := slices.SortedFunc(slices.Chunk(a.ops, 2), func(a, b []Op) int { return cmp.Compare(a[0].Call, b[0].Call) })
 	for _, pair := range pairs {
-		board, land := &pair[0], &pair[1]
-		of := last[board.Key]
+		begins, ends := &pair[0], &pair[1]
+		of := last[begins.Key]
 		if of == nil {
 			of = new([maxLoads]Op)
-			last[board.Key] = of
+			last[begins.Key] = of
 		}
-		n := slices.IndexFunc(of[:], func(land Op) bool { return land.Return < board.Call })
+		n := slices.IndexFunc(of[:], func(ends Op) bool { return ends.Return < begins.Call })
 		if n < 0 {
 			n = 0
 			for i := range of {
@@ -143,8 +143,8 @@ func (a *aside) number() {
 				}
 			}
 		}
-		board.Client, land.Client = maxClients+n, maxClients+n
-		of[n] = *land
+		begins.Client, ends.Client = maxClients+n, maxClients+n
+		of[n] = *ends
 	}
 }
 

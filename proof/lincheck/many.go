@@ -12,8 +12,8 @@ func (c *client) takeMany(op Op) {
 	}
 	c.rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	op.Kind, op.Call = Take, c.now()
-	lands := make(map[int]Op)
-	fetch := func(missing []int) (map[int]int64, error) { return c.fetchMany(op, missing, lands) }
+	loads := make(map[int]Op)
+	fetch := func(missing []int) (map[int]int64, error) { return c.fetchMany(op, missing, loads) }
 	if c.subject.Detached {
 		began := op // fetch may read it later
 		fetch = func(missing []int) (map[int]int64, error) { return c.aside.fetchMany(began, missing) }
@@ -23,14 +23,14 @@ func (c *client) takeMany(op Op) {
 	for _, key := range keys {
 		op.Key = key
 		value, found := values[key]
-		land, fetched := lands[key]
+		load, fetched := loads[key]
 		if fetched {
-			land.Got = land.Value
-			if found || land.Value > 0 {
-				land.Got = value
+			load.Got = load.Value
+			if found || load.Value > 0 {
+				load.Got = value
 			}
-			land.Return = op.Return
-			c.ops = append(c.ops, land)
+			load.Return = op.Return
+			c.ops = append(c.ops, load)
 		} else if found {
 			op.Got = value
 			c.ops = append(c.ops, op)
@@ -39,8 +39,8 @@ func (c *client) takeMany(op Op) {
 }
 
 // fetchMany is the fetch of a TakeMany that began at the call of op. It records that loads
-// begin, and adds the operations that end them to lands.
-func (c *client) fetchMany(op Op, missing []int, lands map[int]Op) (map[int]int64, error) {
+// begin, and adds the operations that end them to loads.
+func (c *client) fetchMany(op Op, missing []int, loads map[int]Op) (map[int]int64, error) {
 	values := make(map[int]int64)
 	now := c.now()
 	failed := int64(0) // if not 0, the result for all keys
@@ -48,27 +48,27 @@ func (c *client) fetchMany(op Op, missing []int, lands map[int]Op) (map[int]int6
 		failed = -c.value()
 	}
 	for _, key := range missing {
-		board := op
-		board.Kind, board.Key, board.Return, board.Load = Board, key, now, c.value()
+		begins := op
+		begins.Kind, begins.Key, begins.Return, begins.Load = TakeBegins, key, now, c.value()
 		switch {
 		case failed != 0:
-			board.Value = failed
+			begins.Value = failed
 		case c.rand.IntN(4) == 0:
-			board.Value = -board.Load
+			begins.Value = -begins.Load
 		default:
-			board.Value = board.Load
-			values[key] = board.Load
+			begins.Value = begins.Load
+			values[key] = begins.Load
 		}
-		board.Got = board.Value
-		c.ops = append(c.ops, board)
-		lands[key] = board
+		begins.Got = begins.Value
+		c.ops = append(c.ops, begins)
+		loads[key] = begins
 	}
 	c.pause()
 	c.pause()
-	for key, land := range lands {
-		if land.Kind == Board {
-			land.Kind, land.Call = Land, c.now()
-			lands[key] = land
+	for key, load := range loads {
+		if load.Kind == TakeBegins {
+			load.Kind, load.Call = TakeEnds, c.now()
+			loads[key] = load
 		}
 	}
 	if failed != 0 {

@@ -23,8 +23,8 @@ type state struct {
 	idle    span  // the end of idleness
 	stale   int64 // the value that may stand in, or 0
 
-	loads  [maxLoads]flight
-	landed int64 // the result of the last load, if JoinsLate is excused
+	loads    [maxLoads]flight
+	lastLoad int64 // the result of the last load, if JoinsLate is excused
 }
 
 // maxLoads is how many loads of a key may be under way in the model.
@@ -126,7 +126,7 @@ func (s state) String() string {
 // its deadline, if that had not passed at the return. If that is excused, a load may have
 // missed that it was overtaken.
 func (r rules) worlds(s state, op Op) []state {
-	if f := s.loads[op.slot()]; op.Kind == Land && f.overtook != unchanged && r.excused.has(undone[f.overtook]) {
+	if f := s.loads[op.slot()]; op.Kind == TakeEnds && f.overtook != unchanged && r.excused.has(undone[f.overtook]) {
 		blind := s
 		blind.loads[op.slot()].overtook = unchanged
 		return append(r.present(s, op), r.present(blind, op)...)
@@ -183,7 +183,7 @@ func (r rules) step(s state, op Op) (state, bool) {
 		return r.stored(s, op, op.Value, r.ttl()), (!s.present || r.excused.has(Splits)) && op.Got == op.Value
 	case Compute:
 		return r.compute(s, op)
-	case Board, Land, Take:
+	case TakeBegins, TakeEnds, Take:
 		return r.take(s, op)
 	case Filter:
 		return s.filtered(op), true
@@ -283,12 +283,12 @@ func (r rules) compute(s state, op Op) (state, bool) {
 // fetched.
 func (r rules) take(s state, op Op) (state, bool) {
 	switch op.Kind {
-	case Board:
+	case TakeBegins:
 		ok := (!s.present || op.Beside) && r.mayLoad(s)
 		s.loads[op.slot()] = flight{number: op.Load, result: op.Value}
 		return s, ok
-	case Land:
-		return r.land(s, op)
+	case TakeEnds:
+		return r.takeEnds(s, op)
 	}
 	if s.present {
 		return r.maybeSlid(s, op), s.value == op.Got || r.stale(op)
@@ -314,15 +314,15 @@ func (r rules) joined(s state, got int64) bool {
 			return true
 		}
 	}
-	return r.excused.has(JoinsLate) && s.landed == got
+	return r.excused.has(JoinsLate) && s.lastLoad == got
 }
 
-// land is step for the end of a load, which stores its result unless the key has changed.
-func (r rules) land(s state, op Op) (state, bool) {
+// takeEnds is step for the end of a load, which stores its result unless the key has changed.
+func (r rules) takeEnds(s state, op Op) (state, bool) {
 	f := s.loads[op.slot()]
 	s.loads[op.slot()] = flight{}
 	if r.excused.has(JoinsLate) {
-		s.landed = f.result
+		s.lastLoad = f.result
 	}
 	if op.Mute { // a result that was not returned was not stored
 		return s, f.number == op.Load && f.overtook != unchanged && r.Retries

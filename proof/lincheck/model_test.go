@@ -15,11 +15,11 @@ func set(value int64) Op { return Op{Kind: Set, Value: value} }
 func setFor(value int64, ttl int64) Op {
 	return Op{Kind: SetWithExpire, Value: value, TTL: time.Duration(ttl)}
 }
-func hit(value int64) Op         { return Op{Kind: Get, Got: value, Found: true} }
-func board(load, value int64) Op { return Op{Kind: Board, Load: load, Value: value, Got: value} }
-func land(load, value int64) Op  { return Op{Kind: Land, Load: load, Value: value, Got: value} }
+func hit(value int64) Op          { return Op{Kind: Get, Got: value, Found: true} }
+func begins(load, value int64) Op { return Op{Kind: TakeBegins, Load: load, Value: value, Got: value} }
+func ends(load, value int64) Op   { return Op{Kind: TakeEnds, Load: load, Value: value, Got: value} }
 func beside(load, value int64) Op {
-	op := board(load, value)
+	op := begins(load, value)
 	op.Beside, op.Client = true, maxClients
 	return op
 }
@@ -70,19 +70,19 @@ func TestModel(t *testing.T) {
 		{"a deleted value", evicts, false, []Op{at(2, 3, set(1)), at(4, 5, del), at(6, 7, hit(1))}},
 		{"two increments", never, true, []Op{at(2, 3, set(1)), at(4, 8, increment(1, 2)), at(5, 9, increment(2, 3))}},
 		{"an increment lost", never, false, []Op{at(2, 3, set(1)), at(4, 8, increment(1, 2)), at(5, 9, increment(1, 2))}},
-		{"a load", never, true, []Op{at(2, 3, board(1, 7)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
-		{"a load that failed", never, true, []Op{at(2, 3, board(1, -7)), at(6, 7, land(1, -7)), at(8, 9, miss)}},
-		{"a load that joined", never, true, []Op{at(2, 3, board(1, 7)), at(4, 9, Op{Kind: Take, Got: 7}), at(6, 7, land(1, 7))}},
-		{"a load that joined too late", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 9, Op{Kind: Take, Got: 7}), at(7, 8, land(1, 7))}},
-		{"a load over a Set", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, set(1)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
-		{"a load after a Clear", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
-		{"a load not stored after a Clear", never, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, land(1, 7)), at(8, 9, miss)}},
-		{"a load that a DelFunc picks", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, filter(1)), at(4, 5, delFunc(1)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
-		{"a load that a DelFunc does not pick", never, true, []Op{at(2, 3, board(1, 7)), at(4, 5, filter(0)), at(4, 5, delFunc(0)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
-		{"a load from after a DelFunc began", never, true, []Op{at(3, 4, board(1, 7)), at(2, 5, filter(1)), at(2, 9, delFunc(1)), at(6, 7, land(1, 7)), at(8, 9, hit(7))}},
+		{"a load", never, true, []Op{at(2, 3, begins(1, 7)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
+		{"a load that failed", never, true, []Op{at(2, 3, begins(1, -7)), at(6, 7, ends(1, -7)), at(8, 9, miss)}},
+		{"a load that joined", never, true, []Op{at(2, 3, begins(1, 7)), at(4, 9, Op{Kind: Take, Got: 7}), at(6, 7, ends(1, 7))}},
+		{"a load that joined too late", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 9, Op{Kind: Take, Got: 7}), at(7, 8, ends(1, 7))}},
+		{"a load over a Set", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, set(1)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
+		{"a load after a Clear", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
+		{"a load not stored after a Clear", never, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, ends(1, 7)), at(8, 9, miss)}},
+		{"a load that a DelFunc picks", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, filter(1)), at(4, 5, delFunc(1)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
+		{"a load that a DelFunc does not pick", never, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, filter(0)), at(4, 5, delFunc(0)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
+		{"a load from after a DelFunc began", never, true, []Op{at(3, 4, begins(1, 7)), at(2, 5, filter(1)), at(2, 9, delFunc(1)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
 		{"a value that a DelFunc picks", never, false, []Op{at(2, 3, set(7)), at(4, 5, delFunc(1)), at(6, 7, hit(7))}},
 		{"a value that a DelFunc does not pick", never, false, []Op{at(2, 3, set(7)), at(4, 5, delFunc(0)), at(6, 7, miss)}},
-		{"two loads", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, board(2, 8)), at(6, 7, land(1, 7)), at(8, 9, land(2, 8))}},
+		{"two loads", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, begins(2, 8)), at(6, 7, ends(1, 7)), at(8, 9, ends(2, 8))}},
 		{"expired too early", never, false, []Op{at(2, 10, setFor(1, 100)), at(11, 101, miss)}},
 		{"expired", never, true, []Op{at(2, 10, setFor(1, 100)), at(11, 102, miss)}},
 		{"alive", never, true, []Op{at(2, 10, setFor(1, 100)), at(109, 200, hit(1))}},
@@ -94,23 +94,23 @@ func TestModel(t *testing.T) {
 		{"alive after its days of grace", Promises{Grace: 50}, false, []Op{at(2, 10, setFor(1, 100)), at(160, 161, hit(1))}},
 		{"a removal that does not say of what", never, true, []Op{at(2, 3, mute(del)), at(4, 5, miss)}},
 		{"a removal that says wrongly of what", never, false, []Op{at(2, 3, del), at(4, 5, miss)}},
-		{"looks again after a Del", again, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, mute(land(1, 7))), at(8, 9, miss)}},
-		{"looks again, but stores", again, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, mute(land(1, 7))), at(8, 9, hit(7))}},
-		{"looks again for nothing", again, false, []Op{at(2, 3, board(1, 7)), at(6, 7, mute(land(1, 7)))}},
-		{"looks again though it must not", never, false, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, mute(land(1, 7)))}},
-		{"a load beside one that was overtaken", again, true, []Op{at(2, 3, board(1, 7)), at(4, 5, nothing), at(6, 7, by(1, board(2, 8))), at(8, 9, by(1, land(2, 8))), at(10, 11, land(1, 7)), at(12, 13, hit(8))}},
-		{"a load beside one that was not", again, false, []Op{at(2, 3, board(1, 7)), at(6, 7, by(1, board(2, 8)))}},
-		{"a refresh", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, take(1)), at(8, 9, land(1, 7)), at(10, 11, hit(7))}},
-		{"a refresh that failed", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, land(1, -7)), at(10, 11, hit(1))}},
-		{"a load though there is a value", never, false, []Op{at(2, 3, set(1)), at(4, 5, board(1, 7)), at(8, 9, land(1, 7))}},
-		{"a refresh after a Clear", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, nothing), at(8, 9, land(1, 7)), at(10, 11, hit(7))}},
-		{"two refreshes", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, by(maxClients+1, beside(2, 8))), at(8, 9, land(1, 7)), at(8, 9, by(1, land(2, 8)))}},
-		{"a refresh that finds no value", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, leftOut(land(1, -7))), at(10, 11, miss)}},
-		{"a refresh that finds no value, after a Set", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(6, 7, set(2)), at(8, 9, leftOut(land(1, -7))), at(10, 11, miss)}},
+		{"looks again after a Del", again, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7))), at(8, 9, miss)}},
+		{"looks again, but stores", again, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7))), at(8, 9, hit(7))}},
+		{"looks again for nothing", again, false, []Op{at(2, 3, begins(1, 7)), at(6, 7, mute(ends(1, 7)))}},
+		{"looks again though it must not", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7)))}},
+		{"a load beside one that was overtaken", again, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, by(1, begins(2, 8))), at(8, 9, by(1, ends(2, 8))), at(10, 11, ends(1, 7)), at(12, 13, hit(8))}},
+		{"a load beside one that was not", again, false, []Op{at(2, 3, begins(1, 7)), at(6, 7, by(1, begins(2, 8)))}},
+		{"a refresh", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, take(1)), at(8, 9, ends(1, 7)), at(10, 11, hit(7))}},
+		{"a refresh that failed", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, ends(1, -7)), at(10, 11, hit(1))}},
+		{"a load though there is a value", never, false, []Op{at(2, 3, set(1)), at(4, 5, begins(1, 7)), at(8, 9, ends(1, 7))}},
+		{"a refresh after a Clear", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, nothing), at(8, 9, ends(1, 7)), at(10, 11, hit(7))}},
+		{"two refreshes", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, by(maxClients+1, beside(2, 8))), at(8, 9, ends(1, 7)), at(8, 9, by(1, ends(2, 8)))}},
+		{"a refresh that finds no value", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, leftOut(ends(1, -7))), at(10, 11, miss)}},
+		{"a refresh that finds no value, after a Set", never, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(6, 7, set(2)), at(8, 9, leftOut(ends(1, -7))), at(10, 11, miss)}},
 		{"in grace", grace, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, take(1)), at(154, 155, miss)}},
 		{"in grace of nothing", never, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, take(1))}},
 		{"in grace after a Clear", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, nothing), at(152, 153, take(1))}},
-		{"in grace after an eviction", Promises{StandsIn: true, Evicts: true}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, Op{Kind: Board, Load: 1, Value: 7}), at(154, 155, land(1, 7))}},
+		{"in grace after an eviction", Promises{StandsIn: true, Evicts: true}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, Op{Kind: TakeBegins, Load: 1, Value: 7}), at(154, 155, ends(1, 7))}},
 		{"found in grace", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, hit(1))}},
 		{"kept by reads", idle, true, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(170, 171, hit(1))}},
 		{"idle", idle, false, []Op{at(2, 10, set(1)), at(110, 111, hit(1))}},

@@ -10,8 +10,8 @@ import (
 // A Kind is what an operation does.
 type Kind uint8
 
-// A Take that called fetch is two operations: Board, which finds neither a value nor another
-// load, and Land, which stores the result of fetch unless the key was changed since. One
+// A Take that called fetch is two operations: TakeBegins, which finds neither a value nor another
+// load, and TakeEnds, which stores the result of fetch unless the key was changed since. One
 // that did not is a Take. So is a TakeMany, for each key that it got a value of or fetched.
 // In a Detached subject a Take is one operation, whether or not it fetched, and the loads
 // are operations of their own. A DelFunc is two operations too: after Filter no load under
@@ -29,11 +29,11 @@ const (
 	Clear
 	DelFunc
 	TakeMany
-	Board
-	Land
+	TakeBegins
+	TakeEnds
 	Filter
 
-	kinds = int(Board) // those that a client can choose
+	kinds = int(TakeBegins) // those that a client can choose
 )
 
 var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "TakeMany", "Take begins", "Take ends", "DelFunc begins"}
@@ -49,7 +49,7 @@ type Op struct {
 
 	Value  int64         // to store; if negative, the fetch failed and nothing is stored
 	TTL    time.Duration // of SetWithExpire and Touch
-	Load   int64         // number of the fetch, of Board and Land
+	Load   int64         // number of the fetch, of TakeBegins and TakeEnds
 	Absent bool          // a fetch of many keys left this one out
 	Beside bool          // the load of a Detached subject: the key may have a value when it begins
 
@@ -61,7 +61,7 @@ type Op struct {
 
 	Got   int64 // a failed fetch gives Value
 	Found bool
-	Mute  bool // the answer is unknown: a Del or Touch without one, or a Land whose Take did not return it
+	Mute  bool // the answer is unknown: a Del or Touch without one, or a TakeEnds whose Take did not return it
 }
 
 // String describes the operation to a reader of a history.
@@ -108,7 +108,7 @@ func (o Op) mute() string {
 	}
 }
 
-// slot returns the number of the load of a Board or Land: that of its client, or the one
+// slot returns the number of the load of a TakeBegins or TakeEnds: that of its client, or the one
 // from aside.number.
 func (o Op) slot() int {
 	if o.Beside {

@@ -72,7 +72,7 @@ func (r *round) record(random *rand.Rand) []Op {
 	}
 	if r.subject.Detached {
 		r.settle()
-		history = append(history, r.aside.landed(history)...)
+		history = append(history, r.aside.ended(history)...)
 	}
 	return history
 }

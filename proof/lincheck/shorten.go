@@ -98,9 +98,9 @@ func beginsAnew(history []Op, n int) bool {
 	boards := 0
 	for _, op := range history[:n] {
 		switch op.Kind {
-		case Board:
+		case TakeBegins:
 			boards++
-		case Land:
+		case TakeEnds:
 			boards--
 		}
 	}

@@ -131,7 +131,7 @@ func (t *target[K, V]) judgeTake(l *loader[K, V], take func() (V, error)) {
 	number := t.numberOf(l.key, "Take", value)
 	t.wrong(l.key, "Take", r.judge(l.before, tb, now(), number, true))
 	if c := l.ran.Load(); c != nil && c.number == number {
-		r.landed(c, l.before.sure && c.version == l.before.begun+1)
+		r.returned(c, l.before.sure && c.version == l.before.begun+1)
 	}
 }
 

@@ -192,9 +192,9 @@ func (r *record) settleLoose(at int64) {
 	r.loose.version = 0
 }
 
-// landed records that the caller that ran the fetch of a load has got its value. certain
+// returned records that the caller that ran the fetch of a load has got its value. certain
 // says that no change began between its call and the fetch.
-func (r *record) landed(c *change, certain bool) {
+func (r *record) returned(c *change, certain bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.loose.version != c.version {
