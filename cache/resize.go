@@ -150,14 +150,36 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	}
 }
 
-// rebuildIndex makes a new index for the entries, which are in slots below used.
+// rebuildIndex makes a new index for the entries, which are in slots below used. It hashes
+// the keys of a batch before it inserts them, unless they are integers: so the bytes of many
+// strings come from memory at once.
 func (s *shard[K, V]) rebuildIndex(used int) {
 	s.index = index.New(len(s.entries))
-	for i := range used {
-		if e := &s.entries[i]; e.live() {
-			s.index.Insert(s.common.hasher.Hash(e.key), uint32(i))
+	var f fetched
+	for i := range uint32(used) {
+		e := &s.entries[i]
+		if !e.live() {
+			continue
 		}
+		if h, ok := s.common.hasher.Word(e.key); ok {
+			s.index.Insert(h, i)
+			continue
+		}
+		if f.n == batch {
+			s.insertFetched(&f)
+		}
+		f.slots[f.n], f.hashes[f.n] = i, s.common.hasher.Hash(e.key)
+		f.n++
 	}
+	s.insertFetched(&f)
+}
+
+// insertFetched inserts entries into the index.
+func (s *shard[K, V]) insertFetched(f *fetched) {
+	for n, i := range f.slots[:f.n] {
+		s.index.Insert(f.hashes[n], i)
+	}
+	f.n = 0
 }
 
 func resized[T any](old []T, n int) []T {
