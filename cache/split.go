@@ -85,6 +85,8 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 		}
 	}
 	for i := first; i < len(larger.shards); i += step {
+		larger.shards[i].lock.Lock()
+		defer larger.shards[i].lock.Unlock()
 		larger.shards[i].inherit(s, sizes[i/step], len(larger.shards))
 	}
 	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
@@ -152,11 +154,9 @@ func (s *shard[K, V]) splitFences(larger *table[K, V]) {
 	}
 }
 
-// inheritCounts takes over the counts of a shard, whose lock must be held for writing.
+// inheritCounts takes over the counts of a shard. Both locks must be held for writing.
 func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
-	s.lock.Lock()
 	s.lock.Count(from.lock.Counts())
-	s.lock.Unlock()
 	s.missesExpired.Store(from.missesExpired.Load())
 	s.missesEvicted.Store(from.missesEvicted.Load())
 	s.hitsInGrace.Store(from.hitsInGrace.Load())

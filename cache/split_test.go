@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -417,6 +418,48 @@ func TestSplitBesideEverything(t *testing.T) {
 					t.Fatalf("the values of key %d that were removed are %v", k, values)
 				}
 			}
+		}
+	}
+}
+
+// TestTickWhileAShardIsDivided checks that a tick leaves alone the shards to which entries
+// are moving, though some of those have expired.
+//
+// Catches: shards of the larger table that are not locked until their entries are there.
+func TestTickWhileAShardIsDivided(t *testing.T) {
+	for range 30 {
+		c := Must(Options[int, int]{Expire: minTTL})
+		c.driver.working.Lock() // so that what has expired stays
+		first := c.table.Load()
+		for k := range crowded {
+			c.Set(k, k)
+		}
+		time.Sleep(3 * c.tick)
+		var began, done atomic.Bool
+		var ticks sync.WaitGroup
+		ticks.Go(func() {
+			for !done.Load() {
+				began.Store(true)
+				if larger := first.larger.Load(); larger != nil {
+					c.expireIn(larger)
+				}
+			}
+		})
+		for !began.Load() {
+			runtime.Gosched()
+		}
+		c.Set(crowded, 0)
+		done.Store(true)
+		ticks.Wait()
+		c.driver.working.Unlock()
+		if c.table.Load() == first {
+			t.Fatal("the shard was not divided")
+		}
+		if err := c.check(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(context.Background()); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
