@@ -439,9 +439,9 @@ func TestKeyedStopDuringDrain(t *testing.T) {
 	})
 }
 
-// collect collects garbage until gone reports true.
+// collectKeyed collects garbage until gone reports true, for half a minute at most.
 func collectKeyed(gone func() bool) bool {
-	for range 200 {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
 		runtime.GC()
 		if gone() {
 			return true

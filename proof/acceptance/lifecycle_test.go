@@ -137,9 +137,9 @@ func collected(t *testing.T, onRemove bool, use func(c *cache.Cache[string, *pay
 	goleak.VerifyNone(t, running)
 }
 
-// gcUntil collects garbage until done, for some seconds at most.
+// gcUntil collects garbage until done, for half a minute at most.
 func gcUntil(done func() bool) bool {
-	for range 400 {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
 		runtime.GC()
 		if done() {
 			return true
