@@ -9,8 +9,8 @@ import (
 // DelFunc removes the entries for which del returns true, and returns their number. It
 // asks del about every entry that was stored before DelFunc was called. It also asks about
 // the value of every load that was under way then, when the load has ended; if del returns
-// true, the value goes to its callers and is not stored. Entries that others store
-// meanwhile may stay.
+// true, the value goes to its callers and is not stored. Nor is that of a load under way
+// for an entry that DelFunc removes. Entries that others store meanwhile may stay.
 //
 // So del can select a tenant, keys with a prefix (strings.HasPrefix), or values with a tag
 // (slices.Contains). Values in Grace are asked about, and counted, too.

@@ -210,7 +210,7 @@ func (r rules) write(s state, op Op) (state, bool) {
 	case Clear:
 		return s.changed(byDel), true
 	case DelFunc:
-		if s.present && op.picks(s.value) {
+		if s.present && op.picks(s.value) || s.stale != 0 && op.picks(s.stale) {
 			s = s.changed(byDel)
 		}
 		return s, true

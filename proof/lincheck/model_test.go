@@ -110,6 +110,8 @@ func TestModel(t *testing.T) {
 		{"in grace", grace, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, take(1)), at(154, 155, miss)}},
 		{"in grace of nothing", never, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, take(1))}},
 		{"in grace after a Clear", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, nothing), at(152, 153, take(1))}},
+		{"in grace after a DelFunc", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, delFunc(1)), at(154, 155, take(1))}},
+		{"a load of a key whose value in grace a DelFunc picks", grace, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, begins(1, 8)), at(152, 153, delFunc(1)), at(154, 155, ends(1, 8)), at(156, 157, miss)}},
 		{"in grace after an eviction", Promises{StandsIn: true, Evicts: true}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, Op{Kind: TakeBegins, Load: 1, Value: 7}), at(154, 155, ends(1, 7))}},
 		{"found in grace", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, hit(1))}},
 		{"kept by reads", idle, true, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(170, 171, hit(1))}},
