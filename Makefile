@@ -1,48 +1,146 @@
 # Lists the targets.
 help:
-	@awk '/^# /{text = substr($$0, 3)} /^[a-z]+:/{sub(":.*", ""); printf "make %-8s %s\n", $$1, text}' Makefile
+	@awk '/^# /{if (!text) text = substr($$0, 3); next} /^[a-z0-9]+:/{sub(":.*", ""); if (text) printf "make %-12s %s\n", $$1, text} {text = ""}' Makefile
 
-# Runs the tests. More packages at once than processors: many tests sleep.
-test:
-	@scripts/together $(addprefix -but ,$(slow)) go test $(flags) -vet=off -p 4
+# Before a commit: formatting, vet, and the tests of the library and of near, in two minutes.
+quick: fmt
+	go vet ./...
+	go test -vet=off ./...
+	go test -C near ./...
 
-# The modules with the most libraries of their own: other caches, Prometheus, MongoDB.
-slow = proof/alerts bench bench/near near/gozero
+# What every change must pass. .ci/run installs what it needs and runs it.
+gate:
+	scripts/steps $(steps)
+steps = fmt tidy vet platforms staticcheck test race benchmarks
 
-# Runs the tests with the race detector, in any order.
+# What a release must pass, beside the gate: other libraries, other versions, and what takes long.
+full:
+	scripts/steps $(steps) vetall testall raceall suites faults release lincheck gozerooldest oldest newest bits fuzz benchmarksall compare vulnerabilities
+
+# The modules with the most libraries of their own: other caches, Prometheus.
+heavy = bench proof/alerts
+light = scripts/together $(addprefix -but ,$(heavy))
+
+# Tests of real servers and in real time. Nothing compiles or runs beside them.
+servers = near/redis proof/redis gozero/collection examples/fleet
+
+# Tests of other libraries, of go-zero's services and of programs that test, for full.
+foreign = near/gozero examples/service proof/gozero proof/lincheck/peers proof/mutation proof/release proof/soak proof/suites
+
+# What is concurrent and has no servers.
+concurrent = cache timingwheel lru stats internal near proof/acceptance proof/faults proof/lincheck
+
+# -- the gate
+
+# Code is formatted.
+fmt:
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, gofmt -w mends it:"; echo "$$unformatted"; exit 1; }
+
+# Each go.mod has what its module needs, and nothing else.
+tidy:
+	@for module in $$(find . -name go.mod -not -path '*/testdata/*' -exec dirname {} \;); do echo $$module; (cd $$module && go mod tidy -diff) || exit 1; done
+
+# go vet, but for the modules with the most libraries.
+vet:
+	@$(light) go vet
+
+# All modules compile on other platforms, and on 32 bits.
+platforms:
+	@typecheck=$$(mktemp -d)/typecheck; go build -C proof -o $$typecheck ./typecheck && \
+	for platform in linux/arm64 windows/amd64 darwin/arm64 linux/386; do \
+		echo $$platform; GOOS=$${platform%/*} GOARCH=$${platform#*/} scripts/together $$typecheck || exit 1; done
+
+# staticcheck, but for the modules with the most libraries.
+staticcheck:
+	@$(light) $(runstaticcheck)
+runstaticcheck = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The tests, but for those that full adds.
+test: testfake testservers
+
+# Those in fake time, and those that compute.
+testfake:
+	@$(light) $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests test -vet=off -count=1 -p=2
+
+# Those of servers and in real time, one package after the other.
+testservers:
+	@$(light) $(addprefix -only ,$(servers)) $(CURDIR)/scripts/tests servers -vet=off -count=1 -p=1
+
+# The race detector over what is concurrent, in any order.
 race:
-	@scripts/together $(addprefix -but ,$(raceless)) go test $(flags) -vet=off -race -shuffle on -count 1 -p 4 -skip '^Test($(alone))$$'
+	@$(light) $(addprefix -only ,$(concurrent)) $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests race -vet=off -count=1 -p=2 -race -shuffle=on '-skip=^Test($(alone))$$'
 
-# Compiling for the race detector takes longer than the tests. So race leaves out what
-# measures, what starts other programs and has nothing concurrent of its own, and tests that
-# compute for long in one goroutine. The tests of suites have the race detector by themselves.
-raceless = bench bench/near examples/snippets proof/alerts proof/release proof/mutation proof/suites proof/typecheck
-alone = AllInterleavings|InterleavingsShowFlaws|Survey|FreshModule|PageInABrowser|SampleAgainstAll|Advice.*|WhatTTLsCost
+# Tests that compute for long in one goroutine: race leaves them out.
+alone = AllInterleavings|InterleavingsShowFlaws|Survey|SampleAgainstAll|WhatTTLsCost
 
-# Runs what takes longer, and the modules that test leaves out. With -j 3 -O three at a time, the longest first.
-long: suites $(slow) faults release lincheck scrape
+# The library's benchmarks run, once.
+benchmarks:
+	@$(light) -only cache -only timingwheel -only lru -only stats -only internal go test -vet=off -run '^$$' -bench . -benchtime 1x -short -p 1
 
-# Runs random histories against a model.
-lincheck:
-	cd proof && go test $(flags) ./lincheck -run Pinwheel -lincheck.for 40s
+# -- full
 
-# Builds what users would get, with a service of go-zero.
-release:
-	cd proof && go test $(flags) ./release -release.gozero
+vetall:
+	@scripts/together go vet
+	@scripts/together $(runstaticcheck)
 
-# Has more faults of Redis and the network.
-faults:
-	cd proof && go test $(flags) ./redis -redis.rounds 3
+# The tests that the gate leaves out.
+testall:
+	@scripts/together $(addprefix -only ,$(heavy) $(foreign)) -but proof/suites -but proof/release $(CURDIR)/scripts/tests all -vet=off -count=1 -p=1 -timeout=30m
 
-# Runs other libraries' tests, with the race detector.
+# The race detector over all that has something concurrent.
+raceall:
+	@$(light) -but examples/snippets $(addprefix -but ,proof/release proof/mutation proof/suites proof/typecheck) $(CURDIR)/scripts/tests raceall -vet=off -count=1 -p=1 -race -shuffle=on -timeout=30m '-skip=^Test($(alone)|FreshModule|PageInABrowser|Advice.*)$$'
+
+# The tests of other libraries against what takes their place here, with the race detector.
 suites:
-	cd proof && go test $(flags) -race ./suites -suites.long
+	@$(light) -only proof/suites $(CURDIR)/scripts/tests suites -vet=off -count=1 -race -timeout=30m -args -suites.long
 
-# Asks a thousand caches for their statistics.
-scrape:
-	cd bench && go test $(flags) ./scrape
+# Each fault of Redis and the network three times, and in each direction.
+faults:
+	cd proof && go test -count=1 ./redis -redis.rounds 3
 
-$(slow):
-	cd $@ && go test $(flags) ./...
+# The modules as users get them, with a service of go-zero.
+release:
+	cd proof && go test -count=1 ./release -release.gozero -timeout 20m
 
-.PHONY: help test race long lincheck release faults suites scrape $(slow)
+# Random histories against a model, for longer.
+lincheck:
+	cd proof && go test -count=1 ./lincheck -run Pinwheel -lincheck.for 40s
+
+# The modules for go-zero with the oldest one that they allow.
+gozerooldest:
+	cd gozero && go test -count=1 ./...
+	cd near/gozero && go test -count=1 ./...
+
+# The library with the oldest Go that go.mod allows.
+oldest:
+	GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go test -count=1 ./...
+
+# The library with the newest Go, which also vets all modules.
+newest:
+	GOTOOLCHAIN=$(newestgo) go test -count=1 ./...
+	GOTOOLCHAIN=$(newestgo) $(light) go vet
+newestgo = go1.27.3
+
+# The library on 32 bits.
+bits:
+	GOARCH=386 go test -vet=off -count=1 ./...
+
+# Each fuzz target with some inputs.
+fuzz:
+	scripts/fuzz
+
+# Each benchmark of every module runs, once.
+benchmarksall:
+	scripts/together go test -vet=off -run '^$$' -bench . -benchtime 1x -short -p 1
+
+# The comparison with other caches runs, and is drawn.
+compare:
+	out=$$(mktemp -d) && cd bench && go run . -short -o $$out/results.json >/dev/null && go run ./plot -o $$out $$out/results.json && ls $$out/*.svg
+
+# Known vulnerabilities in what users get.
+vulnerabilities:
+	@for module in . gozero otel near/redis near/gozero; do echo $$module; (cd $$module && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...) || exit 1; done
+
+.PHONY: help quick gate full fmt tidy vet platforms staticcheck test testfake testservers race benchmarks \
+	vetall testall raceall suites faults release lincheck gozerooldest oldest newest bits fuzz benchmarksall compare vulnerabilities

@@ -280,10 +280,8 @@ func moduleRoot(t *testing.T) string {
 	return strings.TrimSpace(goCommand(t, ".", "readonly", "list", "-m", "-f", "{{.Dir}}", module))
 }
 
-// goCommand runs the go command and returns its output. The modules it needs are
-// in the module cache, since this test was built from them: it asks no network.
-// With mod "readonly" it leaves go.mod and go.sum alone, with "mod" it may write
-// them.
+// goCommand runs the go command and returns its output.
+// With mod "readonly" it leaves go.mod and go.sum alone, with "mod" it may write them.
 func goCommand(t *testing.T, dir, mod string, args ...string) string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")
@@ -293,7 +291,7 @@ func goCommand(t *testing.T, dir, mod string, args ...string) string {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(goTool, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod="+mod, "GOWORK=off", "GOPROXY=off", "GOSUMDB=off")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod="+mod, "GOWORK=off", "GOSUMDB=off")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, &stderr)

@@ -36,11 +36,11 @@ func ExampleTimers_At() {
 	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
 	defer timers.Stop()
 
-	done := make(chan string, 2)
-	timers.At(time.Now().Add(30*time.Millisecond), func() { done <- "later" })
+	done := make(chan string)
+	timers.At(time.Now().Add(time.Hour), func() { done <- "later" })
 	timers.At(time.Now().Add(-time.Hour), func() { done <- "overdue" })
-	fmt.Println(<-done, <-done)
-	// Output: overdue later
+	fmt.Println(<-done, "has run,", timers.Len(), "waits")
+	// Output: overdue has run, 1 waits
 }
 
 func ExampleTimers_Every() {
@@ -48,7 +48,11 @@ func ExampleTimers_Every() {
 	defer timers.Stop()
 
 	beats, n := make(chan int), 0
-	beat := timers.Every(5*time.Millisecond, func() { n++; beats <- n })
+	beat := timers.Every(5*time.Millisecond, func() {
+		if n++; n <= 3 { // calls never overlap
+			beats <- n
+		}
+	})
 	fmt.Println(<-beats, <-beats, <-beats)
 	fmt.Println("stopped:", beat.Stop())
 	// Output:
@@ -58,14 +62,13 @@ func ExampleTimers_Every() {
 
 func ExampleTimers_Repeat() {
 	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
-	defer timers.Stop()
 
 	tries := make(chan bool)
 	timers.Repeat(3, 5*time.Millisecond, func() { tries <- true })
 	for range 3 {
 		<-tries
 	}
-	time.Sleep(20 * time.Millisecond)
+	timers.Shutdown(context.Background()) // waits for the last call
 	fmt.Println(timers.Stats().Fired, "calls,", timers.Len(), "timers left")
 	// Output: 3 calls, 0 timers left
 }
@@ -81,8 +84,13 @@ func ExampleTimers_Schedule() {
 	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
 	defer timers.Stop()
 
-	moments := make(chan time.Time)
-	report := timers.Schedule(onTheDot(5*time.Millisecond), func() { moments <- time.Now() })
+	moments := make(chan time.Time, 1)
+	report := timers.Schedule(onTheDot(5*time.Millisecond), func() {
+		select {
+		case moments <- time.Now():
+		default: // nobody wants to know
+		}
+	})
 	for range 3 {
 		<-moments
 	}

@@ -423,7 +423,7 @@ func extremeWeights(t *testing.T, most uint64, weights []uint32) {
 		harness.WantLen(t, c, min(key+1, held))
 	}
 	if w := c.Stats().Weight; w != uint64(held)*huge {
-		t.Errorf("weight %d, want %d times %d", w, held, huge)
+		t.Errorf("weight %d, want %d times %d", w, held, uint64(huge))
 	}
 	if n := len(harness.Collect(t, c)); n != held {
 		t.Errorf("All yields %d entries, want %d", n, held)

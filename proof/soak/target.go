@@ -156,7 +156,7 @@ func (t *target[K, V]) unfit(format string, args ...any) {
 func (t *target[K, V]) numberOf(key int, operation string, value V) uint64 {
 	k, n := split(t.number(value))
 	if k != key {
-		t.wrong(key, operation, fmt.Sprintf("the value is number %d of key %v", n, t.keys[k]))
+		t.wrong(key, operation, fmt.Sprintf("the value is number %d of key number %d", n, k))
 	}
 	return n
 }
