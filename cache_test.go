@@ -12,9 +12,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
 
 // 1. Exact reads: Get never returns a value at its deadline or after.
 func TestExactReads(t *testing.T) {

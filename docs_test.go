@@ -31,6 +31,42 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestFullIsMarked checks that docs/guarantees.md marks the tests that only make full runs.
+//
+// Catches: a promise whose test has left the gate unnoticed.
+func TestFullIsMarked(t *testing.T) {
+	text, err := os.ReadFile("docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := onlyFull(t)
+	folders := testFolders(t)
+	for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`( \\(full\\))?").FindAllStringSubmatch(string(text), -1) {
+		inGate := slices.ContainsFunc(folders[m[1]], func(folder string) bool {
+			return !slices.ContainsFunc(full, func(f string) bool { return within(folder, f) })
+		})
+		if inGate == (m[2] != "") {
+			t.Errorf("%s is in the gate: %t, and is marked: %t", m[1], inGate, m[2] != "")
+		}
+	}
+}
+
+// onlyFull returns the folders whose tests the gate leaves out.
+func onlyFull(t *testing.T) (folders []string) {
+	t.Helper()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^(?:heavy|foreign) = (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		folders = append(folders, strings.Fields(m[1])...)
+	}
+	if len(folders) < 8 {
+		t.Fatalf("the Makefile leaves out %q", folders)
+	}
+	return folders
+}
+
 // Catches: a check that finds nothing wrong whatever it is given.
 func TestDocsAreReallyChecked(t *testing.T) {
 	if files := documents(t); len(files) < 10 || files["README.md"] == "" || files["docs/guarantees.md"] == "" {
@@ -136,12 +172,22 @@ var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	walkFiles(t, "_test.go", func(_ string, text []byte) {
+	for name := range testFolders(t) {
+		names[name] = true
+	}
+	return names
+}
+
+// testFolders returns the folders that have a test of a name.
+func testFolders(t *testing.T) map[string][]string {
+	t.Helper()
+	folders := map[string][]string{}
+	walkFiles(t, "_test.go", func(path string, text []byte) {
 		for _, m := range testFunc.FindAllSubmatch(text, -1) {
-			names[string(m[1])] = true
+			folders[string(m[1])] = append(folders[string(m[1])], filepath.Dir(path))
 		}
 	})
-	return names
+	return folders
 }
 
 // walkFiles calls f for every file of the repository whose name ends in a suffix.

@@ -32,7 +32,7 @@ func ExampleCache_SaveFile() {
 		return cities
 	}
 	shutdown := func(cities *cache.Cache[int, city]) {
-		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		encode, _ := codec.JSON[int, city]()
 		if err := cities.SaveFile(ctx, path, encode); err != nil {

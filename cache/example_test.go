@@ -97,7 +97,7 @@ func ExampleCache_Touch() {
 	var silent sync.WaitGroup
 	silent.Add(1)
 	sessions := cache.Must(cache.Options[string, int]{
-		Expire: 50 * time.Millisecond,
+		Expire: time.Hour,
 		OnRemove: func(e cache.Event[string, int]) {
 			if e.Cause == cache.Expired {
 				fmt.Println(e.Key, "went silent")
@@ -106,9 +106,10 @@ func ExampleCache_Touch() {
 		},
 	})
 	sessions.Set("ann", 1)
-	fmt.Println("beat:", sessions.Touch("ann", 50*time.Millisecond))
+	fmt.Println("beat:", sessions.Touch("ann", time.Hour))
+	sessions.Touch("ann", 10*time.Millisecond) // the last chance
 	silent.Wait()
-	fmt.Println("beat:", sessions.Touch("ann", 50*time.Millisecond))
+	fmt.Println("beat:", sessions.Touch("ann", time.Hour))
 	// Output:
 	// beat: true
 	// ann went silent
@@ -244,7 +245,7 @@ func ExampleCache_Close() {
 		OnRemove: func(e cache.Event[string, int]) { fmt.Println(e.Key, e.Value, e.Cause) },
 	})
 	c.Set("a", 1)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	fmt.Println(c.Close(ctx))
 	// Output:

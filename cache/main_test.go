@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"go.uber.org/goleak"
 )
 
@@ -12,5 +13,5 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.steps", "100"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(settle.Main(m))
 }

@@ -193,9 +193,9 @@ func TestWatchedCacheIsCollected(t *testing.T) {
 	}
 }
 
-// collectedUntil collects garbage until done, for half a minute at most.
+// collectedUntil collects garbage until done, for a minute at most.
 func collectedUntil(done func() bool) bool {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		runtime.GC()
 		if done() {
 			return true

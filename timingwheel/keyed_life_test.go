@@ -439,9 +439,9 @@ func TestKeyedStopDuringDrain(t *testing.T) {
 	})
 }
 
-// collectKeyed collects garbage until gone reports true, for half a minute at most.
+// collectKeyed collects garbage until gone reports true, for a minute at most.
 func collectKeyed(gone func() bool) bool {
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		runtime.GC()
 		if gone() {
 			return true
@@ -465,12 +465,17 @@ func TestKeyedIsCollected(t *testing.T) {
 	}()
 	runtime.GC()
 	runtime.GC()
-	if p.Value() == nil {
-		t.Error("collected while a timer waits")
+	collected := p.Value() == nil
+	select {
+	case <-done: // on a busy machine also before the wheel was looked for
+	default:
+		if collected {
+			t.Error("collected while a timer waits")
+		}
 	}
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("a timer of a wheel that nobody holds does not fire")
 	}
 	if !collectKeyed(func() bool { return p.Value() == nil }) {

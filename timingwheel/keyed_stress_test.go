@@ -145,7 +145,7 @@ func keyedStress(t *testing.T, opts []Option) {
 	}
 	all.Wait()
 	settled := func() bool { s := w.Stats(); return w.Len() == 0 && s.Running == 0 }
-	for end := time.Now().Add(20 * time.Second); !settled() && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); !settled() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	if !settled() {
@@ -159,7 +159,9 @@ func keyedStress(t *testing.T, opts []Option) {
 	if err := checkKeyed(w); err != nil {
 		t.Error(err)
 	}
-	time.Sleep(5 * time.Millisecond)
+	for end := time.Now().Add(time.Minute); w.alarm.Load() != never && time.Now().Before(end); { // a last tick finds nothing
+		time.Sleep(time.Millisecond)
+	}
 	wantKeyedSleep(t, w)
 	t.Logf("%d fired, %d removed, %d refused", s.Fired, s.Removed, refused.Load())
 }

@@ -3,7 +3,8 @@ package timingwheel
 import (
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }

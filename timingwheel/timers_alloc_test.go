@@ -5,6 +5,7 @@
 package timingwheel
 
 import (
+	"math"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -47,8 +48,19 @@ func TestTimerAllocations(t *testing.T) {
 // TestFiringDoesNotAllocate checks that a timer that its own callback resets fires without
 // an allocation.
 func TestFiringDoesNotAllocate(t *testing.T) {
-	timers := mustTimers(t, minInterval, 8)
 	const calls = 500
+	least := uint64(math.MaxUint64) // of several, as others of this process allocate too
+	for range 5 {
+		least = min(least, allocationsOfCalls(t, calls))
+	}
+	if least > 2*calls+200 {
+		t.Errorf("%d allocations for %d calls", least, calls)
+	}
+}
+
+// allocationsOfCalls returns the allocations of the process while a timer fires and is reset.
+func allocationsOfCalls(t *testing.T, calls int64) uint64 {
+	timers := mustTimers(t, minInterval, 8)
 	done := make(chan struct{})
 	var n atomic.Int64
 	var timer tmSelf
@@ -66,7 +78,5 @@ func TestFiringDoesNotAllocate(t *testing.T) {
 	close(ready)
 	<-done
 	runtime.ReadMemStats(&after)
-	if got := after.Mallocs - before.Mallocs; got > 2*calls+200 {
-		t.Errorf("%d allocations for %d calls", got, calls)
-	}
+	return after.Mallocs - before.Mallocs
 }

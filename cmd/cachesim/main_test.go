@@ -13,10 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
 
 // cachesim runs the program with an input and returns its exit status and output.
 func cachesim(input string, args ...string) (status int, stdout, stderr string) {

@@ -82,7 +82,12 @@ func newService(ctx context.Context, name string, c config, b *backend) (*servic
 	o.Client.DialCtxFn = s.network.dial
 	o.Client.ConnWriteTimeout = c.maxLag
 	var err error
-	if s.redis, err = redis.New(ctx, o); err != nil {
+	for range 10 { // Redis may have just started, and has no longer than maxLag to answer
+		if s.redis, err = redis.New(ctx, o); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.users, err = near.New(s.redis, s.redis, near.Options[int, user]{

@@ -14,10 +14,9 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 
 // Catches: an instance that serves values older than MaxLag during a fault; a fault that breaks
 // nothing; a summary that lacks a name.
@@ -25,36 +24,44 @@ func TestFleetUnderFaults(t *testing.T) {
 	for _, fault := range []string{"none", "kill", "stall", "cut"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			var out bytes.Buffer
-			err := run(t.Context(), []string{"-for", "2400ms", "-fault", fault, "-json", "-max-lag", "300ms"}, &out)
-			if errors.Is(err, redistest.ErrNoServer) {
-				t.Skip("NOT TESTED: ", err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Log(out.String())
-			for _, name := range []string{`"reads"`, `"stale_beyond_max_lag"`, `"staleness_ms":{"p50"`, `"p99"`, `"max"`, `"database_reads"`, `"database_reads_without_near"`} {
-				if !strings.Contains(out.String(), name) {
-					t.Errorf("the summary lacks %s", name)
+			for length := 2400 * time.Millisecond; ; length *= 2 {
+				s := runFleet(t, "-for", length.String(), "-fault", fault, "-json", "-max-lag", "300ms")
+				if s.StaleBeyondMaxLag != 0 || s.DatabaseReadsWithoutNear != s.Reads || (len(s.Faults) > 0) != (fault != "none") {
+					t.Fatalf("%d reads were stale beyond MaxLag; %d reads, %d without near; faults %q", s.StaleBeyondMaxLag, s.Reads, s.DatabaseReadsWithoutNear, s.Faults)
 				}
-			}
-			var s summary
-			if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-				t.Fatal(err)
-			}
-			if s.StaleBeyondMaxLag != 0 {
-				t.Errorf("%d reads were stale beyond MaxLag", s.StaleBeyondMaxLag)
-			}
-			if s.Reads < 500 || s.Writes < 20 || s.DatabaseReadsWithoutNear != s.Reads || s.DatabaseReads > s.Reads*3/4 {
-				t.Errorf("%d reads, %d writes, %d reads of the database, %d without near", s.Reads, s.Writes, s.DatabaseReads, s.DatabaseReadsWithoutNear)
-			}
-			broken := s.Instances[0].Reconnects > 0
-			if broken != (fault != "none") || (len(s.Faults) > 0) != broken {
-				t.Errorf("instance 1 lost its connection %d times; faults %q", s.Instances[0].Reconnects, s.Faults)
+				// On a busy machine that may take longer.
+				if s.Reads >= 500 && s.Writes >= 20 && s.DatabaseReads <= s.Reads*3/4 && (fault == "none" || s.Instances[0].Reconnects > 0) {
+					return
+				}
+				if length > time.Minute {
+					t.Fatalf("%d reads, %d writes, %d reads of the database; instance 1 lost its connection %d times", s.Reads, s.Writes, s.DatabaseReads, s.Instances[0].Reconnects)
+				}
 			}
 		})
 	}
+}
+
+// runFleet runs the program and returns its summary.
+func runFleet(t *testing.T, args ...string) (s summary) {
+	t.Helper()
+	var out bytes.Buffer
+	err := run(t.Context(), args, &out)
+	if errors.Is(err, redistest.ErrNoServer) {
+		t.Skip("NOT TESTED: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(out.String())
+	for _, name := range []string{`"reads"`, `"stale_beyond_max_lag"`, `"staleness_ms":{"p50"`, `"p99"`, `"max"`, `"database_reads"`, `"database_reads_without_near"`} {
+		if !strings.Contains(out.String(), name) {
+			t.Errorf("the summary lacks %s", name)
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Catches: a read that counts as current because it is current now, or as stale only from the

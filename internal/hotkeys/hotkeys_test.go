@@ -11,11 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
 
 // check verifies the invariants: the counters are a heap, each knows its place, and
 // the map has exactly them.
@@ -345,9 +346,9 @@ func TestKeysAreLetGo(t *testing.T) {
 	s.Close()
 }
 
-// gcUntil collects garbage until done, for some seconds at most.
+// gcUntil collects garbage until done, for a minute at most.
 func gcUntil(done func() bool) bool {
-	for range 200 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		runtime.GC()
 		if done() {
 			return true

@@ -17,11 +17,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
 
 var users = Header{Cache: "users", Policy: "lru", Limit: 100, OneIn: 1}
 

@@ -200,7 +200,7 @@ func TestWakeOfBusyPoolTakesNoLock(t *testing.T) {
 	woken := started(l.Wake)
 	select {
 	case <-woken:
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("Wake waits for the lock")
 	}
 	l.Pool.mu.Unlock()

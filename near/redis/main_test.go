@@ -2,7 +2,7 @@ package redis_test
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +13,11 @@ import (
 )
 
 func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
+
+const (
+	lag      = 300 * time.Millisecond // the MaxLag of these tests: after a stall of that length a source reconnects
+	patience = time.Minute            // for what must happen
+)
 
 func server(t testing.TB, args ...string) *redistest.Server {
 	t.Helper()
@@ -34,6 +39,10 @@ func do(t testing.TB, s *redistest.Server, args ...string) rueidis.RedisMessage 
 func open(t testing.TB, o redis.Options, addrs ...string) *redis.Redis {
 	t.Helper()
 	o.Client.InitAddress = addrs
+	o.Client.ConnWriteTimeout, o.Client.Dialer.Timeout = patience, patience
+	if o.Channel != "" {
+		o.Client.ConnWriteTimeout = 5 * time.Second // rueidis waits for half of it before it connects a subscriber again
+	}
 	if o.Prefixes == nil {
 		o.Prefixes = []string{"user:", "item:"}
 	}
@@ -110,7 +119,7 @@ func watch(t testing.TB, r *redis.Redis, maxLag time.Duration) *recorder {
 // await waits until is holds of what was told.
 func (r *recorder) await(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(patience)
 	for {
 		r.mu.Lock()
 		ok := is()
@@ -128,19 +137,58 @@ func (r *recorder) await(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// awaitKey waits until a key was told.
-func (r *recorder) awaitKey(t testing.TB, key string) {
+// tells changes something and waits until is holds of what was told. If the connection is
+// lost meanwhile, as it rightly is when the machine stalls for lag, the source says that
+// everything may have changed, and not what: then it changes that again.
+func (r *recorder) tells(t testing.TB, what string, change func(), is func() bool) {
 	t.Helper()
-	r.await(t, "the key", func() bool { return slices.Contains(r.keys, key) })
+	for end := time.Now().Add(patience); ; {
+		losts, told := 0, false
+		r.await(t, what+": service", func() bool { losts = len(r.losts); return r.served })
+		change()
+		r.await(t, what, func() bool { told = is(); return told || len(r.losts) > losts })
+		if told {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: the connection was lost each time: %v", what, r.losts)
+		}
+	}
+}
+
+// tellsKey is tells for the change of a key.
+func (r *recorder) tellsKey(t testing.TB, key string, change func()) {
+	t.Helper()
+	n := count(r, key)
+	r.tells(t, fmt.Sprintf("%.40q", key), change, func() bool { return countLocked(r, key) > n })
+}
+
+func (r *recorder) countAlls() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.alls
+}
+
+func count(r *recorder, key string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return countLocked(r, key)
+}
+
+func countLocked(r *recorder, key string) (n int) {
+	for _, k := range r.keys {
+		if k == key {
+			n++
+		}
+	}
+	return n
 }
 
 // awaitAgain waits until the watcher was told to forget everything, and was served again,
 // since f began.
 func (r *recorder) awaitAgain(t testing.TB, what string, f func()) {
 	t.Helper()
-	r.mu.Lock()
-	alls := r.alls
-	r.mu.Unlock()
+	alls := r.countAlls()
 	f()
 	r.await(t, what, func() bool { return r.alls > alls && r.served })
 }

@@ -2,9 +2,11 @@ package redis_test
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
@@ -12,17 +14,21 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// trackerID returns the id of a connection that tracks.
-func trackerID(t testing.TB, s *redistest.Server) string {
+// tracker returns the line of CLIENT LIST for a connection that tracks. There may be none for
+// a moment, while the source reconnects.
+func tracker(t testing.TB, s *redistest.Server) string {
 	t.Helper()
-	list := do(t, s, "CLIENT", "LIST")
-	text, err := list.ToString()
-	check(t, err)
-	if m := regexp.MustCompile(`id=(\d+) .* flags=\w*B `).FindStringSubmatch(text); m != nil {
-		return m[1]
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		list := do(t, s, "CLIENT", "LIST")
+		text, err := list.ToString()
+		check(t, err)
+		if line := regexp.MustCompile(`(?m)^.* flags=\w*B .*$`).FindString(text); line != "" {
+			return line
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no connection tracks: %s", text)
+		}
 	}
-	t.Fatalf("no connection tracks: %s", text)
-	return ""
 }
 
 // Catches: a server that cannot push changes and is accepted, and an error that does not say
@@ -78,8 +84,7 @@ func TestACL(t *testing.T) {
 	do(t, s, "ACL", "SETUSER", "app", "on", ">pw", "~user:*", "-@all", "+@read", "+@write", "+@scripting", "+client|tracking", "+ping")
 	r := open(t, redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{Username: "app", Password: "pw"}}, s.Addr)
 	w := watch(t, r, lag)
-	check(t, r.Set(t.Context(), "user:1", found("one")))
-	w.awaitKey(t, "user:1")
+	w.tellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("one"))) })
 	if got := get(t, r, "user:1"); string(got.Value) != "one" {
 		t.Errorf("%+v", got)
 	}
@@ -93,36 +98,26 @@ func TestChannel(t *testing.T) {
 			w := watch(t, r, lag)
 			told := func(key string, change func() error) {
 				t.Helper()
-				n := count(w, key)
-				check(t, change())
-				w.await(t, key, func() bool { return countLocked(w, key) > n })
+				w.tellsKey(t, key, func() { check(t, change()) })
 			}
 			ctx := t.Context()
+			key, n := "", 0
+			leased := func(what string, end func(token string) error) {
+				t.Helper()
+				w.tells(t, what, func() {
+					n++
+					key = fmt.Sprint("user:leased ", n) // of which nothing was told yet
+					items, err := r.Lease(ctx, time.Hour, key)
+					check(t, err)
+					check(t, end(items[0].Token))
+				}, func() bool { return countLocked(w, key) > 0 })
+			}
 			told("user:1", func() error { return r.Set(ctx, "user:1", found("1")) })
 			told("user:1", func() error { return r.Del(ctx, "user:1") })
-			items, err := r.Lease(ctx, lag, "user:1")
-			check(t, err)
-			told("user:1", func() error { _, err := r.Fill(ctx, "user:1", items[0].Token, found("2")); return err })
-			items, err = r.Lease(ctx, lag, "user:2")
-			check(t, err)
-			told("user:2", func() error { return r.Release(ctx, "user:2", items[0].Token) })
+			leased("Fill", func(token string) error { _, err := r.Fill(ctx, key, token, found("2")); return err })
+			leased("Release", func(token string) error { return r.Release(ctx, key, token) })
 			w.awaitAgain(t, "the reconnect", func() { s.Kill(); check(t, s.Restart()) })
-			told("user:3", func() error { return r.Set(ctx, "user:3", near.Item{State: near.Absent, TTL: lag}) })
+			told("user:3", func() error { return r.Set(ctx, "user:3", near.Item{State: near.Absent, TTL: time.Hour}) })
 		})
 	}
-}
-
-func count(w *recorder, key string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return countLocked(w, key)
-}
-
-func countLocked(w *recorder, key string) (n int) {
-	for _, k := range w.keys {
-		if k == key {
-			n++
-		}
-	}
-	return n
 }

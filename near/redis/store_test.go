@@ -3,6 +3,7 @@ package redis_test
 import (
 	"bytes"
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,10 +47,10 @@ func TestStoreAnswers(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)
 	ctx := t.Context()
-	check(t, r.Set(ctx, "user:1", near.Item{State: near.Found, Value: []byte("one"), TTL: time.Minute}))
-	check(t, r.Set(ctx, "user:2", near.Item{State: near.Absent, TTL: time.Second}))
+	check(t, r.Set(ctx, "user:1", near.Item{State: near.Found, Value: []byte("one"), TTL: time.Hour}))
+	check(t, r.Set(ctx, "user:2", near.Item{State: near.Absent, TTL: 2 * time.Hour}))
 	do(t, s, "SET", "user:foreign", "raw")
-	if _, err := r.Lease(ctx, time.Minute, "user:leased"); err != nil {
+	if _, err := r.Lease(ctx, time.Hour, "user:leased"); err != nil {
 		t.Fatal(err)
 	}
 	items, err := r.Get(ctx, "user:none", "user:2", "user:foreign", "user:1", "user:leased")
@@ -58,7 +59,7 @@ func TestStoreAnswers(t *testing.T) {
 		state near.State
 		value string
 		ttl   time.Duration
-	}{{near.Missing, "", 0}, {near.Absent, "", time.Second}, {near.Found, "raw", 0}, {near.Found, "one", time.Minute}, {near.Leased, "", time.Minute}} {
+	}{{near.Missing, "", 0}, {near.Absent, "", 2 * time.Hour}, {near.Found, "raw", 0}, {near.Found, "one", time.Hour}, {near.Leased, "", time.Hour}} {
 		if got := items[i]; got.State != want.state || string(got.Value) != want.value || got.TTL > want.ttl || got.TTL < want.ttl*9/10 {
 			t.Errorf("item %d is %+v, want %+v", i, got, want)
 		}
@@ -182,8 +183,7 @@ func TestStoreWhileTheSourceReconnects(t *testing.T) {
 	defer end()
 	for range 5 {
 		w.awaitAgain(t, "the reconnect", func() {
-			id := trackerID(t, s)
-			do(t, s, "CLIENT", "KILL", "ID", id)
+			do(t, s, "CLIENT", "KILL", "ID", strconv.Itoa(field(tracker(t, s), "id")))
 		})
 	}
 	end()

@@ -14,14 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	harness.VerifyTestMain(m)
 }
 
 func TestResize(t *testing.T) {

@@ -549,7 +549,7 @@ func resizeFromCallback(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("deadlock: Resize waits for the callbacks, and a callback for Resize")
 	}
 }

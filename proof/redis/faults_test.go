@@ -128,12 +128,12 @@ func (d droppingWatcher) Changed(keys ...string) {
 // Catches: an oracle that finds nothing when 85 % of the changes are lost.
 func TestOracleSeesLostChanges(t *testing.T) {
 	s := server(t)
-	f := &fleet{patience: someLeave}
+	f := &fleet{leave: someLeave}
 	var dropped atomic.Int64
 	for range instances {
 		f.connect(t, redis.Options{Client: rueidis.ClientOption{InitAddress: []string{s.Addr}}}, func(s near.Source) near.Source { return dropper{s, &dropped} })
 	}
-	f.run(t, func() { time.Sleep(2 * maxLag) })
+	f.run(t, f.untilStale)
 	t.Log(f)
 	if f.stale == 0 || dropped.Load() == 0 {
 		t.Errorf("%d changes were dropped, and %d reads were found stale", dropped.Load(), f.stale)

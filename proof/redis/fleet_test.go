@@ -29,6 +29,7 @@ const (
 	keys      = 40
 	instances = 3
 	prefix    = "row:"
+	patience  = time.Minute // for what must happen
 )
 
 // A row is the value of a key in the database: the number of its changes.
@@ -93,7 +94,7 @@ type instance interface {
 type fleet struct {
 	db       database
 	caches   []instance
-	patience []time.Duration // of the readers of each instance
+	leave    []time.Duration // after which the readers of each instance give up
 	lateness lateness
 	enough   bool // was read and written to tell
 
@@ -111,9 +112,10 @@ func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) ne
 	t.Helper()
 	o.Prefixes = []string{prefix}
 	r, err := redis.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
+	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); { // ConnWriteTimeout is short
+		r, err = redis.New(t.Context(), o)
 	}
+	check(t, err)
 	var source near.Source = r
 	if wrap != nil {
 		source = wrap(r)
@@ -142,7 +144,7 @@ var someLeave = []time.Duration{time.Minute, 20 * time.Millisecond, 20 * time.Mi
 // newFleet connects three instances to addrs.
 func newFleet(t testing.TB, o redis.Options, addrs ...string) *fleet {
 	t.Helper()
-	f := &fleet{patience: someLeave}
+	f := &fleet{leave: someLeave}
 	o.Client.InitAddress = addrs
 	o.Client.ConnWriteTimeout = maxLag
 	for range instances {
@@ -170,10 +172,10 @@ func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, ke
 		f.lateness.stop()
 	}()
 	for i := range f.caches {
-		for _, patience := range f.patience {
+		for _, leave := range f.leave {
 			all.Go(func() {
 				for ctx.Err() == nil {
-					f.read(ctx, patience, f.caches[i], rand.N(keys))
+					f.read(ctx, leave, f.caches[i], rand.N(keys))
 					time.Sleep(100 * time.Microsecond) // other tests run in parallel
 				}
 			})
@@ -187,16 +189,16 @@ func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, ke
 	}
 	during()
 	time.Sleep(2 * maxLag)
-	for end := time.Now().Add(enoughTime); ; time.Sleep(maxLag) { // a busy machine
+	for end := time.Now().Add(patience); ; time.Sleep(maxLag) { // a busy machine
 		if f.enough = f.saysEnough(); f.enough || time.Now().After(end) {
 			return // the deferred stop cancels reads, which count too: what is enough is decided before
 		}
 	}
 }
 
-// read gives up after patience.
-func (f *fleet) read(ctx context.Context, patience time.Duration, c instance, key int) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// read gives up after a time.
+func (f *fleet) read(ctx context.Context, leave time.Duration, c instance, key int) {
+	ctx, cancel := context.WithTimeout(ctx, leave)
 	defer cancel()
 	began := time.Now()
 	got, err := c.Take(ctx, key, func(context.Context) (row, error) { return f.db.read(key), nil })
@@ -276,15 +278,24 @@ func (f *fleet) verdict(t testing.TB) {
 	}
 }
 
-// enoughTime is how long a busy machine may take to read and write enough.
-const enoughTime = time.Minute
-
 // saysEnough reports whether enough was read, also from memory, and written.
 func (f *fleet) saysEnough() bool {
 	hits := f.hits()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.reads >= 1000 && f.written >= 100 && hits >= f.reads/10
+}
+
+// untilStale returns when a read was stale beyond maxLag, at the latest after patience.
+func (f *fleet) untilStale() {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(maxLag / 10) {
+		f.mu.Lock()
+		stale := f.stale
+		f.mu.Unlock()
+		if stale > 0 {
+			return
+		}
+	}
 }
 
 func (f *fleet) hits() (hits int) {

@@ -61,7 +61,7 @@ func newGoZeroFleet(t *testing.T, s *redistest.Server, addr string) (*fleet, fun
 	nodes := func(addr string) cache.CacheConf {
 		return cache.CacheConf{{RedisConf: gozeroredis.RedisConf{Host: addr, Type: gozeroredis.NodeType, PingTimeout: 10 * time.Second}, Weight: 100}}
 	}
-	f, filling := &fleet{patience: []time.Duration{time.Minute, time.Minute, time.Minute}}, new(fills)
+	f, filling := &fleet{leave: []time.Duration{time.Minute, time.Minute, time.Minute}}, new(fills)
 	for i := range instances {
 		c, err := gozero.New(gozero.Conf{Name: fmt.Sprint(t.Name(), i), MaxLag: maxLag, Prefixes: []string{prefix}}, nodes(addr), errNoRow)
 		check(t, err)
@@ -121,7 +121,7 @@ func TestOracleSeesChangesLostByGoZero(t *testing.T) {
 		return false
 	})
 	f, change := newGoZeroFleet(t, s, l.addr)
-	f.runWith(t, change, func() { time.Sleep(2 * maxLag) })
+	f.runWith(t, change, f.untilStale)
 	t.Log(f)
 	if f.stale == 0 || dropped.Load() == 0 {
 		t.Errorf("%d messages were dropped, and %d reads were found stale", dropped.Load(), f.stale)

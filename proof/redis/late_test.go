@@ -17,8 +17,9 @@ type lateness struct {
 	late  []lateProbe // the very late ones, in order
 }
 
-// A lateProbe has the times when a probe was due and when it was called.
-type lateProbe struct{ due, called time.Time }
+// A lateProbe has the time when a late probe was due, and until when others that were due then
+// may not have run yet: when the next probe was called in time. It is zero before that.
+type lateProbe struct{ due, until time.Time }
 
 const probeEvery = 5 * time.Millisecond
 
@@ -33,15 +34,23 @@ func (l *lateness) start() {
 func (l *lateness) probe() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stops {
-		return
+	if !l.stops {
+		l.called(time.Now())
+		time.AfterFunc(probeEvery, l.probe)
 	}
-	now := time.Now()
-	if now.Sub(l.due) > maxLag/8 {
-		l.late = append(l.late, lateProbe{l.due, now})
+}
+
+// called records that the pending probe was called, with mu held.
+func (l *lateness) called(now time.Time) {
+	last := len(l.late) - 1
+	pending := last >= 0 && l.late[last].until.IsZero()
+	switch late := now.Sub(l.due) > maxLag/8; {
+	case late && !pending:
+		l.late = append(l.late, lateProbe{due: l.due})
+	case !late && pending:
+		l.late[last].until = now
 	}
 	l.due = now.Add(probeEvery)
-	time.AfterFunc(probeEvery, l.probe)
 }
 
 func (l *lateness) stop() {
@@ -56,7 +65,7 @@ func (l *lateness) at(moment time.Time) time.Duration {
 	defer l.mu.Unlock()
 	due := l.due
 	for _, p := range l.late {
-		if p.due.Before(moment) && !p.called.Before(moment) {
+		if p.due.Before(moment) && (p.until.IsZero() || !p.until.Before(moment)) {
 			due = p.due
 		}
 	}
@@ -74,7 +83,7 @@ func (l *lateness) excuses(began time.Time, stale time.Duration) bool {
 func TestLatenessExcuses(t *testing.T) {
 	ms := time.Millisecond
 	zero := time.Now()
-	l := lateness{due: zero.Add(time.Hour), late: []lateProbe{{zero, zero.Add(210 * ms)}}}
+	l := lateness{due: zero.Add(time.Hour), late: []lateProbe{{due: zero, until: zero.Add(210 * ms)}}}
 	for _, c := range []struct {
 		began, stale time.Duration
 		want         bool
@@ -92,6 +101,17 @@ func TestLatenessExcuses(t *testing.T) {
 	l.due = zero.Add(time.Second)
 	if got := l.at(zero.Add(1200 * ms)); got != 200*ms {
 		t.Errorf("while a probe is pending: late by %v, want 200ms", got)
+	}
+
+	// A late probe has run, and near's timer, due at the same time, perhaps not yet.
+	l = lateness{due: zero}
+	l.called(zero.Add(200 * ms))
+	if got := l.at(zero.Add(201 * ms)); got != 201*ms {
+		t.Errorf("a late probe was called a moment ago: late by %v, want 201ms", got)
+	}
+	l.called(zero.Add(206 * ms))
+	if got := l.at(zero.Add(207 * ms)); got != 0 {
+		t.Errorf("then one was called in time: late by %v, want 0", got)
 	}
 }
 

@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { harness.VerifyTestMain(m) }
 
 // tb has the methods of both *testing.T and *rapid.T.
 type tb interface {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/lru"
 	"go.uber.org/goleak"
 )
@@ -15,7 +16,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.steps", "100"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(settle.Main(m))
 }
 
 // inverse is what golden is multiplied by to give 1, modulo 2⁶⁴.

@@ -36,7 +36,7 @@ func StartCluster(n int) (*Cluster, error) {
 
 // StartNode runs a server that can be a node of a cluster, and is of none.
 func StartNode() (*Server, error) {
-	return Start("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-config-file", "nodes.conf")
+	return Start("--cluster-enabled", "yes", "--cluster-node-timeout", "10000", "--cluster-config-file", "nodes.conf")
 }
 
 func (c *Cluster) form() error {

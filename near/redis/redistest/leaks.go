@@ -7,7 +7,7 @@ import (
 )
 
 // leakTime is how long goroutines that end by themselves may take, on a busy machine.
-const leakTime = 30 * time.Second
+const leakTime = time.Minute
 
 // VerifyTestMain is that of goleak, for tests that use clients of Redis. It gives their
 // goroutines time to end, and ignores two: rueidis leaves one for five seconds when a
@@ -25,10 +25,10 @@ type waiting struct {
 	options []goleak.Option
 }
 
-// Run runs the tests, and then waits for goroutines that end by themselves.
+// Run runs the tests and, unless one failed, waits for goroutines that end by themselves.
 func (w waiting) Run() int {
 	code := w.m.Run()
-	for end := time.Now().Add(leakTime); goleak.Find(w.options...) != nil && time.Now().Before(end); {
+	for end := time.Now().Add(leakTime); code == 0 && goleak.Find(w.options...) != nil && time.Now().Before(end); {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return code

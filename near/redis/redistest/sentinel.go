@@ -75,10 +75,24 @@ func infoHas(section string, wants ...string) func(context.Context, rueidis.Clie
 	}
 }
 
-// Promote makes the replica the master, as an administrator does. Both stay alive.
+// Promote makes the replica the master, as an administrator does, and returns when all
+// Sentinels name it. Both stay alive. From then on a master may be silent for 5 seconds:
+// there is no second failover because a machine stalls.
 func (f *Failover) Promote() error {
-	_, err := f.Sentinels[0].Do("SENTINEL", "FAILOVER", MasterName)
-	return err
+	for _, s := range f.Sentinels {
+		if _, err := s.Do("SENTINEL", "SET", MasterName, "down-after-milliseconds", "5000"); err != nil {
+			return err
+		}
+	}
+	if _, err := f.Sentinels[0].Do("SENTINEL", "FAILOVER", MasterName); err != nil {
+		return err
+	}
+	for _, s := range f.Sentinels {
+		if err := s.waitUntil(infoHas("sentinel", "address="+f.Replica.Addr)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Sync returns when the replica has what the master had when Sync was called.
