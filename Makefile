@@ -97,46 +97,46 @@ suites:
 
 # Each fault of Redis and the network three times, and in each direction.
 faults:
-	cd proof && go test -count=1 ./redis -redis.rounds 3
+	@$(light) -only proof/redis $(CURDIR)/scripts/tests faults -vet=off -count=1 -timeout=30m -args -redis.rounds=3
 
 # The modules as users get them, with a service of go-zero.
 release:
-	cd proof && go test -count=1 ./release -release.gozero -timeout 20m
+	@$(light) -only proof/release $(CURDIR)/scripts/tests release -vet=off -count=1 -timeout=30m -args -release.gozero
 
 # Random histories against a model, for longer.
 lincheck:
-	cd proof && go test -count=1 ./lincheck -run Pinwheel -lincheck.for 40s
+	@$(light) -only proof/lincheck -but proof/lincheck/peers $(CURDIR)/scripts/tests lincheck -vet=off -count=1 -run=Pinwheel -args -lincheck.for=40s
 
 # The modules for go-zero with the oldest one that they allow.
 gozerooldest:
-	cd gozero && go test -count=1 ./...
-	cd near/gozero && go test -count=1 ./...
+	@cd gozero && $(CURDIR)/scripts/tests gozero -count=1 ./...
+	@cd near/gozero && $(CURDIR)/scripts/tests neargozero -count=1 ./...
 
 # The library with the oldest Go that go.mod allows.
 oldest:
-	GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go test -count=1 ./...
+	@GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') scripts/tests oldest -count=1 ./...
 
 # The library with the newest Go, which also vets all modules.
 newest:
-	GOTOOLCHAIN=$(newestgo) go test -count=1 ./...
-	GOTOOLCHAIN=$(newestgo) $(light) go vet
+	@GOTOOLCHAIN=$(newestgo) scripts/tests newest -count=1 ./...
+	@GOTOOLCHAIN=$(newestgo) scripts/together go vet
 newestgo = go1.27.3
 
 # The library on 32 bits.
 bits:
-	GOARCH=386 go test -vet=off -count=1 ./...
+	@GOARCH=386 scripts/tests bits -vet=off -count=1 ./...
 
 # Each fuzz target with some inputs.
 fuzz:
-	scripts/fuzz
+	@scripts/fuzz
 
 # Each benchmark of every module runs, once.
 benchmarksall:
-	scripts/together go test -vet=off -run '^$$' -bench . -benchtime 1x -short -p 1
+	@scripts/together go test -vet=off -run '^$$' -bench . -benchtime 1x -short -p 1
 
 # The comparison with other caches runs, and is drawn.
 compare:
-	out=$$(mktemp -d) && cd bench && go run . -short -o $$out/results.json >/dev/null && go run ./plot -o $$out $$out/results.json && ls $$out/*.svg
+	@out=$$(mktemp -d) && cd bench && go run . -short -o $$out/results.json >/dev/null && go run ./plot -o $$out $$out/results.json && ls $$out/*.svg
 
 # Known vulnerabilities in what users get.
 vulnerabilities:

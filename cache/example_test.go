@@ -130,7 +130,7 @@ func ExampleCache_Take() {
 
 func ExampleCache_TakeCtx() {
 	c := cache.Must(cache.Options[string, int]{})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond) // real time: a caller in a hurry
 	defer cancel()
 	_, err := c.TakeCtx(ctx, "slow", func(ctx context.Context) (int, error) {
 		<-ctx.Done() // ends when nobody waits any more

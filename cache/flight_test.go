@@ -50,7 +50,7 @@ func TestEndOfALoadsContext(t *testing.T) {
 		err, cause error
 	}{
 		"deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Second)
+			return context.WithTimeout(ctx, time.Second) // fake time
 		}, context.DeadlineExceeded, context.DeadlineExceeded},
 		"deadline with a cause": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeoutCause(ctx, time.Second, why)

@@ -241,7 +241,7 @@ func TestRecordBesideEverything(t *testing.T) {
 		})
 	}
 	for range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond) // real time: it ends at any moment
 		var out bytes.Buffer
 		if err := c.Record(ctx, &out, 2); err != nil {
 			t.Error(err)

@@ -106,7 +106,7 @@ func (m *expiryModel) check() error {
 	for key, end := range m.ends {
 		if !end.IsZero() {
 			pending++
-			if late := time.Since(end); late >= m.tick {
+			if late := time.Since(end); late >= m.tick { // fake time
 				return fmt.Errorf("%d is still there %v after its deadline", key, late)
 			}
 		}

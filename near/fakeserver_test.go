@@ -302,7 +302,7 @@ func (s *server) session(ctx context.Context, w near.Watcher) {
 		case ok:
 			w.Changed(m.keys...)
 			continue
-		case wait < 0 || time.Since(heard) > 4*near.MaxLag(w):
+		case wait < 0 || time.Since(heard) > 4*near.MaxLag(w): // fake time
 			w.Lost(errServer)
 			return
 		}

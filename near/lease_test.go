@@ -90,7 +90,7 @@ func TestHolders(t *testing.T) {
 			all := instances(t, s, 2, near.Options[string, string]{Lease: lease, MaxLag: time.Minute})
 			go func() {
 				defer func() { recover() }()
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
 				defer cancel()
 				all[0].Take(ctx, "k", c.load)
 			}()
@@ -127,7 +127,7 @@ func TestWaitWithoutPushes(t *testing.T) {
 			}()
 			began, before := time.Now(), r.server.called("lease")
 			value, err := r.Take(t.Context(), "k", r.fetch)
-			if took := time.Since(began); value != "v" || err != nil || took > 2300*time.Millisecond {
+			if took := time.Since(began); value != "v" || err != nil || took > 2300*time.Millisecond { // fake time
 				t.Errorf("%q, %v after %v", value, err, took)
 			}
 			if n := r.server.called("lease") - before; n > 20 {

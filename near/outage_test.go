@@ -47,7 +47,7 @@ func TestTimeout(t *testing.T) {
 		if took := time.Since(began); took != 200*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
 		defer cancel()
 		if _, err := r.Take(ctx, "k", r.fetch); !errors.Is(err, context.DeadlineExceeded) || r.fetched != 1 {
 			t.Errorf("%v, %d fetches", err, r.fetched)

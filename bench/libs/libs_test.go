@@ -61,11 +61,12 @@ func testTTL[K Key, V any](t *testing.T, name string, make New[K, V], e load.Ent
 	Settle(cache)
 	time.Sleep(ttl / 2)
 	toucher, touches := cache.(Toucher[K])
+	began := time.Now()
 	if touches {
 		toucher.Touch(touched, ttl)
 	}
 	time.Sleep(ttl * 3 / 4)
-	if _, ok := cache.Get(touched); touches && !ok {
+	if _, ok := cache.Get(touched); touches && !ok && time.Since(began) < ttl { // later it may be gone
 		t.Errorf("%s: Touch had no effect", name)
 	}
 	time.Sleep(ttl)

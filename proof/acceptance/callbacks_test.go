@@ -258,7 +258,7 @@ func callbackCallsCache(t *testing.T) {
 		if e.Cause == cache.Cleared {
 			c.Clear()
 		}
-		closing, cancelClose := context.WithTimeout(context.Background(), time.Second)
+		closing, cancelClose := context.WithTimeout(context.Background(), time.Second) // fake time
 		if e.Key == "k: close" {
 			_ = c.Close(closing) // must not wait for itself
 		}
@@ -611,7 +611,7 @@ func closeWaitsForCallbacks(t *testing.T) {
 	if !closing.Running() {
 		t.Fatal("Close returned while callbacks run")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // fake time
 	defer cancel()
 	began := time.Now()
 	if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {

@@ -249,7 +249,7 @@ func closeWaitsForLoads(t *testing.T, o cache.Options[string, int]) {
 		gate := make(chan struct{})
 		loader := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
 		waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // fake time
 		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: Close = %v, want its deadline", take.Name, err)
 		}

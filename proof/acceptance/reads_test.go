@@ -178,7 +178,7 @@ func reclaimedInTime(t *testing.T) {
 		var reports atomic.Int32
 		c := harness.New(t, cache.Options[string, int]{Expire: ttl, OnRemove: func(e cache.Event[string, int]) {
 			reports.Add(1)
-			if late := time.Since(deadline); late < 0 || late > bound || e.Cause != cache.Expired {
+			if late := time.Since(deadline); late < 0 || late > bound || e.Cause != cache.Expired { // fake time
 				t.Errorf("TTL %v: reported as %v, %v after the deadline, want Expired within %v", ttl, e.Cause, late, bound)
 			}
 		}})
@@ -208,7 +208,7 @@ func refreshedPhases(t *testing.T) {
 			return
 		}
 		reports[e.Key].Add(1)
-		if late := time.Since(deadline[e.Key]); late < 0 || late > harness.MaxTick {
+		if late := time.Since(deadline[e.Key]); late < 0 || late > harness.MaxTick { // fake time
 			t.Errorf("key %d: reported %v after its deadline", e.Key, late)
 		}
 	}})

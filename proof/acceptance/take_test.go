@@ -145,7 +145,7 @@ func waiterLeaves(t *testing.T) {
 	leaving, leave := takeCtx(c, harness.NoFetch(t))
 	staying, cancel := takeCtx(c, harness.NoFetch(t))
 	defer cancel(nil)
-	deadline, cancelDeadline := context.WithTimeout(context.Background(), time.Second)
+	deadline, cancelDeadline := context.WithTimeout(context.Background(), time.Second) // fake time
 	defer cancelDeadline()
 	timed := harness.Start(func() (int, error) { return c.TakeCtx(deadline, "k", harness.NoFetch(t)) })
 
@@ -261,7 +261,7 @@ type contextKey struct{}
 // Catches: values lost (traces, tenants), and a deadline of one caller that ends the fetch of all.
 func fetchContext(t *testing.T) {
 	c := harness.New(t, cache.Options[string, int]{})
-	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), contextKey{}, "value"), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), contextKey{}, "value"), time.Second) // fake time
 	defer cancel()
 	first := harness.Start(func() (int, error) {
 		return c.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) {

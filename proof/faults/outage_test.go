@@ -47,7 +47,7 @@ func databaseIsDown(t *testing.T, outage time.Duration, fetch func(context.Conte
 		time.Sleep(outage / 3600)
 		began := time.Now()
 		v, err := c.TakeCtx(t.Context(), "k", func(ctx context.Context) (int, error) { asked.Add(1); return fetch(ctx) })
-		if v != 1 || err != nil || time.Since(began) > 50*time.Millisecond {
+		if v != 1 || err != nil || time.Since(began) > 50*time.Millisecond { // fake time
 			t.Fatalf("TakeCtx = %d, %v after %v", v, err, time.Since(began))
 		}
 	}

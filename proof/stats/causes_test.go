@@ -134,7 +134,7 @@ func TestCausesAreNamed(t *testing.T) {
 			answer := make(chan struct{})
 			p.t.Cleanup(func() { close(answer) })
 			p.serve(2*time.Minute, func() {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second) // fake time
 				defer cancel()
 				_, _ = p.TakeCtx(ctx, p.key(), func(context.Context) (int, error) { <-answer; return 1, nil })
 			})
