@@ -9,13 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
+func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
 // 1. Exact reads: Get never returns a value at its deadline or after.
 func TestExactReads(t *testing.T) {

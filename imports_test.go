@@ -180,7 +180,7 @@ func (l layers) mayImport(dir, pkg string, test bool) bool {
 	case dir == "gozero/collection":
 		return test || pkg == "github.com/zeromicro/go-zero/core/timex"
 	case l.module(dir) == ".":
-		return test && (pkg == "pgregory.net/rapid" || pkg == "go.uber.org/goleak")
+		return (test || dir == "internal/settle") && (pkg == "pgregory.net/rapid" || pkg == "go.uber.org/goleak")
 	}
 	return true
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
@@ -13,5 +12,5 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.steps", "100"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(settle.Main(m))
+	settle.VerifyTestMain(m)
 }

@@ -14,10 +14,9 @@ import (
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
+func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
 // cachesim runs the program with an input and returns its exit status and output.
 func cachesim(input string, args ...string) (status int, stdout, stderr string) {

@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
+func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
 // check verifies the invariants: the counters are a heap, each knows its place, and
 // the map has exactly them.

@@ -18,11 +18,10 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(settle.Main(m)) }
+func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
 var users = Header{Cache: "users", Policy: "lru", Limit: 100, OneIn: 1}
 

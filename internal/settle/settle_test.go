@@ -1,26 +1,26 @@
 package settle
 
 import (
-	"runtime"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
-type tests func() int
+type stub func() int
 
-func (t tests) Run() int { return t() }
+func (s stub) Run() int { return s() }
 
 // Catches: a Run that does not wait, or forgets the status.
 func TestRunWaitsForGoroutines(t *testing.T) {
-	before := runtime.NumGoroutine()
-	status := Main(tests(func() int {
-		go time.Sleep(50 * time.Millisecond) // real time: a pause can only make it longer
+	status := tests{stub(func() int {
+		go time.Sleep(2 * time.Second) // more than goleak itself waits
 		return 0
-	})).Run()
-	if n := runtime.NumGoroutine(); status != 0 || n > before {
-		t.Errorf("status %d, want 0; %d goroutines, want %d", status, n, before)
+	})}.Run()
+	if err := goleak.Find(); status != 0 || err != nil {
+		t.Errorf("status %d, want 0; %v", status, err)
 	}
-	if status := Main(tests(func() int { return 3 })).Run(); status != 3 {
+	if status := (tests{stub(func() int { return 3 })}).Run(); status != 3 {
 		t.Errorf("status %d, want 3", status)
 	}
 }

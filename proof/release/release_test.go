@@ -159,7 +159,7 @@ func publish(t *testing.T) user {
 	here.run(t, "git", "clone", "-q", here.run(t, "git", "rev-parse", "--show-toplevel"), clone)
 	releaser := user{clone, append(os.Environ(),
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
-	releaser.run(t, "scripts/release", version)
+	releaser.run(t, "scripts/release", "-unchecked", version)
 	for _, tag := range strings.Fields(releaser.run(t, "git", "tag", "--list", "*"+version)) {
 		publishTag(t, releaser, proxy, tag)
 	}

@@ -9,14 +9,13 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/lru"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.steps", "100"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(settle.Main(m))
+	settle.VerifyTestMain(m)
 }
 
 // inverse is what golden is multiplied by to give 1, modulo 2⁶⁴.
