@@ -252,7 +252,7 @@ func TestBroken(t *testing.T) {
 // are closed, as a run that finds a violation leaves everything as it is.
 func manned(t *testing.T, out *bytes.Buffer, open opener[uint64, uint64], wheel wheelOpener, phases ...string) *soak {
 	c := short(out)
-	c.duration, c.patience = time.Minute, time.Minute
+	c.duration, c.patience = time.Minute, 20*time.Second
 	s := newSoak(c)
 	s.phases = slices.DeleteFunc(slices.Clone(s.phases), func(p phase) bool { return !slices.Contains(phases, p.name) })
 	s.subjects = []subject{newTarget(spec[uint64, uint64]{
