@@ -9,4 +9,8 @@
 //     evicted;
 //   - [github.com/pinwheel-cache/pinwheel/stats], what all caches of a process
 //     did, as a value and over HTTP.
+//
+// Modules of their own are near, caches of all instances that one store keeps true; gozero,
+// settings and a drop-in for go-zero; otel, metrics for OpenTelemetry; and cmd/cachesim, which
+// tells from a log what limit a cache needs.
 package pinwheel

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/bench/cputime"
@@ -42,19 +40,18 @@ func (e *expiry) alive(at time.Time) float64 {
 // library has no TTLs.
 func makeExpiring[K libs.Key, V any](e *expiry, l libs.Library, k kind[K, V], entries load.Entries[K, V]) (libs.Cache[K, V], error) {
 	config := libs.Config[K, V]{Capacity: 2 * e.n, TTL: e.ttl}
-	cache := k.new(l)(config)
-	if cache == nil {
+	first := k.new(l)(config)
+	if first == nil {
 		return nil, nil
 	}
-	e.start = time.Now().Add(max(e.ttl, lifetime(k.new(l)(config), entries, e.n)))
-	fillExpiring(e, cache, entries)
-	libs.Settle(cache)
-	runtime.GC()
-	if late := time.Since(e.start); late > 0 {
-		return nil, fmt.Errorf("storing %d entries took %v too long", e.n, late)
-	}
-	time.Sleep(time.Until(e.start))
-	return cache, nil
+	cache, start, err := inTime(max(e.ttl, lifetime(first, entries, e.n)), func(due time.Time) libs.Cache[K, V] {
+		cache := k.new(l)(config)
+		e.start = due
+		fillExpiring(e, cache, entries)
+		return cache
+	})
+	time.Sleep(time.Until(start))
+	return cache, err
 }
 
 // fillExpiring stores the entries: in random order with TTLs of their own, or, if all have

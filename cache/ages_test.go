@@ -185,8 +185,8 @@ func TestNoAges(t *testing.T) {
 	for key := range 10 {
 		c.Set(key, 1)
 	}
-	if got := c.Stats().EvictedAge; got != (stats.Ages{}) || c.table.Load().shards[0].born != nil {
-		t.Errorf("ages are %v, and %d are kept", got, len(c.table.Load().shards[0].born))
+	if got := c.Stats().EvictedAge; got != (stats.Ages{}) || c.shared.table.Load().shards[0].born != nil {
+		t.Errorf("ages are %v, and %d are kept", got, len(c.shared.table.Load().shards[0].born))
 	}
 }
 

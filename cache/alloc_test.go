@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -33,6 +34,10 @@ func hotPathsDoNotAllocate(t *testing.T, o Options[string, *int]) {
 		"Touch later":   func() { c.Set(keys[0], nil); c.Touch(keys[0], 2*time.Hour) },
 		"Touch sooner":  func() { c.Set(keys[0], nil); c.Touch(keys[0], time.Minute) },
 		"Del and Set":   func() { c.Del(keys[0]); c.Set(keys[0], value) },
+		"Compute, new":  func() { c.Compute(key(), func(*int, bool) (*int, Op) { return value, OpSet }) },
+		"Compute again": func() { c.Compute(keys[0], func(old *int, _ bool) (*int, Op) { return old, OpSet }) },
+		"Compute, keep": func() { c.Compute(keys[0], func(old *int, _ bool) (*int, Op) { return old, OpKeep }) },
+		"ComputeEntry":  func() { c.ComputeEntry(keys[0], 1, func(*int, bool) (*int, Op) { return value, OpSet }) },
 		"GetOrSet":      func() { c.GetOrSet(key(), value) },
 		"Len":           func() { c.Len() },
 	} {
@@ -58,6 +63,21 @@ func TestMissDoesNotAllocate(t *testing.T) {
 		key++
 		_, _ = c.Take(key, func() (int, error) { return key, nil })
 	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestMissOfARequestAllocates counts the allocations of a TakeCtx that calls its fetch in another
+// goroutine: the load, the channel on which the caller waits, and the caller's own function.
+func TestMissOfARequestAllocates(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 1000, Expire: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	key := 0
+	if n := testing.AllocsPerRun(4000, func() {
+		key++
+		_, _ = c.TakeCtx(ctx, key, func(context.Context) (int, error) { return key, nil })
+	}); n > 3 {
 		t.Errorf("%v allocations", n)
 	}
 }

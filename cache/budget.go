@@ -1,6 +1,10 @@
+// This file limits what the entries of all shards weigh together. A shard that has too little
+// to evict borrows: it makes room in other shards.
+
 package cache
 
 import (
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 )
@@ -53,41 +57,81 @@ func (b *budget) release(n uint64) {
 	}
 }
 
-// reserveFor takes from the budget what the value of u needs as a new entry or, if
-// found, in place of the value of entry i. While too little is left it evicts other
-// entries of this shard, a batch at most. It returns what is still missing; the weight
-// of the evicted entries stays reserved for u.
-func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	b := &s.common.budget
-	need := uint64(u.weight)
-	if found {
-		old := uint64(s.weights[i])
-		b.release(old - min(old, need))
-		need -= min(old, need)
+// shouldBorrow reports whether another shard has clearly more entries than this one. Then the
+// other one should evict for a key with hash h. It is for caches that weigh their values. An
+// eviction there frees more than it must, and the next store, in any shard, takes the rest. So
+// the shares of the budget drift apart. They should not: hashing gives all shards equally many
+// keys, whatever single ones weigh. One look at one other shard is enough, and in a shard with
+// many entries one in eight evictions.
+func (s *shard[K, V]) shouldBorrow(h uint64) bool {
+	n := s.evictable.Load()
+	t := s.shared.table.Load()
+	if len(t.shards) == 1 || n > 64 && h>>20%8 != 0 {
+		return false
 	}
-	for range batch {
-		if u.reserved >= need {
-			b.release(u.reserved - need)
-			u.reserved = 0
-			return 0
+	other := h + (1+h>>40%uint64(len(t.shards)-1))<<8
+	return t.of(other).evictable.Load() > n+n/8+1
+}
+
+// makeRoom evicts entries of other shards for u, which lacks the weight missing. It goes
+// once through the shards, in groups, and evicts a batch at most from the fullest of each.
+// Then the caller tries to store u again; that ends in endStore, or the caller gives up
+// with abandon.
+func (c *shared[K, V]) makeRoom(u *update[K, V], missing uint64) {
+	if !u.making {
+		c.sizing.budget.release(u.reserved) // for the caller that makes room now
+		missing += u.reserved
+		u.reserved = 0
+		c.sizing.budget.making.Lock()
+		u.making = true
+	}
+	want := u.reserved + missing
+	t := c.table.Load()
+	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // begins with the shard after u's own
+	for k := uint64(0); k < others && u.reserved < want; k += group {
+		t.fullest(c.sizing.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
+	}
+}
+
+// group is the number of shards of which makeRoom takes the fullest.
+const group = 4
+
+// fullest returns the shard with the most entries to evict, of those with the numbers in
+// [from, to), modulo their count. In a cache without weights shares do not drift, so it
+// returns any of them.
+func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
+	mask := uint64(len(t.shards) - 1)
+	if !weighs {
+		return &t.shards[(from+rand.Uint64N(to-from))&mask]
+	}
+	fullest := &t.shards[from&mask]
+	for i := from + 1; i < to; i++ {
+		if s := &t.shards[i&mask]; s.evictable.Load() > fullest.evictable.Load() {
+			fullest = s
 		}
-		if b.reserve(need - u.reserved) {
-			u.reserved = 0
-			return 0
-		}
-		if s.lean(u.hash) && (u.making || b.making.TryLock()) {
-			u.making = true
-			break
-		}
-		victim, h, ok := s.victim()
-		if ok && found && victim == i {
-			victim, ok = s.firstBut(i)
-			h = s.hashOf(victim)
-		}
+	}
+	return fullest
+}
+
+// evictFor evicts entries, a batch at most, until the weight want is reserved for u.
+func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
+	s.lock.Lock()
+	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
+		i, h, cause, ok := s.victim()
 		if !ok {
 			break
 		}
-		u.reserved += s.detach(victim, h, s.causeOr(Evicted, victim))
+		u.reserved += s.detach(i, h, cause)
 	}
-	return need - min(need, u.reserved)
+	s.maybeShrink()
+	s.unlock(&u.owed)
+}
+
+// abandon gives back the room that was made for u and that u does not need.
+func (c *shared[K, V]) abandon(u *update[K, V]) {
+	if u.making {
+		c.sizing.budget.release(u.reserved)
+		u.reserved, u.making = 0, false
+		c.sizing.budget.making.Unlock()
+	}
 }

@@ -1,14 +1,22 @@
+// This file makes and ends a cache.
+
 package cache
 
 import (
-	"runtime"
+	"context"
+	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/pinwheel-cache/pinwheel/internal/biased"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/slowkeys"
+	"github.com/pinwheel-cache/pinwheel/internal/bubble"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
+	"github.com/pinwheel-cache/pinwheel/lru"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -16,71 +24,88 @@ import (
 // All its methods are safe for concurrent use, and none holds a lock while it calls a
 // function of the program.
 type Cache[K comparable, V any] struct {
-	common[K, V]
+	shared shared[K, V] // with the shards
 
 	resizing  sync.Mutex  // one Resize at a time, so that the shards agree
 	name      string      // in the statistics
 	recording atomic.Bool // by Record: one at a time
-	gate      gate
 
-	loadsOK, loadsFailed stats.DurationRecorder
-	lastFailed           atomic.Pointer[failure]
-	waiters              atomic.Uint64
-	amend                func(*stats.Snapshot) // or nil
-	schema               string                // of snapshots
-	saving               sync.Mutex            // one SaveFile at a time
-	restored             atomic.Uint64         // entries stored by Restore
-	unregister           func()
+	fetch     fetcher[K, V] // by the loader of the options; nil without one
+	fetchMany fetcher[K, V] // likewise, by LoadMany
+
+	amend      func(*stats.Snapshot) // or nil
+	schema     string                // of snapshots
+	saving     chan struct{}         // the place of the one SaveFile that may run
+	unregister func()
+	elastic    *elastic // nil without the option
 }
 
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is
 // wrong with the options.
 //
 // A cache has no goroutine until the first call of OnRemove, and none while nothing
-// expires and no call runs. A cache that nobody holds any more is collected, whether or
-// not it was closed; one with OnRemove, after OnRemove was called for all entries that
-// wait to expire.
+// expires and no call runs. A goroutine that has run a load waits for another one of any cache for
+// a tenth of a second at most, not in a bubble of testing/synctest.
+//
+// A cache that nobody holds any more is collected, closed or not. A cache with OnRemove is
+// collected later: when OnRemove was called for all entries that wait to expire.
 func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	c := build(o)
-	c.register(o)
+	if !o.Unlisted {
+		c.register(o)
+	}
+	if o.Elastic && !bubble.Inside() {
+		c.yields(o.MaxWeight)
+	}
 	return c, nil
 }
 
 // build is New without a check of the options, and without the statistics.
 func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
-	c := &Cache[K, V]{unregister: func() {}, common: common[K, V]{
-		hasher: hash.New[K](),
-		weigh:  o.Weigh,
-		policy: o.Policy,
-		ages:   o.Ages,
+	c := &Cache[K, V]{schema: o.Schema, amend: o.Amend, saving: make(chan struct{}, 1), unregister: func() {}}
+	c.setLoader(o)
+	c.shared.hasher = hash.New[K]()
+	c.shared.watch.Store(newWatch(o))
 
-		negative: o.Negative,
-	}}
-	if o.Negative != nil {
-		c.negatives = newKeptErrors(o.Limit, o.Jitter)
+	sizing := &c.shared.sizing
+	sizing.weigh, sizing.policy = o.Weigh, o.Policy
+	sizing.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
+	sizing.limit.Store(int64(o.Limit))
+
+	timing := &c.shared.timing
+	timing.init(o.Expire, o.Idle, o.Jitter)
+	timing.refresh, timing.grace, timing.patience = o.Refresh, o.Grace, o.Patience
+	timing.refreshAfter, timing.pauses = o.RefreshAfter, o.pauses()
+	timing.renews = o.Refresh > 0 || o.RefreshAfter > 0 || o.Grace > 0
+	timing.driver.gate.init()
+
+	loading := &c.shared.loading
+	loading.timeout, loading.negative = o.Timeout, o.Negative
+	c.shared.negatives = newKeptErrors(o.Limit, o.Jitter)
+	loading.permits.init(o.MaxLoads)
+
+	observers := &c.shared.observers
+	if o.Ages {
+		observers.evictedAge = new(stats.AgeRecorder)
 	}
-	c.watch.Store(newWatch(o))
-	c.timeout = o.Timeout
-	c.permits.init(o.MaxLoads)
-	c.timing.init(o.Expire, o.Idle, o.Jitter)
-	c.refresh, c.grace, c.patience = o.Refresh, o.Grace, o.Patience
-	c.renews = o.Refresh > 0 || o.Grace > 0
-	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
-	c.limit.Store(int64(o.Limit))
-	c.gate.init()
-	if c.onPanic = o.OnPanic; c.onPanic == nil {
-		c.onPanic = logPanic
+	if observers.onPanic = o.OnPanic; observers.onPanic == nil {
+		observers.onPanic = logPanic
 	}
-	c.initDriver(o.OnRemove != nil)
-	c.initTable(1)
 	if o.OnRemove != nil {
-		c.runner = newRunner(o, c.onPanic)
+		observers.runner = newRunner(o, observers.onPanic)
 	}
-	c.schema, c.amend = o.Schema, o.Amend
-	c.simple = c.weigh == nil && c.idle == 0 && !c.renews && c.runner == nil && c.negatives == nil
+	if o.OnRemoveSync != nil {
+		observers.direct = runner.NewDirect(o.OnRemoveSync, observers.onPanic)
+	}
+	observers.told = observers.runner != nil || observers.direct != nil
+
+	c.shared.initDriver(observers.told)
+	c.initTable(1)
+	c.shared.plain = timing.idle == 0 && !timing.renews && !observers.told
+	c.shared.simple = c.shared.plain && sizing.weigh == nil
 	return c
 }
 
@@ -96,232 +121,41 @@ func Must[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 
 // initTable makes the first table, of n shards.
 func (c *Cache[K, V]) initTable(n int) {
-	t := c.newTable(n)
+	t := c.shared.newTable(n)
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.noted = c.watch.Load() != nil || c.ages
-		s.setLimited(c.budget.max.Load() > 0)
+		s.noted = c.shared.watch.Load() != nil || c.shared.observers.evictedAge != nil
+		s.setLimited(c.shared.sizing.budget.max.Load() > 0)
 	}
-	c.table.Store(t)
+	c.shared.table.Store(t)
 }
 
 // newRunner returns the runner that calls OnRemove.
 func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) *runner.Runner[Event[K, V]] {
-	workers := o.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	return runner.New(workers, backlog, o.OnRemove, onPanic)
+	return runner.New(o.workers(), backlog, o.OnRemove, onPanic)
 }
 
-// Get returns the value of a key and true, or false if the cache does not have one or its
-// deadline has passed.
-func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
-	h, hashed := c.hasher.Word(key)
-	if !hashed {
-		h = c.hasher.Hash(key)
-	}
-	if w := c.watch.Load(); w != nil {
-		c.asked(w, h, key)
-	}
-	s := c.shardOf(h)
-	r := s.lock.RLock()
-	var i uint32
-	home := s.index.Home(h) // find, inlined
-	m := home.Match(h)
-	for ; m != 0; m = m.Next() {
-		if i = home.Slot(m); s.entries[i].key == key {
-			break
-		}
-	}
-	if m == 0 {
-		var found bool
-		if s, r, i, found = c.getFar(s, r, h, key); !found {
-			return value, false
-		}
-	}
-	e := &s.entries[i]
-	if !c.clock.far(e.deadline.load()) && s.die(i) || c.idle > 0 && !s.slide(i, h) { // expired, inlined
-		s.missesExpired.Add(1)
-		s.lock.RUnlockMiss(r)
-		return value, false
-	}
-	value = e.value
-	if s.marks != nil {
-		s.marks.Mark(i)
-	}
-	s.lock.RUnlockHit(r)
-	return value, true
-}
+// backlog is how many events may wait for OnRemove before removers wait.
+const backlog = 4096
 
-// getFar is the rest of the search of Get for a key that is not in its home group. If it is
-// not found, that is counted, and the lock given back.
-func (c *Cache[K, V]) getFar(s *shard[K, V], r biased.Reader, h uint64, key K) (*shard[K, V], biased.Reader, uint32, bool) {
-	i, found := s.find(h, key)
-	for !found {
-		if !s.split {
-			s.missed(h)
-			s.lock.RUnlockMiss(r)
-			return s, r, 0, false
-		}
-		s.lock.RUnlock(r)
-		s = s.moved.of(h)
-		r = s.lock.RLock()
-		i, found = s.find(h, key)
-	}
-	return s, r, i, true
-}
-
-// Peek is [Cache.Get], but it is not counted, and does not count as a use: it keeps the
-// entry neither from eviction nor from expiry by Idle.
-func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
-	h := c.hasher.Hash(key)
-	s, r := c.rlock(h)
-	i, ok := s.findLive(h, key)
-	if ok {
-		value = s.entries[i].value
-	}
-	s.lock.RUnlock(r)
-	return value, ok
-}
-
-// Set stores a value for a key, in place of any it has, with the TTL of the options. The
-// next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
-// counts as a use of the entry.
-func (c *Cache[K, V]) Set(key K, value V) {
-	c.set(key, value, c.expireAfter)
-}
-
-// SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
-// applies. With 0 the entry never expires. With a negative TTL it has expired already: the
-// key is removed, as by Del, and value is not stored.
-func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
-	if expire < 0 {
-		c.Del(key)
-		return
-	}
-	c.set(key, value, expire)
-}
-
-func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
-	h, hashed := c.hasher.Word(key)
-	if !hashed {
-		h = c.hasher.Hash(key)
-	}
-	if !c.simple {
-		c.setAny(h, key, value, ttl)
-		return
-	}
-	deadline := c.deadlineFor(h, ttl)
-	s := c.lock(h)
-	i, found := s.find(h, key)
-	if found && s.overwrite(i, value, deadline) {
-		s.lock.Unlock()
-		return
-	}
-	c.setIn(s, i, found, h, key, value, deadline)
-}
-
-// setIn is set in a simple cache if overwrite has refused. Shard s is locked; if found, i is
-// the entry of the key.
-func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
-	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
-	var u update[K, V]
-	u.hash, u.key, u.value = h, key, value
-	u.weight = 1
-	u.life = life{deadline, deadline, never}
-	for done := c.endStore(s, &u, s.putAt(i, found, &u)); !done; {
-		s = c.lock(h)
-		done = c.endStore(s, &u, s.put(&u))
-	}
-}
-
-// setAny is set in a cache that is not simple.
-func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
-	for done := false; !done; {
-		s := c.lock(h)
-		done = c.endStore(s, &u, s.put(&u))
-	}
-	c.settle(u.reported)
-}
-
-// GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
-// Set does, and returns value and false. It counts as a hit or a miss.
-func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
-	return c.getOrSet(key, value, c.expireAfter)
-}
-
-// GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as in
-// [Cache.SetWithExpire]: 0 means for ever. With a negative TTL value is returned and not
-// stored.
-func (c *Cache[K, V]) GetOrSetWithExpire(key K, value V, expire time.Duration) (actual V, loaded bool) {
-	if expire >= 0 {
-		return c.getOrSet(key, value, expire)
-	}
-	if actual, loaded = c.Get(key); loaded {
-		return actual, true
-	}
-	return value, false
-}
-
-func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loaded bool) {
-	if actual, loaded = c.Get(key); loaded {
-		return actual, true
-	}
-	h := c.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
-	for done := false; !done; {
-		s := c.lock(h)
-		if i, found := s.findLive(h, key); found && s.useAt(i, h) {
-			actual = s.entries[i].value
-			s.lock.Unlock()
-			c.abandon(&u)
-			c.settle(u.reported)
-			return actual, true
-		}
-		done = c.endStore(s, &u, s.put(&u))
-	}
-	c.settle(u.reported)
-	return value, false
-}
-
-// Del removes a key and reports whether it had a value whose deadline has not passed. A
-// load of the key that is under way is not stored.
-func (c *Cache[K, V]) Del(key K) bool {
-	h := c.hasher.Hash(key)
-	s := c.lock(h)
-	live := s.del(h, key)
-	c.settle(s.unlock())
-	return live
-}
-
-// del removes a key and reports whether it had a value whose deadline has not passed.
-func (s *shard[K, V]) del(h uint64, key K) (live bool) {
-	s.breakFences(key)
-	s.common.watch.Load().removed(h)
-	i, found := s.find(h, key)
-	live = found && !s.expired(i)
-	if found {
-		s.remove(i, h, s.causeOr(Deleted, i))
-		s.maybeShrink()
-	}
-	return live
+// logPanic logs a panic of OnRemove if there is no OnPanic.
+func logPanic(recovered any, stack []byte) {
+	slog.Error("cache: a callback panicked", "panic", recovered, "stack", string(stack))
 }
 
 // Len returns the number of entries, which never exceeds the limit. It may count entries
 // that expired within the last tick, or earlier if OnRemove is behind.
 func (c *Cache[K, V]) Len() int {
-	if c.limit.Load() > 0 {
+	if c.shared.sizing.limit.Load() > 0 {
 		// One number, as a sum over shards that change could exceed the limit. But it
 		// is not the number of entries once a Resize to no limit has begun.
-		if n := c.budget.used.Load(); c.limit.Load() > 0 {
+		if n := c.shared.sizing.budget.used.Load(); c.shared.sizing.limit.Load() > 0 {
 			return int(n)
 		}
 	}
 	n := 0
-	shards := c.all()
-	defer c.release()
+	shards := c.shared.all()
+	defer c.shared.release()
 	for i := range shards {
 		s := &shards[i]
 		r := s.lock.RLock()
@@ -329,4 +163,128 @@ func (c *Cache[K, V]) Len() int {
 		s.lock.RUnlock(r)
 	}
 	return n
+}
+
+// errClosed is the cause with which loads in the background end when the cache is closed.
+var errClosed = errors.New("cache: the cache is closed")
+
+// errCallback is what Close returns to OnRemove.
+var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")
+
+// errInLoad is what Close returns to a function that a load calls.
+var errInLoad = errors.New("cache: Close called by a fetch, or by Weigh, Negative or a function of DelFunc for a load: the cache is closed, but they cannot wait for loads and callbacks to end")
+
+// Wait waits until no call of OnRemove is queued or running. If ctx ends first, it
+// returns the cause of ctx. While others go on removing values, Wait may never return
+// otherwise. Called by OnRemove, of this cache or another, it returns an error instead of
+// waiting.
+func (c *Cache[K, V]) Wait(ctx context.Context) error {
+	checkContext(ctx, "Wait")
+	if c.shared.observers.told && runner.InCallback() {
+		return errors.New("cache: Wait called by OnRemove: a callback cannot wait for callbacks to end")
+	}
+	return c.shared.observers.drain(ctx)
+}
+
+// Closed reports whether Close has been called.
+func (c *Cache[K, V]) Closed() bool { return c.shared.timing.driver.gate.closed.Load() }
+
+// Close empties the cache, with Cleared for OnRemove, ends the contexts of loads in the
+// background, and waits until all loads and all calls of OnRemove have ended. If ctx ends
+// first, Close returns the cause of ctx. Close may be called again, to go on waiting.
+//
+// A closed cache stays empty and can be used: Get finds nothing, Set stores
+// nothing and reports nothing, and Take calls fetch for each of its callers. So a
+// service that is shutting down needs no special case. The cache is gone from
+// the statistics of the process, and its name is free.
+//
+// Called by OnRemove, of this cache or another, Close closes the cache, but
+// returns an error instead of waiting, as two caches could wait for each other.
+// So it does if loads or calls of OnRemove run and a fetch calls it, or another function
+// that a load calls. From a goroutine that such a function starts and waits for, Close waits
+// for the load.
+func (c *Cache[K, V]) Close(ctx context.Context) error {
+	checkContext(ctx, "Close")
+	c.shared.timing.driver.mustStopHere()
+	c.shared.timing.driver.gate.close()
+	c.shared.timing.driver.stop()
+	c.unregister()
+	c.shared.watch.Load().closed()
+	shards := c.shared.all()
+	defer c.shared.release()
+	var loads []*load[K, V]
+	var owed debt[K, V] // a queued event takes no more memory than its entry did
+	for i := range shards {
+		s := &shards[i]
+		loads = s.close(loads)
+		if !s.drop() {
+			s.clear(owed.add)
+		}
+	}
+	c.shared.negatives.close()
+	c.shared.observers.tell(owed) // but not wait for OnRemove: Close must return when ctx ends
+	switch {
+	case c.shared.observers.told && runner.InCallback():
+		return errCallback
+	case (len(loads) > 0 || c.shared.observers.calling()) && runner.InLoad():
+		return errInLoad
+	}
+	if err := c.shared.timing.driver.gate.wait(ctx); err != nil {
+		return err
+	}
+	if err := waitForAll(ctx, loads); err != nil {
+		return err
+	}
+	return c.shared.observers.drain(ctx)
+}
+
+// close keeps the shard from beginning shared loads. It appends those under way to dst, and
+// ends the contexts of those in the background.
+func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.closed = true
+	for l := range s.allLoads() {
+		l.makeDone()
+		if l.flight.kept {
+			l.flight.end(context.Canceled, errClosed)
+		}
+		dst = append(dst, l)
+	}
+	return dst
+}
+
+// waitForAll waits until loads have ended. If ctx ends first, it returns the cause of ctx.
+func waitForAll[K comparable, V any](ctx context.Context, loads []*load[K, V]) error {
+	for _, l := range loads {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// newWatch returns nil if no option needs a watch.
+func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
+	if o.HotKeys == 0 && !o.WhatIf {
+		return nil
+	}
+	w := new(watch[K])
+	if o.HotKeys > 0 {
+		w.long = keytext.Longer[K](longKey)
+		w.hot = hotkeys.New(o.HotKeys, w.long)
+		w.slow = new(slowkeys.Keys[K])
+	}
+	if o.WhatIf {
+		w.ghosts = newGhosts(o.Limit, o.Policy)
+	}
+	return w
+}
+
+func newGhosts(limit int, p Policy) *ghost.Ghosts {
+	return ghost.New(limit,
+		func() lru.Policy { return newOrder(p) },
+		func() lru.Policy { return newOrder(p.other()) })
 }

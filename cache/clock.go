@@ -1,8 +1,12 @@
+// This file has the clock: exact, coarse, and the horizon.
+
 package cache
 
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/bubble"
 )
 
 // A clock tells the time in nanoseconds. It is monotonic and begins at one tick.
@@ -10,6 +14,7 @@ import (
 // beside it: a coarse one, which is never ahead, and the horizon.
 type clock struct {
 	start    time.Time
+	inBubble bool  // it was made in a bubble of testing/synctest
 	perTick  int64 // nanoseconds
 	coarse   atomic.Int64
 	horizon  atomic.Int64 // no later deadline passes before the driver moves the horizon on; driver.mu guards changes
@@ -33,40 +38,67 @@ const (
 	// it: all processors must then fetch it anew.
 	step = int64(50 * time.Microsecond)
 
-	// outside is how far ahead a time is if it was read outside the bubble of the cache:
-	// bubbles of testing/synctest begin in the year 2000, and the page of package stats
-	// reads the caches in them too.
-	outside = int64(20 * 365 * 24 * time.Hour)
+	// apart is the shortest difference between the coarse time and a reading that may mean a
+	// reading on the other side of a bubble. A bubble of testing/synctest begins in the year
+	// 2000.
+	apart = int64(time.Minute)
 )
 
 func (c *clock) init(tick time.Duration) {
 	c.start = time.Now().Add(-tick)
+	c.inBubble = bubble.Inside()
+	c.distrust()
 	c.perTick = int64(tick)
 	c.tick()
 }
 
-// now returns the exact time.
-func (c *clock) now() int64 { return c.advance(int64(time.Since(c.start)), step) }
+// now returns the exact time, or the coarse one on the other side of a bubble: the page of
+// package stats reads the caches in bubbles too.
+func (c *clock) now() int64 {
+	now, _ := c.look()
+	return now
+}
+
+// look is now, and also reports whether the caller is on the other side of a bubble.
+func (c *clock) look() (now int64, away bool) {
+	read := int64(time.Since(c.start))
+	now = c.advance(read, step)
+	return now, now != read
+}
+
+// mustBeHome panics on the other side of a bubble, where a value would not expire at its time.
+// The runtime would end the process if the driver's timer were touched there.
+func (c *clock) mustBeHome() {
+	switch bubble.SideOf(c.start) {
+	case bubble.Entered:
+		panic("cache: a cache that was made outside of a testing/synctest bubble is used in one, where its values would not expire: make it in the bubble")
+	case bubble.Left:
+		panic("cache: a cache that was made in a testing/synctest bubble is used outside: close it in the bubble, and make another")
+	}
+}
+
+// away reports whether the caller is on the other side of a bubble.
+func (c *clock) away() bool { return bubble.SideOf(c.start) != bubble.Home }
 
 // recent returns the time from which a new deadline counts. It is exact while r has
 // readings left, and always if exact is set. Otherwise it may be early, by at most a tick
 // if the tick is not late; h, the hash of a key, decides whether it reads the real clock.
-// If recent took the last reading of r, it returns last: then the driver must bring the
-// next tick.
-func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool) {
+// If recent took the last reading of r, or is on the other side of a bubble, it returns odd:
+// then see timing.oddReading.
+func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, odd bool) {
 	if exact {
-		return c.now(), false
+		return c.look()
 	}
 	if r.left.Load() > 0 {
-		now = int64(time.Since(c.start))
-		c.advance(now, 0)
-		return now, r.take(now, c.perTick)
+		read := int64(time.Since(c.start))
+		now = c.advance(read, 0)
+		return now, now != read || r.take(now, c.perTick)
 	}
 	if (h>>20^uint64(c.coarse.Load()))%readEvery == 0 {
-		c.advance(int64(time.Since(c.start)), step)
+		_, odd = c.look()
 	}
 	// Not the reading just made: between calls time would go back.
-	return c.coarse.Load(), false
+	return c.coarse.Load(), odd
 }
 
 // lately is recent for values that are stored, or returns false if recent has to read the
@@ -81,15 +113,24 @@ func (c *clock) busy() bool { return c.stores.left.Load() <= 0 }
 
 // advance brings the coarse time up to date if it lags behind now by more than a step. It
 // never sets the coarse time back, even if the caller was held up after it read the real
-// clock. It returns now, or the coarse time if now was read outside the bubble.
+// clock. It returns now, or the coarse time if now was read on the other side of a bubble.
 func (c *clock) advance(now, step int64) int64 {
+	if uint64(now-c.coarse.Load()) <= uint64(step) {
+		return now
+	}
+	return c.catchUp(now, step)
+}
+
+// catchUp is the rest of advance, which is inlined.
+func (c *clock) catchUp(now, step int64) int64 {
 	for {
 		coarse := c.coarse.Load()
+		ahead := now - coarse
 		switch {
-		case now-coarse <= step:
-			return now
-		case now-coarse > outside:
+		case (ahead > apart || ahead < -apart) && c.away():
 			return coarse
+		case ahead <= step:
+			return now
 		case c.coarse.CompareAndSwap(coarse, now):
 			return now
 		}
@@ -107,6 +148,10 @@ func (c *clock) tick() {
 // trust sets the horizon, for a driver that will tick at a given time. It may set the horizon
 // back: the nearer it is, the fewer deadlines are compared with the real clock.
 func (c *clock) trust(at int64) { c.horizon.Store(at + near) }
+
+// distrust takes the horizon as far as all times, for a driver that does not tick: values may be due
+// then though none expires.
+func (c *clock) distrust() { c.horizon.Store(never - 1) }
 
 // far reports whether a deadline, or never, lies beyond the horizon and so has not
 // passed. Nearly all do, so this check is inlined.
@@ -136,6 +181,9 @@ func (r *readings) renew(now, tick int64) {
 	r.end.Store((now/tick + 1) * tick)
 	r.left.Store(readingsPerTick)
 }
+
+// nextTick returns the first tick after now.
+func (c *clock) nextTick() int64 { return c.now()/c.perTick + 1 }
 
 // after returns the time d after now, or never if there is none.
 func after(now int64, d time.Duration) int64 {

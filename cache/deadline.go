@@ -1,3 +1,5 @@
+// This file has a deadline in memory, dead or alive.
+
 package cache
 
 import (

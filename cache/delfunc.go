@@ -1,10 +1,6 @@
-package cache
+// This file removes what a function picks: DelFunc.
 
-import (
-	"runtime/debug"
-	"slices"
-	"sync/atomic"
-)
+package cache
 
 // DelFunc removes the entries for which del returns true, and returns their number. It
 // asks del about every entry that was stored before DelFunc was called. It also asks about
@@ -17,8 +13,12 @@ import (
 //
 // del is called without a lock and may use the cache. It is called once for most entries,
 // and again for one that others may have changed meanwhile. If del panics, DelFunc
-// panics; what it found before is removed. If del panics for a load that ends later,
-// OnPanic gets the panic, and the value is not stored.
+// panics; what it found before is removed. If del panics or calls [runtime.Goexit] for a load
+// that ends later, OnPanic is told, and the value is not stored.
+//
+// A load that ends later waits for del, so del must not Take the key that it is asked about,
+// and Close in it returns an error instead of waiting. A load that more than 32 calls of
+// DelFunc would have to be asked about is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	if del == nil {
 		panic("cache: the function of DelFunc is nil: want one")
@@ -30,8 +30,8 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 			f.void.Store(true)
 		}
 	}()
-	shards := c.all()
-	defer c.release()
+	shards := c.shared.all()
+	defer c.shared.release()
 	for i := range shards {
 		shards[i].addFilter(f) // all before the first is asked: no load slips in behind
 	}
@@ -40,21 +40,6 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	}
 	returned = true
 	return removed
-}
-
-// A filter is the function of a DelFunc, for loads that were under way when it began.
-type filter[K comparable, V any] struct {
-	del  func(K, V) bool
-	void atomic.Bool // del panicked, and is not called again
-}
-
-// addFilter makes the loads under way ask f before their values are stored.
-func (s *shard[K, V]) addFilter(f *filter[K, V]) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, l := range s.loads {
-		l.filters = append(l.filters, f)
-	}
 }
 
 // delFuncIn is DelFunc for the entries of a shard.
@@ -71,9 +56,9 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 				wanted = append(wanted, e)
 			}
 		}
-		n, changed, reported := s.delCandidates(wanted, version)
+		n, changed, owed := s.delCandidates(wanted, version)
 		removed += n
-		c.settle(reported)
+		c.shared.observers.settle(owed)
 		for _, e := range changed {
 			if c.delIf(e.key, del) {
 				removed++
@@ -86,12 +71,13 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 
 // delIf removes a key if del returns true for its present value.
 func (c *Cache[K, V]) delIf(key K, del func(K, V) bool) (removed bool) {
-	c.compute(computation[K, V]{key: key, inGrace: true, f: func(value V, ok bool) (V, Op) {
+	p := computation[K, V]{key: key, inGrace: true}
+	c.compute(&p, func(value V, ok bool) (V, Op) {
 		if removed = ok && del(key, value); removed {
 			return value, OpDelete
 		}
 		return value, OpKeep
-	}})
+	})
 	return removed
 }
 
@@ -109,7 +95,7 @@ func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candi
 	defer s.lock.RUnlock(r)
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && !s.gone(uint32(i)) {
+		if e := &s.entries[i]; e.live() && !s.foundGone(uint32(i)) {
 			dst = append(dst, candidate[K, V]{e.key, e.value, uint32(i)})
 		}
 	}
@@ -127,50 +113,24 @@ func (s *shard[K, V]) version() (n uint64) {
 
 // delCandidates removes entries. If the shard has another version by now, it removes none
 // and returns them as changed.
-func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (removed int, changed []candidate[K, V], reported bool) {
+func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (removed int, changed []candidate[K, V], owed debt[K, V]) {
 	if len(entries) == 0 {
-		return 0, nil, false
+		return 0, nil, owed
 	}
 	s.lock.Lock()
 	if s.version() != version {
 		s.lock.Unlock()
-		return 0, entries, false
+		return 0, entries, owed
 	}
 	for _, e := range entries {
-		h := s.common.hasher.Hash(e.key)
-		s.common.watch.Load().removed(h)
-		if cause := s.causeOr(Deleted, e.slot); cause == Deleted {
+		h := s.shared.hasher.Hash(e.key)
+		s.shared.watch.Load().removed(h)
+		cause := s.causeOr(Deleted, e.slot)
+		s.remove(e.slot, h, cause)
+		if cause == Deleted {
 			removed++
-			s.remove(e.slot, h, cause)
-		} else {
-			s.remove(e.slot, h, cause)
 		}
 	}
-	return removed, nil, s.unlock()
-}
-
-// filterLoad asks filters about the value of a load. If one of them removes it, the value
-// is not stored.
-func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
-	if !slices.ContainsFunc(filters, func(f *filter[K, V]) bool { return f.removes(l.key, l.value, c.onPanic) }) {
-		return
-	}
-	s := c.lock(l.hash)
-	l.stale = true
-	s.lock.Unlock()
-}
-
-// removes asks a filter about a value. A panic counts as yes.
-func (f *filter[K, V]) removes(key K, value V, onPanic func(any, []byte)) (yes bool) {
-	if f.void.Load() {
-		return false
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			yes = true
-			f.void.Store(true)
-			onPanic(p, debug.Stack())
-		}
-	}()
-	return f.del(key, value)
+	s.unlock(&owed)
+	return removed, nil, owed
 }

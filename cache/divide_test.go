@@ -8,24 +8,24 @@ import (
 
 // divideSome has a table of n shards follow, and divides some of the shards it has.
 func (c *Cache[K, V]) divideSome(n, some int) {
-	c.shape.Lock()
-	defer c.shape.Unlock()
-	t := c.table.Load()
-	t.larger.Store(c.newTable(n))
+	c.shared.shape.Lock()
+	defer c.shared.shape.Unlock()
+	t := c.shared.table.Load()
+	t.larger.Store(c.shared.newTable(n))
 	t.growing.Store(true)
 	for range some {
-		c.divideNext(t)
+		c.shared.divideNext(t)
 	}
 }
 
 // divideHalf leaves a cache with half of its shards divided, unless it has very many.
 func (c *Cache[K, V]) divideHalf() {
-	if n := len(c.all()); n < 64 {
-		c.release()
+	if n := len(c.shared.all()); n < 64 {
+		c.shared.release()
 		c.divideSome(2*n, n/2)
 		return
 	}
-	c.release()
+	c.shared.release()
 }
 
 // TestWriteDividesOneShard: after a Resize, no write moves more than the entries of one
@@ -35,12 +35,12 @@ func TestWriteDividesOneShard(t *testing.T) {
 	for k := range 8 * mostPerShard {
 		c.Set(k, k)
 	}
-	old := c.table.Load()
+	old := c.shared.table.Load()
 	if err := c.Resize(1 << 20); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n <= len(old.shards); n++ {
-		if c.table.Load() != old {
+		if c.shared.table.Load() != old {
 			t.Fatalf("the table is replaced after %d writes, with %d shards", n-1, len(old.shards))
 		}
 		c.Set(-n, 0)
@@ -48,7 +48,7 @@ func TestWriteDividesOneShard(t *testing.T) {
 			t.Errorf("after %d writes %d shards are divided", n, old.divided)
 		}
 	}
-	if c.table.Load() == old {
+	if c.shared.table.Load() == old {
 		t.Error("all shards are divided, and the table is still there")
 	}
 	if err := c.check(); err != nil {
@@ -66,7 +66,7 @@ func TestShardsStaySmall(t *testing.T) {
 	} {
 		c := Must(o)
 		c.setShards(2)
-		c.growOn()
+		c.shared.growOn()
 		const n = 5 * fullShard
 		for k := range n {
 			c.Set(k, k)
@@ -74,13 +74,13 @@ func TestShardsStaySmall(t *testing.T) {
 		if err := c.check(); err != nil || c.Len() != n {
 			t.Errorf("limit %d: %d entries, %v", o.Limit, c.Len(), err)
 		}
-		for i := range c.table.Load().shards {
-			if s := &c.table.Load().shards[i]; len(s.entries) > fullShard {
-				t.Errorf("limit %d: shard %d of %d has %d slots", o.Limit, i, len(c.table.Load().shards), len(s.entries))
+		for i := range c.shared.table.Load().shards {
+			if s := &c.shared.table.Load().shards[i]; len(s.entries) > fullShard {
+				t.Errorf("limit %d: shard %d of %d has %d slots", o.Limit, i, len(c.shared.table.Load().shards), len(s.entries))
 			}
 		}
-		if limit := o.Limit; limit > 0 && limit > c.wanted()*fullShard {
-			t.Errorf("limit %d: %d shards are wanted", limit, c.wanted())
+		if limit := o.Limit; limit > 0 && limit > c.shared.sizing.wanted()*fullShard {
+			t.Errorf("limit %d: %d shards are wanted", limit, c.shared.sizing.wanted())
 		}
 	}
 }
@@ -105,21 +105,21 @@ func TestHalfDivided(t *testing.T) {
 				t.Fatalf("Get(%d) = %d, %v", k, v, ok)
 			}
 		}
-		if c.table.Load().divided != 4 {
+		if c.shared.table.Load().divided != 4 {
 			t.Error("a Get divides")
 		}
 	})
 	t.Run("change", func(t *testing.T) {
 		c := half(0)
-		c.shape.RLock() // so that it stays as it is
+		c.shared.shape.RLock() // so that it stays as it is
 		for k := range keys {
 			c.Set(k, -k)
 			if k%2 == 0 && !c.Del(k) {
 				t.Errorf("key %d is gone", k)
 			}
 		}
-		c.shape.RUnlock()
-		if n := c.table.Load().divided; n != 4 || c.Len() != keys/2 {
+		c.shared.shape.RUnlock()
+		if n := c.shared.table.Load().divided; n != 4 || c.Len() != keys/2 {
 			t.Errorf("%d shards are divided, and %d entries left", n, c.Len())
 		}
 		for k := range keys {
@@ -137,15 +137,15 @@ func TestHalfDivided(t *testing.T) {
 			}
 			seen[k] = true
 		}
-		if len(seen) != keys || len(c.table.Load().shards) != 32 {
-			t.Errorf("%d keys seen, and %d shards", len(seen), len(c.table.Load().shards))
+		if len(seen) != keys || len(c.shared.table.Load().shards) != 32 {
+			t.Errorf("%d keys seen, and %d shards", len(seen), len(c.shared.table.Load().shards))
 		}
 	})
 	t.Run("expiry", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := half(time.Minute)
 			c.SetWithExpire(keys, 0, time.Hour)
-			time.Sleep(time.Minute + 2*c.tick)
+			time.Sleep(time.Minute + 2*c.shared.timing.tick)
 			if n := c.Len(); n != 1 {
 				t.Errorf("%d entries are left", n)
 			}

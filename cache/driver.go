@@ -1,11 +1,16 @@
+// This file wakes the cache up when entries expire.
+
 package cache
 
 import (
+	"context"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 	"weak"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // A driver wakes up when the ring of some shard has tasks to visit, and not at all
@@ -13,6 +18,9 @@ import (
 // there is none. The timer holds a cache without OnRemove weakly, so that it is
 // collected when nobody else holds it; then the timer goes off once, for nothing.
 type driver struct {
+	clock *clock
+	gate  gate // admits ticks until Close
+
 	// alarm is the tick at which the driver is going to visit the shards, or noTick.
 	//
 	// Setting a task lowers the next visit of its shard and then reads alarm. A tick
@@ -26,10 +34,10 @@ type driver struct {
 
 	// mu guards what follows, and changes of alarm. It may be taken with the lock of
 	// a shard held.
-	mu     sync.Mutex
-	timer  *time.Timer // nil before the first deadline
-	at     int64       // the tick for which timer is set, or noTick
-	closed bool
+	mu      sync.Mutex
+	timer   *time.Timer // nil before the first deadline
+	timerAt int64       // the tick for which timer is set, or noTick
+	closed  bool
 
 	newTimer func(wait time.Duration) *time.Timer // whose function is a tick
 }
@@ -39,15 +47,16 @@ const noTick = math.MaxInt64
 
 // initDriver gives the cache a driver, which has no timer yet. A cache with OnRemove is kept
 // alive by its timer while that is set, as OnRemove must be called for what expires.
-func (c *Cache[K, V]) initDriver(onRemove bool) {
-	c.driver.alarm.Store(noTick)
-	c.driver.at = noTick
+func (c *shared[K, V]) initDriver(onRemove bool) {
+	c.timing.driver.clock = &c.timing.clock
+	c.timing.driver.alarm.Store(noTick)
+	c.timing.driver.timerAt = noTick
 	if onRemove {
-		c.driver.newTimer = func(wait time.Duration) *time.Timer { return time.AfterFunc(wait, c.tickNow) }
+		c.timing.driver.newTimer = func(wait time.Duration) *time.Timer { return time.AfterFunc(wait, c.tickNow) }
 		return
 	}
 	w := weak.Make(c)
-	c.driver.newTimer = func(wait time.Duration) *time.Timer {
+	c.timing.driver.newTimer = func(wait time.Duration) *time.Timer {
 		return time.AfterFunc(wait, func() {
 			if c := w.Value(); c != nil {
 				c.tickNow()
@@ -57,9 +66,9 @@ func (c *Cache[K, V]) initDriver(onRemove bool) {
 }
 
 // wakeBy makes sure that the driver is awake by a tick.
-func (t *timing) wakeBy(tick int64) {
-	if tick < t.driver.alarm.Load() {
-		t.lowerAlarm(tick)
+func (d *driver) wakeBy(tick int64) {
+	if tick < d.alarm.Load() {
+		d.lowerAlarm(tick)
 	}
 }
 
@@ -72,15 +81,14 @@ func (d *driver) whileOpen(f func()) {
 	}
 }
 
-func (t *timing) lowerAlarm(tick int64) {
-	d := &t.driver
+func (d *driver) lowerAlarm(tick int64) {
 	d.whileOpen(func() {
 		if tick >= d.alarm.Load() {
 			return
 		}
 		d.alarm.Store(tick)
-		if at := t.wakeAt(tick); at < d.at {
-			t.setTimer(at)
+		if at := d.wakeAt(tick); at < d.timerAt {
+			d.setTimer(at)
 		}
 	})
 }
@@ -89,25 +97,25 @@ func (t *timing) lowerAlarm(tick int64) {
 // seconds before if it is far off. The earlier tick only moves the horizon, which lies ten
 // seconds beyond the next tick. So until then the horizon is before the visit, and reads of
 // entries that expire after the visit need not read the clock.
-func (t *timing) wakeAt(visit int64) int64 {
-	ahead := near/int64(t.tick) + 2
-	if visit == noTick || visit-ahead <= t.clock.now()/int64(t.tick) {
+func (d *driver) wakeAt(visit int64) int64 {
+	ahead := near/d.clock.perTick + 2
+	if visit == noTick || visit-ahead <= d.clock.now()/d.clock.perTick {
 		return visit
 	}
 	return visit - ahead
 }
 
-// setTimer sets the timer for a tick. driver.mu must be held.
-func (t *timing) setTimer(tick int64) {
-	d := &t.driver
-	d.at = tick
+// setTimer sets the timer for a tick. mu must be held.
+func (d *driver) setTimer(tick int64) {
+	d.timerAt = tick
 	if tick == noTick {
 		d.timer.Stop()
+		d.clock.distrust()
 		return
 	}
-	at := tick * int64(t.tick)
-	t.clock.trust(at)
-	wait := time.Duration(at - t.clock.now())
+	at := tick * d.clock.perTick
+	d.clock.trust(at)
+	wait := time.Duration(at - d.clock.now())
 	if d.timer == nil {
 		d.timer = d.newTimer(wait)
 		return
@@ -116,47 +124,53 @@ func (t *timing) setTimer(tick int64) {
 }
 
 // tickNow is one tick: it advances the clock, sets the next tick, and expires entries.
-func (c *Cache[K, V]) tickNow() {
-	if !c.gate.enter() {
+func (c *shared[K, V]) tickNow() {
+	if !c.timing.driver.gate.enter() {
 		return // closed
 	}
-	defer c.gate.exit()
-	c.clock.tick()
-	visiting := c.driver.working.TryLock()
-	c.beginTick(visiting)
+	defer c.timing.driver.gate.exit()
+	c.timing.clock.tick()
+	visiting := c.timing.driver.working.TryLock()
+	c.timing.driver.beginTick(visiting)
 	if visiting {
-		defer c.driver.working.Unlock()
-		c.endTick(c.expire())
+		defer c.timing.driver.working.Unlock()
+		c.timing.driver.endTick(c.expire())
 	}
 }
 
 // beginTick sets the timer for the next tick, which advances the clock while this one
 // expires entries. If this one visits the shards, beginTick raises the alarm.
-func (t *timing) beginTick(visiting bool) {
-	t.driver.whileOpen(func() {
+func (d *driver) beginTick(visiting bool) {
+	d.whileOpen(func() {
 		if visiting {
-			t.driver.alarm.Store(noTick)
+			d.alarm.Store(noTick)
 		}
-		t.setTimer(t.nextTick())
+		d.setTimer(d.clock.nextTick())
 	})
 }
 
 // endTick sets the alarm for the next visit of any shard, or for an earlier one that was
 // set while the shards were visited.
-func (t *timing) endTick(next int64) {
-	t.driver.whileOpen(func() {
-		next = min(next, t.driver.alarm.Load())
-		t.driver.alarm.Store(next)
-		t.setTimer(t.wakeAt(next))
+func (d *driver) endTick(next int64) {
+	d.whileOpen(func() {
+		next = min(next, d.alarm.Load())
+		d.alarm.Store(next)
+		d.setTimer(d.wakeAt(next))
 	})
 }
 
-// nextTick returns the first tick after now.
-func (t *timing) nextTick() int64 { return t.clock.now()/int64(t.tick) + 1 }
+// mustStopHere panics on the other side of a bubble if there is a timer to stop.
+func (d *driver) mustStopHere() {
+	d.mu.Lock()
+	stops := d.timer != nil
+	d.mu.Unlock()
+	if stops {
+		d.clock.mustBeHome()
+	}
+}
 
-// stopDriver prevents further ticks. One may still be running.
-func (t *timing) stopDriver() {
-	d := &t.driver
+// stop prevents further ticks. One may still be running.
+func (d *driver) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
@@ -164,4 +178,40 @@ func (t *timing) stopDriver() {
 	if d.timer != nil {
 		d.timer.Stop()
 	}
+}
+
+// A gate counts the ticks under way, so that Close can admit no more and wait for the rest.
+type gate struct {
+	closed atomic.Bool
+	inside *semaphore.Weighted // a unit for each that is inside
+}
+
+const everyone = math.MaxInt64
+
+func (g *gate) init() { g.inside = semaphore.NewWeighted(everyone) }
+
+// enter reports whether the gate is open; if so, exit must follow.
+func (g *gate) enter() bool {
+	if !g.inside.TryAcquire(1) {
+		return false // close waits, and the gate is closed
+	}
+	// Not before TryAcquire: close closes the gate first, and then waits for those inside.
+	if g.closed.Load() {
+		g.inside.Release(1)
+		return false
+	}
+	return true
+}
+
+func (g *gate) exit() { g.inside.Release(1) }
+
+func (g *gate) close() { g.closed.Store(true) }
+
+// wait waits until all have left a closed gate.
+func (g *gate) wait(ctx context.Context) error {
+	if err := g.inside.Acquire(ctx, everyone); err != nil {
+		return context.Cause(ctx)
+	}
+	g.inside.Release(everyone)
+	return nil
 }

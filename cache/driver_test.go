@@ -10,8 +10,8 @@ import (
 // ticksOf counts the ticks of the driver of a cache, which has not begun, while f runs.
 func ticksOf(c *Cache[int, int], f func()) int64 {
 	var n atomic.Int64
-	c.driver.newTimer = func(wait time.Duration) *time.Timer {
-		return time.AfterFunc(wait, func() { n.Add(1); c.tickNow() })
+	c.shared.timing.driver.newTimer = func(wait time.Duration) *time.Timer {
+		return time.AfterFunc(wait, func() { n.Add(1); c.shared.tickNow() })
 	}
 	f()
 	synctest.Wait()
@@ -39,7 +39,7 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 				if _, ok := c.Peek(1); ok {
 					t.Errorf("%s: there at its time", name)
 				}
-				time.Sleep(c.tick)
+				time.Sleep(c.shared.timing.tick)
 				synctest.Wait()
 				if c.Len() != 0 {
 					t.Errorf("%s: not removed a tick later", name)
@@ -50,8 +50,8 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 			if err := c.check(); err != nil {
 				t.Error(err)
 			}
-			if c.driver.at != noTick {
-				t.Errorf("%s: the driver is to tick at %d, with nothing in the cache", name, c.driver.at)
+			if c.shared.timing.driver.timerAt != noTick {
+				t.Errorf("%s: the driver is to tick at %d, with nothing in the cache", name, c.shared.timing.driver.timerAt)
 			}
 		})
 	}
@@ -62,11 +62,11 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 func TestSetWhileShardsAreVisited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
-		c.beginTick(true)
-		next := c.expire()
+		c.shared.timing.driver.beginTick(true)
+		next := c.shared.expire()
 		c.SetWithExpire(1, 1, time.Second)
-		c.endTick(next)
-		time.Sleep(time.Second + c.tick)
+		c.shared.timing.driver.endTick(next)
+		time.Sleep(time.Second + c.shared.timing.tick)
 		synctest.Wait()
 		if c.Len() != 0 {
 			t.Error("the driver sleeps on")
@@ -82,12 +82,12 @@ func TestHorizonOfALongSleep(t *testing.T) {
 		c.SetWithExpire(1, 1, 8*time.Minute)            // less than a revolution
 		for wait := time.Minute; wait < 8*time.Minute; wait += time.Minute {
 			time.Sleep(time.Minute)
-			if !c.clock.far(c.deadlineOf(1)) {
+			if !c.shared.timing.clock.far(c.deadlineOf(1)) {
 				t.Fatalf("a read after %v of 8 minutes reads the clock", wait)
 			}
 		}
 		time.Sleep(time.Minute - time.Second)
-		if c.clock.far(c.deadlineOf(1)) {
+		if c.shared.timing.clock.far(c.deadlineOf(1)) {
 			t.Error("a read a second before the end does not read the clock")
 		}
 		c.Clear()
@@ -104,7 +104,7 @@ func TestABusyTickEnds(t *testing.T) {
 			for k := range 2 * readingsPerTick {
 				c.Set(k, k)
 			}
-			time.Sleep(10*c.tick + c.tick/2)
+			time.Sleep(10*c.shared.timing.tick + c.shared.timing.tick/2)
 			c.Set(-1, 0)
 			if lives := time.Duration(c.deadlineOf(-1) - c.realTime()); lives != ttl {
 				t.Fatalf("a TTL of %v, want %v", lives, ttl)
@@ -137,13 +137,13 @@ func TestTickFor(t *testing.T) {
 func TestRemovedAtTheNextTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: time.Second})
-		time.Sleep(c.tick / 4)
+		time.Sleep(c.shared.timing.tick / 4)
 		c.Set(1, 1)
 		time.Sleep(time.Second)
 		if c.Len() != 1 {
 			t.Error("removed before the tick")
 		}
-		time.Sleep(c.tick)
+		time.Sleep(c.shared.timing.tick)
 		synctest.Wait()
 		if c.Len() != 0 {
 			t.Error("not removed at the tick")

@@ -1,33 +1,45 @@
+// This file has entries as callers get them: Entry, TTL.
+
 package cache
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
-// An Entry is a key with its value and the time it has left.
+// An Entry is a key with its value, and how fresh that is.
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	TTL   time.Duration // until it expires; the longest Duration if it never does
+
+	// TTL is the time until the value expires: the longest Duration if it never does. A negative
+	// one says that it is in Grace, and for how long. It is 0 for a value that was loaded and not
+	// stored.
+	TTL time.Duration
+
+	// Age is the time since the value was stored, or a load said Unchanged, to about 17 ms. It is 0
+	// without the option Ages.
+	Age time.Duration
+
+	// Due says that the value is to be loaded anew, as it is in Grace, or its time of Refresh or
+	// RefreshAfter has come.
+	Due bool
 }
 
-// Entry returns the entry of a key and true, or false if there is none or it has expired.
-// Like Peek it is not counted, and does not count as a use of the entry.
+// Entry returns the entry of a key and true, or false if there is none or it has expired. One that
+// is in Grace is returned with false and a negative TTL, and no load begins. Like Peek it is not
+// counted, and does not count as a use of the entry.
 func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
-	h := c.hasher.Hash(key)
-	e := Entry[K, V]{Key: key}
-	deadline := int64(0)
-	s, r := c.rlock(h)
-	i, ok := s.findLive(h, key)
-	if ok {
-		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.load()
+	h := c.shared.hasher.Hash(key)
+	var value V
+	var a about
+	s, r := c.shared.rlock(h)
+	i, found := s.findUsable(h, key)
+	if found {
+		value, a = s.entries[i].value, s.about(i)
 	}
 	s.lock.RUnlock(r)
-	if ok {
-		e.TTL = c.until(deadline)
+	if !found || a.deadline < 0 && c.shared.timing.grace == 0 { // or it has expired just now
+		return Entry[K, V]{Key: key}, false
 	}
-	return e, ok
+	return c.shared.entryOf(key, value, a), a.deadline > 0
 }
 
 // TTL returns the time until the value of a key expires: the longest [time.Duration] if it
@@ -35,47 +47,23 @@ func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 // postpones the end. Like Peek, TTL is not counted, and does not count as a use.
 func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	e, ok := c.Entry(key)
-	return e.TTL, ok
+	return max(e.TTL, 0), ok
 }
 
-// until returns the time until a deadline, and at least 1 ns, as it had not passed when
-// the entry was looked at.
-func (t *timing) until(deadline int64) time.Duration {
-	if deadline == never {
-		return math.MaxInt64
+// entryOf returns the entry of a key from what was told of it. No lock may be held.
+func (c *shared[K, V]) entryOf(key K, value V, a about) Entry[K, V] {
+	t := &c.timing
+	e := Entry[K, V]{Key: key, Value: value}
+	switch {
+	case a.deadline == 0:
+		return e
+	case a.deadline > 0:
+		e.TTL, e.Due = t.until(a.deadline), t.isDue(a.due)
+	default:
+		e.TTL, e.Due = -max(time.Duration(t.clock.now()+a.deadline), 1), true
 	}
-	return time.Duration(max(deadline-t.clock.now(), 1))
-}
-
-// GetAndDel is [Cache.Del], but returns the value that the key had and true, or false if
-// there was none or it had expired. It counts as neither a hit nor a miss.
-func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
-	h := c.hasher.Hash(key)
-	s := c.lock(h)
-	if i, found := s.findLive(h, key); found {
-		value = s.entries[i].value
+	if c.observers.evictedAge != nil {
+		e.Age = a.born.until(t.clock.moment())
 	}
-	ok = s.del(h, key)
-	c.settle(s.unlock())
-	return value, ok
-}
-
-// Swap is [Cache.Set], but returns the value that the key had before and true, or false if
-// there was none or it had expired. It counts as neither a hit nor a miss.
-func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
-	h := c.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, c.expireAfter)}
-	for done := false; !done; {
-		s := c.lock(h)
-		var i uint32
-		var none V
-		if i, ok = s.findLive(h, key); ok {
-			old = s.entries[i].value
-		} else {
-			old = none
-		}
-		done = c.endStore(s, &u, s.put(&u))
-	}
-	c.settle(u.reported)
-	return old, ok
+	return e
 }

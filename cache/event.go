@@ -1,8 +1,9 @@
+// This file says why values leave a cache, and what OnRemove is told.
+
 package cache
 
 import (
 	"fmt"
-	"log/slog"
 )
 
 // An Event describes a value that left the cache.
@@ -31,12 +32,4 @@ func (c Cause) String() string {
 		return fmt.Sprintf("Cause(%d)", uint8(c))
 	}
 	return causes[c]
-}
-
-// backlog is how many events may wait for OnRemove before removers wait.
-const backlog = 4096
-
-// logPanic logs a panic of OnRemove if there is no OnPanic.
-func logPanic(recovered any, stack []byte) {
-	slog.Error("cache: a callback panicked", "panic", recovered, "stack", string(stack))
 }

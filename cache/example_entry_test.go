@@ -134,3 +134,30 @@ func ExampleCache_DelFunc() {
 	// 2
 	// 1
 }
+
+// At most three requests of a user in a minute: the first one begins the minute, and each of the
+// others is told how long to wait.
+func ExampleCache_ComputeEntry() {
+	requests := cache.Must(cache.Options[string, int]{Limit: 100_000})
+	allow := func(user string) (wait time.Duration, ok bool) {
+		e, _ := requests.ComputeEntry(user, time.Minute, func(n int, _ bool) (int, cache.Op) {
+			return n + 1, cache.OpSet
+		})
+		if e.Value > 3 {
+			return e.TTL, false
+		}
+		return 0, true
+	}
+	for range 3 {
+		fmt.Println(allow("ada"))
+	}
+	wait, ok := allow("ada")
+	fmt.Println(ok, wait > 50*time.Second && wait <= time.Minute)
+	fmt.Println(allow("bob"))
+	// Output:
+	// 0s true
+	// 0s true
+	// 0s true
+	// false true
+	// 0s true
+}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -115,6 +116,25 @@ func ExampleCache_Touch() {
 	// beat: false
 }
 
+// A total that is true whenever a method returns.
+func ExampleOptions_onRemoveSync() {
+	var total atomic.Int64
+	files := cache.Must(cache.Options[string, int]{
+		Limit:        2,
+		OnRemoveSync: func(e cache.Event[string, int]) { total.Add(-int64(e.Value)) },
+	})
+	for size, name := range []string{"a", "b", "c"} {
+		total.Add(int64(size))
+		files.Set(name, size)
+	}
+	fmt.Println(total.Load())
+	files.Del("c")
+	fmt.Println(total.Load())
+	// Output:
+	// 3
+	// 1
+}
+
 func ExampleCache_Take() {
 	c := cache.Must(cache.Options[string, int]{})
 	_, err := c.Take("a", func() (int, error) { return 0, errors.New("no database") })
@@ -137,6 +157,34 @@ func ExampleCache_TakeCtx() {
 	})
 	fmt.Println(err)
 	// Output: context deadline exceeded
+}
+
+// A fetch that says of each key what it has found.
+func ExampleCache_TakeManyWith() {
+	users := cache.Must(cache.Options[int, string]{Expire: time.Hour})
+	users.Set(1, "ann")
+	errNoUser := errors.New("no such user")
+	query := func(_ context.Context, loads map[int]*cache.Load[string]) (map[int]string, error) {
+		fmt.Println("SELECT id, name FROM users WHERE id IN", slices.Sorted(maps.Keys(loads)))
+		rows := map[int]string{2: "bob"}
+		for id, l := range loads {
+			if _, ok := rows[id]; !ok {
+				l.Err, l.NotFound, l.KeepError = errNoUser, true, time.Minute
+			}
+		}
+		return rows, nil
+	}
+	for range 2 {
+		names, err := users.TakeManyWith(context.Background(), []int{1, 2, 3}, query)
+		fmt.Println(names, err)
+	}
+	_, err := users.Take(3, func() (string, error) { return "not asked", nil })
+	fmt.Println(err)
+	// Output:
+	// SELECT id, name FROM users WHERE id IN [2 3]
+	// map[1:ann 2:bob] <nil>
+	// map[1:ann 2:bob] <nil>
+	// no such user
 }
 
 func ExampleCache_TakeMany() {
@@ -264,6 +312,19 @@ func ExampleOptions_weight() {
 	s := c.Stats()
 	fmt.Println(s.Weight, "of", s.MaxWeight, "in", s.Entries, "entries")
 	// Output: 8 of 10 in 2 entries
+}
+
+// A limit in bytes of memory.
+func ExampleSizeOf() {
+	c := cache.Must(cache.Options[string, []byte]{
+		MaxWeight: 64 << 20,
+		Weigh:     cache.SizeOf[string, []byte],
+	})
+	for i := range 100_000 {
+		c.Set(fmt.Sprint(i), make([]byte, 1000))
+	}
+	fmt.Println(c.Stats().Weight <= 64<<20, c.Len() > 55_000, c.Len() < 62_000)
+	// Output: true true true
 }
 
 // A load that knows how long its value is good for says so.

@@ -1,7 +1,11 @@
+// This file gives entries their deadlines, and removes them when these have passed.
+
 package cache
 
 import (
+	"math/bits"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
@@ -17,10 +21,6 @@ const (
 	// hundred ticks. If it is longer than 100 s, two visits are enough up to four hours.
 	fewSlots   = 128
 	fewEntries = mostPerShard
-
-	// batch is how many tasks or entries one hold of a shard's lock handles at most:
-	// some 5 µs of work, or 20 if all of it comes from memory.
-	batch = 64
 )
 
 // setLife gives entry i a life, and a task in the ring. If the slot has a task already,
@@ -42,8 +42,40 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 			s.ring.Remove(i)
 		}
 	case old == never || (old < 0 || l.deadline < old) && !s.visitsBy(i, l.deadline):
-		s.schedule(i, s.common.tickAt(l.deadline))
+		s.schedule(i, s.shared.timing.tickAt(l.deadline))
 	}
+}
+
+// timeToExpire returns the time for expireAt. With Grace, which begins then, it panics on the
+// other side of a bubble. No lock may be held.
+func (t *timing) timeToExpire() (now int64) {
+	now, away := t.clock.look()
+	if away && t.grace > 0 {
+		t.clock.mustBeHome()
+	}
+	return now
+}
+
+// expireAt ends the TTL of entry i, whose key has hash h, at a time that has come, and reports
+// whether it had not ended before. Without Grace that removes the entry; else the value is due.
+func (s *shard[K, V]) expireAt(i uint32, h uint64, now int64) (live bool) {
+	e := &s.entries[i]
+	hadTask := e.deadline.load() != never
+	if live = !s.foundExpired(i); live {
+		e.deadline.set(-now)
+		if s.caps != nil {
+			s.caps[i] = now
+		}
+	}
+	if s.foundGone(i) {
+		s.remove(i, h, Expired)
+		return live
+	}
+	s.due[i].set(dueAt(now, 0))
+	if end := s.end(i); !hadTask || !s.visitsBy(i, end) {
+		s.schedule(i, s.shared.timing.tickAt(end))
+	}
+	return live
 }
 
 // lifeAt returns the life of entry i, whose key has hash h and is being used now.
@@ -56,8 +88,9 @@ func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
 		l.deadline = s.entries[i].deadline.load()
 		l.cap = l.deadline
 	} else {
+		t := &s.shared.timing
 		l.cap = s.caps[i]
-		l.deadline = min(after(s.common.timeFor(&s.common.clock.idleness, h, 0), s.common.idle), l.cap)
+		l.deadline = min(after(t.timeFor(&t.clock.idleness, h, 0, false), t.idle), l.cap)
 	}
 	return l
 }
@@ -65,19 +98,19 @@ func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
 // visitsBy reports whether the ring visits the task of entry i in time for a deadline.
 func (s *shard[K, V]) visitsBy(i uint32, deadline int64) bool {
 	tick, ok := s.ring.Visit(i)
-	return ok && (tick-1)*int64(s.common.tick) < deadline // as tick <= tickAt(deadline), but faster
+	return ok && (tick-1)*int64(s.shared.timing.tick) < deadline // as tick <= tickAt(deadline), but faster
 }
 
 // schedule makes entry i due at a tick.
 func (s *shard[K, V]) schedule(i uint32, due int64) {
-	n := s.common.ringSlots(len(s.common.table.Load().shards))
+	n := s.shared.sizing.ringSlots(len(s.shared.table.Load().shards))
 	if s.ring == nil {
 		s.makeRing(n)
 	}
 	if due-s.ring.Now() > int64(n) {
 		// The driver advances a ring only when there is something to visit. Without this
 		// a task that is due soon would go to the overflow level.
-		s.ring.Advance(s.common.clock.coarse.Load()/int64(s.common.tick), 0, nil)
+		s.ring.Advance(s.shared.timing.clock.coarse.Load()/int64(s.shared.timing.tick), 0, nil)
 	}
 	s.ring.Set(i, due)
 	visit, _ := s.ring.Visit(i)
@@ -86,15 +119,15 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 
 // visitBy makes the driver visit the shard by a tick.
 func (s *shard[K, V]) visitBy(tick int64) {
-	if tick < s.next.Load() {
-		s.next.Store(tick)
-		s.common.wakeBy(tick)
+	if tick < s.nextVisit.Load() {
+		s.nextVisit.Store(tick)
+		s.shared.timing.driver.wakeBy(tick)
 	}
 }
 
 // ringSlots returns the slots to a level in the ring of a shard, of so many shards.
-func (c *common[K, V]) ringSlots(shards int) int {
-	if limit := int(c.limit.Load()); shards == 1 || limit > 0 && limit/shards < fewEntries {
+func (z *sizing[K, V]) ringSlots(shards int) int {
+	if limit := int(z.limit.Load()); shards == 1 || limit > 0 && limit/shards < fewEntries {
 		return fewSlots
 	}
 	return slots
@@ -109,7 +142,8 @@ func (s *shard[K, V]) makeRing(slots int) {
 // slide postpones the end of idleness of entry i, whose key has hash h and which is being
 // read. It returns false if another caller has found the entry expired meanwhile.
 func (s *shard[K, V]) slide(i uint32, h uint64) bool {
-	return s.slideTo(i, min(after(s.common.timeFor(&s.common.clock.idleness, h, 0), s.common.idle), s.caps[i]))
+	t := &s.shared.timing
+	return s.slideTo(i, min(after(t.timeFor(&t.clock.idleness, h, 0, false), t.idle), s.caps[i]))
 }
 
 // slideTo is slide to a deadline, unless another caller has set a later one. For never the
@@ -128,32 +162,32 @@ func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 
 // expireBatch advances the ring to now, by at most a batch of tasks, and removes what has
 // expired. It returns done when no task is left to visit.
-func (s *shard[K, V]) expireBatch() (done, reported bool) {
-	now := s.common.clock.now()
+func (s *shard[K, V]) expireBatch() (done bool, owed debt[K, V]) {
+	now := s.shared.timing.clock.now()
 	s.lock.Lock()
 	if s.split || s.ring == nil {
 		s.lock.Unlock()
-		return true, false
+		return true, owed
 	}
 	if !s.moveEarlier(batch) {
 		s.lock.Unlock()
-		return false, false
+		return false, owed
 	}
-	var ahead fetched
-	done = s.ring.AdvanceAll(now/int64(s.common.tick), batch, func(i uint32) (again int64) {
-		s.fetch(s.ring.Ahead(), &ahead)
+	var ahead prefetched
+	done = s.ring.AdvanceAll(now/int64(s.shared.timing.tick), batch, func(i uint32) (again int64) {
+		s.prefetch(s.ring.Ahead(), &ahead)
 		e := &s.entries[i]
 		deadline := e.deadline.load()
 		if deadline > now { // not due, or postponed
-			return s.common.tickAt(deadline) - s.ring.Now()
+			return s.shared.timing.tickAt(deadline) - s.ring.Now()
 		}
 		end := s.end(i)
 		if end > now { // in Grace
 			e.deadline.set(-timeOf(deadline))
-			return s.common.tickAt(end) - s.ring.Now()
+			return s.shared.timing.tickAt(end) - s.ring.Now()
 		}
-		s.common.lateness.Observe(time.Duration(now - end))
-		s.remove(i, s.hashFetched(i, &ahead), Expired)
+		s.shared.observers.lateness.Observe(time.Duration(now - end))
+		s.remove(i, s.hashPrefetched(i, &ahead), Expired)
 		return 0
 	})
 	if done {
@@ -164,24 +198,25 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		if !ok {
 			next = noTick
 		}
-		s.next.Store(next)
+		s.nextVisit.Store(next)
 	}
-	return done, s.unlock()
+	s.unlock(&owed)
+	return done, owed
 }
 
-// fetched has the entries that the ring visits next, in its order, with the hashes of their
+// prefetched has the entries that the ring visits next, in its order, with the hashes of their
 // keys.
-type fetched struct {
+type prefetched struct {
 	slots  [batch]uint32
 	hashes [batch]uint64
 	n      int
 	next   int // the first that the ring may still visit
 }
 
-// fetch reads what the removal of the entries of some tasks needs, for all of them at once:
+// prefetch reads what the removal of the entries of some tasks needs, for all of them at once:
 // first the entries with their keys and neighbours, and then the index. It sets f, except if
 // there are no tasks.
-func (s *shard[K, V]) fetch(slots []uint32, f *fetched) {
+func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 	if len(slots) == 0 {
 		return
 	}
@@ -194,17 +229,17 @@ func (s *shard[K, V]) fetch(slots []uint32, f *fetched) {
 		f.slots[f.n], f.hashes[f.n] = i, s.hashOf(i)
 		f.n++
 		if s.order != nil && s.weight(i) > 0 {
-			sum += s.order.FetchRemove(i)
+			sum += s.order.PrefetchRemove(i)
 		}
 	}
 	for _, h := range f.hashes[:f.n] {
-		sum += s.index.Fetch(h)
+		sum += s.index.Prefetch(h)
 	}
-	s.fetched += sum
+	s.readAhead += uint32(sum)
 }
 
-// hashFetched returns the hash of the key of entry i, which is visited now.
-func (s *shard[K, V]) hashFetched(i uint32, f *fetched) uint64 {
+// hashPrefetched returns the hash of the key of entry i, which is visited now.
+func (s *shard[K, V]) hashPrefetched(i uint32, f *prefetched) uint64 {
 	for f.next < f.n {
 		n := f.next
 		f.next++
@@ -217,7 +252,7 @@ func (s *shard[K, V]) hashFetched(i uint32, f *fetched) uint64 {
 
 // expire removes what has expired, and returns the tick of the next visit, or noTick. It
 // takes the shards in turn, a batch of each, so that the driver holds no lock for long.
-func (c *Cache[K, V]) expire() (next int64) {
+func (c *shared[K, V]) expire() (next int64) {
 	for busy := true; busy; {
 		t := c.table.Load()
 		next, busy = c.expireIn(t)
@@ -232,17 +267,96 @@ func (c *Cache[K, V]) expire() (next int64) {
 
 // expireIn is a round of expire through the shards of a table. It returns busy if there is
 // more to do now.
-func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
+func (c *shared[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	next = noTick
-	now := c.clock.now() / int64(c.tick)
+	now := c.timing.clock.now() / int64(c.timing.tick)
 	for i := range t.shards {
 		s := &t.shards[i]
-		if s.next.Load() <= now {
-			done, reported := s.expireBatch()
+		if s.nextVisit.Load() <= now {
+			done, owed := s.expireBatch()
 			busy = busy || !done
-			c.settle(reported)
+			c.observers.settleTick(owed)
 		}
-		next = min(next, s.next.Load())
+		next = min(next, s.nextVisit.Load())
 	}
 	return next, busy
+}
+
+// When a Set brings a deadline forward, the ring may visit the task of the entry too late.
+// Checking that fetches one more cache line, behind a branch that cannot be predicted. So
+// overwrite marks the entry, and the next tick moves the tasks of all marked entries. All
+// their deadlines are beyond that tick. Touch marks too, which readers do atomically; the first
+// Touch that would have to, after a tick, takes the lock for writing.
+
+// An earlier has a bit for each slot, set if the deadline of its entry was brought forward.
+// The slot may have another entry, or none, since.
+type earlier struct{ words []uint64 }
+
+const bitsPerWord = 64
+
+// markEarlier marks entry i if its new deadline is earlier than the old one.
+func (s *shard[K, V]) markEarlier(i uint32, old, deadline int64) {
+	if s.earlier == nil {
+		s.awaitEarlier()
+	}
+	// Without a branch, which would wait for the old deadline from memory, and be
+	// mispredicted every other time.
+	s.earlier.words[i/bitsPerWord] |= uint64(deadline-old) >> 63 << (i % bitsPerWord)
+}
+
+// awaitEarlier makes the next tick call moveEarlier.
+func (s *shard[K, V]) awaitEarlier() {
+	s.earlier = &earlier{make([]uint64, (len(s.entries)+bitsPerWord-1)/bitsPerWord)}
+	s.visitBy(s.shared.timing.clock.nextTick())
+}
+
+// moveEarlier moves the tasks of marked entries that the ring would visit too late, and
+// clears the marks, at most n. It returns done when no marks are left.
+func (s *shard[K, V]) moveEarlier(n int) (done bool) {
+	if s.earlier == nil {
+		return true
+	}
+	for w := range s.earlier.words {
+		for word := &s.earlier.words[w]; *word != 0; *word &= *word - 1 {
+			if n == 0 {
+				return false
+			}
+			n--
+			i := uint32(w*bitsPerWord + bits.TrailingZeros64(*word))
+			if !s.entries[i].live() {
+				continue
+			}
+			if t := timeOf(s.entries[i].deadline.load()); t != never && !s.visitsBy(i, t) {
+				s.schedule(i, s.shared.timing.tickAt(t))
+			}
+		}
+	}
+	s.earlier = nil
+	return true
+}
+
+// retime gives entry i, which a reader found alive, another deadline. It leaves the ring
+// alone: the ring visits the task as planned, and expireBatch postpones it then; or the entry
+// is marked as earlier, if the next tick looks at marks anyway. retime returns false, and does
+// nothing, if that visit would be too late, or the task must be set or removed, which takes the
+// lock for writing.
+func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
+	d := &s.entries[i].deadline
+	for {
+		old := d.load()
+		if old == never || old < 0 {
+			return false
+		}
+		forward := deadline < old
+		mark := forward && s.earlier != nil && s.shared.timing.clock.far(deadline)
+		if forward && !mark && !s.visitsBy(i, deadline) {
+			return false
+		}
+		if d.swap(old, deadline) {
+			if mark {
+				atomic.OrUint64(&s.earlier.words[i/bitsPerWord], 1<<(i%bitsPerWord))
+			}
+			return true
+		}
+	}
 }

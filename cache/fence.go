@@ -1,131 +1,194 @@
+// This file guards results that are computed outside the lock of a shard.
+
 package cache
+
+import (
+	"bytes"
+	"runtime"
+	"strconv"
+	"time"
+)
 
 // A fence guards a result that is computed outside the lock from the old value of a
 // key, by the function of a Compute. A change of the key breaks the fence, and the
 // result is not stored: it would undo the change. A load is the same for a key without
 // a value, and has its own map.
-type fence struct {
-	broken    bool
-	own       bool   // goroutine itself broke it
+type fence[K comparable] struct {
+	hash      uint64
+	key       K
+	ticket    uint64 // tells it from the others of the shard
 	goroutine uint64 // of the Compute; 0 if it does not check that
-	next      *fence // of the same key
+	broken    bool
+	own       bool // goroutine itself broke it
 }
 
-func (f *fence) breakOff() {
-	f.broken = true
-	f.own = f.goroutine != 0 && f.goroutine == goroutineID()
+// A fences has the fences of a shard, in no order. There are as many as functions of Compute
+// run, which are few, and they stay in one array: a Compute allocates nothing.
+type fences[K comparable] struct {
+	list    []fence[K]
+	tickets uint64 // given out so far
 }
 
-// addFence puts a fence on a key.
-func (s *shard[K, V]) addFence(key K, f *fence) {
-	f.next = s.fences[key]
-	s.setFences(key, f)
+// fewFences is how many fences keep their array when the last of them has gone.
+const fewFences = 64
+
+// goroutineID returns the number of the calling goroutine, with which the runtime
+// begins stack traces: "goroutine 18 [running]". It takes a microsecond, so it is only
+// for cases in which something has gone wrong already.
+func goroutineID() uint64 {
+	var trace [64]byte
+	text := bytes.TrimPrefix(trace[:runtime.Stack(trace[:], false)], []byte("goroutine "))
+	number, _, _ := bytes.Cut(text, []byte(" "))
+	id, _ := strconv.ParseUint(string(number), 10, 64)
+	return id
 }
 
-// setFences replaces the fences of a key.
-func (s *shard[K, V]) setFences(key K, first *fence) {
+// A validity says whether the result of a load may still be stored. The lock of the shard
+// guards it.
+type validity struct {
+	stale   bool // the key was changed since: the result is not stored, and nobody joins
+	private bool // no caller wants the result stored
+	evicted bool // the entry was evicted since: the result is stored only if a caller waits
+}
+
+// keptErrors keeps errors by the keys of any cache. It is an interface to hide the type of
+// the cache in it: each package that sees a generic type compiles all its methods anew, and
+// a package that uses one cache should not compile two.
+type keptErrors interface {
+	get(key any) error
+	set(key any, err error, ttl time.Duration)
+	del(key any)
+	len() int
+	ever() uint64 // how many errors it was given
+	clear()
+	resize(limit int)
+	close()
+}
+
+// addFence puts a fence on a key and returns its ticket.
+func (s *shard[K, V]) addFence(h uint64, key K, goroutine uint64) (ticket uint64) {
 	if s.fences == nil {
-		s.fences = make(map[K]*fence)
+		s.fences = new(fences[K])
 	}
-	s.fences[key] = first
-	s.peakFences = max(s.peakFences, int32(len(s.fences)))
+	s.fences.tickets++
+	s.putFence(fence[K]{hash: h, key: key, ticket: s.fences.tickets, goroutine: goroutine})
+	return s.fences.tickets
 }
 
-// addLoad makes a load known to callers that come for its key.
-func (s *shard[K, V]) addLoad(l *load[K, V]) {
-	if s.loads == nil {
-		s.loads = make(map[K]*load[K, V])
-	}
-	s.loads[l.key] = l
-	s.peakLoads = max(s.peakLoads, int32(len(s.loads)))
+// putFence adds a fence that has its ticket.
+func (s *shard[K, V]) putFence(f fence[K]) {
+	s.fences.list = append(s.fences.list, f)
+	s.fenced++
 }
 
-// shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
-// map never shrinks by itself.
-func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
-	const small = 64
-	if *most <= small || len(m) > int(*most)/sparse {
-		return m
+// adoptFence adds a fence of a shard that is being split.
+func (s *shard[K, V]) adoptFence(f fence[K]) {
+	if s.fences == nil {
+		s.fences = new(fences[K])
 	}
-	less := make(map[K]E, len(m))
-	for key, e := range m {
-		less[key] = e
-	}
-	*most = int32(len(m))
-	return less
+	s.fences.tickets = max(s.fences.tickets, f.ticket)
+	s.putFence(f)
 }
 
-// removeFence removes a fence and reports whether it held.
-func (s *shard[K, V]) removeFence(key K, f *fence) bool {
-	if f.broken {
+// removeFence removes a fence and returns it.
+func (s *shard[K, V]) removeFence(ticket uint64) fence[K] {
+	list := s.fences.list
+	last := len(list) - 1
+	i := last
+	for list[i].ticket != ticket {
+		i--
+	}
+	f := list[i]
+	list[i] = list[last]
+	s.popFence()
+	return f
+}
+
+// popFence removes the last fence of the list.
+func (s *shard[K, V]) popFence() {
+	var none K
+	last := len(s.fences.list) - 1
+	s.fences.list[last].key = none // keeps nothing alive
+	s.fences.list = s.fences.list[:last]
+	if s.fenced--; last == 0 && cap(s.fences.list) > fewFences {
+		s.fences.list = nil
+	}
+}
+
+// isFenced reports whether a Compute of a key is under way whose result would be stored.
+func (s *shard[K, V]) isFenced(h uint64, key K) bool {
+	if s.fenced == 0 {
 		return false
 	}
-	if first := s.fences[key]; first != f {
-		for first.next != f {
-			first = first.next
+	for i := range s.fences.list {
+		if f := &s.fences.list[i]; f.hash == h && f.key == key && !f.broken {
+			return true
 		}
-		first.next = f.next
-	} else if f.next != nil {
-		s.fences[key] = f.next
-	} else {
-		s.dropFences(key)
 	}
-	return true
+	return false
 }
 
-// breakFences breaks the fences on a key, which is about to change.
-func (s *shard[K, V]) breakFences(key K) {
-	if len(s.loads)+len(s.fences) != 0 || s.common.negatives != nil {
-		s.breakFencesOn(key)
+// breakFences breaks the fences on a key, which is about to change. It is just short enough
+// to be inlined: every Set calls it.
+func (s *shard[K, V]) breakFences(h uint64, key K) {
+	if len(s.loads)+int(s.fenced) != 0 || s.keepsErrors {
+		s.breakFencesOn(h, key)
 	}
 }
 
-// breakFencesOn is breakFences if there are any, or errors may be kept. It is apart so that
+// breakFencesOn is breakFences if there are any, or errors were kept. It is apart so that
 // the usual case is inlined.
-func (s *shard[K, V]) breakFencesOn(key K) {
-	s.common.dropError(key)
+func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
+	if s.keepsErrors {
+		s.shared.negatives.del(key)
+	}
 	if l := s.loads[key]; l != nil {
 		l.stale = true
 	}
-	f, ok := s.fences[key]
-	if !ok {
+	s.breakComputes(h, key)
+}
+
+// breakComputes breaks the fences of a key, but leaves its loads alone.
+func (s *shard[K, V]) breakComputes(h uint64, key K) {
+	if s.fenced == 0 {
 		return
 	}
-	for ; f != nil; f = f.next {
-		f.breakOff()
+	for i := range s.fences.list {
+		if f := &s.fences.list[i]; f.hash == h && f.key == key {
+			f.breakOff()
+		}
 	}
-	s.dropFences(key)
+}
+
+func (f *fence[K]) breakOff() {
+	if !f.broken {
+		f.broken = true
+		f.own = f.goroutine != 0 && f.goroutine == goroutineID()
+	}
 }
 
 // passEviction is breakFences for a key whose entry is about to be evicted. An eviction
 // does not change the value, so a load of the key goes on; but if no caller waits for it,
 // it is not stored.
-func (s *shard[K, V]) passEviction(key K) {
-	if len(s.loads)+len(s.fences) == 0 {
+func (s *shard[K, V]) passEviction(h uint64, key K) {
+	if len(s.loads)+int(s.fenced) == 0 {
 		return
 	}
-	l := s.loads[key]
-	if l != nil && !l.stale {
-		defer func() { l.stale, l.evicted = false, true }()
+	if l := s.loads[key]; l != nil {
+		l.evicted = true // which means nothing if it is stale
 	}
-	s.breakFencesOn(key)
-}
-
-// dropFences removes all fences of a key.
-func (s *shard[K, V]) dropFences(key K) {
-	delete(s.fences, key)
-	s.fences = shrunk(s.fences, &s.peakFences)
+	s.breakComputes(h, key)
 }
 
 // breakAllFences breaks the fences on all keys of the shard.
 func (s *shard[K, V]) breakAllFences() {
-	for _, l := range s.loads {
-		l.stale = true
+	for _, newest := range s.loads {
+		newest.stale = true
 	}
-	for _, f := range s.fences {
-		for ; f != nil; f = f.next {
-			f.breakOff()
-		}
+	if s.fenced == 0 {
+		return
 	}
-	s.fences, s.peakFences = nil, 0
+	for i := range s.fences.list {
+		s.fences.list[i].breakOff()
+	}
 }

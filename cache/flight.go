@@ -1,9 +1,12 @@
+// This file has the context of a load, which counts the callers.
+
 package cache
 
 import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,42 +15,40 @@ import (
 var ErrTimeout = errors.New("cache: the load took longer than Timeout")
 
 // A flight is the context of a load, and counts the callers that wait for it. It has the
-// values of the first caller's context and the latest deadline of all of them, and ends
-// as the context of the last one that left. Its lock comes after those of shards.
+// values of the first caller's context, and ends as the context of the last caller that left.
+// Its lock comes after those of shards.
 //
-// No context of package context can do this: none can postpone its deadline, or end with an
-// error that is known only at the end.
+// No context of package context can do this: none can end with an error that is known only
+// at the end.
 type flight struct {
-	values    context.Context // of the first caller, without its end
-	late      chan struct{}   // closed at the Timeout; nil without one
-	timer     *time.Timer     // closes late; nil without a Timeout
-	limit     time.Time       // when the Timeout ends
-	permitFor any             // the permits of which the load has one, or nil
-	kept      bool            // the load goes on when no caller waits
+	values context.Context // of the first caller: f has its values, and not its end
+	late   chan struct{}   // closed at the Timeout; nil without one
+	timer  *time.Timer     // closes late; nil without a Timeout
+	limit  time.Time       // when the Timeout ends
+	owner  *permits        // of the cache
+	kept   bool            // the load goes on when no caller waits
+	over   atomic.Bool     // the fetch has ended
+	waited atomic.Int64    // for how long the load waited for a permit, in ns; untilNow while it waits
 
-	mu       sync.Mutex
-	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
-	callers  int             // how many wait
-	deadline time.Time       // the latest of all callers so far; zero if one had none
-	err      error           // the error of the ended context; nil before
-	cause    error           // likewise
-	ended    context.Context // has ended with err and cause; nil until Value needs it
-	lent     bool            // the load goes on without a permit of its own
-	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
+	mu      sync.Mutex
+	done    chan struct{}   // closed when the context ends; nil while nobody waits for that
+	callers int             // how many wait
+	err     error           // the error of the ended context; nil before
+	cause   error           // likewise
+	endless context.Context // values without their end; nil until Value needs it
+	ended   context.Context // has ended with err and cause; nil until Value needs it
+	lent    bool            // the load goes on without a permit of its own
+	lend    func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
-// begin makes f the context of a load that a caller with the context ctx began.
-func (f *flight) begin(ctx context.Context, timeout time.Duration) {
-	f.values = ctx
-	if ctx != context.Background() { // that of a plain Take has no end
-		f.values = context.WithoutCancel(ctx)
-	}
+// begin makes f the context of a load that a caller began.
+func (f *flight) begin(who *caller, owner *permits) {
+	f.values, f.owner = who.ctx, owner
 	f.callers = 1
-	f.deadline, _ = ctx.Deadline()
-	if timeout > 0 {
+	if who.timeout > 0 {
 		f.late = make(chan struct{})
-		f.limit = time.Now().Add(timeout)
-		f.timer = time.AfterFunc(timeout, func() {
+		f.limit = time.Now().Add(who.timeout)
+		f.timer = time.AfterFunc(who.timeout, func() {
 			f.end(context.DeadlineExceeded, ErrTimeout)
 			close(f.late)
 		})
@@ -68,27 +69,23 @@ func (f *flight) awaited() bool {
 }
 
 // join adds a caller, unless the context has ended.
-func (f *flight) join(ctx context.Context) bool {
+func (f *flight) join() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
 		return false
 	}
 	f.callers++
-	if deadline, ok := ctx.Deadline(); !ok {
-		f.deadline = time.Time{}
-	} else if !f.deadline.IsZero() && deadline.After(f.deadline) {
-		f.deadline = deadline
-	}
 	return true
 }
 
-// leave removes a caller whose context has ended.
-func (f *flight) leave(ctx context.Context) {
+// leave removes a caller. If it is the last one, the context ends with err and cause, which
+// say why the caller leaves; err is one of package context.
+func (f *flight) leave(err, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.callers--; f.callers == 0 && !f.kept {
-		f.endLocked(ctx.Err(), context.Cause(ctx))
+		f.endLocked(err, cause)
 	}
 }
 
@@ -140,20 +137,10 @@ func endedContext(values context.Context, err, cause error) context.Context {
 	return ctx
 }
 
-// Deadline returns the latest deadline of the callers, or the end of the Timeout if that
-// is earlier.
-func (f *flight) Deadline() (deadline time.Time, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	deadline = f.deadline
-	if f.kept {
-		deadline = time.Time{}
-	}
-	if !f.limit.IsZero() && (deadline.IsZero() || f.limit.Before(deadline)) {
-		deadline = f.limit
-	}
-	return deadline, !deadline.IsZero()
-}
+// Deadline returns the end of the Timeout. It knows nothing of the callers, as it must not
+// move: a context derived from this one, with a later deadline, has no timer of its own. The
+// deadlines of callers do move, as others may join.
+func (f *flight) Deadline() (deadline time.Time, ok bool) { return f.limit, !f.limit.IsZero() }
 
 func (f *flight) Done() <-chan struct{} {
 	f.mu.Lock()
@@ -177,21 +164,32 @@ func (f *flight) Err() error {
 // loads.
 func (f *flight) endedLocked() context.Context {
 	if f.ended == nil {
-		f.ended = endedContext(f.values, f.err, f.cause)
+		f.ended = endedContext(context.WithoutCancel(f.values), f.err, f.cause)
 	}
 	return f.ended
 }
 
-// Value returns a value of the first caller's context. When f has ended, it asks ended, so
-// that [context.Cause] finds the cause.
+// endlessLocked returns endless. Most loads need none: their fetches ask for no value.
+func (f *flight) endlessLocked() context.Context {
+	if f.endless == nil {
+		f.endless = context.WithoutCancel(f.values)
+	}
+	return f.endless
+}
+
+// Value returns a value of the first caller's context. It does not ask that itself, which
+// would say by package context's own key how it has ended. When f has ended, it asks ended,
+// so that [context.Cause] finds the cause.
 func (f *flight) Value(key any) any {
-	if p, ok := key.(permitOf); ok && f.permitFor == p.cache {
-		return true
+	if of, ok := key.(flightOf); ok && of.owner == f.owner {
+		return f
 	}
 	f.mu.Lock()
-	values := f.values
+	var values context.Context
 	if f.err != nil {
 		values = f.endedLocked()
+	} else {
+		values = f.endlessLocked()
 	}
 	f.mu.Unlock()
 	return values.Value(key)

@@ -1,3 +1,5 @@
+// This file names what the compiler inlines in other packages.
+
 package cache
 
 // A program that uses a generic type compiles its methods itself, and inlines there

@@ -11,12 +11,15 @@ import (
 
 // check verifies the invariants that hold between any two operations, over all
 // that a shard keeps of its entries. No operation may be under way; check itself keeps
-// ticks from expiring entries meanwhile.
+// ticks from expiring entries meanwhile, and samples of the statistics, which a test of their
+// handler begins for the whole process, from dividing shards.
 func (c *Cache[K, V]) check() error {
-	c.driver.working.Lock()
-	defer c.driver.working.Unlock()
+	c.shared.timing.driver.working.Lock()
+	defer c.shared.timing.driver.working.Unlock()
+	c.shared.shape.RLock()
+	defer c.shared.shape.RUnlock()
 	used := uint64(0)
-	for t := c.table.Load(); t != nil; t = t.larger.Load() {
+	for t := c.shared.table.Load(); t != nil; t = t.larger.Load() {
 		for i := range t.shards {
 			s := &t.shards[i]
 			if err := s.check(); err != nil {
@@ -25,10 +28,10 @@ func (c *Cache[K, V]) check() error {
 			used += s.used()
 		}
 	}
-	if got := c.budget.used.Load(); got != used {
+	if got := c.shared.sizing.budget.used.Load(); got != used {
 		return fmt.Errorf("the budget has %d in use, want %d", got, used)
 	}
-	if limit := c.budget.max.Load(); limit > 0 && used > limit {
+	if limit := c.shared.sizing.budget.max.Load(); limit > 0 && used > limit {
 		return fmt.Errorf("%d of %d in use", used, limit)
 	}
 	return nil
@@ -85,7 +88,7 @@ func (s *shard[K, V]) checkIndex() error {
 	hashes := map[uint32]uint64{}
 	for i := range s.entries {
 		if e := &s.entries[i]; e.live() {
-			hashes[uint32(i)] = s.common.hasher.Hash(e.key)
+			hashes[uint32(i)] = s.shared.hasher.Hash(e.key)
 		}
 	}
 	if len(hashes) != s.len {
@@ -143,12 +146,12 @@ func (s *shard[K, V]) checkWeights() error {
 
 // checkEvictable: in a cache that weighs, what others read of the order's length is right.
 func (s *shard[K, V]) checkEvictable() error {
-	if s.common.weigh == nil {
+	if s.shared.sizing.weigh == nil {
 		return nil
 	}
-	want := int64(0)
+	want := int32(0)
 	if s.order != nil {
-		want = int64(s.order.Len())
+		want = int32(s.order.Len())
 	}
 	if got := s.evictable.Load(); got != want {
 		return fmt.Errorf("%d entries count as evictable, want %d", got, want)
@@ -161,7 +164,7 @@ func (s *shard[K, V]) checkEvictable() error {
 func (s *shard[K, V]) checkRing() error {
 	if s.ring != nil {
 		visit, ok := s.ring.NextVisit()
-		next, alarm := s.next.Load(), s.common.driver.alarm.Load()
+		next, alarm := s.nextVisit.Load(), s.shared.timing.driver.alarm.Load()
 		if ok && next > visit || !s.closed && alarm > next {
 			return fmt.Errorf("the ring has a visit at %d (%v), the shard says %d, and the driver comes at %d", visit, ok, next, alarm)
 		}
@@ -183,10 +186,10 @@ func (s *shard[K, V]) checkRing() error {
 			deadline = s.end(uint32(i))
 		}
 		if s.isEarlier(uint32(i)) {
-			due = s.next.Load()
+			due = s.nextVisit.Load()
 		}
-		if waits && due > max(s.common.tickAt(deadline), s.ring.Now()+1) {
-			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.tickAt(deadline), due)
+		if waits && due > max(s.shared.timing.tickAt(deadline), s.ring.Now()+1) {
+			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.shared.timing.tickAt(deadline), due)
 		}
 	}
 	return nil
@@ -199,8 +202,8 @@ func (s *shard[K, V]) isEarlier(i uint32) bool {
 
 // checkFences: fences and loads go when they have ended.
 func (s *shard[K, V]) checkFences() error {
-	if len(s.fences) != 0 || len(s.loads) != 0 {
-		return fmt.Errorf("%d fences and %d loads left over", len(s.fences), len(s.loads))
+	if s.fenced != 0 || s.fences != nil && len(s.fences.list) != 0 || len(s.loads) != 0 {
+		return fmt.Errorf("%d fences and %d loads left over", s.fenced, len(s.loads))
 	}
 	return nil
 }
@@ -208,27 +211,27 @@ func (s *shard[K, V]) checkFences() error {
 // setShards gives an empty cache a number of shards, which stays.
 func (c *Cache[K, V]) setShards(n int) {
 	c.initTable(n)
-	c.table.Load().growing.Store(false)
+	c.shared.table.Load().growing.Store(false)
 }
 
 // splitInto splits each shard of a cache, unless that makes very many.
 func (c *Cache[K, V]) splitInto(n int) {
-	c.shape.Lock()
-	defer c.shape.Unlock()
-	if t := c.table.Load(); len(t.shards) < 64 {
-		t.larger.CompareAndSwap(nil, c.newTable(n*len(t.shards)))
-		for c.table.Load() == t {
-			c.divideNext(t)
+	c.shared.shape.Lock()
+	defer c.shared.shape.Unlock()
+	if t := c.shared.table.Load(); len(t.shards) < 64 {
+		t.larger.CompareAndSwap(nil, c.shared.newTable(n*len(t.shards)))
+		for c.shared.table.Load() == t {
+			c.shared.divideNext(t)
 		}
 	}
 }
 
 // allShards gives a cache as many shards as it is to have once it needs them.
 func (c *Cache[K, V]) allShards() []shard[K, V] {
-	for t := c.table.Load(); t.growing.Load(); t = c.table.Load() {
-		c.enlarge(t)
+	for t := c.shared.table.Load(); t.growing.Load(); t = c.shared.table.Load() {
+		c.shared.enlarge(t)
 	}
-	return c.table.Load().shards
+	return c.shared.table.Load().shards
 }
 
 // goroutineStates returns what the goroutines in a stack trace do.

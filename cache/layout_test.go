@@ -19,7 +19,7 @@ func TestAlignment(t *testing.T) {
 	for _, limit := range []int{1, 8192, 20_000, 40_000, 1 << 17, 1 << 20, 0} {
 		c := Must(Options[string, int]{Limit: limit})
 		if rest := uintptr(unsafe.Pointer(&c.allShards()[0])) % 64; rest != 0 {
-			t.Errorf("limit %d: the first of %d shards begins at byte %d of a cache line", limit, len(c.table.Load().shards), rest)
+			t.Errorf("limit %d: the first of %d shards begins at byte %d of a cache line", limit, len(c.shared.table.Load().shards), rest)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestLayout(t *testing.T) {
 	if size := unsafe.Sizeof(s); size&(size-1) != 0 {
 		t.Errorf("a shard has %d bytes", size)
 	}
-	if end := unsafe.Offsetof(s.common) + unsafe.Sizeof(s.common); end > line {
+	if end := unsafe.Offsetof(s.shared) + unsafe.Sizeof(s.shared); end > line {
 		t.Errorf("what a Get reads ends at byte %d", end)
 	}
 	mu, _ := reflect.TypeFor[biased.Lock]().FieldByName("mu")

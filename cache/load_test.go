@@ -71,13 +71,13 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Minute})
 	for n := range 20_000 {
 		c.Set(1, 1)
-		h := c.hasher.Hash(1)
-		s := c.lock(h)
+		h := c.shared.hasher.Hash(1)
+		s := c.shared.lock(h)
 		i, _ := s.find(h, 1)
-		s.entries[i].deadline.set(c.clock.now() + int64(n%300))
-		who := new(caller)
-		s.assign(t.Context(), h, 1, who, nil)
-		if who.inGrace {
+		s.entries[i].deadline.set(c.shared.timing.clock.now() + int64(n%300))
+		who := aPlainTake()
+		s.assign(h, 1, who, nil)
+		if who.hasOld {
 			t.Error("a value is in Grace")
 		}
 		delete(s.loads, 1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -33,10 +34,15 @@ func TestModel(t *testing.T) {
 }
 
 func FuzzModel(f *testing.F) {
-	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+	run := rapid.MakeFuzz(func(t *rapid.T) {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(hashes))).Draw(t, "hash")
 		runModel(t, hashes[name])
-	}))
+	})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		// Zeros go on where an input ends. Otherwise it is skipped, as seeds are once the model
+		// draws more.
+		run(t, slices.Concat(data, make([]byte, 1<<12)))
+	})
 }
 
 type modelEntry struct {
@@ -50,8 +56,9 @@ type modelCache struct {
 	*Cache[int, int]
 	options Options[int, int]
 	entries map[int]modelEntry
-	events  []Event[int, int] // guarded by told.mu
-	next    int               // value
+	events  []Event[int, int]                        // guarded by told.mu
+	next    int                                      // value
+	load    func(key int, l *Load[int]) (int, error) // of the options
 	told    told
 }
 
@@ -72,6 +79,8 @@ func runModel(t *rapid.T, mask uint64) {
 	if rapid.Bool().Draw(t, "watched") {
 		o = withExtras(o)
 	}
+	direct := rapid.Bool().Draw(t, "OnRemoveSync")
+	byMany := rapid.Bool().Draw(t, "by LoadMany")
 	rapid.SyncTest(t, func(t *rapid.T) {
 		m := &modelCache{options: o, entries: map[int]modelEntry{}}
 		o.OnRemove = func(e Event[int, int]) {
@@ -80,10 +89,17 @@ func runModel(t *rapid.T, mask uint64) {
 			m.events = append(m.events, e)
 			m.told.mu.Unlock()
 		}
+		if direct {
+			o.OnRemove, o.OnRemoveSync = nil, o.OnRemove
+		}
+		o.Load = func(_ context.Context, key int, l *Load[int]) (int, error) { return m.load(key, l) }
+		if byMany {
+			o.Load, o.LoadMany = nil, m.loadMany
+		}
 		m.Cache = Must(o)
 		if mask != hashes["good"] {
-			good := m.hasher
-			m.hasher = hash.FromFunc(func(k int) uint64 { return good.Hash(k) & mask })
+			good := m.shared.hasher
+			m.shared.hasher = hash.FromFunc(func(k int) uint64 { return good.Hash(k) & mask })
 		}
 		t.Repeat(m.actions())
 		if err := m.Close(context.Background()); err != nil {
@@ -138,6 +154,24 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			}
 			m.settleEvents(t, k, Deleted)
 		},
+		"Expire": func(t *rapid.T) {
+			k := key.Draw(t, "key")
+			if got, want := m.Expire(k), m.live(k); got != want {
+				t.Fatalf("Expire(%d) is %v, want %v", k, got, want)
+			}
+			m.expire(k)
+			m.settleEvents(t, k, Expired)
+		},
+		"ExpireAll": func(t *rapid.T) {
+			m.ExpireAll()
+			for k := range m.entries {
+				m.expire(k)
+			}
+			m.settleEvents(t, -1, Expired)
+			if m.Len() != 0 {
+				t.Fatalf("%d entries after ExpireAll", m.Len())
+			}
+		},
 		"GetOrSet": func(t *rapid.T) {
 			k := key.Draw(t, "key")
 			if m.live(k) {
@@ -164,14 +198,20 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 				m.settleEvents(t, k, Deleted)
 			}
 		},
-		"Take": func(t *rapid.T) { m.take(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
+		"Take": func(t *rapid.T) {
+			m.take(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails"), rapid.Bool().Draw(t, "by the loader"))
+		},
+		"Refresh": func(t *rapid.T) { m.refresh(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
 		"TakeMany": func(t *rapid.T) {
-			m.takeMany(t, rapid.SliceOfN(key, 0, 10).Draw(t, "keys"), rapid.Bool().Draw(t, "fails"))
+			m.takeMany(t, rapid.SliceOfN(key, 0, 10).Draw(t, "keys"), rapid.Bool().Draw(t, "fails"), rapid.Bool().Draw(t, "with"))
 		},
 		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), nil) },
 		"ComputeWithExpire": func(t *rapid.T) {
 			d := ttl.Draw(t, "ttl")
 			m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), &d)
+		},
+		"ComputeEntry": func(t *rapid.T) {
+			m.computeEntry(t, key.Draw(t, "key"), orNegative.Draw(t, "ttl"), Op(rapid.IntRange(0, 2).Draw(t, "op")))
 		},
 		"Clear":  func(t *rapid.T) { m.Clear(); m.settleEvents(t, -1, Cleared) },
 		"Resize": func(t *rapid.T) { m.resize(t, rapid.SampledFrom([]int{0, 1, 3, 10, 100}).Draw(t, "limit")) },
@@ -206,6 +246,15 @@ func (m *modelCache) end(e modelEntry) (end time.Time, ok bool) {
 		}
 	}
 	return end, ok
+}
+
+// expire ends the life of an entry now.
+func (m *modelCache) expire(key int) {
+	if m.live(key) {
+		e := m.entries[key]
+		e.deadline = time.Now()
+		m.entries[key] = e
+	}
 }
 
 func (m *modelCache) wantValue(t *rapid.T, op string, key, value int, ok bool) {
@@ -272,29 +321,97 @@ func (m *modelCache) touch(t *rapid.T, key int, ttl time.Duration) {
 	m.entries[key] = e
 }
 
-func (m *modelCache) take(t *rapid.T, key int, fails bool) {
+// loadMany is the LoadMany that calls load for each key.
+func (m *modelCache) loadMany(_ context.Context, loads map[int]*Load[int]) (map[int]int, error) {
+	values := map[int]int{}
+	for key, l := range loads {
+		values[key], l.Err = m.load(key, l)
+	}
+	return values, nil
+}
+
+// take takes a key by Take or Fetch.
+func (m *modelCache) take(t *rapid.T, key int, fails, byLoader bool) {
+	take := m.Take
+	switch {
+	case byLoader && key%2 == 0: // by TakeEntry, which tells the time that is left
+		take = func(key int, fetch func() (int, error)) (int, error) {
+			m.load = func(int, *Load[int]) (int, error) { return fetch() }
+			was := m.entries[key]
+			e, err := m.TakeEntry(context.Background(), key, Call{}, nil)
+			m.wantLeft(t, was, e, err)
+			return e.Value, err
+		}
+	case byLoader:
+		take = func(key int, fetch func() (int, error)) (int, error) {
+			m.load = func(int, *Load[int]) (int, error) { return fetch() }
+			return m.Fetch(context.Background(), key)
+		}
+	}
 	failed := errors.New("failed")
 	if m.live(key) {
-		v, err := m.Take(key, func() (int, error) { t.Fatal("fetched"); return 0, nil })
+		v, err := take(key, func() (int, error) { t.Fatal("fetched"); return 0, nil })
 		m.wantValue(t, "Take", key, v, err == nil)
 		m.use(key)
 		return
 	}
 	if fails {
-		if v, err := m.Take(key, func() (int, error) { return 7, failed }); err != failed || v != 7 {
+		if v, err := take(key, func() (int, error) { return 7, failed }); err != failed || v != 7 {
 			t.Fatalf("Take(%d) = %d, %v", key, v, err)
 		}
 		return
 	}
 	m.set(t, key, m.options.Expire, func(key, value int) {
-		if v, err := m.Take(key, func() (int, error) { return value, nil }); v != value || err != nil {
+		if v, err := take(key, func() (int, error) { return value, nil }); v != value || err != nil {
 			t.Fatalf("Take(%d) = %d, %v", key, v, err)
 		}
 	})
 }
 
-// takeMany takes keys of which those divisible by three have no value.
-func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
+// wantLeft compares the time that TakeEntry tells, of a value that was there or not.
+func (m *modelCache) wantLeft(t *rapid.T, was modelEntry, e Entry[int, int], err error) {
+	end, mortal := m.end(was)
+	if was.value == 0 || m.expired(was) {
+		end, mortal = time.Now().Add(m.options.Expire), m.options.Expire > 0
+	}
+	want := time.Duration(math.MaxInt64)
+	switch {
+	case err != nil:
+		want = 0
+	case mortal:
+		want = time.Until(end)
+	}
+	if m.options.Idle == 0 && e.TTL != want {
+		t.Fatalf("TakeEntry = %+v, want %v", e, want)
+	}
+}
+
+// refresh loads a key, which has a value or not.
+func (m *modelCache) refresh(t *rapid.T, key int, fails bool) {
+	failed := errors.New("failed")
+	m.load = func(_ int, l *Load[int]) (int, error) {
+		if live := m.live(key); l.HasOld != live || live && l.Old != m.entries[key].value {
+			t.Fatalf("the load of %d is told %+v; there is a value: %v", key, *l, live)
+		}
+		return m.next, failed
+	}
+	if fails {
+		if err := m.Refresh(context.Background(), key); err != failed {
+			t.Fatalf("Refresh(%d) = %v", key, err)
+		}
+		return
+	}
+	failed = nil
+	m.set(t, key, m.options.Expire, func(key, _ int) {
+		if err := m.Refresh(context.Background(), key); err != nil {
+			t.Fatalf("Refresh(%d) = %v", key, err)
+		}
+	})
+}
+
+// takeMany takes keys of which those divisible by three have no value. With TakeManyWith that
+// is an error of theirs.
+func (m *modelCache) takeMany(t *rapid.T, keys []int, fails, with bool) {
 	failed := errors.New("failed")
 	want := map[int]int{}
 	var missing []int
@@ -307,7 +424,7 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 		}
 	}
 	values := map[int]int{}
-	got, err := m.TakeMany(context.Background(), keys, func(_ context.Context, keys []int) (map[int]int, error) {
+	fetch := func(_ context.Context, keys []int) (map[int]int, error) {
 		if !slices.Equal(keys, missing) {
 			t.Fatalf("fetch of %v, want %v", keys, missing)
 		}
@@ -321,10 +438,30 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 			return values, failed
 		}
 		return values, nil
-	})
-	if fails && len(missing) > 0 {
-		clear(values)
+	}
+	var got map[int]int
+	var err error
+	if with {
+		got, err = m.TakeManyWith(context.Background(), keys, func(ctx context.Context, loads map[int]*Load[int]) (map[int]int, error) {
+			var asked []int
+			for _, key := range missing {
+				if l := loads[key]; l != nil {
+					asked = append(asked, key)
+					if key%3 == 0 {
+						l.Err = failed
+					}
+				}
+			}
+			return fetch(ctx, asked)
+		})
 	} else {
+		got, err = m.TakeMany(context.Background(), keys, fetch)
+	}
+	switch {
+	case fails && len(missing) > 0:
+		clear(values)
+	case with && slices.ContainsFunc(missing, func(key int) bool { return key%3 == 0 }):
+	default:
 		failed = nil
 	}
 	maps.Copy(want, values)
@@ -391,6 +528,48 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 	}
 }
 
+// computeEntry computes with a TTL for a key that has no value, and compares the time left.
+func (m *modelCache) computeEntry(t *rapid.T, key int, ttl time.Duration, op Op) {
+	live, was := m.live(key), m.entries[key]
+	value := -1
+	run := func() (e Entry[int, int], ok bool) {
+		return m.ComputeEntry(key, ttl, func(old int, found bool) (int, Op) {
+			m.wantValue(t, "ComputeEntry", key, old, found)
+			return value, op
+		})
+	}
+	if op == OpDelete || op == OpSet && !live && ttl < 0 {
+		if _, ok := run(); ok {
+			t.Fatalf("ComputeEntry(%d) found a value", key)
+		}
+		m.settleEvents(t, key, Deleted)
+		return
+	}
+	var e Entry[int, int]
+	var ok bool
+	if op == OpKeep {
+		e, ok = run()
+		m.wantValue(t, "ComputeEntry", key, e.Value, ok)
+	} else {
+		deadline := was.deadline
+		if !live {
+			deadline = time.Time{}
+			if ttl > 0 {
+				deadline = time.Now().Add(ttl)
+			}
+		}
+		m.setUntil(t, key, deadline, func(_, v int) {
+			value = v
+			if e, ok = run(); ok == m.tooHeavy(key, v) || ok && e.Value != v {
+				t.Fatalf("ComputeEntry(%d) = %+v, %v; want %d", key, e, ok, v)
+			}
+		})
+	}
+	if end, mortal := m.end(m.entries[key]); ok && mortal && m.options.Idle == 0 && e.TTL != time.Until(end) || ok && !mortal && e.TTL != math.MaxInt64 {
+		t.Fatalf("ComputeEntry(%d) has %v left, want %v", key, e.TTL, time.Until(end))
+	}
+}
+
 func (m *modelCache) resize(t *rapid.T, limit int) {
 	if m.options.Weigh != nil {
 		return
@@ -444,8 +623,8 @@ func (m *modelCache) settle(t *rapid.T, events []Event[int, int], key int, cause
 
 // checkAll compares the whole contents.
 func (m *modelCache) checkAll(t *rapid.T) {
-	if min(m.clock.stores.left.Load(), m.clock.idleness.left.Load()) < readingsPerTick/2 {
-		time.Sleep(m.tick) // a deadline of a busy cache may be early
+	if min(m.shared.timing.clock.stores.left.Load(), m.shared.timing.clock.idleness.left.Load()) < readingsPerTick/2 {
+		time.Sleep(m.shared.timing.tick) // a deadline of a busy cache may be early
 	}
 	m.settleEvents(t, -1, Expired)
 	if err := m.check(); err != nil {
@@ -456,7 +635,7 @@ func (m *modelCache) checkAll(t *rapid.T) {
 	for k, e := range m.entries {
 		if !m.expired(e) {
 			want[k] = e.value
-		} else if end, _ := m.end(e); time.Since(end) >= m.tick {
+		} else if end, _ := m.end(e); time.Since(end) >= m.shared.timing.tick {
 			t.Fatalf("%d expired at %v and is still there, at %v", k, end, time.Now())
 		}
 	}

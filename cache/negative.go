@@ -1,3 +1,7 @@
+// This file keeps errors as the answers for their keys. An error is stored and removed under
+// the lock of its key's shard, which comes before the locks of the cache of errors. A change of
+// the key removes the error, as it makes a load stale.
+
 package cache
 
 import (
@@ -6,113 +10,51 @@ import (
 	"time"
 )
 
-// The errors that Negative keeps are in a cache of their own. So they evict each other and
-// no values; they expire and free their memory as values do. An error is stored and removed
-// under the lock of its key's shard, which comes before the locks of that cache: a change
-// of the key removes the error, as it makes a load stale.
-
-const (
-	// There is room for Limit/negativeShare errors, or negativeLimit without a Limit.
-	negativeShare = 8
-	negativeLimit = 10_000
-)
-
-func limitOfNegatives(limit int) int {
-	if limit == 0 {
-		return negativeLimit
-	}
-	return max(limit/negativeShare, 1)
-}
-
-// keptErrors keeps errors by the keys of any cache. It is an interface to hide the type of
-// the cache in it: each package that sees a generic type compiles all its methods anew, and
-// a package that uses one cache should not compile two.
-type keptErrors interface {
-	get(key any) error
-	set(key any, err error, ttl time.Duration)
-	del(key any)
-	len() int
-	clear()
-	resize(limit int)
-	close()
-}
-
-// newKeptErrors is not inlined: that would show the type to its callers.
-//
-//go:noinline
-func newKeptErrors(limit int, jitter float64) keptErrors {
-	return negatives{build(Options[any, error]{Limit: limitOfNegatives(limit), Jitter: jitter})}
-}
-
-// negatives implements keptErrors.
-type negatives struct{ errors *Cache[any, error] }
-
-func (n negatives) get(key any) error {
-	err, _ := n.errors.Get(key)
-	return err
-}
-
-func (n negatives) set(key any, err error, ttl time.Duration) { n.errors.SetWithExpire(key, err, ttl) }
-
-func (n negatives) del(key any) { n.errors.Del(key) }
-
-func (n negatives) len() int { return n.errors.Len() }
-
-func (n negatives) clear() { n.errors.Clear() }
-
-func (n negatives) resize(limit int) { _ = n.errors.Resize(limitOfNegatives(limit)) } // the limit is valid
-
-func (n negatives) close() { _ = n.errors.Close(context.Background()) } // waits for at most a tick
-
-// keepFor returns for how long to keep an error of a fetch; 0 means not at all. Errors that
-// say how the load ended, and not what it found, are never kept.
-func (c *common[K, V]) keepFor(err error) time.Duration {
+// keepFor returns for how long to keep the error of a load. Errors that say how the load
+// ended, and not what it found, are never kept.
+func (c *shared[K, V]) keepFor(l *load[K, V]) time.Duration {
 	var panicked *PanicError
+	err := l.Err
 	switch {
-	case c.negative == nil || err == nil:
-		return 0
+	case l.KeepError < 0, l.KeepError == 0 && c.loading.negative == nil:
+		return -1
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, ErrTimeout), errors.Is(err, ErrGoexit), errors.As(err, &panicked):
-		return 0
+		return -1
+	case l.KeepError > 0:
+		return l.KeepError
 	}
-	return max(c.negative(err), 0)
+	return c.loading.negative(err)
 }
 
-// keepError keeps the error of a load. The lock of the shard must be held.
+// failure returns the error of a load that has failed, or nil. An error that is kept, or that
+// means that there is no value, is an answer and no failure.
+func (l *load[K, V]) failure() error {
+	if l.KeepError > 0 || l.NotFound {
+		return nil
+	}
+	return l.Err
+}
+
+// keepError makes the error of a load the answer for its key, unless the load has failed. The
+// lock of the shard must be held.
 func (s *shard[K, V]) keepError(l *load[K, V]) {
-	if l.keepErr > 0 && !s.closed {
-		if _, found := s.find(l.hash, l.key); found {
-			s.del(l.hash, l.key) // the error is the answer now
-		}
-		s.common.negatives.set(l.key, l.err, l.keepErr)
+	if s.closed || l.failure() != nil {
+		return
+	}
+	if _, found := s.find(l.hash, l.key); found {
+		s.del(l.hash, l.key)
+	}
+	if l.KeepError > 0 {
+		s.keepsErrors = true
+		s.shared.negatives.set(l.key, l.Err, l.KeepError)
 	}
 }
 
 // keptError returns the kept error of a key, or nil. The lock of the shard must be held.
 func (s *shard[K, V]) keptError(key K) error {
-	if s.common.negatives == nil {
+	if !s.keepsErrors {
 		return nil
 	}
-	return s.common.negatives.get(key)
-}
-
-// dropError removes the kept error of a key, which is about to change.
-func (c *common[K, V]) dropError(key K) {
-	if c.negatives != nil && c.negatives.len() > 0 {
-		c.negatives.del(key)
-	}
-}
-
-// dropErrors removes all kept errors, after the shards were cleared. Loads that were under
-// way then keep none.
-func (c *common[K, V]) dropErrors() {
-	if c.negatives != nil {
-		c.negatives.clear()
-	}
-}
-
-func (c *common[K, V]) resizeNegatives(limit int) {
-	if c.negatives != nil {
-		c.negatives.resize(limit)
-	}
+	return s.shared.negatives.get(key)
 }

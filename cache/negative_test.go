@@ -129,7 +129,7 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			for key := range 1000 {
 				c.Take(-1-key, func() (int, error) { return 0, errNotFound })
 			}
-			if got := c.negatives.len(); got != want {
+			if got := c.shared.negatives.len(); got != want {
 				t.Errorf("%d errors are kept, want %d", got, want)
 			}
 		}
@@ -142,15 +142,15 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 		}
 		flood(100)
 		time.Sleep(2 * time.Second)
-		if got := c.negatives.len(); got != 0 {
+		if got := c.shared.negatives.len(); got != 0 {
 			t.Errorf("%d errors are kept after their time", got)
 		}
 		flood(100)
-		if err := c.Close(t.Context()); err != nil || c.negatives.len() != 0 {
-			t.Errorf("Close: %v, and %d errors are kept", err, c.negatives.len())
+		if err := c.Close(t.Context()); err != nil || c.shared.negatives.len() != 0 {
+			t.Errorf("Close: %v, and %d errors are kept", err, c.shared.negatives.len())
 		}
 		c.Take(1, func() (int, error) { return 0, errNotFound })
-		if c.negatives.len() != 0 {
+		if c.shared.negatives.len() != 0 {
 			t.Error("a closed cache keeps an error")
 		}
 	})
@@ -165,7 +165,7 @@ func TestResizeOfKeptErrors(t *testing.T) {
 			_, _ = c.Take(k, func() (int, error) { return 0, io.EOF })
 		}
 	}
-	for _, limit := range []int{800, 80, 1600} {
+	for _, limit := range []int{400, 800, 80, 1600} { // 400 before there is an error
 		if err := c.Resize(limit); err != nil {
 			t.Fatal(err)
 		}

@@ -1,3 +1,5 @@
+// This file records the accesses to a cache.
+
 package cache
 
 import (
@@ -5,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
@@ -35,6 +36,7 @@ var errRecording = errors.New("cache: another Record is running: end its context
 // Record returns an error if oneIn is below 1 or above 1048576, if the cache is being
 // recorded already, or if w fails.
 func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error {
+	checkContext(ctx, "Record")
 	if oneIn < 1 || oneIn > maxOneIn {
 		return fmt.Errorf("cache: Record of one key in %d: want a number from 1, which is all, to %d", oneIn, maxOneIn)
 	}
@@ -45,7 +47,7 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	r := &record{recording.NewRecorder(uint64(oneIn)), end}
-	before := c.watch.Load()
+	before := c.shared.watch.Load()
 	with := new(watch[K])
 	if before != nil {
 		*with = *before
@@ -53,7 +55,7 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 	with.record = r
 	c.setWatch(with)
 	defer c.setWatch(before)
-	if c.gate.closed.Load() { // Close closes the gate and then looks for a watch
+	if c.shared.timing.driver.gate.closed.Load() { // Close closes the gate and then looks for a watch
 		end()
 	}
 	return r.Run(ctx, w, c.recordingHeader(uint64(oneIn)), c.recordingCounters)
@@ -61,21 +63,21 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 
 // setWatch replaces the watch; nil means none. Only Record calls it, one at a time.
 func (c *Cache[K, V]) setWatch(w *watch[K]) {
-	c.watch.Store(w)
-	shards := c.all()
-	defer c.release()
+	c.shared.watch.Store(w)
+	shards := c.shared.all()
+	defer c.shared.release()
 	for i := range shards {
 		s := &shards[i]
 		s.lock.Lock()
-		s.noted = w != nil || c.ages
+		s.noted = w != nil || c.shared.observers.evictedAge != nil
 		s.lock.Unlock()
 	}
 }
 
 func (c *Cache[K, V]) recordingHeader(oneIn uint64) recording.Header {
-	h := recording.Header{Cache: c.name, Policy: c.policy.String(), Limit: int(c.limit.Load()), OneIn: oneIn}
-	if c.weigh != nil {
-		h.MaxWeight = c.budget.max.Load()
+	h := recording.Header{Cache: c.name, Policy: c.shared.sizing.policy.String(), Limit: int(c.shared.sizing.limit.Load()), OneIn: oneIn}
+	if c.shared.sizing.weigh != nil {
+		h.MaxWeight = c.shared.sizing.budget.max.Load()
 	}
 	return h
 }
@@ -83,55 +85,4 @@ func (c *Cache[K, V]) recordingHeader(oneIn uint64) recording.Header {
 func (c *Cache[K, V]) recordingCounters() recording.Counters {
 	s := c.counted()
 	return recording.Counters{Hits: s.Hits, Misses: s.Misses, Sets: s.Sets, Limit: s.Limit}
-}
-
-// A record is a Recorder, with the function that ends its Run.
-type record struct {
-	*recording.Recorder
-	end context.CancelFunc
-}
-
-// recordOf returns the record if there is one and it samples a key with hash h, and else
-// nil. w may be nil.
-func (w *watch[K]) recordOf(h uint64) *record {
-	if w == nil || w.record == nil || !w.record.Sees(h) {
-		return nil
-	}
-	return w.record
-}
-
-// recordGet records a get that is about to be made.
-func (c *Cache[K, V]) recordGet(r *record, h uint64, key K) {
-	a := recording.Access{Op: recording.Get, Key: h}
-	deadline, weight, ok := c.look(h, key)
-	if ok {
-		a.Hit, a.Weight, a.TTL = true, weight, c.left(deadline)
-	}
-	r.Add(a)
-}
-
-// recordSet records a value that is stored.
-func (c *common[K, V]) recordSet(r *record, u *update[K, V]) {
-	a := recording.Access{Op: recording.Set, Key: u.hash, TTL: c.left(u.life.cap)}
-	if c.weigh != nil {
-		a.Weight = u.weight
-	}
-	r.Add(a)
-}
-
-// recordTouch records another deadline for a key.
-func (c *common[K, V]) recordTouch(r *record, h uint64, deadline int64) {
-	r.Add(recording.Access{Op: recording.Touch, Key: h, TTL: c.left(deadline)})
-}
-
-func (r *record) removed(h uint64) { r.Add(recording.Access{Op: recording.Remove, Key: h}) }
-
-func (r *record) cleared() { r.Add(recording.Access{Op: recording.Clear}) }
-
-// left is until for a recording: 0 means that there is no deadline.
-func (t *timing) left(deadline int64) time.Duration {
-	if deadline == never {
-		return 0
-	}
-	return t.until(deadline)
 }

@@ -1,8 +1,12 @@
+// This file stores the entries that Save wrote: Restore.
+
 package cache
 
 import (
 	"fmt"
 	"io"
+	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/snapshot"
@@ -13,15 +17,19 @@ import (
 // called for each entry in the order of Save, from the goroutine of Restore.
 //
 // An entry keeps its deadline by the wall clock, but never has more time left than when it
-// was saved, however clocks are set; expired entries are left out. Entries that the cache
-// has already, and loads under way, stay as they are. If the cache is smaller than the one
-// that was saved, the entries that would have been evicted first are left out. Jitter is
-// not applied again, and Weigh is called only if the cache that was saved did not weigh.
+// was saved, however clocks are set; expired entries are left out. Jitter is not applied
+// again, and Weigh is called only if the cache that was saved did not weigh.
+//
+// What the cache has stays: Restore evicts and replaces nothing, and leaves out a key that has
+// a value, also one in Grace, an error that Negative keeps, or a Compute under way. Loads go on,
+// and replace what Restore stores for their keys. If there is not room for all, the entries
+// that would have been evicted first are left out, and Restore holds the others until it has
+// read all.
 //
 // If r has no snapshot, or one with another Schema, Restore returns an error and stores
 // nothing. If the snapshot is damaged or was cut, the error says where, and wraps
-// [ErrSnapshot]; the entries before that are in the cache. An error of decode ends Restore
-// too.
+// [ErrSnapshot]; the entries before that are in the cache. An error or a panic of decode ends
+// Restore too; the error of a panic wraps a [PanicError].
 func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (restored int, err error) {
 	if decode == nil {
 		panic("cache: decode of Restore is nil: want a function")
@@ -34,89 +42,197 @@ func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (r
 	if h.Schema != c.schema {
 		return 0, fmt.Errorf("cache: Restore: Schema of the snapshot is %q, that of the cache %q: nothing was restored", h.Schema, c.schema)
 	}
-	defer func() { c.restored.Add(uint64(restored)) }()
-	for tooMany := c.excess(h); ; {
+	to := restoring[K, V]{cache: c, saved: h.Saved, scarce: c.exceeds(h)}
+	for {
 		e, payload, err := in.Next()
 		if err == io.EOF {
-			return restored, nil
+			return to.end(), nil
 		}
 		if err != nil {
-			return restored, fmt.Errorf("cache: Restore: %w", err)
+			return to.end(), fmt.Errorf("cache: Restore: %w", err)
 		}
-		key, value, err := decode(payload)
+		key, value, err := decodeEntry(decode, payload)
 		if err != nil {
-			return restored, fmt.Errorf("cache: Restore: decode of entry %d: %w", in.Records(), err)
+			return to.end(), fmt.Errorf("cache: Restore: decode of entry %d: %w", in.Records(), err)
 		}
-		if size := c.sizeOf(e); tooMany >= size && size > 0 {
-			tooMany -= size
-			continue
-		}
-		if c.restore(key, value, e, h.Saved) {
-			restored++
-		}
+		to.add(savedEntry[K, V]{key, value, e})
 	}
 }
 
 // ErrSnapshot is wrapped by the errors of Restore for a snapshot that is damaged or cut.
 var ErrSnapshot = snapshot.ErrDamaged
 
-// excess returns by how much a snapshot exceeds the limit of this cache, in weight or in
-// entries.
-func (c *Cache[K, V]) excess(h snapshot.Header) uint64 {
-	saved, limit := h.Entries, uint64(c.limit.Load())
-	if c.weigh != nil {
-		saved, limit = h.Weight, c.budget.max.Load()
-	}
-	if limit == 0 {
-		return 0
-	}
-	return saved - min(saved, limit)
-}
-
-// sizeOf returns the size of an entry in the unit of excess.
-func (c *Cache[K, V]) sizeOf(e snapshot.Entry) uint64 {
-	if c.weigh != nil {
-		return uint64(e.Weight)
-	}
-	return 1
-}
-
-// restore stores an entry that was saved at a moment. It reports whether it stored it.
-func (c *Cache[K, V]) restore(key K, value V, e snapshot.Entry, saved int64) (stored bool) {
-	h := c.hasher.Hash(key)
-	var u update[K, V]
-	u.hash, u.key, u.value, u.weight = h, key, value, 1
-	var ttl time.Duration
-	if e.Expires {
-		// Not now alone: a wall clock that was set back since would make the entry live longer.
-		if ttl = time.Duration(e.Deadline - max(saved, wallClock().UnixNano())); ttl <= 0 {
-			return false
+// decodeEntry calls decode, which may panic: a file is not to be trusted.
+func decodeEntry[K comparable, V any](decode func([]byte) (K, V, error), payload []byte) (key K, value V, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = decodePanic{&PanicError{p, debug.Stack()}}
 		}
+	}()
+	return decode(payload)
+}
+
+// A decodePanic is the error of Restore when decode panicked.
+type decodePanic struct{ *PanicError }
+
+func (p decodePanic) Error() string { return fmt.Sprintf("it panicked: %v", p.Value) }
+func (p decodePanic) Unwrap() error { return p.PanicError }
+
+// A savedEntry is an entry as Restore has read it.
+type savedEntry[K comparable, V any] struct {
+	key   K
+	value V
+	snapshot.Entry
+}
+
+// A restoring is a call of Restore. If there may not be room for all, it holds back what it
+// reads and drops the coldest of that, as nothing that is in the cache may be evicted.
+type restoring[K comparable, V any] struct {
+	cache    *Cache[K, V]
+	saved    int64 // when, by the wall clock
+	scarce   bool  // there may not be room for all
+	restored int
+
+	held    []savedEntry[K, V] // from the coldest on; those below dropped are zero
+	dropped int
+	size    uint64 // of those held
+}
+
+// exceeds reports whether a snapshot may have more than there is room for.
+func (c *Cache[K, V]) exceeds(h snapshot.Header) bool {
+	if c.shared.sizing.weigh != nil {
+		return h.Weight == 0 || h.Weight > c.room() // 0: perhaps it was not weighed
 	}
-	u.life = c.lifeFrom(c.clock.now(), ttl)
+	return h.Entries > c.room()
+}
+
+// room returns how much more the cache can store without an eviction, in weight or in entries.
+func (c *Cache[K, V]) room() uint64 {
+	if c.shared.sizing.weigh == nil && c.shared.sizing.limit.Load() == 0 {
+		return math.MaxUint64
+	}
+	used, limit := c.shared.sizing.budget.used.Load(), c.shared.sizing.budget.max.Load()
+	return limit - min(used, limit)
+}
+
+// sizeOf returns the size of an entry in the unit of room. Weigh is called for it at most once.
+func (c *Cache[K, V]) sizeOf(e *savedEntry[K, V]) uint64 {
 	switch {
-	case c.weigh != nil && e.Weighed:
-		u.weight = e.Weight
-	case c.weigh != nil:
-		u.weight = c.weigh(key, value)
+	case c.shared.sizing.weigh == nil:
+		e.Weight = 1
+	case !e.Weighed:
+		e.Weight = c.shared.sizing.weigh(e.key, e.value)
 	}
-	for done := false; !done; {
-		s := c.lock(h)
-		if _, found := s.findLive(h, key); found {
-			s.lock.Unlock()
-			c.abandon(&u)
-			c.settle(u.reported)
-			return false
-		}
-		missing := s.store(&u)
-		if i, found := s.find(h, key); found {
-			stored = true
-			for range e.Mark {
-				s.use(i)
-			}
-		}
-		done = c.endStore(s, &u, missing)
+	e.Weighed = true
+	return uint64(e.Weight)
+}
+
+// add stores an entry that was read, or holds it back.
+func (r *restoring[K, V]) add(e savedEntry[K, V]) {
+	size := r.cache.sizeOf(&e)
+	if !r.scarce || size == 0 {
+		r.store(&e)
+		return
 	}
-	c.settle(u.reported)
-	return stored
+	if _, live := r.ttl(&e); !live || size > r.cache.room() || r.cache.has(e.key) {
+		return
+	}
+	r.held = append(r.held, e)
+	r.size += size
+	r.fit()
+}
+
+// fit drops the coldest of the entries held, until there is room for the others.
+func (r *restoring[K, V]) fit() {
+	for room := r.cache.room(); r.size > room; r.dropped++ {
+		r.size -= uint64(r.held[r.dropped].Weight)
+		r.held[r.dropped] = savedEntry[K, V]{} // it must not keep key and value alive
+	}
+	if r.dropped > len(r.held)/2 {
+		n := copy(r.held, r.held[r.dropped:])
+		clear(r.held[n:])
+		r.held, r.dropped = r.held[:n], 0
+	}
+}
+
+// end stores what is held, and returns how many entries were restored.
+func (r *restoring[K, V]) end() int {
+	r.fit() // others may have stored values meanwhile
+	for i := range r.held[r.dropped:] {
+		r.store(&r.held[r.dropped+i])
+	}
+	return r.restored
+}
+
+// ttl returns the time that an entry has left, 0 if it never expires, and false if it has
+// expired.
+func (r *restoring[K, V]) ttl(e *savedEntry[K, V]) (left time.Duration, live bool) {
+	if !e.Expires {
+		return 0, true
+	}
+	// Not now alone: a wall clock that was set back since would make the entry live longer.
+	left = time.Duration(e.Deadline - max(r.saved, wallClock().UnixNano()))
+	return left, left > 0
+}
+
+// store stores an entry, unless it has expired, the cache has something for its key, or there is
+// no room.
+func (r *restoring[K, V]) store(e *savedEntry[K, V]) {
+	ttl, live := r.ttl(e)
+	if !live {
+		return
+	}
+	c := r.cache
+	var u update[K, V]
+	u.hash, u.key, u.value, u.weight = c.shared.hasher.Hash(e.key), e.key, e.value, e.Weight
+	now, away := c.shared.timing.clock.look()
+	if away && (ttl > 0 || c.shared.timing.idle > 0) {
+		c.shared.timing.clock.mustBeHome()
+	}
+	u.life = c.shared.timing.lifeFrom(now, ttl)
+	s := c.shared.lock(u.hash)
+	if s.restore(&u, e.Mark) {
+		r.restored++
+	}
+	c.shared.observers.settle(s.unlocked())
+}
+
+// has reports whether the cache has a value of a key, also one in Grace.
+func (c *Cache[K, V]) has(key K) bool {
+	h := c.shared.hasher.Hash(key)
+	s, r := c.shared.rlock(h)
+	defer s.lock.RUnlock(r)
+	_, ok := s.findUsable(h, key)
+	return ok
+}
+
+// restore stores a value of Restore, whose key has marks of the order. It reports whether it
+// did.
+func (s *shard[K, V]) restore(u *update[K, V], marks uint8) bool {
+	i, found := s.find(u.hash, u.key)
+	switch {
+	case s.closed, !s.shared.hasher.Reflexive(u.key), found && !s.foundGone(i), s.decides(u.hash, u.key):
+		return false
+	}
+	if found {
+		s.remove(i, u.hash, Expired)
+	}
+	if s.limited && !s.shared.sizing.budget.reserve(uint64(u.weight)) {
+		return false
+	}
+	i = s.insert(u)
+	s.beginLife(i, u)
+	s.restored++
+	for range marks {
+		s.use(i)
+	}
+	return true
+}
+
+// decides reports whether a key must not get a value past what is known or computed about it:
+// by a kept error, a Compute, or a load that may find that the value it renews, which has left
+// meanwhile, is still right.
+func (s *shard[K, V]) decides(h uint64, key K) bool {
+	l := s.current(key)
+	return l != nil && l.renewal || s.isFenced(h, key) || s.keptError(key) != nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -86,7 +87,7 @@ func (m *expiryModel) settle() error {
 		case r.Cause == Replaced:
 			continue
 		case !ok,
-			r.Cause == Expired && (end.IsZero() || late < 0 || late >= m.tick),
+			r.Cause == Expired && (end.IsZero() || late < 0 || late >= m.shared.timing.tick),
 			r.Cause != Expired && !end.IsZero() && late >= 0:
 			return fmt.Errorf("%d has left as %v at %v, deadline %v", r.Key, r.Cause, r.at, end)
 		}
@@ -106,7 +107,7 @@ func (m *expiryModel) check() error {
 	for key, end := range m.ends {
 		if !end.IsZero() {
 			pending++
-			if late := time.Since(end); late >= m.tick {
+			if late := time.Since(end); late >= m.shared.timing.tick {
 				return fmt.Errorf("%d is still there %v after its deadline", key, late)
 			}
 		}
@@ -136,7 +137,7 @@ func retimeModel(t *rapid.T) {
 	}
 	rapid.SyncTest(t, func(t *rapid.T) {
 		m := newExpiryModel(o)
-		tick := m.tick
+		tick := m.shared.timing.tick
 		ttls := rapid.SampledFrom([]time.Duration{
 			0, 0, 1, time.Millisecond, tick - 1, tick, tick + 1, 3*tick + 7, 60 * tick, slots * tick, 3000 * tick, time.Hour, 100 * time.Hour,
 		})
@@ -205,25 +206,25 @@ func TestEveryChangeOfTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExpiryModel(Options[int, int]{Expire: time.Hour, Limit: 1 << 12})
 		ttls := []time.Duration{
-			0, time.Millisecond, m.tick - 1, m.tick, m.tick + 1, 2 * m.tick, 9 * m.tick, 10 * m.tick, 100 * m.tick,
-			(slots - 1) * m.tick, slots*m.tick + 1, 2 * time.Hour, 25 * time.Hour, 30 * 24 * time.Hour,
+			0, time.Millisecond, m.shared.timing.tick - 1, m.shared.timing.tick, m.shared.timing.tick + 1, 2 * m.shared.timing.tick, 9 * m.shared.timing.tick, 10 * m.shared.timing.tick, 100 * m.shared.timing.tick,
+			(slots - 1) * m.shared.timing.tick, slots*m.shared.timing.tick + 1, 2 * time.Hour, 25 * time.Hour, 30 * 24 * time.Hour,
 		}
 		key := 0
 		for _, old := range ttls {
 			for _, ttl := range ttls {
 				for name, change := range ways {
-					for _, wait := range []time.Duration{0, min(old/2, m.tick+1)} {
+					for _, wait := range []time.Duration{0, min(old/2, m.shared.timing.tick+1)} {
 						key++
-						time.Sleep(m.tick / 16) // so that no tick is busy
+						time.Sleep(m.shared.timing.tick / 16) // so that no tick is busy
 						if wait == 0 {
-							time.Sleep(m.untilTick(m.realTime())) // deadlines fall on ticks
+							time.Sleep(m.shared.timing.untilTick(m.realTime())) // deadlines fall on ticks
 						}
 						err := m.set(key, old)
 						time.Sleep(wait)
 						if err = errors.Join(err, change(m, key, ttl)); err != nil {
 							t.Fatalf("%s, from %v to %v after %v: %v", name, old, ttl, wait, err)
 						}
-						if 0 < ttl && ttl <= 10*m.tick {
+						if 0 < ttl && ttl <= 10*m.shared.timing.tick {
 							m.outlive(t, key)
 						}
 					}
@@ -234,7 +235,7 @@ func TestEveryChangeOfTTL(t *testing.T) {
 		for _, key := range m.byEnd(time.Now().Add(26 * time.Hour)) {
 			m.outlive(t, key)
 		}
-		time.Sleep(m.tick)
+		time.Sleep(m.shared.timing.tick)
 		if err := m.check(); err != nil {
 			t.Error(err)
 		}
@@ -286,13 +287,13 @@ func (m *expiryModel) outlive(t *testing.T, key int) {
 func TestTouchOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10})
-		c.SetWithExpire(1, 1, 20*c.tick)
-		h := c.hasher.Hash(1)
+		c.SetWithExpire(1, 1, 20*c.shared.timing.tick)
+		h := c.shared.hasher.Hash(1)
 		for _, step := range []struct {
 			ticks time.Duration
 			done  bool
 		}{{50, true}, {20, true}, {30, true}, {19, false}, {0, false}} {
-			l, found, done := c.touch(h, 1, step.ticks*c.tick)
+			l, found, done := c.shared.touch(h, 1, step.ticks*c.shared.timing.tick)
 			if !found || done != step.done {
 				t.Errorf("to %d ticks: found is %v, done %v, want %v", step.ticks, found, done, step.done)
 			} else if done && c.deadlineOf(1) != l.deadline {
@@ -312,7 +313,7 @@ func TestTakenOverTask(t *testing.T) {
 			for _, wait := range []time.Duration{0, old / 2, old} {
 				synctest.Test(t, func(t *testing.T) {
 					m := newExpiryModel(Options[int, int]{Limit: 1, Expire: time.Hour})
-					time.Sleep(m.tick / 3) // so that the deadlines are between ticks
+					time.Sleep(m.shared.timing.tick / 3) // so that the deadlines are between ticks
 					err := m.set(1, old)
 					time.Sleep(wait)
 					err = errors.Join(err, m.set(2, ttl), m.check())
@@ -321,7 +322,7 @@ func TestTakenOverTask(t *testing.T) {
 					}
 					if ttl > 0 {
 						m.outlive(t, 2)
-						time.Sleep(m.tick - 1)
+						time.Sleep(m.shared.timing.tick - 1)
 					} else {
 						time.Sleep(2 * old)
 					}
@@ -343,7 +344,7 @@ func TestTakenOverSlotsHaveOneTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExpiryModel(Options[int, int]{Limit: 8})
 		random := rand.New(rand.NewPCG(3, 4))
-		ttls := []time.Duration{0, 0, time.Millisecond, m.tick, 5 * m.tick, 300 * m.tick, 2 * slots * m.tick, time.Hour}
+		ttls := []time.Duration{0, 0, time.Millisecond, m.shared.timing.tick, 5 * m.shared.timing.tick, 300 * m.shared.timing.tick, 2 * slots * m.shared.timing.tick, time.Hour}
 		mixed := 0 // checks with entries of both kinds
 		for range 5000 {
 			key, ttl := random.IntN(40), ttls[random.IntN(len(ttls))]
@@ -357,13 +358,97 @@ func TestTakenOverSlotsHaveOneTask(t *testing.T) {
 			if n := len(m.byEnd(time.Now().Add(2 * time.Hour))); 0 < n && n < len(m.ends) {
 				mixed++
 			}
-			time.Sleep(m.tick / time.Duration(1+random.IntN(50)))
+			time.Sleep(m.shared.timing.tick / time.Duration(1+random.IntN(50)))
 		}
 		if mixed < 1000 {
 			t.Errorf("only %d times there were entries with and without a deadline", mixed)
 		}
 		if err := m.Close(context.Background()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestTouchesMarkAtOnce brings the deadlines of neighbours forward, by several goroutines in
+// each tick. All are gone a tick after their deadlines.
+//
+// Catches: a mark that another goroutine overwrites, or that the next tick does not see.
+func TestTouchesMarkAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const goroutines, each = 4, 16
+		m := newExpiryModel(Options[int, int]{Expire: time.Hour, Limit: 1 << 10})
+		for key := range goroutines * each {
+			if err := m.set(key, 1000*time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tick := m.shared.timing.tick
+		for round := range 20 {
+			ttl := time.Duration(1000-round*40) * tick
+			var all sync.WaitGroup
+			for g := range goroutines {
+				all.Go(func() {
+					for i := range each {
+						m.Touch(i*goroutines+g, ttl)
+					}
+				})
+			}
+			all.Wait()
+			for key := range goroutines * each {
+				m.ends[key] = endOf(ttl)
+			}
+			time.Sleep(2 * tick)
+			if err := m.check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for key := range goroutines * each {
+			if err := m.touch(key, time.Duration(5+key)*tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep((goroutines*each + 7) * tick)
+		if err := m.check(); err != nil {
+			t.Error(err)
+		}
+		if n := m.Len(); n > 0 {
+			t.Errorf("%d are left", n)
+		}
+		if err := m.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTouchMarks brings two deadlines forward in one tick.
+//
+// Catches: a Touch that takes the lock for writing although the next tick looks at marks.
+func TestTouchMarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour, Limit: 100})
+		c.Set(1, 1)
+		c.Set(2, 2)
+		c.SetWithExpire(3, 3, time.Second) // so that there is a tick before the others are due
+		s := &c.shared.all()[0]
+		marks := func() int {
+			s.lock.Lock()
+			defer s.lock.Unlock()
+			if s.earlier == nil {
+				return -1
+			}
+			return bits.OnesCount64(s.earlier.words[0])
+		}
+		c.Touch(1, time.Minute)
+		if n := marks(); n != 0 {
+			t.Errorf("%d marks after the first", n)
+		}
+		c.Touch(2, time.Minute)
+		if n := marks(); n != 1 {
+			t.Errorf("%d marks after the second", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := c.Len(); n > 0 {
+			t.Errorf("%d are left", n)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -53,6 +54,107 @@ func TestSaveFile(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("others may read it: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestSaveFileEndsWithItsContext checks that SaveFile looks at its context before each entry, not
+// only when a buffer is full, and while another call or the disk holds it up.
+func TestSaveFileEndsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	c := Must(Options[int, int]{})
+	for k := range 100 {
+		c.Set(k, k)
+	}
+	enough := errors.New("enough")
+	save := func(each func(stop func())) { // each is called for each entry
+		ctx, stop := context.WithCancelCause(t.Context())
+		err := c.SaveFile(ctx, path, func(dst []byte, k, v int) ([]byte, error) {
+			each(func() { stop(enough) })
+			return encodeInts(dst, k, v)
+		})
+		if !errors.Is(err, enough) {
+			t.Errorf("SaveFile = %v, want the cause of its context", err)
+		}
+	}
+
+	calls := 0
+	save(func(stop func()) {
+		if calls++; calls == 3 {
+			stop()
+		}
+	})
+	if calls != 3 {
+		t.Errorf("encode was called %d times, want 3", calls)
+	}
+
+	save(func(stop func()) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(enough)
+		if err := c.SaveFile(ctx, path, encodeInts); !errors.Is(err, enough) {
+			t.Errorf("SaveFile behind another = %v", err)
+		}
+		stop()
+	})
+
+	t.Cleanup(func() { syncFile = (*os.File).Sync })
+	var stopNow func()
+	release, released := make(chan struct{}), make(chan struct{})
+	syncFile = func(*os.File) error {
+		stopNow()
+		<-release
+		close(released)
+		return nil
+	}
+	save(func(stop func()) { stopNow = stop })
+	close(release)
+	<-released
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 0 {
+		t.Errorf("the folder has %v, %v", files, err)
+	}
+}
+
+// TestSaveFileOfNothingEndsToo checks that SaveFile asks a context whether it has ended before it
+// replaces the file, even if there was no entry before which to ask.
+func TestSaveFileOfNothingEndsToo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	err := Must(Options[int, int]{}).SaveFile(endedInSilence{t.Context()}, path, encodeInts)
+	if _, there := os.Stat(path); !errors.Is(err, context.Canceled) || !errors.Is(there, fs.ErrNotExist) {
+		t.Errorf("SaveFile = %v; the file: %v", err, there)
+	}
+}
+
+// endedInSilence is a context that has ended without closing Done.
+type endedInSilence struct{ context.Context }
+
+func (endedInSilence) Err() error { return context.Canceled }
+
+// TestSaveFileRemovesWhatIsLeft checks that files of killed processes do not pile up, and that no
+// others are removed.
+func TestSaveFileRemovesWhatIsLeft(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "entries.cache")
+	long := time.Now().Add(-time.Hour)
+	for name, written := range map[string]time.Time{
+		"entries.cache.saving-12": long, "entries.cache.saving-3": long,
+		"entries.cache.saving-4": time.Now(), "entries.cache.saving-5.md": long, "entries.cache.saving": long,
+		"entries.cache.1": long, "other.cache.saving-12": long, "12": long,
+	} {
+		name = filepath.Join(folder, name)
+		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chtimes(name, written, written)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Must(Options[int, int]{}).SaveFile(t.Context(), path, encodeInts); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(folder)
+	var got []string
+	for _, f := range files {
+		got = append(got, f.Name())
+	}
+	want := []string{"12", "entries.cache", "entries.cache.1", "entries.cache.saving", "entries.cache.saving-4", "entries.cache.saving-5.md", "other.cache.saving-12"}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("the folder has %q, %v; want %q", got, err, want)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 func TestArraysGrowAndShrink(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
 	slots := func() (n int) {
-		for i := range c.table.Load().shards {
-			n += len(c.table.Load().shards[i].entries)
+		for i := range c.shared.table.Load().shards {
+			n += len(c.shared.table.Load().shards[i].entries)
 		}
 		return n
 	}
@@ -42,7 +42,7 @@ func TestArraysGrowAndShrink(t *testing.T) {
 		t.Error(err)
 	}
 	c.Clear()
-	if got := slots(); got > minSlots*len(c.table.Load().shards) {
+	if got := slots(); got > minSlots*len(c.shared.table.Load().shards) {
 		t.Errorf("%d slots for nothing", got)
 	}
 }
@@ -53,13 +53,13 @@ func TestUnusedOptionsTakeNoMemory(t *testing.T) {
 	for k := range 1000 {
 		c.Set(k, k)
 	}
-	s := &c.table.Load().shards[0]
+	s := &c.shared.table.Load().shards[0]
 	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.loads != nil || s.fences != nil {
 		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, loads %v, fences %v",
 			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.loads != nil, s.fences != nil)
 	}
-	if c.runner != nil || c.driver.timer != nil {
-		t.Errorf("a plain cache has runner %v, driver %v", c.runner != nil, c.driver.timer != nil)
+	if c.shared.observers.runner != nil || c.shared.timing.driver.timer != nil {
+		t.Errorf("a plain cache has runner %v, driver %v", c.shared.observers.runner != nil, c.shared.timing.driver.timer != nil)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestIdleRingCatchesUp(t *testing.T) {
 		c.SetWithExpire(1, 1, time.Second)
 		time.Sleep(10 * time.Hour)
 		c.SetWithExpire(1, 1, time.Second)
-		if now, want := c.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.tick); now < want-1 {
+		if now, want := c.shared.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.shared.timing.tick); now < want-1 {
 			t.Errorf("the ring is at tick %d, want %d", now, want)
 		}
 	})
@@ -112,7 +112,7 @@ func TestTickAt(t *testing.T) {
 // used.
 func TestStatsHoldsOneShard(t *testing.T) {
 	c := fourShards()
-	last := &c.table.Load().shards[len(c.table.Load().shards)-1]
+	last := &c.shared.table.Load().shards[len(c.shared.table.Load().shards)-1]
 	r := last.lock.RLock() // the lock for writing waits for this one
 	done, used := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -129,9 +129,9 @@ func TestStatsHoldsOneShard(t *testing.T) {
 		}
 	}
 	go func() {
-		c.table.Load().shards[0].lock.Lock()
+		c.shared.table.Load().shards[0].lock.Lock()
 		close(used)
-		c.table.Load().shards[0].lock.Unlock()
+		c.shared.table.Load().shards[0].lock.Unlock()
 	}()
 	select {
 	case <-used:

@@ -1,3 +1,5 @@
+// This file counts what a cache has done, and shows it to package stats.
+
 package cache
 
 import (
@@ -10,6 +12,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -18,48 +21,53 @@ import (
 // and locks none for longer than a write does. It may see a concurrent change in one shard
 // and miss it in another, so it can show a few entries more than the limit.
 func (c *Cache[K, V]) Stats() stats.Snapshot {
-	s := c.counted()
 	if c.amend != nil {
-		c.amend(&s)
+		return c.amended()
 	}
+	return c.counted()
+}
+
+// amended returns the counts of the cache with what Amend makes of them. The counts are
+// large: those of other caches stay on the stack.
+func (c *Cache[K, V]) amended() stats.Snapshot {
+	s := c.counted()
+	c.amend(&s)
 	return s
 }
 
 // counted returns the counts of the cache itself, without Amend.
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
-		Limit: int(c.limit.Load()),
+		Limit: int(c.shared.sizing.limit.Load()),
 		Loads: stats.Loads{
-			OK:      c.loadsOK.Histogram(),
-			Failed:  c.loadsFailed.Histogram(),
-			Waiters: c.waiters.Load(),
+			OK:      c.shared.loading.ok.Histogram(),
+			Failed:  c.shared.loading.failed.Histogram(),
+			Waiters: c.shared.loading.waiters.Load(),
 
-			Queued:    int(c.permits.waiting.Load()),
-			Abandoned: c.abandoned.Load(),
-			Refreshes: c.renewals.stats(),
+			Queued:    int(c.shared.loading.permits.waiting.Load()),
+			Waits:     c.shared.loading.permits.histogram(),
+			Abandoned: c.shared.loading.abandoned.Load(),
+			Refreshes: c.shared.loading.renewals.stats(),
 		},
 	}
-	if c.negatives != nil {
-		total.Negatives = c.negatives.len()
+	total.Negatives, total.Loads.Negative = c.shared.negatives.len(), c.shared.negatives.ever()
+	total.Expiry.Lateness = c.shared.observers.lateness.Histogram()
+	if ages := c.shared.observers.evictedAge; ages != nil {
+		total.EvictedAge = ages.Ages()
 	}
-	total.Expiry.Lateness = c.lateness.Histogram()
-	total.EvictedAge = c.evictedAge.Ages()
-	if w := c.watch.Load(); w != nil && w.ghosts != nil {
+	if w := c.shared.watch.Load(); w != nil && w.ghosts != nil {
 		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
 	}
-	if w := c.watch.Load(); w != nil && w.hot != nil {
+	if w := c.shared.watch.Load(); w != nil && w.hot != nil {
 		total.HottestShare = w.hot.Hottest()
 	}
-	if c.runner != nil {
-		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
-		total.Callbacks.Running, total.Callbacks.Oldest = c.runner.Running()
+	total.Callbacks = c.shared.observers.callbacks()
+	if c.shared.sizing.weigh != nil {
+		total.Weight, total.MaxWeight = c.shared.sizing.budget.used.Load(), c.shared.sizing.budget.max.Load()
 	}
-	if c.weigh != nil {
-		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
-	}
-	now := c.clock.now()
-	shards := c.all()
-	defer c.release()
+	now := c.shared.timing.clock.now()
+	shards := c.shared.all()
+	defer c.shared.release()
 	for i := range shards {
 		s := &shards[i]
 		s.lock.Lock()
@@ -72,8 +80,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 			s.lock.RUnlock(r)
 		}
 	}
-	total.Restored = c.restored.Load()
-	// Every value stored was removed or is an entry. A running Restore is not yet counted.
+	// Every value stored was removed or is an entry.
 	total.Sets = total.Removals.Total() + uint64(total.Entries) - total.Restored
 	return total
 }
@@ -81,11 +88,11 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 // addStuck adds the loads that run, and the entries whose removal is late. The lock must
 // be held, at least for reading.
 func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
-	for _, l := range s.loads {
+	for l := range s.allLoads() {
 		if !l.mate {
 			total.Loads.Running++
 		}
-		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
+		total.Loads.Oldest = max(total.Loads.Oldest, l.flight.ran(time.Duration(now-l.began)))
 	}
 	if s.late(now) {
 		total.Expiry.Overdue += s.overdue(now)
@@ -99,7 +106,7 @@ func (s *shard[K, V]) late(now int64) bool {
 		return false
 	}
 	next, ok := s.ring.NextVisit()
-	return ok && next+2 <= now/int64(s.common.tick)
+	return ok && next+2 <= now/int64(s.shared.timing.tick)
 }
 
 // overdue returns how many entries have a deadline that has passed. The lock must be held,
@@ -122,6 +129,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.MissesEvicted += s.missesEvicted.Load()
 	total.HitsInGrace += s.hitsInGrace.Load()
 	total.Entries += s.len
+	total.Restored += s.restored
 	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
 	total.Removals.Expired += removed(Expired)
 	total.Removals.Evicted += removed(Evicted)
@@ -139,11 +147,22 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
 	source.Name = o.Name
-	source.Settings = stats.Settings{
-		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
-	}
+	source.Settings = settingsOf(o)
 	c.name, c.unregister = stats.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
+}
+
+// settingsOf returns the options that package stats shows.
+func settingsOf[K comparable, V any](o Options[K, V]) stats.Settings {
+	s := stats.Settings{
+		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter,
+		Refresh: o.Refresh, RefreshAfter: o.RefreshAfter, Grace: o.Grace, Patience: o.Patience,
+		Timeout: o.Timeout, MaxLoads: o.MaxLoads, Negative: o.Negative != nil, Policy: o.Policy.String(),
+	}
+	if o.OnRemove != nil {
+		s.Workers = o.workers()
+	}
+	return s
 }
 
 // errGone is returned for a cache that was garbage-collected meanwhile.
@@ -169,7 +188,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 	}
 	source.LastError = func() (at time.Time, err error) {
 		if c := w.Value(); c != nil {
-			if failed := c.lastFailed.Load(); failed != nil {
+			if failed := c.shared.loading.lastFailed.Load(); failed != nil {
 				return failed.at, failed.err
 			}
 		}
@@ -181,10 +200,16 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 		}
 		return errGone
 	}
-	if watch := w.Value().watch.Load(); watch != nil && watch.hot != nil {
+	if watch := w.Value().shared.watch.Load(); watch != nil && watch.hot != nil {
 		source.HotKeys = func() []stats.HotKey {
 			if c := w.Value(); c != nil {
 				return c.hotKeysAsText()
+			}
+			return nil
+		}
+		source.SlowKeys = func() []stats.SlowKey {
+			if c := w.Value(); c != nil {
+				return c.slowKeysAsText()
 			}
 			return nil
 		}
@@ -197,7 +222,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 			return removed
 		}
 	}
-	if parse := keyParser[K](); parse != nil {
+	if parse := keytext.Parser[K](); parse != nil {
 		source.Purge = func(text string) (removed int, err error) {
 			key, err := parse(text)
 			if c := w.Value(); err == nil && c != nil && c.Del(key) {
@@ -207,4 +232,24 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 		}
 	}
 	return source
+}
+
+// hotKeysAsText is HotKeys for the page of package stats.
+func (c *Cache[K, V]) hotKeysAsText() []stats.HotKey {
+	hottest := c.HotKeys()
+	keys := make([]stats.HotKey, 0, len(hottest))
+	for _, k := range hottest {
+		keys = append(keys, stats.HotKey{Key: keytext.Of(k.Key), Share: k.Share})
+	}
+	return keys
+}
+
+// slowKeysAsText returns the keys with the slowest loads of the last five minutes.
+func (c *Cache[K, V]) slowKeysAsText() []stats.SlowKey {
+	slowest := c.shared.watch.Load().slow.Top()
+	keys := make([]stats.SlowKey, 0, len(slowest))
+	for _, k := range slowest {
+		keys = append(keys, stats.SlowKey{Key: keytext.Of(k.Key), Took: k.Took, At: k.At})
+	}
+	return keys
 }

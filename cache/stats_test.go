@@ -50,6 +50,30 @@ func TestStatsOfALoadThatHangs(t *testing.T) {
 	})
 }
 
+// TestOldestLoadOfMaxLoads checks that the age of the oldest load is that of its fetch: a load
+// that waits for a permit does not hang.
+func TestOldestLoadOfMaxLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		c := Must(Options[int, int]{MaxLoads: 1})
+		defer c.Close(t.Context())
+		for key := range 3 {
+			go c.TakeMany(t.Context(), []int{key, 10 + key}, func(context.Context, []int) (map[int]int, error) {
+				time.Sleep(time.Minute)
+				return nil, nil
+			})
+		}
+		for second := 1; second < 180; second += 20 {
+			synctest.Wait()
+			time.Sleep(time.Duration(second)*time.Second - time.Since(began))
+			want, queued := time.Duration(second%60)*time.Second, 2-second/60
+			if l := c.Stats().Loads; l.Oldest != want || l.Queued != queued || l.Running != queued+1 {
+				t.Errorf("after %d s the oldest of %d runs for %v, and %d wait; want %v and %d", second, l.Running, l.Oldest, l.Queued, want, queued)
+			}
+		}
+	})
+}
+
 // TestStatsOfACallbackThatHangs checks that the statistics show a callback that hangs, and
 // the entries that cannot be removed meanwhile.
 func TestStatsOfACallbackThatHangs(t *testing.T) {

@@ -1,17 +1,9 @@
+// This file stores values in a shard.
+
 package cache
 
 // An update is a value to store for a key, with everything that is computed before the
-// shard is locked. To store it, lock the shard, call put and then endStore, and repeat that
-// while room is missing:
-//
-//	for done := false; !done; {
-//		s := c.lock(u.hash)
-//		done = c.endStore(s, &u, s.put(&u))
-//	}
-//	c.settle(u.reported)
-//
-// Check any condition of the store before each put. If it does not hold any more, call
-// abandon.
+// shard is locked. See storeBy.
 type update[K comparable, V any] struct {
 	hash   uint64
 	key    K
@@ -19,15 +11,33 @@ type update[K comparable, V any] struct {
 	weight uint32
 	life   life
 
-	reserved uint64 // of the budget, by evictions for this value
-	making   bool   // the caller makes room, and holds budget.making
-	reported bool   // events were queued: settle must follow
+	reserved uint64     // of the budget, by evictions for this value
+	making   bool       // the caller makes room, and holds budget.making
+	owed     debt[K, V] // settle must follow
+}
+
+// storeBy stores u by put, which is called with the shard of the key locked: again and again
+// while room is missing, which other shards then make. If put gives up, as a condition of the
+// store does not hold any more, storeBy returns false. In both cases settle must follow.
+func (c *shared[K, V]) storeBy(u *update[K, V], put func(s *shard[K, V]) (missing uint64, giveUp bool)) (stored bool) {
+	for {
+		s := c.lock(u.hash)
+		missing, giveUp := put(s)
+		if giveUp {
+			s.unlock(&u.owed)
+			c.abandon(u)
+			return false
+		}
+		if c.endStore(s, u, missing) {
+			return true
+		}
+	}
 }
 
 // endStore ends an attempt to store u in s, which is locked: it unlocks s and makes missing
 // room by evictions in other shards. It returns done if no room was missing.
-func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (done bool) {
-	u.reported = s.unlock() || u.reported
+func (c *shared[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (done bool) {
+	s.unlock(&u.owed)
 	if missing > 0 {
 		c.makeRoom(u, missing)
 		return false
@@ -37,6 +47,33 @@ func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) 
 	}
 	return true
 }
+
+// overwrite gives entry i another value and deadline, for a Set in a simple cache. It returns
+// false, and changes nothing, if that affects more than the entry: its task, loads, fences,
+// ages or the watch. It need not check closed: a closed shard is empty, or soon will be.
+func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
+	e := &s.entries[i]
+	old, c := e.deadline.load(), s.shared
+	switch {
+	case !c.timing.clock.far(old), !c.timing.clock.far(deadline): // expired, or nearly
+		return false
+	case (old == never) != (deadline == never): // a task must be set or removed
+		return false
+	case s.noted, len(s.loads)+int(s.fenced) != 0:
+		return false
+	}
+	e.value = value
+	e.deadline.set(deadline)
+	s.use(i)
+	s.removals[Replaced-Expired]++
+	if s.earlier != nil || deadline < old {
+		s.markEarlier(i, old, deadline)
+	}
+	return true
+}
+
+// put is put of the shard, for storeBy.
+func (u *update[K, V]) put(s *shard[K, V]) (missing uint64, giveUp bool) { return s.put(u), false }
 
 // put stores a value and makes the loads of its key stale. If the cache has too little room,
 // and this shard has nothing left to evict, it stores nothing and returns how much is
@@ -48,26 +85,20 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 
 // putAt is put after find: if found, i is the entry of the key.
 func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	s.breakFences(u.key)
+	s.breakFences(u.hash, u.key)
 	return s.storeAt(i, found, u)
 }
 
-// store is put, but does not affect loads of the key.
-func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
-	i, found := s.find(u.hash, u.key)
-	return s.storeAt(i, found, u)
-}
-
-// storeAt is store after find: if found, i is the entry of the key.
+// storeAt is putAt, but does not affect loads of the key.
 func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	if s.closed || !s.common.hasher.Reflexive(u.key) {
+	if s.closed || !s.shared.hasher.Reflexive(u.key) {
 		return 0
 	}
-	if found && !s.common.clock.far(s.entries[i].deadline.load()) && s.gone(i) {
+	if found && !s.shared.timing.clock.far(s.entries[i].deadline.load()) && s.foundGone(i) {
 		s.remove(i, u.hash, Expired)
 		found = false
 	}
-	if s.common.weigh != nil {
+	if s.shared.sizing.weigh != nil {
 		return s.putWeighed(i, found, u)
 	}
 	switch {
@@ -76,20 +107,20 @@ func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing ui
 	case s.limited && u.reserved > 0:
 		u.reserved--
 		i = s.insert(u)
-	case s.limited && !s.common.budget.reserve(1):
+	case s.limited && !s.shared.sizing.budget.reserve(1):
 		if s.len == 0 {
 			return 1
 		}
-		i = s.takeOver(u)
+		i = s.reuseSlot(u)
 	default:
 		i = s.insert(u)
 	}
-	s.begin(i, u)
+	s.beginLife(i, u)
 	return 0
 }
 
-// begin begins the life of a value that was stored in entry i.
-func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
+// beginLife begins the life of a value that was stored in entry i.
+func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
 	s.setLife(i, u.life)
 	if s.noted {
 		s.note(i, u)
@@ -99,36 +130,24 @@ func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
 // note records that entry i has a new value: for its age, and for the watch.
 func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 	if s.born != nil {
-		s.born[i] = s.common.clock.moment()
+		s.born[i] = s.shared.timing.clock.moment()
 	}
-	s.common.stored(u)
+	s.shared.stored(u)
 }
 
 // insert makes an entry without a deadline for a key that has none. Its weight is reserved.
 func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
-	i := s.takeSlot()
+	i := s.newSlot()
 	e := &s.entries[i]
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
-	s.lost.forget(u.hash)
+	s.lost.Forget(u.hash)
 	if s.weights != nil {
 		s.weights[i] = u.weight
 	}
 	if u.weight > 0 {
 		s.enlist(i, u.hash)
 	}
-	return i
-}
-
-// takeSlot returns a slot that was free, for an entry without a deadline.
-func (s *shard[K, V]) takeSlot() uint32 {
-	if s.len == len(s.entries) {
-		s.grow()
-	}
-	i := s.free
-	s.free = s.afterFree(i)
-	s.entries[i].deadline.set(never)
-	s.len++
 	return i
 }
 
@@ -142,7 +161,7 @@ func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 
 // putWeighed is put in a cache that weighs its values. If found, i is the entry of the key.
 func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	if uint64(u.weight) > s.common.budget.max.Load() {
+	if uint64(u.weight) > s.shared.sizing.budget.max.Load() {
 		s.refuse(i, found, u)
 		return 0
 	}
@@ -155,9 +174,48 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 	} else {
 		i = s.insert(u)
 	}
-	s.begin(i, u)
+	s.beginLife(i, u)
 	s.maybeShrink() // one heavy value can evict many
 	return 0
+}
+
+// reserveFor takes from the budget what the value of u needs as a new entry or, if
+// found, in place of the value of entry i. While too little is left it evicts other
+// entries of this shard, a batch at most. It returns what is still missing; the weight
+// of the evicted entries stays reserved for u.
+func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing uint64) {
+	b := &s.shared.sizing.budget
+	need := uint64(u.weight)
+	if found {
+		old := uint64(s.weights[i])
+		b.release(old - min(old, need))
+		need -= min(old, need)
+	}
+	for range batch {
+		if u.reserved >= need {
+			b.release(u.reserved - need)
+			u.reserved = 0
+			return 0
+		}
+		if b.reserve(need - u.reserved) {
+			u.reserved = 0
+			return 0
+		}
+		if s.shouldBorrow(u.hash) && (u.making || b.making.TryLock()) {
+			u.making = true
+			break
+		}
+		victim, h, cause, ok := s.victim()
+		if ok && found && victim == i {
+			victim, ok = s.firstBut(i)
+			h, cause = s.hashOf(victim), s.causeOr(Evicted, victim)
+		}
+		if !ok {
+			break
+		}
+		u.reserved += s.detach(victim, h, cause)
+	}
+	return need - min(need, u.reserved)
 }
 
 // reweigh gives entry i another weight. The order has the entry only while that is not 0.

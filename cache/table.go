@@ -1,3 +1,5 @@
+// This file has the table of shards, and replaces it by a larger one when that is needed.
+
 package cache
 
 import (
@@ -5,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/lostkeys"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
@@ -52,15 +55,15 @@ func shardCount(limit, part uint64, procs int) int {
 }
 
 // wanted returns how many shards the cache should have when it needs them.
-func (c *common[K, V]) wanted() int {
+func (z *sizing[K, V]) wanted() int {
 	procs := runtime.GOMAXPROCS(0)
-	if c.weigh != nil {
-		return max(1, int(c.crowd.Load()))
+	if z.weigh != nil {
+		return max(1, int(z.crowd.Load()))
 	}
-	limit := uint64(c.limit.Load())
+	limit := uint64(z.limit.Load())
 	n := shardCount(limit, entriesPerShard(procs), procs)
 	if limit == 0 {
-		return max(n, int(c.crowd.Load()))
+		return max(n, int(z.crowd.Load()))
 	}
 	for limit > uint64(n)*fullShard {
 		n *= 2
@@ -68,12 +71,12 @@ func (c *common[K, V]) wanted() int {
 	return n
 }
 
-// fullSlots returns how many slots a shard has when it is crowded. A cache that weighs its
-// values does not know how many entries it can have before it has them. Then it gets about as
-// many shards as with a limit of so many entries.
-func (c *common[K, V]) fullSlots() int {
+// fullSlots returns how many slots one of so many shards has when it is crowded. A cache that
+// weighs its values does not know how many entries it can have before it has them. Then it
+// gets about as many shards as with a limit of so many entries.
+func (z *sizing[K, V]) fullSlots(shards int) int {
 	procs := runtime.GOMAXPROCS(0)
-	if c.weigh != nil && len(c.table.Load().shards) < shardCount(0, 0, procs) {
+	if z.weigh != nil && shards < shardCount(0, 0, procs) {
 		return int(min(fullShard, 4*entriesPerShard(procs)))
 	}
 	return fullShard
@@ -81,12 +84,12 @@ func (c *common[K, V]) fullSlots() int {
 
 // crowds makes a larger table follow, as a shard is about to have half of its fullSlots. A
 // cache with a limit of entries has enough shards already.
-func (c *common[K, V]) crowds() {
-	if c.limit.Load() > 0 {
+func (c *shared[K, V]) crowds() {
+	if c.sizing.limit.Load() > 0 {
 		return
 	}
 	t := c.table.Load()
-	c.crowd.Store(int64(2 * len(t.shards)))
+	c.sizing.crowd.Store(int64(2 * len(t.shards)))
 	t.growing.Store(true)
 }
 
@@ -96,7 +99,7 @@ func (c *common[K, V]) crowds() {
 const alignedShards = 65
 
 // newTable returns a table of n empty shards.
-func (c *common[K, V]) newTable(n int) *table[K, V] {
+func (c *shared[K, V]) newTable(n int) *table[K, V] {
 	capacity := n
 	if n > 1 {
 		capacity = max(n, alignedShards)
@@ -104,11 +107,11 @@ func (c *common[K, V]) newTable(n int) *table[K, V] {
 	t := &table[K, V]{shards: make([]shard[K, V], n, capacity)}
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.common = c
-		s.next.Store(noTick)
+		s.shared = c
+		s.nextVisit.Store(noTick)
 		s.index = index.New(0)
 	}
-	t.growing.Store(n < c.wanted())
+	t.growing.Store(n < c.sizing.wanted())
 	return t
 }
 
@@ -124,10 +127,10 @@ func (t *table[K, V]) number(h uint64) int { return int(h >> 8 & uint64(len(t.sh
 // shardOf returns the shard of a key with hash h. By the time it is locked, its entries
 // may have gone to a larger table. lock and rlock handle that; other callers must check
 // split.
-func (c *common[K, V]) shardOf(h uint64) *shard[K, V] { return c.table.Load().of(h) }
+func (c *shared[K, V]) shardOf(h uint64) *shard[K, V] { return c.table.Load().of(h) }
 
 // lock locks the shard of a key with hash h for writing.
-func (c *common[K, V]) lock(h uint64) *shard[K, V] {
+func (c *shared[K, V]) lock(h uint64) *shard[K, V] {
 	t := c.table.Load()
 	s := t.of(h)
 	if t.growing.Load() {
@@ -144,7 +147,7 @@ func (c *common[K, V]) lock(h uint64) *shard[K, V] {
 }
 
 // rlock locks the shard of a key with hash h for reading.
-func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
+func (c *shared[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	s := c.shardOf(h)
 	r := s.lock.RLock()
 	for s.split {
@@ -158,7 +161,7 @@ func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 // all returns the shards, for a walk through all of them; release must follow. If entries
 // are moving to a larger table, all first moves the rest. Until release the table stays. It
 // may be called again meanwhile, also by the same goroutine, as no writer waits for shape.
-func (c *common[K, V]) all() []shard[K, V] {
+func (c *shared[K, V]) all() []shard[K, V] {
 	for {
 		c.shape.RLock()
 		t := c.table.Load()
@@ -171,11 +174,184 @@ func (c *common[K, V]) all() []shard[K, V] {
 }
 
 // release ends what all began.
-func (c *common[K, V]) release() { c.shape.RUnlock() }
+func (c *shared[K, V]) release() { c.shape.RUnlock() }
 
 // growOn checks, after a change of the limit, whether the cache may need more shards.
-func (c *common[K, V]) growOn() {
+func (c *shared[K, V]) growOn() {
 	shards := c.all()
 	defer c.release()
-	c.table.Load().growing.Store(len(shards) < c.wanted())
+	c.table.Load().growing.Store(len(shards) < c.sizing.wanted())
+}
+
+const (
+	// crowded bounds the entries of a shard while its table is growing.
+	crowded = 256
+
+	// spread is into how many shards one is divided, if the cache needs as many.
+	spread = 32
+
+	// A write that must wait for another one strains a shard by wait, and any other write
+	// relieves it by one. So a shard is strained if more than one write in seventeen waits
+	// for some time.
+	wait     = 16
+	strained = 1024
+)
+
+// lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
+// or strained: then it returns false, and a larger table should follow.
+func (s *shard[K, V]) lockGrowing() (locked bool) {
+	if s.lock.LockCrowded() {
+		s.strain += wait
+	} else if s.strain > 0 {
+		s.strain--
+	}
+	if s.split || s.len >= crowded || s.strain >= strained {
+		s.lock.Unlock()
+		return false
+	}
+	return true
+}
+
+// enlarge replaces t by a larger table, unless that has happened already. Each call divides
+// one shard, so that no write takes long. During a walk through all shards it does nothing,
+// and the next write calls it again.
+func (c *shared[K, V]) enlarge(t *table[K, V]) {
+	if !c.shape.TryLock() {
+		return
+	}
+	defer c.shape.Unlock()
+	if c.table.Load() != t {
+		return
+	}
+	if t.larger.Load() == nil {
+		n := min(c.sizing.wanted(), spread*len(t.shards))
+		if n <= len(t.shards) {
+			t.growing.Store(false)
+			return
+		}
+		t.larger.Store(c.newTable(n))
+	}
+	c.divideNext(t)
+}
+
+// divideNext divides the next shard of a table. After the last one, the larger table
+// replaces t. shape must be held for writing.
+func (c *shared[K, V]) divideNext(t *table[K, V]) {
+	larger, step := t.larger.Load(), len(t.shards)
+	t.shards[t.divided].divide(larger, t.divided, step)
+	// A tick that looked at the shards of t meanwhile has not seen the new ones.
+	for i := t.divided; i < len(larger.shards); i += step {
+		c.timing.driver.wakeBy(larger.shards[i].nextVisit.Load())
+	}
+	if t.divided++; t.divided == step {
+		c.table.Store(larger)
+	}
+}
+
+// divide moves the entries of a shard, in one hold of its lock, to the shards of a larger
+// table to which its keys belong: every step-th from number first on. No other caller sees
+// those until then. They get the entries in the order in which they would be evicted, with
+// all their state. A caller that finds the shard split goes on in the larger table.
+func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	hashes := make([]uint64, len(s.entries))
+	sizes := make([]int, len(larger.shards)/step)
+	for i := range s.entries {
+		if e := &s.entries[i]; e.live() {
+			hashes[i] = s.shared.hasher.Hash(e.key)
+			sizes[larger.number(hashes[i])/step]++
+		}
+	}
+	for i := first; i < len(larger.shards); i += step {
+		larger.shards[i].lock.Lock()
+		defer larger.shards[i].lock.Unlock()
+		larger.shards[i].inherit(s, sizes[i/step], len(larger.shards))
+	}
+	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
+	if s.order != nil {
+		for i := range s.order.All() {
+			move(i)
+		}
+	}
+	for i := range s.entries {
+		if s.entries[i].live() && (s.order == nil || s.weight(uint32(i)) == 0) {
+			move(uint32(i))
+		}
+	}
+	s.splitFences(larger)
+	larger.shards[first].inheritCounts(s)
+	s.giveUp(larger)
+}
+
+// inherit gives s the settings of a shard that is being split, and room for n of its
+// entries. s is one of so many shards.
+func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
+	s.limited, s.noted, s.closed, s.keepsErrors = from.limited, from.noted, from.closed, from.keepsErrors
+	if n > 0 {
+		s.setSlots(max(n, minSlots))
+	}
+	if n > 0 && from.ring != nil {
+		s.makeRing(s.shared.sizing.ringSlots(shards))
+	}
+	if from.order != nil {
+		s.order = from.order.Split(len(s.entries))
+		if s.weights != nil {
+			s.order.Weigh(s.weights)
+		}
+		s.marks = s.order.Marks()
+	}
+}
+
+// adopt copies entry j of a shard that is being split, whose key has hash h.
+func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
+	i := s.newSlot()
+	s.copyEntry(i, from, j)
+	s.index.Insert(h, i)
+	if s.weight(i) > 0 {
+		if s.order != nil {
+			s.order.Adopt(i, from.order, j)
+		}
+		s.countEvictable(1)
+	}
+	switch deadline := s.entries[i].deadline.load(); {
+	case deadline == never:
+	case deadline < 0: // dead: the next tick removes it
+		s.schedule(i, from.ring.Now()+1)
+	default:
+		s.schedule(i, s.shared.timing.tickAt(deadline))
+	}
+}
+
+// splitFences moves loads and fences to the shards of a larger table.
+func (s *shard[K, V]) splitFences(larger *table[K, V]) {
+	for key, l := range s.loads {
+		to := larger.of(s.shared.hasher.Hash(key))
+		to.loads = added(to.loads, key, l, &to.peakLoads)
+	}
+	if s.fences != nil {
+		for _, f := range s.fences.list {
+			larger.of(f.hash).adoptFence(f)
+		}
+	}
+}
+
+// inheritCounts takes over the counts of a shard. Both locks must be held for writing.
+func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
+	s.lock.Count(from.lock.Counts())
+	s.missesExpired.Store(from.missesExpired.Load())
+	s.missesEvicted.Store(from.missesEvicted.Load())
+	s.hitsInGrace.Store(from.hitsInGrace.Load())
+	s.removals, s.restored = from.removals, from.restored
+}
+
+// giveUp empties a shard, except for the table to which its entries moved.
+func (s *shard[K, V]) giveUp(larger *table[K, V]) {
+	s.split, s.moved = true, larger
+	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
+	s.order, s.marks, s.limited = nil, nil, false
+	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
+	s.loads, s.fences, s.fenced, s.lost = nil, nil, 0, lostkeys.Table{}
+	s.evictable.Store(0)
+	s.nextVisit.Store(noTick)
 }

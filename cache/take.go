@@ -1,37 +1,16 @@
+// This file has the Takes of one key: Take, TakeCtx, TakeWith, and last TakeMissed.
+
 package cache
 
-import (
-	"context"
-	"errors"
-	"fmt"
-)
-
-// ErrGoexit is the error of callers of Take when the fetch that they waited for called
-// [runtime.Goexit].
-var ErrGoexit = errors.New("cache: fetch called runtime.Goexit")
-
-// A PanicError is the error of callers of Take when the fetch that they waited for
-// panicked. The caller that ran the fetch gets the panic itself.
-type PanicError struct {
-	Value any    // of the panic
-	Stack []byte // of the goroutine that panicked, as by [debug.Stack]
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("cache: fetch panicked: %v", e.Value) }
-
-// Unwrap returns the error that fetch panicked with, or nil if that was none.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+import "context"
 
 // Take returns the value of a key, as Get does, or calls fetch for it and stores
 // the result. It counts as one hit or one miss.
 //
-// There is one fetch per key at a time: callers that come while it runs get its result.
-// But a fetch never undoes a later change: after a Set, Del, Clear or Compute of the key
-// its result goes to the callers it has and is not stored; a caller that comes later waits
-// until it has ended, and then fetches anew.
+// There is one fetch per key at a time, for the same version of the key: callers that come
+// while it runs get its result. A fetch never undoes a later change: after a Set, Del, Clear
+// or Compute of the key its result goes to the callers it has and is not stored. A caller
+// that comes later fetches anew at once, beside the old fetch.
 //
 // Take returns the error of fetch as it is, and keeps it only if Negative says so. A panic
 // or [runtime.Goexit] of fetch ends the caller that ran it in the same way; the others get
@@ -44,28 +23,30 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: fetch of Take is nil: want a function")
 	}
-	seen := absent
-	if c.renews {
-		var value V
-		if value, seen = c.see(key, false); seen == present {
+	first := seeker
+	if !c.shared.timing.renews { // look, inlined
+		if value, ok := c.Get(key); ok {
 			return value, nil
 		}
-	} else if value, ok := c.Get(key); ok {
-		return value, nil
+	} else {
+		var value V
+		if value, first = c.shared.see(key, false); first == finder {
+			return value, nil
+		}
 	}
-	return c.takeSlow(key, seen, fetch)
+	return c.shared.takeSlow(key, first, fetch)
 }
 
 // TakeCtx is [Cache.Take] with a context. When its context ends, a caller returns the
 // cause: also the caller that began the fetch, unless its context cannot end. The fetch
-// goes on in a goroutine of its own, and its value is still stored. With a context that has
+// goes on in another goroutine, and its value is still stored. With a context that has
 // ended already, TakeCtx begins no fetch.
 //
-// The context of fetch has the values of the first caller's context and the latest
-// deadline of all callers, also of those that join later. It ends when all callers have
-// left, with the cause of the last one. A caller without a deadline, such as a plain Take,
-// removes the deadline: a fetch that must end, such as a query of a database, needs a
-// time-out of its own, or the cache a Timeout.
+// The context of fetch has the values of the first caller's context. It ends when all callers
+// have left, also those that join later, with the cause of the last one. So a caller that
+// cannot leave, such as a plain Take, keeps it from ending: a fetch that must end, such as a
+// query of a database, needs a time-out of its own, or the cache a Timeout. Its Deadline is
+// that of Timeout; those of callers do not show, as the last of them is not known before.
 //
 // If a fetch in a goroutine of its own panics, the first caller panics with the same value,
 // without the stack of the fetch. If that caller has left, only the other callers get an
@@ -74,14 +55,38 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	if fetch == nil {
 		panic("cache: fetch of TakeCtx is nil: want a function")
 	}
-	var old V
-	seen := absent
-	if c.renews {
-		if old, seen = c.see(key, true); seen == present {
-			return old, nil
-		}
-	} else if value, ok := c.Get(key); ok {
-		return value, nil
+	checkContext(ctx, "TakeCtx")
+	old, first := c.shared.see(key, true)
+	if first == finder {
+		return old, nil
 	}
-	return c.takeSlowCtx(ctx, key, seen, old, func(ctx context.Context, _ *load[K, V]) (V, error) { return fetch(ctx) })
+	return c.shared.takeSlowCtx(ctx, key, first, old, fetchCtx[K, V](fetch))
+}
+
+// TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: its TTL, that the
+// old value is still right, or that the value is not to be stored. If fetch returns an
+// error, only l.NotFound and l.KeepError count.
+func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: fetch of TakeWith is nil: want a function")
+	}
+	checkContext(ctx, "TakeWith")
+	old, first := c.shared.see(key, true)
+	if first == finder {
+		return old, nil
+	}
+	return c.shared.takeSlowCtx(ctx, key, first, old, fetchWith[K, V](fetch))
+}
+
+// TakeMissed is for packages that build on a cache, as Options.Amend and Unlisted are. It is
+// [Cache.TakeWith] for a caller whose Get has just missed the key: it counts
+// no second miss. Get and TakeMissed together allocate a function literal for fetch only at
+// a miss; TakeWith allocates it at every hit.
+func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: fetch of TakeMissed is nil: want a function")
+	}
+	checkContext(ctx, "TakeMissed")
+	var none V
+	return c.shared.takeSlowCtx(ctx, key, seeker, none, fetchWith[K, V](fetch))
 }

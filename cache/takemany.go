@@ -1,3 +1,5 @@
+// This file has TakeMany and TakeManyWith, which load several keys by one call of fetch.
+
 package cache
 
 import "context"
@@ -19,9 +21,10 @@ import "context"
 //
 // TakeMany returns the first error, of fetch or of a load that it waited for, with the
 // values of all other keys. If fetch returns an error, that is the result for all its
-// keys, and its values are ignored. Negative does not get this error, which says nothing
-// about single keys. A key with a kept error, also one that another load has just found, is
-// left out without an error.
+// keys, and its values are ignored. It is not kept, as it says nothing about single keys.
+// A key with a kept error, also one that another load has just found, is left out without
+// an error. If another Take finds that a key has no value, and that is not kept, TakeMany
+// asks its own fetch.
 //
 // Values that are due for Refresh are returned, and so are those in Grace if there is no
 // Patience: another call of fetch renews them in the background, with one permit, or is
@@ -34,29 +37,78 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	if fetch == nil {
 		panic("cache: fetch of TakeMany is nil: want a function")
 	}
-	m := many[K, V]{cache: c, ctx: ctx, fetch: fetch, found: make(map[K]V, len(keys))}
-	missing := m.look(keys)
-	defer m.count()
-	m.renew()
-	for len(missing) > 0 && m.err == nil {
-		missing = m.load(missing)
+	checkContext(ctx, "TakeMany")
+	return c.takeMany(ctx, keys, fetchMissing[K, V](fetch))
+}
+
+// TakeManyWith is [Cache.TakeMany] for a fetch that knows more than the values, as that of
+// [Cache.TakeWith] does. For each key that it is to load it gets a [Load], where it says what
+// holds for this key alone: the TTL of its value, that Old is still right, that the value is
+// not to be stored, or an error, and for how long that is kept.
+//
+// The error of a key goes to all who wait for the key, and to nobody else; its value is
+// ignored. TakeManyWith returns the first error of a key, if fetch returns none, but leaves a
+// key out whose error is kept or means NotFound. A key with neither a value, an error nor
+// Unchanged is left out, as in TakeMany: for other callers that says nothing.
+func (c *Cache[K, V]) TakeManyWith(ctx context.Context, keys []K, fetch func(ctx context.Context, loads map[K]*Load[V]) (map[K]V, error)) (map[K]V, error) {
+	if fetch == nil {
+		panic("cache: fetch of TakeManyWith is nil: want a function")
 	}
+	checkContext(ctx, "TakeManyWith")
+	return c.takeMany(ctx, keys, fetchLoads[K, V](fetch))
+}
+
+// takeMany is TakeMany, or TakeManyWith.
+func (c *Cache[K, V]) takeMany(ctx context.Context, keys []K, fetch fetcher[K, V]) (map[K]V, error) {
+	m := c.many(ctx, len(keys))
+	m.fetch = fetch
+	m.takeAll(keys)
 	return m.found, m.err
 }
 
-// A many is a call of TakeMany.
+// A many is a call for several keys.
 type many[K comparable, V any] struct {
 	cache   *Cache[K, V]
 	ctx     context.Context
-	fetch   func(context.Context, []K) (map[K]V, error)
+	who     caller // what all keys have in common; set if some are to be loaded
+	reload  bool   // load them whatever is stored
+	fetch   fetcher[K, V]
+	alone   bool // fetch takes one key, and not a batch
 	found   map[K]V
 	err     error         // the first of all
 	due     []K           // found, and to be renewed
 	inGrace map[K]*caller // seen in Grace, and not counted yet
 }
 
+// many returns a call for n keys, which lacks its fetch.
+func (c *Cache[K, V]) many(ctx context.Context, n int) many[K, V] {
+	return many[K, V]{cache: c, ctx: ctx, found: make(map[K]V, n)}
+}
+
+// takeAll finds or loads keys.
+func (m *many[K, V]) takeAll(keys []K) {
+	missing := m.look(keys)
+	defer m.count()
+	m.renew()
+	m.loadAll(missing)
+}
+
+// loadAll loads keys, each of which is there once.
+func (m *many[K, V]) loadAll(keys []K) {
+	if len(keys) > 0 {
+		m.who = m.cache.shared.callerOf(m.ctx)
+		m.who.patient, m.who.reload = true, m.reload
+		m.who.ends = m.who.ends || m.alone // it waits for loads in other goroutines
+	}
+	for len(keys) > 0 {
+		keys = m.load(keys)
+	}
+}
+
 // look looks the keys up and returns those that the cache does not have, each once.
 func (m *many[K, V]) look(keys []K) (missing []K) {
+	m.check(keys) // before any is found due: who finds that must renew it
+
 	var asked map[K]struct{} // the keys of missing
 	for _, key := range keys {
 		if _, ok := m.found[key]; ok {
@@ -67,7 +119,7 @@ func (m *many[K, V]) look(keys []K) (missing []K) {
 		}
 		if value, ok := m.get(key); ok {
 			m.found[key] = value
-		} else if m.cache.hasher.Reflexive(key) {
+		} else if m.cache.shared.hasher.Reflexive(key) {
 			if asked == nil {
 				asked = make(map[K]struct{}, len(keys))
 			}
@@ -78,28 +130,46 @@ func (m *many[K, V]) look(keys []K) (missing []K) {
 	return missing
 }
 
+// check panics if a key has no hash. What one call has begun for others would never end.
+func (m *many[K, V]) check(keys []K) {
+	for _, key := range keys {
+		m.cache.shared.hasher.Check(key)
+	}
+}
+
+// distinct returns keys, each once, without those that are not equal to themselves.
+func (m *many[K, V]) distinct(keys []K) []K {
+	m.check(keys)
+	seen := make(map[K]struct{}, len(keys))
+	once := make([]K, 0, len(keys))
+	for _, key := range keys {
+		if _, ok := seen[key]; !ok && m.cache.shared.hasher.Reflexive(key) {
+			seen[key] = struct{}{}
+			once = append(once, key)
+		}
+	}
+	return once
+}
+
 // get returns a value that may be returned at once.
 func (m *many[K, V]) get(key K) (value V, ok bool) {
-	if !m.cache.renews {
-		return m.cache.Get(key)
-	}
-	value, seen := m.cache.see(key, true)
-	switch seen {
-	case isDue:
+	value, first := m.cache.shared.see(key, true)
+	switch first {
+	case renewer:
 		m.due = append(m.due, key)
-	case inGrace:
+	case undecided:
 		if m.inGrace == nil {
 			m.inGrace = make(map[K]*caller)
 		}
 		m.inGrace[key] = new(caller)
 	}
-	return value, seen == present || seen == isDue
+	return value, first == finder || first == renewer
 }
 
 // count counts the keys that were seen in Grace, when they have a result.
 func (m *many[K, V]) count() {
 	for key, who := range m.inGrace {
-		m.cache.count(key, who)
+		m.cache.shared.count(key, who)
 	}
 }
 
@@ -112,45 +182,63 @@ func (m *many[K, V]) renew() {
 	var own []*load[K, V]
 	var first *load[K, V]
 	for _, key := range m.due {
-		h := c.hasher.Hash(key)
-		s := c.lock(h)
+		h := c.shared.hasher.Hash(key)
+		s := c.shared.lock(h)
 		if l := s.beginDue(m.ctx, h, key, first); l != nil {
 			own = append(own, l)
-			first = own[0]
+			first = m.batchOf(own)
 		}
 		s.lock.Unlock()
 	}
-	if first == nil {
-		return
+	m.spawn(own)
+}
+
+// batchOf returns the load whose batch the next one is to join, or nil if each is fetched
+// alone.
+func (m *many[K, V]) batchOf(own []*load[K, V]) (first *load[K, V]) {
+	if !m.alone {
+		first = own[0]
 	}
-	first.batch = own
-	c.spawn(func() { c.run(first, m.fetchBatch, false) })
+	return first
+}
+
+// spawn begins to fetch loads, which are a batch or are fetched each alone.
+func (m *many[K, V]) spawn(own []*load[K, V]) {
+	if len(own) > 0 && !m.alone {
+		own[0].batch = own
+		own = own[:1]
+	}
+	for _, l := range own {
+		m.cache.shared.spawnLoad(l, m.fetch)
+	}
 }
 
 // load finds or loads keys and returns those that it must try again. It ends its own loads
 // before it waits for those of others, who may wait for its own.
 func (m *many[K, V]) load(keys []K) (again []K) {
-	if m.err = context.Cause(m.ctx); m.err != nil {
+	if err := context.Cause(m.ctx); err != nil {
+		m.fails(err)
 		return nil
 	}
 	own, joined, behind := m.assign(keys)
 	waited := 0
-	defer func() { // if fetch panics
+	defer func() { // if fetch panics or calls Goexit
 		for _, l := range joined[waited:] {
-			l.flight.leave(m.ctx)
+			l.flight.leave(context.Canceled, errFetchEnded)
 		}
 	}()
 	m.lead(own)
 	for _, l := range joined {
 		waited++
-		m.take(l, l.wait(m.ctx))
+		if err := l.wait(&m.who, follower, nil); err == nil && l.foundNothing() {
+			again = append(again, l.key)
+		} else {
+			m.take(l, err)
+		}
 	}
 	for _, l := range behind {
-		if m.err != nil {
-			break
-		}
-		if err := l.waitBehind(m.ctx, nil); err != nil {
-			m.fail(l, err)
+		if err := l.wait(&m.who, successor, nil); err != nil {
+			m.fail(l.key, err)
 		} else {
 			again = append(again, l.key)
 		}
@@ -161,25 +249,30 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 // take takes the result of a load. err is that of the wait for it.
 func (m *many[K, V]) take(l *load[K, V], err error) {
 	if err != nil {
-		m.fail(l, err)
+		m.fail(l.key, err)
 		return
 	}
 	switch {
-	case l.err == nil && !l.absent:
+	case l.Err == nil:
 		m.found[l.key] = l.value
-	case l.err != nil && l.keepErr == 0:
-		m.fail(l, l.err)
+	case l.failure() != nil:
+		m.fail(l.key, l.Err)
 	}
 }
 
 // fail lets a value in Grace stand in, if there is one, and else keeps the first error.
-func (m *many[K, V]) fail(l *load[K, V], err error) {
-	if m.ctx.Err() == nil {
-		if value, ok := m.cache.standIn(l.key); ok {
-			m.has(l.key, value)
+func (m *many[K, V]) fail(key K, err error) {
+	if m.ctx.Err() == nil && !m.reload {
+		if value, ok := m.cache.shared.standIn(key, &m.who); ok {
+			m.has(key, value)
 			return
 		}
 	}
+	m.fails(err)
+}
+
+// fails keeps the first error.
+func (m *many[K, V]) fails(err error) {
 	if m.err == nil {
 		m.err = err
 	}
@@ -198,14 +291,10 @@ func (m *many[K, V]) has(key K, value V) {
 // end before it can try again.
 func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 	c := m.cache
-	within := c.permits.within(m.ctx)
 	var first *load[K, V]
 	for _, key := range keys {
-		who := caller{patient: true}
-		value, l, role, err := c.assign(m.ctx, key, &who, first)
-		if within && l != nil {
-			l.flight.lendPermit()
-		}
+		who := m.who
+		value, l, role, err := c.shared.assign(key, &who, first)
 		switch role {
 		case finder:
 			if err == nil {
@@ -213,12 +302,14 @@ func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 			}
 		case leader:
 			own = append(own, l)
-			first = own[0]
+			first = m.batchOf(own)
 		case follower:
-			c.waiters.Add(1)
+			c.shared.loading.waiters.Add(1)
 			joined = append(joined, l)
 		case successor:
 			behind = append(behind, l)
+		case refused:
+			m.fail(key, err)
 		}
 	}
 	return own, joined, behind
@@ -229,50 +320,22 @@ func (m *many[K, V]) lead(own []*load[K, V]) {
 	if len(own) == 0 {
 		return
 	}
-	own[0].batch = own
-	_, err := m.cache.lead(m.ctx, own[0], m.fetchBatch)
-	for _, l := range own {
-		if err != nil { // also if the caller has left, and the fetch goes on
-			m.fail(l, err)
-		} else {
-			m.take(l, nil)
+	if m.alone {
+		m.spawn(own)
+		for _, l := range own {
+			m.take(l, l.wait(&m.who, leader, nil))
 		}
+		return
+	}
+	own[0].batch = own
+	err := m.cache.shared.lead(&m.who, own[0], m.fetch)
+	for _, l := range own {
+		m.take(l, err)
 	}
 }
 
-// fetchBatch calls fetch for a batch and returns the value of its first load.
-func (m *many[K, V]) fetchBatch(ctx context.Context, first *load[K, V]) (value V, err error) {
-	missing := make([]K, len(first.batch))
-	for i, l := range first.batch {
-		missing[i] = l.key
-	}
-	values, err := m.fetch(ctx, missing)
-	if err != nil {
-		return value, err
-	}
-	for _, mate := range first.batch[1:] {
-		m.cache.returned(mate, mate.pick(values), nil)
-	}
-	return first.pick(values), nil
-}
-
-// pick returns the value of the load's key. If there is none, nothing is stored.
-func (l *load[K, V]) pick(values map[K]V) V {
-	value, ok := values[l.key]
-	if !ok {
-		l.absent, l.Expire = true, -1
-	}
-	return value
-}
-
-// endMates ends the other loads of a batch with the result of its first one, l. If it
-// returns reported, settle must follow.
-func (c *Cache[K, V]) endMates(l *load[K, V]) (reported bool) {
-	for i := 1; i < len(l.batch); i++ {
-		mate := l.batch[i]
-		mate.err = l.err
-		reported = c.conclude(mate) || reported
-		mate.publish()
-	}
-	return reported
+// foundNothing reports whether the fetch of a single key found that it has no value, which
+// is not kept.
+func (l *load[K, V]) foundNothing() bool {
+	return l.Err != nil && l.NotFound && l.KeepError <= 0 && !l.mate && l.batch == nil
 }

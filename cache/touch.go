@@ -1,6 +1,10 @@
+// This file gives entries another deadline: Touch.
+
 package cache
 
-import "time"
+import (
+	"time"
+)
 
 // Touch gives the entry of a key a new TTL that begins now, and keeps its value: 0 makes
 // it stay for ever, and a negative TTL removes it, as by Del. Touch reports whether there
@@ -13,20 +17,23 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	if expire < 0 {
 		return c.Del(key)
 	}
-	h, hashed := c.hasher.Word(key)
+	h, hashed := c.shared.hasher.Word(key)
 	if !hashed {
-		h = c.hasher.Hash(key)
+		h = c.shared.hasher.Hash(key)
 	}
-	l, found, done := c.touch(h, key, expire)
+	l, found, done := c.shared.touch(h, key, expire)
 	if !done {
-		found = c.touchTask(h, key, l)
+		if l.deadline == never && expire > 0 {
+			c.shared.timing.clock.mustBeHome()
+		}
+		found = c.shared.touchTask(h, key, l)
 	}
-	if w := c.watch.Load(); w != nil {
+	if w := c.shared.watch.Load(); w != nil {
 		if !found {
 			// The ghosts may have a key that the cache has not: this life is for them alone.
-			l = c.lifeFrom(c.clock.now(), expire)
+			l = c.shared.timing.lifeFrom(c.shared.timing.clock.now(), expire)
 		}
-		c.touched(w, h, l.cap)
+		c.shared.touched(w, h, l.cap)
 	}
 	return found
 }
@@ -34,25 +41,25 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 // touch is the part of Touch that a reader can do. It returns the new life of the entry, if
 // there is one, and done if nothing is left to do. For an absent key it does not read the
 // clock.
-func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
+func (c *shared[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
 	s, r := c.rlock(h)
 	i, found := s.find(h, key)
 	var old int64
 	if found {
 		old = s.entries[i].deadline.load()
 	}
-	if !found || !c.clock.far(old) && s.die(i) { // findLive, inlined
+	if !found || !c.timing.clock.far(old) && s.die(i) { // findLive, inlined
 		s.lock.RUnlock(r)
 		return l, false, true
 	}
 	if c.simple {
-		deadline := c.deadlineFor(h, ttl)
+		deadline := c.timing.deadlineFor(h, ttl, false)
 		l = life{deadline, deadline, never}
 	} else {
-		l = c.lifeOf(h, ttl)
+		l = c.timing.lifeOf(h, ttl, false)
 	}
 	later := l.deadline - old
-	done = s.caps == nil && l.deadline != never && (0 <= later && later <= c.slack(ttl) || s.retime(i, l.deadline))
+	done = s.caps == nil && l.deadline != never && (0 <= later && later <= c.timing.slack(ttl) || s.retime(i, l.deadline))
 	if done {
 		s.use(i)
 		if s.due != nil {
@@ -63,40 +70,16 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	return l, true, done
 }
 
-// retime gives entry i, which a reader found alive, another deadline. It leaves the ring
-// alone: the ring visits the task as planned, and expireBatch postpones it then. retime
-// returns false, and does nothing, if that visit would be too late, or the task must be set
-// or removed, which takes the lock for writing.
-func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
-	d := &s.entries[i].deadline
-	for {
-		old := d.load()
-		if old == never || old < 0 || deadline < old && !s.visitsBy(i, deadline) {
-			return false
-		}
-		if d.swap(old, deadline) {
-			return true
-		}
-	}
-}
-
-// slack is by how much touch may leave a deadline too early: 0, unless the program is busy.
-// Then one keep-alive after another would postpone the same deadline by almost nothing, and
-// each write would take the entry from the other processors.
-func (t *timing) slack(ttl time.Duration) int64 {
-	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.busy() {
-		return 0
-	}
-	return int64(t.tick / 4)
-}
-
 // touchTask is the rest of Touch: it also moves the task of the entry.
-func (c *common[K, V]) touchTask(h uint64, key K, l life) bool {
+func (c *shared[K, V]) touchTask(h uint64, key K, l life) bool {
 	s := c.lock(h)
 	defer s.lock.Unlock()
 	i, found := s.findLive(h, key)
 	if !found {
 		return false
+	}
+	if s.earlier == nil && l.deadline < s.entries[i].deadline.load() && c.timing.clock.far(l.deadline) {
+		s.awaitEarlier() // for the next ones
 	}
 	s.setLife(i, l)
 	s.use(i)

@@ -1,6 +1,10 @@
+// This file goes through all entries, in any order or in that of their eviction.
+
 package cache
 
-import "iter"
+import (
+	"iter"
+)
 
 // All returns an iterator over the entries, in no particular order. It holds no lock while
 // the body of the loop runs, so the body may use the cache. All may or may not see
@@ -9,23 +13,21 @@ import "iter"
 // stored again twice. It counts no lookups and marks nothing as used.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		c.each(func(key K, value V, _ int64) bool { return yield(key, value) })
+		c.each(func(e liveEntry[K, V]) bool { return yield(e.key, e.value) })
 	}
 }
 
-// Entries is [Cache.All] with the time that each entry has left.
+// Entries is [Cache.All] with how fresh each value is.
 func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
-		c.each(func(key K, value V, deadline int64) bool {
-			return yield(Entry[K, V]{key, value, c.until(deadline)})
-		})
+		c.each(func(e liveEntry[K, V]) bool { return yield(c.shared.entryOf(e.key, e.value, e.about)) })
 	}
 }
 
-// each calls yield for the entries, with their deadlines, until it returns false.
-func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
-	shards := c.all()
-	defer c.release()
+// each calls yield for the entries until it returns false.
+func (c *Cache[K, V]) each(yield func(e liveEntry[K, V]) bool) {
+	shards := c.shared.all()
+	defer c.shared.release()
 	for i := range shards {
 		if !shards[i].each(yield) {
 			return
@@ -34,13 +36,13 @@ func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
 }
 
 // each is Cache.each for one shard. It returns false if yield did.
-func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool {
+func (s *shard[K, V]) each(yield func(e liveEntry[K, V]) bool) bool {
 	s.pin()
 	defer s.unpin()
 	for i, more := 0, true; more; {
 		var f liveEntry[K, V]
 		var ok bool
-		if f, ok, i, more = s.nextLive(i); ok && !yield(f.key, f.value, f.deadline) {
+		if f, ok, i, more = s.nextLive(i); ok && !yield(f) {
 			return false
 		}
 	}
@@ -49,9 +51,9 @@ func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool
 
 // A liveEntry is an entry that nextLive has found.
 type liveEntry[K comparable, V any] struct {
-	key      K
-	value    V
-	deadline int64
+	key   K
+	value V
+	about about
 }
 
 // nextLive returns the first entry in a batch of slots from i on that has not expired, and
@@ -60,63 +62,131 @@ func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, mo
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
 	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
-		if e := &s.entries[i]; e.live() && !s.expired(uint32(i)) {
-			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.load()}, true
+		if e := &s.entries[i]; e.live() && !s.foundExpired(uint32(i)) {
+			f = liveEntry[K, V]{e.key, e.value, s.about(uint32(i))}
+			ok = f.about.deadline > 0 // no other reader has found it expired since
 		}
 	}
 	return f, ok, i, i < len(s.entries)
 }
 
-// pin keeps the entries in their slots until unpin: the shard may grow, but not
-// shrink.
-func (s *shard[K, V]) pin() {
+// A coldWalk goes through the entries of a shard in the order in which they would be
+// evicted, a batch in each hold of the lock. It finds an entry that stays throughout
+// exactly once, and may miss entries stored meanwhile.
+//
+// Eviction passes over entries that were used, so the walk goes through the order once
+// for those without a mark, then for those with one, and so on. It goes on from the entry
+// where it stopped. If that was removed meanwhile, it starts again with the first and
+// skips what it has seen; as eviction takes the first too, little is repeated. Entries
+// that are left at the end, or have no order, follow by slot number.
+type coldWalk[K comparable, V any] struct {
+	s    *shard[K, V]
+	seen []uint64 // a bit for each slot that there was at the start
+	done bool
+
+	heat     uint8  // this pass takes entries with so many marks or fewer; above hottest it goes by slot
+	last     uint32 // the entry where the pass stopped
+	follows  bool   // last is set
+	restarts int    // how often a pass may still start again
+	slot     int    // the next one, when the walk goes by slot
+}
+
+// hottest is the highest heat of an entry.
+const hottest = 3
+
+// A walked is an entry as a coldWalk found it.
+type walked[K comparable, V any] struct {
+	key      K
+	value    V
+	deadline int64 // by TTL
+	weight   uint32
+	heat     uint8 // marks of the order
+}
+
+// maxRestarts bounds how often the passes of a walk start again.
+const maxRestarts = 100
+
+// begin pins the shard, which the caller must unpin.
+func (w *coldWalk[K, V]) begin(s *shard[K, V]) {
+	s.pin()
 	r := s.lock.RLock()
-	s.pins.Add(1)
+	n := len(s.entries)
 	s.lock.RUnlock(r)
+	*w = coldWalk[K, V]{s: s, seen: make([]uint64, (n+63)/64), restarts: maxRestarts}
 }
 
-// unpin ends a pin. The last unpin frees memory that the shard could not free while it was
-// pinned.
-func (s *shard[K, V]) unpin() {
-	if s.pins.Add(-1) == 0 {
-		s.lock.Lock()
-		s.maybeShrink()
-		s.lock.Unlock()
+// next appends at most a batch of entries to dst, and sets done if there are no more.
+func (w *coldWalk[K, V]) next(dst []walked[K, V]) []walked[K, V] {
+	if w.done {
+		return dst
 	}
+	r := w.s.lock.RLock()
+	defer w.s.lock.RUnlock(r)
+	if w.s.order != nil && w.heat <= hottest {
+		return w.byOrder(dst)
+	}
+	return w.bySlot(dst)
 }
 
-// DelExpired removes all expired entries and returns their number. The cache removes them
-// by itself within a tick; DelExpired is for callers that cannot wait for that. It looks at
-// every entry.
-func (c *Cache[K, V]) DelExpired() (removed int) {
-	shards := c.all()
-	defer c.release()
-	for i := range shards {
-		s := &shards[i]
-		s.pin()
-		for from, more := 0, true; more; {
-			var n int
-			var reported bool
-			n, from, more, reported = s.delExpiredBatch(from)
-			removed += n
-			c.settle(reported)
+func (w *coldWalk[K, V]) byOrder(dst []walked[K, V]) []walked[K, V] {
+	for range batch {
+		i, ok := w.step()
+		if !ok {
+			w.heat++
+			w.follows = false
+			break
 		}
-		s.unpin()
-	}
-	return removed
-}
-
-// delExpiredBatch is DelExpired for a batch of slots, from a slot on. It returns the next
-// slot, and whether there is one.
-func (s *shard[K, V]) delExpiredBatch(from int) (removed, next int, more, reported bool) {
-	s.lock.Lock()
-	to := min(from+batch, len(s.entries))
-	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && s.gone(uint32(i)) {
-			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
-			removed++
+		w.last, w.follows = i, true
+		if w.s.order.Heat(i) <= w.heat {
+			dst = w.add(dst, i)
 		}
 	}
-	more = to < len(s.entries)
-	return removed, to, more, s.unlock()
+	return dst
+}
+
+// step returns the entry that follows in the order, and false at the end of a pass.
+func (w *coldWalk[K, V]) step() (i uint32, ok bool) {
+	switch {
+	case !w.follows:
+		return w.s.order.First()
+	case w.s.entries[w.last].live() && w.s.weight(w.last) > 0:
+		return w.s.order.After(w.last)
+	case w.restarts == 0:
+		return 0, false
+	}
+	w.restarts--
+	return w.s.order.First()
+}
+
+func (w *coldWalk[K, V]) bySlot(dst []walked[K, V]) []walked[K, V] {
+	for range batch {
+		if w.slot == 64*len(w.seen) || w.slot == len(w.s.entries) {
+			w.done = true
+			return dst
+		}
+		dst = w.add(dst, uint32(w.slot))
+		w.slot++
+	}
+	return dst
+}
+
+// add appends entry i to dst, unless that has been seen, or has expired.
+func (w *coldWalk[K, V]) add(dst []walked[K, V], i uint32) []walked[K, V] {
+	word, bit := i/64, uint64(1)<<(i%64)
+	if int(word) >= len(w.seen) || w.seen[word]&bit != 0 {
+		return dst
+	}
+	e := &w.s.entries[i]
+	if !e.live() || w.s.foundExpired(i) {
+		return dst
+	}
+	w.seen[word] |= bit
+	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.load(), weight: w.s.weight(i)}
+	if w.s.caps != nil {
+		f.deadline = w.s.caps[i]
+	}
+	if w.s.order != nil {
+		f.heat = w.s.order.Heat(i)
+	}
+	return append(dst, f)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 func slotsOf[K comparable, V any](c *Cache[K, V]) (n int) {
-	for i := range c.table.Load().shards {
-		n += len(c.table.Load().shards[i].entries)
+	for i := range c.shared.table.Load().shards {
+		n += len(c.shared.table.Load().shards[i].entries)
 	}
 	return n
 }
@@ -28,7 +28,7 @@ func TestWalksGiveMemoryBack(t *testing.T) {
 		for k := range c.All() {
 			remove(c, k)
 		}
-		if c.Len() != 0 || slotsOf(c) > minSlots*len(c.table.Load().shards) {
+		if c.Len() != 0 || slotsOf(c) > minSlots*len(c.shared.table.Load().shards) {
 			t.Errorf("%s: %d entries are left in %d slots", name, c.Len(), slotsOf(c))
 		}
 		if err := c.check(); err != nil {
@@ -173,7 +173,7 @@ func TestShrinksAfterAll(t *testing.T) {
 	for k := range n {
 		c.Del(k)
 	}
-	if got := len(c.table.Load().shards[0].entries); got != minSlots {
+	if got := len(c.shared.table.Load().shards[0].entries); got != minSlots {
 		t.Errorf("%d slots for nothing", got)
 	}
 }

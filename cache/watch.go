@@ -1,12 +1,16 @@
+// This file tells those who observe a cache what happens in it: the sketch of hot keys, the
+// ghosts of WhatIf, and a recording.
+
 package cache
 
 import (
-	"slices"
+	"context"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/slowkeys"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
-	"github.com/pinwheel-cache/pinwheel/lru"
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
 
 // A watch observes the gets and stores of a cache that finds hot keys, estimates other
@@ -14,33 +18,14 @@ import (
 // replaces it. Its locks come after those of shards. Most methods accept a nil watch.
 type watch[K comparable] struct {
 	hot    *hotkeys.Sketch[K] // nil without HotKeys
+	slow   *slowkeys.Keys[K]  // nil without HotKeys
+	long   func(K) bool       // which keys are not kept in hot and slow; nil: none
 	ghosts *ghost.Ghosts      // nil without WhatIf
 	record *record            // nil unless Record runs
 }
 
-// newWatch returns nil if no option needs a watch.
-func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
-	if o.HotKeys == 0 && !o.WhatIf {
-		return nil
-	}
-	w := new(watch[K])
-	if o.HotKeys > 0 {
-		w.hot = hotkeys.New[K](o.HotKeys)
-	}
-	if o.WhatIf {
-		w.ghosts = newGhosts(o.Limit, o.Policy)
-	}
-	return w
-}
-
-func newGhosts(limit int, p Policy) *ghost.Ghosts {
-	return ghost.New(limit,
-		func() lru.Policy { return newOrder(p) },
-		func() lru.Policy { return newOrder(p.other()) })
-}
-
 // asked tells a watch of a get.
-func (c *Cache[K, V]) asked(w *watch[K], h uint64, key K) {
+func (c *shared[K, V]) asked(w *watch[K], h uint64, key K) {
 	if w.hot != nil && c.hasher.Reflexive(key) {
 		w.hot.Add(key)
 	}
@@ -49,6 +34,14 @@ func (c *Cache[K, V]) asked(w *watch[K], h uint64, key K) {
 	}
 	if w.recordOf(h) != nil {
 		c.recordGet(w.record, h, key)
+	}
+}
+
+// loaded tells the watch, if there is one, how long the load of a key took.
+func (c *shared[K, V]) loaded(key K, took time.Duration) {
+	w := c.watch.Load()
+	if w != nil && w.slow != nil && c.hasher.Reflexive(key) && (w.long == nil || !w.long(key)) {
+		w.slow.Add(key, took)
 	}
 }
 
@@ -63,19 +56,19 @@ func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 
 // askedGhosts tells the ghosts of a get. If a ghost lacks a key that the cache has, it is
 // filled: no Set follows a hit, as it would if the cache were the ghost.
-func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
-	now := c.clock.now()
+func (c *shared[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
+	now := c.timing.clock.now()
 	if g.Get(h, now) {
 		return
 	}
-	if deadline, _, ok := c.look(h, key); ok {
+	if deadline, _, ok := c.deadlineOf(h, key); ok {
 		g.Fill(h, now, deadline)
 	}
 }
 
-// look returns the deadline of a key by its TTL, and its weight, which is 0 if the cache
+// deadlineOf returns the deadline of a key by its TTL, and its weight, which is 0 if the cache
 // does not weigh. It returns false if the key has no entry or that has expired.
-func (c *common[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok bool) {
+func (c *shared[K, V]) deadlineOf(h uint64, key K) (deadline int64, weight uint32, ok bool) {
 	s, r := c.rlock(h)
 	defer s.lock.RUnlock(r)
 	i, ok := s.findLive(h, key)
@@ -92,7 +85,7 @@ func (c *common[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok 
 }
 
 // touched tells a watch that a key has another deadline.
-func (c *common[K, V]) touched(w *watch[K], h uint64, deadline int64) {
+func (c *shared[K, V]) touched(w *watch[K], h uint64, deadline int64) {
 	if g := w.ghostsOf(h); g != nil {
 		g.Touch(h, deadline)
 	}
@@ -103,7 +96,7 @@ func (c *common[K, V]) touched(w *watch[K], h uint64, deadline int64) {
 
 // stored tells the watch, if there is one, of a stored value. The ghosts get its deadline
 // by TTL, as they ignore Idle.
-func (c *common[K, V]) stored(u *update[K, V]) {
+func (c *shared[K, V]) stored(u *update[K, V]) {
 	w := c.watch.Load()
 	if g := w.ghostsOf(u.hash); g != nil {
 		g.Set(u.hash, u.life.cap)
@@ -144,42 +137,52 @@ func (w *watch[K]) resized(limit int) {
 func (w *watch[K]) closed() {
 	if w != nil && w.hot != nil {
 		w.hot.Close()
+		w.slow.Close()
 	}
 	if w != nil && w.record != nil {
 		w.record.end()
 	}
 }
 
-// A HotKey is a key that is requested often.
-type HotKey[K comparable] struct {
-	Key   K
-	Share float64 // of recent gets, from 0 to 1; a lower bound
+// A record is a Recorder, with the function that ends its Run.
+type record struct {
+	*recording.Recorder
+	end context.CancelFunc
 }
 
-// HotKeys returns the most requested keys, the hottest first: at most as many as the option
-// HotKeys, and none without it. It counts a sample of the gets, whose weight halves every
-// ten seconds, and may miss keys with less than 1/128 of the gets. A key may have left the
-// cache. What a key points to stays in memory until another key takes its place, or the
-// cache is closed.
-func (c *Cache[K, V]) HotKeys() []HotKey[K] {
-	w := c.watch.Load()
-	if w == nil || w.hot == nil {
+// recordOf returns the record if there is one and it samples a key with hash h, and else
+// nil. w may be nil.
+func (w *watch[K]) recordOf(h uint64) *record {
+	if w == nil || w.record == nil || !w.record.Sees(h) {
 		return nil
 	}
-	top := w.hot.Top()
-	keys := slices.Grow([]HotKey[K](nil), len(top))
-	for _, k := range top {
-		keys = append(keys, HotKey[K](k))
-	}
-	return keys
+	return w.record
 }
 
-// hotKeysAsText is HotKeys for the page of package stats.
-func (c *Cache[K, V]) hotKeysAsText() []stats.HotKey {
-	hottest := c.HotKeys()
-	keys := make([]stats.HotKey, 0, len(hottest))
-	for _, k := range hottest {
-		keys = append(keys, stats.HotKey{Key: keyText(k.Key), Share: k.Share})
+// recordGet records a get that is about to be made.
+func (c *shared[K, V]) recordGet(r *record, h uint64, key K) {
+	a := recording.Access{Op: recording.Get, Key: h}
+	deadline, weight, ok := c.deadlineOf(h, key)
+	if ok {
+		a.Hit, a.Weight, a.TTL = true, weight, c.timing.left(deadline)
 	}
-	return keys
+	r.Add(a)
 }
+
+// recordSet records a value that is stored.
+func (c *shared[K, V]) recordSet(r *record, u *update[K, V]) {
+	a := recording.Access{Op: recording.Set, Key: u.hash, TTL: c.timing.left(u.life.cap)}
+	if c.sizing.weigh != nil {
+		a.Weight = u.weight
+	}
+	r.Add(a)
+}
+
+// recordTouch records another deadline for a key.
+func (c *shared[K, V]) recordTouch(r *record, h uint64, deadline int64) {
+	r.Add(recording.Access{Op: recording.Touch, Key: h, TTL: c.timing.left(deadline)})
+}
+
+func (r *record) removed(h uint64) { r.Add(recording.Access{Op: recording.Remove, Key: h}) }
+
+func (r *record) cleared() { r.Add(recording.Access{Op: recording.Clear}) }

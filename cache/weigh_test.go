@@ -26,8 +26,8 @@ func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 		}
 	}
 	entries := c.Len()
-	for i := range c.table.Load().shards {
-		n, mean := c.table.Load().shards[i].len, entries/len(c.table.Load().shards)
+	for i := range c.shared.table.Load().shards {
+		n, mean := c.shared.table.Load().shards[i].len, entries/len(c.shared.table.Load().shards)
 		if n < mean/2 || n > 2*mean {
 			t.Errorf("shard %d has %d entries, where the mean is %d", i, n, mean)
 		}
@@ -47,8 +47,8 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 		c.Set(k, 1)
 	}
 	const heavy = 30_000
-	u := update[int, int]{hash: c.hasher.Hash(-1), key: -1, value: heavy, weight: heavy, life: forever}
-	s := c.shardOf(u.hash)
+	u := update[int, int]{hash: c.shared.hasher.Hash(-1), key: -1, value: heavy, weight: heavy, life: forever}
+	s := c.shared.shardOf(u.hash)
 	stop := make(chan struct{})
 	var others sync.WaitGroup
 	defer others.Wait()
@@ -68,13 +68,14 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 	for done := false; !done; {
 		before := u.reserved
 		s.lock.Lock()
-		done = c.endStore(s, &u, s.put(&u))
+		missing := s.put(&u)
+		if i, ok := s.find(u.hash, -1); ok != (missing == 0) || ok && s.entries[i].value != heavy {
+			t.Errorf("%d is missing, and the value is there: %t", missing, ok)
+		}
+		done = c.shared.endStore(s, &u, missing)
 		if !done && u.making && u.reserved <= before && before > 0 {
 			t.Errorf("%d were reserved, and now %d are", before, u.reserved)
 		}
-	}
-	if v, ok := c.Peek(-1); v != heavy || !ok {
-		t.Errorf("Peek = %d, %v", v, ok)
 	}
 }
 
@@ -156,8 +157,8 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 	for k := range most {
 		c.Set(k, 1)
 	}
-	u := update[int, int]{hash: c.hasher.Hash(-1), key: -1, value: most, weight: most, life: forever}
-	s := c.shardOf(u.hash)
+	u := update[int, int]{hash: c.shared.hasher.Hash(-1), key: -1, value: most, weight: most, life: forever}
+	s := c.shared.shardOf(u.hash)
 	for done := false; !done; {
 		before := s.removals[Evicted-Expired]
 		s.lock.Lock()
@@ -165,7 +166,7 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 		if got := s.removals[Evicted-Expired] - before; got > batch {
 			t.Fatalf("%d were evicted at once", got)
 		}
-		done = c.endStore(s, &u, missing)
+		done = c.shared.endStore(s, &u, missing)
 	}
 	if got := c.Len(); got != 1 {
 		t.Errorf("%d entries are left", got)
@@ -188,16 +189,16 @@ func TestUnusedRoomIsGivenBack(t *testing.T) {
 	if v, ok := c.Peek(-1); v != most || !ok || calls != 1 {
 		t.Errorf("Peek = %d, %v after %d calls", v, ok, calls)
 	}
-	u := update[int, int]{hash: c.hasher.Hash(-2), key: -2, value: most, weight: most, life: forever}
+	u := update[int, int]{hash: c.shared.hasher.Hash(-2), key: -2, value: most, weight: most, life: forever}
 	c.Set(-1, 1)
 	c.Set(-3, most-1)
-	s := c.shardOf(u.hash)
+	s := c.shared.shardOf(u.hash)
 	s.lock.Lock()
 	missing := s.put(&u)
-	if c.endStore(s, &u, missing+1) {
+	if c.shared.endStore(s, &u, missing+1) {
 		t.Fatal("it is stored")
 	}
-	c.abandon(&u)
+	c.shared.abandon(&u)
 	if err := c.check(); err != nil {
 		t.Error(err)
 	}
@@ -301,7 +302,7 @@ func TestHeavyNewcomers(t *testing.T) {
 			c.Set(-1-i, heavy)
 		}
 	}
-	if hits < 95_000 {
+	if hits < 80_000 { // of LRU 0; here usually 97,000
 		t.Errorf("%d of 100,000 gets are hits", hits)
 	}
 }
@@ -344,9 +345,9 @@ func TestOrderKnowsWeights(t *testing.T) {
 		c.Set(random.IntN(2000), random.IntN(100)) // some weigh nothing
 	}
 	check("stores and replacements")
-	c.crowd.Store(4)
-	c.table.Load().growing.Store(true)
-	for len(c.table.Load().shards) < 4 {
+	c.shared.sizing.crowd.Store(4)
+	c.shared.table.Load().growing.Store(true)
+	for len(c.shared.table.Load().shards) < 4 {
 		c.Set(random.IntN(2000), random.IntN(100))
 	}
 	check("a division into shards")

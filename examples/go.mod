@@ -13,11 +13,14 @@ require (
 	go.etcd.io/bbolt v1.4.3
 	go.opentelemetry.io/otel/sdk/metric v1.40.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/time v0.14.0
 )
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/go-sql-driver/mysql v1.10.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
 	github.com/xdg-go/pbkdf2 v1.0.0 // indirect
 	github.com/xdg-go/scram v1.2.0 // indirect
@@ -42,6 +45,8 @@ require (
 	github.com/grafana/pyroscope-go v1.3.0 // indirect
 	github.com/grafana/pyroscope-go/godeltaprof v0.1.10 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.27.7 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/klauspost/compress v1.18.6 // indirect
 	github.com/mattn/go-colorable v0.1.13 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
@@ -50,7 +55,9 @@ require (
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 	github.com/pinwheel-cache/pinwheel/near v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/gozero v0.0.0
+	github.com/pinwheel-cache/pinwheel/near/postgres v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
+	github.com/pinwheel-cache/pinwheel/near/relay v0.0.0
 	github.com/pinwheel-cache/pinwheel/otel v0.0.0
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.67.4 // indirect
@@ -58,7 +65,7 @@ require (
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	github.com/titanous/json5 v1.0.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
-	go.opentelemetry.io/otel v1.40.0 // indirect
+	go.opentelemetry.io/otel v1.40.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.40.0 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.40.0 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.40.0 // indirect
@@ -92,3 +99,7 @@ replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 replace github.com/pinwheel-cache/pinwheel/otel => ../otel
 
 replace github.com/pinwheel-cache/pinwheel/near/gozero => ../near/gozero
+
+replace github.com/pinwheel-cache/pinwheel/near/postgres => ../near/postgres
+
+replace github.com/pinwheel-cache/pinwheel/near/relay => ../near/relay

@@ -21,9 +21,11 @@ import (
 )
 
 // fill registers caches and a wheel with a different number in every metric, so that none can
-// be taken for another.
+// be taken for another. There are no others, as one of another test could be collected between
+// two looks.
 func fill(t *testing.T) {
 	t.Helper()
+	alone(t)
 	n := uint64(0)
 	next := func() uint64 { n++; return n }
 	durations := func() []time.Duration { // a different number in each bucket
@@ -47,18 +49,18 @@ func fill(t *testing.T) {
 	full := stats.Snapshot{
 		Hits: next(), Misses: next() + 1000, MissesExpired: next(), MissesEvicted: next(), Sets: next(),
 		Removals: stats.Removals{Expired: next(), Evicted: next(), Deleted: next(), Replaced: next(), Cleared: next()},
-		Loads: stats.Loads{OK: histogram(), Failed: histogram(), Waiters: next(), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Queued: int(next()), Abandoned: next(),
+		Loads: stats.Loads{OK: histogram(), Failed: histogram(), Waits: histogram(), Negative: next(), Waiters: next(), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Queued: int(next()), Abandoned: next(),
 			Refreshes: stats.Refreshes{OK: next(), Failed: next(), Dropped: next(), Skipped: next()}},
 		HitsInGrace: next(), Negatives: int(next()),
 		Entries: int(next()), Limit: int(next()), HottestShare: 0.25, Weight: next(), MaxWeight: next(),
-		Callbacks:  stats.Callbacks{Queued: int(next()), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Panics: next()},
+		Callbacks:  stats.Callbacks{Queued: int(next()), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Blocked: int(next()), Panics: next()},
 		Expiry:     stats.Expiry{Pending: int(next()), Overdue: int(next()), Tombstones: int(next()), Lateness: histogram()},
 		EvictedAge: ages.Ages(),
 		WhatIf:     stats.WhatIf{Gets: next(), Half: next(), Same: next(), Double: next(), OtherPolicy: next()},
 		Near: stats.Near{
-			RemoteHits: next(), Fetches: next(), Bypasses: next(), Waits: next(), Overtaken: next(), Unserved: next(), ServedOn: next(),
-			StoreErrors: next(), Changes: next(), ForgottenAll: next(), Reconnects: next(),
-			Serving: true, Lag: time.Duration(next()) * time.Second, MaxLag: time.Duration(next()) * time.Second,
+			RemoteHits: next(), Fetches: next(), Bypasses: next(), Waits: next(), Overtaken: next(), Unserved: next(), ServedOn: next(), Recent: next(), StoreSpared: next(),
+			StoreErrors: next(), Changes: next(), ForgottenAll: next(), Reconnects: next(), Polls: next(), SourceErrors: next(), Backlog: int(next()),
+			StoreAway: true, Serving: true, Lag: time.Duration(next()) * time.Second, MaxLag: time.Duration(next()) * time.Second,
 		},
 	}
 	wheel := stats.WheelSnapshot{

@@ -60,6 +60,10 @@ type Conf struct {
 	// 0, the default, means never. It is less than 1.
 	Refresh float64 `json:",optional"`
 
+	// RefreshAfter is Refresh with a time, at least 1ms, in place of a fraction of the TTL: also
+	// for values that never expire, and not beside Refresh; 0s, the default, means never.
+	RefreshAfter time.Duration `json:",optional"`
+
 	// Grace is how long past its end a value may stand in for a load that fails, or is
 	// slow, at least 1ms; 0s, the default, means not at all.
 	Grace time.Duration `json:",optional"`
@@ -97,8 +101,8 @@ type Conf struct {
 
 	// Snapshot is a file that keeps the entries across restarts: NewCache restores
 	// it, and the end of the service saves it, in at most 3 seconds, before the
-	// cache is closed. Empty, the default, means none. Its folder must be there, and no
-	// two caches may share a file, nor two processes.
+	// cache is closed. Empty, the default, means none. NewCache makes its folder if it is
+	// missing, for this user only. No two caches may share a file, nor two processes.
 	//
 	// If the file cannot be restored or saved, the service logs that and goes on: with the
 	// entries before the damage, or with the older file.
@@ -133,7 +137,7 @@ func (c Conf) check() error {
 		return fmt.Errorf("%w: %s is %v: want at least 1ms, such as 5s or 5m, or 0s for never", cache.ErrArgument, field, d)
 	}
 	return errors.Join(short("Expire", c.Expire), short("Idle", c.Idle),
-		short("Grace", c.Grace), short("Patience", c.Patience), short("Timeout", c.Timeout),
+		short("RefreshAfter", c.RefreshAfter), short("Grace", c.Grace), short("Patience", c.Patience), short("Timeout", c.Timeout),
 		short("NotFoundExpire", c.NotFoundExpire), c.checkNotFound(), c.checkSnapshot())
 }
 
@@ -145,7 +149,8 @@ func (c Conf) checkNotFound() error {
 	return nil
 }
 
-// checkSnapshot returns an error at the start for what would prevent the save at the end.
+// checkSnapshot makes the folder of the file, and returns an error at the start for what would
+// prevent the save at the end.
 func (c Conf) checkSnapshot() error {
 	switch {
 	case c.SnapshotEvery != 0 && c.SnapshotEvery < time.Second:
@@ -155,8 +160,8 @@ func (c Conf) checkSnapshot() error {
 	case c.Snapshot == "":
 		return nil
 	}
-	if folder, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil || !folder.IsDir() {
-		return fmt.Errorf("%w: Snapshot is %s: its folder does not exist: want a file in an existing folder", cache.ErrArgument, c.Snapshot)
+	if err := os.MkdirAll(filepath.Dir(c.Snapshot), 0o700); err != nil {
+		return fmt.Errorf("%w: Snapshot is %s: its folder cannot be made: %w: want a file in a folder that can", cache.ErrArgument, c.Snapshot, err)
 	}
 	return nil
 }
@@ -164,21 +169,22 @@ func (c Conf) checkSnapshot() error {
 // options returns the options of a cache: those of c, as changed by opts.
 func options[K comparable, V any](c Conf, opts []Option[K, V]) cache.Options[K, V] {
 	o := cache.Options[K, V]{
-		Name:      c.Name,
-		Limit:     c.Limit,
-		MaxWeight: c.MaxWeight,
-		Expire:    c.Expire,
-		Idle:      c.Idle,
-		Jitter:    c.Jitter,
-		Refresh:   c.Refresh,
-		Grace:     c.Grace,
-		Patience:  c.Patience,
-		Timeout:   c.Timeout,
-		MaxLoads:  c.MaxLoads,
-		Workers:   c.Workers,
-		HotKeys:   c.HotKeys,
-		Ages:      c.Ages,
-		WhatIf:    c.WhatIf,
+		Name:         c.Name,
+		Limit:        c.Limit,
+		MaxWeight:    c.MaxWeight,
+		Expire:       c.Expire,
+		Idle:         c.Idle,
+		Jitter:       c.Jitter,
+		Refresh:      c.Refresh,
+		RefreshAfter: c.RefreshAfter,
+		Grace:        c.Grace,
+		Patience:     c.Patience,
+		Timeout:      c.Timeout,
+		MaxLoads:     c.MaxLoads,
+		Workers:      c.Workers,
+		HotKeys:      c.HotKeys,
+		Ages:         c.Ages,
+		WhatIf:       c.WhatIf,
 	}
 	if c.NotFoundExpire > 0 {
 		o.Negative = NotFound(c.NotFoundExpire)

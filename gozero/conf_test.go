@@ -7,6 +7,8 @@ import (
 	"io"
 	"log"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +64,9 @@ func TestConfFields(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
+	if c, err := load(t, "Name: users", "RefreshAfter: 1h"); c.RefreshAfter != time.Hour || err != nil {
+		t.Errorf("RefreshAfter is %v, %v", c.RefreshAfter, err)
+	}
 	if c, err := load(t, "Name: users", "MaxWeight: 1000"); c.MaxWeight != 1000 || err != nil {
 		t.Errorf("MaxWeight is %d, %v", c.MaxWeight, err)
 	}
@@ -73,6 +78,51 @@ func TestConfFields(t *testing.T) {
 		NotFoundExpire: o.Negative(sql.ErrNoRows)}
 	if got != want {
 		t.Errorf("the cache gets %+v, want %+v", got, want)
+	}
+}
+
+// TestConfReachesTheCache checks that each setting arrives in the options of the cache, and that
+// an option without a setting is one that YAML cannot have, or that says more in Go.
+func TestConfReachesTheCache(t *testing.T) {
+	inGo := []string{
+		"Weigh", "Negative", "OnRemove", "OnRemoveSync", "OnPanic", "Pause", "Amend", "Load", "LoadMany", // functions
+		"Schema",             // is of the type of V
+		"Elastic",            // goes with Weigh
+		"Policy", "Unlisted", // chosen once, by who writes the program
+	}
+	options := reflect.TypeFor[cache.Options[string, int]]()
+	for i := range options.NumField() {
+		option := options.Field(i)
+		setting, ok := reflect.TypeFor[gozero.Conf]().FieldByName(option.Name)
+		if ok == slices.Contains(inGo, option.Name) {
+			t.Errorf("%s: is in Conf: %t", option.Name, ok)
+		}
+		if !ok {
+			continue
+		}
+		var c gozero.Conf
+		of := reflect.ValueOf(&c).Elem().FieldByIndex(setting.Index)
+		switch {
+		case of.CanInt():
+			of.SetInt(int64(2 * time.Second))
+		case of.CanUint():
+			of.SetUint(2)
+		case of.CanFloat():
+			of.SetFloat(0.5)
+		case of.Kind() == reflect.Bool:
+			of.SetBool(true)
+		default:
+			of.SetString("2")
+		}
+		var o cache.Options[string, int]
+		made, err := gozero.NewCache(c, func(of *cache.Options[string, int]) { o, *of = *of, cache.Options[string, int]{} })
+		if err != nil {
+			t.Fatalf("%s: %v", option.Name, err)
+		}
+		closed(t, made)
+		if got := reflect.ValueOf(o).FieldByIndex(option.Index); !got.Equal(of) {
+			t.Errorf("%s is %v, the cache gets %v", option.Name, of, got)
+		}
 	}
 }
 
@@ -96,6 +146,8 @@ func TestConfMistakes(t *testing.T) {
 		{"Name: users\n  HotKeys: -1", "HotKeys is -1: want how many"},
 		{"Name: users\n  WhatIf: true", "WhatIf is set without Limit"},
 		{"Name: users\n  Refresh: 1", "Refresh is 1: want a fraction"},
+		{"Name: users\n  RefreshAfter: 5us", "RefreshAfter is 5µs: want at least 1ms, such as 5s or 5m, or 0s for never"},
+		{"Name: users\n  Refresh: 0.5\n  RefreshAfter: 1m", "RefreshAfter is 1m0s and Refresh 0.5: want one of them"},
 		{"Name: users\n  Grace: 5us", "Grace is 5µs: want at least 1ms, such as 5s or 5m, or 0s for never"},
 		{"Name: users\n  Grace: -5m", "Grace is -5m0s: want a positive time"},
 		{"Name: users\n  Timeout: 5us", "Timeout is 5µs: want at least 1ms"},
@@ -108,7 +160,7 @@ func TestConfMistakes(t *testing.T) {
 		{"Name: users\n  SnapshotEvery: 5m", "SnapshotEvery is 5m0s without Snapshot: want Snapshot too, a file"},
 		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: 5ms", "SnapshotEvery is 5ms: want at least 1s"},
 		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: -1m", "SnapshotEvery is -1m0s: want at least 1s"},
-		{"Name: users\n  Snapshot: no/such/users.cache", "Snapshot is no/such/users.cache: its folder does not exist"},
+		{"Name: users\n  Snapshot: conf.go/users.cache", "Snapshot is conf.go/users.cache: its folder cannot be made"},
 	} {
 		c, err := load(t, test.yaml)
 		if err == nil {

@@ -66,6 +66,8 @@ func ExampleRoutes() {
 	// HEAD /cache
 	// GET /cache/stats.json
 	// HEAD /cache/stats.json
+	// GET /cache/fleet.json
+	// HEAD /cache/fleet.json
 	// GET /cache/metrics
 	// HEAD /cache/metrics
 	// GET /cache/chart.js
@@ -76,6 +78,8 @@ func ExampleRoutes() {
 	// HEAD /cache/detail.js
 	// GET /cache/elements.js
 	// HEAD /cache/elements.js
+	// GET /cache/fleet.js
+	// HEAD /cache/fleet.js
 	// GET /cache/forms.js
 	// HEAD /cache/forms.js
 	// GET /cache/icon.svg

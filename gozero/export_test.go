@@ -14,6 +14,14 @@ func Logging() bool {
 // CloseAll is what go-zero calls when the service ends. proc.Shutdown calls it once.
 func CloseAll() { open.closeAll() }
 
+// ForgetAll makes CloseAll close only caches that are made later. A bubble of synctest must
+// not close those of other tests.
+func ForgetAll() {
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	clear(open.closes)
+}
+
 // ToClose returns how many caches would be closed.
 func ToClose() int {
 	open.mu.Lock()

@@ -12,7 +12,7 @@ import (
 // TestSourceThatMakesACache checks that a source may make a cache while it is asked.
 func TestSourceThatMakesACache(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
 		began := time.Now()

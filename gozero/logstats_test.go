@@ -17,7 +17,7 @@ import (
 // TestMinuteLine checks that each minute has go-zero's line, with the counts of that minute.
 func TestMinuteLine(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
 		users := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
@@ -57,7 +57,7 @@ func TestMinuteLine(t *testing.T) {
 // did not make, and that calling it again changes nothing.
 func TestLogStatsIsForAllCaches(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
 		before, err := collection.NewCache(time.Hour, collection.WithName("before"))
@@ -90,7 +90,7 @@ func TestLogStatsIsForAllCaches(t *testing.T) {
 // its own.
 func TestMinuteLineOfANameUsedAgain(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
 		first := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
@@ -115,7 +115,7 @@ func TestMinuteLineOfANameUsedAgain(t *testing.T) {
 // when the caches are closed, and that a new cache starts the log again.
 func TestLogEndsWithTheCaches(t *testing.T) {
 	alone(t)
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
 		c := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})

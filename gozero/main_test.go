@@ -9,12 +9,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zeromicro/go-zero/core/logx"
 	"go.uber.org/goleak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/gozero"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -93,4 +95,13 @@ func (j *journal) take() (lines []record) {
 	}
 	j.buf.Reset()
 	return lines
+}
+
+// bubble runs a test in a bubble of synctest. The end of the service closes all caches, but
+// the bubble must not close those of other tests, nor other tests those of the bubble.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	gozero.ForgetAll()
+	defer gozero.ForgetAll()
+	synctest.Test(t, f)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -58,8 +57,8 @@ func TestGraceOfConf(t *testing.T) {
 	conf := gozero.Conf{Name: "users", Limit: 10, Expire: time.Minute, Grace: time.Minute, Patience: time.Second, Timeout: 2 * time.Second, Refresh: 0.5, MaxLoads: 1}
 	var o cache.Options[string, int]
 	closed(t, gozero.MustNewCache(conf, func(of *cache.Options[string, int]) { o = *of }))
-	synctest.Test(t, func(t *testing.T) {
-		c := cache.Must(o)
+	bubble(t, func(t *testing.T) {
+		c := closed(t, cache.Must(o))
 		c.Set("k", 7)
 		time.Sleep(90 * time.Second)
 		if v, err := c.Take("k", func() (int, error) { return 0, errors.New("no connection") }); v != 7 || err != nil {

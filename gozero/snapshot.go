@@ -82,13 +82,7 @@ func (f *snapshotFile[K, V]) save(ctx context.Context, c *cache.Cache[K, V]) {
 	}
 	defer rescue.Recover() // a MarshalJSON that panics must not end the process
 	ctx = whileOpen{ctx, c.Closed}
-	toJSON, _ := codec.JSON[K, V]()
-	encode := func(dst []byte, key K, value V) ([]byte, error) {
-		if ctx.Err() != nil { // writes are buffered, and may be far apart
-			return nil, context.Cause(ctx)
-		}
-		return toJSON(dst, key, value)
-	}
+	encode, _ := codec.JSON[K, V]()
 	err := c.SaveFile(ctx, f.path, encode)
 	if err != nil && !errors.Is(err, errClosed) && !errors.Is(err, context.Canceled) {
 		logx.Errorf("cache(%s) - not saved to %s, which stays as it was: %v", f.name, f.path, err)

@@ -78,6 +78,24 @@ func TestSnapshotWarmsTheNextStart(t *testing.T) {
 	}
 }
 
+// TestSnapshotFolder checks that the first start makes the folders of the file, for this user
+// only.
+func TestSnapshotFolder(t *testing.T) {
+	conf, path := kept(t)
+	conf.Snapshot = filepath.Join(filepath.Dir(path), "data", "caches", "users.cache")
+	saved(t, conf, 100)
+	folder, err := os.Stat(filepath.Dir(conf.Snapshot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := folder.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Errorf("others may use the folder: %v", mode)
+	}
+	if n := closed(t, gozero.MustNewCache[int, person](conf)).Len(); n != 100 {
+		t.Errorf("%d entries are restored, want 100", n)
+	}
+}
+
 // TestSnapshotDamaged checks that the entries before a damage are restored, and that the log has
 // a line.
 func TestSnapshotDamaged(t *testing.T) {
@@ -131,7 +149,7 @@ func TestSnapshotThatTakesTooLong(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		gozero.FreshLog()
 		c := gozero.MustNewCache[int, slow](conf)
 		for i := range 10 {
@@ -158,7 +176,7 @@ func TestSnapshotEvery(t *testing.T) {
 		t.Fatalf("the YAML gives %+v", conf)
 	}
 	conf.Expire = 0 // no timer of the bubble outlasts it
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		gozero.FreshLog()
 		c := gozero.MustNewCache[int, person](conf)
 		c.Set(1, person{Name: "Ann"})

@@ -49,6 +49,9 @@ const (
 // Small grows when a key comes back that it has just evicted, and shrinks when a key comes
 // back that main has just evicted, as in ARC (Megiddo and Modha, FAST 2003).
 //
+// An entry of main loses one mark when eviction passes it, or all, if those that stay by an old
+// mark bring fewer hits than their room would: so what was hot goes when popularity drifts.
+//
 // The zero Adaptive is empty and has room for no entry; Resize makes room. An
 // Adaptive must not be copied after first use.
 //
@@ -67,6 +70,7 @@ type Adaptive struct {
 	moved   int32       // entries moved on by the eviction under way
 	won     bool        // in this eviction a key won a challenge: main's oldest is the victim
 	checks  checkpointing
+	fading  fading
 
 	slots  int            // for which ghost, recent, target and checks are made
 	late   int            // see lateLimit; 0 to 2*lateLimit
@@ -90,6 +94,7 @@ func (a *Adaptive) Resize(n int) {
 	copy(links, a.links)
 	a.links = links
 	a.marks.resize(n)
+	a.fading.resize(n)
 	if a.slots == 0 || n < a.slots-a.slots/8 || n > a.slots+a.slots/8 {
 		a.fit(n)
 	}
@@ -137,6 +142,8 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 			return true
 		}
 		a.checks.now++
+	} else {
+		a.evictsMain(i)
 	}
 	if a.recent.samples(h) {
 		a.recent.add(q, h)
@@ -152,6 +159,7 @@ func (a *Adaptive) spareKnown(i uint32, h uint64) bool {
 		return false
 	}
 	a.unlink(small, i+firstEntry)
+	a.fading.forget(i)
 	a.push(main, i+firstEntry)
 	a.moved++
 	return true
@@ -209,6 +217,7 @@ func (a *Adaptive) balance(h uint64) {
 	case recent && q == small:
 		a.growSmall(unit * a.recent.each())
 	case recent:
+		a.fading.again += a.recent.each()
 		a.setTarget(a.target - 3*unit/2*a.recent.each())
 	}
 }
@@ -217,7 +226,7 @@ func (a *Adaptive) balance(h uint64) {
 // the order is empty.
 //
 // Hits take effect here. A marked entry of small that Victim meets goes to main, without
-// a mark. A marked entry of main loses a mark and becomes the newest.
+// a mark. A marked entry of main loses a mark, or all, and becomes the newest.
 //
 // In a loop over slightly more keys than there are slots, small always looks a few entries
 // too short: the entries that small gains, main loses. So while late is above lateLimit,
@@ -247,6 +256,7 @@ func (a *Adaptive) passMarked(q uint32) (i uint32) {
 		switch {
 		case q == small:
 			a.marks.clear(p - firstEntry)
+			a.fading.forget(p - firstEntry)
 			a.late = max(a.late-latePerUse, 0)
 			if a.smallLen() < a.targetLen() {
 				q = main
@@ -273,10 +283,10 @@ func (a *Adaptive) Ahead() []Next {
 	return a.ahead.oldest(a.links, q, firstEntry, &a.marks)
 }
 
-// Fetch reads the rows of the ghost that belong to these entries, so that Spare does
+// Prefetch reads the rows of the ghost that belong to these entries, so that Spare does
 // not wait for memory. The result means nothing but must be used: otherwise the
 // compiler removes the reads.
-func (a *Adaptive) Fetch(entries []Next) (read uint64) {
+func (a *Adaptive) Prefetch(entries []Next) (read uint64) {
 	for _, next := range entries {
 		read += a.ghost[rowOf(next.Hash, len(a.ghost))][0]
 	}
@@ -294,6 +304,7 @@ func (a *Adaptive) Remove(i uint32) {
 func (a *Adaptive) Rename(from, to uint32) {
 	a.links.rename(from+firstEntry, to+firstEntry)
 	a.marks.copy(from, to)
+	a.fading.forget(to)
 }
 
 // Split returns an empty Adaptive with room for the slot numbers below n. Its small queue
@@ -313,6 +324,7 @@ func (a *Adaptive) Split(n int) Policy {
 // Adaptive: with its mark, as the newest of the same queue.
 func (a *Adaptive) Adopt(i uint32, other Policy, from uint32) {
 	b := other.(*Adaptive)
+	a.fading.forget(i)
 	a.push(b.queueOf(from+firstEntry), i+firstEntry)
 	a.marks.set(i, uint32(b.marks.get(from)))
 }

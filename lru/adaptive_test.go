@@ -21,7 +21,7 @@ type modelled struct {
 }
 
 func runAdaptiveModel(t *rapid.T) {
-	o := &modelled{m: adaptiveModel{marks: map[uint32]int{}}, keys: map[uint32]uint64{}}
+	o := &modelled{m: adaptiveModel{marks: map[uint32]int{}, kept: map[uint32]int{}, stayed: map[uint32]bool{}}, keys: map[uint32]uint64{}}
 	if rapid.Bool().Draw(t, "weights") {
 		o.weights, o.m.weights = []uint32{}, map[uint32]int{}
 	}
@@ -38,6 +38,12 @@ func runAdaptiveModel(t *rapid.T) {
 		"loop": func(t *rapid.T) {
 			for k := range uint64(3*o.room + 6) {
 				o.access(t, k%(uint64(o.room)+2)+1)
+			}
+		},
+		"drift": func(t *rapid.T) { // keys are hot for a while, and never again
+			from := key.Draw(t, "from") << 20
+			for k := range uint64(20 * o.room) {
+				o.access(t, from+k/3+k*k*7%uint64(o.room/2+1))
 			}
 		},
 		"mark": func(t *rapid.T) {
@@ -345,7 +351,7 @@ func TestAdaptiveDoesNotAllocate(t *testing.T) {
 	key := uint64(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		key = (key + 1) % 150
-		a.Fetch(a.Ahead())
+		a.Prefetch(a.Ahead())
 		i, _ := a.Victim()
 		if a.Spare(i, hashOf(key+1)) {
 			i, _ = a.Victim()

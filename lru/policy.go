@@ -53,18 +53,18 @@ type Policy interface {
 
 	// Ahead returns entries that Victim will return next unless they are used before, or
 	// none if it has returned them already. They are valid until the next call. The caller
-	// sets the hash of each, calls Fetch with them, and reads whatever else it needs to
+	// sets the hash of each, calls Prefetch with them, and reads whatever else it needs to
 	// evict them. So the memory of several entries is fetched at once; waiting for that of
 	// one after another takes several times as long.
 	Ahead() []Next
 
-	// Fetch reads what Spare needs of entries from Ahead. The result means
+	// Prefetch reads what Spare needs of entries from Ahead. The result means
 	// nothing but must be used: otherwise the compiler removes the reads.
-	Fetch(entries []Next) uint64
+	Prefetch(entries []Next) uint64
 
-	// FetchRemove reads what Remove needs of entry i, which is in the order. The result
-	// must be used, as that of Fetch.
-	FetchRemove(i uint32) uint64
+	// PrefetchRemove reads what Remove needs of entry i, which is in the order. The result
+	// must be used, as that of Prefetch.
+	PrefetchRemove(i uint32) uint64
 
 	// Insert adds entry i, which is not in the order and whose key has hash h, without
 	// a mark.

@@ -14,13 +14,16 @@ import (
 func BenchmarkHit(b *testing.B) {
 	b.Run("pointer", func(b *testing.B) { benchmarkHit(b, new(int)) })
 	b.Run("struct", func(b *testing.B) { benchmarkHit(b, struct{ Name, Mail, City, Team string }{}) })
+	b.Run("strict", func(b *testing.B) { benchmarkHitOf(b, new(int), true) })
 }
 
-func benchmarkHit[V any](b *testing.B, value V) {
+func benchmarkHit[V any](b *testing.B, value V) { benchmarkHitOf(b, value, false) }
+
+func benchmarkHitOf[V any](b *testing.B, value V, strict bool) {
 	const n = 1024
 	plain := cache.Must(cache.Options[int, V]{Limit: 2 * n})
 	h := &hand{began: make(chan struct{})}
-	c, err := near.New(newServer(), h, near.Options[int, V]{Limit: 2 * n, MaxLag: time.Hour})
+	c, err := near.New(newServer(), h, near.Options[int, V]{Limit: 2 * n, MaxLag: time.Hour, Strict: strict})
 	if err != nil {
 		b.Fatal(err)
 	}

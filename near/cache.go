@@ -3,6 +3,7 @@ package near
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -16,18 +17,30 @@ import (
 // returns was current in the store, or was the result of fetch, at some moment of the call
 // or of the MaxLag before it.
 type Cache[K comparable, V any] struct {
-	local  *Local[K, V]
-	store  Store
-	leaser Leaser // store, or nil if that has no leases
-	values Codec[V]
+	local   *Local[K, V]
+	store   Store
+	leaser  Leaser  // store, or nil if that has no leases
+	grouper Grouper // store, or nil if that keeps no groups
+	values  Codec[V]
 
 	expire, localExpire, notFoundExpire time.Duration
 	notFound                            error
+	mayExist                            func(K) bool        // never nil
+	groupsOf                            func(K, V) []string // each once; never nil
+	grouped                             bool                // groupsOf may return some
 	jitter                              float64
 	away                                Away
 	serveOn, timeout, lease             time.Duration
+	clone                               func(V) V // or nil
 
-	counts counts
+	refresh         float64
+	grace, patience time.Duration
+	places          places
+	negatives       *negatives[K]
+
+	breaker    breaker
+	background background
+	counts     counts
 }
 
 // errMissing is the result of a load by Get, which does not fetch, of a missing key.
@@ -37,30 +50,44 @@ var errMissing = errors.New("near: the store has nothing for the key")
 // cache.ErrArgument and says everything that is wrong with the options. One client may be
 // the store and source of several caches, if none of their Prefixes begins with another.
 func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cache[K, V], error) {
-	if err := o.check(store); err != nil {
+	if err := o.check(store, source); err != nil {
 		return nil, err
 	}
 	c := &Cache[K, V]{
 		store: store, values: o.Values,
 		expire: o.Expire, localExpire: o.LocalExpire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
-		jitter: o.Jitter, away: o.Away,
-		serveOn: o.ServeOn, timeout: o.Timeout, lease: orDefault(o.Lease, defaultLease),
+		mayExist: o.MayExist,
+		jitter:   o.Jitter, away: o.Away,
+		serveOn: o.ServeOn, timeout: o.Timeout, lease: orDefault(o.Lease, defaultLease), clone: o.Clone,
 	}
 	c.leaser, _ = store.(Leaser)
+	c.grouper, _ = store.(Grouper)
+	c.grouped = o.Groups != nil
+	c.groupsOf = func(K, V) []string { return nil }
+	if c.grouped {
+		c.groupsOf = func(key K, value V) []string { return distinct(o.Groups(key, value)) }
+	}
 	if c.values.Encode == nil {
 		c.values = JSON[V]()
+	}
+	if c.mayExist == nil {
+		c.mayExist = func(K) bool { return true }
 	}
 	if c.notFound == nil {
 		c.notFound = ErrNotFound
 	}
-	local := LocalOptions[K, V]{Prefix: o.Prefix, Text: o.Keys, MaxLag: o.MaxLag}
+	local := LocalOptions[K, V]{Prefix: o.Prefix, Text: o.Keys, MaxLag: o.MaxLag, Strict: o.Strict, groups: newGroups[K]()}
 	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
 		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh,
-		Amend: c.counts.addTo,
+		Amend: c.addTo,
 	}
+	c.refresh, c.grace, c.patience = o.Refresh, o.Grace, o.Patience
+	c.places.init(o.MaxLoads)
+	c.negatives = newNegatives[K](o.Negative, o.Limit, o.Jitter)
+	c.background.init()
 	var err error
-	if c.local, err = NewLocal(source, local); err != nil {
+	if c.local, err = newLocal(source, local, func(key K) { c.negatives.forget(key) }); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -77,26 +104,53 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 //
 // When its context ends, a caller returns the cause; as in cache.TakeCtx, the context of
 // fetch ends when no caller waits any more. A hit in memory does not look at ctx, and
-// allocates nothing.
+// allocates nothing. All callers get the same value, unless there is a Clone.
 func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
 	// Not by local.Get: returning a large value through one more function takes as long as
 	// all else that near adds to a hit.
 	if l := c.local; l.serves() {
 		if value, ok := l.cache.Get(key); ok {
+			if c.clone != nil {
+				return c.clone(value), nil
+			}
 			return value, nil
 		}
 	}
 	return c.take(ctx, key, fetch)
 }
 
+// own returns a value for one caller.
+func (c *Cache[K, V]) own(value V) V {
+	if c.clone != nil {
+		return c.clone(value)
+	}
+	return value
+}
+
 func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
 	if fetch == nil {
 		panic("near: fetch of Take is nil: want a function")
 	}
+	return c.missed(ctx, key, func(ctx context.Context, _ *cache.Load[V]) (V, error) { return fetch(ctx) })
+}
+
+// missed is a Take after a Get that missed.
+func (c *Cache[K, V]) missed(ctx context.Context, key K, fetch fetcher[V]) (V, error) {
+	return c.resolve(key, fetch, func(load fetcher[V]) (V, error) { return c.local.missed(ctx, key, load) })
+}
+
+// resolve returns what a load of a key has brought. take shares one with other callers.
+func (c *Cache[K, V]) resolve(key K, fetch fetcher[V], take func(load fetcher[V]) (V, error)) (V, error) {
+	load := func(ctx context.Context, l *cache.Load[V]) (V, error) { return c.load(ctx, key, l, fetch) }
 	for {
-		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-			return c.load(ctx, key, l, fetch)
-		})
+		value, err := take(load)
+		if err == nil {
+			return c.own(value), nil
+		}
+		if old, ok := err.(*inGrace[V]); ok {
+			c.counts.inGrace.Add(1)
+			return c.own(old.value), nil
+		}
 		if err != errMissing { // else it joined the load of a Get
 			return value, err
 		}
@@ -109,14 +163,17 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err error) {
 	if l := c.local; l.serves() { // as in Take
 		if value, ok = l.cache.Get(key); ok {
-			return value, true, nil
+			return c.own(value), true, nil
 		}
 	}
 	value, err = c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
 		return c.read(ctx, key, l)
 	})
-	if err == errMissing || errors.Is(err, c.notFound) {
+	if _, old := err.(*inGrace[V]); old || err == errMissing || errors.Is(err, c.notFound) {
 		return value, false, nil
+	}
+	if err == nil {
+		value = c.own(value)
 	}
 	return value, err == nil, err
 }
@@ -134,9 +191,12 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	}
 	// Not stored in memory: another instance may write to the store before that. And also
 	// after an error, as the store may have changed nevertheless.
-	defer c.local.Forget(key)
-	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
-	return c.ask(ctx, func(ctx context.Context) error { return c.store.Set(ctx, c.local.key(key), item) })
+	defer c.forget(key)
+	item := c.aged(data, c.expire)
+	if item.Groups, err = c.memberships(ctx, c.groupsOf(key, value), math.MaxInt64); err != nil {
+		return err
+	}
+	return c.tell(ctx, func(ctx context.Context) error { return c.store.Set(ctx, c.local.key(key), item) })
 }
 
 // Del removes keys from the store and from memory. Callers in this process that ask for a
@@ -147,15 +207,14 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	defer c.local.Forget(keys...)
-	texts := make([]string, len(keys))
-	for i, key := range keys {
-		texts[i] = c.local.key(key)
-	}
-	return c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
+	defer c.forget(keys...)
+	texts := c.texts(keys)
+	return c.tell(ctx, func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
 }
 
 // Close ends the watch of the source and empties the memory. It waits for loads under way;
 // if ctx ends first, it returns the cause of ctx. A closed cache can be used, but every Take
 // asks the store. Close does not close the store and the source.
-func (c *Cache[K, V]) Close(ctx context.Context) error { return c.local.Close(ctx) }
+func (c *Cache[K, V]) Close(ctx context.Context) error {
+	return errors.Join(c.local.Close(ctx), c.background.close(ctx), c.negatives.errors.Close(ctx))
+}

@@ -26,6 +26,20 @@ func TestJSON(t *testing.T) {
 	if _, err := codec.Decode([]byte(`{"Name": 1}`)); err == nil {
 		t.Error("a number for a string is no error")
 	}
+	for _, name := range []string{"a\xffb", "\xff"} {
+		if data, err := codec.Encode(&user{name, nil}); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%q, which is not UTF-8: %s, %v", name, data, err)
+		}
+	}
+	for _, name := range []string{"\ufffd", `\ufffd`, `\\ufffd`, "\x00"} {
+		data, err := codec.Encode(&user{name, nil})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := codec.Decode(data); err != nil || got.Name != name {
+			t.Errorf("%q became %q, %v", name, got.Name, err)
+		}
+	}
 	if _, err := near.JSON[chan int]().Encode(nil); err == nil {
 		t.Error("a channel is no error")
 	}

@@ -14,6 +14,9 @@
 //   - The source tells of every change of a key that it covers, in the order in which they
 //     happen in the store: by Changed, or, where it cannot tell them one by one, by
 //     ChangedAll. Removal and expiry are changes.
+//   - Changed comes when the change can be read by whatever the loads read, not before. A
+//     load that begins after a Changed which came too early reads the old value and keeps
+//     it, and nobody tells of the change again.
 //   - Current(asOf) comes after the Changed of everything that changed before asOf.
 //   - When the source may have missed something it says Lost, and then nothing until it
 //     hears all changes again. Only when that is confirmed does it say ChangedAll, and then
@@ -21,7 +24,7 @@
 //   - A read of the store returns what is current at some moment of the read.
 //   - Set, Del and Fill have changed the store when they return without an error.
 //
-// Telling of more changes than there were costs hits, but is never wrong.
+// Telling of more changes than there were costs hits, but is never wrong. Telling earlier is.
 //
 // Messages of the source and answers of the store may overtake each other: a change may be
 // told before the answer to an earlier read, and after the answer to a later one.
@@ -37,4 +40,8 @@
 // is also a [Leaser] has a fourth: an instance is loading the key. Then one instance of the
 // fleet asks the database for a missing key, and the others wait for it; and a value that
 // was loaded before the key changed is kept nowhere.
+//
+// A lease is a change that every instance hears of, and so is its end. Requests for keys that
+// do not exist thus cost two messages to each instance, and a "not found" in the store.
+// [Options.MayExist] spares both for keys that it can tell.
 package near

@@ -48,6 +48,50 @@ func Example() {
 	// bob <nil>
 }
 
+// A permission is asked for anew, where a second of MaxLag is too long.
+func ExampleCache_TakeWithin() {
+	ctx := context.Background()
+	shared := newServer()
+	may, err := near.New(shared, shared, near.Options[string, bool]{Prefix: "may-pay:"})
+	if err != nil {
+		panic(err)
+	}
+	defer may.Close(ctx)
+	load := func(context.Context) (bool, error) { return true, nil }
+	fmt.Println(may.Take(ctx, "ann", load))          // to show a button
+	fmt.Println(may.TakeWithin(ctx, "ann", 0, load)) // to pay
+	// Output:
+	// true <nil>
+	// true <nil>
+}
+
+// Everything of a tenant is removed at once.
+func ExampleCache_DelGroup() {
+	ctx := context.Background()
+	shared := newServer()
+	type user struct{ Name, Tenant string }
+	users, err := near.New(shared, shared, near.Options[int, user]{
+		Prefix: "users:",
+		Groups: func(_ int, u user) []string { return []string{"tenant:" + u.Tenant} },
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer users.Close(ctx)
+	tenant := "7" // in the database
+	load := func(context.Context) (user, error) { return user{"ann", tenant}, nil }
+	fmt.Println(users.Take(ctx, 1, load))
+
+	tenant = "8"
+	if err := users.DelGroup(ctx, "tenant:7"); err != nil { // after the database was written
+		panic(err)
+	}
+	fmt.Println(users.Take(ctx, 1, load))
+	// Output:
+	// {ann 7} <nil>
+	// {ann 8} <nil>
+}
+
 // A store that is not one of bytes, behind a cache that a source keeps true.
 func ExampleLocal() {
 	ctx := context.Background()
@@ -61,7 +105,8 @@ func ExampleLocal() {
 	price, err := local.Take(ctx, "tea", func(_ context.Context, l *cache.Load[int]) (int, error) {
 		price, ok := prices["tea"]
 		if !ok {
-			return 0, near.KeepError(near.ErrNotFound, time.Second)
+			l.NotFound, l.KeepError = true, time.Second
+			return 0, near.ErrNotFound
 		}
 		l.Expire = time.Minute
 		return price, nil

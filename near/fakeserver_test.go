@@ -20,18 +20,22 @@ type server struct {
 	fail   func(op string) bool // whether a command fails; nil: none does
 	missed func() bool          // whether a change is left out although Current vouches for it
 	deaf   bool                 // vouches for nothing
+	full   bool                 // gives no leases
 
 	mu      sync.Mutex
 	items   map[string]record
 	streams []*stream
 	tokens  int
+	number  int64          // the last that Next has returned
 	calls   map[string]int // by command
 	down    bool           // nobody can connect
 }
 
 type record struct {
 	near.Item
-	end time.Time // zero: never
+	end    time.Time // of the TTL; zero: never
+	holder string    // of the lease on an item that is due or in its Grace
+	until  time.Time // when that ends
 }
 
 func newServer() *server { return &server{items: map[string]record{}, calls: map[string]int{}} }
@@ -73,16 +77,33 @@ func (s *server) do(ctx context.Context, op string, command func()) error {
 
 func (s *server) fails(op string) bool { return s.fail != nil && s.fail(op) }
 
+// seen returns what others see of a record: the token of a lease is that of its holder.
+func (r record) seen() near.Item {
+	item := r.Item
+	item.Token, item.Holder = "", r.Token
+	if r.holder != "" && time.Now().Before(r.until) {
+		item.Holder = r.holder
+	}
+	return item
+}
+
+// gone reports whether a record has ended, also its Grace.
+func (r record) gone() bool {
+	return !r.end.IsZero() && !time.Now().Before(r.end.Add(r.Grace))
+}
+
 // look returns the record of a key. It removes an expired one, and tells of that.
 func (s *server) look(key string) record {
 	r, ok := s.items[key]
-	if ok && !r.end.IsZero() && !time.Now().Before(r.end) {
+	if ok && r.gone() {
 		delete(s.items, key)
 		s.tell(key)
 		return record{}
 	}
 	if !r.end.IsZero() {
-		r.TTL = time.Until(r.end)
+		if r.TTL = time.Until(r.end); r.TTL == 0 {
+			r.TTL = -1
+		}
 	}
 	return r
 }
@@ -108,9 +129,7 @@ func (s *server) drop(key string) {
 func (s *server) Get(ctx context.Context, keys ...string) (items []near.Item, err error) {
 	err = s.do(ctx, "get", func() {
 		for _, key := range keys {
-			r := s.look(key)
-			r.Token = ""
-			items = append(items, r.Item)
+			items = append(items, s.look(key).seen())
 		}
 	})
 	return items, err
@@ -132,15 +151,24 @@ func (s *server) Lease(ctx context.Context, life time.Duration, keys ...string) 
 	err = s.do(ctx, "lease", func() {
 		for _, key := range keys {
 			r := s.look(key)
-			switch r.State {
-			case near.Missing:
-				s.tokens++
-				r.Token = strconv.Itoa(s.tokens)
-				s.put(key, near.Item{State: near.Leased, Token: r.Token, TTL: life})
-			case near.Leased:
-				r.Token = ""
+			item := r.seen()
+			if s.full {
+				items = append(items, item)
+				continue
 			}
-			items = append(items, r.Item)
+			if r.State == near.Missing {
+				s.tokens++
+				item.Token = strconv.Itoa(s.tokens)
+				s.put(key, near.Item{State: near.Leased, Token: item.Token, TTL: life})
+			}
+			if r.State == near.Found && r.TTL != 0 && r.TTL <= r.Due && item.Holder == "" {
+				s.tokens++
+				item.Token = strconv.Itoa(s.tokens)
+				r.holder, r.until = item.Token, time.Now().Add(life)
+				s.items[key] = r
+				s.tell(key)
+			}
+			items = append(items, item)
 		}
 	})
 	return items, err
@@ -148,7 +176,7 @@ func (s *server) Lease(ctx context.Context, life time.Duration, keys ...string) 
 
 func (s *server) Fill(ctx context.Context, key, token string, item near.Item) (filled bool, err error) {
 	err = s.do(ctx, "fill", func() {
-		if r := s.look(key); r.State == near.Leased && r.Token == token {
+		if r := s.look(key); r.State == near.Leased && r.Token == token || r.holder == token {
 			filled = true
 			s.put(key, item)
 		}
@@ -158,7 +186,40 @@ func (s *server) Fill(ctx context.Context, key, token string, item near.Item) (f
 
 func (s *server) Release(ctx context.Context, key, token string) error {
 	return s.do(ctx, "release", func() {
-		if r := s.look(key); r.State == near.Leased && r.Token == token {
+		r := s.look(key)
+		if r.State == near.Leased && r.Token == token {
+			s.drop(key)
+		}
+		if r.holder == token {
+			r.holder = near.Paused
+			s.items[key] = r
+			s.tell(key)
+		}
+	})
+}
+
+func (s *server) Next(ctx context.Context, key string) (number int64, err error) {
+	err = s.do(ctx, "next", func() {
+		s.number++ // like a clock, it is not lost with the key
+		number = s.number
+		s.put(key, near.Item{State: near.Found, Value: strconv.AppendInt(nil, number, 10)})
+	})
+	return number, err
+}
+
+func (s *server) Add(ctx context.Context, key string, item near.Item) (has near.Item, err error) {
+	err = s.do(ctx, "add", func() {
+		if s.look(key).State == near.Missing {
+			s.put(key, item)
+		}
+		has = s.look(key).seen()
+	})
+	return has, err
+}
+
+func (s *server) Drop(ctx context.Context, key string, groups []near.Membership) error {
+	return s.do(ctx, "drop", func() {
+		if r := s.look(key); r.State == near.Found && slices.Equal(r.Groups, groups) {
 			s.drop(key)
 		}
 	})

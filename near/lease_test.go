@@ -173,7 +173,7 @@ func TestLateFill(t *testing.T) {
 
 // TestKeptUnderALease checks that a value stored under a lease is in memory without
 // another read, if no change is told, and that one that the store refused, or that was
-// stored without a lease, is not.
+// stored without a lease, is for less than MaxLag, or not.
 func TestKeptUnderALease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
@@ -186,10 +186,15 @@ func TestKeptUnderALease(t *testing.T) {
 			r.server.fail = func(now string) bool { return now == op }
 			r.want("missing", "fetched", 1, 1)
 			r.server.fail = nil
-			if before := r.server.called("get"); true {
-				if r.Get(t.Context(), "k"); r.server.called("get") == before {
-					t.Errorf("with failing %q it is kept", op)
-				}
+			before := r.server.called("get")
+			r.Get(t.Context(), "k")
+			if r.server.called("get") != before {
+				t.Errorf("with failing %q it is not kept", op)
+			}
+			time.Sleep(800 * time.Millisecond) // of a MaxLag of a second
+			r.hand.vouch()
+			if r.Get(t.Context(), "k"); r.server.called("get") == before {
+				t.Errorf("with failing %q it is kept", op)
 			}
 		})
 	}
@@ -208,7 +213,7 @@ func TestKeptUnderALease(t *testing.T) {
 }
 
 // TestUnsharedFetch checks that a fetch for a key on which the store has not even a lease
-// is not shared, as a removal of the key would not be told.
+// is not shared MaxLag after it began, as a removal of the key would not be told.
 func TestUnsharedFetch(t *testing.T) {
 	for name, store := range map[string]func(*server) near.Store{
 		"no leases": func(s *server) near.Store { return plain{s} },
@@ -217,9 +222,12 @@ func TestUnsharedFetch(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			r := &rig{t: t, server: newServer(), hand: new(hand)}
 			r.server.fail = func(op string) bool { return op == "lease" || op == "set" }
-			r.Cache = r.join(store(r.server), near.Options[string, string]{MaxLag: time.Minute})
+			r.Cache = r.join(store(r.server), near.Options[string, string]{MaxLag: 400 * time.Millisecond})
 			r.hand.ChangedAll()
 			r.hand.vouch()
+			for i := range 20 {
+				time.AfterFunc(time.Duration(i)*100*time.Millisecond, r.hand.vouch)
+			}
 			var truth atomic.Int32
 			fetch := func(context.Context) (string, error) {
 				value := strconv.Itoa(int(truth.Load()))
@@ -235,6 +243,7 @@ func TestUnsharedFetch(t *testing.T) {
 				t.Errorf("%s: %q, %v", name, value, err)
 			}
 			first.Wait()
+			time.Sleep(time.Second)
 		})
 	}
 }

@@ -17,10 +17,13 @@ import (
 type link struct {
 	start  time.Time
 	maxLag time.Duration
+	strict bool         // until is never always
 	until  atomic.Int64 // always, never, or the last time at which to serve
+	told   atomic.Int64 // asOf, for those without the lock
 
 	mu    sync.Mutex // guards what follows, and changes of until
 	open  bool       // between ChangedAll and Lost
+	ended bool       // nothing is served any more
 	asOf  int64      // all changes before it have been told; never before the first Current
 	timer *time.Timer
 	armed bool
@@ -31,9 +34,10 @@ const (
 	never  = math.MinInt64
 )
 
-func (l *link) init(maxLag time.Duration) {
-	l.start, l.maxLag, l.asOf = time.Now(), maxLag, never
+func (l *link) init(maxLag time.Duration, strict bool) {
+	l.start, l.maxLag, l.strict, l.asOf = time.Now(), maxLag, strict, never
 	l.until.Store(never)
+	l.told.Store(never)
 	l.timer = time.AfterFunc(maxLag, l.doubt)
 	l.timer.Stop()
 }
@@ -59,13 +63,17 @@ func (l *link) opened() {
 	l.open = true
 }
 
-// lost is called when changes may go untold. It reports whether the link was open.
+// lost is called when changes may go untold. Values are served until MaxLag after the moment
+// that was vouched for last. It reports whether the link was open.
 func (l *link) lost() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.open
 	l.open = false
-	l.until.Store(never)
+	// What was vouched for stays so: what was in memory at asOf, and what was read since.
+	if l.asOf != never && !l.ended {
+		l.until.Store(l.asOf + int64(l.maxLag))
+	}
 	l.timer.Stop()
 	l.armed = false
 	return was
@@ -83,10 +91,11 @@ func (l *link) current(asOf time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := min(int64(asOf.Sub(l.start)), l.now())
-	if !l.open || at < l.asOf {
+	if !l.open || l.ended || at < l.asOf {
 		return
 	}
 	l.asOf = at
+	l.told.Store(at)
 	l.trust()
 }
 
@@ -94,7 +103,7 @@ func (l *link) current(asOf time.Time) {
 func (l *link) trust() {
 	careful := l.asOf + int64(l.maxLag)/4*3
 	left := careful - l.now()
-	if left <= 0 {
+	if left <= 0 || l.strict {
 		l.until.Store(l.asOf + int64(l.maxLag))
 		return
 	}
@@ -110,9 +119,19 @@ func (l *link) doubt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.armed = false
-	if l.open {
+	if l.open && !l.ended {
 		l.trust()
 	}
+}
+
+// close ends all that is served from memory.
+func (l *link) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.until.Store(never)
+	l.told.Store(never)
+	l.timer.Stop()
 }
 
 // lag returns the time since the moment for which the source has vouched, and false if it

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -19,10 +20,16 @@ import (
 type Local[K comparable, V any] struct {
 	link    link
 	cache   *cache.Cache[K, V]
+	recent  *recent[K, V]
+	turns   *turns[K, V]
 	prefix  string
 	text    Text[K]
 	covers  func(key string) bool
+	report  func(n *stats.Near) // adds the counts of the source
+	marker  Marker              // the source, or nil if it makes no marks
+	revoked func(K)             // called when a key was revoked
 	waiters waiters
+	groups  *groups[K] // nil: without
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when Watch has returned
 	counts  localCounts
@@ -32,9 +39,8 @@ type Local[K comparable, V any] struct {
 // a limit, whose keys are strings or integers.
 type LocalOptions[K comparable, V any] struct {
 	// Cache are the options of the cache. Expire is the TTL of a value unless its load sets
-	// another. Negative and OnRemove must be nil: a load uses [KeepError] instead of
-	// Negative, and changes must not wait for OnRemove. Amend gets each Snapshot after the
-	// Local has added its counts.
+	// another. OnRemove and OnRemoveSync must be nil, as changes must not wait for them. Amend gets
+	// each Snapshot after the Local has added its counts.
 	Cache cache.Options[K, V]
 
 	// Prefix is the beginning of each key in the store.
@@ -47,15 +53,27 @@ type LocalOptions[K comparable, V any] struct {
 	// has vouched for a moment at most this long ago. 0 means a second. Less than 10 ms is
 	// refused.
 	MaxLag time.Duration
+
+	// Strict has each hit read the clock, so that a process that was stopped serves nothing older
+	// than MaxLag when it goes on, not even until a timer runs. And what is loaded while
+	// the source vouches for nothing is then shared only by callers who came before it began. A hit takes about 30 ns longer.
+	Strict bool
+
+	groups *groups[K] // those of a Cache
 }
 
 // NewLocal returns an empty Local that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options.
 func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[K, V], error) {
+	return newLocal(source, o, func(K) {})
+}
+
+// newLocal is NewLocal, and calls revoked when a key was revoked.
+func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], revoked func(K)) (*Local[K, V], error) {
 	if err := o.check(source); err != nil {
 		return nil, err
 	}
-	l := &Local[K, V]{prefix: o.Prefix, text: o.Text, stopped: make(chan struct{})}
+	l := &Local[K, V]{prefix: o.Prefix, text: o.Text, revoked: revoked, groups: o.groups, stopped: make(chan struct{})}
 	if l.text.String == nil {
 		l.text = textOf[K]()
 	}
@@ -63,7 +81,11 @@ func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[
 	if c, ok := source.(Coverer); ok {
 		l.covers = c.Covers
 	}
-	o.Cache.Negative = keepFor
+	l.report = func(*stats.Near) {}
+	if r, ok := source.(Reporter); ok {
+		l.report = r.Report
+	}
+	l.marker, _ = source.(Marker)
 	amend := o.Cache.Amend
 	o.Cache.Amend = func(s *stats.Snapshot) {
 		l.addTo(s)
@@ -71,10 +93,17 @@ func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[
 			amend(s)
 		}
 	}
-	l.link.init(orDefault(o.MaxLag, defaultMaxLag))
+	l.link.init(orDefault(o.MaxLag, defaultMaxLag), o.Strict)
+	// Before the cache: that may be asked for its statistics as soon as it is made.
+	recent, wrong := newRecent(o.Cache, l.link.maxLag, o.Strict)
+	l.recent = recent
+	l.turns = newTurns[K, V]()
+	if wrong != nil {
+		o.Cache.Unlisted = true // only its error is wanted, which names all mistakes
+	}
 	var err error
-	if l.cache, err = cache.New(o.Cache); err != nil {
-		return nil, err
+	if l.cache, err = cache.New(o.Cache); err != nil || wrong != nil {
+		return nil, cmp.Or(err, wrong)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
@@ -116,13 +145,14 @@ func (l *Local[K, V]) serves() bool {
 // key at a time. If the key changes after a load has begun, the value is not kept, and
 // callers that come after the change do not get it.
 //
-// While nothing may be served, or if the source does not cover the key, every caller has a
-// load of its own, and nothing is kept. Such a load gets a negative Expire.
+// While nothing may be served, or if the source does not cover the key, a load gets a negative
+// Expire. Callers share it until MaxLag after it began, and if it sets another Expire and the
+// source covers the key, they get its value until then.
 //
 // A load must read the store after it was called. Expire is the TTL of the options; load may
 // set another one, or a negative one so that the value is not kept. It must do so unless the
-// source tells of every change of the value after the load has read it. An error by
-// [KeepError] is kept. If load sets NotFound, its error does not count as a failure.
+// source tells of every change of the value after the load has read it. Its
+// error is kept as KeepError of the Load says; with NotFound it does not count as a failure.
 func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
 	if value, ok := l.Get(key); ok {
 		return value, nil
@@ -132,22 +162,76 @@ func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Con
 
 // missed is Take after a Get that missed.
 func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (value V, err error) {
-	if l.link.serves() && l.covers(l.key(key)) {
-		value, err = l.cache.TakeMissed(ctx, key, load)
-	} else {
-		// Not shared: a load of another caller may have begun long ago, and no source tells
-		// of the changes since.
-		value, err = load(ctx, &cache.Load[V]{Expire: -1})
+	if l.covers(l.key(key)) && l.link.serves() {
+		return l.cache.TakeMissed(ctx, key, load)
 	}
-	return value, unkept(err)
+	if l.link.strict {
+		return l.within(ctx, key, always, load)
+	}
+	return l.unvouched(ctx, key, load)
+}
+
+// unvouched is missed while nothing is vouched for.
+func (l *Local[K, V]) unvouched(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (value V, err error) {
+	keep := l.covers(l.key(key)) && !l.link.strict
+	value, had, err := l.recent.take(ctx, key, keep, load)
+	if had {
+		l.counts.recent.Add(1)
+	}
+	return value, err
+}
+
+// takeMany is Take for several keys.
+func (l *Local[K, V]) takeMany(ctx context.Context, keys []K, load func(context.Context, map[K]*cache.Load[V]) (map[K]V, error)) (map[K]V, error) {
+	if l.vouchedFor(keys) {
+		return l.cache.TakeManyWith(ctx, keys, load)
+	}
+	keys = distinct(keys)
+	l.counts.unserved.Add(uint64(len(keys)))
+	keep := func(key K) bool { return l.covers(l.key(key)) && !l.link.strict }
+	values, had, err := l.recent.takeMany(ctx, keys, keep, load)
+	l.counts.recent.Add(uint64(had))
+	return values, err
+}
+
+// vouchedFor reports whether values of keys in memory may be served.
+func (l *Local[K, V]) vouchedFor(keys []K) bool {
+	if !l.link.serves() {
+		return false
+	}
+	for _, key := range keys {
+		if !l.covers(l.key(key)) {
+			return false
+		}
+	}
+	return true
+}
+
+// distinct returns keys in their order, each once.
+func distinct[K comparable](keys []K) (once []K) {
+	seen := make(map[K]bool, len(keys))
+	for _, key := range keys {
+		if !seen[key] {
+			seen[key] = true
+			once = append(once, key)
+		}
+	}
+	return once
 }
 
 // Forget removes keys from memory. Call it after each change of the store, also if that
 // returned an error; from then on no caller of this Local gets the old value.
 func (l *Local[K, V]) Forget(keys ...K) {
 	for _, key := range keys {
-		l.cache.Del(key)
+		l.drop(key)
+		l.turns.forget(key)
 	}
+}
+
+// drop removes what is in memory of a key. A load of it that is under way is not kept.
+func (l *Local[K, V]) drop(key K) {
+	l.cache.Del(key)
+	l.recent.cache.Del(key)
 }
 
 // key returns the key in the store.
@@ -165,13 +249,14 @@ func (l *Local[K, V]) peek(key K, atMost time.Duration) (value V, ok bool) {
 // Close ends the watch and closes the cache. It waits for both, and for loads under way; if
 // ctx ends first, it returns the cause of ctx. Afterwards every Take calls load.
 func (l *Local[K, V]) Close(ctx context.Context) error {
+	l.link.close() // before the source hears of it: it may tell others that nothing is served any more
 	l.stop()
 	select {
 	case <-l.stopped:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	return l.cache.Close(ctx)
+	return errors.Join(l.turns.loads.Close(ctx), l.cache.Close(ctx), l.recent.cache.Close(ctx), l.groups.close(ctx))
 }
 
 // A watcher is the [Watcher] of a Local.
@@ -187,16 +272,21 @@ func (w watcher[K, V]) Changed(keys ...string) {
 			continue
 		}
 		w.counts.changes.Add(1)
+		if w.groups.told(rest, w.drop) {
+			continue
+		}
 		if key, err := w.text.Parse(rest); err == nil {
 			w.cache.Del(key)
 		} else {
 			w.cache.Clear() // an unknown key has changed
+			w.counts.forgottenAll.Add(1)
 		}
 		w.waiters.wake(text)
 	}
 }
 
 func (w watcher[K, V]) ChangedAll() {
+	w.groups.forgetGenerations() // first: loads that begin after Clear read those of now
 	w.cache.Clear()
 	w.counts.forgottenAll.Add(1)
 	w.link.opened()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
@@ -39,12 +40,16 @@ func TestTakeMany(t *testing.T) {
 			}
 		}
 		take(1, "new", "none")
-		take(1) // reads again what ends soon and what is not found
-		for key, reads := range map[string]int{"there": 0, "new": 0, "short": 1, "none": 1} {
+		take(0) // also what is not found is kept
+		for key, reads := range map[string]int{"there": 0, "new": 0, "short": 0, "none": 0} {
 			before := r.server.called("get")
 			if r.Get(t.Context(), key); r.server.called("get")-before != reads {
 				t.Errorf("%s: %d reads, want %d", key, r.server.called("get")-before, reads)
 			}
+		}
+		time.Sleep(time.Minute)
+		if _, ok, _ := r.Get(t.Context(), "short"); ok {
+			t.Error("a value is in memory for longer than in the store")
 		}
 	})
 }
@@ -91,7 +96,8 @@ func TestTakeManyTogether(t *testing.T) {
 }
 
 // TestTakeManyFails checks that the error of fetch comes with the values found, and leaves
-// no lease; that without a store Away decides; and that changed values are not kept.
+// no lease; that without a store Away decides, and the result is kept briefly; and that
+// changed values are not kept.
 func TestTakeManyFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
@@ -117,7 +123,8 @@ func TestTakeManyFails(t *testing.T) {
 		r.want("after a late fill", "fetched", 1, 1)
 		r.hand.ChangedAll()
 		r.server.fail = func(string) bool { return true }
-		for range 2 {
+		for _, later := range []time.Duration{0, 0, time.Hour} {
+			time.Sleep(later)
 			got, err = take(func() (map[string]string, error) { return map[string]string{"k": "db", "there": "db"}, nil })
 			if err != nil || got["k"] != "db" || got["there"] != "db" {
 				t.Errorf("%v, %v", got, err)
@@ -146,6 +153,111 @@ func TestTakeManyFailsForAll(t *testing.T) {
 					t.Errorf("%v", err)
 				}
 			})
+		}
+		callers.Wait()
+	})
+}
+
+// TestTakeManyJoinsAGet checks that TakeMany fetches a key that a Get which it has joined does
+// not find in the store, also while the source vouches for nothing.
+func TestTakeManyJoinsAGet(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+			if lost {
+				r.hand.Lost(errors.New("lost"))
+			}
+			r.server.delay = func() time.Duration { return time.Second }
+			var get sync.WaitGroup
+			get.Go(func() {
+				if v, ok, err := r.Get(t.Context(), "k"); ok || err != nil {
+					t.Errorf("Get = %q, %t, %v", v, ok, err)
+				}
+			})
+			synctest.Wait()
+			got, err := r.TakeMany(t.Context(), []string{"k"}, func(context.Context, []string) (map[string]string, error) {
+				return map[string]string{"k": "db"}, nil
+			})
+			if err != nil || got["k"] != "db" {
+				t.Errorf("lost %t: %v, %v", lost, got, err)
+			}
+			get.Wait()
+		})
+	}
+}
+
+// TestTakeManyAsksAgain checks that a TakeMany while the source vouches for nothing does not
+// get from a load that began more than MaxLag before that a key has no value.
+func TestTakeManyAsksAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Second})
+		r.silence()
+		take := func(found map[string]string, takes time.Duration) map[string]string {
+			got, err := r.TakeMany(t.Context(), []string{"k"}, func(context.Context, []string) (map[string]string, error) {
+				time.Sleep(takes)
+				return found, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return got
+		}
+		var callers sync.WaitGroup
+		callers.Go(func() { take(nil, time.Minute) })
+		time.Sleep(time.Second)
+		callers.Go(func() {
+			if got := take(map[string]string{"k": "early"}, 0); got["k"] != "" {
+				t.Errorf("a caller MaxLag after the load began did not share it, and got %v", got)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		callers.Go(func() {
+			if got := take(map[string]string{"k": "new"}, 0); got["k"] != "new" {
+				t.Errorf("a later caller got %v", got)
+			}
+		})
+		time.Sleep(time.Second)
+		if err := r.Del(t.Context(), "k"); err != nil { // the first load must not fill the store
+			t.Error(err)
+		}
+		callers.Wait()
+	})
+}
+
+// TestTakeManyToldOfOneKey checks that the error of one key is that of its callers alone: of a
+// value that cannot be encoded, and of one that the store has and nobody can decode.
+func TestTakeManyToldOfOneKey(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		values := near.JSON[string]()
+		encode := values.Encode
+		values.Encode = func(v string) ([]byte, error) {
+			if v == "bad" {
+				return nil, broken
+			}
+			return encode(v)
+		}
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour, Values: values})
+		fetch := func(_ context.Context, missing []string) (map[string]string, error) {
+			time.Sleep(time.Second)
+			return map[string]string{"bad": "bad", "good": "good"}, nil
+		}
+		var callers sync.WaitGroup
+		for key, want := range map[string]error{"bad": broken, "good": nil, "none": near.ErrNotFound} {
+			callers.Go(func() {
+				time.Sleep(time.Millisecond)
+				_, err := r.Take(t.Context(), key, func(context.Context) (string, error) {
+					t.Errorf("%s is fetched", key)
+					return "", nil
+				})
+				if !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", key, err, want)
+				}
+			})
+		}
+		got, err := r.TakeMany(t.Context(), []string{"bad", "good", "none"}, fetch)
+		if !errors.Is(err, broken) || !maps.Equal(got, map[string]string{"good": "good"}) {
+			t.Errorf("%v, %v", got, err)
 		}
 		callers.Wait()
 	})

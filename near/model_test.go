@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,14 +31,16 @@ type history struct {
 
 // A version is a value of a key: its number, or that it has none.
 type version struct {
-	absent bool
-	told   time.Time // when the write returned without an error; zero before
-	by     *instance // who wrote; nil for others
+	absent  bool
+	written time.Time
+	told    time.Time // when the write returned without an error; zero before
+	by      *instance // who wrote; nil for others
 }
 
 // An instance is one of a fleet.
 type instance struct {
 	cache *near.Cache[int, int]
+	gets  bool // stores nothing
 }
 
 // A fleet runs random operations and notes which answers are wrong.
@@ -63,6 +68,10 @@ type setup struct {
 	MaxLag, Lease, Expire     int // in ms
 	Local                     int // LocalExpire, in ms
 	Limit                     int
+	Refresh, Broken           bool // Broken: some fetches fail
+	Grace, Patience           int  // in ms
+	MaxLoads                  int
+	Groups                    bool
 }
 
 func drawSetup(t *rapid.T) setup {
@@ -80,6 +89,12 @@ func drawSetup(t *rapid.T) setup {
 		Expire:   rapid.SampledFrom([]int{0, 500}).Draw(t, "expire"),
 		Local:    rapid.SampledFrom([]int{0, 700}).Draw(t, "local"),
 		Limit:    rapid.SampledFrom([]int{0, 2}).Draw(t, "limit"),
+		Refresh:  rapid.Bool().Draw(t, "refresh"),
+		Broken:   rapid.Bool().Draw(t, "broken"),
+		Grace:    rapid.SampledFrom([]int{0, 300, 5000}).Draw(t, "grace"),
+		Patience: rapid.SampledFrom([]int{0, 50}).Draw(t, "patience"),
+		MaxLoads: rapid.SampledFrom([]int{0, 1}).Draw(t, "max loads"),
+		Groups:   rapid.Bool().Draw(t, "groups"),
 	}
 }
 
@@ -131,6 +146,13 @@ func runFleet(t *testing.T, s setup) *fleet {
 		o := near.Options[int, int]{
 			Prefix: "k:", Limit: s.Limit, MaxLag: ms(s.MaxLag), Lease: ms(s.Lease), Expire: ms(s.Expire), LocalExpire: ms(s.Local),
 		}
+		o.MaxLoads, o.Grace = s.MaxLoads, ms(s.Grace)
+		if s.Refresh {
+			o.Refresh = 0.5
+		}
+		if s.Grace > 0 {
+			o.Patience = ms(s.Patience)
+		}
 		if s.ServeOn {
 			o.ServeOn = 2 * f.window
 			f.window = o.ServeOn
@@ -141,12 +163,15 @@ func runFleet(t *testing.T, s setup) *fleet {
 		if s.NotFound {
 			o.NotFoundExpire = 400 * time.Millisecond
 		}
+		without := o
+		if s.Groups {
+			o.Groups = func(key, _ int) []string { return []string{groupOf(key), "all"} }
+		}
 		for range modelInstances {
-			c, err := near.New[int, int](f.server, f.server, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.instances = append(f.instances, &instance{c})
+			f.add(t, o, false)
+		}
+		if s.Groups {
+			f.add(t, without, true)
 		}
 		f.run(t)
 		for _, one := range f.instances {
@@ -158,6 +183,17 @@ func runFleet(t *testing.T, s setup) *fleet {
 	})
 	return f
 }
+
+func (f *fleet) add(t *testing.T, o near.Options[int, int], gets bool) {
+	c, err := near.New[int, int](f.server, f.server, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.instances = append(f.instances, &instance{c, gets})
+}
+
+// groupOf returns one of two groups of a key. Each key is also in the group "all".
+func groupOf(key int) string { return strconv.Itoa(key % 2) }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
@@ -198,7 +234,10 @@ func (f *fleet) faults(ctx context.Context) {
 			f.server.setDown(false)
 		case 5: // evicted for want of memory
 			f.server.mu.Lock()
-			f.server.drop("k:" + strconv.Itoa(f.below(modelKeys)))
+			all := slices.Sorted(maps.Keys(f.server.items)) // values, generations of groups, and their counter
+			if len(all) > 0 {
+				f.server.drop(all[f.below(len(all))])
+			}
 			f.server.mu.Unlock()
 		}
 	}
@@ -207,6 +246,12 @@ func (f *fleet) faults(ctx context.Context) {
 func (f *fleet) step(ctx context.Context, one *instance) {
 	key := f.below(modelKeys)
 	switch n := f.below(20); {
+	case f.setup.Groups && f.below(20) == 0:
+		f.writeGroup(ctx, one)
+	case one.gets:
+		began := time.Now()
+		value, ok, err := one.cache.Get(ctx, key)
+		f.judge(one, "Get", key, began, value, ok, err)
 	case n < 2:
 		f.write(ctx, one, key)
 	case n < 3:
@@ -217,6 +262,8 @@ func (f *fleet) step(ctx context.Context, one *instance) {
 		f.judge(one, "Get", key, began, value, ok, err)
 	case n < 8:
 		f.takeMany(ctx, one)
+	case n < 12:
+		f.within(ctx, one, key)
 	default:
 		began := time.Now()
 		value, err := one.cache.Take(ctx, key, func(ctx context.Context) (int, error) { return f.fetch(key) })
@@ -227,9 +274,25 @@ func (f *fleet) step(ctx context.Context, one *instance) {
 	}
 }
 
+// within asks for an answer of an age that is drawn.
+func (f *fleet) within(ctx context.Context, one *instance, key int) {
+	age := time.Duration(f.below(4)) * f.upTo(f.setup.MaxLag/2)
+	began := time.Now()
+	if f.below(3) == 0 {
+		value, ok, err := one.cache.GetWithin(ctx, key, age)
+		f.judgeWithin(one, "Get within "+age.String(), age, key, began, value, ok, err)
+		return
+	}
+	value, err := one.cache.TakeWithin(ctx, key, age, func(ctx context.Context) (int, error) { return f.fetch(key) })
+	f.judgeWithin(one, "Take within "+age.String(), age, key, began, value, true, err)
+}
+
 // fetch reads the database, at some moment of the time that takes.
 func (f *fleet) fetch(key int) (int, error) {
 	time.Sleep(f.load())
+	if f.setup.Broken && f.below(3) == 0 {
+		return 0, errDatabase
+	}
 	f.db.mu.Lock()
 	versions := f.db.keys[key].versions
 	number := len(versions) - 1
@@ -251,7 +314,7 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	absent := f.setup.NotFound && f.below(4) == 0
 	f.db.mu.Lock()
 	number := len(h.versions)
-	h.versions = append(h.versions, version{absent: absent, by: one})
+	h.versions = append(h.versions, version{absent: absent, written: time.Now(), by: one})
 	f.db.mu.Unlock()
 	var err error
 	switch {
@@ -269,18 +332,55 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	}
 }
 
+// writeGroup writes all keys of a group in the database and then removes the group. "Not found" is
+// in no group.
+func (f *fleet) writeGroup(ctx context.Context, one *instance) {
+	group := []string{"all", "0", "1"}[f.below(3)]
+	var keys, absent []int
+	for key := range f.db.keys {
+		if group == "all" || group == groupOf(key) {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys {
+		h := &f.db.keys[key]
+		h.writing <- struct{}{}
+		defer func() { <-h.writing }()
+		f.db.mu.Lock()
+		if slices.ContainsFunc(h.versions, func(v version) bool { return v.absent }) {
+			absent = append(absent, key)
+		}
+		h.versions = append(h.versions, version{written: time.Now(), by: one})
+		f.db.mu.Unlock()
+	}
+	if one.cache.DelGroup(ctx, group) != nil || one.cache.Del(ctx, absent...) != nil {
+		return
+	}
+	f.db.mu.Lock()
+	defer f.db.mu.Unlock()
+	for _, key := range keys {
+		versions := f.db.keys[key].versions
+		versions[len(versions)-1].told = time.Now()
+	}
+}
+
 // judge notes an answer that is wrong: one that a later write, which had returned before
 // the window began, should have ended; or that was never true; or, if this instance wrote,
 // had returned before the call began.
 func (f *fleet) judge(one *instance, op string, key int, began time.Time, value int, ok bool, err error) {
+	f.judgeWithin(one, op, f.window, key, began, value, ok, err)
+}
+
+// judgeWithin is judge for a window of its own.
+func (f *fleet) judgeWithin(one *instance, op string, window time.Duration, key int, began time.Time, value int, ok bool, err error) {
 	absent := !ok || errors.Is(err, near.ErrNotFound)
 	if err != nil && !absent {
-		if !errors.Is(err, near.ErrStore) {
+		if !errors.Is(err, near.ErrStore) && !errors.Is(err, errDatabase) && !errors.Is(err, near.ErrBusy) {
 			f.problem("%s of %d: %v", op, key, err)
 		}
 		return
 	}
-	if op == "Get" && absent {
+	if strings.HasPrefix(op, "Get") && absent {
 		return // that the store has nothing says nothing about the database
 	}
 	f.db.mu.Lock()
@@ -290,15 +390,17 @@ func (f *fleet) judge(one *instance, op string, key int, began time.Time, value 
 	if !absent {
 		if value < 0 || value >= len(versions) || versions[value].absent {
 			f.problem("%s of %d = %d, which it never was", op, key, value)
-		} else if why := f.stale(one, versions[value+1:], began); why != "" {
+		} else if why := f.stale(one, versions[value+1:], began, window); why != "" {
 			f.problem("%s of %d = %d at %v: %s", op, key, value, began.UnixMilli(), why)
+		} else if value+1 < len(versions) && f.old(began.Sub(versions[value+1].written)) {
+			f.problem("%s of %d = %d, %v after the next version: its TTL and its Grace are over", op, key, value, began.Sub(versions[value+1].written))
 		}
 		return
 	}
 	why := "it always had a value"
 	for i, v := range versions {
 		if v.absent {
-			if why = f.stale(one, versions[i+1:], began); why == "" {
+			if why = f.stale(one, versions[i+1:], began, window); why == "" {
 				return
 			}
 		}
@@ -306,13 +408,22 @@ func (f *fleet) judge(one *instance, op string, key int, began time.Time, value 
 	f.problem("%s of %d found nothing at %v: %s", op, key, began.UnixMilli(), why)
 }
 
+// old reports whether a value has been replaced in the database for so long that its TTL and its
+// Grace must be over, whether or not anybody was told: it was fetched before, and then stored
+// by a load that may have waited for others.
+func (f *fleet) old(since time.Duration) bool {
+	s := f.setup
+	slack := f.window + ms(2*s.Load+16*s.Delay+2*s.Lease+s.Patience)
+	return s.Expire > 0 && since > ms(s.Expire+s.Expire/5+s.Grace)+slack
+}
+
 // stale says which of the versions after an answer shows that it is stale, or "".
-func (f *fleet) stale(one *instance, after []version, began time.Time) string {
+func (f *fleet) stale(one *instance, after []version, began time.Time, window time.Duration) string {
 	for _, v := range after {
 		if v.told.IsZero() {
 			continue
 		}
-		if v.told.Before(began.Add(-f.window)) {
+		if v.told.Before(began.Add(-window)) {
 			return fmt.Sprintf("another was told %v before", began.Sub(v.told))
 		}
 		if v.by == one && v.told.Before(began) && !f.setup.ServeOn {
@@ -328,8 +439,11 @@ func (f *fleet) takeMany(ctx context.Context, one *instance) {
 	values, err := one.cache.TakeMany(ctx, keys, func(_ context.Context, missing []int) (map[int]int, error) {
 		fetched := map[int]int{}
 		for _, key := range missing {
-			if value, err := f.fetch(key); err == nil {
+			value, err := f.fetch(key)
+			if err == nil {
 				fetched[key] = value
+			} else if !errors.Is(err, near.ErrNotFound) {
+				return nil, err
 			}
 		}
 		return fetched, nil

@@ -41,6 +41,60 @@ type Options[K comparable, V any] struct {
 	// fetch returned NotFound for a key. 0 means not at all.
 	NotFoundExpire time.Duration
 
+	// Negative returns for how long an error of a single fetch, such as "no such row", is kept in
+	// the memory of this instance, and returned without a fetch: until then, or until the store
+	// has a value. A Set or Del by this instance ends it too. 0 and less mean not at all. It
+	// is called by several goroutines. Errors of package context are not kept, and those of
+	// TakeMany say nothing about single keys. NotFoundExpire is the better choice for a "not
+	// found", which all instances then share.
+	Negative func(err error) time.Duration
+
+	// Refresh is the part of its TTL in the store after which a value is due: the next Take that
+	// asks the store returns it, and fetches it anew in the background. Memory has a value until it
+	// is due, so that comes soon. One caller of the fleet does that, by a lease; it has as
+	// long as Lease, and so long is the pause after a fetch that fails. Get begins none. 0
+	// means never; 0 <= Refresh < 1.
+	Refresh float64
+
+	// Grace is how long the store keeps a value past its TTL, to stand in for a fetch: while that
+	// runs in the background, by one caller of the fleet, and when it fails. Only the Takes
+	// return such a value; for Get there is none. A change of the key ends it at once. So an instance
+	// that starts while the database is down has it too. 0 means none.
+	//
+	// Refresh and Grace take a store whose leases know them, as those of near/redis do; in
+	// another one values end with their TTL. All instances must know of them before one sets
+	// them: earlier versions cannot decode such values.
+	Grace time.Duration
+
+	// Patience is how long a caller waits for the fetch before a value in its Grace stands in. 0
+	// means not at all.
+	Patience time.Duration
+
+	// MaxLoads is how many fetches of this instance may run at once; 0 means no limit. Others
+	// wait, for as long as Lease at most: then callers get ErrBusy. They give their leases back
+	// meanwhile, but for those of TakeMany. A fetch in the background is skipped instead. A
+	// Take within a fetch, with the context of that, needs no place of its own.
+	MaxLoads int
+
+	// MayExist says whether a key may have a value: by its form, by a range, or by a filter of
+	// all that there are. For a key that may not, nothing is written to the store, not even a
+	// lease, so no other instance hears of a request for it. It is read and fetched all the
+	// same. A "not found" is then kept in the memory of this instance only, for
+	// NotFoundExpire: a Set of the key ends it, but a Del does not, as the store has nothing
+	// to remove. A value is kept for less than MaxLag. So a wrong false costs fetches, and
+	// a wrong true a lease. MayExist must be quick, and is called by several goroutines; nil
+	// means that all may.
+	MayExist func(key K) bool
+
+	// Groups returns the groups to which a value belongs, such as "tenant:7", for
+	// [Cache.DelGroup]. nil means that there are none. The store must be a [Grouper], as
+	// near/redis is. A group is for many values: it takes a key of the store of its own, and a
+	// fetch of a member one more read of the store. A member takes some 100 bytes more in memory for
+	// each group, and the names of its groups in the store. Groups must be quick, must not change
+	// the value, and is called by several goroutines. All instances must have a version that knows
+	// of groups before one sets this option, and then all that store values must set it.
+	Groups func(key K, value V) []string
+
 	// NotFound is the error, matched by errors.Is, by which a fetch says that a key has no
 	// value, such as sql.ErrNoRows; nil means ErrNotFound.
 	NotFound error
@@ -53,6 +107,14 @@ type Options[K comparable, V any] struct {
 	// has vouched for a moment at most this long ago. 0 means a second. Less than 10 ms is
 	// refused.
 	MaxLag time.Duration
+
+	// Strict is for what must not be served once a Revoke has returned, such as permissions: a
+	// process that was stopped, or is cut off from the store, then serves nothing of before either. Each
+	// hit reads the clock for that, which takes about 30 ns. And what is loaded while the source
+	// vouches for nothing is then shared only by callers who came before it began: in an outage the
+	// database gets more queries, one at a time for each key and instance. It cannot be combined
+	// with ServeOn.
+	Strict bool
 
 	// Away is what a Take does if the store cannot be asked: Bypass, the zero value, or Fail.
 	Away Away
@@ -79,9 +141,14 @@ type Options[K comparable, V any] struct {
 	// Keys turns keys into strings. It may be zero if K is a string or an integer.
 	Keys Text[K]
 
-	// Values turns values into bytes; zero means JSON. A value that cannot be decoded is
-	// removed from the store and loaded anew.
+	// Values turns values into bytes; zero means JSON. A value that cannot be decoded, also
+	// because Decode panics, is removed from the store and loaded anew.
 	Values Codec[V]
+
+	// Clone returns a copy of a value, which a caller may change. All callers get the value
+	// that is in memory: without Clone, nobody may change what pointers, slices and maps in
+	// it lead to. With Clone each caller gets a copy of its own.
+	Clone func(value V) V
 }
 
 // Away says what a Take does while the store cannot be asked.
@@ -125,7 +192,7 @@ func (r *refusals) time(field string, d, least time.Duration, zero string) {
 	}
 }
 
-func (o *Options[K, V]) check(store Store) error {
+func (o *Options[K, V]) check(store Store, source Source) error {
 	var wrong refusals
 	if store == nil {
 		wrong.add("the store is nil: want one, such as that of near/redis")
@@ -134,9 +201,29 @@ func (o *Options[K, V]) check(store Store) error {
 	wrong.time("NotFoundExpire", o.NotFoundExpire, time.Millisecond, "not at all")
 	wrong.time("ServeOn", o.ServeOn, time.Millisecond, "never")
 	wrong.time("Timeout", o.Timeout, time.Millisecond, "none")
+	wrong.time("Grace", o.Grace, time.Millisecond, "none")
+	wrong.time("Patience", o.Patience, time.Millisecond, "none")
+	if o.Patience > 0 && o.Grace == 0 {
+		wrong.add("Patience is %v without Grace: want Grace too, for how long a value may stand in", o.Patience)
+	}
+	if !(o.Refresh >= 0 && o.Refresh < 1) {
+		wrong.add("Refresh is %v: want a part of the TTL, at least 0 and less than 1, or 0 for never", o.Refresh)
+	}
+	if o.Strict && o.ServeOn > 0 {
+		wrong.add("ServeOn is %v with Strict: want one of them, as ServeOn serves what may have been revoked", o.ServeOn)
+	}
+	if o.MaxLoads < 0 {
+		wrong.add("MaxLoads is %d: want the most fetches at once, or 0 for no limit", o.MaxLoads)
+	}
 	wrong.time("Lease", o.Lease, 10*time.Millisecond, "three seconds")
 	if o.Away > Fail {
 		wrong.add("Away is %d: want Bypass (%d) or Fail (%d)", o.Away, Bypass, Fail)
+	}
+	if _, ok := store.(Grouper); o.Groups != nil && !ok && store != nil {
+		wrong.add("Groups is set, and the store keeps none: want a Grouper, such as that of near/redis")
+	}
+	if s, ok := source.(Coverer); o.Groups != nil && ok && !s.Covers(o.Prefix+groupMark) {
+		wrong.add("Groups is set, and the source does not tell of keys that begin with %q, such as those of groups: want one that watches all keys with the Prefix", o.Prefix)
 	}
 	if (o.Values.Encode == nil) != (o.Values.Decode == nil) {
 		wrong.add("Values has one of its two functions: want both, or neither for JSON")
@@ -156,11 +243,11 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 	case o.Text.String == nil && textOf[K]().String == nil:
 		wrong.add("keys are of type %T and have no text: want functions that turn them into strings and back", *new(K))
 	}
-	if o.Cache.OnRemove != nil {
-		wrong.add("OnRemove is set: want none, as changes must not wait for it")
+	if c, ok := source.(PrefixCoverer); ok && !c.CoversPrefix(o.Prefix) {
+		wrong.add("Prefix is %q, and the source tells of no key that begins so: want a Prefix that the source watches, or a source that watches it", o.Prefix)
 	}
-	if o.Cache.Negative != nil {
-		wrong.add("Negative is set: want KeepError, by which a load says what is to be kept")
+	if o.Cache.OnRemove != nil || o.Cache.OnRemoveSync != nil {
+		wrong.add("OnRemove or OnRemoveSync is set: want none, as changes must not wait for it")
 	}
 	return errors.Join(wrong...)
 }

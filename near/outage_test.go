@@ -19,6 +19,9 @@ func TestAway(t *testing.T) {
 		r.server.fail = func(string) bool { return true }
 		for range 3 {
 			r.want("Bypass", "fetched", 0, 1)
+			r.want("Bypass, and loaded lately", "fetched", 0, 0)
+			time.Sleep(time.Second + 1)
+			r.hand.vouch()
 		}
 		if s := r.Stats().Near; s.Bypasses != 3 || s.StoreErrors != 3 || s.Fetches != 0 {
 			t.Errorf("%+v", s)
@@ -47,6 +50,7 @@ func TestTimeout(t *testing.T) {
 		if took := time.Since(began); took != 200*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
+		time.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		if _, err := r.Take(ctx, "k", r.fetch); !errors.Is(err, context.DeadlineExceeded) || r.fetched != 1 {
@@ -67,7 +71,7 @@ func TestServeOn(t *testing.T) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		start := time.Now()
-		r.hand.Lost(errServer)
+		r.silence()
 		r.store("k", "2", 0)
 		r.want("lost, and the store is there", "2", 1, 0)
 		r.server.fail = func(string) bool { return true }
@@ -192,29 +196,61 @@ func TestCodecErrors(t *testing.T) {
 	})
 }
 
+// TestDecodeThatPanics checks that bytes at which Decode panics are like others that cannot be
+// decoded: removed and loaded anew, by Take and TakeMany, and an error of Get. Whoever may write to
+// the store could otherwise take a key from all instances, for ever.
+func TestDecodeThatPanics(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		plain := near.JSON[string]()
+		codec := near.Codec[string]{Encode: plain.Encode, Decode: func(data []byte) (string, error) {
+			_ = data[1] // panics if there is one byte
+			return plain.Decode(data)
+		}}
+		r := newRig(t, near.Options[string, string]{Values: codec})
+		spoil := func(key string) { r.server.put(key, near.Item{State: near.Found, Value: []byte("1")}) }
+		spoil("k")
+		var panicked *cache.PanicError
+		if _, ok, err := r.Cache.Get(t.Context(), "k"); ok || !errors.As(err, &panicked) {
+			t.Errorf("Get = %v, %v", ok, err)
+		}
+		r.want("by Take", "fetched", 2, 1)
+		spoil("m")
+		got, err := r.Cache.TakeMany(t.Context(), []string{"m"}, func(_ context.Context, keys []string) (map[string]string, error) {
+			return map[string]string{"m": "fetched"}, nil
+		})
+		if err != nil || got["m"] != "fetched" {
+			t.Errorf("TakeMany = %v, %v", got, err)
+		}
+	})
+}
+
 // TestOptions checks that the error of New names everything that is wrong.
 func TestOptions(t *testing.T) {
 	_, err := near.New[string, string](nil, nil, near.Options[string, string]{
 		Expire: 5, NotFoundExpire: -1, ServeOn: 5, Timeout: 5, Lease: 5, MaxLag: 5, Away: 9, Limit: -1,
+		Refresh: 1, Grace: 5, Patience: -1, MaxLoads: -1,
 		Values: near.Codec[string]{Encode: near.JSON[string]().Encode},
 	})
 	if !errors.Is(err, cache.ErrArgument) {
 		t.Errorf("%v", err)
 	}
-	for _, word := range []string{"store is nil", "Expire is 5ns", "NotFoundExpire is -1ns", "ServeOn is", "Timeout is", "Lease is", "Away is 9", "Values has one"} {
+	for _, word := range []string{"store is nil", "Expire is 5ns", "NotFoundExpire is -1ns", "ServeOn is", "Timeout is", "Lease is", "Away is 9", "Values has one", "Refresh is 1:", "Grace is 5ns", "Patience is -1ns", "MaxLoads is -1"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%v\nlacks %q", err, word)
 		}
 	}
 	_, err = near.NewLocal[struct{ A int }, string](nil, near.LocalOptions[struct{ A int }, string]{
 		MaxLag: 5, Cache: cache.Options[struct{ A int }, string]{
-			OnRemove: func(cache.Event[struct{ A int }, string]) {}, Negative: func(error) time.Duration { return 0 },
+			OnRemove: func(cache.Event[struct{ A int }, string]) {},
 		},
 	})
-	for _, word := range []string{"source is nil", "MaxLag is 5ns", "have no text", "OnRemove is set", "Negative is set"} {
+	for _, word := range []string{"source is nil", "MaxLag is 5ns", "have no text", "OnRemove or OnRemoveSync is set"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%v\nlacks %q", err, word)
 		}
+	}
+	if _, err := near.New[string, string](newServer(), new(hand), near.Options[string, string]{Patience: time.Second}); err == nil || !strings.Contains(err.Error(), "without Grace") {
+		t.Errorf("Patience without Grace: %v", err)
 	}
 	if _, err := near.New[string, string](newServer(), new(hand), near.Options[string, string]{Limit: -1}); !errors.Is(err, cache.ErrArgument) {
 		t.Errorf("Limit: %v", err)

@@ -3,6 +3,8 @@ package near
 import (
 	"context"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A Source tells which keys of a [Store] change. The package documentation says what it must
@@ -20,7 +22,8 @@ type Source interface {
 //
 // A cache serves nothing from memory before its Watcher was told ChangedAll and then Current.
 type Watcher interface {
-	// Changed says that keys have or may have changed.
+	// Changed says that keys have or may have changed, and that loads which begin now read
+	// the change.
 	Changed(keys ...string)
 
 	// ChangedAll says that any key may have changed: the source has just connected, or does
@@ -48,6 +51,19 @@ type Coverer interface {
 	Covers(key string) bool
 }
 
+// A PrefixCoverer is a [Coverer] that knows which prefixes it covers. A cache refuses a Prefix
+// of which the source covers no key: nothing of it could be kept in memory.
+type PrefixCoverer interface {
+	// CoversPrefix reports whether changes are told of any key with a prefix.
+	CoversPrefix(prefix string) bool
+}
+
+// A Reporter is a [Source] with counts of its own for the statistics of a cache.
+type Reporter interface {
+	// Report sets those fields of n that only the source knows. It is called concurrently.
+	Report(n *stats.Near)
+}
+
 // defaultMaxLag is the MaxLag if the option is 0.
 const defaultMaxLag = time.Second
 
@@ -58,4 +74,13 @@ func MaxLag(w Watcher) time.Duration {
 		return lagger.MaxLag()
 	}
 	return defaultMaxLag
+}
+
+// ServesFor returns for how long the cache of w serves values after a moment that was vouched for. That
+// is MaxLag, unless w is between the source and the cache and has the source ask more often.
+func ServesFor(w Watcher) time.Duration {
+	if between, ok := w.(interface{ ServesFor() time.Duration }); ok {
+		return between.ServesFor()
+	}
+	return MaxLag(w)
 }

@@ -85,12 +85,13 @@ func TestUnservedGetsAreMisses(t *testing.T) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		r.want("again", "1", 0, 0)
-		r.hand.Lost(errServer)
-		for range 5 {
-			r.want("lost", "1", 1, 0)
+		r.silence()
+		r.want("lost", "1", 1, 0)
+		for range 4 {
+			r.want("lost, and loaded lately", "1", 0, 0)
 		}
 		r.TakeMany(t.Context(), []string{"k", "l", "k"}, func(context.Context, []string) (map[string]string, error) { return nil, nil })
-		if s := r.Stats(); s.Hits != 1 || s.Misses != 8 || s.Near.Unserved != 7 || s.Near.Serving {
+		if s := r.Stats(); s.Hits != 1 || s.Misses != 8 || s.Near.Unserved != 7 || s.Near.Recent != 5 || s.Near.Serving {
 			t.Errorf("%d hits, %d misses, %+v", s.Hits, s.Misses, s.Near)
 		}
 	})
@@ -107,6 +108,20 @@ func TestAmendOfALocal(t *testing.T) {
 		defer l.Close(t.Context())
 		l.Get("k")
 		if s := l.Stats(); s.Near.Fetches != 11 || s.Near.MaxLag != time.Second {
+			t.Errorf("%+v", s.Near)
+		}
+	})
+}
+
+// TestStatsWhileItIsMade makes a near cache while the statistics of the process are asked for,
+// as they are once somebody has opened the page.
+//
+// Catches: a cache that is asked before it is complete.
+func TestStatsWhileItIsMade(t *testing.T) {
+	stats.Handler() // from now on each new cache is asked at once
+	bubble(t, func(t *testing.T) {
+		newRig(t, near.Options[string, string]{Name: "made"})
+		if s := named(t, "made"); s.Near.MaxLag == 0 {
 			t.Errorf("%+v", s.Near)
 		}
 	})

@@ -62,17 +62,17 @@ func full(n *numbers) stats.Snapshot {
 		HitsInGrace: n.next(), Sets: n.next(), Restored: n.next(),
 		Removals: stats.Removals{Expired: n.next(), Evicted: n.next(), Deleted: n.next(), Replaced: n.next(), Cleared: n.next()},
 		Loads: stats.Loads{
-			OK: n.histogram(), Failed: n.histogram(), Waiters: n.next(), Running: n.int(), Oldest: n.seconds(), Queued: n.int(), Abandoned: n.next(),
+			OK: n.histogram(), Failed: n.histogram(), Waits: n.histogram(), Negative: n.next(), Waiters: n.next(), Running: n.int(), Oldest: n.seconds(), Queued: n.int(), Abandoned: n.next(),
 			Refreshes: stats.Refreshes{OK: n.next(), Failed: n.next(), Dropped: n.next(), Skipped: n.next()},
 		},
 		Entries: n.int(), Negatives: n.int(), Limit: n.int(), Weight: n.next(), MaxWeight: n.next(), HottestShare: 0.25,
-		Callbacks:  stats.Callbacks{Queued: n.int(), Running: n.int(), Oldest: n.seconds(), Panics: n.next()},
+		Callbacks:  stats.Callbacks{Queued: n.int(), Running: n.int(), Oldest: n.seconds(), Blocked: n.int(), Panics: n.next()},
 		Expiry:     stats.Expiry{Pending: n.int(), Overdue: n.int(), Tombstones: n.int(), Lateness: n.histogram()},
 		EvictedAge: n.ages(),
 		WhatIf:     stats.WhatIf{Gets: n.next(), Half: n.next(), Same: n.next(), Double: n.next(), OtherPolicy: n.next()},
 		Near: stats.Near{
-			RemoteHits: n.next(), Fetches: n.next(), Bypasses: n.next(), Waits: n.next(), Overtaken: n.next(), Unserved: n.next(), ServedOn: n.next(),
-			StoreErrors: n.next(), Changes: n.next(), ForgottenAll: n.next(), Reconnects: n.next(), Serving: true, Lag: n.seconds(), MaxLag: n.seconds(),
+			RemoteHits: n.next(), Fetches: n.next(), Bypasses: n.next(), Waits: n.next(), Overtaken: n.next(), Unserved: n.next(), ServedOn: n.next(), Recent: n.next(), StoreSpared: n.next(),
+			StoreErrors: n.next(), Changes: n.next(), ForgottenAll: n.next(), Reconnects: n.next(), Polls: n.next(), SourceErrors: n.next(), Backlog: int(n.next()), Restored: n.next(), RoundTrip: n.seconds(), Notified: true, StoreAway: true, Serving: true, Lag: n.seconds(), MaxLag: n.seconds(),
 		},
 	}
 }

@@ -8,6 +8,10 @@ import {Chart} from './chart.js';
 import {newPurge, newRecorder} from './forms.js';
 import {columns, newNotice} from './overview.js';
 
+// What there is once a cache has loaded, and once an entry had a deadline.
+const loads = 'loads.ok|loads.failed|loads.running|loads.abandoned';
+const expiry = 'settings.expire_seconds|settings.idle_seconds|expiry.pending|removals.expired';
+
 // A chart: id, title, kind, curves (name:field, or both in one), and perhaps what it needs.
 const charts = {
 	caches: [
@@ -16,21 +20,23 @@ const charts = {
 		['entries', 'Entries', count, 'entries limit'],
 		['weight', 'Weight', count, 'weight limit:max_weight', 'max_weight'],
 		['removals', 'Removals by cause', stacked, 'expired evicted deleted replaced cleared'],
-		['load', 'Load time', seconds, 'p99:load_p99_seconds p50:load_p50_seconds'],
+		['load', 'Load time', seconds, 'p99:load_p99_seconds p50:load_p50_seconds', loads],
+		['wait', 'Wait for a place', seconds, 'p99:load_wait_p99_seconds p50:load_wait_p50_seconds', 'settings.max_loads'],
 		['loads', 'Loads and sets', rate, 'loads failed:loads_failed joined:load_waiters sets'],
 		['evicted-age', 'Age at eviction', seconds,
 			'p99:evicted_age_p99_seconds p50:evicted_age_p50_seconds', 'evicted_age'],
-		['running', 'Loads that run', count, 'running:loads_running queued:loads_queued gave-up:loads_abandoned'],
-		['refreshes', 'Refreshes', rate, 'done:refreshes failed:refreshes_failed skipped:refreshes_skipped in-grace:hits_in_grace'],
-		['callbacks', 'Callback backlog', count, 'queued:callbacks_queued running:callbacks_running panics:callback_panics'],
-		['lateness', 'Expiry lateness', seconds, 'p99:lateness_p99_seconds p50:lateness_p50_seconds'],
-		['tombstones', 'Expiry wheel', count, 'pending:expiry_pending overdue:expiry_overdue tombstones'],
+		['running', 'Loads that run', count, 'running:loads_running queued:loads_queued gave-up:loads_abandoned', loads],
+		['refreshes', 'Refreshes', rate, 'done:refreshes failed:refreshes_failed skipped:refreshes_skipped in-grace:hits_in_grace',
+			'settings.refresh_ratio|settings.refresh_after_seconds|settings.grace_seconds'],
+		['callbacks', 'Callback backlog', count, 'queued:callbacks_queued running:callbacks_running panics:callback_panics', 'settings.workers'],
+		['lateness', 'Expiry lateness', seconds, 'p99:lateness_p99_seconds p50:lateness_p50_seconds', expiry],
+		['tombstones', 'Expiry wheel', count, 'pending:expiry_pending overdue:expiry_overdue tombstones', expiry],
 		['near-answers', 'Near: answers from', stacked,
 			'memory:hits store:near.remote_hits fetched:near.fetches past-store:near.bypasses', 'near'],
 		['near-lag', 'Near: lag of the source', seconds, 'lag:near.lag_seconds limit:near.max_lag_seconds', 'near'],
 		['near-changes', 'Near: changes', rate, 'told:near.changes waited-for:near.waits fetched-in-vain:near.overtaken', 'near'],
 		['near-trouble', 'Near: trouble', count,
-			'connections-lost:near.reconnects store-errors:near.store_errors unserved:near.unserved served-on:near.served_on', 'near'],
+			'connections-lost:near.reconnects store-errors:near.store_errors unserved:near.unserved served-on:near.served_on spared:near.store_spared', 'near'],
 	],
 	wheels: [
 		['pending', 'Timers', count, 'pending tombstones'],
@@ -43,22 +49,27 @@ const charts = {
 const newTile = ([title, note, path]) =>
 	box('div', 'card tile', html('h2', {}, title, ' ', html('small', {}, note)), cell(path));
 
-// phrases are words for fields whose names are for programs.
+// phrases are words for fields whose names are for programs. A path stands for one field of a name.
 const phrases = {
 	windows: '', '1m': 'last minute', '5m': 'last 5 minutes', seconds: 'time covered',
 	gets: 'requests', gets_per_second: 'requests', max_weight: 'most weight',
 	misses_absent: 'misses, not there recently', misses_expired: 'misses, expired', misses_evicted: 'misses, evicted',
-	policy: 'eviction', expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once',
+	policy: 'eviction', expire_seconds: 'TTL', idle_seconds: 'idle', refresh_ratio: 'loaded anew after, of the TTL', grace_seconds: 'grace', patience_seconds: 'patience',
+	negative: 'errors kept', workers: 'calls of OnRemove at once', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once',
 	hottest_key_share: 'share of the hottest key', evicted_age_p50_seconds: 'age at eviction, median', evicted_age_p99_seconds: 'age at eviction, 99 % within',
 	hits_in_grace: 'hits in grace', negatives: 'errors kept',
 	loads_failed: 'loads failed', loads_abandoned: 'callers gave up', abandoned: 'callers gave up',
 	ok: 'succeeded', waiters: 'callers joined another', oldest_seconds: 'oldest has run for',
 	mean_seconds: 'mean', p50_seconds: 'median', p99_seconds: '99 % within',
 	load_p50_seconds: 'load time, median', load_p99_seconds: 'load time, 99 % within',
+	'loads.waits': 'waited for a place', wait_p50_seconds: 'wait for a place, median', wait_p99_seconds: 'wait for a place, 99 % within',
+	load_waits: 'loads that waited for a place', load_wait_p50_seconds: 'wait for a place, median', load_wait_p99_seconds: 'wait for a place, 99 % within',
 	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
 	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
 	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'gets when nothing could be served',
-	served_on: 'of these, served on', store_errors: 'errors of the store', changes: 'changes told', forgotten_all: 'everything forgotten',
+	served_on: 'of these, served on', recent: 'of these, loaded recently', store_spared: 'calls of the store spared', store_away: 'store away', store_errors: 'errors of the store', changes: 'changes told', forgotten_all: 'everything forgotten',
+	polls: 'polls of the source', source_errors: 'failures of the source', backlog: 'transactions since the oldest open one',
+	'near.restored': 'store back from a snapshot', notified: 'by keyspace notifications', round_trip_seconds: 'a question of the source takes',
 	reconnects: 'connections lost', lag_seconds: 'lag of the source', max_lag_seconds: 'most lag',
 };
 
@@ -66,7 +77,7 @@ const phrases = {
 function newSheets(stats, title = '', path = '') {
 	const rows = [], more = [];
 	for (const [name, v] of Object.entries(stats)) {
-		const words = phrases[name] ?? name.replace(/_seconds$/, '').replaceAll('_', ' ');
+		const words = phrases[path + name] ?? phrases[name] ?? name.replace(/_seconds$/, '').replaceAll('_', ' ');
 		if (typeof v === 'number' || path === 'settings.') rows.push(html('tr', {}, html('th', {scope: 'row'}, words), html('td', {}, field(path + name))));
 		else if (v?.constructor === Object) more.push(...newSheets(v, title + ' ' + words, path + name + '.'));
 	}
@@ -78,6 +89,7 @@ const newBars = (needs, title, ...rows) => html('section', {class: 'card bars', 
 const newBar = (word, path, whole) => html('li', {}, word, field(path), bar(path + whole));
 
 const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`, '');
+const slowKey = (i) => newBar(field(`slow_keys.${i}.key`), `slow_keys.${i}.seconds`, '/slow_keys.0.seconds');
 const whatIf = (word, path) => newBar(html('span', {}, word + ', ', field(path + 'limit')), path + 'hit_ratio', '');
 
 const lastError = (failed) => !failed ? '' :
@@ -88,12 +100,13 @@ export function newDetail(what, name) {
 	const head = html('h1', {tabindex: -1}, name);
 	const body = html('div', {'data-name': name});
 	const hot = newBars('hot_keys.length', 'Hottest keys, share of gets');
-	const view = {title: name + ' – pinwheel', head, charts: charts[what].map((spec) => new Chart(spec))};
+	const slow = newBars('slow_keys.length', 'Slowest loads of 5 minutes');
+	const view = {title: name, head, charts: charts[what].map((spec) => new Chart(spec))};
 	const build = (stats) => {
 		const ifs = [whatIf('half', 'what_if.half.'), whatIf('as it is', 'what_if.same.'), whatIf('double', 'what_if.double.')];
 		const other = stats.settings?.policy === 'adaptive' ? 'as it is, with LRU' : 'as it is, with Adaptive';
 		ifs.push(whatIf(other, 'what_if.other_policy.'));
-		const more = [hot, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newPurge(name), newRecorder(name)];
+		const more = [hot, slow, newBars('what_if', 'Hit ratio if the limit were', ...ifs), newPurge(name), newRecorder(name)];
 		body.append(
 			box('div', 'tiles', ...columns[what].slice(1).map(newTile)),
 			box('div', 'charts', ...view.charts.map((chart) => chart.figure), ...more),
@@ -108,10 +121,15 @@ export function newDetail(what, name) {
 		setText(notice, stats ? 'No traffic yet.' : `No longer among the ${what}: it was closed or collected.`);
 		if (!stats) return;
 		if (stats.since) setText(since, `Since ${new Date(stats.since).toLocaleString('en-GB')}.`);
-		fill(findings, stats.findings?.length ?? 0, () => box('li', 'bad')).forEach((node, i) => setText(node, stats.findings[i].words));
+		fill(findings, stats.findings?.length ?? 0, () => html('li')).forEach((node, i) => {
+			setText(node, stats.findings[i].words);
+			node.classList.toggle('bad', stats.findings[i].severity === 'trouble');
+			node.classList.toggle('accepted', stats.findings[i].severity === 'accepted');
+		});
 		setText(failed, lastError(stats.last_load_error));
 		if (!body.firstChild) build(stats);
 		fill(hot.lastChild, stats.hot_keys?.length ?? 0, hotKey);
+		fill(slow.lastChild, stats.slow_keys?.length ?? 0, slowKey);
 		refresh(body, stats);
 		const frame = newFrame(state.points[what].get(name));
 		view.charts.forEach((chart) => chart.draw(frame));

@@ -37,7 +37,7 @@ export function fill(parent, length, make) {
 
 // showNumber shows v readably, and in the title exactly.
 export function showNumber(node, v, kind, owner) {
-	setText(node, v == null ? none : typeof v === 'string' ? v : kind.text(v, owner));
+	setText(node, v == null ? none : typeof v === 'string' ? v : v === true ? 'yes' : v === false ? 'no' : kind.text(v, owner));
 	set(node, 'data-value', v ?? '');
 	set(node, 'title', v ?? '');
 }
@@ -51,7 +51,7 @@ export function find(stats, path) {
 }
 
 // refresh updates all below root: data-field is the path of what an element shows,
-// data-needs of what it is hidden without, data-part of how wide it is.
+// data-needs of what it is hidden without (a|b: without either), data-part of how wide it is.
 export function refresh(root, stats) {
 	const each = (name, act) => root.querySelectorAll(`[data-${name}]`).forEach((node) => act(node, node.dataset[name]));
 	each('field', (node, path) => {
@@ -59,7 +59,7 @@ export function refresh(root, stats) {
 		showNumber(node, v, kindOf(path), owner);
 		if (typeof v === 'number') node.classList.toggle('bad', v > 0 && /panics|failed|abandoned|overdue/.test(path));
 	});
-	each('needs', (node, path) => node.hidden = !find(stats, path)[0]);
+	each('needs', (node, paths) => node.hidden = !paths.split('|').some((path) => find(stats, path)[0]));
 	each('part', (node, paths) => {
 		const [part, whole = 1] = paths.split('/').map((path) => find(stats, path)[0]);
 		node.style.width = Math.min(100, 100 * part / whole) + '%';

@@ -252,3 +252,49 @@ func ExampleWithHosts() {
 	// stats.example.com 200
 	// evil.example 403
 }
+
+func ExampleWithAccepted() {
+	// All requests ask for the price of the day: that one key is hot is no news.
+	handler := stats.Handler(stats.WithAccepted("prices", "one hot key"))
+
+	prices := stats.Snapshot{Hits: 10, HottestShare: 0.9}
+	_, unregister := stats.Register(stats.CacheSource{Name: "prices", Snapshot: func() (stats.Snapshot, bool) { return prices, true }})
+	defer unregister()
+
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequest("GET", "/stats.json?cache=prices", nil))
+	var found struct {
+		Caches []struct {
+			Findings []struct{ Severity, Words string }
+		}
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &found); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range found.Caches[0].Findings {
+		fmt.Printf("%s: %s\n", f.Severity, f.Words)
+	}
+	// Output: accepted: One key has at least 90 % of the recent gets.
+}
+
+func ExampleCacheMetrics() {
+	s := stats.Snapshot{Hits: 3, Misses: 1}
+	for _, m := range stats.CacheMetrics()[:1] {
+		fmt.Println(m.Name, "or", m.Path)
+		for label, v := range m.Values(&s, time.Now()) {
+			fmt.Println(m.Label, label, v.Count)
+		}
+	}
+	// Output:
+	// cache_gets_total or pinwheel.cache.gets
+	// result hit 3
+	// result miss 1
+}
+
+func ExampleWheelMetrics() {
+	for _, m := range stats.WheelMetrics()[:1] {
+		fmt.Println(m.Name, m.Help)
+	}
+	// Output: timingwheel_pending Timers that wait for their time.
+}

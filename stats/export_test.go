@@ -2,6 +2,7 @@ package stats
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"reflect"
 	"strings"
@@ -36,12 +37,59 @@ func (r *registries) Metrics() string {
 	return text.String()
 }
 
-// JSONStats is the type of stats.json, if it were made at once.
-var JSONStats = reflect.TypeFor[struct {
-	jsonHead
-	Caches []jsonCache `json:"caches"`
-	Wheels []jsonWheel `json:"wheels"`
-}]()
+// JSONTypes are the structs of stats.json: what it has beside numbers. The names are those of
+// the schema.
+var JSONTypes = map[string]reflect.Type{
+	"":          reflect.TypeFor[jsonHead](),
+	"cache":     reflect.TypeFor[jsonCache](),
+	"wheel":     reflect.TypeFor[jsonWheel](),
+	"settings":  reflect.TypeFor[jsonSettings](),
+	"whatIf":    reflect.TypeFor[jsonWhatIf](),
+	"estimate":  reflect.TypeFor[jsonEstimate](),
+	"hotKey":    reflect.TypeFor[jsonHotKey](),
+	"loadError": reflect.TypeFor[jsonLoadError](),
+	"finding":   reflect.TypeFor[finding](),
+}
+
+// A JSONNumber is a number in stats.json.
+type JSONNumber struct {
+	Object string // the definition in the schema
+	Path   string
+	Type   string // in the schema
+	Says   string
+}
+
+// JSONNumbers returns all numbers in stats.json.
+func JSONNumbers() []JSONNumber {
+	return append(jsonNumbers("cache", "cachePoint", "window", cacheMetrics, cacheComputed),
+		jsonNumbers("wheel", "wheelPoint", "", wheelMetrics, wheelComputed)...)
+}
+
+func jsonNumbers[S any](source, point, window string, metrics []Metric[S], computed []number[S]) (all []JSONNumber) {
+	add := func(n number[S], says string) {
+		kind := "number"
+		switch n.of(new(S)).(type) {
+		case *uint64, uint64, *int, Durations:
+			kind = "integer"
+		case *bool:
+			kind = "boolean"
+		}
+		for object, path := range map[string]string{source: n.json, point: n.point, window: n.window} {
+			if path != "" {
+				all = append(all, JSONNumber{object, path, kind, cmp.Or(n.says, says)})
+			}
+		}
+	}
+	for _, m := range metrics {
+		for _, n := range m.numbers {
+			add(n, m.Help)
+		}
+	}
+	for _, n := range computed {
+		add(n, "")
+	}
+	return all
+}
 
 // HistoryBytes returns how many bytes the history of the cache with a name takes.
 func (r *registries) HistoryBytes(name string) int {
@@ -79,7 +127,7 @@ func (h *History) Window(at time.Time, s Snapshot, length time.Duration) Point {
 }
 
 func (h *History) look(at time.Time, s Snapshot) *look[Snapshot] {
-	return &look[Snapshot]{at: at, stats: s, samples: h.history.samples}
+	return &look[Snapshot]{at: at, stats: &s, samples: h.history.samples}
 }
 
 // A Point is a point.
@@ -90,7 +138,7 @@ type Point struct {
 	Running  bool
 }
 
-func exported(p point[Snapshot]) Point { return Point{p.start, p.length, p.from, p.to, p.running} }
+func exported(p point[Snapshot]) Point { return Point{p.start, p.length, *p.from, *p.to, p.running} }
 
 // VarString is [Var.String] for these registries.
 func (r *registries) VarString() string {
@@ -126,3 +174,14 @@ func (h *Histogram) SetSum(sum time.Duration) { h.sum = sum }
 
 // Scaled is the Histogram that Ages are made of.
 func (a *Ages) Scaled() *Histogram { return &a.scaled }
+
+// Causes are all causes of findings.
+var Causes = func() (all []any) {
+	for _, cause := range allCauses {
+		all = append(all, cause)
+	}
+	return all
+}()
+
+// Started is when this process started.
+var Started = started

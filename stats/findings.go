@@ -7,36 +7,68 @@ import (
 
 // A finding says what is wrong with a cache, with the evidence.
 type finding struct {
-	Cause string `json:"cause"` // one of the causes below
-	Words string `json:"words"`
+	Cause    string `json:"cause"`    // one of the causes below
+	Severity string `json:"severity"` // trouble or advice
+	Words    string `json:"words"`
 }
 
 // The causes, as the page shows them.
 const (
-	loadsHang     = "loads hang"
-	loadsFail     = "loads fail"
-	loadsSlow     = "loads slow"
-	callbacksHang = "callbacks hang"
-	isNew         = "new"
-	wasCleared    = "cleared"
-	ttlTooShort   = "TTL too short"
-	limitTooSmall = "limit too small"
-	moreKeys      = "more keys"
-	onceOnly      = "keys asked for once"
-	oneKey        = "one hot key"
-	grows         = "grows without limit"
-	sourceSilent  = "source silent"
-	storeFails    = "store fails"
+	loadsHang       = "loads hang"
+	loadsFail       = "loads fail"
+	loadsSlow       = "loads slow"
+	callbacksHang   = "callbacks hang"
+	isNew           = "new"
+	wasCleared      = "cleared"
+	ttlTooShort     = "TTL too short"
+	limitTooSmall   = "limit too small"
+	limitLowered    = "limit lowered"
+	moreKeys        = "more keys"
+	unknownKeys     = "unknown keys"
+	changedKeys     = "changed at the source"
+	noPlace         = "waiting for a place"
+	onceOnly        = "keys asked for once"
+	oneKey          = "one hot key"
+	grows           = "grows without limit"
+	sourceSilent    = "source silent"
+	openTransaction = "open transaction"
+	maxLagShort     = "MaxLag too short"
+	storeRestored   = "store restored"
+	noTracking      = "no tracking"
+	storeFails      = "store fails"
 )
 
+var allCauses = []string{
+	loadsHang, loadsFail, loadsSlow, noPlace, callbacksHang, isNew, wasCleared, ttlTooShort,
+	limitTooSmall, limitLowered, moreKeys, unknownKeys, changedKeys, onceOnly, oneKey, grows,
+	sourceSilent, openTransaction, maxLagShort, storeRestored, noTracking, storeFails,
+}
+
 const (
-	enough  = 100              // gets in a minute: with fewer a ratio is noise
-	hanging = 30 * time.Second // of a load
-	stuck   = time.Minute      // of a call of OnRemove
-	slow    = 50 * time.Millisecond
-	hot     = 0.3  // of the gets, for one key
-	growing = 1000 // entries: growth of smaller caches is ignored
-	rising  = 0.05 // of the gets, by which misses rise
+	trouble  = "trouble"  // hurts callers now
+	advice   = "advice"   // may be meant, or passes
+	accepted = "accepted" // is meant; see WithAccepted
+)
+
+// severity returns what a cause is.
+func severity(cause string) string {
+	switch cause {
+	case loadsHang, loadsFail, loadsSlow, noPlace, callbacksHang, sourceSilent, storeFails:
+		return trouble
+	}
+	return advice
+}
+
+const (
+	enough   = 100              // gets in a minute: with fewer a ratio is noise
+	hanging  = 30 * time.Second // of a load
+	stuck    = time.Minute      // of a call of OnRemove
+	slow     = 50 * time.Millisecond
+	verySlow = 2 * time.Second // for a load, whatever is usual
+	hot      = 0.3             // of the gets, for one key
+	growing  = 1000            // entries: growth of smaller caches is ignored
+	rising   = 0.05            // of the gets, by which misses rise
+	worth    = 0.05            // of the gets, which double the limit would hit
 )
 
 // findings returns what is wrong with a cache, the most urgent first, and never nil.
@@ -44,25 +76,31 @@ const (
 func findings(l *look[Snapshot]) []finding {
 	all := make([]finding, 0)
 	say := func(cause, format string, args ...any) {
-		all = append(all, finding{cause, fmt.Sprintf(format, args...)})
+		all = append(all, finding{cause, severity(cause), fmt.Sprintf(format, args...)})
 	}
-	s, now, past := &l.stats, lastMinute(l), beforeLastMinute(l)
-	trouble := nearTrouble(&s.Near, now, say) // explains misses, as trouble with loads does
+	s, now := l.stats, lastMinute(l)
+	explained := nearTrouble(&s.Near, now, say) // what misses come from, as trouble with loads does
 	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
-		trouble = true
+		explained = true
 		say(loadsHang, "Loads hang: %d run, the oldest for %s. Their source does not answer.", s.Loads.Running, span(s.Loads.Oldest))
 	}
 	if now.failed >= 5 && now.failed*20 > now.loads {
-		trouble = true
+		explained = true
 		say(loadsFail, "Loads fail: %s of those in the last minute. %s", part(now.failed, now.loads), meanwhile(now))
 	}
-	if now.loads >= 5 && now.loadTime() > slow && past.loads >= 5 && now.loadTime() > 5*past.loadTime() {
-		say(loadsSlow, "Loads are slow: they take %s on average in the last minute, and took %s before. Callers that miss wait for them.", span(now.loadTime()), span(past.loadTime()))
+	words := slowLoads(l, now)
+	if words != "" && !explained {
+		say(loadsSlow, "%s", words) // and so they may wait for a place
+	}
+	if now.crowded() && words == "" && !explained {
+		explained = true
+		say(noPlace, "Loads wait for a place: %s on average in the last minute, and then take %s, while %s run at once. %d wait now.",
+			span(now.waitTime()), span(now.loadTime()), placesOf(l), s.Loads.Queued)
 	}
 	if s.Callbacks.Oldest >= stuck {
-		say(callbacksHang, "A call of OnRemove has run for %s, and %d wait.", span(s.Callbacks.Oldest), s.Callbacks.Queued)
+		say(callbacksHang, "A call of OnRemove has run for %s, and %d wait.%s", span(s.Callbacks.Oldest), s.Callbacks.Queued, blocked(s))
 	}
-	if cause, words := whyMisses(l, now); cause != "" && !trouble {
+	if cause, words := steadyWhyMisses(l, now); cause != "" && !explained {
 		say(cause, "%s", words)
 	}
 	if s.HottestShare >= hot {
@@ -72,6 +110,41 @@ func findings(l *look[Snapshot]) []finding {
 		say(grows, "It has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
 	}
 	return all
+}
+
+// placesOf returns how many loads may run at once, as text.
+func placesOf(l *look[Snapshot]) string {
+	if n := l.cache.Settings.MaxLoads; n > 0 {
+		return fmt.Sprintf("MaxLoads lets %d", n)
+	}
+	return "MaxLoads lets no more"
+}
+
+// slowLoads says that loads take much longer than is usual, or longer than anybody waits.
+func slowLoads(l *look[Snapshot], now period) string {
+	took := now.loadTime()
+	if now.loads < 5 || took <= slow {
+		return ""
+	}
+	switch usual := usualLoadTime(l); {
+	case usual > 0 && took > 5*usual:
+		return fmt.Sprintf("Loads are slow: they take %s on average in the last minute, and took %s before. Callers that miss wait for them.", span(took), span(usual))
+	case took > verySlow:
+		return fmt.Sprintf("Loads are slow: they take %s on average in the last minute. Callers that miss wait for them.", span(took))
+	}
+	return ""
+}
+
+// blocked says what a full queue of callbacks does to callers.
+func blocked(s *Snapshot) string {
+	switch n := s.Callbacks.Blocked; n {
+	case 0:
+		return ""
+	case 1:
+		return " The queue is full: a caller that sets, deletes or loads waits too."
+	default:
+		return fmt.Sprintf(" The queue is full: %d callers that set, delete or load wait too.", n)
+	}
 }
 
 // meanwhile says what callers get while loads fail.
@@ -85,7 +158,7 @@ func meanwhile(now period) string {
 // growth returns how many entries a cache without a limit has gained in five minutes, if it
 // grew in each of them.
 func growth(l *look[Snapshot]) (more int, ok bool) {
-	s, n := &l.stats, len(l.samples)-1
+	s, n := l.stats, len(l.samples)-1
 	if s.Limit > 0 || s.MaxWeight > 0 || s.Entries < growing || n < kept-1 {
 		return 0, false
 	}

@@ -19,7 +19,7 @@ import (
 //
 // From the first call on, a timer takes a snapshot of every cache and timing wheel each
 // five seconds, so that the page can show the last five minutes. That takes some
-// microseconds, and up to 80 KB of memory, for each.
+// microseconds, and up to 95 KB of memory, for each.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }
@@ -32,6 +32,9 @@ type handler struct {
 	registered *registries
 	authorize  func(*http.Request) error // of a purge or recording; nil if there is none
 	hosts      []string                  // further names of this machine; see WithHosts
+	errors     bool                      // texts of errors are shown
+	peers      []*url.URL                // stats.json of other instances; see WithFleet
+	accepted   map[string][]string       // causes of findings that are meant, by cache
 }
 
 func newHandler(registered *registries, options ...HandlerOption) *handler {
@@ -58,6 +61,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 
 	last := lastElement(r.URL.Path)
+	if name := h.below(r); name != "" {
+		http.Error(w, fmt.Sprintf("there is nothing below %s: want it without what follows", name), http.StatusNotFound)
+		return
+	}
 	if err := h.checkHost(r, last); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
@@ -89,15 +96,38 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, write)
 }
 
+// below returns an element of the path before the last that begins with the name of a file of
+// the handler, if there is one: nothing is served there. A proxy that lets everybody read
+// /cache/metrics, or all that begins with it, must not let them read
+// /cache/metrics/stats.json. What the pattern of a ServeMux has in common with the path, as
+// /metrics/, is where the handler is mounted, and does not count.
+func (h *handler) below(r *http.Request) string {
+	mount := r.Pattern[strings.IndexByte(r.Pattern, '/')+1:] // without method and host
+	dir := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/"), mount)
+	dir = dir[:len(dir)-len(lastElement(dir))]
+	if dir == "" {
+		return ""
+	}
+	names := append(Files(), "purge", "record")
+	for element := range strings.SplitSeq(dir, "/") {
+		for _, name := range names {
+			if strings.HasPrefix(element, name) {
+				return element
+			}
+		}
+	}
+	return ""
+}
+
 // assets are the page and what it loads.
 //
 //go:embed page.html *.js *.css *.svg
 var assets embed.FS
 
 // Files returns the names of the files that [Handler] serves besides the page: stats.json,
-// metrics, and what the page loads. They are for routers that need a route for each.
+// fleet.json, metrics, and what the page loads. They are for routers that need a route for each.
 func Files() []string {
-	names := []string{"stats.json", "metrics"}
+	names := []string{"stats.json", "fleet.json", "metrics"}
 	all, _ := assets.ReadDir(".") // cannot fail: the files are embedded
 	for _, asset := range all {
 		if asset.Name() != "page.html" {
@@ -118,6 +148,8 @@ func (h *handler) resource(last string) (contentType string, _ resource) {
 		return "text/html; charset=utf-8", page
 	case "stats.json":
 		return "application/json", h.json
+	case "fleet.json":
+		return "application/json", h.fleet
 	case "metrics":
 		return "text/plain; version=0.0.4; charset=utf-8", h.metrics
 	}
@@ -156,8 +188,15 @@ func page(r *http.Request) (func(io.Writer) error, error) {
 
 func (h *handler) json(r *http.Request) (func(io.Writer) error, error) {
 	f, err := newForm(r.URL.Query())
-	f.purge = h.authorize != nil
+	f = h.form(f, r)
 	return func(to io.Writer) error { return h.registered.writeJSON(to, f) }, err
+}
+
+// form returns f with what the handler, and not the query, chooses.
+func (h *handler) form(f form, r *http.Request) form {
+	f.purge, f.errors, f.accepted = h.authorize != nil, h.errors, h.accepted
+	f.address, f.peers = addressOf(r), len(h.peers)
+	return f
 }
 
 func (h *handler) metrics(r *http.Request) (func(io.Writer) error, error) {

@@ -25,6 +25,8 @@ var files = map[string]string{
 
 	"chart.js":    "text/javascript; charset=utf-8",
 	"curves.js":   "text/javascript; charset=utf-8",
+	"fleet.js":    "text/javascript; charset=utf-8",
+	"fleet.json":  "application/json",
 	"detail.js":   "text/javascript; charset=utf-8",
 	"elements.js": "text/javascript; charset=utf-8",
 	"forms.js":    "text/javascript; charset=utf-8",
@@ -61,7 +63,7 @@ func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 	}{
 		{"root", "/", h},
 		{"prefix", "/cache/", h},
-		{"long prefix", "/debug/a.b/%2F/metrics/", h},
+		{"long prefix", "/debug/a.b/%2F/numbers/", h},
 		{"StripPrefix without slash", "/cache/", http.StripPrefix("/cache", h)},
 		{"StripPrefix with slash", "/cache/", http.StripPrefix("/cache/", h)},
 	}
@@ -144,6 +146,40 @@ func TestHandlerKnowsNoOtherPath(t *testing.T) {
 				t.Errorf("%s %s: status %d, want 404", method, target, w.Code)
 			}
 			checkSafe(t, target, w.Header())
+		}
+	}
+}
+
+// TestNothingBelowAFile: a path below a file is not served, so that a proxy may let everybody
+// read the one without letting them read the others.
+func TestNothingBelowAFile(t *testing.T) {
+	h := new(stats.Registry).Handler(stats.WithPurge(anybody))
+	mux := http.NewServeMux()
+	mux.Handle("/metrics/", h) // a folder of that name
+	mux.Handle("GET /cache/", h)
+	for target, want := range map[string]int{
+		"/cache/metrics/stats.json":  http.StatusNotFound,
+		"/cache/metrics/":            http.StatusNotFound,
+		"/cache/metrics-x/purge":     http.StatusNotFound,
+		"/cache/metrics//stats.json": http.StatusNotFound,
+		"/cache/stats.json/metrics":  http.StatusNotFound,
+		"/cache/record/style.css":    http.StatusNotFound,
+		"/cache/purge/stats.json":    http.StatusNotFound,
+		"/cache/stats.json":          http.StatusOK,
+		"/metrics/stats.json":        http.StatusOK,
+		"/metrics/":                  http.StatusOK,
+		"/metrics/metrics/metrics":   http.StatusNotFound,
+	} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+target, nil))
+		if w.Code != want && w.Code != http.StatusTemporaryRedirect && w.Code != http.StatusMovedPermanently {
+			t.Errorf("%s: status %d, want %d", target, w.Code, want)
+		}
+		if w = httptest.NewRecorder(); strings.HasPrefix(target, "/cache/") {
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+target, nil)) // no ServeMux
+			if w.Code != want {
+				t.Errorf("%s without a ServeMux: status %d, want %d", target, w.Code, want)
+			}
 		}
 	}
 }

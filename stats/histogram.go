@@ -60,6 +60,14 @@ func (h Histogram) Count() uint64 {
 // Sum returns the sum of all durations, at most the greatest Duration, 292 years.
 func (h Histogram) Sum() time.Duration { return h.sum }
 
+// add adds the durations of another histogram.
+func (h *Histogram) add(other *Histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.sum += min(other.sum, math.MaxInt64-h.sum)
+}
+
 // Mean returns the mean of the durations, and 0 for an empty Histogram.
 func (h Histogram) Mean() time.Duration {
 	n := h.Count()
@@ -125,7 +133,7 @@ func interpolate(i int, part float64) time.Duration {
 // bucket that counts fewer than earlier gives 0.
 func (h Histogram) Minus(earlier Histogram) Histogram {
 	for i, n := range earlier.counts {
-		h.counts[i] = less(h.counts[i], n)
+		h.counts[i] = minus(h.counts[i], n)
 	}
 	h.sum = max(h.sum-earlier.sum, 0)
 	return h

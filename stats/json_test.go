@@ -84,64 +84,76 @@ func TestJSONShowsEveryNumber(t *testing.T) {
 		loads := s.Loads.OK.Plus(s.Loads.Failed)
 		number := func(v uint64) any { return float64(v) }
 		want := map[string]any{
-			"name":                        name,
-			"hits":                        number(s.Hits),
-			"misses":                      number(s.Misses),
-			"hit_ratio":                   s.HitRatio(),
-			"misses_absent":               number(s.Misses - s.MissesExpired - s.MissesEvicted),
-			"misses_expired":              number(s.MissesExpired),
-			"misses_evicted":              number(s.MissesEvicted),
-			"hits_in_grace":               number(s.HitsInGrace),
-			"sets":                        number(s.Sets),
-			"restored":                    number(s.Restored),
-			"entries":                     number(uint64(s.Entries)),
-			"negatives":                   number(uint64(s.Negatives)),
-			"limit":                       number(uint64(s.Limit)),
-			"weight":                      number(s.Weight),
-			"max_weight":                  number(s.MaxWeight),
-			"removals.expired":            number(s.Removals.Expired),
-			"removals.evicted":            number(s.Removals.Evicted),
-			"removals.deleted":            number(s.Removals.Deleted),
-			"removals.replaced":           number(s.Removals.Replaced),
-			"removals.cleared":            number(s.Removals.Cleared),
-			"loads.ok":                    number(s.Loads.OK.Count()),
-			"loads.failed":                number(s.Loads.Failed.Count()),
-			"loads.waiters":               number(s.Loads.Waiters),
-			"loads.running":               number(uint64(s.Loads.Running)),
-			"loads.oldest_seconds":        s.Loads.Oldest.Seconds(),
-			"loads.queued":                number(uint64(s.Loads.Queued)),
-			"loads.abandoned":             number(s.Loads.Abandoned),
-			"loads.refreshes.ok":          number(s.Loads.Refreshes.OK),
-			"loads.refreshes.failed":      number(s.Loads.Refreshes.Failed),
-			"loads.refreshes.dropped":     number(s.Loads.Refreshes.Dropped),
-			"loads.refreshes.skipped":     number(s.Loads.Refreshes.Skipped),
-			"callbacks.running":           number(uint64(s.Callbacks.Running)),
-			"callbacks.oldest_seconds":    s.Callbacks.Oldest.Seconds(),
-			"expiry.overdue":              number(uint64(s.Expiry.Overdue)),
-			"since":                       c["since"], // see TestSince
-			"loads.mean_seconds":          loads.Mean().Seconds(),
-			"loads.p50_seconds":           loads.Quantile(0.5).Seconds(),
-			"loads.p99_seconds":           loads.Quantile(0.99).Seconds(),
-			"callbacks.queued":            number(uint64(s.Callbacks.Queued)),
-			"callbacks.panics":            number(s.Callbacks.Panics),
-			"expiry.pending":              number(uint64(s.Expiry.Pending)),
-			"expiry.tombstones":           number(uint64(s.Expiry.Tombstones)),
-			"expiry.lateness_p50_seconds": s.Expiry.Lateness.Quantile(0.5).Seconds(),
-			"expiry.lateness_p99_seconds": s.Expiry.Lateness.Quantile(0.99).Seconds(),
-			"evicted_age":                 nil,
-			"what_if":                     nil, // see TestWhatIfIsOfTheLastMinutes
-			"hot_keys":                    nil,
-			"purgeable":                   false,
-			"purgeable_by_prefix":         false,
-			"hottest_key_share":           s.HottestShare,
-			"settings.expire_seconds":     0.0, // see TestSettings
-			"settings.idle_seconds":       0.0,
-			"settings.jitter":             0.0,
-			"settings.timeout_seconds":    0.0,
-			"settings.max_loads":          0.0,
-			"settings.policy":             "",
-			"last_load_error":             nil, // see TestLastLoadError
-			"findings":                    c["findings"],
+			"name":                           name,
+			"hits":                           number(s.Hits),
+			"misses":                         number(s.Misses),
+			"hit_ratio":                      s.HitRatio(),
+			"misses_absent":                  number(s.Misses - s.MissesExpired - s.MissesEvicted),
+			"misses_expired":                 number(s.MissesExpired),
+			"misses_evicted":                 number(s.MissesEvicted),
+			"hits_in_grace":                  number(s.HitsInGrace),
+			"sets":                           number(s.Sets),
+			"restored":                       number(s.Restored),
+			"entries":                        number(uint64(s.Entries)),
+			"negatives":                      number(uint64(s.Negatives)),
+			"limit":                          number(uint64(s.Limit)),
+			"weight":                         number(s.Weight),
+			"max_weight":                     number(s.MaxWeight),
+			"removals.expired":               number(s.Removals.Expired),
+			"removals.evicted":               number(s.Removals.Evicted),
+			"removals.deleted":               number(s.Removals.Deleted),
+			"removals.replaced":              number(s.Removals.Replaced),
+			"removals.cleared":               number(s.Removals.Cleared),
+			"loads.ok":                       number(s.Loads.OK.Count()),
+			"loads.failed":                   number(s.Loads.Failed.Count()),
+			"loads.negative":                 number(s.Loads.Negative),
+			"loads.waiters":                  number(s.Loads.Waiters),
+			"loads.waits":                    number(s.Loads.Waits.Count()),
+			"loads.wait_p50_seconds":         s.Loads.Waits.Quantile(0.5).Seconds(),
+			"loads.wait_p99_seconds":         s.Loads.Waits.Quantile(0.99).Seconds(),
+			"loads.running":                  number(uint64(s.Loads.Running)),
+			"loads.oldest_seconds":           s.Loads.Oldest.Seconds(),
+			"loads.queued":                   number(uint64(s.Loads.Queued)),
+			"loads.abandoned":                number(s.Loads.Abandoned),
+			"loads.refreshes.ok":             number(s.Loads.Refreshes.OK),
+			"loads.refreshes.failed":         number(s.Loads.Refreshes.Failed),
+			"loads.refreshes.dropped":        number(s.Loads.Refreshes.Dropped),
+			"loads.refreshes.skipped":        number(s.Loads.Refreshes.Skipped),
+			"callbacks.running":              number(uint64(s.Callbacks.Running)),
+			"callbacks.oldest_seconds":       s.Callbacks.Oldest.Seconds(),
+			"expiry.overdue":                 number(uint64(s.Expiry.Overdue)),
+			"since":                          c["since"], // see TestSince
+			"loads.mean_seconds":             loads.Mean().Seconds(),
+			"loads.p50_seconds":              loads.Quantile(0.5).Seconds(),
+			"loads.p99_seconds":              loads.Quantile(0.99).Seconds(),
+			"callbacks.queued":               number(uint64(s.Callbacks.Queued)),
+			"callbacks.blocked":              number(uint64(s.Callbacks.Blocked)),
+			"callbacks.panics":               number(s.Callbacks.Panics),
+			"expiry.pending":                 number(uint64(s.Expiry.Pending)),
+			"expiry.tombstones":              number(uint64(s.Expiry.Tombstones)),
+			"expiry.lateness_p50_seconds":    s.Expiry.Lateness.Quantile(0.5).Seconds(),
+			"expiry.lateness_p99_seconds":    s.Expiry.Lateness.Quantile(0.99).Seconds(),
+			"evicted_age":                    nil,
+			"what_if":                        nil, // see TestWhatIfIsOfTheLastMinutes
+			"hot_keys":                       nil,
+			"slow_keys":                      nil,
+			"purgeable":                      false,
+			"purgeable_by_prefix":            false,
+			"hottest_key_share":              s.HottestShare,
+			"settings.expire_seconds":        0.0, // see TestSettings
+			"settings.idle_seconds":          0.0,
+			"settings.jitter":                0.0,
+			"settings.refresh_ratio":         0.0,
+			"settings.refresh_after_seconds": 0.0,
+			"settings.grace_seconds":         0.0,
+			"settings.patience_seconds":      0.0,
+			"settings.negative":              false,
+			"settings.workers":               0.0,
+			"settings.timeout_seconds":       0.0,
+			"settings.max_loads":             0.0,
+			"settings.policy":                "",
+			"last_load_error":                nil, // see TestLastLoadError
+			"findings":                       c["findings"],
 		}
 		if s.EvictedAge.Count() > 0 {
 			delete(want, "evicted_age")
@@ -201,8 +213,8 @@ func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 		var r stats.Registry
 		executable, _ := os.Executable()
 		host, _ := os.Hostname()
-		want := fmt.Sprintf(`{"version":1,"time":"2000-01-01T00:00:00Z","interval_seconds":5,"program":%q,"host":%q,`+
-			`"purge":false,"caches":[],"wheels":[]}`+"\n", filepath.Base(executable), host)
+		want := fmt.Sprintf(`{"version":1,"time":"2000-01-01T00:00:00Z","interval_seconds":5,"program":%q,"release":"","host":%q,`+
+			`"address":"","pid":%d,"started":%q,"purge":false,"peers":0,"caches":[],"wheels":[]}`+"\n", filepath.Base(executable), host, os.Getpid(), stats.Started.Format(time.RFC3339Nano))
 		if got := body(t, r.Handler(), "/stats.json"); got != want {
 			t.Errorf("got %s want %s", got, want)
 		}
@@ -239,6 +251,9 @@ func TestJSONShowsExtras(t *testing.T) {
 	r.Add(stats.CacheSource{Name: "all", Snapshot: always(stats.Snapshot{}),
 		Purge:   purge,
 		HotKeys: hot(stats.HotKey{Key: "</script>\"\xff", Share: 0.5}, stats.HotKey{Key: "", Share: 0.25}),
+		SlowKeys: func() []stats.SlowKey {
+			return []stats.SlowKey{{Key: "</script>\xff", Took: 2 * time.Second, At: time.Unix(0, 0)}}
+		},
 	})
 	r.Add(stats.CacheSource{Name: "none yet", Snapshot: always(stats.Snapshot{}), HotKeys: hot()})
 	r.Add(stats.CacheSource{Name: "nothing", Snapshot: always(stats.Snapshot{}), PurgeAll: func() int { return 0 }})
@@ -259,6 +274,10 @@ func TestJSONShowsExtras(t *testing.T) {
 		if !reflect.DeepEqual(c["hot_keys"], want.hot) || c["purgeable"] != want.purgeable {
 			t.Errorf("%v: hot_keys %#v and purgeable %v, want %#v and %v", c["name"], c["hot_keys"], c["purgeable"], want.hot, want.purgeable)
 		}
+	}
+	slow := []any{map[string]any{"key": "</script>\uFFFD", "seconds": 2.0, "time": "1970-01-01T00:00:00Z"}}
+	if got := d.Caches[0]["slow_keys"]; !reflect.DeepEqual(got, slow) {
+		t.Errorf("slow_keys are %#v, want %#v", got, slow)
 	}
 	if text := body(t, r.Handler(), "/stats.json"); strings.ContainsAny(text, "<>") {
 		t.Errorf("a bracket is not escaped in %s", text)

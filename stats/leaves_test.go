@@ -11,9 +11,9 @@ import (
 // gauges are the fields of a Snapshot and of a Wheel that are not cumulative.
 var gauges = []string{
 	"Entries", "Limit", "Weight", "MaxWeight", "HottestShare",
-	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
+	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Callbacks.Blocked", "Expiry.Overdue",
 	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
-	"Near.Serving", "Near.Lag", "Near.MaxLag",
+	"Near.Backlog", "Near.RoundTrip", "Near.Notified", "Near.StoreAway", "Near.Serving", "Near.Lag", "Near.MaxLag",
 
 	"Pending", "Backlog", "Running", "Tombstones",
 }

@@ -13,75 +13,33 @@ type Near struct {
 	Overtaken  uint64 // fetched values that are kept nowhere, as the key changed meanwhile
 	Unserved   uint64 // gets while nothing could be served from memory; they are among Misses
 	ServedOn   uint64 // of those, gets that got a value from memory, as the store could not be asked
+	Recent     uint64 // of those, gets that got what was loaded less than MaxLag before
 
 	StoreErrors  uint64 // calls of the store that failed
+	StoreSpared  uint64 // calls of the store that were not made, as it did not answer others
 	Changes      uint64 // changes of keys that the source told
 	ForgottenAll uint64 // how often the source told that any key may have changed
 	Reconnects   uint64 // how often the source lost its connection
 
-	Serving bool          // gauge: values in memory may be served
-	Lag     time.Duration // gauge: time since the moment for which the source has vouched; since the cache was made if it never has
-	MaxLag  time.Duration // gauge: with a longer Lag nothing is served from memory; never 0 in a near cache
+	Polls        uint64 // answers that the source got to its questions what has changed, if it asks
+	SourceErrors uint64 // failures of the source, such as a question without an answer
+	Backlog      int    // gauge: transactions since the oldest one that is still open, if the source counts them
+	Restored     uint64 // how often the server of the source came back with values from a snapshot, if the source looks
+
+	RoundTrip time.Duration // gauge: how long the last question of the source took, if it measures that
+
+	Notified  bool          // gauge: keyspace notifications of Redis tell of changes, as it does not track
+	StoreAway bool          // gauge: the store does not answer, and one call at a time tries it
+	Serving   bool          // gauge: values in memory may be served
+	Lag       time.Duration // gauge: time since the moment for which the source has vouched; since the cache was made if it never has
+	MaxLag    time.Duration // gauge: with a longer Lag nothing is served from memory; never 0 in a near cache
 }
 
 // exists reports whether the cache is a near cache.
 func (n *Near) exists() bool { return n.MaxLag > 0 }
 
-func (n Near) minus(earlier Near) Near {
-	n.RemoteHits = less(n.RemoteHits, earlier.RemoteHits)
-	n.Fetches = less(n.Fetches, earlier.Fetches)
-	n.Bypasses = less(n.Bypasses, earlier.Bypasses)
-	n.Waits = less(n.Waits, earlier.Waits)
-	n.Overtaken = less(n.Overtaken, earlier.Overtaken)
-	n.Unserved = less(n.Unserved, earlier.Unserved)
-	n.ServedOn = less(n.ServedOn, earlier.ServedOn)
-	n.StoreErrors = less(n.StoreErrors, earlier.StoreErrors)
-	n.Changes = less(n.Changes, earlier.Changes)
-	n.ForgottenAll = less(n.ForgottenAll, earlier.ForgottenAll)
-	n.Reconnects = less(n.Reconnects, earlier.Reconnects)
-	return n
-}
-
-// A jsonNear is the Near of a cache since it was made, or of a point.
-type jsonNear struct {
-	RemoteHits   uint64  `json:"remote_hits"`
-	Fetches      uint64  `json:"fetches"`
-	Bypasses     uint64  `json:"bypasses"`
-	Waits        uint64  `json:"waits"`
-	Overtaken    uint64  `json:"overtaken"`
-	Unserved     uint64  `json:"unserved"`
-	ServedOn     uint64  `json:"served_on"`
-	StoreErrors  uint64  `json:"store_errors"`
-	Changes      uint64  `json:"changes"`
-	ForgottenAll uint64  `json:"forgotten_all"`
-	Reconnects   uint64  `json:"reconnects"`
-	Serving      bool    `json:"serving"`
-	Lag          float64 `json:"lag_seconds"`
-	MaxLag       float64 `json:"max_lag_seconds"`
-}
-
-// newJSONNear returns nil if the cache is not a near cache.
-func newJSONNear(n Near) *jsonNear {
-	if !n.exists() {
-		return nil
-	}
-	return &jsonNear{
-		RemoteHits:   n.RemoteHits,
-		Fetches:      n.Fetches,
-		Bypasses:     n.Bypasses,
-		Waits:        n.Waits,
-		Overtaken:    n.Overtaken,
-		Unserved:     n.Unserved,
-		ServedOn:     n.ServedOn,
-		StoreErrors:  n.StoreErrors,
-		Changes:      n.Changes,
-		ForgottenAll: n.ForgottenAll,
-		Reconnects:   n.Reconnects,
-		Serving:      n.Serving,
-		Lag:          n.Lag.Seconds(),
-		MaxLag:       n.MaxLag.Seconds(),
-	}
-}
+// longBacklog is how many transactions begin while one is open for too long.
+const longBacklog = 100_000
 
 // nearTrouble says what keeps a near cache from serving, or from its store.
 func nearTrouble(n *Near, now period, say func(cause, format string, args ...any)) (trouble bool) {
@@ -89,7 +47,22 @@ func nearTrouble(n *Near, now period, say func(cause, format string, args ...any
 		trouble = true
 		say(sourceSilent, "Nothing is served from memory: the source of changes has vouched for nothing for %s. Each get asks the store.", span(n.Lag))
 	}
-	if now.storeErrors >= 5 {
+	if n.exists() && 2*n.RoundTrip > n.MaxLag {
+		say(maxLagShort, "A question of the source takes %s, and MaxLag is %s: values in memory are served only part of the time. Give MaxLag at least twice as long as a question takes.", span(n.RoundTrip), span(n.MaxLag))
+	}
+	if now.restored > 0 {
+		say(storeRestored, "The store came back from a snapshot: what was removed since that was saved is back, until its TTL ends. Remove it again, or all, if that matters.")
+	}
+	if n.Notified {
+		say(noTracking, "Redis refuses CLIENT TRACKING, so its keyspace notifications tell of changes: each change costs a message more, FLUSHALL is noticed later, and nothing is served from memory while it refuses all writes. See Without tracking in the documentation of near/redis.")
+	}
+	if n.Backlog >= longBacklog {
+		say(openTransaction, "A transaction of the database has been open while %d others began. Old changes are kept until it ends.", n.Backlog)
+	}
+	if n.StoreAway {
+		trouble = true
+		say(storeFails, "The store does not answer: one call at a time tries it, and all others go past it, %d fetches in the last minute.", now.bypasses)
+	} else if now.storeErrors >= 5 {
 		trouble = true
 		say(storeFails, "The store fails: %d calls of it in the last minute, and %d fetches went past it.", now.storeErrors, now.bypasses)
 	}

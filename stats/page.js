@@ -2,16 +2,18 @@
 // Names and keys are untrusted: they only ever become text, never markup. A poll changes
 // texts and paths in place, so that focus and selection survive it.
 
-import {state, store, byId, show} from './state.js';
+import {state, store, byId, show, retitle} from './state.js';
 import {resized, isShortcut} from './chart.js';
 import {newOverview} from './overview.js';
 import {newDetail} from './detail.js';
+import {newFleet} from './fleet.js';
 import {poll, pause} from './poll.js';
 
 const overview = newOverview(); // it lives on behind the details
 state.view = overview;
 
 function route() {
+	if (location.hash === '#/fleet') return newFleet();
 	const [, what, name] = /^#\/(cache|wheel)\/(.+)/.exec(location.hash) ?? [];
 	try {
 		return what ? newDetail(what + 's', decodeURIComponent(name)) : overview;
@@ -25,9 +27,10 @@ function go() {
 	state.view.scroll = scrollY;
 	state.cursor = null;
 	state.view = route();
-	document.title = state.view.title;
+	retitle();
 	byId('main').replaceChildren(state.view.node);
 	show();
+	if (state.view.poll) poll();
 	scrollTo(0, state.view.scroll ?? 0);
 }
 

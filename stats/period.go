@@ -6,29 +6,36 @@ import "time"
 type period struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
-	storeErrors, bypasses                  uint64        // of a near cache
+	negative                               uint64        // loads of keys that the database does not have
+	storeErrors, bypasses, changes         uint64        // of a near cache
+	restored                               uint64        // of its store
 	loading                                time.Duration // the total duration of loads
+	waiting                                time.Duration // the total time that loads waited for a permit
 }
 
 // between returns what happened from one Snapshot to another. Unlike Minus it does not copy
 // Snapshots, which are large.
 func between(from, to *Snapshot) period {
-	absent := func(s *Snapshot) uint64 { return less(s.Misses, s.MissesExpired+s.MissesEvicted) }
-	failed := less(to.Loads.Failed.Count(), from.Loads.Failed.Count())
+	absent := func(s *Snapshot) uint64 { return minus(s.Misses, s.MissesExpired+s.MissesEvicted) }
+	failed := minus(to.Loads.Failed.Count(), from.Loads.Failed.Count())
 	return period{
-		gets:      less(to.Hits+to.Misses, from.Hits+from.Misses),
-		misses:    less(to.Misses, from.Misses),
-		absent:    less(absent(to), absent(from)),
-		expired:   less(to.MissesExpired, from.MissesExpired),
-		evicted:   less(to.MissesEvicted, from.MissesEvicted),
-		evictions: less(to.Removals.Evicted, from.Removals.Evicted),
-		loads:     less(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
+		gets:      minus(to.Hits+to.Misses, from.Hits+from.Misses),
+		misses:    minus(to.Misses, from.Misses),
+		absent:    minus(absent(to), absent(from)),
+		expired:   minus(to.MissesExpired, from.MissesExpired),
+		evicted:   minus(to.MissesEvicted, from.MissesEvicted),
+		evictions: minus(to.Removals.Evicted, from.Removals.Evicted),
+		loads:     minus(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
 		failed:    failed,
-		inGrace:   less(to.HitsInGrace, from.HitsInGrace),
+		inGrace:   minus(to.HitsInGrace, from.HitsInGrace),
+		negative:  minus(to.Loads.Negative, from.Loads.Negative),
 		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
+		waiting:   max(0, to.Loads.Waits.Sum()-from.Loads.Waits.Sum()),
 
-		storeErrors: less(to.Near.StoreErrors, from.Near.StoreErrors),
-		bypasses:    less(to.Near.Bypasses, from.Near.Bypasses),
+		storeErrors: minus(to.Near.StoreErrors, from.Near.StoreErrors),
+		bypasses:    minus(to.Near.Bypasses, from.Near.Bypasses),
+		changes:     minus(to.Near.Changes, from.Near.Changes),
+		restored:    minus(to.Near.Restored, from.Near.Restored),
 	}
 }
 
@@ -37,23 +44,44 @@ func (s period) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1
 
 func (s period) loadTime() time.Duration { return s.loading / time.Duration(max(s.loads, 1)) }
 
+// waitTime returns how long a load waited for a permit, on average over those that did not
+// wait, too.
+func (s period) waitTime() time.Duration { return s.waiting / time.Duration(max(s.loads, 1)) }
+
+// crowded reports whether loads waited longer for a permit than they then took. A short wait
+// is what MaxLoads is for.
+func (s period) crowded() bool {
+	return s.loads >= 5 && s.waitTime() > max(slow, s.loadTime())
+}
+
 // samplesPerMinute is how many samples are taken in a minute.
 const samplesPerMinute = int(time.Minute / interval)
 
 // lastMinute returns what happened in the last minute, or since the history began.
 func lastMinute(l *look[Snapshot]) (s period) {
 	if n := len(l.samples); n > 0 {
-		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, &l.stats)
+		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, l.stats)
 	}
 	return s
 }
 
-// beforeLastMinute returns what happened before that, since the cache was made.
-func beforeLastMinute(l *look[Snapshot]) (s period) {
-	if n := len(l.samples); n > samplesPerMinute {
-		s = between(new(Snapshot), &l.samples[n-samplesPerMinute].stats)
+// usualLoadTime returns the least mean duration of loads in a minute of the history before
+// the last one, or in the time before the history. The time before it tells what is usual
+// when an incident has filled the history. It is 0 if too little is known.
+func usualLoadTime(l *look[Snapshot]) (usual time.Duration) {
+	take := func(p period) {
+		if took := p.loadTime(); p.loads >= 5 && (usual == 0 || took < usual) {
+			usual = took
+		}
 	}
-	return s
+	to := len(l.samples) - samplesPerMinute
+	if to > 0 {
+		take(between(new(Snapshot), &l.samples[0].stats))
+	}
+	for ; to > 0; to -= samplesPerMinute / 4 {
+		take(between(&l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats))
+	}
+	return usual
 }
 
 // bestMinute returns the minute of the history, before the last one, with the lowest share
@@ -62,7 +90,7 @@ func beforeLastMinute(l *look[Snapshot]) (s period) {
 func bestMinute(l *look[Snapshot]) (best period) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
 		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
-		s := period{gets: less(b.Hits+b.Misses, a.Hits+a.Misses), misses: less(b.Misses, a.Misses)}
+		s := period{gets: minus(b.Hits+b.Misses, a.Hits+a.Misses), misses: minus(b.Misses, a.Misses)}
 		if s.gets >= enough && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
 			best = between(a, b)
 		}

@@ -1,6 +1,6 @@
 // Polls stats.json, and remembers its points.
 
-import {base, state, byId, show} from './state.js';
+import {base, state, byId, show, place, retitle} from './state.js';
 import {clock} from './numbers.js';
 import {setText} from './elements.js';
 
@@ -16,7 +16,9 @@ function accept(json) {
 	for (const wheel of json.wheels) wheel.fired_per_second = recent(state.points.wheels.get(wheel.name), 'fired');
 	Object.assign(state, {json, answered: Date.now(), failure: ''});
 	document.body.dataset.updated = json.time;
-	setText(byId('process'), `${json.program} on ${json.host}`);
+	setText(byId('process'), [json.program, json.release, 'on ' + place(json), 'since ' + new Date(json.started).toLocaleString('en-GB')].filter(Boolean).join(' '));
+	byId('fleet').hidden = !json.peers;
+	retitle();
 	show();
 }
 
@@ -60,6 +62,7 @@ export async function poll() {
 		if (!response.ok) throw new Error('status ' + response.status);
 		const json = await response.json();
 		if (!state.paused) accept(json);
+		await state.view.poll?.();
 	} catch (error) {
 		state.failure = error.message;
 	}

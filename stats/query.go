@@ -27,8 +27,12 @@ func (s selection) hasWheel(name string) bool { return !s.some || slices.Contain
 // A form is what the query chooses of the JSON.
 type form struct {
 	selection
-	purge  bool // it is allowed to purge
-	points int  // of history for each cache and wheel; below 0 no history at all
+	purge    bool                // it is allowed to purge
+	errors   bool                // texts of errors are shown
+	accepted map[string][]string // causes of findings that are meant, by cache
+	address  string              // at which the request arrived
+	peers    int                 // how many the handler has
+	points   int                 // of history for each cache and wheel; below 0 no history at all
 }
 
 // noHistory is the form of an empty query.

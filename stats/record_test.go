@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +66,66 @@ func TestRecordEndsWithItsClient(t *testing.T) {
 		}
 	})
 }
+
+// TestRecordEndsWithAStuckClient: a client that stops reading ends its recording soon, as no
+// other of the cache can begin meanwhile.
+func TestRecordEndsWithAStuckClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r stats.Registry
+		ended := make(chan error, 1)
+		r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, oneIn int) (err error) {
+			for ctx.Err() == nil && err == nil {
+				_, err = w.Write(make([]byte, 1000))
+				time.Sleep(time.Second)
+			}
+			ended <- err
+			return err
+		}})
+		server := &http.Server{Handler: r.Handler(stats.WithPurge(anybody)), WriteTimeout: 5 * time.Second}
+		here, there := net.Pipe()
+		listener := &oneConn{conn: there, closed: make(chan struct{})}
+		go server.Serve(listener)
+		defer server.Close()
+		const body = "cache=users&seconds=3600"
+		fmt.Fprintf(here, "POST /cache/record HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		begun := time.Now()
+		for read := 0; read < 20_000; { // beyond the timeout of the server
+			n, err := here.Read(make([]byte, 4096))
+			if err != nil {
+				t.Fatalf("after %v: %v", time.Since(begun), err)
+			}
+			read += n
+		}
+		stuck := time.Now()
+		if err := <-ended; err == nil || time.Since(stuck) > time.Minute {
+			t.Errorf("%v, %v after the client stopped reading", err, time.Since(stuck))
+		}
+		here.Close()
+	})
+}
+
+// A oneConn is a listener that has one connection.
+type oneConn struct {
+	conn   net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if conn := l.conn; conn != nil {
+		l.conn = nil
+		return conn, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *oneConn) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (*oneConn) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
 // TestRecordRefuses: record refuses what purge refuses, and what cannot be recorded.
 func TestRecordRefuses(t *testing.T) {

@@ -53,9 +53,20 @@ type Snapshot struct {
 // caches without values see a sample of the keys. The counts are scaled up to the whole
 // cache.
 type WhatIf struct {
-	Gets               uint64 // gets
-	Half, Same, Double uint64 // those of Gets that a cache of half the limit, of the same and of double answered
-	OtherPolicy        uint64 // those that one of the same limit answered which evicts by the other policy
+	Gets               uint64 // gets for which hits are estimated
+	Half, Same, Double uint64 // estimated hits with half, the same and double the limit
+	OtherPolicy        uint64 // estimated hits with the same limit and the other eviction policy
+}
+
+// minus returns what happened since an earlier WhatIf.
+func (w WhatIf) minus(earlier WhatIf) WhatIf {
+	return WhatIf{
+		Gets:        minus(w.Gets, earlier.Gets),
+		Half:        minus(w.Half, earlier.Half),
+		Same:        minus(w.Same, earlier.Same),
+		Double:      minus(w.Double, earlier.Double),
+		OtherPolicy: minus(w.OtherPolicy, earlier.OtherPolicy),
+	}
 }
 
 // Removals counts the values that left a cache, by cause.
@@ -71,13 +82,31 @@ type Removals struct {
 type Loads struct {
 	OK      Histogram // durations of the loads that returned a value, or an error that Negative keeps
 	Failed  Histogram // durations of the loads that did not
+	Waits   Histogram // how long loads waited for a permit of MaxLoads, those that did; not in OK and Failed
 	Waiters uint64    // callers that joined the load of another caller
 
+	Negative uint64 // those of OK that ended in an error which Negative keeps
+
 	Running   int           // gauge: loads that have not ended
-	Oldest    time.Duration // gauge: how long the oldest of Running has run; 0 if none does
+	Oldest    time.Duration // gauge: how long the oldest of Running has run, without its wait for a permit; 0 if none runs
 	Queued    int           // gauge: those of Running that wait for a permit of MaxLoads
 	Abandoned uint64        // callers that gave up, as their context ended before the load
 	Refreshes Refreshes
+}
+
+// Add adds the loads of another cache, which a program shows as one with this one.
+func (l *Loads) Add(other *Loads) {
+	l.OK.add(&other.OK)
+	l.Failed.add(&other.Failed)
+	l.Waits.add(&other.Waits)
+	l.Negative += other.Negative
+	l.Waiters += other.Waiters
+	l.Running += other.Running
+	l.Oldest = max(l.Oldest, other.Oldest)
+	l.Queued += other.Queued
+	l.Abandoned += other.Abandoned
+	r, more := &l.Refreshes, &other.Refreshes
+	r.OK, r.Failed, r.Dropped, r.Skipped = r.OK+more.OK, r.Failed+more.Failed, r.Dropped+more.Dropped, r.Skipped+more.Skipped
 }
 
 // Refreshes counts the loads of keys that had a value, due to be refreshed or in grace.
@@ -94,6 +123,7 @@ type Callbacks struct {
 	Queued  int           // gauge: calls that have not begun yet
 	Running int           // gauge: calls that have begun and not ended
 	Oldest  time.Duration // gauge: how long the oldest of Running has run; 0 if none does
+	Blocked int           // gauge: callers of the cache that wait as too many calls are queued
 	Panics  uint64        // calls that ended in a panic
 }
 
@@ -146,26 +176,13 @@ func (s Snapshot) whatIf(hits uint64) (ratio float64, ok bool) {
 // and the gauges of s. Both must be of the same cache. A counter below its earlier value
 // gives 0, so a cache made anew in between never shows huge numbers.
 func (s Snapshot) Minus(earlier Snapshot) Snapshot {
-	s.Hits = less(s.Hits, earlier.Hits)
-	s.Misses = less(s.Misses, earlier.Misses)
-	s.MissesExpired = less(s.MissesExpired, earlier.MissesExpired)
-	s.MissesEvicted = less(s.MissesEvicted, earlier.MissesEvicted)
-	s.HitsInGrace = less(s.HitsInGrace, earlier.HitsInGrace)
-	s.Sets = less(s.Sets, earlier.Sets)
-	s.Restored = less(s.Restored, earlier.Restored)
-	s.Removals = s.Removals.minus(earlier.Removals)
-	s.Loads = s.Loads.minus(earlier.Loads)
-	s.Callbacks.Panics = less(s.Callbacks.Panics, earlier.Callbacks.Panics)
-	s.Expiry.Lateness = s.Expiry.Lateness.Minus(earlier.Expiry.Lateness)
-	s.EvictedAge = s.EvictedAge.Minus(earlier.EvictedAge)
-	s.WhatIf = s.WhatIf.minus(earlier.WhatIf)
-	s.Near = s.Near.minus(earlier.Near)
+	subtract(cacheMetrics, &s, &earlier)
 	return s
 }
 
 // MissesAbsent returns the misses that are neither in MissesExpired nor in MissesEvicted.
 func (s Snapshot) MissesAbsent() uint64 {
-	return less(s.Misses, s.MissesExpired+s.MissesEvicted)
+	return minus(s.Misses, s.MissesExpired+s.MissesEvicted)
 }
 
 // Total returns the number of values that left the cache, for any cause.
@@ -173,53 +190,7 @@ func (r Removals) Total() uint64 {
 	return r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared
 }
 
-func (r Removals) minus(earlier Removals) Removals {
-	return Removals{
-		Expired:  less(r.Expired, earlier.Expired),
-		Evicted:  less(r.Evicted, earlier.Evicted),
-		Deleted:  less(r.Deleted, earlier.Deleted),
-		Replaced: less(r.Replaced, earlier.Replaced),
-		Cleared:  less(r.Cleared, earlier.Cleared),
-	}
-}
-
-func (l Loads) minus(earlier Loads) Loads {
-	l.OK = l.OK.Minus(earlier.OK)
-	l.Failed = l.Failed.Minus(earlier.Failed)
-	l.Waiters = less(l.Waiters, earlier.Waiters)
-	l.Abandoned = less(l.Abandoned, earlier.Abandoned)
-	l.Refreshes = l.Refreshes.minus(earlier.Refreshes)
-	return l
-}
-
-func (r Refreshes) minus(earlier Refreshes) Refreshes {
-	return Refreshes{
-		OK:      less(r.OK, earlier.OK),
-		Failed:  less(r.Failed, earlier.Failed),
-		Dropped: less(r.Dropped, earlier.Dropped),
-		Skipped: less(r.Skipped, earlier.Skipped),
-	}
-}
-
-func (w WhatIf) minus(earlier WhatIf) WhatIf {
-	return WhatIf{
-		Gets:        less(w.Gets, earlier.Gets),
-		Half:        less(w.Half, earlier.Half),
-		Same:        less(w.Same, earlier.Same),
-		Double:      less(w.Double, earlier.Double),
-		OtherPolicy: less(w.OtherPolicy, earlier.OtherPolicy),
-	}
-}
-
 // all returns the durations of all loads, however they ended.
 func (l Loads) all() Histogram {
 	return l.OK.Plus(l.Failed)
-}
-
-// less returns a−b, or 0 if b is greater.
-func less(a, b uint64) uint64 {
-	if b > a {
-		return 0
-	}
-	return a - b
 }

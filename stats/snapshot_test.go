@@ -111,3 +111,21 @@ func TestRemovalsTotalHasEveryCause(t *testing.T) {
 		t.Errorf("Total = %d, want %d", got, want)
 	}
 }
+
+// TestLoadsAddEverything checks that no count of one of two caches which are shown as one is
+// left out.
+func TestLoadsAddEverything(t *testing.T) {
+	var one, sum stats.Loads
+	number(reflect.ValueOf(&one).Elem(), 0)
+	sum.Add(&one)
+	sum.Add(&one)
+	want := one
+	leaves(reflect.ValueOf(&want).Elem(), "", func(path string, leaf reflect.Value) {
+		if path != "Oldest" {
+			setLeaf(leaf, 2*leafValue(leaf))
+		}
+	})
+	if sum != want {
+		t.Errorf("one and the same again:\n got %+v\nwant %+v", sum, want)
+	}
+}

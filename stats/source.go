@@ -29,11 +29,15 @@ type CacheSource struct {
 	Settings Settings
 
 	// LastError returns why a load failed last, and when; nil if none did. Its text is
-	// shown only if HotKeys is not nil: it may have keys in it.
+	// shown only by a handler with [WithErrors].
 	LastError func() (at time.Time, err error)
 
 	// HotKeys returns the keys with the most gets, the hottest first.
 	HotKeys func() []HotKey
+
+	// SlowKeys returns the keys with the slowest loads of the last five minutes, the slowest
+	// first.
+	SlowKeys func() []SlowKey
 
 	// Purge removes a key, given as text, and returns how many entries it removed, 0 or
 	// 1. It returns an error if the text is no key.
@@ -65,6 +69,13 @@ type WheelSource struct {
 type HotKey struct {
 	Key   string  // as text
 	Share float64 // of recent gets, a lower bound; 0 to 1
+}
+
+// A SlowKey is a key whose load took long.
+type SlowKey struct {
+	Key  string        // as text
+	Took time.Duration // the slowest load of the key
+	At   time.Time     // when that ended
 }
 
 // Register makes a cache or a timing wheel known to [Handler], and to [Caches] or
@@ -123,7 +134,7 @@ func (r *registries) allCaches() []NamedCache {
 	looks := r.caches.all(time.Now())
 	all := make([]NamedCache, len(looks))
 	for i, l := range looks {
-		all[i] = NamedCache{l.name, l.since, l.stats}
+		all[i] = NamedCache{l.name, l.since, *l.stats}
 	}
 	return all
 }
@@ -132,7 +143,7 @@ func (r *registries) allWheels() []NamedWheel {
 	looks := r.wheels.all(time.Now())
 	all := make([]NamedWheel, len(looks))
 	for i, l := range looks {
-		all[i] = NamedWheel{l.name, l.since, l.stats}
+		all[i] = NamedWheel{l.name, l.since, *l.stats}
 	}
 	return all
 }

@@ -12,7 +12,8 @@ export const state = {
 	range: 300, // seconds
 	cursor: null, // where the point under the cursor begins
 	filter: '',
-	sort: {caches: {column: 0, down: false}, wheels: {column: 0, down: false}},
+	troubled: false, // only caches in trouble are shown
+	sort: {caches: {column: -1, down: false}, wheels: {column: 0, down: false}}, // column -1: trouble first
 	points: {caches: new Map(), wheels: new Map()}, // by name
 };
 
@@ -25,6 +26,12 @@ export function store() {
 		sessionStorage.setItem('pinwheel', JSON.stringify({range: state.range, sort: state.sort}));
 	} catch {}
 }
+
+// place says which process has answered, for people.
+export const place = ({host, address, pid}) => host + (address ? ':' + address.split(':').pop() : ', process ' + pid);
+
+// retitle says in the tab what is shown, and of which instance.
+export const retitle = () => document.title = [state.view.title, state.json && place(state.json), 'pinwheel'].filter(Boolean).join(' – ');
 
 export const byId = (id) => document.getElementById(id);
 export const show = () => state.json && state.view.update();

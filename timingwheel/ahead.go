@@ -29,7 +29,7 @@ func (r *Ring) HeldAhead() []uint32 {
 		if i := *r.due.at(place); i != none {
 			l.next[n] = i
 			n++
-			r.fetched += uint64(r.tasks[i].at)
+			r.prefetched += uint64(r.tasks[i].at)
 		}
 	}
 	l.left = n

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/bubble"
 )
 
 // A clock tells the time in nanoseconds and in ticks. It is monotonic: changes of
@@ -18,11 +20,11 @@ func newClock(tick time.Duration) clock {
 	return clock{time.Now().Add(-tick), int64(tick), math.MaxUint64 / uint64(tick)}
 }
 
-// now returns the time.
+// now returns the time. It panics on the other side of a bubble: see checkUse.
 func (c *clock) now() int64 {
 	now := int64(time.Since(c.start))
 	if uint64(now) > twentyYears {
-		c.checkBubble()
+		c.checkUse()
 	}
 	return now
 }
@@ -32,24 +34,17 @@ func (c *clock) now() int64 {
 // made in a bubble and is read outside shows more than 20 years.
 const twentyYears = 20 * 365 * 24 * uint64(time.Hour)
 
-// checkUse panics if the clock was made in another bubble: see checkBubble.
-func (c *clock) checkUse() { c.now() }
-
-// checkBubble panics if the clock was made in a bubble of testing/synctest and is
-// read outside, or the other way round: timers would never fire, and the runtime
+// checkUse panics if the clock was made in a bubble of testing/synctest and is
+// used outside, or the other way round: timers would never fire, and the runtime
 // would end the process when its own timer is touched.
-func (c *clock) checkBubble() {
-	switch made, used := inBubble(c.start), inBubble(time.Now()); {
-	case used && !made:
+func (c *clock) checkUse() {
+	switch bubble.SideOf(c.start) {
+	case bubble.Entered:
 		panic("timingwheel: a wheel that was made outside of a testing/synctest bubble is used in one: make it in the bubble")
-	case made && !used:
+	case bubble.Left:
 		panic("timingwheel: a wheel that was made in a testing/synctest bubble is used outside: stop it in the bubble, and make another")
 	}
 }
-
-// inBubble reports whether a time was read in a bubble of testing/synctest. Only
-// there does time.Now have no monotonic reading.
-func inBubble(t time.Time) bool { return t == t.Round(0) }
 
 // A span is the time from now to a deadline.
 type span struct{ now, deadline int64 }

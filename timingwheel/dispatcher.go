@@ -20,8 +20,12 @@ type dispatcher struct {
 	submit  func(run func()) error // nil without one
 	offers  *runner.Pool
 	call    func()
-	offered atomic.Int64 // calls submitted that have not begun
-	refused atomic.Bool  // submit failed; the next tick tries again
+	offered atomic.Int64  // calls submitted that have not begun
+	begun   atomic.Uint64 // calls that have begun
+	refused atomic.Bool   // submit failed; the next tick tries again
+
+	failed  atomic.Uint64 // panics of submit itself
+	exiting bool          // a callback that submit has called ends the worker of offers; only that uses it
 }
 
 func (w *wheel) initDispatcher(o options) {
@@ -30,9 +34,17 @@ func (w *wheel) initDispatcher(o options) {
 		return
 	}
 	w.submit = o.submit
-	w.offers = runner.NewPool(1, w.offer, w.mayOffer, o.onPanic)
+	w.offers = runner.NewPool(1, w.offer, w.mayOffer, func(recovered any, stack []byte) {
+		if w.exiting {
+			w.exiting = false // the pool has counted and reported it
+			return
+		}
+		w.failed.Add(1)
+		o.onPanic(recovered, stack)
+	})
 	w.call = func() {
 		w.takeBack()
+		w.begun.Add(1)
 		w.pool.Run(func() { w.callUpTo(1) })
 	}
 }
@@ -109,15 +121,27 @@ func (w *wheel) offer() bool {
 		return false
 	}
 	w.offered.Add(1)
-	taken := false
+	begun := w.begun.Load()
+	taken, returned := false, false
 	defer func() {
-		if !taken { // or submit panicked
-			w.takeBack()
-			w.refused.Store(true)
-			w.wakeBy(w.ticks(w.now()) + 1)
+		failure := recover()
+		switch {
+		case taken:
+			return
+		case !returned && failure == nil && w.begun.Load() != begun:
+			// submit has called the callback, which called Goexit.
+			w.exiting = true
+			return
+		}
+		w.takeBack()
+		w.refused.Store(true)
+		w.wakeBy(w.ticks(w.now()) + 1)
+		if failure != nil {
+			panic(failure)
 		}
 	}()
 	taken = w.submit(w.call) == nil
+	returned = true
 	return true
 }
 

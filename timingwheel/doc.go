@@ -24,6 +24,12 @@
 // returns one, and otherwise a panic that says what was wrong. A nil [Option] is
 // skipped.
 //
+// # Ending
+//
+// Stop removes all timers and lets no callback begin; it waits for nothing, so a callback may
+// call it. Shutdown is Stop, and then waits for the callbacks that run. Drain ends no wheel: it
+// takes all timers out and hands each to a function.
+//
 // # The ring
 //
 // A Ring is a circle of n slots, each with a list of tasks, and a cursor that

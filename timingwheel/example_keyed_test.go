@@ -52,17 +52,17 @@ func ExampleTimingWheel_MoveTimer() {
 	wheel, _ := timingwheel.New(time.Millisecond, 512, func(string, struct{}) { silent <- time.Since(start) })
 	defer wheel.Stop()
 
-	wheel.SetTimer("conn", struct{}{}, 20*time.Millisecond)
+	wheel.SetTimer("conn", struct{}{}, 300*time.Millisecond)
 	for range 5 { // five signs of life
 		time.Sleep(10 * time.Millisecond)
-		wheel.MoveTimer("conn", 20*time.Millisecond)
+		wheel.MoveTimer("conn", 300*time.Millisecond)
 	}
-	fmt.Println("silent, but not before 70ms:", <-silent >= 70*time.Millisecond)
+	fmt.Println("silent, but not before 350ms:", <-silent >= 350*time.Millisecond)
 
 	moved, _ := wheel.MoveTimer("conn", time.Second)
 	fmt.Println("moved:", moved)
 	// Output:
-	// silent, but not before 70ms: true
+	// silent, but not before 350ms: true
 	// moved: false
 }
 

@@ -11,8 +11,8 @@ import (
 type keyedShard[K comparable, V any] struct {
 	index index.Index
 	shard[keyed[K, V]]
-	wheel   *TimingWheel[K, V]
-	fetched uint64 // of no meaning: what fetch read
+	wheel      *TimingWheel[K, V]
+	prefetched uint64 // without meaning: it makes the reads of prefetch count
 }
 
 type keyed[K comparable, V any] struct {
@@ -115,7 +115,7 @@ func (s *keyedShard[K, V]) shrink() bool {
 func (s *keyedShard[K, V]) callNext() bool {
 	now := s.clock.now()
 	s.mu.Lock()
-	s.fetch(s.ring.HeldAhead())
+	s.prefetch(s.ring.HeldAhead())
 	i, due, ok := s.ring.Take()
 	if !ok {
 		s.mu.Unlock()
@@ -124,6 +124,9 @@ func (s *keyedShard[K, V]) callNext() bool {
 	t := s.entries[i]
 	s.remove(s.wheel.hasher.Hash(t.key), i)
 	s.fired(due, now)
+	if s.ticksSlowly() {
+		s.maybeShrink()
+	}
 	tick := s.shrinkAfter(s.clock.ticks(now))
 	more := s.ring.Held() > 0
 	s.unlock()
@@ -135,15 +138,15 @@ func (s *keyedShard[K, V]) callNext() bool {
 	return true
 }
 
-// fetch reads what the removal of some timers needs, for all of them at once: first their
+// prefetch reads what the removal of some timers needs, for all of them at once: first their
 // keys, and then the index.
-func (s *keyedShard[K, V]) fetch(tasks []uint32) {
+func (s *keyedShard[K, V]) prefetch(tasks []uint32) {
 	var hashes [lookahead]uint64
 	for n, i := range tasks {
 		hashes[n] = s.wheel.hasher.Hash(s.entries[i].key)
 	}
 	for _, h := range hashes[:len(tasks)] {
-		s.fetched += s.index.Fetch(h)
+		s.prefetched += s.index.Prefetch(h)
 	}
 }
 

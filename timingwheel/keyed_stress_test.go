@@ -1,6 +1,7 @@
 package timingwheel
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -33,19 +34,22 @@ func (l *keyedLedger) last() *keyedGeneration {
 	return l.all[len(l.all)-1]
 }
 
-// TestKeyedStress runs random operations at the same time, with real time and short
-// ticks, and then looks at the ledgers: every generation fired or was drained at
-// most once, exactly once unless it was removed or replaced, never after RemoveTimer
-// returned true, and never early.
+// TestKeyedStress runs random operations at the same time, also in callbacks, with real
+// time and short ticks, and then looks at the ledgers: every generation fired or was drained
+// at most once, exactly once unless it was removed or replaced, never after RemoveTimer
+// returned true, and never early. No more callbacks run at once than there are workers.
 func TestKeyedStress(t *testing.T) {
-	for name, opts := range map[string][]Option{
-		"workers":     nil,
-		"one worker":  {WithWorkers(1)},
-		"pool":        {WithPool(func(run func()) error { go run(); return nil })},
-		"flaky pool":  {WithPool(keyedFlaky)},
-		"small limit": {WithLimit(20), WithWorkers(3)},
+	for name, c := range map[string]struct {
+		workers int64
+		opts    []Option
+	}{
+		"workers":     {defaultWorkers, nil},
+		"one worker":  {1, []Option{WithWorkers(1)}},
+		"pool":        {math.MaxInt64, []Option{WithPool(func(run func()) error { go run(); return nil })}},
+		"flaky pool":  {math.MaxInt64, []Option{WithPool(keyedFlaky)}},
+		"small limit": {3, []Option{WithLimit(20), WithWorkers(3)}},
 	} {
-		t.Run(name, func(t *testing.T) { keyedStress(t, opts) })
+		t.Run(name, func(t *testing.T) { keyedStress(t, c.workers, c.opts) })
 	}
 }
 
@@ -63,19 +67,30 @@ func keyedFlaky(run func()) error {
 	return nil
 }
 
-func keyedStress(t *testing.T, opts []Option) {
+func keyedStress(t *testing.T, workers int64, opts []Option) {
 	const goroutines, keys, ops = 8, 50, 2000
 	var ledgers [keys]keyedLedger
-	var started, removed, refused, calls atomic.Int64
+	var started, removed, refused, calls, running atomic.Int64
+	var resting atomic.Bool // callbacks leave the wheel alone
+	var do func(*rand.Rand)
 	w := newKeyed(t, 200*time.Microsecond, 4, func(key int, g *keyedGeneration) {
+		if n := running.Add(1); n > workers {
+			t.Errorf("%d callbacks at once, want at most %d", n, workers)
+		}
+		defer running.Add(-1)
 		g.at.Store(int64(time.Since(keyedEpoch)))
 		g.fired.Add(1)
-		if calls.Add(1)%16 == 0 {
+		switch n := calls.Add(1); {
+		case n%16 == 0:
 			panicOrExitKeyed(true)
+		case n%16 == 8 && !resting.Load():
+			do(rand.New(rand.NewPCG(uint64(n), 0)))
+		case n%64 == 4:
+			time.Sleep(200 * time.Microsecond) // others become due
 		}
 	}, append(opts, WithOnPanic(func(any, []byte) {}))...)
 
-	do := func(r *rand.Rand) {
+	do = func(r *rand.Rand) {
 		key := r.IntN(keys)
 		l := &ledgers[key]
 		l.mu.Lock()
@@ -144,7 +159,12 @@ func keyedStress(t *testing.T, opts []Option) {
 		})
 	}
 	all.Wait()
-	settled := func() bool { s := w.Stats(); return w.Len() == 0 && s.Running == 0 }
+	resting.Store(true)
+	// In this order: no callback is left that may set a timer, no timer, no callback. The alarm
+	// of a timer that was removed may still go off.
+	settled := func() bool {
+		return running.Load() == 0 && w.Len() == 0 && w.Stats().Running == 0 && w.alarm.Load() == never
+	}
 	for end := time.Now().Add(20 * time.Second); !settled() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
@@ -159,7 +179,6 @@ func keyedStress(t *testing.T, opts []Option) {
 	if err := checkKeyed(w); err != nil {
 		t.Error(err)
 	}
-	time.Sleep(5 * time.Millisecond)
 	wantKeyedSleep(t, w)
 	t.Logf("%d fired, %d removed, %d refused", s.Fired, s.Removed, refused.Load())
 }

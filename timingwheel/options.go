@@ -49,7 +49,7 @@ func WithName(name string) Option { return func(o *options) { o.name = name } }
 
 // WithWorkers sets how many callbacks may run at once; the default is 64. Further
 // timers that are due wait, and can be removed and moved until their callback
-// begins; the ticks go on. n must be positive. WithWorkers cannot be combined with
+// begins; the ticks go on. They wait in no fair order. n must be positive. WithWorkers cannot be combined with
 // [WithPool].
 func WithWorkers(n int) Option {
 	return func(o *options) { o.workers, o.workersSet = n, true }
@@ -62,8 +62,8 @@ func WithWorkers(n int) Option {
 // it.
 //
 // submit is called by one goroutine of the wheel at a time. It may wait until the
-// pool has room; the ticks go on. If it returns an error, the wheel tries again at
-// the next tick: the timer is late then, not lost. If it returns nil, the pool must
+// pool has room; the ticks go on. If it returns an error, the wheel offers
+// nothing more until the next tick: what is due is late then, not lost. If it returns nil, the pool must
 // call the function sooner or later. If the pool drops the function, a timer waits
 // until submit is called for another. submit must not be nil.
 //

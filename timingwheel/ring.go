@@ -23,17 +23,17 @@ const (
 //
 // A Ring is not safe for concurrent use. Make one with [NewRing].
 type Ring struct {
-	tasks     []task
-	levels    [2]level // the circle and the overflow level
-	due       dueList
-	shift     uint8   // log2 of the number of slots of a level
-	now       int64   // T: the tick that is, or was last, processed
-	ahead     lookout // of Ahead
-	heldAhead lookout // of HeldAhead
-	read      int     // visits until readAhead is due again
-	fetched   uint64  // what HeldAhead read; the value means nothing
-	live      int     // tasks that wait for their tick or are in the due list
-	removed   int     // tombstones
+	tasks      []task
+	levels     [2]level // the circle and the overflow level
+	due        dueList
+	shift      uint8   // log2 of the number of slots of a level
+	now        int64   // T: the tick that is, or was last, processed
+	ahead      lookout // of Ahead
+	heldAhead  lookout // of HeldAhead
+	read       int     // visits until readAhead is due again
+	prefetched uint64  // what HeldAhead read; the value means nothing
+	live       int     // tasks that wait for their tick or are in the due list
+	removed    int     // tombstones
 }
 
 // A task is what the ring keeps for one number, 16 bytes. The zero task is in

@@ -201,6 +201,9 @@ func (s *shard[E]) shrinkAfter(tick int64) int64 {
 	return tick + 1
 }
 
+// ticksSlowly reports whether the next tick is too far off to wait for with freeing memory.
+func (s *shard[E]) ticksSlowly() bool { return s.clock.tick > int64(shrinkWithin)/2 }
+
 // fired counts a timer that was due at a tick and is called now.
 func (s *shard[E]) fired(tick, now int64) {
 	s.counts.fired++

@@ -86,3 +86,37 @@ func TestShrinkAfterABurst(t *testing.T) {
 		})
 	}
 }
+
+// TestShrinkWithALongTick sets a burst on wheels with a tick of a minute or more. Its memory is free
+// within ten seconds, although the next tick is far off.
+func TestShrinkWithALongTick(t *testing.T) {
+	const many = 20_000
+	for _, tick := range []time.Duration{3 * time.Second, time.Minute, 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newKeyed(t, tick, 512, func(int, int) {})
+			timers := mustTimers(t, tick, 512)
+			for i := range many {
+				_ = w.SetTimer(i, i, tick)
+				timers.AfterFunc(tick, func() {})
+				timers.NewTimer(tick)
+			}
+			time.Sleep(tick + 10*time.Second)
+			synctest.Wait()
+			if w.Len() != 0 || timers.Len() != 0 {
+				t.Errorf("tick %v: %d timers by key and %d by handle are left", tick, w.Len(), timers.Len())
+			}
+			for s := range made(w.shards) {
+				if n := len(s.entries); n > minSlab {
+					t.Errorf("tick %v: a shard by key has room for %d timers", tick, n)
+					break
+				}
+			}
+			for s := range made(timers.shards) {
+				if n := len(s.entries); n > minSlab {
+					t.Errorf("tick %v: a shard by handle has room for %d timers", tick, n)
+					break
+				}
+			}
+		})
+	}
+}

@@ -65,6 +65,9 @@ const (
 // callback itself.
 func (t *Timer) Stop() bool {
 	s := t.mustShard()
+	if t.sends {
+		s.clock.checkUse() // across the border of a bubble unsend would end the process
+	}
 	s.mu.Lock()
 	was := int64(noTask)
 	if !s.closed {

@@ -139,10 +139,7 @@ func (w *wheel) stats() stats.WheelSnapshot {
 	}
 	w.folding.Unlock()
 	total.Running = w.pool.Running()
-	total.Panics = w.pool.Panics()
-	if w.offers != nil {
-		total.Panics += w.offers.Panics()
-	}
+	total.Panics = w.pool.Panics() + w.failed.Load()
 	return total
 }
 

@@ -101,6 +101,24 @@ func BenchmarkHit(b *testing.B) {
 	}
 }
 
+// BenchmarkFetch compares hits by the loader of the options with those of Get.
+func BenchmarkFetch(b *testing.B) {
+	loader := func(context.Context, uint64, *cache.Load[uint64]) (uint64, error) { return 1, nil }
+	c := pinwheel(b, cache.Options[uint64, uint64]{Expire: time.Hour, Load: loader})
+	fresh := pinwheel(b, cache.Options[uint64, uint64]{Expire: time.Hour, Refresh: 0.8, Grace: time.Hour, Load: loader})
+	b.Run("Get", func(b *testing.B) {
+		take(b, func(n int) (uint64, error) {
+			v, ok := c.Get(uint64(n))
+			if !ok {
+				return c.Fetch(ctx, uint64(n))
+			}
+			return v, nil
+		})
+	})
+	b.Run("Fetch", func(b *testing.B) { take(b, func(n int) (uint64, error) { return c.Fetch(ctx, uint64(n)) }) })
+	b.Run("Refresh and Grace", func(b *testing.B) { take(b, func(n int) (uint64, error) { return fresh.Fetch(ctx, uint64(n)) }) })
+}
+
 // BenchmarkInGrace takes values past their deadline while the database is down: the last
 // load has failed, and the next is not due yet. otter and sturdyc have nothing like it.
 func BenchmarkInGrace(b *testing.B) {

@@ -105,5 +105,6 @@ func made() []trace {
 		}
 		return skewed.Uint64()
 	})
+	add("skew that drifts", func(i uint64) uint64 { return skewed.Uint64() + i/40 })
 	return all
 }

@@ -30,3 +30,11 @@ func has[V any](_ V, ok bool) bool { return ok }
 
 // value returns what a lookup found.
 func value[V any](v V, _ bool) V { return v }
+
+// must returns the value of a constructor that may fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -14,7 +14,8 @@ type advice struct {
 	Limit    uint64  `json:"limit,omitempty"`
 	Unit     string  `json:"unit,omitempty"`
 	HitRatio float64 `json:"hit_ratio,omitempty"`
-	Knee     uint64  `json:"knee,omitempty"` // the limit at the knee of the curve
+	Knee     uint64  `json:"knee,omitempty"`         // the limit at the knee of the curve
+	Given    bool    `json:"limits_given,omitempty"` // only the limits of -limits were tried
 	Half     float64 `json:"hit_ratio_at_half,omitempty"`
 	Double   float64 `json:"hit_ratio_at_double,omitempty"`
 
@@ -34,7 +35,7 @@ type advice struct {
 const (
 	// The requirements for an advice.
 	minGets      = 10_000
-	minPoints    = 4    // on a curve
+	minPoints    = 3    // on a curve
 	getsPerEntry = 10   // at least, or the trace mostly fills the cache
 	minCeiling   = 0.01 // share of the gets that can hit
 	maxSkipped   = 0.1  // share of the lines
@@ -70,7 +71,7 @@ func (l *lab) advise(curve []run, ceiling run, in *input, refine bool) (advice, 
 	}
 	a := advice{
 		Policy: found.Policy, Limit: found.Limit, Unit: found.Unit, HitRatio: found.ratio(),
-		Knee: points[knee].Limit, Error: found.Error,
+		Knee: points[knee].Limit, Given: !refine, Error: found.Error,
 	}
 	err := l.probe(&a, otherPolicy(curve, a.Policy))
 	return a, err

@@ -76,6 +76,21 @@ func TestAdviceFindsTheHotSet(t *testing.T) {
 	}
 }
 
+// Of three limits, the advice is one.
+func TestAdviceAmongThreeLimits(t *testing.T) {
+	keys := make([]int, 30_000)
+	for i := range keys {
+		keys[i] = i % 500
+	}
+	r := studied(t, text(keys), "-limits", "100,600,5000")
+	if r.Advice.Refused != nil || r.Advice.Limit != 600 {
+		t.Errorf("%+v, want a limit of 600", r.Advice)
+	}
+	if text := strings.Join(r.advised(), "\n"); !strings.Contains(text, "smallest of the limits given") {
+		t.Errorf("the advice does not say that only three limits were tried:\n%s", text)
+	}
+}
+
 func TestAdviceIsRefused(t *testing.T) {
 	once := make([]int, 20_000)
 	for i := range once {
@@ -92,7 +107,7 @@ func TestAdviceIsRefused(t *testing.T) {
 	}{
 		"few":    {text(zipf(100, 10, 1.2, 1)), nil, "only 100 gets"},
 		"once":   {text(once), nil, "hardly any key is asked for twice"},
-		"limits": {text(zipf(20_000, 1000, 1.2, 1)), []string{"-limits", "10,100"}, "at least 4 limits"},
+		"limits": {text(zipf(20_000, 1000, 1.2, 1)), []string{"-limits", "10,100"}, "at least 3 limits"},
 		"short":  {text(short), nil, "too few for the limit"},
 	} {
 		a := studied(t, test.input, test.args...).Advice

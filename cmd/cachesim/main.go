@@ -61,11 +61,11 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 	for i, what := range []string{"the key", "the time: Unix seconds, RFC 3339, or as nginx has it", "the size in bytes", "the TTL: seconds, or as in 10m"} {
 		f.StringVar(&names[i], strings.TrimPrefix(fieldFlags[i], "-"), "", "`where` a line has "+what+": a column (number, or name in the first line), a path in JSON, or a group")
 	}
-	f.DurationVar(&s.reading.expire, "expire", 0, "the TTL of what has none of its own; it takes -time")
+	f.Func("expire", "the TTL of what has none of its own, a `duration` such as 10m; it takes -time", durationOf(&s.reading.expire))
 	policies := f.String("policies", everyPolicy, "what to try, of lru, adaptive and min; min is the optimum, which knows the future")
-	limits := f.String("limits", "", "the limits to try: entries, parts of the keys or bytes, as in `1%,5%,1000,64MB`; without it, as many as make a curve")
+	limits := f.String("limits", "", "the `limits` to try, such as 1%,5%,1000,64MB: entries, parts of the keys, or bytes, which take -size; an advice takes three, and is one of them; without it, as many as make a curve")
 	f.Float64Var(&s.rate, "rate", 0, "`gets` per second, to say what a point of hit ratio is worth; without it, that of the input if it has times")
-	f.DurationVar(&s.latency, "latency", 0, "how long the database takes for a miss, for the same, as in `2ms`")
+	f.Func("latency", "how long the database takes for a miss, for the same, a `duration` such as 2ms", durationOf(&s.latency))
 	f.IntVar(&s.sample, "sample", maxAccesses, "most `accesses` to keep; of an input that has more, a part of the keys is kept, and the error that makes stated")
 	f.IntVar(&s.keys, "sample-keys", maxKeys, "most `keys` to keep, likewise")
 	f.BoolVar(&s.json, "json", false, "print JSON instead of text")
@@ -89,6 +89,16 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 	}
 	s.policies = strings.Split(*policies, ",")
 	return s, s.check(*expr != "", names)
+}
+
+// durationOf returns a function that sets d to the value of a flag.
+func durationOf(d *time.Duration) func(string) error {
+	return func(text string) (err error) {
+		if *d, err = time.ParseDuration(text); err != nil {
+			return errors.New("want a time with its unit, such as 3ms, 2s or 10m")
+		}
+		return nil
+	}
 }
 
 func newLayout(format, expr, separator string, names [fieldCount]string) (layout, error) {
@@ -163,6 +173,9 @@ func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 		return nil, err
 	}
 	r := &report{Title: strings.Join(s.files, ", "), Input: summarize(in.trace), Lines: in.lines, Skipped: in.skipped, FirstSkipped: in.firstSkipped}
+	if i := slices.IndexFunc(s.limits, func(l limit) bool { return l.inBytes }); i >= 0 && r.Input.Bytes == 0 {
+		return nil, fmt.Errorf("-limits has %s, and no line has a size: want -size, or a group named size, or limits in entries", byteSize(s.limits[i].n))
+	}
 	limits := resolved(s.limits, r.Input.Keys)
 	if s.limits == nil {
 		limits = grid(r.Input.Keys, leastOf(in.trace))

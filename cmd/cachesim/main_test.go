@@ -149,6 +149,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"-regexp", "(x)"}, "abc", `"abc": it does not match -regexp`},
 		{[]string{"-format", "csv", "-key", "1", "-time", "2"}, "a,yesterday", `the time is "yesterday": want Unix seconds`},
 		{[]string{"-format", "csv", "-key", "1", "-size", "2"}, "a,-5", `the size is "-5": want a number of bytes`},
+		{[]string{"-limits", "10,64MB"}, "a", "-limits has 64 MB, and no line has a size"},
 		{[]string{"-format", "csv", "-key", "1", "-ttl", "2"}, "a,soon", `the TTL is "soon": want seconds`},
 	} {
 		status, stdout, stderr := cachesim(test.input, test.args...)
@@ -180,6 +181,7 @@ func TestBadFlags(t *testing.T) {
 		"-sample-keys is 5":             "-sample-keys 5",
 		"-rate is -1":                   "-rate -1",
 		"-latency is -1s":               "-latency -1s",
+		"such as 3ms":                   "-latency 3",
 		"not defined: -nonsense":        "-nonsense",
 	} {
 		status, stdout, stderr := cachesim("a\n", strings.Fields(args)...)
@@ -189,6 +191,14 @@ func TestBadFlags(t *testing.T) {
 	}
 	if status, _, stderr := cachesim("", "-h"); status != 0 || !strings.Contains(stderr, "-limits") {
 		t.Errorf("-h: status %d, %s", status, stderr)
+	}
+}
+
+// TestAdviceInBytes: with sizes, an advice in entries says how many bytes these are.
+func TestAdviceInBytes(t *testing.T) {
+	r := report{Advice: advice{Policy: "lru", Limit: 50}, Input: summary{Keys: 200, Bytes: 8_000_000}}
+	if text := strings.Join(r.advised(), "\n"); !strings.Contains(text, "of the mean size are 2 MB.") {
+		t.Errorf("the advice does not say 2 MB:\n%s", text)
 	}
 }
 

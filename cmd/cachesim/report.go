@@ -200,11 +200,18 @@ func (r *report) advised() (lines []string) {
 		return lines
 	}
 	of := row{limit: a.Limit, unit: a.Unit}
+	smallest := "smallest"
+	if a.Given {
+		smallest += " of the limits given"
+	}
 	lines = append(lines,
 		fmt.Sprintf("Advice: a limit of %s with policy %s, for a hit ratio of %s.", of.name(), a.Policy, percent(a.HitRatio)),
-		fmt.Sprintf("  It is the smallest within a point of the knee, which is at %s. Half of it gives %s, double %s.",
-			row{limit: a.Knee, unit: a.Unit}.name(), percent(a.Half), percent(a.Double)),
+		fmt.Sprintf("  It is the %s within a point of the knee, which is at %s. Half of it gives %s, double %s.",
+			smallest, row{limit: a.Knee, unit: a.Unit}.name(), percent(a.Half), percent(a.Double)),
 		fmt.Sprintf("  %s", a.sure()))
+	if in := r.Input; a.Unit == "" && in.Bytes > 0 {
+		lines = append(lines, fmt.Sprintf("  So many values of the mean size are %s.", byteSize(uint64(float64(in.Bytes)*part(a.Limit, in.Keys)))))
+	}
 	if a.Other != "" {
 		lines = append(lines, fmt.Sprintf("  With policy %s it is %s.", a.Other, percent(a.OtherRatio)))
 	}

@@ -10,13 +10,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A user is a row of the database. Its version counts its changes.
-type user struct {
-	ID      int
-	Name    string
-	Version int
-}
-
 var bucket = []byte("users")
 
 // A database is a bbolt file, and a count of its reads.

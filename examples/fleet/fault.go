@@ -18,6 +18,9 @@ func (f *fleet) breakThings(ctx context.Context) {
 		every = f.config.runFor / 3
 		lasts = min(lasts, every/2)
 	}
+	if f.config.fault == "psql" {
+		every = 0 // it goes on all the time
+	}
 	for ctx.Err() == nil {
 		if sleep(ctx, every); ctx.Err() != nil || f.config.fault == "none" {
 			return
@@ -32,24 +35,23 @@ func (f *fleet) breakThings(ctx context.Context) {
 func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
 	victim := f.services[0].network
 	switch f.config.fault {
-	case "kill":
-		f.note("Redis is killed, and starts empty after %v", lasts)
-		if err := f.backend.kill(ctx, lasts); err != nil {
-			f.note("Redis does not start again: %v", err)
-			return false
-		}
 	case "stall":
 		f.note("the network of instance 1 is silent for %v", lasts)
 		victim.stall(ctx, lasts)
 	case "cut":
 		f.note("the network of instance 1 is down for %v", lasts)
 		victim.cut(ctx, lasts)
-	case "failover":
-		f.note("the master is killed, and Sentinel makes its replica the master")
-		f.backend.promote()
-		return false
+	default:
+		return f.truth.harm(ctx, f, lasts)
 	}
 	return true
+}
+
+func (f *fleet) networks() (all []*network) {
+	for _, s := range f.services {
+		all = append(all, s.network)
+	}
+	return all
 }
 
 func (f *fleet) note(format string, args ...any) {

@@ -5,14 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/near"
-	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
 const (
@@ -26,12 +21,10 @@ const (
 )
 
 // A fleet is three instances of a service, each with a cache, connections and a network of its
-// own. They share a process because only one process can open a bbolt file.
+// own. They share a process, so that one clock judges how stale an answer is.
 type fleet struct {
 	config   config
-	backend  *backend
-	dir      string
-	db       *database
+	truth    truth
 	ledger   *ledger
 	services []*service
 	plain    atomic.Uint64 // reads of the database by a fleet without caches under the same load
@@ -45,67 +38,23 @@ type fleet struct {
 	failed, writes atomic.Uint64
 }
 
-// A service is one instance.
-type service struct {
-	network *network
-	redis   *redis.Redis
-	users   *near.Cache[int, user]
-	loads   atomic.Uint64 // reads of the database
-}
-
-func newFleet(ctx context.Context, c config, b *backend) (f *fleet, err error) {
-	f = &fleet{config: c, backend: b, ledger: &ledger{users: map[int][]acknowledged{}}, began: time.Now()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.close())
-		}
-	}()
-	if f.dir, err = os.MkdirTemp("", "fleet"); err != nil {
-		return f, err
-	}
-	if f.db, err = openDatabase(filepath.Join(f.dir, "users.db"), users); err != nil {
-		return f, err
-	}
+func newFleet(ctx context.Context, c config, t truth) (f *fleet, err error) {
+	f = &fleet{config: c, truth: t, ledger: &ledger{users: map[int][]acknowledged{}}, began: time.Now()}
 	for i := range instances {
-		s, err := newService(ctx, fmt.Sprintf("users %d", i+1), c, b)
+		s, err := t.join(ctx, fmt.Sprintf("users %d", i+1))
 		if err != nil {
-			return f, err
+			return f, errors.Join(err, f.close())
 		}
 		f.services = append(f.services, s)
 	}
 	return f, nil
 }
 
-func newService(ctx context.Context, name string, c config, b *backend) (*service, error) {
-	s := &service{network: newNetwork()}
-	o := redis.Options{Client: b.options, Prefixes: []string{"users:"}}
-	o.Client.DialCtxFn = s.network.dial
-	o.Client.ConnWriteTimeout = c.maxLag
-	var err error
-	if s.redis, err = redis.New(ctx, o); err != nil {
-		return nil, err
-	}
-	s.users, err = near.New(s.redis, s.redis, near.Options[int, user]{
-		Name: name, Prefix: "users:", Limit: users,
-		Expire: 10 * time.Minute, LocalExpire: time.Minute,
-		MaxLag: c.maxLag, Lease: time.Second, Timeout: c.maxLag,
-	})
-	if err != nil {
-		s.redis.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 func (f *fleet) close() (err error) {
 	for _, s := range f.services {
-		err = errors.Join(err, s.users.Close(context.Background()))
-		s.redis.Close()
+		err = errors.Join(err, s.close())
 	}
-	if f.db != nil {
-		err = errors.Join(err, f.db.bolt.Close())
-	}
-	return errors.Join(err, os.RemoveAll(f.dir))
+	return err
 }
 
 // run reads, writes and breaks things until ctx ends.
@@ -140,10 +89,7 @@ func (f *fleet) read(running context.Context, s *service, id int) {
 	ctx, cancel := context.WithTimeout(running, patience)
 	defer cancel()
 	began := time.Now()
-	got, err := s.users.Take(ctx, id, func(context.Context) (user, error) {
-		s.loads.Add(1)
-		return f.db.read(id)
-	})
+	got, err := s.take(ctx, id)
 	if err != nil {
 		if running.Err() == nil {
 			f.failed.Add(1)
@@ -162,54 +108,39 @@ func (f *fleet) read(running context.Context, s *service, id int) {
 
 // withoutNear is the same read by a service without caches: it asks the database.
 func (f *fleet) withoutNear(id int) {
-	if _, err := f.db.read(id); err == nil {
+	if f.truth.readWithoutNear(id) == nil {
 		f.plain.Add(1)
 	}
 }
 
-// write changes a user and removes the copies. The change counts as acknowledged when the
-// one in Redis is gone.
+// write changes a user by an instance.
 func (f *fleet) write(ctx context.Context, s *service, id int) {
-	version, err := f.db.change(id)
+	version, err := f.truth.change(ctx, s, id)
 	if err != nil {
-		f.failed.Add(1)
+		if ctx.Err() == nil {
+			f.failed.Add(1)
+		}
 		return
 	}
 	f.writes.Add(1)
-	for f.remove(ctx, s, id) != nil {
-		if sleep(ctx, 10*time.Millisecond); ctx.Err() != nil {
-			return
-		}
-	}
 	f.ledger.acknowledge(id, version)
-}
-
-// remove removes the copies of a user. What a failover may lose counts when the replica has
-// lost it too.
-func (f *fleet) remove(ctx context.Context, s *service, id int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if err := s.users.Del(ctx, id); err != nil {
-		return err
-	}
-	return f.backend.sync()
 }
 
 func (f *fleet) summary() summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := summary{
-		Reads: f.stale.total, StaleBeyondMaxLag: f.beyond, Staleness: f.stale.quantiles(),
+		Truth: f.config.truth, Reads: f.stale.total, StaleBeyondMaxLag: f.beyond, Staleness: f.stale.quantiles(),
 		DatabaseReadsWithoutNear: f.plain.Load(), Writes: f.writes.Load(), Failed: f.failed.Load(),
 		Faults: append([]string{}, f.faults...),
 	}
 	for _, service := range f.services {
-		stats := service.users.Stats()
+		stats := service.stats()
 		loads := service.loads.Load()
 		s.DatabaseReads += loads
 		s.Instances = append(s.Instances, instance{
 			Here: stats.Hits, There: stats.Near.RemoteHits, None: loads, Waits: stats.Near.Waits,
-			Reconnects: stats.Near.Reconnects, Serving: stats.Near.Serving, LagMs: milliseconds(stats.Near.Lag),
+			Reconnects: stats.Near.Reconnects, Errors: stats.Near.SourceErrors, Serving: stats.Near.Serving, LagMs: milliseconds(stats.Near.Lag),
 		})
 	}
 	return s

@@ -1,8 +1,9 @@
 // Command fleet runs three instances of a service, each with a near cache, over one database,
-// and shows how stale their answers are while Redis or the network fails.
+// and shows how stale their answers are while Redis, PostgreSQL or the network fails.
 //
 //	go run ./fleet                                  # and open http://127.0.0.1:8083
 //	go run ./fleet -fault stall                     # an instance's network falls silent every ten seconds
+//	go run ./fleet -truth postgres -fault psql      # no Redis, and somebody changes rows by plain SQL
 //	go run ./fleet -for 15s -fault kill -json       # numbers only
 package main
 
@@ -21,12 +22,14 @@ import (
 
 // A config has the values of the flags.
 type config struct {
-	runFor time.Duration
-	fault  string
-	asJSON bool
-	redis  string
-	listen string
-	maxLag time.Duration
+	runFor   time.Duration
+	fault    string
+	asJSON   bool
+	truth    string
+	redis    string
+	postgres string
+	listen   string
+	maxLag   time.Duration
 }
 
 func main() {
@@ -42,7 +45,9 @@ func parse(args []string) (config, error) {
 	var c config
 	flags := flag.NewFlagSet("fleet", flag.ContinueOnError)
 	flags.DurationVar(&c.runFor, "for", 0, "run for this long and print a summary; 0: until interrupted, with a page")
-	flags.StringVar(&c.fault, "fault", "none", "what fails every ten seconds, or at a third and at two thirds of -for: none; kill (Redis ends, and starts empty); stall (an instance's network falls silent); cut (its connections break); failover (once, by Sentinel)")
+	flags.StringVar(&c.fault, "fault", "none", "what fails every ten seconds, or at a third and at two thirds of -for: none; kill (Redis ends, and starts empty); stall (an instance's network falls silent); cut (its connections break); busy (Redis runs a long script); full (Redis refuses to write); switch (its address leads to another server); failover (once, by Sentinel); psql (somebody changes rows by plain SQL, all the time); handover (the relay that leads ends, and another takes over). Over PostgreSQL: none, kill, stall, cut, psql; over a relay also handover")
+	flags.StringVar(&c.truth, "truth", "redis", "what the caches are kept true to: redis; postgres (near/postgres.Changes) or postgres-log (near/postgres.Log), where the loads read PostgreSQL; relay (near/relay), with Redis before PostgreSQL")
+	flags.StringVar(&c.postgres, "postgres", "", "URL of a PostgreSQL on which to make a database for the run, instead of starting a server")
 	flags.BoolVar(&c.asJSON, "json", false, "print the summary as JSON")
 	flags.StringVar(&c.redis, "redis", "", "address of a Redis to use, instead of starting redis-server")
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8083", "address of the page")
@@ -67,12 +72,12 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	b, err := newBackend(c.redis, c.fault)
+	t, err := newTruth(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer b.stop()
-	f, err := newFleet(ctx, c, b)
+	defer func() { err = errors.Join(err, t.stop()) }()
+	f, err := newFleet(ctx, c, t)
 	if err != nil {
 		return err
 	}
@@ -95,6 +100,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // A summary is what -json prints.
 type summary struct {
+	Truth                    string     `json:"truth"`
 	Reads                    uint64     `json:"reads"`
 	StaleBeyondMaxLag        uint64     `json:"stale_beyond_max_lag"`
 	Staleness                staleness  `json:"staleness_ms"`
@@ -113,6 +119,7 @@ type instance struct {
 	None       uint64  `json:"database_reads"`
 	Waits      uint64  `json:"waits"`
 	Reconnects uint64  `json:"reconnects"`
+	Errors     uint64  `json:"source_errors"`
 	Serving    bool    `json:"serving"`
 	LagMs      float64 `json:"lag_ms"`
 }

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// A network is the way of one instance to Redis. It can fail alone.
+// A network is the way of one instance to Redis or PostgreSQL. It can fail alone.
 type network struct {
 	mu     sync.Mutex
 	silent chan struct{} // while not nil, closed when the silence is over
 	down   bool
+	to     string // the server to which all addresses lead, if not empty
 	conns  map[*conn]bool
 }
 
@@ -25,6 +26,9 @@ var errDown = errors.New("the network is down")
 func (n *network) dial(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 	n.mu.Lock()
 	down, silent := n.down, n.silent
+	if n.to != "" {
+		addr = n.to
+	}
 	n.mu.Unlock()
 	if down {
 		return nil, errDown
@@ -70,6 +74,13 @@ func (n *network) setDown(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.down = down
+}
+
+// lead has new connections go to a server, whatever their address.
+func (n *network) lead(to string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.to = to
 }
 
 func (n *network) breakAll() {

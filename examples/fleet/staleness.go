@@ -7,10 +7,10 @@ import (
 )
 
 // A ledger has the times from which an old version of a user is stale: when the next version
-// was acknowledged, as the copy in Redis was removed.
+// was acknowledged.
 type ledger struct {
 	mu    sync.Mutex
-	users map[int][]acknowledged // by version
+	users map[int][]acknowledged // in the order of versions
 }
 
 type acknowledged struct {
@@ -21,7 +21,11 @@ type acknowledged struct {
 func (l *ledger) acknowledge(id, version int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.users[id] = append(l.users[id], acknowledged{version, time.Now()})
+	all := append(l.users[id], acknowledged{version, time.Now()})
+	for i := len(all) - 1; i > 0 && all[i-1].version > version; i-- { // another writer was faster
+		all[i-1], all[i] = all[i], all[i-1]
+	}
+	l.users[id] = all
 }
 
 // staleness returns how long before a moment a version was replaced; 0 if it was not.
@@ -30,7 +34,9 @@ func (l *ledger) staleness(id, version int, at time.Time) time.Duration {
 	defer l.mu.Unlock()
 	replaced := time.Time{}
 	for i := len(l.users[id]) - 1; i >= 0 && l.users[id][i].version > version; i-- {
-		replaced = l.users[id][i].at
+		if next := l.users[id][i].at; replaced.IsZero() || next.Before(replaced) {
+			replaced = next
+		}
 	}
 	if replaced.IsZero() {
 		return 0

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"iter"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +22,18 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
 var screenshots = flag.String("screenshots", "", "existing `directory` for pictures that TestPageInABrowser takes")
+
+// looks are the windows in which each view of the page must fit.
+var looks = []struct {
+	name, scheme string
+	width        int64
+}{{"light", "light", 1400}, {"dark", "dark", 1400}, {"phone", "light", 360}}
 
 // TestPageInABrowser opens the statistics of the running service, under load, in
 // Chromium.
@@ -64,9 +74,14 @@ func TestPageInABrowser(t *testing.T) {
 	})
 	t.Run("charts", func(t *testing.T) {
 		b.t = t
-		for _, chart := range []string{"hit-ratio", "requests", "entries", "removals", "load", "callbacks", "tombstones"} {
+		for _, chart := range []string{"hit-ratio", "requests", "entries", "removals", "load", "tombstones"} {
 			b.until(chart+" has a curve", fmt.Sprintf(`document.querySelector('figure[data-chart="%s"] svg.chart path.line').getAttribute('d') > ''`, chart))
 		}
+		const heights = `['callbacks', 'refreshes'].map((id) => document.querySelector('figure[data-chart="' + id + '"]').offsetHeight > 0).join()`
+		b.until("no room for callbacks without OnRemove", heights+` === 'false,true'`)
+		b.visit("#/cache/sessions", `figure[data-chart="callbacks"]`)
+		b.until("no room for refreshes without Refresh", heights+` === 'true,false'`)
+		b.visit("#/cache/users", `figure[data-chart="hit-ratio"]`)
 		b.do("a cursor by keys", chromedp.Focus(`figure[data-chart="requests"] svg.chart`), chromedp.KeyEvent(kb.Home))
 		b.until("all charts have the cursor", `[...document.querySelectorAll('figure:not([hidden]) path.cursor')].every((c) => c.style.display !== 'none')`)
 		b.do("no cursor", chromedp.KeyEvent(kb.Escape))
@@ -109,19 +124,53 @@ func TestPageInABrowser(t *testing.T) {
 			{"#/", `tr[data-name="users"]`, "overview"},
 			{"#/cache/users", `figure[data-chart="hit-ratio"]`, "cache"},
 			{"#/cache/sessions", `figure[data-chart="hit-ratio"]`, "sessions"},
-			{"#/wheel/reminders", `figure[data-chart="timers"]`, "wheel"},
 			{"#/cache/nobody", `.notice`, "gone"},
 		} {
-			for _, look := range []struct {
-				name, scheme string
-				width        int64
-			}{{"light", "light", 1400}, {"dark", "dark", 1400}, {"phone", "light", 360}} {
+			for _, look := range looks {
 				b.look(look.width, look.scheme)
 				b.visit(view.hash, view.shows)
 				b.until(view.name+" "+look.name+": nothing is wider than the window", `document.documentElement.scrollWidth <= innerWidth`)
 				b.picture(view.name + "-" + look.name)
 			}
 		}
+	})
+	t.Run("wheel", func(t *testing.T) {
+		b.t = t
+		reminders, err := timingwheel.New(time.Second, 60, func(string, string) {}, timingwheel.WithName("reminders"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reminders.Stop()
+		if err := reminders.SetTimer("tea", "the tea is ready", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		page := httptest.NewServer(stats.Handler())
+		defer page.Close()
+		b.do("the overview lists it", chromedp.Navigate(page.URL+"/"), chromedp.WaitVisible(`tr[data-name="reminders"]`))
+		b.visit("#/wheel/reminders", `figure[data-chart="timers"]`)
+		for _, look := range looks {
+			b.look(look.width, look.scheme)
+			b.until(look.name+": nothing is wider than the window", `document.documentElement.scrollWidth <= innerWidth`)
+			b.picture("wheel-" + look.name)
+		}
+		b.do("back to the service", chromedp.Navigate(service.url()+"/cache/"), chromedp.WaitVisible(`tr[data-name="users"]`))
+	})
+	t.Run("a narrow overview", func(t *testing.T) {
+		b.t = t
+		b.look(390, "light")
+		b.visit("#/", `tr[data-name="users"]`)
+		b.until("the headings are a select", `getComputedStyle(document.querySelector('thead')).display === 'none' &&
+			document.querySelector('select[aria-label="Sort caches by"]').offsetHeight > 0`)
+		b.until("a card has three numbers", `[...document.querySelectorAll('tr[data-name="users"] td')].filter((td) => td.offsetHeight).length === 3`)
+		b.until("the select sorts", `import('./state.js').then(({state}) => {
+			const select = document.querySelector('select[aria-label="Sort caches by"]');
+			select.value = 0;
+			select.onchange();
+			return state.sort.caches.column === 0 && !state.sort.caches.down;
+		})`)
+		b.look(1280, "light")
+		b.until("a wide one fits", `document.documentElement.scrollWidth <= 1280 &&
+			[...document.querySelectorAll('.list')].every((l) => l.getBoundingClientRect().right <= 1280)`)
 	})
 	b.t = t
 	b.do("back", chromedp.Navigate(page+"/#/"), chromedp.WaitVisible(`tr[data-name="users"]`))
@@ -131,11 +180,12 @@ func TestPageInABrowser(t *testing.T) {
 			const json = await (await answer(...all)).json();
 			const users = json.caches.find((c) => c.name === 'users');
 			users.history.forEach((p) => Object.assign(p, {hits: 1, misses_absent: 1, misses_expired: 1, misses_evicted: 1}));
-			users.findings = [{cause: 'cleared', words: 'It was cleared.'}];
+			users.findings = [{cause: 'loads fail', severity: 'trouble', words: 'Loads fail.'}];
 			return new Response(JSON.stringify(json));
 		}; 0`)
 		b.until("a quarter hits", `import('./state.js').then(({state}) => state.points.caches.get('users').some((p) => p.hit_ratio === 0.25))`)
-		b.until("a cause stands out", `document.querySelector('tr[data-name="users"] .bad[data-field="findings.0.cause"]')?.textContent === 'cleared'`)
+		b.until("what hurts is counted", `document.querySelector('.summary button').textContent.startsWith('1 of ')`)
+		b.until("a cause stands out", `document.querySelector('tr[data-name="users"] .bad[data-field="findings.0.cause"]')?.textContent === 'loads fail'`)
 	})
 	b.t = t
 	b.report()
@@ -173,7 +223,7 @@ func openBrowser(t *testing.T, program string) *browser {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium refuses to run as root with a sandbox
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)

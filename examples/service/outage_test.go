@@ -34,7 +34,7 @@ func TestOutage(t *testing.T) {
 			now := r.stats("users")
 			return now.HitsInGrace > before.HitsInGrace+50 && now.Loads.Failed > before.Loads.Failed
 		})
-		r.want("GET", "/users/9999", "", 200, `{"id":9999,"name":"Dennis Fontaine","email":"dennis.fontaine.9999@example.com","city":"Chennai"}`)
+		r.want("GET", "/users/9999", "", 200, `{"id":9999,"name":"Dennis Eriksen","email":"dennis.eriksen.9999@example.com","city":"Dublin"}`)
 	}
 	if s := r.stats("users"); s.Misses > 0 {
 		t.Errorf("some requests waited for the database: %+v", s)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -44,6 +48,23 @@ func Fresh(ctx context.Context, ids []int64, db persons) (map[int64]*person, err
 	return found, err
 }
 
+var ErrNoUser = errors.New("no such user")
+
+func ManyThatMayNotExist(ctx context.Context, users *cache.Cache[int64, *person], ids []int64, db persons) (map[int64]*person, error) {
+	type User = person
+
+	found, err := users.TakeManyWith(ctx, ids, func(ctx context.Context, loads map[int64]*cache.Load[*User]) (map[int64]*User, error) {
+		rows, err := db.Users(ctx, slices.Collect(maps.Keys(loads)))
+		for id, l := range loads {
+			if rows[id] == nil {
+				l.Err, l.NotFound, l.KeepError = ErrNoUser, true, 10*time.Second
+			}
+		}
+		return rows, err
+	})
+	return found, err
+}
+
 type document struct{ ETag string }
 
 type answer struct {
@@ -65,4 +86,43 @@ func Fetched(ctx context.Context, url string, pages *cache.Cache[string, documen
 		return answer.Page, err
 	})
 	return page, err
+}
+
+func FreshByLoader(ctx context.Context, ids, changed []int64, id int64, db persons) (map[int64]*person, error) {
+	type User = person
+
+	users, err := cache.New(cache.Options[int64, *User]{
+		Expire:  time.Minute,
+		Refresh: 0.8,
+		Grace:   time.Hour,
+		LoadMany: func(ctx context.Context, loads map[int64]*cache.Load[*User]) (map[int64]*User, error) {
+			rows, err := db.Users(ctx, slices.Collect(maps.Keys(loads)))
+			for id, l := range loads {
+				if rows[id] == nil {
+					l.Err, l.NotFound = ErrNoUser, true
+				}
+			}
+			return rows, err
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	user, err := users.Fetch(ctx, id)
+	found, manyErr := users.FetchMany(ctx, ids...)
+	refreshErr := users.Refresh(ctx, changed...) // load them now
+	found[id] = user
+	return found, errors.Join(err, manyErr, refreshErr)
+}
+
+func HowOld(ctx context.Context, w http.ResponseWriter, users *cache.Cache[int64, *person], id int64, paying bool) error {
+	e, err := users.TakeEntry(ctx, id, cache.Call{Patience: time.Second, NoGrace: paying}, nil)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Age", strconv.Itoa(int(e.Age.Seconds()))) // with the option Ages
+	if e.TTL < 0 {
+		w.Header().Set("Warning", `110 - "Response is Stale"`) // in grace
+	}
+	return nil
 }

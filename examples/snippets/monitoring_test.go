@@ -41,6 +41,10 @@ func basicAuth(h http.Handler) http.Handler {
 	})
 }
 
+func Fleet() {
+	stats.Handler(stats.WithFleet("http://10.0.0.7:6061/cache/", "http://10.0.0.8:6061/cache/"))
+}
+
 func Purge() {
 	stats.Handler(stats.WithPurge(func(r *http.Request) error {
 		if user, _, _ := r.BasicAuth(); user != "operator" {

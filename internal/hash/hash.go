@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// A Hasher hashes keys with random seeds of its own, so that an attacker cannot choose
-// keys that collide. Make one with [New] or [FromFunc]. It is safe for concurrent use.
+// A Hasher hashes keys with random seeds of its own: keys that collide in one do not in
+// another. For what an attacker can still learn see SECURITY.md. Make one with [New] or [FromFunc]. It is safe for concurrent use.
 type Hasher[K comparable] struct {
 	word bool // keys are integers of 64 bits, which mix hashes
 	a, b uint64
@@ -84,6 +84,13 @@ func (h *Hasher[K]) Try(key K) (uint64, error) {
 		return h.try(key)
 	}
 	return h.Hash(key), nil
+}
+
+// Check panics as Hash does if a key cannot be hashed.
+func (h *Hasher[K]) Check(key K) {
+	if h.fallible {
+		h.Hash(key)
+	}
 }
 
 // Reflexive reports whether a key equals itself. NaN does not, nor does a struct that

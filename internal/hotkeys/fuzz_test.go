@@ -10,7 +10,7 @@ func FuzzHotKeys(f *testing.F) {
 	f.Add(byte(1), []byte{1, 200, 2, 100, 128, 255, 1, 3})
 	f.Add(byte(1), []byte{1, 200, 0, 0, 1, 3})
 	f.Fuzz(func(t *testing.T, keys byte, stream []byte) {
-		s := New[int](int(keys%40) + 1)
+		s := New[int](int(keys%40)+1, nil)
 		truth := map[int]uint64{}
 		counted, halved := uint64(0), false
 		count := func(key int) {

@@ -14,7 +14,6 @@ package hotkeys
 
 import (
 	"cmp"
-	"container/heap"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -40,7 +39,8 @@ const (
 // A Sketch counts keys. It is safe for concurrent use. Make one with [New].
 type Sketch[K comparable] struct {
 	keys  int           // the most that Top returns
-	every atomic.Uint32 // one key in every is counted; changes under mu
+	skip  func(K) bool  // which keys get no counter; nil: none
+	every atomic.Uint32 // one key in every is counted, a power of two; changes under mu
 
 	mu       sync.Mutex // guards the fields below
 	counters counters[K]
@@ -51,11 +51,13 @@ type Sketch[K comparable] struct {
 	closed   bool
 }
 
-// New returns a sketch that finds the hottest n keys.
-func New[K comparable](n int) *Sketch[K] {
+// New returns a sketch that finds the hottest n keys. Those that skip tells, which may be nil,
+// only count as lookups of other keys: the sketch keeps its keys in memory.
+func New[K comparable](n int, skip func(K) bool) *Sketch[K] {
 	size := max(minCounters, n*countersPerKey)
 	s := &Sketch[K]{
 		keys:     n,
+		skip:     skip,
 		counters: make(counters[K], 0, size),
 		byKey:    make(map[K]*counter[K], size),
 		halved:   time.Now(),
@@ -68,7 +70,7 @@ func New[K comparable](n int) *Sketch[K] {
 // a key that is added while another is being counted is left out of the sample.
 func (s *Sketch[K]) Add(key K) {
 	every := s.every.Load()
-	if every > 1 && rand.Uint32()%every != 0 || !s.mu.TryLock() {
+	if every > 1 && rand.Uint32()&(every-1) != 0 || !s.mu.TryLock() {
 		return
 	}
 	if !s.closed {
@@ -88,10 +90,13 @@ func (s *Sketch[K]) count(key K, many uint64) {
 	c := s.byKey[key]
 	switch {
 	case c != nil:
+	case s.skip != nil && s.skip(key):
+		return
 	case len(s.counters) < cap(s.counters):
-		c = &counter[K]{key: key}
-		heap.Push(&s.counters, c)
+		c = &counter[K]{key: key, place: len(s.counters)}
+		s.counters = append(s.counters, c)
 		s.byKey[key] = c
+		s.counters.up(c)
 	default:
 		c = s.counters[0]
 		delete(s.byKey, c.key)
@@ -99,7 +104,7 @@ func (s *Sketch[K]) count(key K, many uint64) {
 		s.byKey[key] = c
 	}
 	c.count += many
-	heap.Fix(&s.counters, c.place)
+	s.counters.down(c)
 }
 
 // halve halves all counts once for each half-life since it last did, which keeps the
@@ -180,21 +185,36 @@ type counter[K comparable] struct {
 	place int    // in the heap
 }
 
-// counters are a heap by count, the least on top.
+// counters are a heap by count, the least on top. Package container/heap, by calls of an
+// interface, would take three times as long.
 type counters[K comparable] []*counter[K]
 
-func (h counters[K]) Len() int           { return len(h) }
-func (h counters[K]) Less(i, j int) bool { return h[i].count < h[j].count }
-
-func (h counters[K]) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+// up moves a counter to its place after its count has become less.
+func (h counters[K]) up(c *counter[K]) {
+	for c.place > 0 {
+		parent := h[(c.place-1)/2]
+		if parent.count <= c.count {
+			return
+		}
+		h.swap(parent, c)
+	}
 }
 
-func (h *counters[K]) Push(c any) {
-	c.(*counter[K]).place = len(*h)
-	*h = append(*h, c.(*counter[K]))
+// down moves a counter to its place after its count has become more.
+func (h counters[K]) down(c *counter[K]) {
+	for 2*c.place+1 < len(h) {
+		child := h[2*c.place+1]
+		if right := 2*c.place + 2; right < len(h) && h[right].count < child.count {
+			child = h[right]
+		}
+		if c.count <= child.count {
+			return
+		}
+		h.swap(c, child)
+	}
 }
 
-// Pop is not used: a counter is taken over, never removed.
-func (h *counters[K]) Pop() any { panic("hotkeys: a counter is never removed") }
+func (h counters[K]) swap(a, b *counter[K]) {
+	a.place, b.place = b.place, a.place
+	h[a.place], h[b.place] = a, b
+}

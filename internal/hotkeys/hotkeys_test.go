@@ -69,7 +69,7 @@ var streams = map[string]func(r *rand.Rand) func() uint64{
 func TestGuarantees(t *testing.T) {
 	for name, stream := range streams {
 		t.Run(name, func(t *testing.T) {
-			s := New[uint64](10)
+			s := New[uint64](10, nil)
 			next := stream(rand.New(rand.NewPCG(1, 2)))
 			truth := map[uint64]uint64{}
 			for n := uint64(1); n <= many; n++ {
@@ -105,7 +105,7 @@ func TestGuarantees(t *testing.T) {
 func TestGuaranteesAreKept(t *testing.T) {
 	for name, stream := range streams {
 		t.Run(name, func(t *testing.T) {
-			s := New[uint64](10)
+			s := New[uint64](10, nil)
 			next := stream(rand.New(rand.NewPCG(1, 2)))
 			truth := map[uint64]float64{} // halved too
 			for i := range 10 * many {
@@ -141,7 +141,7 @@ func TestGuaranteesAreKept(t *testing.T) {
 // TestHalving: what was hot half a minute ago gives way to what is.
 func TestHalving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New[int](1)
+		s := New[int](1, nil)
 		add := func(key int, d time.Duration) {
 			for range d / time.Millisecond {
 				s.Add(key)
@@ -176,7 +176,7 @@ func TestHalving(t *testing.T) {
 }
 
 func TestTop(t *testing.T) {
-	s := New[string](3)
+	s := New[string](3, nil)
 	if top := s.Top(); len(top) != 0 {
 		t.Errorf("Top of nothing is %v", top)
 	}
@@ -189,7 +189,7 @@ func TestTop(t *testing.T) {
 		t.Errorf("Top is %v, want %v", got, want)
 	}
 
-	two := New[string](100)
+	two := New[string](100, nil)
 	two.count("a", 1)
 	two.count("b", 1)
 	two.count("a", 1)
@@ -201,7 +201,7 @@ func TestTop(t *testing.T) {
 // TestTopLeavesOutWhatMayNotHaveCome: Top leaves out a key whose whole count may belong to
 // others.
 func TestTopLeavesOutWhatMayNotHaveCome(t *testing.T) {
-	s := New[int](1000)
+	s := New[int](1000, nil)
 	for key := range cap(s.counters) {
 		s.count(key, 1)
 	}
@@ -215,7 +215,7 @@ func TestTopLeavesOutWhatMayNotHaveCome(t *testing.T) {
 // TestShares: the shares are sorted, and add up to 1 at most.
 func TestShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := New[uint64](rapid.SampledFrom([]int{1, 20}).Draw(t, "n"))
+		s := New[uint64](rapid.SampledFrom([]int{1, 20}).Draw(t, "n"), nil)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		next := streams[rapid.SampledFrom([]string{"Zipf", "uniform", "loop"}).Draw(t, "stream")](r)
 		for range rapid.IntRange(1, 30_000).Draw(t, "counted") {
@@ -240,7 +240,7 @@ func TestShares(t *testing.T) {
 // TestMemoryIsBounded: memory is bounded whatever keys are added.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, test := range []struct{ keys, want int }{{1, 128}, {16, 128}, {17, 136}, {1000, 8000}} {
-		s := New[int](test.keys)
+		s := New[int](test.keys, nil)
 		for i := range 3 * test.want {
 			s.count(i, 1)
 		}
@@ -254,7 +254,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // for all, and of one that becomes slow soon all again.
 func TestAddSamples(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New[int](1)
+		s := New[int](1, nil)
 		for range 100 {
 			s.Add(1)
 		}
@@ -280,7 +280,7 @@ func TestAddSamples(t *testing.T) {
 
 // TestAddNeverWaits: Add does not even wait while another goroutine has the lock.
 func TestAddNeverWaits(t *testing.T) {
-	s := New[int](1)
+	s := New[int](1, nil)
 	s.mu.Lock()
 	for range 100 * maxEvery {
 		s.Add(1)
@@ -292,7 +292,7 @@ func TestAddNeverWaits(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	s := New[int](5)
+	s := New[int](5, nil)
 	var wg sync.WaitGroup
 	for seed := range uint64(4) {
 		wg.Go(func() {
@@ -318,7 +318,7 @@ func TestConcurrentUse(t *testing.T) {
 
 // TestKeysAreLetGo when another takes over their counter, and by Close.
 func TestKeysAreLetGo(t *testing.T) {
-	s := New[*[64]byte](1)
+	s := New[*[64]byte](1, nil)
 	var freed atomic.Int64
 	count := func(n int) {
 		for range n {
@@ -359,7 +359,7 @@ func gcUntil(done func() bool) bool {
 
 // TestSharesAreLeast: a share does not include what may belong to another key.
 func TestSharesAreLeast(t *testing.T) {
-	s := New[int](1)
+	s := New[int](1, nil)
 	for key := range minCounters + 1 { // the last takes over the counter of another
 		s.count(key, 1)
 	}

@@ -53,6 +53,11 @@ func New(n int) Index {
 	return Index{make([]Group, (n*maxLoadOf+maxLoad*cells-1)/(maxLoad*cells)|1)}
 }
 
+// NewSparse is New, but at most three in five cells are in use. Then one key in a hundred and
+// fifty is outside its home group, which spares a Remove and an Insert 180 instructions, and a
+// slot takes nine bytes instead of six.
+func NewSparse(n int) Index { return New(n * maxLoad * 5 / (maxLoadOf * 3)) }
+
 // noRoom is the group of every index without room. It is searched but never written.
 var noRoom = make([]Group, 1)
 
@@ -93,13 +98,13 @@ func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool)
 	return 0, false
 }
 
-// FetchHome reads the home group of h. Call it for several hashes before Fetch of each.
-func (x *Index) FetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
+// PrefetchHome reads the home group of h. Call it for several hashes before Prefetch of each.
+func (x *Index) PrefetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
 
-// Fetch reads the groups that a removal of h probably needs, so that a removal soon after
+// Prefetch reads the groups that a removal of h probably needs, so that a removal soon after
 // does not wait for memory. The result means nothing, but must be used, as otherwise the
 // compiler removes the reads.
-func (x *Index) Fetch(h uint64) uint64 {
+func (x *Index) Prefetch(h uint64) uint64 {
 	g := x.home(h)
 	if m := x.groups[g].passers(); m != 0 {
 		g = x.next(g, m.class())
@@ -129,7 +134,9 @@ func (x *Index) Remove(h uint64, i uint32) {
 		for m := grp.match(t); m != 0; m = m.Next() {
 			if grp.Slot(m) == i {
 				grp.clear(m.cell())
-				x.bringBack(g, m.cell())
+				if grp.passers() != 0 {
+					x.bringBack(g, m.cell())
+				}
 				return
 			}
 		}

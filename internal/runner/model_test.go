@@ -207,14 +207,15 @@ func (s *system) checkInvariants() error {
 	if got, want := r.workers, len(s.seen.running); got != want {
 		return fmt.Errorf("%d workers for %d running callbacks", got, want)
 	}
-	if got, want := len(r.running), len(s.seen.running); got != want {
+	if got, want := r.running.len, len(s.seen.running); got != want {
 		return fmt.Errorf("%d keys for %d running callbacks", got, want)
 	}
 	if length(&r.fifo) > 0 && r.workers < r.limit {
 		return fmt.Errorf("%d items are left behind in fifo, with %d workers", length(&r.fifo), r.workers)
 	}
 	n := length(&r.fifo)
-	for key, call := range r.running {
+	for call := range r.running.all() {
+		key := call.order
 		if !slices.ContainsFunc(s.seen.running, func(j *job) bool { return j.order == key }) {
 			return fmt.Errorf("key %d is held and not running", key)
 		}

@@ -89,8 +89,7 @@ type Runner[T any] struct {
 	fifo    queue[entry[T]]
 	workers int // goroutines that work, or are started and will
 
-	// running holds the callbacks that run now, at most limit, by their keys.
-	running map[uint64]running[T]
+	running calls[T]    // at most limit
 	unused  []*queue[T] // empty chains to reuse, at most limit
 
 	room chan struct{} // closed and set to nil when queued falls to backlog; nil if no Wait waits
@@ -102,11 +101,9 @@ type entry[T any] struct {
 	item  T
 }
 
-// A running is a callback that runs now.
-type running[T any] struct {
-	began time.Time
-	chain *queue[T] // the items deferred until it ends; nil before the first
-}
+// epoch is what times of callbacks are counted from: time.Since reads one clock, and
+// time.Now two.
+var epoch = time.Now()
 
 // New returns a runner that calls call for each item, at most workers at once,
 // and whose [Runner.Wait] waits while more than backlog items are queued.
@@ -131,7 +128,7 @@ func New[T any](workers, backlog int, call func(T), report func(recovered any, s
 		limit:   workers,
 		backlog: int64(backlog),
 		guard:   guard{report: report},
-		running: make(map[uint64]running[T]),
+		running: newCalls[T](workers),
 	}
 	r.start = func() { work(r.run) }
 	return r
@@ -169,18 +166,21 @@ func (r *Runner[T]) Push(order uint64, item T) {
 // goroutine that a callback starts, unless by [Go], nor an iterator that it runs by
 // [iter.Pull]: a callback must not wait for one that calls Wait.
 func (r *Runner[T]) Wait(ctx context.Context) error {
-	if r.queued.Load() <= r.backlog {
+	if !r.Full() {
 		return nil
 	}
 	return r.waitForRoom(ctx)
 }
+
+// Full reports whether more items are queued than the backlog: Wait waits.
+func (r *Runner[T]) Full() bool { return r.queued.Load() > r.backlog }
 
 func (r *Runner[T]) waitForRoom(ctx context.Context) error {
 	if InCallback() {
 		return nil
 	}
 	r.mu.Lock()
-	if r.queued.Load() <= r.backlog {
+	if !r.Full() {
 		r.mu.Unlock()
 		return nil
 	}
@@ -203,6 +203,13 @@ func (r *Runner[T]) waitForRoom(ctx context.Context) error {
 // unless r is idle. A runner is never idle for its own callbacks.
 func (r *Runner[T]) Drain(ctx context.Context) error {
 	return drain(ctx, &r.mu, func() bool { return r.workers == 0 }, &r.idle)
+}
+
+// Idle reports whether no item is queued or being called.
+func (r *Runner[T]) Idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.workers == 0
 }
 
 // drain waits until isIdle. Both isIdle and *idle are guarded by mu; a worker
@@ -248,10 +255,11 @@ func (r *Runner[T]) Queued() int { return int(r.queued.Load()) }
 func (r *Runner[T]) Running() (n int, oldest time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, running := range r.running {
-		oldest = max(oldest, time.Since(running.began))
+	now := time.Since(epoch)
+	for call := range r.running.all() {
+		oldest = max(oldest, now-call.began)
 	}
-	return len(r.running), oldest
+	return r.running.len, oldest
 }
 
 // Panics returns the number of callbacks that panicked or called

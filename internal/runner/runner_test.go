@@ -467,6 +467,9 @@ func workers() int {
 }
 
 func TestIdleRunnerHasNoGoroutine(t *testing.T) {
+	for workers() > 0 { // those of other tests end
+		time.Sleep(time.Millisecond)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		r := New(8, 0, call, nil)
 		if got := workers(); got != 0 {

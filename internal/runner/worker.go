@@ -40,16 +40,16 @@ func (r *Runner[T]) serve(e entry[T]) {
 // reports false if there is none; the worker has left then.
 func (r *Runner[T]) next(order uint64) (entry[T], bool) {
 	r.mu.Lock()
-	if chain := r.running[order].chain; chain != nil {
-		if item, ok := chain.pop(); ok {
-			r.running[order] = running[T]{time.Now(), chain}
+	if call := r.running.find(order); call.chain != nil {
+		if item, ok := call.chain.pop(); ok {
+			call.began = time.Since(epoch)
 			r.dequeued()
 			r.mu.Unlock()
 			return entry[T]{order, item}, true
 		}
-		r.unused = append(r.unused, chain)
+		r.unused = append(r.unused, call.chain)
 	}
-	delete(r.running, order)
+	r.running.end(order)
 	return r.take()
 }
 
@@ -66,16 +66,15 @@ func (r *Runner[T]) take() (entry[T], bool) {
 			r.mu.Unlock()
 			return e, false
 		}
-		call, busy := r.running[e.order]
-		if !busy {
-			r.running[e.order] = running[T]{began: time.Now()}
+		call := r.running.find(e.order)
+		if call == nil {
+			r.running.begin(e.order)
 			r.dequeued()
 			r.mu.Unlock()
 			return e, true
 		}
 		if call.chain == nil {
 			call.chain = r.newChain()
-			r.running[e.order] = call
 		}
 		call.chain.push(e.item)
 		if n%deferBatch == 0 {

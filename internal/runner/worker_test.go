@@ -195,8 +195,8 @@ func heap() int64 {
 func checkIdle[T any](t interface{ Fatalf(string, ...any) }, r *Runner[T]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.workers != 0 || len(r.running) != 0 || r.queued.Load() != 0 || length(&r.fifo) != 0 {
-		t.Fatalf("idle: %d workers, %d keys running, %d queued, %d in fifo", r.workers, len(r.running), r.queued.Load(), length(&r.fifo))
+	if r.workers != 0 || r.running.len != 0 || r.queued.Load() != 0 || length(&r.fifo) != 0 {
+		t.Fatalf("idle: %d workers, %d keys running, %d queued, %d in fifo", r.workers, r.running.len, r.queued.Load(), length(&r.fifo))
 	}
 	if r.room != nil || r.idle != nil {
 		t.Fatalf("idle, and yet somebody waits")

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"sync/atomic"
 )
 
 const (
@@ -58,8 +59,16 @@ type Writer struct {
 	err     error
 }
 
+// begun counts the snapshots that this process has begun to write.
+var begun atomic.Uint64
+
+// Begun returns how many snapshots this process has begun to write. Between two records of one
+// snapshot it can grow, but from one snapshot to the next it always does.
+func Begun() uint64 { return begun.Load() }
+
 // NewWriter writes a header to w and returns a Writer for the records.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
+	begun.Add(1)
 	b := append([]byte(magic), version)
 	b = binary.AppendUvarint(b, uint64(len(h.Schema)))
 	b = append(b, h.Schema...)

@@ -3,7 +3,6 @@ package gozero
 //lint:file-ignore SA5008 these json tags are read by go-zero's conf, which has options of its own
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,6 +49,15 @@ type Conf struct {
 	// in the models of goctl. All other keys go to go-zero's cache. No prefix may begin with
 	// another one. Redis tells of every change of a key with one of them; "" means all keys.
 	Prefixes []string `json:",optional"`
+
+	// CA is a PEM file with the authorities that sign the certificates of Redis servers with
+	// Tls; none means those of the system. A server that none of them has signed, or under
+	// another name, is an error of New.
+	//
+	// InsecureSkipVerify accepts any server instead, as go-zero's connections do: whoever
+	// answers at the address gets the password.
+	CA                 string `json:",optional"`
+	InsecureSkipVerify bool   `json:",optional"`
 }
 
 const (
@@ -79,7 +87,7 @@ func checkNodes(nodes cache.CacheConf) error {
 }
 
 // redisOptions returns the options to watch and read the servers of a go-zero node.
-func (c Conf) redisOptions(n cache.NodeConf) redis.Options {
+func (c Conf) redisOptions(n cache.NodeConf) (redis.Options, error) {
 	client := rueidis.ClientOption{InitAddress: []string{n.Host}, Username: n.User, Password: n.Pass}
 	if n.Type == gozeroredis.ClusterType {
 		client.InitAddress = nil
@@ -89,8 +97,7 @@ func (c Conf) redisOptions(n cache.NodeConf) redis.Options {
 	} else {
 		client.ForceSingleClient = true
 	}
-	if n.Tls {
-		client.TLSConfig = &tls.Config{InsecureSkipVerify: true} // as go-zero does
-	}
-	return redis.Options{Client: client, Prefixes: c.prefixes()}
+	config, err := c.tlsOf(n)
+	client.TLSConfig = config
+	return redis.Options{Client: client, Prefixes: c.prefixes()}, err
 }

@@ -11,8 +11,12 @@ import (
 // TestRedisOptions checks that the settings of a go-zero node become those of near/redis.
 func TestRedisOptions(t *testing.T) {
 	of := func(n redis.RedisConf) (addrs []string, single, encrypted bool, user, password string) {
-		o := Conf{}.redisOptions(cache.NodeConf{RedisConf: n}).Client
-		return o.InitAddress, o.ForceSingleClient, o.TLSConfig != nil && o.TLSConfig.InsecureSkipVerify, o.Username, o.Password
+		options, err := Conf{}.redisOptions(cache.NodeConf{RedisConf: n})
+		if err != nil {
+			t.Error(err)
+		}
+		o := options.Client
+		return o.InitAddress, o.ForceSingleClient, o.TLSConfig != nil && !o.TLSConfig.InsecureSkipVerify, o.Username, o.Password
 	}
 	addrs, single, encrypted, user, password := of(redis.RedisConf{Host: "a:1", Type: redis.NodeType, User: "u", Pass: "p"})
 	if !slices.Equal(addrs, []string{"a:1"}) || !single || encrypted || user != "u" || password != "p" {

@@ -24,7 +24,7 @@ var (
 // changed meanwhile. And if go-zero cannot store it, a removal of the key changes nothing in
 // Redis, so no change is told.
 //
-// The error is errMissing, errUnread, or notFound wrapped by near.KeepError.
+// The error is errMissing, errUnread or notFound.
 func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) ([]byte, error) {
 	served := l.Expire >= 0
 	l.Expire = -1
@@ -45,8 +45,8 @@ func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) 
 	}
 	c.counts.remoteHits.Add(1)
 	if string(item.Value) == placeholder {
-		l.NotFound = true
-		return nil, near.KeepError(c.notFound, c.ttl(item.TTL, began))
+		l.NotFound, l.KeepError = true, c.ttl(item.TTL, began)
+		return nil, c.notFound
 	}
 	l.Expire = c.ttl(item.TTL, began)
 	return item.Value, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A ring has the nodes among which go-zero divides the keys, and is the source of the changes
@@ -31,13 +32,18 @@ type ring struct {
 func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
 	r := &ring{name: c.Name, prefixes: c.prefixes(), dispatcher: hash.NewConsistentHash()}
 	for _, conf := range nodes {
-		n := &node{addr: conf.Host, options: c.redisOptions(conf)}
-		r.nodes = append(r.nodes, n)
-		r.dispatcher.AddWithWeight(n, conf.Weight)
-		err := n.connect(context.Background())
-		if err != nil && !(conf.NonBlock && unreachable(err)) {
+		options, err := c.redisOptions(conf)
+		if err != nil {
 			r.close()
 			return nil, err
+		}
+		n := &node{addr: conf.Host, options: options}
+		r.nodes = append(r.nodes, n)
+		r.dispatcher.AddWithWeight(n, conf.Weight)
+		err = n.connect(context.Background())
+		if err != nil && !(conf.NonBlock && unreachable(err)) {
+			r.close()
+			return nil, explained(err)
 		}
 		if err != nil {
 			logx.Errorf("cache(%s) - nothing is served from memory until Redis can be watched: %v", c.Name, err)
@@ -84,6 +90,18 @@ func (r *ring) Watch(ctx context.Context, w near.Watcher) {
 		all.Go(func() { n.watch(ctx, member{m, i}) })
 	}
 	all.Wait()
+}
+
+// Report sets what the nodes know: the slowest round trip, and how many came back from snapshots.
+func (r *ring) Report(n *stats.Near) {
+	for _, node := range r.nodes {
+		if client := node.client.Load(); client != nil {
+			var of stats.Near
+			client.Report(&of)
+			n.RoundTrip = max(n.RoundTrip, of.RoundTrip)
+			n.Restored += of.Restored
+		}
+	}
 }
 
 func (r *ring) close() {

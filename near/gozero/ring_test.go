@@ -34,6 +34,9 @@ func TestRing(t *testing.T) {
 			return hits(t) == before+keys && reads(t, all[0])+reads(t, all[1]) == asked
 		})
 	}
+	if got := c.Stats().Near.RoundTrip; got <= 0 {
+		t.Errorf("round trip to the sources: %v", got)
+	}
 	if reads(t, all[0]) == 0 || reads(t, all[1]) == 0 || reads(t, all[2]) != 0 {
 		t.Errorf("reads of each: %d, %d, %d", reads(t, all[0]), reads(t, all[1]), reads(t, all[2]))
 	}

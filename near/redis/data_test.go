@@ -19,10 +19,11 @@ func (c *closable) Close() { c.closed++ }
 func TestReplacedClient(t *testing.T) {
 	first, second := &closable{}, &closable{}
 	r := &Redis{}
-	r.replace(&data{Client: first})
+	w := newWatched(nil)
+	r.replace(&data{Client: first, from: w})
 	a, _ := r.use()
 	b, _ := r.use()
-	if !r.replace(&data{Client: second}) || first.closed != 0 {
+	if !r.replace(&data{Client: second, from: w}) || first.closed != 0 {
 		t.Error("closed while two use it")
 	}
 	if c, err := r.use(); err != nil || c.Client != second {
@@ -42,7 +43,7 @@ func TestReplacedClient(t *testing.T) {
 		t.Errorf("after Close: closed %d times, and %v", second.closed, err)
 	}
 	third := &closable{}
-	if r.replace(&data{Client: third}) {
+	if r.replace(&data{Client: third, from: w}) {
 		t.Error("a closed one was opened again")
 	}
 }

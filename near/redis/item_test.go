@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"slices"
 	"testing"
 	"time"
 )
@@ -20,31 +19,6 @@ func TestLifetime(t *testing.T) {
 	for ttl, want := range map[time.Duration]int64{0: 0, -time.Second: 0, 1: 1, time.Millisecond: 1, 1900 * time.Microsecond: 1, time.Minute: 60_000} {
 		if got := milliseconds(ttl); got != want {
 			t.Errorf("%v are %d ms, want %d", ttl, got, want)
-		}
-	}
-}
-
-// Catches: a master that is left out, or that is waited for although it is gone; an address
-// that cannot be dialled.
-func TestParseMasters(t *testing.T) {
-	const nodes = `07c37df 127.0.0.1:30004@31004,,shard-id=69bc slave e7d1 0 1426238317239 4 connected
-67ed2db 127.0.0.1:30002@31002,host-2.example master - 0 1426238316232 2 connected 5461-10922
-292f8b3 127.0.0.1:30003@31003 master,fail? - 0 1426238318243 3 connected 10923-16383 [5460-<-e7d1]
-824fe11 127.0.0.1:30005@31005 master,fail - 0 1426238316232 5 disconnected
-924fe11 127.0.0.1:30007@31007 master,fail - 0 1426238316232 5 disconnected 5460
-a24fe11 :0@0 master,noaddr - 0 1426238316232 5 disconnected
-b24fe11 ::1:30008@31008 master - 0 0 8 connected
-c24fe11 127.0.0.1:30009@31009 handshake - 0 0 0 connected
-e7d1eec :30001@31001 myself,master - 0 0 1 connected 0-5459
-`
-	got, err := parseMasters(nodes, "10.0.0.1:30001")
-	want := []string{"10.0.0.1:30001", "127.0.0.1:30003", "127.0.0.1:30007", "[::1]:30008", "host-2.example:30002"}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v, want %v", got, err, want)
-	}
-	for _, bad := range []string{"short line\n", "id address-without-port master - 0 0 1 connected\n"} {
-		if got, err := parseMasters(bad, "10.0.0.1:30001"); err == nil {
-			t.Errorf("%q is %v", bad, got)
 		}
 	}
 }

@@ -1,11 +1,7 @@
 package redis_test
 
 import (
-	"context"
-	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -43,104 +39,4 @@ func open(t testing.TB, o redis.Options, addrs ...string) *redis.Redis {
 	}
 	t.Cleanup(r.Close)
 	return r
-}
-
-// A recorder is a watcher that keeps what it is told.
-type recorder struct {
-	maxLag time.Duration
-	news   chan struct{}
-
-	mu     sync.Mutex
-	served bool // between Current and Lost
-	keys   []string
-	alls   int
-	losts  []error
-	asOf   time.Time
-	faults []string // what a source must not do
-}
-
-func (r *recorder) MaxLag() time.Duration { return r.maxLag }
-
-func (r *recorder) told(f func()) {
-	r.mu.Lock()
-	f()
-	r.mu.Unlock()
-	select {
-	case r.news <- struct{}{}:
-	default:
-	}
-}
-
-func (r *recorder) Changed(keys ...string) { r.told(func() { r.keys = append(r.keys, keys...) }) }
-func (r *recorder) ChangedAll()            { r.told(func() { r.alls++ }) }
-func (r *recorder) Lost(err error) {
-	r.told(func() { r.losts, r.served = append(r.losts, err), false })
-}
-
-func (r *recorder) Current(asOf time.Time) {
-	r.told(func() {
-		if r.alls == 0 {
-			r.faults = append(r.faults, "Current before ChangedAll")
-		}
-		if !asOf.After(r.asOf) || asOf.After(time.Now()) {
-			r.faults = append(r.faults, "Current goes back, or ahead")
-		}
-		r.asOf, r.served = asOf, true
-	})
-}
-
-// watch watches until the test ends.
-func watch(t testing.TB, r *redis.Redis, maxLag time.Duration) *recorder {
-	t.Helper()
-	w := &recorder{maxLag: maxLag, news: make(chan struct{}, 1)}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { r.Watch(ctx, w); close(done) }()
-	t.Cleanup(func() {
-		stop()
-		<-done
-		for _, fault := range w.faults {
-			t.Error(fault)
-		}
-	})
-	w.await(t, "the first Current", func() bool { return w.served })
-	return w
-}
-
-// await waits until is holds of what was told.
-func (r *recorder) await(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for {
-		r.mu.Lock()
-		ok := is()
-		r.mu.Unlock()
-		if ok {
-			return
-		}
-		select {
-		case <-r.news:
-		case <-deadline:
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			t.Fatalf("waiting for %s: told %d keys, %d times all, as of %v ago, lost %v", what, len(r.keys), r.alls, time.Since(r.asOf), r.losts)
-		}
-	}
-}
-
-// awaitKey waits until a key was told.
-func (r *recorder) awaitKey(t testing.TB, key string) {
-	t.Helper()
-	r.await(t, "the key", func() bool { return slices.Contains(r.keys, key) })
-}
-
-// awaitAgain waits until the watcher was told to forget everything, and was served again,
-// since f began.
-func (r *recorder) awaitAgain(t testing.TB, what string, f func()) {
-	t.Helper()
-	r.mu.Lock()
-	alls := r.alls
-	r.mu.Unlock()
-	f()
-	r.await(t, what, func() bool { return r.alls > alls && r.served })
 }

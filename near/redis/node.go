@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,35 +17,54 @@ import (
 // useless: it never dials again, as a second connection would have missed changes.
 type node struct {
 	addr   string
+	run    string // the run id of the server; "" if it was not asked, or has none
 	client rueidis.Client
 	broken chan struct{} // closed when the connection is closed
+	conn   atomic.Pointer[closingConn]
 }
 
-// dialNode connects to one server. If onPush is not nil, the connection tracks prefixes, and
-// onPush gets the keys that Redis pushes, or nil for all keys. It runs in the goroutine that
-// reads replies, so it must not wait.
-func dialNode(ctx context.Context, o rueidis.ClientOption, addr string, prefixes []string, onPush func(keys []rueidis.RedisMessage)) (*node, error) {
+// A purpose says what a node is for.
+type purpose struct {
+	identify bool     // ask the server for its run id
+	selectDB bool     // use the database of the options, else 0
+	prefixes []string // of the keys to track, if onPush is set
+
+	// onPush gets the keys that Redis pushes, or nil for all keys. It runs in the goroutine
+	// that reads replies, so it must not wait.
+	onPush func(keys []rueidis.RedisMessage)
+}
+
+// dialNode connects to one server.
+func dialNode(ctx context.Context, o rueidis.ClientOption, addr string, p purpose) (*node, error) {
 	n := &node{addr: addr, broken: make(chan struct{})}
 	o.InitAddress, o.ForceSingleClient, o.PipelineMultiplex = []string{addr}, true, -1
 	o.Sentinel, o.Standalone = rueidis.SentinelOption{}, rueidis.StandaloneOption{}
-	o.SelectDB, o.ConnLifetime, o.AlwaysPipelining = 0, 0, true
+	o.ConnLifetime, o.AlwaysPipelining = 0, true
+	if !p.selectDB {
+		o.SelectDB = 0
+	}
 	o.RingScaleEachConn, o.ReadBufferEachConn, o.WriteBufferEachConn = 6, 1<<16, 1<<12
-	if onPush != nil {
+	if p.onPush != nil {
 		o.DisableCache = false
-		o.ClientTrackingOptions = trackingOptions(prefixes)
+		o.ClientTrackingOptions = trackingOptions(p.prefixes)
 		o.OnInvalidations = func(keys []rueidis.RedisMessage) {
 			if !n.isBroken() { // else this is the end of the connection
-				onPush(keys)
+				p.onPush(keys)
 			}
 		}
 	}
-	o.DialCtxFn, o.DialFn = n.dialOnce(ctx, dialer(o)), nil
+	dial := dialer(o)
+	if p.identify {
+		dial = n.identified(o, dial)
+	}
+	o.DialCtxFn, o.DialFn = n.dialOnce(ctx, dial), nil
+	defer context.AfterFunc(ctx, n.hangUp)() // rueidis waits for replies without ctx
 	var err error
 	if n.client, err = rueidis.NewClient(o); err != nil {
 		if n.client != nil {
 			n.client.Close()
 		}
-		return nil, dialError(o.Username, err)
+		return nil, err
 	}
 	return n, nil
 }
@@ -79,6 +97,21 @@ func dialer(o rueidis.ClientOption) dialFunc {
 	}
 }
 
+// identified returns a dial that finds out the run id.
+func (n *node) identified(o rueidis.ClientOption, dial dialFunc) dialFunc {
+	return func(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+		conn, err := dial(ctx, addr, d, t)
+		if err != nil {
+			return nil, err
+		}
+		if n.run, err = runID(ctx, conn, o); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return conn, nil
+	}
+}
+
 var errDialedBefore = errors.New("the connection is gone")
 
 func (n *node) dialOnce(until context.Context, dial dialFunc) dialFunc {
@@ -94,21 +127,20 @@ func (n *node) dialOnce(until context.Context, dial dialFunc) dialFunc {
 		if err != nil {
 			return nil, err
 		}
-		return &watchedConn{Conn: conn, closed: n.broken}, nil
+		watched := &closingConn{Conn: conn, closing: func() { close(n.broken) }}
+		n.conn.Store(watched)
+		if until.Err() != nil {
+			n.hangUp()
+		}
+		return watched, nil
 	}
 }
 
-// A watchedConn closes a channel when it is closed, which rueidis does as soon as reading
-// or writing fails.
-type watchedConn struct {
-	net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (c *watchedConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
+// hangUp closes the connection, if there is one.
+func (n *node) hangUp() {
+	if conn := n.conn.Load(); conn != nil {
+		conn.Close()
+	}
 }
 
 func (n *node) isBroken() bool {

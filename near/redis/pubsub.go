@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/redis/rueidis"
 	"golang.org/x/sync/errgroup"
 )
@@ -21,46 +22,50 @@ type echo struct {
 // its own. A message that it publishes on its own comes back on the same connection, after
 // all messages published before; so it vouches for all changes before it was sent. The first
 // one also confirms the subscription.
-func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) error {
+func (r *Redis) subscribe(ctx context.Context, in *near.Inbox, mine *watch, maxLag time.Duration) error {
 	t, err := r.locate(ctx)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	if t.cluster {
-		return errChannelInCluster
-	}
-	if err := r.connect(t); err != nil {
+	members, err := r.joinAll(ctx, t, in)
+	defer closeAll(members)
+	if err != nil {
 		return err
 	}
+	w := newWatched(members)
+	end, err := r.begin(ctx, t, w)
+	if err != nil {
+		return err
+	}
+	defer end()
 	d, err := r.use()
 	if err != nil {
 		return err
 	}
 	defer r.done(d)
 	e := echo{channel: r.options.Channel + ":" + rand.Text(), heard: make(chan string, 8)}
-	v := vouched{asOf: make([]time.Time, 1, 2), in: in}
 	session, ctx := errgroup.WithContext(ctx)
 	session.Go(func() error { return r.listen(ctx, d, e, in) })
-	if t.sentinel != nil {
-		v.asOf = append(v.asOf, time.Time{})
-		session.Go(func() error {
-			return beat(ctx, maxLag, t.sentinel.broken, t.sentinel.ask, func(asOf time.Time) { v.set(1, asOf) })
-		})
-	}
 	session.Go(func() error {
 		if _, err := r.hear(ctx, d, e, r.options.Client.ConnWriteTimeout); err != nil {
 			return err
 		}
-		in.restored(time.Now())
-		for {
-			sent, err := r.hear(ctx, d, e, maxLag)
-			if err != nil {
-				return err
-			}
-			v.set(0, sent)
-			sleep(ctx, maxLag/3)
+		also, err := mine.enlist(ctx)
+		if err != nil {
+			return err
 		}
+		restore(in)
+		return t.follow(ctx, r.options.Client, members, w, in, maxLag, append(also, func(ctx context.Context, vouch func(time.Time)) error {
+			for {
+				sent, err := r.hear(ctx, d, e, maxLag)
+				if err != nil {
+					return err
+				}
+				vouch(sent)
+				sleep(ctx, maxLag/3)
+			}
+		})...)
 	})
 	return session.Wait()
 }
@@ -68,11 +73,11 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 var errChannelInCluster = errors.New("near/redis: Options.Channel is set, but servers of a cluster lose messages without notice: want no Channel, for tracking")
 
 // listen puts published keys into the inbox.
-func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
+func (r *Redis) listen(ctx context.Context, d *data, e echo, in *near.Inbox) error {
 	command := d.B().Subscribe().Channel(r.options.Channel, e.channel).Build()
 	err := d.Receive(ctx, command, func(m rueidis.PubSubMessage) {
 		if m.Channel != e.channel {
-			in.changed(m.Message)
+			in.Changed(m.Message)
 			return
 		}
 		select {

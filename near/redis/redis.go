@@ -11,57 +11,71 @@ import (
 var (
 	_ near.Source  = (*Redis)(nil)
 	_ near.Coverer = (*Redis)(nil)
-	_ near.Leaser  = (*Redis)(nil)
+	_ near.Grouper = (*Redis)(nil)
+
+	_ near.PrefixCoverer = (*Redis)(nil)
+	_ near.Reporter      = (*Redis)(nil)
+	_ near.Marker        = (*Redis)(nil)
+	_ near.Revoker       = (*Redis)(nil)
 )
 
-// A Redis is a near.Source, a near.Leaser and so a near.Store. Its methods are safe for
+// A Redis is a near.Source, a near.Grouper and so a near.Leaser and a near.Store. Its methods are safe for
 // concurrent use.
 type Redis struct {
 	options Options
+	seen    seen
+	master  mastership // behind Sentinels
+	known   known      // of the fleet
 
-	mu     sync.Mutex
-	data   *data // nil when closed
-	closed bool
+	mu       sync.Mutex
+	data     *data // nil when closed
+	closed   bool
+	sessions map[*watched]bool // under way
 }
 
-// New connects to Redis. An error says which option is wrong, that Redis cannot be reached,
-// or that it cannot push changes (ErrNoTracking).
+// New connects to Redis until ctx ends. An error says which option is wrong, that Redis cannot
+// be reached, or that it cannot push changes (ErrNoTracking).
 func New(ctx context.Context, o Options) (*Redis, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	r := &Redis{options: o}
-	t, err := r.locate(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	if err := r.canWatch(ctx, t); err != nil {
-		return nil, err
-	}
-	if err := r.connect(t); err != nil {
+	if err := r.first(ctx); err != nil && !(o.StartWithoutRedis && mayPass(err)) {
 		return nil, err
 	}
 	return r, nil
 }
 
-// canWatch returns an error if the masters cannot be watched: Watch would fail each time.
-func (r *Redis) canWatch(ctx context.Context, t topology) error {
-	if r.options.Channel != "" {
-		if t.cluster {
-			return errChannelInCluster
-		}
-		return nil
+// first connects for reading and writing.
+func (r *Redis) first(ctx context.Context) error {
+	t, err := r.locate(ctx)
+	if err != nil {
+		return err
 	}
-	members, err := r.joinAll(ctx, t, newInbox(0))
-	closeAll(members)
-	return err
+	defer t.close()
+	// If the masters cannot be watched, Watch would fail each time.
+	members, err := r.joinAll(ctx, t, near.NewInbox(0))
+	defer closeAll(members)
+	if err != nil {
+		return err
+	}
+	return r.connect(ctx, t, newWatched(members))
 }
 
 // Covers reports whether changes of a key are told: whether it has one of the prefixes.
 func (r *Redis) Covers(key string) bool {
 	for _, prefix := range r.options.Prefixes {
 		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// CoversPrefix reports whether changes are told of any key with a prefix.
+func (r *Redis) CoversPrefix(prefix string) bool {
+	for _, watched := range r.options.Prefixes {
+		if strings.HasPrefix(prefix, watched) || strings.HasPrefix(watched, prefix) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
@@ -72,30 +73,17 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Catches: a user with the rights of the documentation who cannot watch, or read.
-func TestACL(t *testing.T) {
-	s := server(t)
-	do(t, s, "ACL", "SETUSER", "app", "on", ">pw", "~user:*", "-@all", "+@read", "+@write", "+@scripting", "+client|tracking", "+ping")
-	r := open(t, redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{Username: "app", Password: "pw"}}, s.Addr)
-	w := watch(t, r, lag)
-	check(t, r.Set(t.Context(), "user:1", found("one")))
-	w.awaitKey(t, "user:1")
-	if got := get(t, r, "user:1"); string(got.Value) != "one" {
-		t.Errorf("%+v", got)
-	}
-}
-
 // Catches: a channel that brings no changes, also without tracking, or none after a reconnect.
 func TestChannel(t *testing.T) {
 	for name, s := range map[string]*redistest.Server{"RESP3": server(t), "RESP2": server(t, "--rename-command", "HELLO", "")} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, redis.Options{Channel: "changes"}, s.Addr)
-			w := watch(t, r, lag)
+			w := neartest.Record(t, r, lag)
 			told := func(key string, change func() error) {
 				t.Helper()
 				n := count(w, key)
 				check(t, change())
-				w.await(t, key, func() bool { return countLocked(w, key) > n })
+				w.Await(t, key, func() bool { return countLocked(w, key) > n })
 			}
 			ctx := t.Context()
 			told("user:1", func() error { return r.Set(ctx, "user:1", found("1")) })
@@ -106,20 +94,33 @@ func TestChannel(t *testing.T) {
 			items, err = r.Lease(ctx, lag, "user:2")
 			check(t, err)
 			told("user:2", func() error { return r.Release(ctx, "user:2", items[0].Token) })
-			w.awaitAgain(t, "the reconnect", func() { s.Kill(); check(t, s.Restart()) })
+			w.AwaitAgain(t, "the reconnect", func() { s.Kill(); check(t, s.Restart()) })
 			told("user:3", func() error { return r.Set(ctx, "user:3", near.Item{State: near.Absent, TTL: lag}) })
 		})
 	}
 }
 
-func count(w *recorder, key string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// Catches: a channel that goes on at a server that has become a replica.
+func TestChannelAtAReplica(t *testing.T) {
+	other := server(t)
+	s := server(t)
+	w := neartest.Record(t, open(t, redis.Options{Channel: "changes"}, s.Addr), lag)
+	host, port, _ := strings.Cut(other.Addr, ":")
+	w.AwaitAgain(t, "the server to be a master again", func() {
+		do(t, s, "REPLICAOF", host, port)
+		w.Await(t, "Lost", func() bool { return !w.Served })
+		do(t, s, "REPLICAOF", "NO", "ONE")
+	})
+}
+
+func count(w *neartest.Recorder, key string) int {
+	w.Lock()
+	defer w.Unlock()
 	return countLocked(w, key)
 }
 
-func countLocked(w *recorder, key string) (n int) {
-	for _, k := range w.keys {
+func countLocked(w *neartest.Recorder, key string) (n int) {
+	for _, k := range w.Keys {
 		if k == key {
 			n++
 		}

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
 )
 
@@ -18,8 +20,16 @@ const lag = 300 * time.Millisecond
 
 // Catches: a kind of change that is not told, and a key that is not watched.
 func TestSourceTells(t *testing.T) {
-	s := server(t)
-	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	for name, args := range ways {
+		t.Run(name, func(t *testing.T) { testSourceTells(t, server(t, args...)) })
+	}
+}
+
+// ways have the arguments of servers that tell of changes in one way or the other.
+var ways = map[string][]string{"tracking": nil, "keyspace": redistest.WithoutTracking}
+
+func testSourceTells(t *testing.T, s *redistest.Server) {
+	w := neartest.Record(t, open(t, redis.Options{}, s.Addr), lag)
 	for _, c := range []struct {
 		key      string
 		commands [][]string
@@ -36,30 +46,30 @@ func TestSourceTells(t *testing.T) {
 		for _, command := range c.commands {
 			do(t, s, command...)
 		}
-		w.awaitKey(t, c.key)
+		w.AwaitKey(t, c.key)
 	}
 	// Twice: when it was written, and when it expired.
-	w.await(t, "the expiry", func() bool {
-		return 2 <= len(slices.DeleteFunc(slices.Clone(w.keys), func(k string) bool { return k != "user:expired" }))
+	w.Await(t, "the expiry", func() bool {
+		return 2 <= len(slices.DeleteFunc(slices.Clone(w.Keys), func(k string) bool { return k != "user:expired" }))
 	})
 	do(t, s, "SET", "nobody:1", "1")
 	do(t, s, "SET", "user:last", "1")
-	w.awaitKey(t, "user:last")
-	if slices.Contains(w.keys, "nobody:1") {
+	w.AwaitKey(t, "user:last")
+	if slices.Contains(w.Keys, "nobody:1") {
 		t.Error("a key without the prefix was told")
 	}
 	for _, all := range []string{"FLUSHALL", "FLUSHDB"} {
-		w.awaitAgain(t, all, func() { do(t, s, all) })
+		w.AwaitAgain(t, all, func() { do(t, s, all) })
 	}
-	if len(w.losts) > 0 {
-		t.Errorf("FLUSHALL took the source down: %v", w.losts)
+	if len(w.Losts) > 0 {
+		t.Errorf("FLUSHALL took the source down: %v", w.Losts)
 	}
 }
 
 // Catches: keys of one large message that are lost.
 func TestSourceTellsAMultiOfTenThousand(t *testing.T) {
 	s := server(t)
-	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	w := neartest.Record(t, open(t, redis.Options{}, s.Addr), lag)
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
 	if err != nil {
 		t.Fatal(err)
@@ -74,9 +84,9 @@ func TestSourceTellsAMultiOfTenThousand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.await(t, "10,000 keys", func() bool { return len(w.keys) >= 10_000 })
-	slices.Sort(w.keys)
-	if n := len(slices.Compact(w.keys)); n != 10_000 {
+	w.Await(t, "10,000 keys", func() bool { return len(w.Keys) >= 10_000 })
+	slices.Sort(w.Keys)
+	if n := len(slices.Compact(w.Keys)); n != 10_000 {
 		t.Errorf("%d different keys were told", n)
 	}
 }
@@ -84,12 +94,16 @@ func TestSourceTellsAMultiOfTenThousand(t *testing.T) {
 // A checker remembers what was written when, and looks at each Current whether all that
 // was written before has been told.
 type checker struct {
-	recorder
+	*neartest.Recorder
 	tell    sync.Mutex
 	told    map[string]bool
 	written map[string]time.Time // when the write was acknowledged, until it is told
 	forgot  int
 	missing int
+}
+
+func newChecker(maxLag time.Duration) *checker {
+	return &checker{Recorder: neartest.NewRecorder(maxLag), told: map[string]bool{}, written: map[string]time.Time{}}
 }
 
 func (c *checker) Changed(keys ...string) {
@@ -123,7 +137,7 @@ func (c *checker) ChangedAll() {
 	c.forgot++
 	clear(c.written)
 	c.tell.Unlock()
-	c.recorder.ChangedAll()
+	c.Recorder.ChangedAll()
 }
 
 func (c *checker) Current(asOf time.Time) {
@@ -134,21 +148,25 @@ func (c *checker) Current(asOf time.Time) {
 		}
 	}
 	c.tell.Unlock()
-	c.recorder.Current(asOf)
+	c.Recorder.Current(asOf)
 }
 
 // Catches: a Current of this question's time instead of the previous one's, or of the
 // answer's; a Current that overtakes what it vouches for.
 func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 	s := server(t)
-	for name, o := range map[string]redis.Options{"tracking": {}, "channel": {Channel: "changes"}} {
+	untracked := server(t, redistest.WithoutTracking...)
+	for name, o := range map[string]redis.Options{"tracking": {}, "channel": {Channel: "changes"}, "keyspace": {}} {
 		t.Run(name, func(t *testing.T) {
+			if name == "keyspace" {
+				s = untracked
+			}
 			r := open(t, o, s.Addr)
-			c := &checker{recorder: recorder{maxLag: 60 * time.Millisecond, news: make(chan struct{}, 1)}, told: map[string]bool{}, written: map[string]time.Time{}}
+			c := newChecker(60 * time.Millisecond)
 			ctx, stop := context.WithCancel(context.Background())
 			done := make(chan struct{})
 			go func() { r.Watch(ctx, c); close(done) }()
-			c.await(t, "the first Current", func() bool { return c.served })
+			c.Await(t, "the first Current", func() bool { return c.Served })
 			var writers sync.WaitGroup
 			for g := range 4 {
 				writers.Go(func() {
@@ -164,7 +182,7 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 			}
 			writers.Wait()
 			wrote := time.Now()
-			c.await(t, "all to be vouched for", func() bool { return c.asOf.After(wrote) })
+			c.Await(t, "all to be vouched for", func() bool { return c.AsOf.After(wrote) })
 			stop()
 			<-done
 			if c.missing > 0 {
@@ -177,30 +195,36 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 // Catches: a source that goes deaf when its connection is gone, or serves before it has
 // said that everything may have changed.
 func TestSourceReconnects(t *testing.T) {
-	s := server(t)
-	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	for name, args := range ways {
+		t.Run(name, func(t *testing.T) { testSourceReconnects(t, server(t, args...)) })
+	}
+}
+
+func testSourceReconnects(t *testing.T, s *redistest.Server) {
+	w := neartest.Record(t, open(t, redis.Options{}, s.Addr), lag)
 	for round, fault := range []func(){
 		func() { do(t, s, "CLIENT", "KILL", "TYPE", "normal") },
+		func() { do(t, s, "CLIENT", "KILL", "SKIPME", "yes") }, // also subscribers
 		func() { s.Kill(); check(t, s.Restart()) },
 		func() {
 			check(t, s.Pause())
-			w.await(t, "Lost", func() bool { return !w.served })
+			w.Await(t, "Lost", func() bool { return !w.Served })
 			check(t, s.Resume())
 		},
 	} {
-		w.awaitAgain(t, "the reconnect", fault)
+		w.AwaitAgain(t, "the reconnect", fault)
 		key := fmt.Sprint("user:after ", round)
 		do(t, s, "SET", key, "1")
-		w.awaitKey(t, key)
+		w.AwaitKey(t, key)
 	}
-	if len(w.losts) < 3 {
-		t.Errorf("three faults, and lost %v", w.losts)
+	if len(w.Losts) < 4 {
+		t.Errorf("four faults, and lost %v", w.Losts)
 	}
 }
 
 // A stuck watcher is in the middle of its first Changed until it is released.
 type stuck struct {
-	recorder
+	*neartest.Recorder
 	inside  sync.Once
 	entered chan struct{}
 	release chan struct{}
@@ -208,7 +232,7 @@ type stuck struct {
 
 func (s *stuck) Changed(keys ...string) {
 	s.inside.Do(func() { close(s.entered); <-s.release })
-	s.recorder.Changed(keys...)
+	s.Recorder.Changed(keys...)
 }
 
 // Catches: a watcher that Redis waits for with its memory, and one that is not told what
@@ -216,11 +240,11 @@ func (s *stuck) Changed(keys ...string) {
 func TestStuckWatcherCostsRedisNothing(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)
-	w := &stuck{recorder: recorder{maxLag: lag, news: make(chan struct{}, 1)}, entered: make(chan struct{}), release: make(chan struct{})}
+	w := &stuck{Recorder: neartest.NewRecorder(lag), entered: make(chan struct{}), release: make(chan struct{})}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { r.Watch(ctx, w); close(done) }()
-	w.await(t, "the first Current", func() bool { return w.served })
+	w.Await(t, "the first Current", func() bool { return w.Served })
 	do(t, s, "SET", "user:first", "1")
 	<-w.entered
 	long := strings.Repeat("x", 1000)
@@ -245,9 +269,9 @@ func TestStuckWatcherCostsRedisNothing(t *testing.T) {
 	if tracking == 0 {
 		t.Errorf("no connection tracks: %s", text)
 	}
-	alls := w.alls
+	alls := w.Alls
 	close(w.release)
-	w.await(t, "the ChangedAll for what did not fit", func() bool { return w.alls > alls })
+	w.Await(t, "the ChangedAll for what did not fit", func() bool { return w.Alls > alls })
 	stop()
 	<-done
 }

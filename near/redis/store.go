@@ -11,17 +11,16 @@ import (
 
 // Get reads keys with GET and PTTL, in one round trip to each server.
 func (r *Redis) Get(ctx context.Context, keys ...string) ([]near.Item, error) {
-	d, err := r.use()
-	if err != nil {
-		return nil, err
-	}
-	defer r.done(d)
+	return inTime(ctx, r, func(d *data) ([]near.Item, error) { return get(ctx, d, keys) })
+}
+
+func get(ctx context.Context, d rueidis.Client, keys []string) (items []near.Item, err error) {
 	commands := make(rueidis.Commands, 0, 2*len(keys))
 	for _, key := range keys {
 		commands = append(commands, d.B().Get().Key(key).Build(), d.B().Pttl().Key(key).Build())
 	}
 	replies := d.DoMulti(ctx, commands...)
-	items := make([]near.Item, len(keys))
+	items = make([]near.Item, len(keys))
 	for i, key := range keys {
 		if items[i], err = readItem(replies[2*i], replies[2*i+1]); err != nil {
 			return nil, failed("reading", key, err)
@@ -48,21 +47,22 @@ func readItem(get, pttl rueidis.RedisResult) (near.Item, error) {
 
 // Set stores an item. Its TTL is rounded down to milliseconds, and up to one.
 func (r *Redis) Set(ctx context.Context, key string, item near.Item) error {
-	d, err := r.use()
-	if err != nil {
-		return err
-	}
-	defer r.done(d)
-	value, ms := encode(item), milliseconds(item.TTL)
-	switch {
-	case r.options.Channel != "":
-		err = setScript.run(ctx, d, []string{key}, r.options.Channel, value, strconv.FormatInt(ms, 10))[0].Error()
-	case ms == 0:
-		err = d.Do(ctx, d.B().Set().Key(key).Value(value).Build()).Error()
-	default:
-		err = d.Do(ctx, d.B().Set().Key(key).Value(value).PxMilliseconds(ms).Build()).Error()
+	reply, err := inTime(ctx, r, func(d *data) (rueidis.RedisResult, error) { return r.set(ctx, d, key, item), nil })
+	if err == nil {
+		err = reply.Error()
 	}
 	return failed("writing", key, err)
+}
+
+func (r *Redis) set(ctx context.Context, d *data, key string, item near.Item) rueidis.RedisResult {
+	value, ms := encode(item), life(item)
+	switch {
+	case r.options.Channel != "":
+		return setScript.run(ctx, d, []string{key}, r.options.Channel, value, strconv.FormatInt(ms, 10))[0]
+	case ms == 0:
+		return d.Do(ctx, d.B().Set().Key(key).Value(value).Build())
+	}
+	return d.Do(ctx, d.B().Set().Key(key).Value(value).PxMilliseconds(ms).Build())
 }
 
 // Del removes keys, in one round trip to each server. After an error some may be gone and
@@ -71,12 +71,11 @@ func (r *Redis) Del(ctx context.Context, keys ...string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	d, err := r.use()
+	replies, err := inTime(ctx, r, func(d *data) ([]rueidis.RedisResult, error) { return r.del(ctx, d, keys), nil })
 	if err != nil {
-		return err
+		return failed("removing", keys[0], err)
 	}
-	defer r.done(d)
-	for i, reply := range r.del(ctx, d, keys) {
+	for i, reply := range replies {
 		if err := reply.Error(); err != nil {
 			return failed("removing", keys[i], err)
 		}

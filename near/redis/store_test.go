@@ -3,6 +3,7 @@ package redis_test
 import (
 	"bytes"
 	"context"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/redis/rueidis"
 	"pgregory.net/rapid"
 )
 
@@ -117,7 +120,7 @@ func TestLease(t *testing.T) {
 	}
 
 	token := lease("user:1", time.Minute)
-	if items, err := r.Lease(ctx, time.Minute, "user:1"); err != nil || items[0].State != near.Leased || items[0].Token != "" {
+	if items, err := r.Lease(ctx, time.Minute, "user:1"); err != nil || items[0].State != near.Leased || items[0].Token != "" || items[0].Holder != token {
 		t.Errorf("a second lease is %+v, %v", items, err)
 	}
 	if filled, err := r.Fill(ctx, "user:1", token, near.Item{State: near.Absent, TTL: time.Minute}); err != nil || !filled {
@@ -132,6 +135,45 @@ func TestLease(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	lease("user:2", time.Minute)
+}
+
+// Catches: a lease that somebody made endless (PERSIST, a tool that copies keys without their TTLs)
+// and that keeps all instances waiting for its key for ever; a value without a TTL that is taken for
+// such a lease.
+func TestLeaseWithoutAnEnd(t *testing.T) {
+	s := server(t)
+	r := open(t, redis.Options{}, s.Addr)
+	ctx := t.Context()
+	take := func(keys ...string) []near.Item {
+		t.Helper()
+		items, err := r.Lease(ctx, time.Minute, keys...)
+		check(t, err)
+		return items
+	}
+	first := take("user:1")[0]
+	do(t, s, "PERSIST", "user:1")
+	second := take("user:1")[0]
+	if second.State != near.Missing || second.Token == "" || second.Token == first.Token {
+		t.Fatalf("%+v, want a lease", second)
+	}
+	if filled, err := r.Fill(ctx, "user:1", first.Token, found("late")); err != nil || filled {
+		t.Errorf("a fill by the lease that was taken over is %v, %v", filled, err)
+	}
+	if third := take("user:1")[0]; third.State != near.Leased || third.TTL == 0 {
+		t.Errorf("then %+v, want a lease of another that ends", third)
+	}
+	if filled, err := r.Fill(ctx, "user:1", second.Token, found("new")); err != nil || !filled {
+		t.Errorf("a fill is %v, %v", filled, err)
+	}
+
+	check(t, r.Set(ctx, "absent", near.Item{State: near.Absent}))
+	check(t, r.Set(ctx, "value", found("\x00near\x00?x"))) // looks like a lease
+	do(t, s, "SET", "foreign", "x")
+	for i, item := range take("absent", "value", "foreign") {
+		if item.Token != "" || item.State == near.Leased || item.TTL != 0 {
+			t.Errorf("number %d without a TTL: %+v", i, item)
+		}
+	}
 }
 
 // Catches: two holders of one lease.
@@ -160,7 +202,7 @@ func TestOneLeaseForAll(t *testing.T) {
 func TestStoreWhileTheSourceReconnects(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)
-	w := watch(t, r, lag)
+	w := neartest.Record(t, r, lag)
 	stop := make(chan struct{})
 	var users sync.WaitGroup
 	for range 4 {
@@ -181,7 +223,7 @@ func TestStoreWhileTheSourceReconnects(t *testing.T) {
 	end := sync.OnceFunc(func() { close(stop); users.Wait() })
 	defer end()
 	for range 5 {
-		w.awaitAgain(t, "the reconnect", func() {
+		w.AwaitAgain(t, "the reconnect", func() {
 			id := trackerID(t, s)
 			do(t, s, "CLIENT", "KILL", "ID", id)
 		})
@@ -190,5 +232,64 @@ func TestStoreWhileTheSourceReconnects(t *testing.T) {
 	r.Close()
 	if err := r.Set(t.Context(), "user:1", found("1")); err == nil {
 		t.Error("Set after Close is no error")
+	}
+}
+
+// Catches: a server that refuses writes and is taken for one that cannot be asked.
+func TestRefusesWrites(t *testing.T) {
+	for name, setting := range map[string][2]string{"memory": {"maxmemory", "1"}, "replicas": {"min-replicas-to-write", "1"}} {
+		s := server(t)
+		r := open(t, redis.Options{}, s.Addr)
+		check(t, r.Set(t.Context(), "user:there", found("1")))
+		do(t, s, "CONFIG", "SET", setting[0], setting[1])
+		items, err := r.Lease(t.Context(), time.Minute, "user:there", "user:not")
+		if err != nil || string(items[0].Value) != "1" || items[1].State != near.Missing || items[1].Token != "" {
+			t.Errorf("%s: %+v, %v", name, items, err)
+		}
+		if err := r.Set(t.Context(), "user:there", found("2")); err == nil {
+			t.Errorf("%s: it was written", name)
+		}
+	}
+}
+
+// Catches: a service that does not start while Redis is down, though the options say that it
+// shall; one that starts although Redis refuses it.
+func TestStartWithoutRedis(t *testing.T) {
+	s := server(t)
+	s.Kill()
+	o := redis.Options{StartWithoutRedis: true}
+	r := open(t, o, s.Addr)
+	if _, err := r.Get(t.Context(), "user:1"); err == nil {
+		t.Error("it was read")
+	}
+	w := neartest.NewRecorder(lag)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { r.Watch(ctx, w); close(done) }()
+	defer func() { stop(); <-done }()
+	w.Await(t, "Lost", func() bool { return len(w.Losts) > 0 })
+	check(t, s.Restart())
+	w.Await(t, "Current", func() bool { return w.Served })
+	check(t, r.Set(t.Context(), "user:1", found("1")))
+	w.AwaitKey(t, "user:1")
+
+	do(t, s, "ACL", "SETUSER", "blind", "on", ">pw", "~*", "&*", "+@all", "-client|tracking")
+	o.Prefixes, o.Client = []string{"user:"}, rueidis.ClientOption{InitAddress: []string{s.Addr}, Username: "blind", Password: "pw"}
+	if _, err := redis.New(t.Context(), o); err == nil {
+		t.Error("a user without rights is no error")
+	}
+}
+
+// Catches: a New that goes on when its context has ended.
+func TestNewHeedsItsContext(t *testing.T) {
+	s := server(t)
+	check(t, s.Pause())
+	defer s.Resume()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	o := redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{InitAddress: []string{s.Addr}, Dialer: net.Dialer{Timeout: time.Minute}, ConnWriteTimeout: time.Minute}}
+	began := time.Now()
+	if _, err := redis.New(ctx, o); err == nil || time.Since(began) > 30*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
@@ -20,9 +21,9 @@ func TestTLS(t *testing.T) {
 	redistest.Started(t, s, err)
 	_, port, _ := net.SplitHostPort(addr)
 	r := open(t, redis.Options{Client: rueidis.ClientOption{TLSConfig: &tls.Config{RootCAs: roots}}}, addr)
-	w := watch(t, r, lag)
+	w := neartest.Record(t, r, lag)
 	check(t, r.Set(t.Context(), "user:1", found("one")))
-	w.awaitKey(t, "user:1")
+	w.AwaitKey(t, "user:1")
 	if got := get(t, r, "user:1"); string(got.Value) != "one" {
 		t.Errorf("%+v", got)
 	}
@@ -38,9 +39,9 @@ func TestTLS(t *testing.T) {
 	if over < 2 { // the watch, and the store's
 		t.Errorf("%d connections to port %s: %s", over, port, text)
 	}
-	w.awaitAgain(t, "the reconnect", func() { do(t, s, "CLIENT", "KILL", "ID", trackerID(t, s)) })
+	w.AwaitAgain(t, "the reconnect", func() { do(t, s, "CLIENT", "KILL", "ID", trackerID(t, s)) })
 	check(t, r.Set(t.Context(), "user:2", found("two")))
-	w.awaitKey(t, "user:2")
+	w.AwaitKey(t, "user:2")
 
 	for name, config := range map[string]*tls.Config{"not trusted": {RootCAs: x509.NewCertPool()}, "another name": {RootCAs: roots, ServerName: "example.com"}} {
 		o := redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{InitAddress: []string{addr}, TLSConfig: config}}

@@ -7,8 +7,10 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/redis/rueidis"
 )
 
@@ -16,7 +18,8 @@ import (
 type topology struct {
 	masters  []string // addresses, sorted
 	cluster  bool
-	sentinel *member // the Sentinel that named the master, or nil
+	sentinel *member   // the Sentinel that named the master, or nil
+	asked    time.Time // when the Sentinel was asked
 }
 
 func (t topology) close() {
@@ -25,17 +28,32 @@ func (t topology) close() {
 	}
 }
 
-// A member is a node that is asked again and again whether the topology is unchanged. The
-// question is that of beat, so the answer is as recent as what the connection vouches for.
+// A member is a node that is asked again and again whether the topology is unchanged. It tracks, or has a
+// keyspace that tells of changes. The
+// question is that of beat, so the answer is as recent as what the connection vouches for. A
+// server that runs a long script holds changes back: so its question is INFO, which Redis
+// refuses then, unlike HELLO.
 type member struct {
 	*node
 	question [][]string
 	read     func([]rueidis.RedisResult) (string, error)
-	answer   string // the first one
+	answer   string                // the first one
+	took     *atomic.Int64         // nanoseconds of the last one
+	answered func(asked time.Time) // called when it has answered as before, or nil
+	slots    []slots               // that it owns, in a cluster
+	keyspace *keyspace             // or nil
+}
+
+func (m *member) close() {
+	if m.keyspace != nil {
+		m.keyspace.close()
+	}
+	m.node.close()
 }
 
 // ask sends the question. The first answer is kept, and any other is errTopology.
 func (m *member) ask(ctx context.Context, timeout time.Duration) error {
+	began := time.Now()
 	replies, err := m.do(ctx, timeout, m.question...)
 	if err != nil {
 		return err
@@ -49,6 +67,15 @@ func (m *member) ask(ctx context.Context, timeout time.Duration) error {
 	}
 	if answer != m.answer {
 		return fmt.Errorf("%w: %q, and now %q", errTopology, m.answer, answer)
+	}
+	if m.keyspace != nil {
+		if err := m.keyspace.ask(ctx, timeout); err != nil {
+			return err
+		}
+	}
+	m.took.Store(int64(time.Since(began)))
+	if m.answered != nil {
+		m.answered(began)
 	}
 	return nil
 }
@@ -74,7 +101,7 @@ func (r *Redis) locate(ctx context.Context) (topology, error) {
 
 // locateBySeed asks a server whether it is one of a cluster, and for the others.
 func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error) {
-	seed, err := dialNode(ctx, r.options.Client, addr, nil, nil)
+	seed, err := dialNode(ctx, r.options.Client, addr, purpose{})
 	if err != nil {
 		return topology{}, err
 	}
@@ -94,12 +121,14 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 	if mode, _ := said.ToString(); mode != "cluster" {
 		return topology{masters: []string{addr}}, nil
 	}
-	masters, err := seed.clusterMasters(ctx, r.options.Client.ConnWriteTimeout)
-	return topology{masters: masters, cluster: true}, err
+	owned, err := seed.clusterSlots(ctx, r.options.Client.ConnWriteTimeout)
+	return topology{masters: mastersOf(owned), cluster: true}, err
 }
 
 // locateBySentinel keeps the connection to the Sentinel: a master that was replaced while it
-// could not be reached does not know that, but the Sentinel does.
+// could not be reached does not know that, but the Sentinel does. A Sentinel that is cut off
+// from most others, which may replace the master without it, has no quorum: its answer is an
+// error.
 func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, error) {
 	o := r.options.Client
 	s := o.Sentinel
@@ -108,67 +137,100 @@ func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, er
 	if s.Dialer.Timeout != 0 {
 		o.Dialer = s.Dialer
 	}
-	n, err := dialNode(ctx, o, addr, nil, nil)
+	n, err := dialNode(ctx, o, addr, purpose{})
 	if err != nil {
 		return topology{}, err
 	}
 	sentinel := &member{
 		node:     n,
-		question: [][]string{{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.MasterSet}},
+		took:     &r.seen.roundTrip,
+		question: [][]string{{"SENTINEL", "CKQUORUM", s.MasterSet}, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.MasterSet}},
 		read: func(replies []rueidis.RedisResult) (string, error) {
-			at, err := replies[0].AsStrSlice()
+			at, err := replies[1].AsStrSlice()
 			if err != nil || len(at) != 2 {
 				return "", fmt.Errorf("the Sentinel knows no master named %q (%v)", s.MasterSet, err)
 			}
 			return net.JoinHostPort(at[0], at[1]), nil
 		},
 	}
+	asked := time.Now()
 	if err := sentinel.ask(ctx, r.options.Client.ConnWriteTimeout); err != nil {
 		n.close()
 		return topology{}, err
 	}
-	return topology{masters: []string{sentinel.answer}, sentinel: sentinel}, nil
+	return topology{masters: []string{sentinel.answer}, sentinel: sentinel, asked: asked}, nil
 }
 
-// join connects to a master, with tracking, and checks that it sees the topology as t does.
-func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*member, error) {
-	n, err := dialNode(ctx, r.options.Client, addr, r.options.Prefixes, func(keys []rueidis.RedisMessage) { push(in, keys) })
-	if err != nil {
-		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
+// join connects to a master that tells of changes, unless there is a channel, and checks that it sees the
+// topology as t does.
+func (r *Redis) join(ctx context.Context, t topology, addr string, in *near.Inbox) (*member, error) {
+	var untracked error
+	m, err := r.joinBy(ctx, t, addr, r.tracking(in))
+	if cannotTrack(err) {
+		untracked = err
+		if m, err = r.joinBy(ctx, t, addr, purpose{identify: true, selectDB: true}); err == nil {
+			if m.keyspace, err = r.joinKeyspace(ctx, m, in); err != nil {
+				m.close()
+			}
+		}
 	}
-	m := &member{node: n, question: [][]string{{"HELLO"}}, read: role}
+	if err != nil {
+		return nil, fmt.Errorf("near/redis: %s: %w", addr, watchError(r.options.Client.Username, untracked, err))
+	}
+	return m, nil
+}
+
+// tracking returns the purpose of a node that tracks, or of one that does not if there is a channel.
+func (r *Redis) tracking(in *near.Inbox) purpose {
+	p := purpose{identify: true}
+	if r.options.Channel == "" {
+		p.prefixes, p.onPush = r.options.Prefixes, func(keys []rueidis.RedisMessage) { push(in, keys) }
+	}
+	return p
+}
+
+// joinBy is join by a node with a purpose.
+func (r *Redis) joinBy(ctx context.Context, t topology, addr string, p purpose) (*member, error) {
+	n, err := dialNode(ctx, r.options.Client, addr, p)
+	if err != nil {
+		return nil, err
+	}
+	m := &member{node: n, took: &r.seen.roundTrip, question: [][]string{{"INFO", "replication"}}, read: role}
 	if t.cluster {
 		m.question = append(m.question, []string{"CLUSTER", "INFO"})
 		m.read = roleInCluster
 	}
 	if err = m.ask(ctx, r.options.Client.ConnWriteTimeout); err == nil && t.cluster {
 		// After the first answer: from now on a change of the topology changes the answer.
-		var masters []string
-		if masters, err = m.clusterMasters(ctx, r.options.Client.ConnWriteTimeout); err == nil && !slices.Equal(masters, t.masters) {
-			err = fmt.Errorf("%w: masters are %v, and to this one they are %v", errTopology, t.masters, masters)
+		var owned map[string][]slots
+		if owned, err = m.clusterSlots(ctx, r.options.Client.ConnWriteTimeout); err == nil && !slices.Equal(mastersOf(owned), t.masters) {
+			err = fmt.Errorf("%w: masters are %v, and to this one they are %v", errTopology, t.masters, mastersOf(owned))
 		}
+		m.slots = owned[addr]
+	}
+	if err == nil {
+		err = r.seen.server(ctx, n, r.options.Client.ConnWriteTimeout)
 	}
 	if err != nil {
 		m.close()
-		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
+		return nil, err
 	}
 	return m, nil
 }
 
-// role reads a HELLO.
+// role reads an INFO about replication.
 func role(replies []rueidis.RedisResult) (string, error) {
-	hello, err := replies[0].AsMap()
+	info, err := replies[0].ToString()
 	if err != nil {
 		return "", err
 	}
-	said := hello["role"]
-	if r, _ := said.ToString(); r != "" && r != "master" {
-		return "", fmt.Errorf("%w: the server is a %s, which tells of changes when it learns of them, later than its master; give the address of the master", errTopology, r)
+	if infoField(info, "role") == "slave" {
+		return "", fmt.Errorf("%w: the server is a replica, which tells of changes when it learns of them, later than its master; give the address of the master", errTopology)
 	}
 	return "master", nil
 }
 
-// roleInCluster reads a HELLO and a CLUSTER INFO. Its result changes with a failover, a node
+// roleInCluster reads an INFO about replication and a CLUSTER INFO. Its result changes with a failover, a node
 // that joins or is forgotten, and a slot that gets another owner or none. When further slots
 // go to the same owner it may not change; but then both owners are watched, and the old one
 // tells of each key that leaves it.
@@ -193,66 +255,4 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 		}
 	}
 	return strings.Join(state, " "), nil
-}
-
-// clusterMasters returns the addresses of all masters that a node knows, sorted. They include
-// failed masters that still own slots, as an instance that reaches one may read from it.
-func (n *node) clusterMasters(ctx context.Context, timeout time.Duration) ([]string, error) {
-	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "NODES"})
-	if err != nil {
-		return nil, err
-	}
-	list, err := replies[0].ToString()
-	if err != nil {
-		return nil, err
-	}
-	return parseMasters(list, n.addr)
-}
-
-// parseMasters reads the lines of CLUSTER NODES, which asked has written:
-// id ip:port@cport,hostname flags master ping pong epoch link slot...
-func parseMasters(list, asked string) ([]string, error) {
-	var masters []string
-	for line := range strings.Lines(list) {
-		fields := strings.Fields(line)
-		if len(fields) < 8 {
-			return nil, fmt.Errorf("CLUSTER NODES has the line %q, which is too short", line)
-		}
-		flags := strings.Split(fields[2], ",")
-		is := func(flag string) bool { return slices.Contains(flags, flag) }
-		if !is("master") || is("noaddr") || is("handshake") || is("fail") && len(fields) == 8 {
-			continue
-		}
-		addr, err := nodeAddress(fields[1], asked)
-		if err != nil {
-			return nil, err
-		}
-		masters = append(masters, addr)
-	}
-	slices.Sort(masters)
-	return masters, nil
-}
-
-// nodeAddress returns the address in a field of CLUSTER NODES, ip:port@cport,hostname. A node
-// that does not know its own address leaves it out: then it is asked, the address by which
-// the node was reached.
-func nodeAddress(field, asked string) (string, error) {
-	field, extra, _ := strings.Cut(field, ",")
-	address, _, _ := strings.Cut(field, "@")
-	colon := strings.LastIndex(address, ":") // an IPv6 address has no brackets here
-	if colon < 0 {
-		return "", fmt.Errorf("CLUSTER NODES has the address %q, without a port", field)
-	}
-	host, port := address[:colon], address[colon+1:]
-	if hostname, _, _ := strings.Cut(extra, ","); hostname != "" && !strings.Contains(hostname, "=") {
-		host = hostname
-	}
-	if host == "" {
-		askedHost, _, err := net.SplitHostPort(asked)
-		if err != nil {
-			return "", err
-		}
-		host = askedHost
-	}
-	return net.JoinHostPort(host, port), nil
 }

@@ -24,6 +24,10 @@ func TestFreshness(t *testing.T) {
 		harness.Bubble(t, name+" wins over a refresh", func(t *testing.T) { changeWins(t, change) })
 	}
 	harness.Bubble(t, "an error that is kept", errorIsKept)
+	harness.Bubble(t, "one call refuses old values", oldIsRefused)
+	harness.Bubble(t, "the old value is read without a load", oldIsRead)
+	harness.Bubble(t, "a pause of one's own after a load that failed", pauseIsChosen)
+	harness.Bubble(t, "all is old, and stands in", allIsOld)
 }
 
 var errDown = errors.New("down")
@@ -144,5 +148,64 @@ func errorIsKept(t *testing.T) {
 	c.Set("nobody", 7)
 	if err := take(); err != nil {
 		t.Errorf("TakeCtx after a Set: %v", err)
+	}
+}
+
+// Catches: a value in grace that a call gets although it refuses one, or that is then lost for
+// others.
+func oldIsRefused(t *testing.T) {
+	c := freshly(t)
+	time.Sleep(time.Minute)
+	fails := func(context.Context, *cache.Load[int]) (int, error) { return 0, errDown }
+	if e, err := c.TakeEntry(t.Context(), "k", cache.Call{NoGrace: true}, fails); !errors.Is(err, errDown) {
+		t.Errorf("TakeEntry = %+v, %v, want the error", e, err)
+	}
+	if e, err := c.TakeEntry(t.Context(), "k", cache.Call{}, fails); e.Value != 1 || e.TTL >= 0 || err != nil {
+		t.Errorf("TakeEntry = %+v, %v, want the value in grace", e, err)
+	}
+}
+
+// Catches: a load, or an answer that does not tell the old value from a fresh one.
+func oldIsRead(t *testing.T) {
+	c := freshly(t)
+	if e, ok := c.Entry("k"); e.Value != 1 || e.TTL != time.Minute || e.Due || !ok {
+		t.Errorf("Entry = %+v, %t of a fresh value", e, ok)
+	}
+	time.Sleep(2 * time.Minute)
+	if e, ok := c.Entry("k"); e.Value != 1 || e.TTL != -time.Minute || !e.Due || ok {
+		t.Errorf("Entry = %+v, %t in grace", e, ok)
+	}
+	synctest.Wait()
+	if s := c.Stats(); s.Loads.OK.Count()+s.Loads.Failed.Count() != 0 {
+		t.Error("Entry has begun a load")
+	}
+}
+
+// Catches: loads before the pause has ended, and none afterwards.
+func pauseIsChosen(t *testing.T) {
+	c := freshly(t, func(o *cache.Options[string, int]) {
+		o.Pause = func(int) time.Duration { return 30 * time.Second }
+	})
+	time.Sleep(time.Minute)
+	loads := 0
+	for second := range 300 {
+		_, _ = c.TakeCtx(t.Context(), "k", func(context.Context) (int, error) { loads++; return 0, errDown })
+		synctest.Wait()
+		if want := second/30 + 1; loads != want {
+			t.Fatalf("%d loads in %d s, want %d", loads, second, want)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// Catches: an ExpireAll after which nothing stands in, or whose values count as fresh.
+func allIsOld(t *testing.T) {
+	c := freshly(t, func(o *cache.Options[string, int]) { o.Patience = time.Second })
+	c.Set("other", 7)
+	c.ExpireAll()
+	wantTake(t, c, 0, 0, 1, 0)
+	wantTake(t, c, 0, 2, 1, 0) // in the pause
+	if v, err := c.Take("other", func() (int, error) { return 8, nil }); v != 8 || err != nil {
+		t.Errorf("Take = %d, %v after ExpireAll, want a new value", v, err)
 	}
 }

@@ -52,7 +52,7 @@ func TestPromise6Lifecycle(t *testing.T) {
 
 // Catches: goroutines started by New or by work that needs none.
 func noGoroutine(t *testing.T) {
-	before := runtime.NumGoroutine()
+	running := goleak.IgnoreCurrent()
 	var caches []*cache.Cache[string, int]
 	for range 20 {
 		c := harness.New(t, cache.Options[string, int]{
@@ -65,9 +65,7 @@ func noGoroutine(t *testing.T) {
 		c.Stats()
 		caches = append(caches, c)
 	}
-	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("%d goroutines for %d caches without TTL or callback", n-before, len(caches))
-	}
+	goleak.VerifyNone(t, running)
 	runtime.KeepAlive(caches)
 }
 

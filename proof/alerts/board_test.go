@@ -13,7 +13,7 @@ import (
 )
 
 // board is the Grafana board.
-const board = "../../docs/grafana.json"
+const board = "testdata/docs/grafana.json"
 
 // A panel of the board.
 type panel struct {

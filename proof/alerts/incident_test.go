@@ -19,7 +19,7 @@ import (
 )
 
 // guide has the table of causes.
-const guide = "../../docs/monitoring.md"
+const guide = "testdata/docs/monitoring.md"
 
 // database is how long a load takes.
 const database = 2 * time.Millisecond
@@ -173,13 +173,26 @@ var others = []incident{
 		c, next := s.users(nil), 0
 		s.serve(2*time.Hour, func() { next++; c.take(next, database, nil) })
 	}, within{"CacheEvictsYoungEntries": time.Hour}, nil},
+	{"loads wait for a permit", func(s *service) {
+		c, next := s.users(func(o *cache.Options[int, int]) { o.MaxLoads, o.Ages = 1, false }), 0
+		one := func(key int) { c.take(key, 20*time.Millisecond, nil) }
+		s.serve(time.Hour, func() { one(int(c.zipf.Uint64())) })
+		s.trouble(time.Hour, func() {
+			if next++; next%4 > 0 {
+				return
+			}
+			for i := range 10 { // at once, of which one loads
+				one(1_000_000 + 10*next + i)
+			}
+		})
+	}, within{"CacheHitRatioCollapsed": 25 * time.Minute, "CacheLoadsWait": 12 * time.Minute}, nil},
 	{"OnRemove is slow", func(s *service) {
 		c := s.users(func(o *cache.Options[int, int]) {
 			o.OnRemove = func(cache.Event[int, int]) { time.Sleep(time.Second) }
 			o.Workers = 1
 		})
 		s.serve(time.Hour, c.popular(database, nil))
-	}, within{"CacheCallbacksBehind": 15 * time.Minute, "CacheExpiryStuck": 35 * time.Minute}, nil},
+	}, within{"CacheCallbacksBehind": 15 * time.Minute, "CacheCallersBlocked": 25 * time.Minute, "CacheExpiryStuck": 35 * time.Minute}, nil},
 	{"OnRemove is slow, and then much expires", func(s *service) {
 		c, next := s.users(func(o *cache.Options[int, int]) {
 			o.Limit, o.WhatIf, o.Expire = 0, false, time.Minute
@@ -189,6 +202,45 @@ var others = []incident{
 		s.serve(10*time.Minute, func() { next++; c.take(next, database, nil) })
 		s.serve(time.Hour, func() {})
 	}, within{"CacheCallbacksBehind": 15 * time.Minute, "CacheExpiryLate": 25 * time.Minute, "CacheExpiryStuck": 25 * time.Minute}, nil},
+	{"OnRemove hangs, and all calls of it", func(s *service) {
+		answer := make(chan struct{})
+		defer close(answer)
+		c, next := s.users(func(o *cache.Options[int, int]) {
+			o.Limit, o.WhatIf, o.Ages, o.Expire = 0, false, false, time.Minute
+			o.OnRemove = func(cache.Event[int, int]) { <-answer }
+			o.Workers = 1
+		}), 0
+		s.serve(30*time.Minute, func() { next++; c.take(next, database, nil); go c.Del(next / 2) })
+	}, within{"CacheCallbackHangs": 10 * time.Minute, "CacheCallbacksBehind": 20 * time.Minute,
+		"CacheCallersBlocked": 15 * time.Minute, "CacheExpiryStuck": 20 * time.Minute}, nil},
+	{"loads fail on one instance", func(s *service) {
+		sick, others := s.users(nil), s.others()
+		s.serve(time.Hour, func() { others(); sick.uniform(10_000)() })
+		s.trouble(time.Hour, func() {
+			others()
+			var err error
+			if rand.IntN(5) == 0 {
+				err = errors.New("connection refused")
+			}
+			sick.take(rand.IntN(10_000), database, err)
+		})
+	}, within{"CacheEvictsYoungEntries": time.Hour, "CacheInstanceLoadsFail": 20 * time.Minute}, nil},
+	{"loads are slow on one instance", func(s *service) {
+		sick, others := s.users(nil), s.others()
+		s.serve(time.Hour, func() { others(); sick.uniform(10_000)() })
+		s.trouble(time.Hour, func() { others(); sick.take(rand.IntN(10_000), 300*time.Millisecond, nil) })
+	}, within{"CacheEvictsYoungEntries": time.Hour, "CacheInstanceLoadsSlow": 20 * time.Minute}, nil},
+	{"one instance hits less", func(s *service) {
+		sick := s.users(func(o *cache.Options[int, int]) { o.Ages = false })
+		other := s.users(func(o *cache.Options[int, int]) { o.Name = "users@host:2" })
+		others := func() {
+			for range 15 {
+				other.popular(database, nil)()
+			}
+		}
+		s.serve(time.Hour, func() { others(); sick.popular(database, nil)() })
+		s.trouble(time.Hour, func() { others(); sick.take(rand.IntN(1_000_000), database, nil) })
+	}, within{"CacheInstanceHitsLess": 35 * time.Minute}, nil},
 	{"OnRemove panics", func(s *service) {
 		c := s.users(func(o *cache.Options[int, int]) {
 			o.OnRemove = func(cache.Event[int, int]) { panic("oh") }

@@ -22,7 +22,7 @@ import (
 )
 
 // file has the alert rules.
-const file = "../../docs/alerts.yaml"
+const file = "testdata/docs/alerts.yaml"
 
 // alerts returns the names of the alerts in the file, sorted.
 func alerts(t *testing.T) (names []string) {
@@ -146,7 +146,8 @@ func instant(at time.Duration) time.Time {
 	return time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(at)
 }
 
-// ingest stores a scrape as Prometheus does.
+// ingest stores a scrape as Prometheus does. A cache "users@host:2" is that of another
+// instance.
 func ingest(t *testing.T, to storage.Appendable, at time.Time, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	app := to.Appender(t.Context())
@@ -154,7 +155,10 @@ func ingest(t *testing.T, to storage.Appendable, at time.Time, families map[stri
 	add := func(name string, m *dto.Metric, value float64, more ...string) {
 		b.Reset(labels.FromStrings(append([]string{model.MetricNameLabel, name, "job", "service", "instance", "host:1"}, more...)...))
 		for _, l := range m.Label {
-			b.Set(l.GetName(), l.GetValue())
+			value, instance, ok := strings.Cut(l.GetValue(), "@")
+			if b.Set(l.GetName(), value); ok {
+				b.Set("instance", instance)
+			}
 		}
 		if _, err := app.Append(0, b.Labels(), at.UnixMilli(), value); err != nil {
 			t.Fatal(err)

@@ -48,6 +48,20 @@ func (s *service) users(change func(*cache.Options[int, int])) users {
 	return users{c, rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, 2_000)}
 }
 
+// others returns requests of the other instances, each of which loads.
+func (s *service) others() func() {
+	c := s.users(func(o *cache.Options[int, int]) {
+		o.Name, o.Limit, o.WhatIf, o.Ages = "users@host:2", 0, false, false
+	})
+	next := 0
+	return func() {
+		for range 15 {
+			next++
+			c.take(next, database, nil)
+		}
+	}
+}
+
 // popular returns a request for one of the users, mostly one of a few, with a database that
 // takes some time and may fail.
 func (u users) popular(takes time.Duration, err error) func() {

@@ -46,6 +46,7 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		},
 		"Del":     func() { c.Del(key) },
 		"Clear":   func() { c.Clear() },
+		"Expire":  func() { c.Expire(key) },
 		"All":     func() { c.All()(func(K, int) bool { return true }) },
 		"Len":     func() { c.Len() },
 		"Resize":  func() { _ = c.Resize(5) },
@@ -54,6 +55,9 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"ComputeWithExpire": func() {
 			c.ComputeWithExpire(key, time.Hour, func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
 		},
+		"ComputeEntry": func() {
+			c.ComputeEntry(key, time.Hour, func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
+		},
 		"GetOrSetWithExpire": func() { c.GetOrSetWithExpire(key, 1, time.Hour) },
 		"TakeWith": func() {
 			_, _ = c.TakeWith(context.Background(), key, func(context.Context, *cache.Load[int]) (int, error) { return 1, nil })
@@ -61,9 +65,19 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"TakeMany": func() {
 			_, _ = c.TakeMany(context.Background(), []K{key}, func(context.Context, []K) (map[K]int, error) { return map[K]int{key: 1}, nil })
 		},
+		"TakeManyWith": func() {
+			_, _ = c.TakeManyWith(context.Background(), []K{key}, func(context.Context, map[K]*cache.Load[int]) (map[K]int, error) { return map[K]int{key: 1}, nil })
+		},
 		"TakeMissed": func() {
 			_, _ = c.TakeMissed(context.Background(), key, func(context.Context, *cache.Load[int]) (int, error) { return 1, nil })
 		},
+		"TakeEntry": func() {
+			_, _ = c.TakeEntry(context.Background(), key, cache.Call{}, func(context.Context, *cache.Load[int]) (int, error) { return 1, nil })
+		},
+		"Fetch":        func() { _, _ = c.Fetch(context.Background(), key) },
+		"FetchMany":    func() { _, _ = c.FetchMany(context.Background(), key) },
+		"Refresh":      func() { _ = c.Refresh(context.Background(), key) },
+		"ExpireAll":    func() { c.ExpireAll() },
 		"Entry":        func() { c.Entry(key) },
 		"TTL":          func() { c.TTL(key) },
 		"Entries":      func() { c.Entries()(func(cache.Entry[K, int]) bool { return true }) },

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
@@ -51,7 +53,7 @@ func TestMemoryPressure(t *testing.T) {
 
 func underMemoryPressure(t *testing.T) {
 	const limit, size = 8192 * 2, 1024
-	goroutines := runtime.NumGoroutine()
+	running := goleak.IgnoreCurrent()
 	c := harness.New(t, cache.Options[int, []byte]{Limit: limit, Expire: time.Hour})
 	put := func(key int) {
 		value := make([]byte, size)
@@ -93,9 +95,7 @@ func underMemoryPressure(t *testing.T) {
 	if after := liveHeap(); after > before+before/20 {
 		t.Errorf("%d bytes live, after %d with as many entries", after, before)
 	}
-	if n := runtime.NumGoroutine(); n > goroutines {
-		t.Errorf("%d goroutines of a cache that nobody uses", n-goroutines)
-	}
+	goleak.VerifyNone(t, running)
 	t.Logf("%d bytes live, %d collections", before, collections)
 	runtime.KeepAlive(c)
 }

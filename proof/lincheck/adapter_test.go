@@ -2,7 +2,9 @@ package lincheck
 
 import (
 	"context"
+	"maps"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,7 +52,9 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 				return widen[V](value), cache.Op(does)
 			}))
 		},
-		Clear: c.Clear,
+		Clear:     c.Clear,
+		Expire:    c.Expire,
+		ExpireAll: c.ExpireAll,
 		DelFunc: func(del func(int64) bool) {
 			c.DelFunc(func(_ int, value V) bool {
 				runtime.Gosched()
@@ -59,24 +63,20 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 		},
 	}
 	s.TakeMany = func(keys []int, fetch func([]int) (map[int]int64, error)) (map[int]int64, error) {
-		parent, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		if !ctx {
-			parent = context.Background()
-		}
-		wide, err := c.TakeMany(parent, keys, func(_ context.Context, missing []int) (map[int]V, error) {
-			values, err := fetch(missing)
-			wide := make(map[int]V)
-			for key, value := range values {
-				wide[key] = widen[V](value)
-			}
-			return wide, err
+		return takeMany(ctx, func(ctx context.Context) (map[int]V, error) {
+			return c.TakeMany(ctx, keys, func(_ context.Context, missing []int) (map[int]V, error) {
+				values, err := fetch(missing)
+				return mapped(values, widen[V]), err
+			})
 		})
-		values := make(map[int]int64)
-		for key, value := range wide {
-			values[key] = narrow(value)
-		}
-		return values, err
+	}
+	s.TakeManyWith = func(keys []int, fetch func([]int, func(int, error)) (map[int]int64, error)) (map[int]int64, error) {
+		return takeMany(ctx, func(ctx context.Context) (map[int]V, error) {
+			return c.TakeManyWith(ctx, keys, func(_ context.Context, loads map[int]*cache.Load[V]) (map[int]V, error) {
+				values, err := fetch(slices.Collect(maps.Keys(loads)), func(key int, err error) { loads[key].Err = err })
+				return mapped(values, widen[V]), err
+			})
+		})
 	}
 	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
 		wide := func() (V, error) {
@@ -93,6 +93,27 @@ func pinwheel[V parts](c *cache.Cache[int, V], expire time.Duration, ctx bool) *
 		return narrow(v), err
 	}
 	return s
+}
+
+// takeMany calls take with a context, which can end if ends is set.
+func takeMany[V parts](ends bool, take func(context.Context) (map[int]V, error)) (map[int]int64, error) {
+	ctx := context.Background()
+	if ends {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+	}
+	values, err := take(ctx)
+	return mapped(values, narrow[V]), err
+}
+
+// mapped returns what f makes of each value.
+func mapped[A, B any](values map[int]A, f func(A) B) map[int]B {
+	made := make(map[int]B)
+	for key, value := range values {
+		made[key] = f(value)
+	}
+	return made
 }
 
 // open returns a new cache, which is closed when the test ends.

@@ -1,6 +1,7 @@
 package lincheck
 
 import (
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strings"
@@ -25,6 +26,7 @@ func TestNaive(t *testing.T) {
 		"expires":   {newNaive(0, time.Millisecond).subject(), Promises{Expire: time.Millisecond}, mortal, 40},
 		"both":      {newNaive(3, time.Millisecond).subject(), Promises{Expire: time.Millisecond, Evicts: true}, fullDead, 40},
 		"refreshes": {newNaive(0, 0).refreshing(), Promises{}, lasting, 300},
+		"beside":    {loadsBeside(), Promises{Beside: true}, lasting, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, wrong := Run(c.cache, c.p, c.w, seed(), first(c.n))
@@ -52,8 +54,16 @@ func TestBroken(t *testing.T) {
 		{"what was removed stands in", Promises{StandsIn: true}, lasting, removedStandsIn},
 		{"a load undoes Clear", Promises{}, lasting, loadUndoesClear},
 		{"a load undoes DelFunc", Promises{}, lasting, loadUndoesDelFunc},
+		{"a load undoes Expire", Promises{}, lasting, loadUndoesExpire},
+		{"what has expired by a call is there", Promises{}, lasting, expiresNothing},
 		{"a load undoes Set", Promises{}, lasting, loadUndoesSet},
 		{"two loads at once", Promises{}, lasting, twoLoads},
+		{"two loads at once of one version", Promises{Beside: true}, lasting, twoLoads},
+		{"a load beside one that was overtaken", Promises{}, lasting, loadsBeside},
+		{"a load undoes Del beside another", Promises{Beside: true}, lasting, loadUndoesDel},
+		{"a load stores over another's result", Promises{}, lasting, loadsOver},
+		{"a Take fetches again", Promises{Beside: true}, lasting, fetchesAgain},
+		{"Del answers at random", Promises{}, lasting, misreports},
 		{"Compute is two steps", Promises{}, lasting, computeInTwo},
 		{"GetOrSet is two steps", Promises{}, lasting, getOrSetInTwo},
 		{"evicts though it must not", Promises{}, crowded, func() *Subject { return newNaive(3, 0).subject() }},
@@ -187,11 +197,37 @@ func loadUndoesClear() *Subject {
 	return s
 }
 
+func loadUndoesExpire() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Expire = func(key int) (ok bool) {
+		n.keepingLoads(func() {
+			_, ok = n.find(key)
+			delete(n.entries, key)
+		})
+		return ok
+	}
+	return s
+}
+
+func expiresNothing() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.ExpireAll = func() {}
+	return s
+}
+
 func loadUndoesSet() *Subject {
 	n := newNaive(0, 0)
 	s := n.subject()
 	s.Set = func(key int, value int64) { n.keepingLoads(func() { n.store(key, value, 0) }) }
 	return s
+}
+
+func loadsBeside() *Subject {
+	n := newNaive(0, 0)
+	n.beside = true
+	return n.subject()
 }
 
 func twoLoads() *Subject {
@@ -204,6 +240,34 @@ func twoLoads() *Subject {
 		value, err := fetch()
 		if err == nil {
 			value, _ = n.getOrSet(key, value)
+		}
+		return value, err
+	}
+	return s
+}
+
+// loadsOver does not join loads: each stores its result, unless the key was changed by
+// something else.
+func loadsOver() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
+		n.mu.Lock()
+		if value, ok := n.find(key); ok {
+			n.mu.Unlock()
+			return value, nil
+		}
+		load := n.loads[key]
+		if load == nil || load.broken {
+			load = new(naiveLoad)
+			n.loads[key] = load
+		}
+		n.mu.Unlock()
+		value, err := fetch()
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if err == nil && !load.broken {
+			n.entries[key] = naiveEntry{value: value}
 		}
 		return value, err
 	}
@@ -255,6 +319,33 @@ func comesBack() *Subject {
 }
 
 // lives returns a cache with another TTL than the millisecond that it should have.
+// fetchesAgain calls fetch once more if it failed.
+func fetchesAgain() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Take = func(key int, fetch func() (int64, error)) (int64, error) {
+		return n.take(key, func() (int64, error) {
+			value, err := fetch()
+			if err != nil {
+				return fetch()
+			}
+			return value, nil
+		})
+	}
+	return s
+}
+
+// misreports answers Del at random.
+func misreports() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Del = func(key int) bool {
+		n.del(key)
+		return rand.IntN(2) == 0
+	}
+	return s
+}
+
 func lives(ttl time.Duration) *Subject { return newNaive(0, ttl).subject() }
 
 func touchRevives() *Subject {

@@ -55,7 +55,7 @@ func (v *Violation) WriteTemp() (string, error) {
 
 // verdict checks a history of one key.
 func verdict(p Promises, part []porcupine.Operation) porcupine.CheckResult {
-	m := rules{p, 0}.model()
+	m := p.model()
 	m.Partition = nil
 	return porcupine.CheckOperationsTimeout(m, part, patience)
 }
@@ -99,7 +99,7 @@ func Run(s *Subject, p Promises, w Workload, seed uint64, more func(number int) 
 		ok, key, decided := Check(p, history)
 		report.add(history, decided)
 		if !ok {
-			return report, &Violation{Seed: seed, Number: n, Key: key, History: history, model: rules{p, 0}.model()}
+			return report, &Violation{Seed: seed, Number: n, Key: key, History: history, model: p.model()}
 		}
 	}
 	return report, nil

@@ -2,7 +2,6 @@ package lincheck
 
 import (
 	"cmp"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -25,15 +24,7 @@ func (c *client) takeDetached(op Op) {
 	op.Call = c.now()
 	began := op // fetch may read it later
 	value, err := c.subject.Take(op.Key, func() (int64, error) { return c.aside.fetch(began) })
-	op.Return = c.now()
-	op.Got = value
-	if err != nil {
-		op.Got = Torn // unless it is an error of ours
-		var f failure
-		if errors.As(err, &f) {
-			op.Got = int64(f)
-		}
-	}
+	op.Return, op.Got = c.now(), got(value, err)
 	c.ops = append(c.ops, op)
 }
 
@@ -41,7 +32,7 @@ func (c *client) takeDetached(op Op) {
 func (a *aside) fetch(op Op) (int64, error) {
 	load := a.begin(op)
 	a.idleAway()
-	if rand.IntN(8) == 0 && !a.subject.NoErrors {
+	if rand.IntN(8) == 0 {
 		load.Value = -load.Value
 	}
 	a.end(load)
@@ -51,9 +42,9 @@ func (a *aside) fetch(op Op) (int64, error) {
 	return load.Value, nil
 }
 
-// fetchMany is the fetch of a TakeMany that began at the call of op. It leaves some keys out
-// and sometimes fails, with one error for all.
-func (a *aside) fetchMany(op Op, missing []int) (map[int]int64, error) {
+// fetchMany is the fetch of a TakeMany that began at the call of op. It leaves some keys out,
+// or tells their errors by fail if that is not nil, and sometimes fails, with one error for all.
+func (a *aside) fetchMany(op Op, missing []int, fail func(int, error)) (map[int]int64, error) {
 	values := make(map[int]int64)
 	var loads []Op
 	for _, key := range missing {
@@ -61,15 +52,18 @@ func (a *aside) fetchMany(op Op, missing []int) (map[int]int64, error) {
 		loads = append(loads, a.begin(op))
 	}
 	a.idleAway()
-	fails := rand.IntN(8) == 0 && !a.subject.NoErrors
+	fails := rand.IntN(8) == 0
 	var err error
 	for _, load := range loads {
 		switch {
 		case fails:
 			load.Value = -loads[0].Load
 			err = failure(load.Value)
-		case rand.IntN(4) == 0 && !a.subject.NoErrors:
-			load.Value, load.Absent = -load.Load, true
+		case rand.IntN(4) == 0:
+			load.Value, load.Absent = -load.Load, fail == nil
+			if fail != nil {
+				fail(load.Key, failure(load.Value))
+			}
 		default:
 			values[load.Key] = load.Value
 		}

@@ -34,10 +34,6 @@ func by(client int, op Op) Op {
 	op.Client = client
 	return op
 }
-func mute(op Op) Op {
-	op.Mute = true
-	return op
-}
 func increment(old, got int64) Op {
 	return Op{Kind: Compute, Old: old, HadOld: true, Does: Store, Value: old + 1, Got: got, Found: true}
 }
@@ -45,6 +41,7 @@ func increment(old, got int64) Op {
 var (
 	miss    = Op{Kind: Get}
 	del     = Op{Kind: Del, Found: true}
+	expire  = Op{Kind: Expire, Found: true}
 	nothing = Op{Kind: Clear}
 )
 
@@ -52,8 +49,8 @@ var (
 //
 // Catches: a model that is too lenient or too strict in rare cases.
 func TestModel(t *testing.T) {
-	never, evicts, idle, again := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}, Promises{Retries: true}
-	grace := Promises{StandsIn: true}
+	never, evicts, idle := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}
+	grace, besides := Promises{StandsIn: true}, Promises{Beside: true}
 	for _, c := range []struct {
 		name string
 		p    Promises
@@ -89,17 +86,11 @@ func TestModel(t *testing.T) {
 		{"alive too late", never, false, []Op{at(2, 10, setFor(1, 100)), at(110, 200, hit(1))}},
 		{"alive again", never, false, []Op{at(2, 10, setFor(1, 100)), at(103, 104, miss), at(105, 106, hit(1))}},
 		{"touched", never, true, []Op{at(2, 10, setFor(1, 100)), at(50, 51, Op{Kind: Touch, TTL: 100, Found: true}), at(149, 150, hit(1))}},
-		{"alive in its days of grace", Promises{Grace: 50}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, hit(1))}},
-		{"gone in its days of grace", Promises{Grace: 50}, true, []Op{at(2, 10, setFor(1, 100)), at(103, 104, miss)}},
-		{"alive after its days of grace", Promises{Grace: 50}, false, []Op{at(2, 10, setFor(1, 100)), at(160, 161, hit(1))}},
-		{"a removal that does not say of what", never, true, []Op{at(2, 3, mute(del)), at(4, 5, miss)}},
 		{"a removal that says wrongly of what", never, false, []Op{at(2, 3, del), at(4, 5, miss)}},
-		{"looks again after a Del", again, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7))), at(8, 9, miss)}},
-		{"looks again, but stores", again, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7))), at(8, 9, hit(7))}},
-		{"looks again for nothing", again, false, []Op{at(2, 3, begins(1, 7)), at(6, 7, mute(ends(1, 7)))}},
-		{"looks again though it must not", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7)))}},
-		{"a load beside one that was overtaken", again, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, by(1, begins(2, 8))), at(8, 9, by(1, ends(2, 8))), at(10, 11, ends(1, 7)), at(12, 13, hit(8))}},
-		{"a load beside one that was not", again, false, []Op{at(2, 3, begins(1, 7)), at(6, 7, by(1, begins(2, 8)))}},
+		{"a load beside one that was overtaken", besides, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, by(1, begins(2, 8))), at(8, 9, by(1, ends(2, 8))), at(10, 11, ends(1, 7)), at(12, 13, hit(8))}},
+		{"an overtaken load undoes the one beside it", besides, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, by(1, begins(2, 8))), at(8, 9, by(1, ends(2, 8))), at(10, 11, ends(1, 7)), at(12, 13, hit(7))}},
+		{"a load beside one that was overtaken though it must wait", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, by(1, begins(2, 8)))}},
+		{"a load beside one that was not overtaken", besides, false, []Op{at(2, 3, begins(1, 7)), at(6, 7, by(1, begins(2, 8)))}},
 		{"a refresh", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, take(1)), at(8, 9, ends(1, 7)), at(10, 11, hit(7))}},
 		{"a refresh that failed", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, ends(1, -7)), at(10, 11, hit(1))}},
 		{"a load though there is a value", never, false, []Op{at(2, 3, set(1)), at(4, 5, begins(1, 7)), at(8, 9, ends(1, 7))}},
@@ -112,6 +103,12 @@ func TestModel(t *testing.T) {
 		{"in grace after a Clear", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, nothing), at(152, 153, take(1))}},
 		{"in grace after a DelFunc", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, miss), at(152, 153, delFunc(1)), at(154, 155, take(1))}},
 		{"a load of a key whose value in grace a DelFunc picks", grace, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, begins(1, 8)), at(152, 153, delFunc(1)), at(154, 155, ends(1, 8)), at(156, 157, miss)}},
+		{"in grace by a call", grace, true, []Op{at(2, 3, set(1)), at(4, 5, expire), at(6, 7, miss), at(8, 9, take(1))}},
+		{"in grace by a call, twice", grace, false, []Op{at(2, 3, set(1)), at(4, 5, expire), at(6, 7, expire)}},
+		{"in grace by a call, and found", grace, false, []Op{at(2, 3, set(1)), at(4, 5, expire), at(6, 7, hit(1))}},
+		{"in grace already, and still after ExpireAll", grace, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, Op{Kind: ExpireAll}), at(152, 153, take(1))}},
+		{"expired by a call, without grace", never, false, []Op{at(2, 3, set(1)), at(4, 5, expire), at(6, 7, take(1))}},
+		{"a refresh after an Expire", grace, false, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, expire), at(8, 9, ends(1, 7)), at(10, 11, hit(7))}},
 		{"in grace after an eviction", Promises{StandsIn: true, Evicts: true}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, Op{Kind: TakeBegins, Load: 1, Value: 7}), at(154, 155, ends(1, 7))}},
 		{"found in grace", grace, false, []Op{at(2, 10, setFor(1, 100)), at(150, 151, take(1)), at(152, 153, hit(1))}},
 		{"kept by reads", idle, true, []Op{at(2, 10, set(1)), at(80, 90, hit(1)), at(170, 171, hit(1))}},

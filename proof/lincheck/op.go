@@ -29,6 +29,8 @@ const (
 	Clear
 	DelFunc
 	TakeMany
+	Expire
+	ExpireAll
 	TakeBegins
 	TakeEnds
 	Filter
@@ -36,7 +38,7 @@ const (
 	kinds = int(TakeBegins) // those that a client can choose
 )
 
-var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "TakeMany", "Take begins", "Take ends", "DelFunc begins"}
+var kindNames = [...]string{"Get", "Peek", "Set", "SetWithExpire", "Del", "Touch", "GetOrSet", "Take", "Compute", "Clear", "DelFunc", "TakeMany", "Expire", "ExpireAll", "Take begins", "Take ends", "DelFunc begins"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -61,15 +63,11 @@ type Op struct {
 
 	Got   int64 // a failed fetch gives Value
 	Found bool
-	Mute  bool // the answer is unknown: a Del or Touch without one, or a TakeEnds whose Take did not return it
 }
 
 // String describes the operation to a reader of a history.
 func (o Op) String() string {
 	answer := fmt.Sprintf("%d, %t", o.Got, o.Found)
-	if o.Mute {
-		return o.mute()
-	}
 	switch o.Kind {
 	case Get, Peek:
 		return fmt.Sprintf("%v(%d) = %s", o.Kind, o.Key, answer)
@@ -77,8 +75,8 @@ func (o Op) String() string {
 		return fmt.Sprintf("Set(%d, %d)", o.Key, o.Value)
 	case SetWithExpire:
 		return fmt.Sprintf("SetWithExpire(%d, %d, %v)", o.Key, o.Value, o.TTL)
-	case Del:
-		return fmt.Sprintf("Del(%d) = %t", o.Key, o.Found)
+	case Del, Expire:
+		return fmt.Sprintf("%v(%d) = %t", o.Kind, o.Key, o.Found)
 	case Touch:
 		return fmt.Sprintf("Touch(%d, %v) = %t", o.Key, o.TTL, o.Found)
 	case GetOrSet:
@@ -88,23 +86,12 @@ func (o Op) String() string {
 	case Compute:
 		does := [...]string{"keep", fmt.Sprint("store ", o.Value), "delete"}[o.Does]
 		return fmt.Sprintf("Compute(%d, %d %t: %s) = %s", o.Key, o.Old, o.HadOld, does, answer)
-	case Clear:
-		return "Clear()"
+	case Clear, ExpireAll:
+		return fmt.Sprintf("%v()", o.Kind)
 	case DelFunc, Filter:
 		return fmt.Sprintf("%v(those that end in bit %d)", o.Kind, o.Picks)
 	default:
 		return fmt.Sprintf("%v(%d), fetch %d returns %d, got %d", o.Kind, o.Key, o.Load, o.Value, o.Got)
-	}
-}
-
-func (o Op) mute() string {
-	switch o.Kind {
-	case Del:
-		return fmt.Sprintf("Del(%d)", o.Key)
-	case Touch:
-		return fmt.Sprintf("Touch(%d, %v)", o.Key, o.TTL)
-	default:
-		return fmt.Sprintf("Take looks again(%d), fetch %d returned %d", o.Key, o.Load, o.Value)
 	}
 }
 
@@ -121,7 +108,13 @@ func (o Op) slot() int {
 func (o Op) picks(value int64) bool { return value&1 == o.Picks }
 
 // ofAllKeys reports whether an operation has no key of its own.
-func (o Op) ofAllKeys() bool { return o.Kind == Clear || o.Kind == DelFunc || o.Kind == Filter }
+func (o Op) ofAllKeys() bool {
+	switch o.Kind {
+	case Clear, ExpireAll, DelFunc, Filter:
+		return true
+	}
+	return false
+}
 
 // operations returns a history in the form of porcupine. The model needs arguments, answers
 // and times together, so Input is the whole Op.

@@ -111,5 +111,5 @@ func (c config) weigh(value int64) uint32 {
 
 func (c config) promises() Promises {
 	evicts := c.maxWeight > 0 || c.resize > 0 || c.limit > 0 && c.limit < c.workload.Keys*keySets
-	return Promises{Evicts: evicts, Expire: c.expire, Idle: c.idle, StandsIn: c.grace > 0}
+	return Promises{Evicts: evicts, Expire: c.expire, Idle: c.idle, StandsIn: c.grace > 0, Beside: true}
 }

@@ -4,7 +4,7 @@ import "time"
 
 // A Subject is a cache under test, as functions. A function that the cache does not have is
 // nil; Get and Set are required. Answers are those of the methods of package cache with
-// these names. Remove and Renew are for caches whose Del and Touch have no answer.
+// these names.
 type Subject struct {
 	Get, Peek     func(key int) (value int64, ok bool)
 	Set           func(key int, value int64)
@@ -15,17 +15,17 @@ type Subject struct {
 	Take          func(key int, fetch func() (int64, error)) (int64, error)
 	Compute       func(key int, f func(old int64, found bool) (int64, Action)) (int64, bool)
 	Clear         func()
+	Expire        func(key int) bool
+	ExpireAll     func()
 	DelFunc       func(del func(value int64) bool)
 	TakeMany      func(keys []int, fetch func(missing []int) (map[int]int64, error)) (map[int]int64, error)
 
-	Remove func(key int)
-	Renew  func(key int, ttl time.Duration)
+	// TakeManyWith is TakeMany with a fetch that can tell the error of a single key.
+	TakeManyWith func(keys []int, fetch func(missing []int, fail func(key int, err error)) (map[int]int64, error)) (map[int]int64, error)
 
 	// Detached says that the cache refreshes values: a fetch may be called when the key
 	// has a value, and may outlive its Take.
 	Detached bool
-
-	NoErrors bool // a Take does not return the error of fetch, so none fails
 
 	Settle func() // waits until all writes have taken effect; nil if they do at once
 }
@@ -45,15 +45,14 @@ type Promises struct {
 	Evicts bool          // an entry may be gone at any moment, even at once
 	Expire time.Duration // the TTL of values of Set, GetOrSet, Compute and Take; 0 means for ever
 	Idle   time.Duration // an entry expires when Get did not find it for so long; 0 means never
-	Grace  time.Duration // how long an entry may outlast its deadline by TTL
 
 	// StandsIn says that a Take may return a value at any time past its deadline, until
 	// the key is changed. For all else the value has expired.
 	StandsIn bool
 
-	// Retries says that a Take whose load was overtaken by a change may look and fetch
-	// again, and that others need not wait for the end of such a load.
-	Retries bool
+	// Beside says that a load may begin beside one that a change has overtaken: there is
+	// one load at a time for each version of the key. Otherwise it waits for the end.
+	Beside bool
 }
 
 // Torn is what a Subject returns for a value that was never stored, such as one half old and

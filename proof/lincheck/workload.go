@@ -2,7 +2,6 @@ package lincheck
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -23,12 +22,12 @@ type mix struct {
 var (
 	reads  = mix{3, [kinds]int{Get: 5, Peek: 2}}
 	writes = mix{0, [kinds]int{Set: 6, SetWithExpire: 2, Del: 3, Touch: 1, GetOrSet: 1, Compute: 2}}
-	loads  = mix{0, [kinds]int{Get: 2, Set: 1, Del: 2, Take: 8, TakeMany: 4, Compute: 1, Clear: 1, DelFunc: 2}}
-	every  = mix{1, [kinds]int{Get: 3, Peek: 2, Set: 3, SetWithExpire: 2, Del: 2, Touch: 2, GetOrSet: 3, Take: 3, TakeMany: 2, Compute: 4, Clear: 1, DelFunc: 1}}
+	loads  = mix{0, [kinds]int{Get: 2, Set: 1, Del: 2, Take: 8, TakeMany: 4, Compute: 1, Clear: 1, DelFunc: 2, Expire: 2, ExpireAll: 1}}
+	every  = mix{1, [kinds]int{Get: 3, Peek: 2, Set: 3, SetWithExpire: 2, Del: 2, Touch: 2, GetOrSet: 3, Take: 3, TakeMany: 2, Compute: 4, Clear: 1, DelFunc: 1, Expire: 1, ExpireAll: 1}}
 
 	// For phases in which clients meet.
 	tight      = mix{0, [kinds]int{Get: 1, Set: 1, Del: 2, Touch: 1, GetOrSet: 4, Take: 1, Compute: 1}}
-	atDeadline = mix{0, [kinds]int{Get: 4, Peek: 1, Touch: 4, GetOrSet: 1, Compute: 1}}
+	atDeadline = mix{0, [kinds]int{Get: 4, Peek: 1, Touch: 4, GetOrSet: 1, Compute: 1, Expire: 1}}
 
 	mixes = []mix{reads, writes, loads, every, every}
 )
@@ -36,37 +35,12 @@ var (
 // Has reports whether the subject has an operation.
 func (s *Subject) Has(k Kind) bool {
 	return [kinds]bool{
-		Get: true, Set: true, Del: s.Del != nil || s.Remove != nil,
+		Get: true, Set: true, Del: s.Del != nil,
 		Peek: s.Peek != nil, SetWithExpire: s.SetWithExpire != nil, GetOrSet: s.GetOrSet != nil,
-		Touch: s.Touch != nil || s.Renew != nil,
+		Touch: s.Touch != nil,
 		Take:  s.Take != nil, Compute: s.Compute != nil, Clear: s.Clear != nil, DelFunc: s.DelFunc != nil,
-		TakeMany: s.TakeMany != nil,
+		TakeMany: s.TakeMany != nil, Expire: s.Expire != nil, ExpireAll: s.ExpireAll != nil,
 	}[k]
-}
-
-// Only returns the subject with these operations only.
-func (s *Subject) Only(of []Kind) *Subject {
-	some := *s
-	for _, op := range []struct {
-		kind Kind
-		drop func()
-	}{
-		{Peek, func() { some.Peek = nil }},
-		{SetWithExpire, func() { some.SetWithExpire = nil }},
-		{Del, func() { some.Del, some.Remove = nil, nil }},
-		{Touch, func() { some.Touch, some.Renew = nil, nil }},
-		{GetOrSet, func() { some.GetOrSet = nil }},
-		{Take, func() { some.Take = nil }},
-		{Compute, func() { some.Compute = nil }},
-		{Clear, func() { some.Clear = nil }},
-		{DelFunc, func() { some.DelFunc = nil }},
-		{TakeMany, func() { some.TakeMany = nil }},
-	} {
-		if !slices.Contains(of, op.kind) {
-			op.drop()
-		}
-	}
-	return &some
 }
 
 // without returns the mix without the operations that the subject does not have.

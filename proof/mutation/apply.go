@@ -18,7 +18,7 @@ func (m mutation) apply(source []byte) ([]byte, error) {
 	lines := strings.SplitAfter(string(source), "\n")
 	at := -1
 	for i := first - 1; i < last; i++ {
-		if strings.TrimSpace(lines[i]) != m.old {
+		if strings.TrimSpace(lines[i]) != m.old || m.line > 0 && m.line != i+1 {
 			continue
 		}
 		if at >= 0 {

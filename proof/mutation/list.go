@@ -10,6 +10,7 @@ type mutation struct {
 	name     string
 	file     string // from the root of the repository
 	function string // that the line is in, as Name or Type.Name
+	line     int    // of the file, counted from 1; 0 for the one of the function that is old
 	old, new string // the line, without the space around it; an empty new removes it
 	test     test   // that must notice it
 }
@@ -19,6 +20,7 @@ type test struct {
 	pkg    string // its folder, from the root of the repository
 	run    string // as the flag -run has it
 	checks string // how many inputs a test by rapid draws; empty if it is none
+	long   bool   // without -short
 }
 
 // parse reads a list: entries of five lines each, with empty lines between them.

@@ -1,12 +1,16 @@
-// Command mutation tests the tests: it makes the mistakes of a list in the sources, one at a
-// time, and runs the test that must notice each.
+// Command mutation tests the tests: it makes mistakes in the sources, one at a time, and runs
+// the test that must notice each.
 //
 //	go run ./mutation [-only regexp] [-all] [-count n] [-v]
+//	go run ./mutation -operators n [-seed n] [-only regexp] [-v]
 //
-// A mistake is a change of one line, in list.txt. The go command gets it as an
-// overlay, so that the files themselves are never touched. The exit status is 1 if a mutation
-// survived, does not compile, or does not apply, because its function does not have the line
-// exactly once.
+// A mistake is a change of one line. Those that encode a thought are in list.txt, each with the
+// test that must notice it. Common ones are made by operators (operators.go): -operators tries a
+// sample of them, each with all tests of its package.
+//
+// The go command gets a mistake as an overlay, so that the files themselves are never touched.
+// The exit status is 1 if a mutation survived. One of the list must also compile, and apply: its
+// function must have the line exactly once.
 package main
 
 import (
@@ -32,9 +36,17 @@ func main() {
 	all := flag.Bool("all", false, "run all tests of the package, not only the one that is named")
 	count := flag.Int("count", 1, "run the test `n` times, each of which has to notice")
 	verbose := flag.Bool("v", false, "show what the tests said")
+	sample := flag.Int("operators", 0, "try `n` mutations that operators make, not the list")
+	seed := flag.Uint64("seed", 0, "which `n`th sample of them; 0 for a new one")
 	flag.Parse()
 
-	ok, err := mutate(*only, &bench{all: *all, times: *count}, *verbose)
+	b := &bench{all: *all, times: *count}
+	ok, err := false, error(nil)
+	if *sample > 0 {
+		ok, err = operate(*only, b, *sample, *seed, *verbose)
+	} else {
+		ok, err = mutate(*only, b, *verbose)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 	}
@@ -53,19 +65,26 @@ func mutate(only string, b *bench, verbose bool) (ok bool, err error) {
 	if b.root, err = repository(); err != nil {
 		return false, err
 	}
+	count, err := proveAndTry(b, mutations, verbose)
+	return count[killed]+count[hung] == len(mutations), err
+}
+
+// proveAndTry tries mutations whose tests pass without them, and returns the number of each
+// verdict.
+func proveAndTry(b *bench, mutations []mutation, verbose bool) (count map[verdict]int, err error) {
 	if b.scratch, err = os.MkdirTemp("", "mutation"); err != nil {
-		return false, err
+		return nil, err
 	}
 	defer os.RemoveAll(b.scratch)
 	began := time.Now()
 	if err := b.prove(mutations); err != nil {
-		return false, err
+		return nil, err
 	}
 	fmt.Printf("%d tests pass on the sources as they are, %.1f s\n", len(b.took), time.Since(began).Seconds())
-	count := tryAll(os.Stdout, b, mutations, verbose)
+	count = tryAll(os.Stdout, b, mutations, verbose)
 	fmt.Printf("%d mutations: %d killed, %d hung, %d survived, %d do not compile, %d do not apply, %.0f s\n",
 		len(mutations), count[killed], count[hung], count[survived], count[doesNotBuild], count[doesNotApply], time.Since(began).Seconds())
-	return count[killed]+count[hung] == len(mutations), nil
+	return count, nil
 }
 
 func selected(list, only string) ([]mutation, error) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // TestVerdicts tries the mutations of a small module, one for each verdict.
@@ -93,7 +95,7 @@ func TestListApplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range mutations {
-		source, err := os.ReadFile(filepath.Join("..", "..", m.file))
+		source, err := os.ReadFile(filepath.Join(harness.Tree, m.file))
 		if err != nil {
 			t.Error(err)
 			continue

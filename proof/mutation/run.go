@@ -36,12 +36,13 @@ type bench struct {
 	all     bool                   // run all tests of the package, not the named one
 	took    map[test]time.Duration // the times of tests without mutations
 	files   map[test][]string      // the test files that a test does not need
+	rapid   map[string]bool        // the packages whose tests know the flags of rapid
 }
 
 // prove runs the tests of the mutations on the unchanged module. They must pass: otherwise
 // their failures would prove nothing.
 func (b *bench) prove(mutations []mutation) error {
-	b.took, b.files = map[test]time.Duration{}, map[test][]string{}
+	b.took, b.files, b.rapid = map[test]time.Duration{}, map[test][]string{}, map[string]bool{}
 	built := map[string]string{}
 	for _, m := range mutations {
 		pkg, t := m.test.pkg, m.test
@@ -54,6 +55,10 @@ func (b *bench) prove(mutations []mutation) error {
 				return fmt.Errorf("%s does not compile: %w\n%s", pkg, err, output)
 			}
 			built[pkg] = binary
+			if err := b.makeFolder(pkg); err != nil {
+				return err
+			}
+			b.rapid[pkg] = exec.Command(binary, "-test.list", "^$", "-rapid.nofailfile").Run() == nil
 		}
 		unneeded, err := unneeded(filepath.Join(b.root, pkg), t.run)
 		if err != nil {
@@ -154,20 +159,35 @@ func (b *bench) runMutated(binary string, t test, seed int) (v verdict, output s
 	return killed, output
 }
 
-// run runs a test in the scratch folder, where it may leave files. A rapid test draws the same
+// folder is where the tests of a package run. They may leave files there.
+func (b *bench) folder(pkg string) string { return filepath.Join(b.scratch, "tests", pkg) }
+
+// makeFolder makes the folder of a package, with its testdata.
+func (b *bench) makeFolder(pkg string) error {
+	if err := os.MkdirAll(b.folder(pkg), 0o700); err != nil {
+		return err
+	}
+	return os.Symlink(filepath.Join(b.root, pkg, "testdata"), filepath.Join(b.folder(pkg), "testdata"))
+}
+
+// run runs a test in the folder of its package. A rapid test draws the same
 // inputs each time, so that a kill can be repeated, and does not shrink them.
 func (b *bench) run(ctx context.Context, binary string, t test, seed int) (output string, err error) {
 	var args []string
 	if !b.all {
-		args = append(args, "-test.run", t.run)
+		args = append(args, "-test.run", t.run, "-test.failfast")
 	}
-	if t.checks == "" {
+	switch {
+	case t.long && b.rapid[t.pkg]:
+		args = append(args, "-rapid.seed", strconv.Itoa(seed), "-rapid.shrinktime", "0s", "-rapid.nofailfile")
+	case t.long:
+	case t.checks == "":
 		args = append(args, "-test.short")
-	} else {
+	default:
 		args = append(args, "-rapid.checks", t.checks, "-rapid.seed", strconv.Itoa(seed), "-rapid.shrinktime", "0s", "-rapid.nofailfile")
 	}
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Dir = b.scratch
+	cmd.Dir = b.folder(t.pkg)
 	said, err := cmd.CombinedOutput()
 	return string(said), err
 }

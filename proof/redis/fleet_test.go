@@ -2,18 +2,16 @@ package redis_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"sort"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
-	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/redis/rueidis"
 	"go.uber.org/goleak"
 )
@@ -26,282 +24,159 @@ func TestMain(m *testing.M) {
 
 const (
 	maxLag    = 300 * time.Millisecond
-	keys      = 40
 	instances = 3
 	prefix    = "row:"
 )
 
-// A row is the value of a key in the database: the number of its changes.
+// A row is the value of a key: its version.
 type row struct{ Version int }
 
-// A version is a version of a row, with the time when the removal of the copy in Redis was
-// acknowledged.
-type version struct {
-	number int
-	acked  time.Time
-}
+// A del removes the copy of a row in Redis.
+type del func(ctx context.Context, row int) error
 
-// A database has the rows, and the times of acknowledged versions.
+// A database is a neartest.Truth. A version is acknowledged when the copies of older ones are
+// removed.
 type database struct {
-	mu    sync.Mutex
-	rows  [keys]int
-	acked [keys][]version // in order: a key has one writer
-	reads int
+	remove  del
+	removal sync.RWMutex // locked for reading by each
+
+	mu   sync.Mutex
+	rows [neartest.Rows]int
 }
 
-func (d *database) read(key int) row {
+func (d *database) Read(_ context.Context, row int) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reads++
-	return row{d.rows[key]}
+	return d.rows[row], nil
 }
 
-func (d *database) write(key int) int {
+func (d *database) Write(ctx context.Context, row, version int) error {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.rows[key]++
-	return d.rows[key]
-}
-
-// acknowledge records that a version has been written and its copies removed.
-func (d *database) acknowledge(key, number int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.acked[key] = append(d.acked[key], version{number, time.Now()})
-}
-
-// staleness returns how long before a moment a version was replaced: 0 if it was current.
-func (d *database) staleness(key, number int, at time.Time) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	acked := d.acked[key]
-	next := sort.Search(len(acked), func(i int) bool { return acked[i].number > number })
-	if next < len(acked) && acked[next].acked.Before(at) {
-		return at.Sub(acked[next].acked)
+	d.rows[row] = version
+	d.mu.Unlock()
+	for d.removeOnce(ctx, row) != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
-	return 0
+	return nil
 }
 
-// An instance is the cache of an instance.
+func (d *database) removeOnce(ctx context.Context, row int) error {
+	d.removal.RLock()
+	defer d.removal.RUnlock()
+	return d.remove(ctx, row)
+}
+
+// hold calls f while nobody removes.
+func (d *database) hold(f func()) {
+	d.removal.Lock()
+	defer d.removal.Unlock()
+	f()
+}
+
+// An instance is one with a cache that can remove.
 type instance interface {
-	Take(ctx context.Context, key int, fetch func(ctx context.Context) (row, error)) (row, error)
-	Del(ctx context.Context, keys ...int) error
-	Stats() stats.Snapshot
+	neartest.Instance
+	Del(ctx context.Context, rows ...int) error
 }
 
 // A fleet is some instances of a service, each with a cache and connections of its own.
 type fleet struct {
-	db       database
-	caches   []instance
-	patience []time.Duration // of the readers of each instance
-	lateness lateness
-
-	mu      sync.Mutex
-	reads   int
-	errors  int
-	stale   int           // reads beyond maxLag
-	excused int           // reads beyond maxLag while timers were late
-	worst   time.Duration // of the reads not excused
-	written int
+	*neartest.Fleet
+	db database
 }
 
-// connect makes an instance. wrap may change the events of its source.
-func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) near.Source) {
-	t.Helper()
-	o.Prefixes = []string{prefix}
-	r, err := redis.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var source near.Source = r
-	if wrap != nil {
-		source = wrap(r)
-	}
-	c, err := near.New(r, source, near.Options[int, row]{
-		Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: maxLag,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.caches = append(f.caches, c)
-	t.Cleanup(func() {
-		inTime(t, "Close", func() {
-			if err := c.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
-			r.Close()
-		})
-	})
+// newFleet returns a fleet whose writers remove by the caches of its instances.
+func newFleet() *fleet {
+	f := &fleet{}
+	f.db.remove = f.del
+	f.Fleet = neartest.NewFleet(&f.db, maxLag)
+	return f
 }
 
-// someLeave has readers of whom some give up soon, so that memory is read while Redis is
-// silent.
-var someLeave = []time.Duration{time.Minute, 20 * time.Millisecond, 20 * time.Millisecond}
-
-// newFleet connects three instances to addrs.
-func newFleet(t testing.TB, o redis.Options, addrs ...string) *fleet {
+// connect makes three instances that reach Redis at addrs.
+func connect(t testing.TB, o redis.Options, addrs ...string) *fleet {
 	t.Helper()
-	f := &fleet{patience: someLeave}
-	o.Client.InitAddress = addrs
-	o.Client.ConnWriteTimeout = maxLag
+	return connectBy(t, func(s near.Source) near.Source { return s }, o, addrs...)
+}
+
+// connectBy is connect with caches whose sources are changed.
+func connectBy(t testing.TB, change func(near.Source) near.Source, o redis.Options, addrs ...string) *fleet {
+	t.Helper()
+	return connectWith(t, func(*near.Options[int, row]) {}, change, o, addrs...)
+}
+
+// connectWith is connectBy with caches whose options are changed too.
+func connectWith(t testing.TB, tune func(*near.Options[int, row]), change func(near.Source) near.Source, o redis.Options, addrs ...string) *fleet {
+	t.Helper()
+	f := newFleet()
+	o.Client.InitAddress, o.Client.ConnWriteTimeout, o.Prefixes = addrs, maxLag, []string{prefix}
 	for range instances {
-		f.connect(t, o, nil)
+		r, err := redis.New(t.Context(), o)
+		for end := time.Now().Add(startTime); err != nil && time.Now().Before(end); { // a busy machine: connections give up after maxLag
+			time.Sleep(maxLag)
+			r, err = redis.New(t.Context(), o)
+		}
+		check(t, err)
+		audit := neartest.NewAudit(change(r))
+		own := near.Options[int, row]{
+			Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: maxLag,
+		}
+		tune(&own)
+		c, err := near.New(r, audit, own)
+		check(t, err)
+		t.Cleanup(func() {
+			neartest.InTime(t, "Close", func() {
+				if err := c.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+				r.Close()
+			})
+		})
+		f.Join(cached{c}, audit)
 	}
 	return f
 }
 
-// run lets all instances read and write until during returns, and for a moment after it, to
-// see its effects.
-func (f *fleet) run(t testing.TB, during func()) {
-	t.Helper()
-	f.runWith(t, f.del, during)
+const startTime = time.Minute // how long a busy machine may take to connect
+
+// A cached is an instance with a near cache.
+type cached struct{ *near.Cache[int, row] }
+
+func (c cached) Take(ctx context.Context, key int, load func(context.Context) (int, error)) (int, error) {
+	got, err := c.Cache.Take(ctx, key, func(ctx context.Context) (row, error) {
+		version, err := load(ctx)
+		return row{version}, err
+	})
+	return got.Version, err
 }
 
-// runWith is run with writers that remove the copy of a key by del.
-func (f *fleet) runWith(t testing.TB, del func(ctx context.Context, instance, key int) error, during func()) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	f.lateness.start()
-	defer func() {
-		stop()
-		inTime(t, "readers and writers", all.Wait)
-		f.lateness.stop()
-	}()
-	for i := range f.caches {
-		for _, patience := range f.patience {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					f.read(ctx, patience, f.caches[i], rand.N(keys))
-					time.Sleep(100 * time.Microsecond) // other tests run in parallel
-				}
-			})
-		}
-		all.Go(func() {
-			for ctx.Err() == nil {
-				f.write(ctx, i, rand.N(keys/instances)*instances+i, del) // one writer for each key
-				time.Sleep(time.Millisecond)
-			}
-		})
-	}
-	during()
-	time.Sleep(2 * maxLag)
-	for end := time.Now().Add(enoughTime); !f.saysEnough() && time.Now().Before(end); { // a busy machine
-		time.Sleep(maxLag)
-	}
-}
-
-// read gives up after patience.
-func (f *fleet) read(ctx context.Context, patience time.Duration, c instance, key int) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	began := time.Now()
-	got, err := c.Take(ctx, key, func(context.Context) (row, error) { return f.db.read(key), nil })
-	stale := time.Duration(0)
-	if err == nil {
-		stale = f.db.staleness(key, got.Version, began)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.reads++
-	if err != nil {
-		f.errors++
-	}
-	switch {
-	case stale > maxLag && f.lateness.excuses(began, stale):
-		f.excused++
-		return
-	case stale > maxLag:
-		f.stale++
-	}
-	f.worst = max(f.worst, stale)
-}
-
-// write changes a row and acknowledges it when the copy in Redis is removed.
-func (f *fleet) write(ctx context.Context, instance, key int, del func(context.Context, int, int) error) {
-	number := f.db.write(key)
-	for del(ctx, instance, key) != nil {
-		if ctx.Err() != nil {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	f.db.acknowledge(key, number)
-	f.mu.Lock()
-	f.written++
-	f.mu.Unlock()
-}
-
-func (f *fleet) del(ctx context.Context, instance, key int) error {
-	return f.caches[instance].Del(ctx, key)
+// del removes by the cache of an instance.
+func (f *fleet) del(ctx context.Context, row int) error {
+	return f.Instances()[row%instances].(instance).Del(ctx, row)
 }
 
 // foreignDel returns a del by a program without near caches, over a connection of its own.
-func (f *fleet) foreignDel(t testing.TB, s *redistest.Server) func(context.Context, int, int) error {
+func foreignDel(t testing.TB, s *redistest.Server) del {
 	t.Helper()
 	plain, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true, AlwaysRESP2: true})
 	check(t, err)
 	t.Cleanup(plain.Close)
-	return func(ctx context.Context, _, key int) error {
-		return plain.Do(ctx, plain.B().Del().Key(keyOf(key)).Build()).Error()
+	return func(ctx context.Context, row int) error {
+		return plain.Do(ctx, plain.B().Del().Key(keyOf(row)).Build()).Error()
 	}
 }
 
 // either returns a del that chooses one of two at random.
-func either(one, other func(context.Context, int, int) error) func(context.Context, int, int) error {
-	return func(ctx context.Context, instance, key int) error {
+func either(one, other del) del {
+	return func(ctx context.Context, row int) error {
 		if rand.N(2) == 0 {
-			return one(ctx, instance, key)
+			return one(ctx, row)
 		}
-		return other(ctx, instance, key)
+		return other(ctx, row)
 	}
-}
-
-// verdict fails the test if a read was stale beyond maxLag, or if too little was read or
-// written to tell.
-func (f *fleet) verdict(t testing.TB) {
-	t.Helper()
-	t.Log(f)
-	if f.excused > 0 {
-		t.Logf("NOT JUDGED: %d reads were stale beyond %v while timers of this process were late: near does not promise more then", f.excused, maxLag)
-	}
-	if f.stale > 0 {
-		t.Errorf("%d reads were stale beyond %v, the worst by %v", f.stale, maxLag, f.worst)
-	}
-	if !f.saysEnough() {
-		t.Errorf("only %d reads, %d of them from memory, and %d writes", f.reads, f.hits(), f.written)
-	}
-}
-
-// enoughTime is how long a busy machine may take to read and write enough.
-const enoughTime = 20 * time.Second
-
-// saysEnough reports whether enough was read, also from memory, and written.
-func (f *fleet) saysEnough() bool {
-	hits := f.hits()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.reads >= 1000 && f.written >= 100 && hits >= f.reads/10
-}
-
-func (f *fleet) hits() (hits int) {
-	for _, c := range f.caches {
-		hits += int(c.Stats().Hits)
-	}
-	return hits
-}
-
-func (f *fleet) String() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.db.mu.Lock() // a load whose callers have left may still run
-	defer f.db.mu.Unlock()
-	var lost uint64
-	for _, c := range f.caches {
-		lost += c.Stats().Near.Reconnects
-	}
-	return fmt.Sprintf("%d reads (%d local, %d failed), %d of the database, %d writes, connections lost %d times, worst staleness %v",
-		f.reads, f.hits(), f.errors, f.db.reads, f.written, lost, f.worst.Round(10*time.Microsecond))
 }
 
 func server(t testing.TB, args ...string) *redistest.Server {
@@ -324,4 +199,4 @@ func check(t testing.TB, err error) {
 	}
 }
 
-func keyOf(key int) string { return prefix + strconv.Itoa(key) }
+func keyOf(row int) string { return prefix + strconv.Itoa(row) }

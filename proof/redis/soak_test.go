@@ -2,10 +2,13 @@ package redis_test
 
 import (
 	"flag"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 )
 
@@ -15,14 +18,17 @@ var soakFor = flag.Duration("redis.soak", 3*time.Second, "have faults at random 
 // time -redis.soak. Half of the writes are by a program without near caches, on another network.
 //
 // Catches: rare errors, and those that need several faults.
-func TestSoak(t *testing.T) {
+func TestSoak(t *testing.T) { inEachWay(t, testSoak) }
+
+func testSoak(t *testing.T, way []string) {
 	t.Parallel()
-	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
-	l := newLink(t, s.Addr)
-	f := newFleet(t, redis.Options{}, l.addr)
+	s := server(t, append([]string{"--enable-debug-command", "yes", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random"}, way...)...)
+	p := neartest.NewProxy(t, s.Addr)
+	f := connect(t, redis.Options{}, p.Addr)
+	f.db.remove = either(f.del, foreignDel(t, s))
+	networkFaults, ways := slices.Sorted(maps.Keys(neartest.Faults)), slices.Sorted(maps.Keys(directions))
 	happened, gone := map[string]int{}, 0
-	f.runWith(t, either(f.del, f.foreignDel(t, s)), func() {
-		directions := [][]int{{toRedis}, {fromRedis}, bothWays}
+	f.Run(t, func() {
 		for end, told := time.Now().Add(*soakFor), time.Now(); time.Now().Before(end); time.Sleep(rand.N(4 * maxLag)) {
 			if n := rand.N(len(serverFaults) + len(networkFaults)); n < len(serverFaults) {
 				c := serverFaults[n]
@@ -33,9 +39,9 @@ func TestSoak(t *testing.T) {
 					gone = max(gone, evicted(t, s)) // a restart resets the count
 				}
 			} else {
-				c := networkFaults[n-len(serverFaults)]
-				happened[c.name]++
-				l.suffer(c.fault, directions[rand.N(len(directions))], rand.N(3*maxLag))
+				name := networkFaults[n-len(serverFaults)]
+				happened[name]++
+				p.Suffer(neartest.Faults[name], rand.N(3*maxLag), directions[ways[rand.N(len(ways))]]...)
 			}
 			if time.Since(told) > time.Minute {
 				told = time.Now()
@@ -43,7 +49,7 @@ func TestSoak(t *testing.T) {
 			}
 		}
 	})
-	f.verdict(t)
+	f.Verdict(t)
 	t.Logf("%v, %d keys evicted", happened, gone)
 	if happened["evictions"] > 0 && gone == 0 {
 		t.Error("nothing was evicted")

@@ -11,9 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/mod/module"
-	"golang.org/x/mod/zip"
 )
 
 const (
@@ -32,7 +29,10 @@ var goZeroToo = flag.Bool("release.gozero", false, "build programs with go-zero 
 func TestRelease(t *testing.T) {
 	users := publish(t)
 	t.Run("go install", func(t *testing.T) {
-		users.inFolder(t).run(t, "go", "install", library+"/cmd/cachesim@"+version)
+		users := users.inFolder(t)
+		users.run(t, "go", "install", library+"/cmd/cachesim@"+version)
+		users.run(t, "go", "install", library+"/cmd/pinwheel-vet@"+version)
+		users.run(t, "go", "install", library+"/cmd/pinwheel-move@"+version)
 	})
 	t.Run("otel", func(t *testing.T) {
 		users := users.inFolder(t)
@@ -56,6 +56,7 @@ func main() {
 		users.run(t, "go", "mod", "tidy")
 		users.run(t, "go", "run", ".")
 	})
+	t.Run("QuarterOfAnHour", func(t *testing.T) { quarterOfAnHour(t, users.inFolder(t)) })
 	if !*goZeroToo {
 		return
 	}
@@ -121,6 +122,7 @@ func main() {
 			t.Errorf("who uses no near cache gets its client of Redis: %s", users.sums(t)[i])
 		}
 	})
+	t.Run("goctl", func(t *testing.T) { modelsOfGoctl(t, users.inFolder(t)) })
 	t.Run("near/gozero", func(t *testing.T) {
 		users := users.inFolder(t)
 		users.write(t, "main.go", `package main
@@ -155,14 +157,24 @@ type user struct {
 func publish(t *testing.T) user {
 	t.Helper()
 	here := user{".", os.Environ()}
-	clone, proxy := t.TempDir(), t.TempDir()
+	clone := t.TempDir()
 	here.run(t, "git", "clone", "-q", here.run(t, "git", "rev-parse", "--show-toplevel"), clone)
-	releaser := user{clone, append(os.Environ(),
+	releaser := user{clone, append(os.Environ(), "GOFLAGS=-mod=mod",
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
-	releaser.run(t, "scripts/release", version)
-	for _, tag := range strings.Fields(releaser.run(t, "git", "tag", "--list", "*"+version)) {
-		publishTag(t, releaser, proxy, tag)
+	// Where a failed release would leave the work tree: as scripts/release leaves HEAD.
+	left := filepath.Join(t.TempDir(), "left")
+	hook := "#!/bin/sh\ngit status --porcelain >>" + left + "\n"
+	if err := os.WriteFile(filepath.Join(clone, ".git", "hooks", "post-checkout"), []byte(hook), 0o700); err != nil {
+		t.Fatal(err)
 	}
+	key := user{t.TempDir(), nil}
+	key.run(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "key")
+	releaser.run(t, "scripts/release", "-unchecked", "-key", filepath.Join(key.dir, "key"), version)
+	if changed, err := os.ReadFile(left); err != nil || len(changed) > 0 {
+		t.Errorf("scripts/release has changed files: %v\n%s", err, changed)
+	}
+	proxy := filepath.Join(clone, "dist", version)
+	checkFiles(t, user{proxy, nil}, key)
 	// Other modules are in the module cache, or come from where the go command gets them.
 	proxies := fmt.Sprintf("file://%s,file://%s/cache/download,%s",
 		proxy, here.run(t, "go", "env", "GOMODCACHE"), here.run(t, "go", "env", "GOPROXY"))
@@ -170,26 +182,41 @@ func publish(t *testing.T) user {
 		"GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "GOWORK=off", "GONOPROXY=", "GOPRIVATE=")}
 }
 
-// publishTag puts a module as of a tag into a proxy.
-func publishTag(t *testing.T, repo user, proxy, tag string) {
+// checkFiles checks the files of a release as a user would.
+//
+// Catches: a checksum or a signature that is wrong or missing, a bill of materials without a
+// module, or with one that only tests need, notes that are empty.
+func checkFiles(t *testing.T, dist, key user) {
 	t.Helper()
-	subdir := strings.TrimSuffix(strings.TrimSuffix(tag, version), "/")
-	path := strings.TrimSuffix(library+"/"+subdir, "/")
-	at := user{filepath.Join(proxy, filepath.FromSlash(path), "@v"), nil}
-	if err := os.MkdirAll(at.dir, 0o700); err != nil {
-		t.Fatal(err)
+	dist.run(t, "sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS")
+	key.write(t, "allowed", "releaser "+key.read(t, "key.pub"))
+	dist.run(t, "sh", "-c", "ssh-keygen -Y verify -n pinwheel-release -I releaser -s SHA256SUMS.sig -f "+filepath.Join(key.dir, "allowed")+" <SHA256SUMS")
+	sums, bill, notes := dist.read(t, "SHA256SUMS"), dist.read(t, "bom.json"), dist.read(t, "NOTES.md")
+	for _, want := range []string{"  bom.json\n", "  NOTES.md\n", "  " + library + "/@v/" + version + ".zip\n", "  " + library + "/near/redis/@v/" + version + ".mod\n"} {
+		if !strings.Contains(sums, want) {
+			t.Errorf("no checksum of %q:\n%s", want, sums)
+		}
 	}
-	file, err := os.Create(filepath.Join(at.dir, version+".zip"))
+	for _, want := range []string{"golang.org/x/sync@v", library + "/near@" + version, "github.com/redis/rueidis@v", goZero + "@v"} {
+		if !strings.Contains(bill, `"pkg:golang/`+want) {
+			t.Errorf("the bill of materials lacks %s", want)
+		}
+	}
+	if strings.Contains(bill, "pgregory.net/rapid") {
+		t.Error("the bill of materials has rapid, which only tests use")
+	}
+	if len(notes) < 1000 || !strings.Contains(notes, "TakeCtx") {
+		t.Errorf("notes: %.200q", notes)
+	}
+}
+
+func (u user) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(u.dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	if err := zip.CreateFromVCS(file, module.Version{Path: path, Version: version}, repo.dir, tag, subdir); err != nil {
-		t.Fatal(err)
-	}
-	at.write(t, "list", version+"\n")
-	at.write(t, version+".info", `{"Version":"`+version+`"}`)
-	at.write(t, version+".mod", repo.run(t, "git", "show", tag+":"+strings.TrimPrefix(subdir+"/go.mod", "/"))+"\n")
+	return string(text)
 }
 
 // inFolder returns the user with an empty folder.
@@ -224,11 +251,7 @@ func (u user) run(t *testing.T, name string, args ...string) string {
 // sums returns the lines of go.sum.
 func (u user) sums(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(u.dir, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Split(strings.TrimSpace(u.read(t, "go.sum")), "\n")
 }
 
 // wantAdded compares the modules that go.sum has since before with those wanted, in

@@ -43,7 +43,7 @@ func (t *target[K, V]) loadsDone() string {
 	for key := range t.records {
 		r := &t.records[key]
 		r.mu.Lock()
-		loose := r.loose.version != 0
+		loose := len(r.loose) > 0
 		r.mu.Unlock()
 		if !loose {
 			continue

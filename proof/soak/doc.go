@@ -1,4 +1,4 @@
-// Soak runs a mixed load on many caches and timing wheels for any length of time. A checker
+// Soak runs a mixed load on many caches for any length of time. A checker
 // compares every answer with the library's promises.
 //
 //	go run -C proof -race ./soak -for 20m
@@ -11,13 +11,13 @@
 // Ten caches at once: small, large, resized, never reached and no limits, weights, Idle
 // alone and with a TTL, Jitter, HotKeys with Ages and WhatIf; keys that are numbers,
 // strings and structs; values that are numbers and pointers; an OnRemove that is quick,
-// slow, panics, calls runtime.Goexit or uses the cache. Beside them a timing wheel by
-// key, and one by handle with functions, channels, sleepers, contexts, Repeat and Every.
+// slow, panics, calls runtime.Goexit or uses the cache. Timing wheels have tests of this kind
+// in package timingwheel: TestKeyedStress, TestTimersLedger, TestTimersNeverEarly.
 //
 // The phases are read-mostly, write-heavy, refresh-storm (Touch), mass-expiry, resize,
 // clear, scan (All), stampede (Take with loads that fail, panic, exit, are slow or lose
 // their callers), pauses, short-lived (caches and wheels that are made, used, closed or
-// dropped), timers, and everything. The number of goroutines changes all the time. A
+// dropped), and everything. The number of goroutines changes all the time. A
 // quarter of the operations use eight keys of each cache. stats.Handler is asked for JSON,
 // metrics and the page throughout.
 //
@@ -34,20 +34,17 @@
 //     missed a value, no later one finds it. In a cache that is never full, a value is
 //     found until its deadline; with Idle, no value is found that was idle for longer.
 //   - Entries and weight stay within the limit, also during Resize.
-//   - One fetch runs per key. Its result is not found after a later Set, Del, Clear or
+//   - One fetch runs for each version of a key. Its result is not found after a later Set, Del, Expire, Clear or
 //     Compute. An error of Take is that of a fetch or of a context.
 //   - OnRemove is called once for each value, in the order in which they were stored, by
 //     one goroutine per key and at most Workers in all, with a possible cause, and not as
 //     expired too early.
-//   - A timer fires once, never early, never after it was removed, replaced or stopped,
-//     and within the limit of workers. Repeating timers neither overlap nor come early.
 //   - The counters of stats.Handler never fall, and their sums are right.
 //
 // After every phase, at rest:
 //
 //   - Each stored value is in the cache or was reported; none past its deadline waits.
-//     Causes, hits, misses, loads and panics match the cache's counters. All
-//     timers have fired or were removed.
+//     Causes, hits, misses, loads and panics match the cache's counters.
 //   - No goroutine is left. Every dropped cache and wheel has been collected and has left
 //     package stats.
 //   - After every second phase all caches are emptied and the memory in use is noted. It

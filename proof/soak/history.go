@@ -24,18 +24,20 @@ const (
 	attempt
 	touch
 	del
+	expire
 	cleared
 	report
-	fire
-	move
 )
 
-var kindNames = [...]string{"Set", "GetOrSet", "Compute", "load", "Compute", "Touch", "Del", "Clear", "OnRemove", "fire", "move"}
+var kindNames = [...]string{"Set", "GetOrSet", "Compute", "load", "Compute", "Touch", "Del", "Expire", "Clear", "OnRemove"}
 
 func (k kind) String() string { return kindNames[k] }
 
 // fenced reports whether a later change of the key cancels a change of this kind.
 func (k kind) fenced() bool { return k == compute || k == load || k == attempt }
+
+// overtakes reports whether a change of this kind keeps the loads of before from being stored.
+func (k kind) overtakes() bool { return k <= cleared && k != load && k != touch }
 
 // A step is how far an operation has got.
 type step uint8

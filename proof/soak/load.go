@@ -21,7 +21,8 @@ var (
 type loader[K comparable, V any] struct {
 	t         *target[K, V]
 	key       int
-	before    view // taken before the call
+	before    view   // taken before the call
+	since     moment // likewise
 	behaviour behaviour
 	pause     time.Duration
 	ran       atomic.Pointer[change] // set when it returns a value
@@ -41,7 +42,7 @@ func (t *target[K, V]) loader(h *hand, key int) *loader[K, V] {
 		l.behaviour = slow
 	}
 	l.pause = time.Duration(h.rng.IntN(2000)) * time.Microsecond
-	l.before = t.records[key].look()
+	l.before, l.since = t.records[key].look(), t.records[key].moment()
 	return l
 }
 
@@ -52,7 +53,8 @@ func (l *loader[K, V]) fetch(ctx context.Context) (value V, err error) {
 	defer t.fetching.Add(-1)
 	defer t.fetches.Add(1)
 	l.running.Store(true)
-	c := t.begin(l.key, load, t.life(t.options.Expire, false))
+	c, wrong := r.begin(load, t.life(t.options.Expire, false), l.since)
+	t.wrong(l.key, "Take", wrong)
 	failed := true
 	defer func() {
 		if failed {
@@ -73,7 +75,7 @@ func (l *loader[K, V]) fetch(ctx context.Context) (value V, err error) {
 		return value, errFetch
 	}
 	failed = false
-	r.fetched(&c)
+	t.wrong(l.key, "Take", r.fetched(&c))
 	l.ran.Store(&c)
 	return t.value(l.key, &c), nil
 }

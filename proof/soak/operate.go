@@ -12,10 +12,6 @@ const unknown = ^uint64(0) // the number of a value that was not seen
 func (t *target[K, V]) batch(h *hand, m *mix, n int) {
 	for range n {
 		o := m.choose(h.rng)
-		if o == opWheel {
-			h.timing(h)
-			continue
-		}
 		key := h.rng.IntN(t.size)
 		if h.rng.Uint32()%4 == 0 {
 			key %= 8 // the hot keys
@@ -138,7 +134,7 @@ func (t *target[K, V]) judgeFound(key int, c *change, found bool) {
 }
 
 func (t *target[K, V]) begin(key int, k kind, l life) change {
-	c, wrong := t.records[key].begin(k, l)
+	c, wrong := t.records[key].begin(k, l, moment{})
 	t.wrong(key, k.String(), wrong)
 	return c
 }
@@ -162,13 +158,15 @@ func (t *target[K, V]) touch(h *hand, key int) {
 }
 
 func (t *target[K, V]) del(h *hand, key int) {
-	c := t.begin(key, del, life{})
-	var found bool
-	if h.rng.Uint32()%8 == 0 {
-		found = t.store.Touch(t.keys[key], -time.Second)
-	} else {
-		found = t.store.Del(t.keys[key])
+	k, remove := del, t.store.Del
+	switch h.rng.Uint32() % 8 {
+	case 0:
+		remove = func(key K) bool { return t.store.Touch(key, -time.Second) }
+	case 1: // without Grace it removes at once, too
+		k, remove = expire, t.store.Expire
 	}
+	c := t.begin(key, k, life{})
+	found := remove(t.keys[key])
 	t.judgeFound(key, &c, found)
 	t.records[key].removed(&c)
 }

@@ -25,7 +25,6 @@ var phases = []phase{
 	{name: "stampede", mix: loading, workers: 64, every: 50 * time.Millisecond},
 	{name: "pauses", mix: everything, workers: 12, pauses: true, every: 50 * time.Millisecond},
 	{name: "short-lived", mix: everything, workers: 6, every: 50 * time.Millisecond, short: true},
-	{name: "timers", mix: timing, workers: 12, every: 50 * time.Millisecond},
 	{name: "everything", mix: everything, workers: 32, every: 20 * time.Millisecond, short: true, disturb: disturbAny},
 }
 

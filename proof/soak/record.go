@@ -34,16 +34,18 @@ type record struct {
 	uses uses
 
 	mu       sync.Mutex
-	last     uint64 // value offered
-	unfenced int    // changes under way that no later one cancels
-	fenced   int    // those that a later one cancels
-	touching int    // those of unfenced that move deadlines
-	loading  bool   // a fetch runs
-	loose    change // a load whose fetch has ended, perhaps not stored yet; version 0 means none
-	calling  bool   // OnRemove runs
-	ledger   bool   // the cache has OnRemove
-	evicts   bool   // the cache may evict
-	open     []item // values that may be in the cache, or were not reported yet
+	last     uint64   // value offered
+	unfenced int      // changes under way that no later one cancels
+	fenced   int      // those that a later one cancels
+	touching int      // those of unfenced that move deadlines
+	expiring int      // those that make values expire at once
+	fetches  []fetch  // that run
+	overtook moment   // of the changes that overtake loads
+	loose    []change // loads whose fetch has ended, perhaps not stored yet
+	calling  bool     // OnRemove runs
+	ledger   bool     // the cache has OnRemove
+	evicts   bool     // the cache may evict
+	open     []item   // values that may be in the cache, or were not reported yet
 	past     history
 }
 
@@ -55,6 +57,30 @@ type item struct {
 	latest       int64 // when it must have expired; known once acked
 	fenced       bool
 	stored       bool // for certain
+}
+
+// A fetch runs for a load.
+type fetch struct {
+	version   uint64
+	since     moment // before the load began
+	overtaken bool   // by a change, for certain: the result is not stored
+}
+
+// A moment says how many changes that overtake loads have begun until then, and how many of
+// them were under way.
+type moment struct {
+	begun    uint64
+	underWay int
+}
+
+// calm reports whether no load can have been overtaken since m.
+func (m moment) calm(now moment) bool { return m.underWay == 0 && m.begun == now.begun }
+
+// moment returns the present moment.
+func (r *record) moment() moment {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.overtook
 }
 
 // A life is the least and the greatest TTL of a value.
@@ -121,12 +147,12 @@ type change struct {
 	quiet   bool   // no other change was under way
 }
 
-// begin records that a change begins.
-func (r *record) begin(k kind, l life) (c change, wrong string) {
+// begin records that a change begins. A load began after the moment since.
+func (r *record) begin(k kind, l life, since moment) (c change, wrong string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c = change{kind: k, life: l, was: r.look(), floor: r.settled(), alone: r.unfenced == 0}
-	c.quiet = c.alone && r.fenced == 0 && r.loose.version == 0
+	c.quiet = c.alone && r.fenced == 0 && len(r.loose) == 0
 	if k <= load || k == touch {
 		r.latest.Store(never) // first: whoever sees begun sees this
 	}
@@ -134,16 +160,16 @@ func (r *record) begin(k kind, l life) (c change, wrong string) {
 	c.was.begun = c.version
 	switch {
 	case k == load:
-		if r.loading {
-			wrong = "a second fetch began while one was running"
-		}
-		r.loading = true
-		r.settleLoose(now())
+		wrong = r.beginFetch(fetch{version: c.version, since: since})
 		r.fenced++
 	case k.fenced():
 		r.fenced++
 	default:
 		r.unfenced++
+	}
+	if k.overtakes() {
+		r.overtook.begun++
+		r.overtook.underWay++
 	}
 	c.began = now()
 	if k == touch {
@@ -152,10 +178,24 @@ func (r *record) begin(k kind, l life) (c change, wrong string) {
 	if k <= load {
 		r.last++
 		c.number = r.last
-		r.open = append(r.open, item{number: c.number, began: c.began, earliest: plus(c.began, l.least), fenced: k.fenced()})
+		r.open = append(r.open, item{number: c.number, began: c.began, earliest: r.earliest(l), fenced: k.fenced()})
+	}
+	if k == expire {
+		r.expiring++
+		for i := range r.open {
+			r.open[i].earliest = min(r.open[i].earliest, c.began)
+		}
 	}
 	r.past.note(event{c.began, c.number, min(l.most, never-1), k, began})
 	return c, wrong
+}
+
+// earliest returns when a value that is offered or fetched now may expire.
+func (r *record) earliest(l life) int64 {
+	if r.expiring > 0 {
+		return now()
+	}
+	return plus(now(), l.least)
 }
 
 // settled returns the number up to which a change that begins now keeps all values out of
@@ -171,25 +211,63 @@ func (r *record) settled() uint64 {
 }
 
 // fetched records that the fetch of a load has returned a value, which may be in the cache
-// from now on.
-func (r *record) fetched(c *change) {
+// from now on, unless the load was overtaken. It returns what is wrong if the value was
+// reported.
+func (r *record) fetched(c *change) (wrong string) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.loading = false
-	r.fenced--
-	r.loose = *c
-	if i := r.find(c.number); i >= 0 {
-		r.open[i].earliest = plus(now(), c.life.least)
+	if slices.ContainsFunc(r.fetches, func(f fetch) bool { return f.version == c.version && f.overtaken }) {
+		r.mu.Unlock()
+		return r.kept(c)
 	}
+	defer r.mu.Unlock()
+	r.endFetch(c)
+	r.fenced--
+	r.loose = append(r.loose, *c)
+	if i := r.find(c.number); i >= 0 {
+		r.open[i].earliest = r.earliest(c.life)
+	}
+	return ""
 }
 
-// settleLoose records that the loose load has been stored or never will be.
-func (r *record) settleLoose(at int64) {
-	if i := r.find(r.loose.number); i >= 0 && r.loose.version != 0 {
-		it := &r.open[i]
-		it.acked, it.latest = at, max(it.latest, plus(at, r.loose.life.most))
+// beginFetch records that a fetch begins. Of two that run at once, one was overtaken by a
+// change: the other one, if no change came since before the load of this one. Then those of
+// before are stored by now or never will be.
+func (r *record) beginFetch(f fetch) (wrong string) {
+	newest := f.since.calm(r.overtook)
+	for i := range r.fetches {
+		switch other := &r.fetches[i]; {
+		case newest && !other.overtaken && other.since.calm(r.overtook):
+			wrong = "a second fetch began while one was running, and no change came between"
+		case newest:
+			other.overtaken = true
+		case other.since.calm(r.overtook):
+			f.overtaken = true
+		}
 	}
-	r.loose.version = 0
+	r.fetches = append(r.fetches, f)
+	if newest {
+		r.settleLoose(now(), func(change) bool { return true })
+	}
+	return wrong
+}
+
+// endFetch records that a fetch has ended.
+func (r *record) endFetch(c *change) {
+	r.fetches = slices.DeleteFunc(r.fetches, func(f fetch) bool { return f.version == c.version })
+}
+
+// settleLoose records that loose loads have been stored or never will be.
+func (r *record) settleLoose(at int64, settled func(change) bool) {
+	r.loose = slices.DeleteFunc(r.loose, func(c change) bool {
+		if !settled(c) {
+			return false
+		}
+		if i := r.find(c.number); i >= 0 {
+			it := &r.open[i]
+			it.acked, it.latest = at, max(it.latest, plus(at, c.life.most))
+		}
+		return true
+	})
 }
 
 // returned records that the caller that ran the fetch of a load has got its value. certain
@@ -197,11 +275,12 @@ func (r *record) settleLoose(at int64) {
 func (r *record) returned(c *change, certain bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.loose.version != c.version {
+	this := func(l change) bool { return l.version == c.version }
+	if !slices.ContainsFunc(r.loose, this) {
 		return
 	}
 	at := now()
-	r.settleLoose(at)
+	r.settleLoose(at, this)
 	r.past.note(event{at, c.number, 0, load, ended})
 	if certain && r.begun.Load() == c.version {
 		if i := r.find(c.number); i >= 0 {
@@ -239,9 +318,7 @@ func (r *record) removed(c *change) {
 
 // overwritten records that a change has ended that removed all values before it.
 func (r *record) overwritten(c *change, at int64, present uint64, until int64) {
-	if r.loose.version < c.version {
-		r.settleLoose(at) // stored before, or kept out
-	}
+	r.settleLoose(at, func(l change) bool { return l.version < c.version }) // stored before, or kept out
 	r.raise(c.floor)
 	if c.alone && r.begun.Load() == c.version {
 		r.certain(present, until)
@@ -257,7 +334,7 @@ func (r *record) kept(c *change) (wrong string) {
 	defer r.mu.Unlock()
 	r.leave(c)
 	if c.kind == load {
-		r.loading = false
+		r.endFetch(c)
 	}
 	if c.number != 0 {
 		i := r.find(c.number)
@@ -303,10 +380,16 @@ func (r *record) touched(c *change, found bool) {
 
 // leave records that a change is no longer under way.
 func (r *record) leave(c *change) {
+	if c.kind.overtakes() {
+		r.overtook.underWay--
+	}
 	if c.kind.fenced() {
 		r.fenced--
 	} else {
 		r.unfenced--
+	}
+	if c.kind == expire {
+		r.expiring--
 	}
 }
 

@@ -18,6 +18,7 @@ type store[K comparable, V any] interface {
 	Touch(key K, expire time.Duration) bool
 	GetOrSet(key K, value V) (V, bool)
 	Del(key K) bool
+	Expire(key K) bool
 	Compute(key K, f func(V, bool) (V, cache.Op)) (V, bool)
 	Take(key K, fetch func() (V, error)) (V, error)
 	TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error)

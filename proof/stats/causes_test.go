@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -97,6 +98,13 @@ func TestCausesAreNamed(t *testing.T) {
 		cause   string // every cause that the page names
 		words   string // some of the page's words
 	}{
+		{"short waits for a place", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute, MaxLoads: 1}, func(p *patient) {
+			p.serve(10*time.Minute, func() {
+				for range 5 {
+					go p.usual()
+				}
+			})
+		}, "", ""},
 		{"healthy", limited, func(p *patient) { p.serve(10*time.Minute, p.usual) }, "", ""},
 		{"limit too small", limited, func(p *patient) { p.serve(10*time.Minute, p.among(1_500)) },
 			"limit too small", "of the gets miss, mostly because the limit is too small: "},
@@ -110,6 +118,30 @@ func TestCausesAreNamed(t *testing.T) {
 			p.serve(10*time.Minute, p.among(900))
 			p.serve(2*time.Minute, p.among(2_500))
 		}, "more keys", "because more keys are asked for than before, and do not fit: "},
+		{"scan, without room", cache.Options[int, int]{Limit: 100, Expire: time.Hour, WhatIf: true}, func(p *patient) { p.serve(10*time.Minute, p.usual) },
+			"limit too small", "and double the limit would hit "},
+		{"limit lowered", limited, func(p *patient) {
+			p.serve(10*time.Minute, p.among(900))
+			if err := p.Resize(100); err != nil {
+				p.t.Error(err)
+			}
+			p.serve(time.Minute, p.among(900))
+		}, "limit lowered", "because the limit was lowered from 1000 entries to 100 "},
+		{"weight lowered", cache.Options[int, int]{MaxWeight: 1_000_000, Weigh: func(int, int) uint32 { return 1_000 }, Expire: time.Hour}, func(p *patient) {
+			p.serve(10*time.Minute, p.among(900))
+			if err := p.ResizeWeight(50_000); err != nil {
+				p.t.Error(err)
+			}
+			p.serve(time.Minute, p.among(900))
+		}, "limit lowered", "because the limit was lowered from a weight of 1000000 to 50000 "},
+		{"unknown keys", cache.Options[int, int]{Limit: 1_000, Expire: time.Hour, Negative: func(error) time.Duration { return time.Minute }}, func(p *patient) {
+			p.serve(10*time.Minute, p.usual)
+			p.serve(time.Minute, func() { p.usual(); p.take(p.newKey(), time.Millisecond, errors.New("no such key")) })
+		}, "unknown keys", "because keys are asked for that do not exist: "},
+		{"too few places", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute, MaxLoads: 2}, func(p *patient) {
+			p.serve(10*time.Minute, p.among(100))
+			p.serve(time.Minute, func() { p.take(p.newKey(), 25*time.Millisecond, nil) })
+		}, "waiting for a place", "while MaxLoads lets 2 run at once"},
 		{"Clear", limited, func(p *patient) {
 			p.serve(10*time.Minute, p.among(900))
 			p.Clear()
@@ -121,6 +153,13 @@ func TestCausesAreNamed(t *testing.T) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(time.Minute, func() { p.take(p.key(), 300*time.Millisecond, nil) })
 		}, "loads slow", "Loads are slow: they take "},
+		{"database slow for long", cache.Options[int, int]{Limit: 1_000, Expire: 4 * time.Minute}, func(p *patient) {
+			p.serve(30*time.Minute, p.usual)
+			p.serve(8*time.Minute, func() { p.take(p.key(), 300*time.Millisecond, nil) })
+		}, "loads slow", "Loads are slow: they take "},
+		{"database slow, after a restart", cache.Options[int, int]{Limit: 1_000, Expire: 4 * time.Minute}, func(p *patient) {
+			p.serve(8*time.Minute, func() { p.take(p.key(), 3*time.Second, nil) })
+		}, "loads slow", "Loads are slow: they take 3 s on average in the last minute. "},
 		{"database down", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(2*time.Minute, func() { p.take(p.key(), time.Millisecond, errors.New("refused")) })
@@ -138,6 +177,15 @@ func TestCausesAreNamed(t *testing.T) {
 				defer cancel()
 				_, _ = p.TakeCtx(ctx, p.key(), func(context.Context) (int, error) { <-answer; return 1, nil })
 			})
+		}, "loads hang", "Loads hang: "},
+		{"some loads hang, and hold places", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute, MaxLoads: 3}, func(p *patient) {
+			p.serve(10*time.Minute, p.among(100))
+			answer := make(chan struct{})
+			p.t.Cleanup(func() { close(answer) })
+			for range 2 {
+				go p.Take(p.newKey(), func() (int, error) { <-answer; return 1, nil })
+			}
+			p.serve(time.Minute, func() { p.take(p.newKey(), 25*time.Millisecond, nil) })
 		}, "loads hang", "Loads hang: "},
 		{"callbacks hang", cache.Options[int, int]{Limit: 1_000, Workers: 1, OnRemove: func(cache.Event[int, int]) { time.Sleep(time.Hour) }}, func(p *patient) {
 			p.serve(5*time.Minute, p.usual)
@@ -188,7 +236,7 @@ func TestCausesAreNamed(t *testing.T) {
 // docs/monitoring.md.
 func causesOfTheGuide(t *testing.T) map[string]string {
 	t.Helper()
-	guide, err := os.ReadFile("../../docs/monitoring.md")
+	guide, err := os.ReadFile(harness.Tree + "/docs/monitoring.md")
 	if err != nil {
 		t.Fatal(err)
 	}

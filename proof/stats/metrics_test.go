@@ -79,9 +79,11 @@ func series(families map[string]*dto.MetricFamily, by, source string) map[string
 
 // addNear adds the series of a near cache.
 func addNear(want map[string]float64, n stats.Near) {
-	serving := 0.0
-	if n.Serving {
-		serving = 1
+	level := func(is bool) float64 {
+		if is {
+			return 1
+		}
+		return 0
 	}
 	for name, value := range map[string]float64{
 		"remote_hits_total":   float64(n.RemoteHits),
@@ -91,11 +93,20 @@ func addNear(want map[string]float64, n stats.Near) {
 		"overtaken_total":     float64(n.Overtaken),
 		"unserved_total":      float64(n.Unserved),
 		"served_on_total":     float64(n.ServedOn),
+		"recent_total":        float64(n.Recent),
+		"store_spared_total":  float64(n.StoreSpared),
 		"store_errors_total":  float64(n.StoreErrors),
 		"changes_total":       float64(n.Changes),
 		"forgotten_all_total": float64(n.ForgottenAll),
 		"reconnects_total":    float64(n.Reconnects),
-		"serving":             serving,
+		"polls_total":         float64(n.Polls),
+		"source_errors_total": float64(n.SourceErrors),
+		"backlog":             float64(n.Backlog),
+		"restored_total":      float64(n.Restored),
+		"round_trip_seconds":  n.RoundTrip.Seconds(),
+		"notified":            level(n.Notified),
+		"store_away":          level(n.StoreAway),
+		"serving":             level(n.Serving),
 		"lag_seconds":         n.Lag.Seconds(),
 		"max_lag_seconds":     n.MaxLag.Seconds(),
 	} {
@@ -112,12 +123,14 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		"cache_misses_total reason=evicted":    float64(s.MissesEvicted),
 		"cache_misses_total reason=expired":    float64(s.MissesExpired),
 		"cache_puts_total":                     float64(s.Sets),
+		"cache_restores_total":                 float64(s.Restored),
 		"cache_evictions_total cause=size":     float64(s.Removals.Evicted),
 		"cache_evictions_total cause=expired":  float64(s.Removals.Expired),
 		"cache_removals_total cause=explicit":  float64(s.Removals.Deleted),
 		"cache_removals_total cause=replaced":  float64(s.Removals.Replaced),
 		"cache_removals_total cause=cleared":   float64(s.Removals.Cleared),
 		"cache_size":                           float64(s.Entries),
+		"cache_loads_negative_total":           float64(s.Loads.Negative),
 		"cache_load_waiters_total":             float64(s.Loads.Waiters),
 		"cache_loads_running":                  float64(s.Loads.Running),
 		"cache_oldest_load_seconds":            s.Loads.Oldest.Seconds(),
@@ -133,6 +146,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		"cache_oldest_callback_seconds":        s.Callbacks.Oldest.Seconds(),
 		"cache_expiry_overdue":                 float64(s.Expiry.Overdue),
 		"cache_callbacks_queued":               float64(s.Callbacks.Queued),
+		"cache_callers_blocked":                float64(s.Callbacks.Blocked),
 		"cache_callback_panics_total":          float64(s.Callbacks.Panics),
 		"cache_expiry_pending":                 float64(s.Expiry.Pending),
 		"cache_expiry_tombstones":              float64(s.Expiry.Tombstones),
@@ -148,6 +162,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		want["cache_weight_capacity"] = float64(s.MaxWeight)
 	}
 	if s.WhatIf.Gets > 0 {
+		want["cache_what_if_gets_total"] = float64(s.WhatIf.Gets)
 		want["cache_what_if_hits_total limit=half"] = float64(s.WhatIf.Half)
 		want["cache_what_if_hits_total limit=same"] = float64(s.WhatIf.Same)
 		want["cache_what_if_hits_total limit=double"] = float64(s.WhatIf.Double)
@@ -159,6 +174,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 	addBuckets(want, "cache_evicted_age_seconds", s.EvictedAge.Buckets(), s.EvictedAge.Sum())
 	addHistogram(want, "cache_loads_seconds result=success", s.Loads.OK)
 	addHistogram(want, "cache_loads_seconds result=failure", s.Loads.Failed)
+	addHistogram(want, "cache_load_waits_seconds", s.Loads.Waits)
 	addHistogram(want, "cache_expiry_lateness_seconds", s.Expiry.Lateness)
 	return want
 }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-const schemaFile = "../../docs/stats.schema.json"
+const schemaFile = harness.Tree + "/docs/stats.schema.json"
 
 // strictSchema is the schema, but refuses further fields: readers must ignore fields that they
 // do not know, and this version writes none.

@@ -45,15 +45,15 @@ type adapted struct {
 
 // adapt makes a file of tests import adapters in place of the originals. It blanks
 // benchmarks, which may use internals of the original, and tests that expected omits, and
-// wraps others in a bubble. Line numbers stay the same.
-func adapt(name string, text []byte, imports map[string]string, expected expectations) (adapted, error) {
+// wraps others, or all, in a bubble. Line numbers stay the same.
+func adapt(name string, text []byte, imports map[string]string, expected expectations, bubbles bool) (adapted, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments)
 	if err != nil {
 		return adapted{}, err
 	}
 	a := adapted{text: bytes.Clone(text)}
-	bubbles := false
+	wrapped := false
 	for _, decl := range slices.Backward(file.Decls) { // an edit moves what follows it
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || f.Recv != nil {
@@ -64,8 +64,9 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 		if v := expected[name]; v == omitted || v == slow && !*long || measures(f) {
 			a.blank(files, f)
 			continue
-		} else if v == bubble {
-			bubbles = true
+		} else if v == bubble || bubbles && strings.HasPrefix(name, "Test") {
+			wrapped = true
+			a.blankParallel(files, f)
 			a.replace(files, f.Body.Rbrace, f.Body.End(), "}) }")
 			a.replace(files, f.Body.Lbrace, f.Body.Lbrace+1, "{ synctest.Test(t, func(t *testing.T) {")
 		}
@@ -73,7 +74,7 @@ func adapt(name string, text []byte, imports map[string]string, expected expecta
 			a.tests = append(a.tests, name)
 		}
 	}
-	if bubbles {
+	if wrapped {
 		a.replace(files, file.Name.End(), file.Name.End(), `; import "testing/synctest"`)
 	}
 	return a, a.replaceImports(name, imports)
@@ -91,6 +92,15 @@ func (a *adapted) blank(files *token.FileSet, n ast.Node) {
 	for i := files.Position(n.Pos()).Offset; i < files.Position(n.End()).Offset; i++ {
 		if a.text[i] != '\n' {
 			a.text[i] = ' '
+		}
+	}
+}
+
+// blankParallel blanks the calls of t.Parallel in the body of a test, which a bubble refuses.
+func (a *adapted) blankParallel(files *token.FileSet, f *ast.FuncDecl) {
+	for _, s := range f.Body.List {
+		if s, ok := s.(*ast.ExprStmt); ok && types.ExprString(s.X) == "t.Parallel()" {
+			a.blank(files, s)
 		}
 	}
 }

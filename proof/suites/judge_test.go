@@ -111,7 +111,7 @@ func TestC(t *testing.T) { time.Sleep(1) }
 
 func helper(b *testing.B) { fmt.Println() }
 `
-	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, expectations{"TestB": omitted, "TestC": bubble})
+	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, expectations{"TestB": omitted, "TestC": bubble}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func helper(b *testing.B) { fmt.Println() }
 
 // A list that omits a test which does not exist is an error.
 func TestOverlayOmitsWhatIsThere(t *testing.T) {
-	s := suite{adapter: "sync", files: []string{"sync/map_test.go"}}
+	s := suite{adapter: "time", files: []string{"time/tick_test.go"}}
 	if _, _, err := s.overlay(t.TempDir(), expectations{"TestNoSuch": omitted}); err == nil || !strings.Contains(err.Error(), "TestNoSuch") {
 		t.Errorf("error %v, want one that names TestNoSuch", err)
 	}

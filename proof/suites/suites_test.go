@@ -21,7 +21,8 @@ type suite struct {
 	module  string   // where the files are from; empty for the standard library
 	files   []string // relative to the module, or to GOROOT/src
 
-	needs string // a program that the adapter runs, if any
+	needs   string // a program that the adapter runs, if any
+	bubbles bool   // all tests run in a bubble: they have a clock of their own, which moves its time
 
 	// imports maps import paths of the files to the folders of the adapters that replace
 	// them.
@@ -46,31 +47,6 @@ var suites = []suite{
 		imports: map[string]string{"context": "context", "internal/asan": "goroot"},
 	},
 	{
-		adapter: "sync",
-		files:   []string{"sync/map_test.go", "sync/map_reference_test.go", "internal/sync/hashtriemap_test.go"},
-		imports: map[string]string{"sync": "sync", "internal/sync": "sync", "internal/testenv": "goroot"},
-	},
-	{
-		adapter: "gocache",
-		module:  "github.com/patrickmn/go-cache",
-		files:   []string{"cache_test.go"},
-	},
-	{
-		adapter: "lru",
-		module:  "github.com/hashicorp/golang-lru/v2",
-		files:   []string{"lru_test.go", "testing_test.go"},
-	},
-	{
-		adapter: "expirable",
-		module:  "github.com/hashicorp/golang-lru/v2",
-		files:   []string{"expirable/expirable_lru_test.go"},
-	},
-	{
-		adapter: "singleflight",
-		module:  "golang.org/x/sync",
-		files:   []string{"singleflight/singleflight_test.go"},
-	},
-	{
 		adapter: "gozerocache",
 		needs:   "redis-server",
 		module:  "github.com/zeromicro/go-zero",
@@ -79,6 +55,13 @@ var suites = []suite{
 			"github.com/alicebob/miniredis/v2":                         "miniredis",
 			"github.com/zeromicro/go-zero/core/stores/redis/redistest": "redistest",
 		},
+	},
+	{
+		adapter: "sturdyc",
+		module:  "github.com/viccon/sturdyc",
+		files:   []string{"fetch_test.go", "sturdyc_test.go"},
+		bubbles: true,
+		imports: map[string]string{"github.com/viccon/sturdyc": "sturdyc"},
 	},
 }
 
@@ -163,7 +146,7 @@ func (s suite) overlay(dir string, expected expectations) (overlay string, tests
 		if err != nil {
 			return "", nil, err
 		}
-		adapted, err := adapt(file, text, s.imports, expected)
+		adapted, err := adapt(file, text, s.imports, expected, s.bubbles)
 		if err != nil {
 			return "", nil, err
 		}

@@ -15,12 +15,12 @@ const slots = 16384
 // A Cluster is a Redis Cluster of masters without replicas.
 type Cluster struct{ Masters []*Server }
 
-// StartCluster runs a cluster of n masters. Further servers that are to Join it are
-// started with StartNode.
-func StartCluster(n int) (*Cluster, error) {
+// StartCluster runs a cluster of n masters with additional arguments. Further servers that are to
+// Join it are started with StartNode.
+func StartCluster(n int, args ...string) (*Cluster, error) {
 	c := &Cluster{}
 	for range n {
-		s, err := StartNode()
+		s, err := StartNode(args...)
 		if err != nil {
 			c.Stop()
 			return nil, err
@@ -35,8 +35,8 @@ func StartCluster(n int) (*Cluster, error) {
 }
 
 // StartNode runs a server that can be a node of a cluster, and is of none.
-func StartNode() (*Server, error) {
-	return Start("--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-config-file", "nodes.conf")
+func StartNode(args ...string) (*Server, error) {
+	return Start(append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-config-file", "nodes.conf"}, args...)...)
 }
 
 func (c *Cluster) form() error {
@@ -137,7 +137,7 @@ func (c *Cluster) Migrate(slot string, from, to *Server) error {
 		if len(keys) == 0 {
 			break
 		}
-		if _, err := from.Do(append([]string{"MIGRATE", host, port, "", "0", "5000", "KEYS"}, keys...)...); err != nil {
+		if _, err := from.Do(append([]string{"MIGRATE", host, port, "", "0", strconv.FormatInt(startTime.Milliseconds(), 10), "KEYS"}, keys...)...); err != nil {
 			return err
 		}
 	}

@@ -10,10 +10,14 @@ import (
 const leakTime = 30 * time.Second
 
 // VerifyTestMain is that of goleak, for tests that use clients of Redis. It gives their
-// goroutines time to end, and ignores two: rueidis leaves one for five seconds when a
-// cluster has changed, and go-redis one for each pool whose server does not come back.
+// goroutines time to end, and ignores some: rueidis leaves one for five seconds when a
+// cluster has changed, and now and then the two of a connection whose reader has ended, when
+// its writer waits on; go-redis one for each pool whose server does not come back. Of a client
+// that nobody has closed, the readers are found.
 func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
 	options = append(options,
+		goleak.IgnoreTopFunction("github.com/redis/rueidis.(*pipe)._background"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*ring).WaitForWrite"),
 		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
 		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 	goleak.VerifyTestMain(waiting{m, options}, options...)

@@ -89,12 +89,17 @@ func (f *Failover) Sync() error {
 	}
 	defer c.Close()
 	// WAIT waits for what its own connection wrote, and so for all before that.
-	for _, reply := range c.DoMulti(context.Background(),
+	replies := c.DoMulti(context.Background(),
 		c.B().Set().Key("redistest").Value("sync").Build(),
-		c.B().Wait().Numreplicas(1).Timeout(5000).Build()) {
-		if err := reply.Error(); err != nil {
-			return err
-		}
+		c.B().Wait().Numreplicas(1).Timeout(startTime.Milliseconds()).Build())
+	if err := replies[0].Error(); err != nil {
+		return err
+	}
+	switch n, err := replies[1].AsInt64(); {
+	case err != nil:
+		return err
+	case n < 1:
+		return fmt.Errorf("the replica has not confirmed a write after %v", startTime)
 	}
 	return nil
 }

@@ -12,19 +12,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 )
 
 // ErrNoServer means that there is no redis-server to run.
 var ErrNoServer = errors.New("redis-server is not installed; install it (apt-get install redis-server, brew install redis)")
 
 // startTime is how long a server may take to answer, on a busy machine.
-const startTime = 30 * time.Second
+const startTime = time.Minute
 
 // A Server is a process of redis-server. Its methods are not safe for concurrent use.
 type Server struct {
@@ -50,6 +51,10 @@ func Start(args ...string) (*Server, error) {
 	return s.run(append(slices.Clip(inMemory), args...)...)
 }
 
+// WithoutTracking has the arguments of a server of which nobody may use CLIENT TRACKING, as with some
+// hosted services, and which sends all keyspace notifications.
+var WithoutTracking = []string{"--user", "default", "on", "nopass", "~*", "&*", "+@all", "-client|tracking", "--notify-keyspace-events", "KA"}
+
 // startConfigured runs a server with a configuration file of the given lines, which the
 // server may change.
 func startConfigured(lines []string, args ...string) (*Server, error) {
@@ -71,7 +76,7 @@ func newServer() (*Server, error) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		return nil, ErrNoServer
 	}
-	port, err := freePort()
+	port, err := neartest.FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -94,21 +99,6 @@ func (s *Server) run(args ...string) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// freePort returns a free port that leaves room for the cluster bus, 10000 above it.
-func freePort() (string, error) {
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", err
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if port < 55536 {
-			return strconv.Itoa(port), nil
-		}
-	}
 }
 
 // Restart runs the server again, on the same port, after Kill. It has forgotten everything.
@@ -154,7 +144,10 @@ func (s *Server) waitUntil(is func(context.Context, rueidis.Client) bool) error 
 }
 
 func dial(addr string) (rueidis.Client, error) {
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true, DisableRetry: true})
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{addr}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
+		Dialer: net.Dialer{Timeout: startTime}, ConnWriteTimeout: startTime,
+	})
 	if err != nil && c != nil {
 		c.Close()
 	}

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near/neartest"
 )
 
 // StartTLS is [Start] for a server that also speaks TLS, at addr. Its certificate is signed
@@ -20,12 +22,12 @@ func StartTLS() (s *Server, addr string, roots *x509.CertPool, err error) {
 	if s, err = newServer(); err != nil {
 		return nil, "", nil, err
 	}
-	port, err := freePort()
+	port, err := neartest.FreePort()
 	if err != nil {
 		s.Stop()
 		return nil, "", nil, err
 	}
-	certificate, key := filepath.Join(s.dir, "server.crt"), filepath.Join(s.dir, "server.key")
+	certificate, key := filepath.Join(s.dir, certificateFile), filepath.Join(s.dir, "server.key")
 	if roots, err = writeCertificate(certificate, key); err != nil {
 		s.Stop()
 		return nil, "", nil, err
@@ -35,9 +37,14 @@ func StartTLS() (s *Server, addr string, roots *x509.CertPool, err error) {
 	return s, net.JoinHostPort("127.0.0.1", port), roots, err
 }
 
+// Certificate returns the file with the certificate of a server of StartTLS, in PEM.
+func (s *Server) Certificate() string { return filepath.Join(s.dir, certificateFile) }
+
+const certificateFile = "server.crt"
+
 // writeCertificate makes a certificate and writes it and its key to files. It returns a pool
 // that trusts it.
-func writeCertificate(certificateFile, keyFile string) (*x509.CertPool, error) {
+func writeCertificate(file, keyFile string) (*x509.CertPool, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -60,7 +67,7 @@ func writeCertificate(certificateFile, keyFile string) (*x509.CertPool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := writePEM(certificateFile, "CERTIFICATE", der); err != nil {
+	if err := writePEM(file, "CERTIFICATE", der); err != nil {
 		return nil, err
 	}
 	return roots, writePEM(keyFile, "PRIVATE KEY", private)

@@ -14,7 +14,7 @@ import (
 func BeatHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var req types.SessionReq
-		if err := parsePath(r, &req); err != nil {
+		if err := parse(r, &req); err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
 			return
 		}

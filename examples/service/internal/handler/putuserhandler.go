@@ -14,7 +14,7 @@ import (
 func PutUserHandler(svcCtx *svc.ServiceContext) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var req types.PutUserReq
-		if err := parseBody(r, &req); err != nil {
+		if err := parse(r, &req); err != nil {
 			httpx.ErrorCtx(r.Context(), w, err)
 			return
 		}

@@ -1,5 +1,5 @@
 // Package context has the names of package context that its tests use. Its contexts with a
-// deadline are those of package timingwheel.
+// time-out are those of package timingwheel.
 package context
 
 import (
@@ -28,7 +28,7 @@ func Cause(c Context) error                          { return context.Cause(c) }
 
 func AfterFunc(ctx Context, f func()) (stop func() bool) { return context.AfterFunc(ctx, f) }
 
-// wheel keeps the deadlines of all contexts.
+// wheel makes the contexts with a time-out.
 var wheel = func() *timingwheel.Timers {
 	t, err := timingwheel.NewTimers(time.Millisecond, 1024)
 	if err != nil {
@@ -42,13 +42,13 @@ func WithTimeout(parent Context, timeout time.Duration) (Context, CancelFunc) {
 }
 
 func WithTimeoutCause(parent Context, timeout time.Duration, cause error) (Context, CancelFunc) {
-	return wheel.WithTimeoutCause(parent, timeout, cause)
+	return context.WithTimeoutCause(parent, timeout, cause)
 }
 
 func WithDeadline(parent Context, d time.Time) (Context, CancelFunc) {
-	return wheel.WithDeadline(parent, d)
+	return context.WithDeadline(parent, d)
 }
 
 func WithDeadlineCause(parent Context, d time.Time, cause error) (Context, CancelFunc) {
-	return wheel.WithDeadlineCause(parent, d, cause)
+	return context.WithDeadlineCause(parent, d, cause)
 }

@@ -1,2 +1,0 @@
-// Package after has the "after" blocks of docs/migration.md, as they compile.
-package after
