@@ -18,7 +18,7 @@ import (
 // Catches: a test that was renamed or removed while a document still cites it as
 // proof, a link to a file or heading that has moved.
 func TestDocs(t *testing.T) {
-	tests := testNames(t)
+	tests := testFolders(t)
 	for file, text := range documents(t) {
 		for _, name := range citedTests(text) {
 			if !cited(name, tests) {
@@ -31,24 +31,60 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestFullIsMarked checks that docs/guarantees.md marks the tests that only make full runs.
+// TestGuarantees checks the tests that docs/guarantees.md names: each with its folder, as others
+// may have a test of that name; marked if only make full runs it; and never skipped where
+// everything is installed.
 //
-// Catches: a promise whose test has left the gate unnoticed.
-func TestFullIsMarked(t *testing.T) {
+// Catches: a promise whose test was removed, has left the gate, or runs nowhere.
+func TestGuarantees(t *testing.T) {
 	text, err := os.ReadFile("docs/guarantees.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := onlyFull(t)
-	folders := testFolders(t)
-	for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`( \\(full\\))?").FindAllStringSubmatch(string(text), -1) {
-		inGate := slices.ContainsFunc(folders[m[1]], func(folder string) bool {
-			return !slices.ContainsFunc(full, func(f string) bool { return within(folder, f) })
-		})
-		if inGate == (m[2] != "") {
-			t.Errorf("%s is in the gate: %t, and is marked: %t", m[1], inGate, m[2] != "")
+	full, short := onlyFull(t), shortSkips(t)
+	n := 0
+	for _, m := range regexp.MustCompile("`([a-z/]+\\.)?((?:Test|Fuzz)[A-Z]\\w*)`( \\(full\\))?").FindAllStringSubmatch(string(text), -1) {
+		folder := strings.TrimSuffix(m[1], ".")
+		inFull := slices.ContainsFunc(full, func(f string) bool { return within(folder, f) })
+		switch name := m[1] + m[2]; {
+		case folder == "":
+			t.Errorf("%s has no folder: want as in `cache.%s`", name, name)
+		case inFull != (m[3] != ""):
+			t.Errorf("only make full runs %s: %t, and it is marked (full): %t", name, inFull, m[3] != "")
+		case slices.Contains(short[m[2]], folder):
+			t.Errorf("%s may skip itself", name)
 		}
+		n++
 	}
+	if n < 200 {
+		t.Errorf("only %d tests are named", n)
+	}
+}
+
+var (
+	skips      = regexp.MustCompile(`(?m)^.*\bt\.Skip.*$`)
+	shortGuard = regexp.MustCompile(`(?s)if testing\.Short\(\) \{\s*t\.Skip[^\n]*\n\s*\}`)
+)
+
+// shortSkips returns the tests that skip themselves for another reason than -short, which
+// neither the gate nor full gives, with their folders.
+func shortSkips(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	walkFiles(t, "_test.go", func(path string, text []byte) {
+		at := testFunc.FindAllSubmatchIndex(text, -1)
+		for i, m := range at {
+			end := len(text)
+			if i+1 < len(at) {
+				end = at[i+1][0]
+			}
+			if skips.Match(shortGuard.ReplaceAll(text[m[0]:end], nil)) {
+				name := string(text[m[2]:m[3]])
+				found[name] = append(found[name], filepath.Dir(path))
+			}
+		}
+	})
+	return found
 }
 
 // onlyFull returns the folders whose tests the gate leaves out.
@@ -72,20 +108,20 @@ func TestDocsAreReallyChecked(t *testing.T) {
 	if files := documents(t); len(files) < 10 || files["README.md"] == "" || files["docs/guarantees.md"] == "" {
 		t.Errorf("the documents are %v", slices.Sorted(maps.Keys(files)))
 	}
-	tests := testNames(t)
+	tests := testFolders(t)
 	for _, name := range []string{"TestDocs", "TestKeyedModel", "TestChangeDuringLoad"} { // also of packages, and of bench
-		if !tests[name] {
+		if tests[name] == nil {
 			t.Errorf("%s is not among the tests", name)
 		}
 	}
-	text := "see `TestDocs`, `TestDocsAre…`, `TestNowhere`, `TestNowhere…` and `FuzzNothing`\n```\n`TestInCode`\n```\n"
+	text := "see `TestDocs`, `TestDocsAre…`, `cache.TestModel`, `proof/lincheck.TestModel`, `TestNowhere`, `TestNowhere…`, `FuzzNothing` and `cache.TestDocs`\n```\n`TestInCode`\n```\n"
 	var missing []string
 	for _, name := range citedTests(text) {
 		if !cited(name, tests) {
 			missing = append(missing, name)
 		}
 	}
-	if want := []string{"TestNowhere", "TestNowhere…", "FuzzNothing"}; !slices.Equal(missing, want) {
+	if want := []string{"TestNowhere", "TestNowhere…", "FuzzNothing", "cache.TestDocs"}; !slices.Equal(missing, want) {
 		t.Errorf("missing are %v, want %v", missing, want)
 	}
 	text = "# A heading, with `code`\n## Twice\n## Twice\n" +
@@ -168,16 +204,6 @@ func documents(t *testing.T) map[string]string {
 
 var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`)
 
-// testNames returns the names of all tests, also in the other modules.
-func testNames(t *testing.T) map[string]bool {
-	t.Helper()
-	names := map[string]bool{}
-	for name := range testFolders(t) {
-		names[name] = true
-	}
-	return names
-}
-
 // testFolders returns the folders that have a test of a name.
 func testFolders(t *testing.T) map[string][]string {
 	t.Helper()
@@ -214,14 +240,14 @@ func walkFiles(t *testing.T, suffix string, f func(path string, text []byte)) {
 var (
 	codeBlock = regexp.MustCompile("(?ms)^```.*?^```")
 	codeSpan  = regexp.MustCompile("`[^`\n]*`")
-	testName  = regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*…?)`")
+	testName  = regexp.MustCompile("`((?:[a-z]+(?:/[a-z]+)*\\.)?(?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*…?)`")
 	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading   = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	linkText  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
-// citedTests returns the names of tests that a document has in backquotes. One that
-// ends in … stands for all that begin so.
+// citedTests returns the names of tests that a document has in backquotes, perhaps with a
+// folder, as in cache.TestModel. One that ends in … stands for all that begin so.
 func citedTests(text string) (names []string) {
 	for _, m := range testName.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
 		names = append(names, m[1])
@@ -229,14 +255,15 @@ func citedTests(text string) (names []string) {
 	return names
 }
 
-// cited reports whether there is a test of that name.
-func cited(name string, tests map[string]bool) bool {
-	prefix, several := strings.CutSuffix(name, "…")
-	if !several {
-		return tests[name]
+// cited reports whether there is a test of that name, in the folder before it, if any.
+func cited(name string, tests map[string][]string) bool {
+	folder, test, qualified := strings.Cut(name, ".")
+	if !qualified {
+		folder, test = "", name
 	}
-	for test := range tests {
-		if strings.HasPrefix(test, prefix) {
+	prefix, several := strings.CutSuffix(test, "…")
+	for name, folders := range tests {
+		if (name == test || several && strings.HasPrefix(name, prefix)) && (!qualified || slices.Contains(folders, folder)) {
 			return true
 		}
 	}
