@@ -2,11 +2,10 @@
 help:
 	@awk '/^# /{if (!text) text = substr($$0, 3); next} /^[a-z0-9]+:/{sub(":.*", ""); if (text) printf "make %-12s %s\n", $$1, text} {text = ""}' Makefile
 
-# Before a commit: formatting, vet, and the tests of the library and of near, in two minutes.
+# Before a commit: formatting, vet, and the tests of the library, in two minutes.
 quick: fmt
 	go vet ./...
 	go test -vet=off ./...
-	go test -C near ./...
 
 # What every change must pass. .ci/run installs what it needs and runs it.
 gate:

@@ -48,7 +48,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/openzipkin/zipkin-go v0.4.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
-	github.com/pinwheel-cache/pinwheel/near v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/gozero v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/pinwheel-cache/pinwheel/otel v0.0.0
@@ -84,8 +83,6 @@ require (
 replace github.com/pinwheel-cache/pinwheel => ../
 
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
-
-replace github.com/pinwheel-cache/pinwheel/near => ../near
 
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 

@@ -3,7 +3,7 @@ package near_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { settle.VerifyTestMain(m) }

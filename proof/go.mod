@@ -68,7 +68,6 @@ require (
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/pinwheel-cache/pinwheel/gozero v0.0.0
-	github.com/pinwheel-cache/pinwheel/near v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/gozero v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
@@ -85,8 +84,6 @@ require (
 replace github.com/pinwheel-cache/pinwheel => ../
 
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
-
-replace github.com/pinwheel-cache/pinwheel/near => ../near
 
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 

@@ -4,13 +4,10 @@ go 1.26.0
 
 replace github.com/pinwheel-cache/pinwheel => ../..
 
-replace github.com/pinwheel-cache/pinwheel/near => ../../near
-
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../../near/redis
 
 require (
 	github.com/pinwheel-cache/pinwheel v0.0.0
-	github.com/pinwheel-cache/pinwheel/near v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79

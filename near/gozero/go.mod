@@ -5,7 +5,6 @@ go 1.25.0
 require (
 	github.com/DATA-DOG/go-sqlmock v1.5.2
 	github.com/pinwheel-cache/pinwheel v0.0.0
-	github.com/pinwheel-cache/pinwheel/near v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/redis/rueidis v1.0.79
 	github.com/zeromicro/go-zero v1.8.0
@@ -59,7 +58,5 @@ require (
 )
 
 replace github.com/pinwheel-cache/pinwheel => ../..
-
-replace github.com/pinwheel-cache/pinwheel/near => ../
 
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../redis

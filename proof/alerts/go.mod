@@ -144,7 +144,6 @@ require (
 	github.com/opencontainers/go-digest v1.0.0 // indirect
 	github.com/opencontainers/image-spec v1.0.2 // indirect
 	github.com/ovh/go-ovh v1.9.0 // indirect
-	github.com/pinwheel-cache/pinwheel/near v0.0.0
 	github.com/pkg/browser v0.0.0-20240102092130-5ac0b6a4141c // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/planetscale/vtprotobuf v0.6.1-0.20240319094008-0393e58bdf10 // indirect
@@ -209,5 +208,3 @@ require (
 replace github.com/pinwheel-cache/pinwheel => ../..
 
 tool github.com/prometheus/prometheus/cmd/promtool
-
-replace github.com/pinwheel-cache/pinwheel/near => ../../near

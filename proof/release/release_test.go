@@ -34,6 +34,21 @@ func TestRelease(t *testing.T) {
 	t.Run("go install", func(t *testing.T) {
 		users.inFolder(t).run(t, "go", "install", library+"/cmd/cachesim@"+version)
 	})
+	t.Run("near", func(t *testing.T) {
+		users := users.inFolder(t)
+		users.write(t, "main.go", `package main
+
+import "`+library+`/near"
+
+var _ near.Source
+
+func main() {}
+`)
+		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
+		users.run(t, "go", "get", library+"/near@"+version)
+		users.run(t, "go", "build", "-o", os.DevNull, ".")
+		users.wantAdded(t, "go get and go build", nil, library, "golang.org/x/sync")
+	})
 	t.Run("otel", func(t *testing.T) {
 		users := users.inFolder(t)
 		users.write(t, "main.go", `package main
