@@ -27,7 +27,7 @@ servers = near/redis proof/redis gozero/collection examples/fleet
 foreign = near/gozero examples/service proof/gozero proof/lincheck/peers proof/mutation proof/release proof/soak proof/suites
 
 # What is concurrent and has no servers.
-concurrent = cache timingwheel lru stats internal near proof/acceptance proof/faults proof/lincheck
+concurrent = cache timingwheel lru stats internal near proof/lincheck
 
 # -- the gate
 

@@ -1,5 +1,5 @@
 // Package pinwheel_test begins with the seven promises of the cache, a test for each
-// that shows what it means. proof/acceptance tries them from all sides.
+// that shows what it means. cache/acceptance tries them from all sides.
 package pinwheel_test
 
 import (

@@ -1,8 +1,9 @@
-// Package settle looks for goroutines that tests have left, and gives those that end by
-// themselves time to end.
+// Package settle looks for goroutines that tests have left, as goleak does, and first gives
+// those that end by themselves time to end.
 package settle
 
 import (
+	"testing"
 	"time"
 
 	"go.uber.org/goleak"
@@ -12,17 +13,36 @@ import (
 // less than half a second.
 const patience = time.Minute
 
-// VerifyTestMain runs the tests of a package, and fails if one of them has left a goroutine.
-func VerifyTestMain(m goleak.TestingM) { goleak.VerifyTestMain(tests{m}) }
+// VerifyTestMain runs the tests of a package, and fails if they have left a goroutine.
+func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
+	goleak.VerifyTestMain(tests{m, options}, options...)
+}
+
+// VerifyNone fails the test if there is a goroutine that it has left.
+func VerifyNone(t testing.TB, options ...goleak.Option) {
+	t.Helper()
+	wait(options)
+	goleak.VerifyNone(t, options...)
+}
 
 // tests are the tests of a package.
-type tests struct{ m goleak.TestingM }
+type tests struct {
+	m       goleak.TestingM
+	options []goleak.Option
+}
 
-// Run runs the tests and, unless one failed, waits for a minute at most.
+// Run runs the tests and, unless one failed, waits for what they have left.
 func (t tests) Run() int {
 	status := t.m.Run()
-	for end := time.Now().Add(patience); status == 0 && goleak.Find() != nil && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	if status == 0 {
+		wait(t.options)
 	}
 	return status
+}
+
+// wait returns when no goroutine is left, at the latest after patience.
+func wait(options []goleak.Option) {
+	for end := time.Now().Add(patience); goleak.Find(options...) != nil && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 }

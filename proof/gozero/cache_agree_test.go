@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // TestCacheAgrees runs the same operations on our cache and on go-zero's, and compares
@@ -76,7 +75,7 @@ func compareStreams(t *rapid.T, peers *goZeroPeers, kind streamKind) {
 
 	s := &stream{
 		t: t, kind: kind, limit: limit,
-		ours:   harness.New(t, cache.Options[string, any]{Limit: limit, Expire: time.Hour}),
+		ours:   cache.Must(cache.Options[string, any]{Limit: limit, Expire: time.Hour}),
 		theirs: peers.withLimit(limit, universe),
 	}
 	for i, op := range ops {
@@ -125,11 +124,11 @@ func (s *stream) step(i int, op diffOp) {
 		s.take(key, func() (any, error) { return i, nil })
 		s.stored(key)
 	case op.op == 5 && !present:
-		s.take(key, func() (any, error) { return i, harness.ErrFetch })
+		s.take(key, func() (any, error) { return i, errFetch })
 	case op.op <= 6 && s.kind == noEvictions:
-		s.take(key, func() (any, error) { return nil, harness.ErrFetch })
+		s.take(key, func() (any, error) { return nil, errFetch })
 	case op.op <= 6 && s.kind == oldestRead && full && s.read < s.limit:
-		s.take(s.order[s.read], func() (any, error) { return nil, harness.ErrFetch })
+		s.take(s.order[s.read], func() (any, error) { return nil, errFetch })
 		s.read++
 	case op.op == 7 && (!present || s.kind == noEvictions):
 		s.get(key)

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -67,7 +67,10 @@ func found(c getter, keys []string) (n int) {
 // Ours lives a second, give or take 5 %. go-zero: the jitter puts half of the second
 // TTLs below its tick of 1 s, and these keys are gone at once.
 func setTwice(t *testing.T) {
-	keys := harness.Numbered("k", 200)
+	keys := make([]string, 200)
+	for i := range keys {
+		keys[i] = "k" + strconv.Itoa(i)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		c := ourCache(t, time.Hour)
 		for range 2 {
@@ -227,7 +230,7 @@ func takePanic(g *theirs.Cache, gate <-chan struct{}) {
 
 // joinPanic takes the same value, with a fetch that must not be called.
 func joinPanic(g *theirs.Cache) (any, error) {
-	return g.Take("k", func() (any, error) { return nil, harness.ErrFetch })
+	return g.Take("k", func() (any, error) { return nil, errFetch })
 }
 
 // waitForStack waits until the stack of one goroutine has all these parts.

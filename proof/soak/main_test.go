@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/settle"
 )
 
-func TestMain(m *testing.M) { harness.VerifyTestMain(m) }
+func TestMain(m *testing.M) { settle.VerifyTestMain(m) }

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+	"github.com/pinwheel-cache/pinwheel/proof/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func TestMain(m *testing.M) { harness.VerifyTestMain(m) }
+func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
 // tb has the methods of both *testing.T and *rapid.T.
 type tb interface {

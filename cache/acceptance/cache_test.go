@@ -15,60 +15,60 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 func TestMain(m *testing.M) {
-	harness.VerifyTestMain(m)
+	settle.VerifyTestMain(m)
 }
 
 func TestResize(t *testing.T) {
 	// Catches: Resize that leaves the surplus to later Sets, evicts the wrong end, or does not report.
-	harness.Bubble(t, "down evicts the oldest at once", func(t *testing.T) {
-		var rec harness.Recorder[string, int]
-		c := harness.New(t, cache.Options[string, int]{Limit: 5, OnRemove: rec.Add})
-		for i, k := range harness.Numbered("k", 5) {
+	Bubble(t, "down evicts the oldest at once", func(t *testing.T) {
+		var rec Recorder[string, int]
+		c := New(t, cache.Options[string, int]{Limit: 5, OnRemove: rec.Add})
+		for i, k := range Numbered("k", 5) {
 			c.Set(k, i)
 		}
-		harness.MustResize(t, c, 2)
-		harness.WantLen(t, c, 2)
-		harness.WantEvents(t, &rec, harness.Event("k0", 0, cache.Evicted), harness.Event("k1", 1, cache.Evicted), harness.Event("k2", 2, cache.Evicted))
+		MustResize(t, c, 2)
+		WantLen(t, c, 2)
+		WantEvents(t, &rec, Event("k0", 0, cache.Evicted), Event("k1", 1, cache.Evicted), Event("k2", 2, cache.Evicted))
 		c.Set("k5", 5)
-		harness.WantEvents(t, &rec, harness.Event("k3", 3, cache.Evicted))
-		harness.WantHit(t, c, "k4", 4)
-		harness.WantHit(t, c, "k5", 5)
+		WantEvents(t, &rec, Event("k3", 3, cache.Evicted))
+		WantHit(t, c, "k4", 4)
+		WantHit(t, c, "k5", 5)
 	})
 
 	// Catches: Resize that rebuilds and forgets, or that does not use the new room.
-	harness.Bubble(t, "up keeps and makes room", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Limit: 3})
-		keys := harness.Numbered("k", 6)
+	Bubble(t, "up keeps and makes room", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Limit: 3})
+		keys := Numbered("k", 6)
 		for i, k := range keys[:3] {
 			c.Set(k, i)
 		}
-		harness.MustResize(t, c, 6)
+		MustResize(t, c, 6)
 		for i, k := range keys[3:] {
 			c.Set(k, i+3)
 		}
 		for i, k := range keys {
-			harness.WantHit(t, c, k, i)
+			WantHit(t, c, k, i)
 		}
 		c.Set("one more", 1)
-		harness.WantLen(t, c, 6)
+		WantLen(t, c, 6)
 	})
 
 	// Catches: a cache of many shards whose small new limit leaves shards with room for nothing.
 	for _, limit := range []int{0, 1 << 16} {
-		harness.Bubble(t, fmt.Sprintf("from %d to 3", limit), func(t *testing.T) {
-			c := harness.New(t, cache.Options[string, int]{Limit: limit})
-			harness.Fill(c, 1000)
-			harness.MustResize(t, c, 3)
+		Bubble(t, fmt.Sprintf("from %d to 3", limit), func(t *testing.T) {
+			c := New(t, cache.Options[string, int]{Limit: limit})
+			Fill(c, 1000)
+			MustResize(t, c, 3)
 			if n := c.Len(); n > 3 {
 				t.Fatalf("Len = %d after Resize(3)", n)
 			}
-			for i, k := range harness.Numbered("new", 200) {
+			for i, k := range Numbered("new", 200) {
 				c.Set(k, i)
-				harness.WantHit(t, c, k, i)
+				WantHit(t, c, k, i)
 				if n := c.Len(); n > 3 {
 					t.Fatalf("Len = %d after Resize(3)", n)
 				}
@@ -77,18 +77,18 @@ func TestResize(t *testing.T) {
 	}
 
 	// Catches: 0 taken for "room for nothing", or for the old limit.
-	harness.Bubble(t, "to none", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Limit: 10})
-		harness.Fill(c, 20)
-		harness.MustResize(t, c, 0)
-		harness.Fill(c, 10_000)
-		harness.WantLen(t, c, 10_000)
+	Bubble(t, "to none", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Limit: 10})
+		Fill(c, 20)
+		MustResize(t, c, 0)
+		Fill(c, 10_000)
+		WantLen(t, c, 10_000)
 	})
 
 	// Catches: a limit that grows past the size where shards begin, and is not honoured.
-	harness.Bubble(t, "from 100 to 10000", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Limit: 100})
-		harness.MustResize(t, c, 10_000)
+	Bubble(t, "from 100 to 10000", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Limit: 100})
+		MustResize(t, c, 10_000)
 		for i := range 30_000 {
 			c.Set(strconv.Itoa(i), i)
 		}
@@ -98,23 +98,23 @@ func TestResize(t *testing.T) {
 	})
 
 	// Catches: a limit that is only checked by New.
-	harness.Bubble(t, "negative is an error", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Limit: 2})
+	Bubble(t, "negative is an error", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Limit: 2})
 		c.Set("k", 1)
 		if err := c.Resize(-1); err == nil {
 			t.Error("Resize(-1) = nil, want an error")
 		}
-		harness.WantHit(t, c, "k", 1)
+		WantHit(t, c, "k", 1)
 	})
 
 	// Catches: a crash, or a broken weight limit, when a cache limited by weight is resized.
-	harness.Bubble(t, "a weighted cache survives it", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{MaxWeight: 10, Weigh: func(string, int) uint32 { return 5 }})
+	Bubble(t, "a weighted cache survives it", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{MaxWeight: 10, Weigh: func(string, int) uint32 { return 5 }})
 		c.Set("a", 1)
 		c.Set("b", 2)
 		t.Logf("Resize(1) of a weighted cache: %v", c.Resize(1))
 		c.Set("c", 3)
-		harness.WantHit(t, c, "c", 3)
+		WantHit(t, c, "c", 3)
 		if w := c.Stats().Weight; w > 10 {
 			t.Errorf("weight %d above its limit of 10", w)
 		}
@@ -122,19 +122,19 @@ func TestResize(t *testing.T) {
 
 	// Catches: Resize that is not safe beside writers.
 	t.Run("beside writers", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Limit: 1000})
+		c := New(t, cache.Options[string, int]{Limit: 1000})
 		var writers sync.WaitGroup
 		for g := range 4 {
 			writers.Go(func() {
-				for i := range harness.Scaled(20_000) {
+				for i := range Scaled(20_000) {
 					c.Set(strconv.Itoa(g*7+i%3000), i)
 				}
 			})
 		}
-		for i := range harness.Scaled(1000) {
-			harness.MustResize(t, c, []int{10, 5000, 100, 1, 20_000}[i%5])
+		for i := range Scaled(1000) {
+			MustResize(t, c, []int{10, 5000, 100, 1, 20_000}[i%5])
 		}
-		harness.MustResize(t, c, 10)
+		MustResize(t, c, 10)
 		writers.Wait()
 		if n := c.Len(); n > 10 {
 			t.Errorf("Len = %d after Resize(10)", n)
@@ -144,15 +144,15 @@ func TestResize(t *testing.T) {
 
 func TestAll(t *testing.T) {
 	// Catches: an entry left out or yielded twice, and an expired one yielded.
-	harness.Bubble(t, "each entry once", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
-		for i, k := range harness.Numbered("k", 3000) {
+	Bubble(t, "each entry once", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
+		for i, k := range Numbered("k", 3000) {
 			c.Set(k, i)
 		}
 		c.SetWithExpire("expired", 1, time.Second)
 		time.Sleep(time.Second)
-		seen := harness.Collect(t, c)
-		for i, k := range harness.Numbered("k", 3000) {
+		seen := Collect(t, c)
+		for i, k := range Numbered("k", 3000) {
 			if v, ok := seen[k]; !ok || v != i {
 				t.Fatalf("%s: yielded %d, %t; want %d", k, v, ok, i)
 			}
@@ -163,9 +163,9 @@ func TestAll(t *testing.T) {
 	})
 
 	// Catches: yield called again after it returned false (the runtime panics), a lock left held.
-	harness.Bubble(t, "stops early", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
-		harness.Fill(c, 100)
+	Bubble(t, "stops early", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
+		Fill(c, 100)
 		for stop := range 20 {
 			n := 0
 			for range c.All() {
@@ -175,15 +175,15 @@ func TestAll(t *testing.T) {
 			}
 		}
 		c.Set("after", 1)
-		harness.WantHit(t, c, "after", 1)
+		WantHit(t, c, "after", 1)
 	})
 
 	// Catches: a lock held while the body runs, and stable keys lost or repeated when the arrays
 	// grow, shrink or are reordered meanwhile.
 	for _, limit := range []int{0, 4000, 20_000} {
-		harness.Bubble(t, fmt.Sprintf("the body may call the cache, limit %d", limit), func(t *testing.T) {
-			c := harness.New(t, cache.Options[string, int]{Limit: limit})
-			stable := harness.Numbered("stable", 300)
+		Bubble(t, fmt.Sprintf("the body may call the cache, limit %d", limit), func(t *testing.T) {
+			c := New(t, cache.Options[string, int]{Limit: limit})
+			stable := Numbered("stable", 300)
 			for i, k := range stable {
 				c.Set(k, i)
 			}
@@ -211,9 +211,9 @@ func TestAll(t *testing.T) {
 
 	// Catches: arrays that shrink and so move entries from slots that All has yet to visit to slots that
 	// it has visited.
-	harness.Bubble(t, "the body may remove most", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Limit: 4000})
-		harness.Fill(c, 4000)
+	Bubble(t, "the body may remove most", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Limit: 4000})
+		Fill(c, 4000)
 		times := map[string]int{}
 		for k := range c.All() {
 			if times[k]++; len(times) > 1 {
@@ -233,9 +233,9 @@ func TestAll(t *testing.T) {
 	})
 
 	// Catches: a body that removes everything and meets stale entries.
-	harness.Bubble(t, "Clear in the body", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
-		harness.Fill(c, 1000)
+	Bubble(t, "Clear in the body", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
+		Fill(c, 1000)
 		n := 0
 		for range c.All() {
 			c.Clear()
@@ -244,13 +244,13 @@ func TestAll(t *testing.T) {
 		if n > 1000 {
 			t.Errorf("%d keys yielded of 1000", n)
 		}
-		harness.WantLen(t, c, 0)
+		WantLen(t, c, 0)
 	})
 
 	// Catches: a race between All and writers (-race), and stable keys lost beside them.
 	t.Run("beside writers", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
-		stable := harness.Numbered("stable", 500)
+		c := New(t, cache.Options[string, int]{})
+		stable := Numbered("stable", 500)
 		for i, k := range stable {
 			c.Set(k, i)
 		}
@@ -264,7 +264,7 @@ func TestAll(t *testing.T) {
 				}
 			})
 		}
-		for range harness.Scaled(50) {
+		for range Scaled(50) {
 			seen := map[string]int{}
 			for k := range c.All() {
 				seen[k]++
@@ -282,42 +282,42 @@ func TestAll(t *testing.T) {
 
 func TestClear(t *testing.T) {
 	// Catches: entries, weight, expiry tasks or order links that survive a Clear.
-	harness.Bubble(t, "empties, reports and goes on", func(t *testing.T) {
-		var rec harness.Recorder[string, int]
-		c := harness.New(t, cache.Options[string, int]{Limit: 3, OnRemove: rec.Add})
+	Bubble(t, "empties, reports and goes on", func(t *testing.T) {
+		var rec Recorder[string, int]
+		c := New(t, cache.Options[string, int]{Limit: 3, OnRemove: rec.Add})
 		for round := range 5 {
 			c.Set("a", round)
 			c.SetWithExpire("b", round, time.Minute)
 			c.Set("c", round)
 			c.Clear()
-			harness.WantLen(t, c, 0)
-			harness.WantMiss(t, c, "a")
-			harness.WantEvents(t, &rec, harness.Event("a", round, cache.Cleared), harness.Event("b", round, cache.Cleared), harness.Event("c", round, cache.Cleared))
+			WantLen(t, c, 0)
+			WantMiss(t, c, "a")
+			WantEvents(t, &rec, Event("a", round, cache.Cleared), Event("b", round, cache.Cleared), Event("c", round, cache.Cleared))
 		}
 		c.SetWithExpire("b", 7, time.Hour) // the tasks of cleared entries must not remove it
 		time.Sleep(2 * time.Minute)
-		harness.WantHit(t, c, "b", 7)
+		WantHit(t, c, "b", 7)
 	})
 
 	// Catches: Clear that leaves the weight behind, so that the cache fills up with nothing.
-	harness.Bubble(t, "gives the weight back", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{MaxWeight: 10, Weigh: func(string, int) uint32 { return 10 }})
+	Bubble(t, "gives the weight back", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{MaxWeight: 10, Weigh: func(string, int) uint32 { return 10 }})
 		c.Set("a", 1)
 		c.Clear()
 		if w := c.Stats().Weight; w != 0 {
 			t.Errorf("weight %d after Clear, want 0", w)
 		}
 		c.Set("b", 2)
-		harness.WantHit(t, c, "b", 2)
+		WantHit(t, c, "b", 2)
 	})
 
 	// Catches: Clear that misses shards.
-	harness.Bubble(t, "all shards", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
-		harness.Fill(c, 20_000)
+	Bubble(t, "all shards", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
+		Fill(c, 20_000)
 		c.Clear()
-		harness.WantLen(t, c, 0)
-		if n := len(harness.Collect(t, c)); n != 0 {
+		WantLen(t, c, 0)
+		if n := len(Collect(t, c)); n != 0 {
 			t.Errorf("%d entries left", n)
 		}
 	})
@@ -325,8 +325,8 @@ func TestClear(t *testing.T) {
 
 func TestGetOrSet(t *testing.T) {
 	// Catches: a swapped result, a value replaced although present, an expired one taken for present.
-	harness.Bubble(t, "stores only what is absent", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Expire: time.Second})
+	Bubble(t, "stores only what is absent", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Expire: time.Second})
 		want := func(value, wantActual int, wantLoaded bool) {
 			t.Helper()
 			if v, loaded := c.GetOrSet("k", value); v != wantActual || loaded != wantLoaded {
@@ -339,16 +339,16 @@ func TestGetOrSet(t *testing.T) {
 		want(3, 3, false)
 		time.Sleep(time.Second - time.Nanosecond)
 		want(4, 3, true)
-		harness.WantHit(t, c, "k", 3)
+		WantHit(t, c, "k", 3)
 	})
 
 	// Catches: two callers that both think they stored.
 	t.Run("one winner", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
-		for _, key := range harness.Numbered("k", harness.Scaled(500)) {
+		c := New(t, cache.Options[string, int]{})
+		for _, key := range Numbered("k", Scaled(500)) {
 			var winners atomic.Int32
 			var actual [8]int
-			harness.Together(8, func(g int) {
+			Together(8, func(g int) {
 				v, loaded := c.GetOrSet(key, g)
 				actual[g] = v
 				if !loaded {
@@ -364,9 +364,9 @@ func TestGetOrSet(t *testing.T) {
 
 func TestCompute(t *testing.T) {
 	// Catches: each operation doing what another should, or reporting what is not there.
-	harness.Bubble(t, "operations", func(t *testing.T) {
-		var rec harness.Recorder[string, int]
-		c := harness.New(t, cache.Options[string, int]{Expire: time.Minute, OnRemove: rec.Add})
+	Bubble(t, "operations", func(t *testing.T) {
+		var rec Recorder[string, int]
+		c := New(t, cache.Options[string, int]{Expire: time.Minute, OnRemove: rec.Add})
 		compute := func(op cache.Op, value, wantOld int, wantFound bool, want int, wantOK bool) {
 			t.Helper()
 			v, ok := c.Compute("k", func(old int, found bool) (int, cache.Op) {
@@ -381,46 +381,46 @@ func TestCompute(t *testing.T) {
 		}
 		compute(cache.OpKeep, 9, 0, false, 0, false)
 		compute(cache.OpDelete, 9, 0, false, 0, false)
-		harness.WantLen(t, c, 0)
+		WantLen(t, c, 0)
 		compute(cache.OpSet, 1, 0, false, 1, true)
 		compute(cache.OpKeep, 9, 1, true, 1, true)
-		harness.WantEvents(t, &rec)
+		WantEvents(t, &rec)
 		compute(cache.OpSet, 2, 1, true, 2, true)
-		harness.WantEvents(t, &rec, harness.Event("k", 1, cache.Replaced))
+		WantEvents(t, &rec, Event("k", 1, cache.Replaced))
 		compute(cache.OpDelete, 9, 2, true, 0, false)
-		harness.WantEvents(t, &rec, harness.Event("k", 2, cache.Deleted))
+		WantEvents(t, &rec, Event("k", 2, cache.Deleted))
 		compute(cache.OpSet, 3, 0, false, 3, true)
 		time.Sleep(time.Minute)
 		compute(cache.OpSet, 4, 0, false, 4, true) // the expired 3 is not found
-		harness.WantEvents(t, &rec, harness.Event("k", 3, cache.Expired))
+		WantEvents(t, &rec, Event("k", 3, cache.Expired))
 		time.Sleep(time.Minute - time.Nanosecond)
-		harness.WantHit(t, c, "k", 4) // with the default TTL
+		WantHit(t, c, "k", 4) // with the default TTL
 		time.Sleep(time.Nanosecond)
-		harness.WantMiss(t, c, "k")
+		WantMiss(t, c, "k")
 	})
 
 	// Catches: OpKeep that restarts the TTL.
-	harness.Bubble(t, "OpKeep leaves the TTL alone", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Expire: time.Minute})
+	Bubble(t, "OpKeep leaves the TTL alone", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Expire: time.Minute})
 		c.SetWithExpire("k", 1, time.Second)
 		time.Sleep(time.Second / 2)
 		c.Compute("k", func(old int, _ bool) (int, cache.Op) { return old, cache.OpKeep })
 		time.Sleep(time.Second / 2)
-		harness.WantMiss(t, c, "k")
+		WantMiss(t, c, "k")
 	})
 
 	// Catches: updates lost between reading the old value and storing the new one.
 	t.Run("an atomic counter", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Expire: time.Hour})
+		c := New(t, cache.Options[string, int]{Expire: time.Hour})
 		const goroutines, keys = 8, 3
-		rounds := harness.Scaled(5000)
-		harness.Together(goroutines, func(g int) {
+		rounds := Scaled(5000)
+		Together(goroutines, func(g int) {
 			for i := range rounds {
 				c.Compute(fmt.Sprint(i%keys), func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
 			}
 		})
 		sum := 0
-		for _, v := range harness.Collect(t, c) {
+		for _, v := range Collect(t, c) {
 			sum += v
 		}
 		if sum != goroutines*rounds {
@@ -429,8 +429,8 @@ func TestCompute(t *testing.T) {
 	})
 
 	// Catches: f run under a lock (it hangs), and a result stored over what f itself changed.
-	harness.Bubble(t, "f may call the cache", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
+	Bubble(t, "f may call the cache", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
 		c.Set("k", 1)
 		runs := 0
 		v, ok := c.Compute("k", func(old int, found bool) (int, cache.Op) {
@@ -443,20 +443,20 @@ func TestCompute(t *testing.T) {
 		if v != 11 || !ok || runs != 2 {
 			t.Errorf("Compute = %d, %t after %d runs; want 11, true after 2", v, ok, runs)
 		}
-		harness.WantHit(t, c, "k", 11)
+		WantHit(t, c, "k", 11)
 	})
 
 	// Catches: a panic of f that leaves a lock held or a half-made entry.
-	harness.Bubble(t, "f may panic", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
+	Bubble(t, "f may panic", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
 		c.Set("k", 1)
-		if got := harness.Recovered(func() {
+		if got := Recovered(func() {
 			c.Compute("k", func(int, bool) (int, cache.Op) { panic("boom") })
 		}); got != "boom" {
 			t.Errorf("recovered %v, want boom", got)
 		}
-		harness.WantHit(t, c, "k", 1)
+		WantHit(t, c, "k", 1)
 		c.Set("k", 2)
-		harness.WantHit(t, c, "k", 2)
+		WantHit(t, c, "k", 2)
 	})
 }

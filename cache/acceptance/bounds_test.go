@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Promise 2: after Set returns, Get sees it, and Len never exceeds the limit, nor
@@ -21,59 +20,59 @@ func TestPromise2SynchronousAndBounded(t *testing.T) {
 	for _, limit := range []int{0, 1, 2, 3, 7, 50, 1000, 4095, 4096, 4097, 10_000} {
 		// Catches: writes that are queued or dropped; a new entry that is its own victim; limits of
 		// shards that do not add up; eviction before the limit is reached.
-		harness.Bubble(t, fmt.Sprintf("limit %d", limit), func(t *testing.T) { setThenGet(t, limit) })
+		Bubble(t, fmt.Sprintf("limit %d", limit), func(t *testing.T) { setThenGet(t, limit) })
 	}
 
 	// Catches: a removal that is not visible when the call returns.
-	harness.Bubble(t, "removals are synchronous", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
+	Bubble(t, "removals are synchronous", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
 		for range 100 {
 			c.Set("k", 1)
 			if !c.Del("k") || c.Del("k") {
 				t.Fatal("Del of a present key = false, or of an absent one = true")
 			}
-			harness.WantMiss(t, c, "k")
-			harness.WantLen(t, c, 0)
+			WantMiss(t, c, "k")
+			WantLen(t, c, 0)
 		}
 	})
 
-	harness.BubbleCheck(t, "eviction order", evictionOrder)
+	BubbleCheck(t, "eviction order", evictionOrder)
 	t.Run("after any history", anyHistory)
 	t.Run("beside each other", readYourWrites)
 
 	for _, limit := range []int{1, 100, 10_000} {
 		// Catches: an entry linked before its victim is unlinked; a limit checked outside the lock.
 		t.Run(fmt.Sprintf("Len while 8 goroutines write, limit %d", limit), func(t *testing.T) {
-			c := harness.New(t, cache.Options[int, int]{Limit: limit})
+			c := New(t, cache.Options[int, int]{Limit: limit})
 			writeAndWatch(t, c, limit)
-			harness.WantLen(t, c, limit)
+			WantLen(t, c, limit)
 		})
 		// Catches: a sum over many shards that counts what moves between them twice.
 		t.Run(fmt.Sprintf("Len while 8 goroutines write, resized to %d", limit), func(t *testing.T) {
-			c := harness.New(t, cache.Options[int, int]{})
-			harness.MustResize(t, c, limit)
+			c := New(t, cache.Options[int, int]{})
+			MustResize(t, c, limit)
 			writeAndWatch(t, c, limit)
-			harness.WantLen(t, c, limit)
+			WantLen(t, c, limit)
 		})
 	}
 
 	// Catches: weight reserved after the fact, or per shard and summed too late.
 	t.Run("weight while 8 goroutines write", func(t *testing.T) {
 		const most = 1000
-		c := harness.New(t, cache.Options[int, int]{MaxWeight: most, Weigh: func(k, v int) uint32 { return uint32(v % 100) }})
+		c := New(t, cache.Options[int, int]{MaxWeight: most, Weigh: func(k, v int) uint32 { return uint32(v % 100) }})
 		writeAndWatch(t, c, 0)
-		harness.WantWeightOfContents(t, c, func(v int) uint64 { return uint64(v % 100) })
+		WantWeightOfContents(t, c, func(v int) uint64 { return uint64(v % 100) })
 	})
 
-	harness.Bubble(t, "one weight budget", oneWeightBudget)
-	harness.Bubble(t, "too heavy alone", tooHeavy)
-	harness.Bubble(t, "weight zero", weightZero)
-	harness.Bubble(t, "Weigh panics", weighPanics)
-	harness.BubbleCheck(t, "weighted contents", weightedContents)
+	Bubble(t, "one weight budget", oneWeightBudget)
+	Bubble(t, "too heavy alone", tooHeavy)
+	Bubble(t, "weight zero", weightZero)
+	Bubble(t, "Weigh panics", weighPanics)
+	BubbleCheck(t, "weighted contents", weightedContents)
 }
 
 func setThenGet(t *testing.T, limit int) {
-	c := harness.New(t, cache.Options[string, int]{Limit: limit})
+	c := New(t, cache.Options[string, int]{Limit: limit})
 	for i := range 10*limit + 1000 {
 		key := strconv.Itoa(i)
 		switch i % 4 {
@@ -86,18 +85,18 @@ func setThenGet(t *testing.T, limit int) {
 		case 3:
 			_, _ = c.Take(key, func() (int, error) { return i, nil })
 		}
-		harness.WantHit(t, c, key, i)
+		WantHit(t, c, key, i)
 		if n := c.Len(); limit > 0 && n > limit {
 			t.Fatalf("Len = %d after %d keys", n, i+1)
 		}
 		if limit < 4096 && (limit == 0 || i < limit) {
-			harness.WantLen(t, c, i+1) // one shard: nothing is evicted before the limit is reached
+			WantLen(t, c, i+1) // one shard: nothing is evicted before the limit is reached
 		}
 	}
 	if limit > 0 {
-		harness.WantLen(t, c, limit)
+		WantLen(t, c, limit)
 	}
-	if n := len(harness.Collect(t, c)); n != c.Len() {
+	if n := len(Collect(t, c)); n != c.Len() {
 		t.Errorf("All yields %d entries of %d", n, c.Len())
 	}
 }
@@ -148,8 +147,8 @@ func evictionOrder(rt *rapid.T) {
 		return rapid.IntRange(-1, 6*2*limit-1).Draw(t, "op") // -1: nothing
 	}), 6*limit, 8*limit+50).Draw(rt, "ops")
 	rapid.SyncTest(rt, func(rt *rapid.T) {
-		var rec harness.Recorder[int, int]
-		c := harness.New(rt, cache.Options[int, int]{Limit: limit, OnRemove: rec.Add})
+		var rec Recorder[int, int]
+		c := New(rt, cache.Options[int, int]{Limit: limit, OnRemove: rec.Add})
 		m := secondChance{limit: limit}
 		for n, op := range ops {
 			if op < 0 {
@@ -220,8 +219,8 @@ func anyHistory(t *testing.T) {
 		defer close(done)
 		for limit := 1; limit <= 64; limit++ {
 			rng := rand.New(rand.NewPCG(1, uint64(limit)))
-			c := harness.New(t, cache.Options[int, int]{Limit: limit})
-			for i := range harness.Scaled(6000) {
+			c := New(t, cache.Options[int, int]{Limit: limit})
+			for i := range Scaled(6000) {
 				key, set := rng.IntN(3*limit), rng.IntN(3) > 0
 				if set {
 					c.Set(key, i)
@@ -243,9 +242,9 @@ func anyHistory(t *testing.T) {
 
 // Catches: a write that another goroutine's write on another key undoes or delays.
 func readYourWrites(t *testing.T) {
-	c := harness.New(t, cache.Options[int, int]{})
-	rounds := harness.Scaled(20_000)
-	harness.Together(8, func(g int) {
+	c := New(t, cache.Options[int, int]{})
+	rounds := Scaled(20_000)
+	Together(8, func(g int) {
 		for i := range rounds {
 			key := g + 8*(i%1000)
 			c.Set(key, i)
@@ -285,8 +284,8 @@ func writeAndWatch(t *testing.T, c *cache.Cache[int, int], limit int) {
 			t.Errorf("Len = %d above the limit of %d", longest, limit)
 		}
 	})
-	rounds := harness.Scaled(10_000)
-	harness.Together(8, func(g int) {
+	rounds := Scaled(10_000)
+	Together(8, func(g int) {
 		for i := range rounds {
 			key, value := (g*7919+i*31)%20_011, i
 			switch i % 8 {
@@ -318,45 +317,45 @@ func writeAndWatch(t *testing.T, c *cache.Cache[int, int], limit int) {
 func oneWeightBudget(t *testing.T) {
 	for _, most := range []uint64{10, 1000, 1 << 20, 1 << 40} {
 		heavy := uint32(min(most*9/10, 1<<32-1))
-		c := harness.New(t, cache.Options[string, uint32]{MaxWeight: most, Weigh: func(_ string, v uint32) uint32 { return v }})
+		c := New(t, cache.Options[string, uint32]{MaxWeight: most, Weigh: func(_ string, v uint32) uint32 { return v }})
 		for i := range 200 {
 			key := strconv.Itoa(i)
 			c.Set(key, heavy)
-			harness.WantHit(t, c, key, heavy)
+			WantHit(t, c, key, heavy)
 			if most < 1<<32 {
-				harness.WantLen(t, c, 1)
+				WantLen(t, c, 1)
 			}
 			if w := c.Stats().Weight; w > most {
 				t.Fatalf("weight %d of at most %d", w, most)
 			}
 		}
 		c.Set("whole", uint32(min(most, 1<<32-1))) // exactly the limit fits
-		harness.WantHit(t, c, "whole", uint32(min(most, 1<<32-1)))
+		WantHit(t, c, "whole", uint32(min(most, 1<<32-1)))
 	}
 }
 
 // Catches: everything evicted for a value that cannot fit; the old value still served; a lost report.
 func tooHeavy(t *testing.T) {
-	var rec harness.Recorder[string, int]
-	c := harness.New(t, cache.Options[string, int]{
+	var rec Recorder[string, int]
+	c := New(t, cache.Options[string, int]{
 		MaxWeight: 10, Weigh: func(_ string, v int) uint32 { return uint32(v) }, OnRemove: rec.Add,
 	})
 	c.Set("other", 3)
 	c.Set("k", 4)
 	c.Set("k", 11)
-	harness.WantMiss(t, c, "k")
-	harness.WantHit(t, c, "other", 3)
-	harness.WantEvents(t, &rec, harness.Event("k", 4, cache.Replaced), harness.Event("k", 11, cache.Evicted))
+	WantMiss(t, c, "k")
+	WantHit(t, c, "other", 3)
+	WantEvents(t, &rec, Event("k", 4, cache.Replaced), Event("k", 11, cache.Evicted))
 	c.Set("new", 12)
-	harness.WantMiss(t, c, "new")
-	harness.WantHit(t, c, "other", 3)
-	harness.WantEvents(t, &rec, harness.Event("new", 12, cache.Evicted))
+	WantMiss(t, c, "new")
+	WantHit(t, c, "other", 3)
+	WantEvents(t, &rec, Event("new", 12, cache.Evicted))
 	if v, err := c.Take("taken", func() (int, error) { return 13, nil }); v != 13 || err != nil {
 		t.Errorf("Take of a value too heavy = %d, %v; want it all the same", v, err)
 	}
-	harness.WantMiss(t, c, "taken")
-	harness.WantEvents(t, &rec, harness.Event("taken", 13, cache.Evicted))
-	harness.WantLen(t, c, 1)
+	WantMiss(t, c, "taken")
+	WantEvents(t, &rec, Event("taken", 13, cache.Evicted))
+	WantLen(t, c, 1)
 	if w := c.Stats().Weight; w != 3 {
 		t.Errorf("weight %d, want 3", w)
 	}
@@ -364,14 +363,14 @@ func tooHeavy(t *testing.T) {
 
 // Catches: zero taken for one, or an eviction loop that looks for weight where there is none.
 func weightZero(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{MaxWeight: 1, Weigh: func(_ string, v int) uint32 { return uint32(v) }})
-	for _, k := range harness.Numbered("zero", 1000) {
+	c := New(t, cache.Options[string, int]{MaxWeight: 1, Weigh: func(_ string, v int) uint32 { return uint32(v) }})
+	for _, k := range Numbered("zero", 1000) {
 		c.Set(k, 0)
 	}
 	c.Set("one", 1)
 	c.Set("two", 1)
-	harness.WantHit(t, c, "two", 1)
-	harness.WantMiss(t, c, "one")
+	WantHit(t, c, "two", 1)
+	WantMiss(t, c, "one")
 	if w := c.Stats().Weight; w != 1 {
 		t.Errorf("weight %d, want 1", w)
 	}
@@ -379,24 +378,24 @@ func weightZero(t *testing.T) {
 
 // Catches: Weigh called under a lock, or after the entry was half stored.
 func weighPanics(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{MaxWeight: 10, Weigh: func(_ string, v int) uint32 {
+	c := New(t, cache.Options[string, int]{MaxWeight: 10, Weigh: func(_ string, v int) uint32 {
 		if v < 0 {
 			panic("negative")
 		}
 		return uint32(v)
 	}})
 	c.Set("k", 5)
-	if got := harness.Recovered(func() { c.Set("k", -1) }); got != "negative" {
+	if got := Recovered(func() { c.Set("k", -1) }); got != "negative" {
 		t.Errorf("recovered %v, want the panic of Weigh", got)
 	}
-	if got := harness.Recovered(func() { c.Set("new", -1) }); got != "negative" {
+	if got := Recovered(func() { c.Set("new", -1) }); got != "negative" {
 		t.Errorf("recovered %v, want the panic of Weigh", got)
 	}
-	harness.WantHit(t, c, "k", 5)
-	harness.WantMiss(t, c, "new")
+	WantHit(t, c, "k", 5)
+	WantMiss(t, c, "new")
 	c.Set("k", 6)
-	harness.WantHit(t, c, "k", 6)
-	harness.WantLen(t, c, 1)
+	WantHit(t, c, "k", 6)
+	WantLen(t, c, 1)
 }
 
 // Catches: weight that drifts from the contents, more evicted than needed, a value lost or
@@ -407,8 +406,8 @@ func weightedContents(rt *rapid.T) {
 	keys := rapid.SliceOfN(rapid.IntRange(0, 19), len(weights), len(weights)).Draw(rt, "keys")
 	type value struct{ id, weight int }
 	rapid.SyncTest(rt, func(rt *rapid.T) {
-		var rec harness.Recorder[int, value]
-		c := harness.New(rt, cache.Options[int, value]{
+		var rec Recorder[int, value]
+		c := New(rt, cache.Options[int, value]{
 			MaxWeight: most, Weigh: func(_ int, v value) uint32 { return uint32(v.weight) }, OnRemove: rec.Add,
 		})
 		contents := map[int]value{}
@@ -450,10 +449,10 @@ func weightedContents(rt *rapid.T) {
 			if replaced || !stored {
 				rt.Fatalf("Set %d: no event for the replaced or the heavy value", i)
 			}
-			if got := harness.Collect(rt, c); len(got) != len(contents) || got[key] != contents[key] {
+			if got := Collect(rt, c); len(got) != len(contents) || got[key] != contents[key] {
 				rt.Fatalf("Set %d: contents %v, want %v", i, got, contents)
 			}
-			harness.WantWeightOfContents(rt, c, func(v value) uint64 { return uint64(v.weight) })
+			WantWeightOfContents(rt, c, func(v value) uint64 { return uint64(v.weight) })
 		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Promise 7: bad input is an error that says what and why, from New. A TTL of 0
@@ -33,27 +32,27 @@ func TestPromise7BadInput(t *testing.T) {
 					t.Errorf("the error %q does not say %q", err, word)
 				}
 			}
-			if got := harness.Recovered(func() { cache.Must(bad.options) }); got == nil {
+			if got := Recovered(func() { cache.Must(bad.options) }); got == nil {
 				t.Error("Must does not panic")
 			}
 		})
 	}
 	// Catches: validation that refuses what is allowed.
 	for name, o := range goodOptions() {
-		harness.Bubble(t, name, func(t *testing.T) { // one expires after a millisecond
-			c := harness.New(t, o)
+		Bubble(t, name, func(t *testing.T) { // one expires after a millisecond
+			c := New(t, o)
 			c.Set("k", 1)
-			harness.WantHit(t, c, "k", 1)
+			WantHit(t, c, "k", 1)
 			cache.Must(o).Set("k", 1)
 		})
 	}
 	t.Run("a limit beyond all memory", hugeLimit)
 
-	harness.Bubble(t, "TTLs of SetWithExpire", oddTTLs)
-	harness.Bubble(t, "TTLs of Touch", oddTouches)
-	harness.Bubble(t, "keys that cannot be hashed", unhashableKeys)
-	harness.Bubble(t, "keys unequal to themselves", unequalKeys)
-	harness.Bubble(t, "keys of every type", equalKeys)
+	Bubble(t, "TTLs of SetWithExpire", oddTTLs)
+	Bubble(t, "TTLs of Touch", oddTouches)
+	Bubble(t, "keys that cannot be hashed", unhashableKeys)
+	Bubble(t, "keys unequal to themselves", unequalKeys)
+	Bubble(t, "keys of every type", equalKeys)
 }
 
 type badOption struct {
@@ -114,34 +113,34 @@ func hugeLimit(t *testing.T) {
 		t.Logf("refused: %v", err)
 		return
 	}
-	harness.Fill(c, 1000)
-	harness.WantLen(t, c, 1000)
-	harness.WantHit(t, c, "999", 999)
+	Fill(c, 1000)
+	WantLen(t, c, 1000)
+	WantHit(t, c, "999", 999)
 }
 
 func oddTTLs(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{Expire: time.Minute})
+	c := New(t, cache.Options[string, int]{Expire: time.Minute})
 	c.SetWithExpire("never", 1, 0)
 	c.SetWithExpire("removed", 1, time.Hour)
 	c.SetWithExpire("removed", 2, -1)
 	c.SetWithExpire("absent", 1, -time.Hour)
-	harness.WantMiss(t, c, "removed")
-	harness.WantMiss(t, c, "absent")
-	harness.WantLen(t, c, 1)
+	WantMiss(t, c, "removed")
+	WantMiss(t, c, "absent")
+	WantLen(t, c, 1)
 	for _, short := range []time.Duration{1, 20, time.Microsecond, 300 * time.Microsecond} {
 		c.SetWithExpire("short", 1, short)
-		harness.WantHit(t, c, "short", 1)
+		WantHit(t, c, "short", 1)
 		time.Sleep(short - 1)
-		harness.WantHit(t, c, "short", 1)
+		WantHit(t, c, "short", 1)
 		time.Sleep(time.Nanosecond)
-		harness.WantMiss(t, c, "short")
+		WantMiss(t, c, "short")
 	}
 	time.Sleep(24 * time.Hour)
-	harness.WantHit(t, c, "never", 1)
+	WantHit(t, c, "never", 1)
 }
 
 func oddTouches(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{Expire: time.Minute})
+	c := New(t, cache.Options[string, int]{Expire: time.Minute})
 	want := func(key string, ttl time.Duration, want bool) {
 		t.Helper()
 		if got := c.Touch(key, ttl); got != want {
@@ -151,26 +150,26 @@ func oddTouches(t *testing.T) {
 	for _, ttl := range []time.Duration{-1, 0, 1, time.Hour, math.MaxInt64} {
 		want("absent", ttl, false)
 	}
-	harness.WantLen(t, c, 0)
+	WantLen(t, c, 0)
 	c.Set("k", 1)
 	want("k", -1, true)
 	want("k", -1, false)
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 	c.Set("k", 1)
 	want("k", math.MaxInt64, true)
 	time.Sleep(time.Hour)
-	harness.WantHit(t, c, "k", 1)
+	WantHit(t, c, "k", 1)
 	want("k", 1, true)
-	harness.WantHit(t, c, "k", 1)
+	WantHit(t, c, "k", 1)
 	time.Sleep(time.Nanosecond)
 	want("k", time.Hour, false)
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 }
 
 // Catches: a panic of the runtime's hash under a lock, after which the cache hangs.
 func unhashableKeys(t *testing.T) {
 	type pair struct{ a, b any }
-	c := harness.New(t, cache.Options[any, int]{Limit: 10})
+	c := New(t, cache.Options[any, int]{Limit: 10})
 	keys := map[string]any{
 		"[]int":          []int{1},
 		"map[string]int": map[string]int{},
@@ -184,19 +183,19 @@ func unhashableKeys(t *testing.T) {
 		}
 		for name, key := range keys {
 			for method, call := range keyedCalls(c, key) {
-				got := harness.Recovered(call)
+				got := Recovered(call)
 				if msg := fmt.Sprint(got); got == nil || !strings.Contains(msg, name) && !strings.Contains(msg, "[]int") && !strings.Contains(msg, "map[") {
 					t.Errorf("%s of %s: panic %v, want one that names the type", method, name, got)
 				}
 				c.Set("after", 1)
-				harness.WantHit(t, c, any("after"), 1)
+				WantHit(t, c, any("after"), 1)
 				c.Del("after")
 			}
 		}
 	}
 	c.Clear()
-	harness.WantLen(t, c, 0)
-	harness.MustClose(t, c)
+	WantLen(t, c, 0)
+	MustClose(t, c)
 }
 
 // keyedCalls returns every method that takes a key.
@@ -234,11 +233,11 @@ func unequalKeys(t *testing.T) {
 
 func neverStored[K comparable](t *testing.T, key K) {
 	t.Helper()
-	var rec harness.Recorder[K, int]
-	c := harness.New(t, cache.Options[K, int]{OnRemove: rec.Add})
+	var rec Recorder[K, int]
+	c := New(t, cache.Options[K, int]{OnRemove: rec.Add})
 	for range 3 {
 		for name, call := range keyedCalls(c, key) {
-			if got := harness.Recovered(call); got != nil {
+			if got := Recovered(call); got != nil {
 				t.Errorf("%s(%v): panic %v", name, key, got)
 			}
 			if n := c.Len(); n != 0 {
@@ -261,7 +260,7 @@ func neverStored[K comparable](t *testing.T, key K) {
 	if events := rec.Take(); len(events) != 0 {
 		t.Errorf("reported %v", events)
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: a hash or comparison of bytes where == decides (0 and -0, strings, interfaces, padding).
@@ -272,7 +271,7 @@ func equalKeys(t *testing.T) {
 	sameKey[any](t, 1, 1, int64(1))
 	sameKey[any](t, "1", "1", 1)
 	sameKey[any](t, nil, nil, 0)
-	sameKey[error](t, harness.ErrFetch, harness.ErrFetch, harness.ErrLeft)
+	sameKey[error](t, ErrFetch, ErrFetch, ErrLeft)
 	type padded struct {
 		a byte
 		b int64
@@ -286,23 +285,23 @@ func equalKeys(t *testing.T) {
 	sameKey(t, &x, &x, &y)
 	sameKey(t, true, true, false)
 
-	units := harness.New(t, cache.Options[struct{}, struct{}]{Limit: 3, Expire: time.Second})
+	units := New(t, cache.Options[struct{}, struct{}]{Limit: 3, Expire: time.Second})
 	units.Set(struct{}{}, struct{}{})
 	units.Set(struct{}{}, struct{}{})
-	harness.WantHit(t, units, struct{}{}, struct{}{})
-	harness.WantLen(t, units, 1)
+	WantHit(t, units, struct{}{}, struct{}{})
+	WantLen(t, units, 1)
 	time.Sleep(time.Second)
-	harness.WantMiss(t, units, struct{}{})
+	WantMiss(t, units, struct{}{})
 }
 
 func sameKey[K comparable](t *testing.T, key, same, other K) {
 	t.Helper()
-	c := harness.New(t, cache.Options[K, int]{})
+	c := New(t, cache.Options[K, int]{})
 	c.Set(key, 1)
 	c.Set(other, 2)
-	harness.WantHit(t, c, same, 1)
+	WantHit(t, c, same, 1)
 	c.Set(same, 3)
-	harness.WantHit(t, c, key, 3)
-	harness.WantHit(t, c, other, 2)
-	harness.WantLen(t, c, 2)
+	WantHit(t, c, key, 3)
+	WantHit(t, c, other, 2)
+	WantLen(t, c, 2)
 }

@@ -1,4 +1,4 @@
-package faults
+package acceptance
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // A database hangs, fails for an hour or panics, and callers of a cache with Grace notice
@@ -38,7 +37,7 @@ func TestOutage(t *testing.T) {
 
 func databaseIsDown(t *testing.T, outage time.Duration, fetch func(context.Context) (int, error)) {
 	var asked atomic.Int64
-	c := harness.New(t, cache.Options[string, int]{
+	c := New(t, cache.Options[string, int]{
 		Expire: time.Minute, Refresh: 0.8, Grace: 2 * outage, Patience: 50 * time.Millisecond, Timeout: time.Second,
 		OnPanic: func(any, []byte) {},
 	})
@@ -74,17 +73,17 @@ func databaseIsDown(t *testing.T, outage time.Duration, fetch func(context.Conte
 // Catches: a load for each of some callers; callers without patience that wait; nested
 // loads that wait for the place of the load around them.
 func TestSlowKey(t *testing.T) {
-	n := harness.Scaled(100_000)
+	n := Scaled(100_000)
 	if underRaceDetector() {
 		n = min(n, 6000) // it ends the process at 8128
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour, MaxLoads: 1})
+		c := New(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour, MaxLoads: 1})
 		c.Set("k", 1)
 		time.Sleep(2 * time.Minute)
 		var fetches, stale atomic.Int64
 		leaf := func(context.Context) (int, error) { return 1, nil }
-		harness.Together(n, func(int) {
+		Together(n, func(int) {
 			v, err := c.TakeCtx(context.Background(), "k", func(ctx context.Context) (int, error) {
 				fetches.Add(1)
 				time.Sleep(time.Second)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Promise 5: callbacks run exactly once for each removed value, with its cause,
@@ -28,40 +27,40 @@ import (
 func TestPromise5Callbacks(t *testing.T) {
 	for _, r := range removals() {
 		// Catches: a removal that is not reported, reported twice, or with another cause or value.
-		harness.Bubble(t, "cause of "+r.name, func(t *testing.T) {
-			var rec harness.Recorder[string, int]
-			c := harness.New(t, cache.Options[string, int]{Limit: 2, Expire: time.Minute, OnRemove: rec.Add})
+		Bubble(t, "cause of "+r.name, func(t *testing.T) {
+			var rec Recorder[string, int]
+			c := New(t, cache.Options[string, int]{Limit: 2, Expire: time.Minute, OnRemove: rec.Add})
 			r.remove(c)
-			harness.WantEvents(t, &rec, r.want...)
-			harness.MustClose(t, c)
-			harness.WantEvents(t, &rec, r.atClose...)
+			WantEvents(t, &rec, r.want...)
+			MustClose(t, c)
+			WantEvents(t, &rec, r.atClose...)
 			wantRemovals(t, c, append(r.want, r.atClose...))
 		})
 	}
 
-	harness.Bubble(t, "in order per key", orderPerKey)
+	Bubble(t, "in order per key", orderPerKey)
 	t.Run("in order per key, many writers", orderOfManyWriters)
 	for _, workers := range []int{1, 3, 16} {
-		harness.Bubble(t, fmt.Sprintf("at most %d at once", workers), func(t *testing.T) { workersBound(t, workers) })
+		Bubble(t, fmt.Sprintf("at most %d at once", workers), func(t *testing.T) { workersBound(t, workers) })
 	}
-	harness.Bubble(t, "they may call the cache", callbackCallsCache)
+	Bubble(t, "they may call the cache", callbackCallsCache)
 
-	harness.Bubble(t, "panics are reported", callbackPanics)
-	harness.Bubble(t, "panics are logged without OnPanic", callbackPanicLogged)
-	harness.Bubble(t, "Goexit", callbackGoexits)
+	Bubble(t, "panics are reported", callbackPanics)
+	Bubble(t, "panics are logged without OnPanic", callbackPanicLogged)
+	Bubble(t, "Goexit", callbackGoexits)
 
 	for name, remove := range removers() {
-		harness.Bubble(t, "back-pressure on "+name, func(t *testing.T) { backPressure(t, remove) })
+		Bubble(t, "back-pressure on "+name, func(t *testing.T) { backPressure(t, remove) })
 	}
 	for name, remove := range massRemovers() {
-		harness.Bubble(t, "back-pressure within "+name, func(t *testing.T) { massRemoval(t, remove) })
+		Bubble(t, "back-pressure within "+name, func(t *testing.T) { massRemoval(t, remove) })
 	}
-	harness.Bubble(t, "nobody else waits", othersDoNotWait)
-	harness.Bubble(t, "a callback never waits", callbackNeverWaits)
+	Bubble(t, "nobody else waits", othersDoNotWait)
+	Bubble(t, "a callback never waits", callbackNeverWaits)
 	t.Run("Resize in a callback of Resize", resizeFromCallback)
-	harness.Bubble(t, "Take in a callback of a load that waits for room", takeFromCallback)
-	harness.Bubble(t, "Close waits for them", closeWaitsForCallbacks)
-	harness.Bubble(t, "Close of another cache", closeFromCallback)
+	Bubble(t, "Take in a callback of a load that waits for room", takeFromCallback)
+	Bubble(t, "Close waits for them", closeWaitsForCallbacks)
+	Bubble(t, "Close of another cache", closeFromCallback)
 }
 
 type removal struct {
@@ -76,7 +75,7 @@ func removals() []removal {
 	compute := func(c C, op cache.Op) {
 		c.Compute("k", func(int, bool) (int, cache.Op) { return 2, op })
 	}
-	k := func(value int, cause cache.Cause) events { return events{harness.Event("k", value, cause)} }
+	k := func(value int, cause cache.Cause) events { return events{Event("k", value, cause)} }
 	return []removal{
 		{"nothing", func(c C) { c.Set("k", 1) }, nil, k(1, cache.Cleared)},
 		{"Del", func(c C) { c.Set("k", 1); c.Del("k"); c.Del("k") }, k(1, cache.Deleted), nil},
@@ -85,16 +84,16 @@ func removals() []removal {
 		{"expiry", func(c C) { c.SetWithExpire("k", 1, time.Second); time.Sleep(2 * time.Second) }, k(1, cache.Expired), nil},
 		{"expiry by default", func(c C) { c.Set("k", 1); time.Sleep(61 * time.Second) }, k(1, cache.Expired), nil},
 		{"eviction", func(c C) { c.Set("k", 1); c.Set("l", 2); c.Set("m", 3) }, k(1, cache.Evicted),
-			events{harness.Event("l", 2, cache.Cleared), harness.Event("m", 3, cache.Cleared)}},
+			events{Event("l", 2, cache.Cleared), Event("m", 3, cache.Cleared)}},
 		{"eviction by Take", func(c C) {
 			c.Set("k", 1)
 			c.Set("l", 2)
 			_, _ = c.Take("m", func() (int, error) { return 3, nil })
-		}, k(1, cache.Evicted), events{harness.Event("l", 2, cache.Cleared), harness.Event("m", 3, cache.Cleared)}},
+		}, k(1, cache.Evicted), events{Event("l", 2, cache.Cleared), Event("m", 3, cache.Cleared)}},
 		{"eviction by GetOrSet", func(c C) { c.Set("k", 1); c.Set("l", 2); c.GetOrSet("m", 3) }, k(1, cache.Evicted),
-			events{harness.Event("l", 2, cache.Cleared), harness.Event("m", 3, cache.Cleared)}},
+			events{Event("l", 2, cache.Cleared), Event("m", 3, cache.Cleared)}},
 		{"Resize", func(c C) { c.Set("k", 1); c.Set("l", 2); _ = c.Resize(1) }, k(1, cache.Evicted),
-			events{harness.Event("l", 2, cache.Cleared)}},
+			events{Event("l", 2, cache.Cleared)}},
 		{"negative SetWithExpire", func(c C) { c.Set("k", 1); c.SetWithExpire("k", 2, -1) }, k(1, cache.Deleted), nil},
 		{"negative SetWithExpire of nothing", func(c C) { c.SetWithExpire("k", 2, -1) }, nil, nil},
 		{"negative Touch", func(c C) { c.Set("k", 1); c.Touch("k", -1) }, k(1, cache.Deleted), nil},
@@ -116,7 +115,7 @@ func removals() []removal {
 			c.SetWithExpire("k", 1, time.Nanosecond)
 			time.Sleep(time.Nanosecond)
 			c.Del("k")
-			time.Sleep(harness.MaxTick)
+			time.Sleep(MaxTick)
 		}, k(1, cache.Expired), nil},
 	}
 }
@@ -140,7 +139,7 @@ func orderPerKey(t *testing.T) {
 	const keys, values = 20, 200
 	var last [keys]int
 	var inside [keys]atomic.Bool
-	c := harness.New(t, cache.Options[int, int]{Workers: 8, OnRemove: func(e cache.Event[int, int]) {
+	c := New(t, cache.Options[int, int]{Workers: 8, OnRemove: func(e cache.Event[int, int]) {
 		if inside[e.Key].Swap(true) {
 			t.Errorf("two callbacks for key %d at once", e.Key)
 		}
@@ -151,7 +150,7 @@ func orderPerKey(t *testing.T) {
 		time.Sleep(time.Duration((e.Key*7+e.Value*13)%5) * time.Millisecond)
 		inside[e.Key].Store(false)
 	}})
-	harness.Together(keys, func(key int) {
+	Together(keys, func(key int) {
 		for v := 1; v <= values; v++ {
 			switch c.SetWithExpire(key, v, time.Hour); v % 4 {
 			case 0:
@@ -162,7 +161,7 @@ func orderPerKey(t *testing.T) {
 			}
 		}
 	})
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	for key := range last {
 		if last[key] != values {
 			t.Errorf("key %d: last event %d, want %d", key, last[key], values)
@@ -176,14 +175,14 @@ func orderOfManyWriters(t *testing.T) {
 	const keys = 10
 	var drawn [keys]atomic.Int64
 	var last [keys]int64
-	c := harness.New(t, cache.Options[int, int64]{Limit: keys - 2, Workers: 4, OnRemove: func(e cache.Event[int, int64]) {
+	c := New(t, cache.Options[int, int64]{Limit: keys - 2, Workers: 4, OnRemove: func(e cache.Event[int, int64]) {
 		if e.Value <= last[e.Key] {
 			t.Errorf("key %d: event of value %d (%v) after %d", e.Key, e.Value, e.Cause, last[e.Key])
 		}
 		last[e.Key] = e.Value
 	}})
-	rounds := harness.Scaled(10_000)
-	harness.Together(8, func(g int) {
+	rounds := Scaled(10_000)
+	Together(8, func(g int) {
 		for i := range rounds {
 			key := (g*3 + i) % keys
 			c.Compute(key, func(int64, bool) (int64, cache.Op) { return drawn[key].Add(1), cache.OpSet })
@@ -199,21 +198,21 @@ func orderOfManyWriters(t *testing.T) {
 			}
 		}
 	})
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: Workers ignored, in either direction.
 func workersBound(t *testing.T, workers int) {
 	var running, most atomic.Int32
 	gate := make(chan struct{})
-	c := harness.New(t, cache.Options[string, int]{Workers: workers, OnRemove: func(cache.Event[string, int]) {
+	c := New(t, cache.Options[string, int]{Workers: workers, OnRemove: func(cache.Event[string, int]) {
 		if n := running.Add(1); n > most.Load() {
 			most.Store(n)
 		}
 		<-gate
 		running.Add(-1)
 	}})
-	producer := harness.RemoveUntilBlocked(t, func(i int) {
+	producer := RemoveUntilBlocked(t, func(i int) {
 		c.Set(fmt.Sprint(i), i)
 		c.Del(fmt.Sprint(i))
 	})
@@ -222,7 +221,7 @@ func workersBound(t *testing.T, workers int) {
 	}
 	close(gate)
 	<-producer.Done
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if n := most.Load(); int(n) > workers {
 		t.Errorf("%d callbacks ran at once, want at most %d", n, workers)
 	}
@@ -232,7 +231,7 @@ func workersBound(t *testing.T, workers int) {
 func callbackCallsCache(t *testing.T) {
 	var c *cache.Cache[string, int]
 	var calls atomic.Int32
-	c = harness.New(t, cache.Options[string, int]{Limit: 100, Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+	c = New(t, cache.Options[string, int]{Limit: 100, Workers: 1, OnRemove: func(e cache.Event[string, int]) {
 		if !strings.HasPrefix(e.Key, "k") {
 			return
 		}
@@ -244,7 +243,7 @@ func callbackCallsCache(t *testing.T) {
 		c.Touch("other", time.Minute)
 		_, _ = c.Take("taken", func() (int, error) { return 1, nil })
 		ctx, cancel := context.WithCancel(context.Background())
-		_, _ = c.TakeCtx(ctx, e.Key+"taken", func(context.Context) (int, error) { return 1, harness.ErrFetch })
+		_, _ = c.TakeCtx(ctx, e.Key+"taken", func(context.Context) (int, error) { return 1, ErrFetch })
 		cancel()
 		c.GetOrSet("or", 1)
 		c.Compute("other", func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
@@ -270,7 +269,7 @@ func callbackCallsCache(t *testing.T) {
 	c.SetWithExpire("k", 3, time.Second)
 	time.Sleep(2 * time.Second) // expired
 	c.Set("k", 4)
-	harness.Fill(c, 100) // evicted
+	Fill(c, 100) // evicted
 	c.Set("k", 5)
 	c.Clear() // cleared
 	synctest.Wait()
@@ -280,7 +279,7 @@ func callbackCallsCache(t *testing.T) {
 	c.Set("k: close", 6)
 	c.Del("k: close")
 	time.Sleep(2 * time.Second)
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if n := calls.Load(); n != 6 {
 		t.Errorf("%d callbacks ended, want 6", n)
 	}
@@ -291,7 +290,7 @@ func callbackPanics(t *testing.T) {
 	var mu sync.Mutex
 	var reported []any
 	var seen atomic.Int32
-	c := harness.New(t, cache.Options[string, int]{
+	c := New(t, cache.Options[string, int]{
 		Workers: 2,
 		OnRemove: func(e cache.Event[string, int]) {
 			seen.Add(1)
@@ -322,16 +321,16 @@ func callbackPanics(t *testing.T) {
 			t.Fatalf("panics reported: %v", reported)
 		}
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: a panic that is recovered and not reported.
 func callbackPanicLogged(t *testing.T) {
 	logged := captureLog(t)
-	c := harness.New(t, cache.Options[string, int]{Name: "users", OnRemove: func(cache.Event[string, int]) { panic("boom 4711") }})
+	c := New(t, cache.Options[string, int]{Name: "users", OnRemove: func(cache.Event[string, int]) { panic("boom 4711") }})
 	c.Set("k", 1)
 	c.Del("k")
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if got := logged(); !strings.Contains(got, "boom 4711") {
 		t.Errorf("the log does not tell of the panic: %q", got)
 	}
@@ -367,7 +366,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // Catches: Goexit (t.FailNow) in a callback that takes a worker, its queue or Close with it.
 func callbackGoexits(t *testing.T) {
 	var seen atomic.Int32
-	c := harness.New(t, cache.Options[string, int]{
+	c := New(t, cache.Options[string, int]{
 		Workers: 1, OnPanic: func(any, []byte) {},
 		OnRemove: func(e cache.Event[string, int]) {
 			seen.Add(1)
@@ -380,7 +379,7 @@ func callbackGoexits(t *testing.T) {
 		c.Set("k", i)
 	}
 	c.Clear()
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if n := seen.Load(); n != 99 {
 		t.Errorf("%d callbacks ran, want 99", n)
 	}
@@ -411,11 +410,11 @@ func removers() map[string]func(c *cache.Cache[string, int], i int) {
 func backPressure(t *testing.T, remove func(c *cache.Cache[string, int], i int)) {
 	gate := make(chan struct{})
 	var reported atomic.Int64
-	c := harness.New(t, cache.Options[string, int]{Limit: 2, Workers: 2, OnRemove: func(cache.Event[string, int]) {
+	c := New(t, cache.Options[string, int]{Limit: 2, Workers: 2, OnRemove: func(cache.Event[string, int]) {
 		<-gate
 		reported.Add(1)
 	}})
-	producer := harness.RemoveUntilBlocked(t, func(i int) { remove(c, i) })
+	producer := RemoveUntilBlocked(t, func(i int) { remove(c, i) })
 	if reported.Load() != 0 {
 		t.Error("a callback ended although the gate is closed")
 	}
@@ -426,7 +425,7 @@ func backPressure(t *testing.T, remove func(c *cache.Cache[string, int], i int))
 	}
 	close(gate)
 	<-producer.Done
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	r := c.Stats().Removals
 	removed := int64(r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared)
 	if reported.Load() != removed || removed < blockedAt {
@@ -453,13 +452,13 @@ func massRemoval(t *testing.T, remove func(c *cache.Cache[string, int])) {
 		<-gate
 		reported.Add(1)
 	}}
-	measured := harness.New(t, o)
-	producer := harness.RemoveUntilBlocked(t, func(i int) { measured.Set("k", i) })
+	measured := New(t, o)
+	producer := RemoveUntilBlocked(t, func(i int) { measured.Set("k", i) })
 	bound := int(producer.Removals.Load())
 
-	c := harness.New(t, o)
-	harness.Fill(c, entries)
-	harness.Start(func() (int, error) { remove(c); return 0, nil })
+	c := New(t, o)
+	Fill(c, entries)
+	Start(func() (int, error) { remove(c); return 0, nil })
 	time.Sleep(3 * time.Minute)
 	if queued := c.Stats().Callbacks.Queued; queued > 2*bound+1000 {
 		t.Errorf("%d events queued behind a blocked callback, want about %d", queued, bound)
@@ -467,7 +466,7 @@ func massRemoval(t *testing.T, remove func(c *cache.Cache[string, int])) {
 	close(gate)
 	<-producer.Done
 	time.Sleep(time.Minute)
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if n := reported.Load() - producer.Removals.Load(); n < entries {
 		t.Errorf("%d values reported, want %d", n, entries)
 	}
@@ -476,14 +475,14 @@ func massRemoval(t *testing.T, remove func(c *cache.Cache[string, int])) {
 // Catches: waiting under a lock, or waiting by those who remove nothing.
 func othersDoNotWait(t *testing.T) {
 	gate := make(chan struct{})
-	c := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
+	c := New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
 	c.Set("present", 1)
 	c.SetWithExpire("expired", 1, time.Nanosecond)
 	time.Sleep(time.Nanosecond)
-	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
-	others := harness.Start(func() (int, error) {
-		harness.WantHit(t, c, "present", 1)
-		harness.WantMiss(t, c, "expired")
+	producer := RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	others := Start(func() (int, error) {
+		WantHit(t, c, "present", 1)
+		WantMiss(t, c, "expired")
 		c.Get("busy")
 		c.Peek("busy")
 		c.Len()
@@ -502,23 +501,23 @@ func othersDoNotWait(t *testing.T) {
 	close(gate)
 	others.Want(t, 4, nil)
 	<-producer.Done
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: a callback that waits for itself (a deadlock that ends the test).
 func callbackNeverWaits(t *testing.T) {
 	gate := make(chan struct{})
-	measured := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
-	producer := harness.RemoveUntilBlocked(t, func(i int) { measured.Set("k", i) })
+	measured := New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
+	producer := RemoveUntilBlocked(t, func(i int) { measured.Set("k", i) })
 	bound := int(producer.Removals.Load())
 	close(gate)
 	<-producer.Done
-	harness.MustClose(t, measured)
+	MustClose(t, measured)
 
 	var c *cache.Cache[string, int]
 	var reported atomic.Int64
 	removals := 2*bound + 1000
-	c = harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+	c = New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
 		if reported.Add(1) == 1 {
 			for i := range removals {
 				c.Set("inner", i)
@@ -531,7 +530,7 @@ func callbackNeverWaits(t *testing.T) {
 	if got := int(reported.Load()); got != removals { // all but the last value, and "outer"
 		t.Errorf("%d reported, want %d (bound %d)", got, removals, bound)
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: a lock of Resize that is held while it waits for the callbacks, one of which asks for it.
@@ -540,12 +539,12 @@ func resizeFromCallback(t *testing.T) {
 	go func() {
 		defer close(done)
 		var c *cache.Cache[string, int]
-		c = harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) {
-			harness.MustResize(t, c, 10)
+		c = New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) {
+			MustResize(t, c, 10)
 		}})
-		harness.Fill(c, 20_000)
-		harness.MustResize(t, c, 10)
-		harness.MustClose(t, c)
+		Fill(c, 20_000)
+		MustResize(t, c, 10)
+		MustClose(t, c)
 	}()
 	select {
 	case <-done:
@@ -562,7 +561,7 @@ func takeFromCallback(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var c *cache.Cache[string, int]
 	var begun atomic.Bool
-	c = harness.New(t, cache.Options[string, int]{
+	c = New(t, cache.Options[string, int]{
 		MaxWeight: most, Weigh: func(_ string, v int) uint32 { return uint32(v) }, Workers: 1,
 		OnRemove: func(cache.Event[string, int]) {
 			<-gate
@@ -571,14 +570,14 @@ func takeFromCallback(t *testing.T) {
 			}
 		},
 	})
-	for _, k := range harness.Numbered("quarter", 4) { // the cache is full
+	for _, k := range Numbered("quarter", 4) { // the cache is full
 		c.Set(k, most/4)
 	}
 	fetching := make(chan struct{})
-	loader := harness.Start(func() (int, error) {
+	loader := Start(func() (int, error) {
 		return c.Take("k", func() (int, error) { <-fetching; return most, nil })
 	})
-	producer := harness.RemoveUntilBlocked(t, func(int) { c.Set("zero", 0) })
+	producer := RemoveUntilBlocked(t, func(int) { c.Set("zero", 0) })
 	close(fetching)
 	synctest.Wait() // the load has evicted the rest and waits for the backlog
 	close(gate)
@@ -589,7 +588,7 @@ func takeFromCallback(t *testing.T) {
 	cancel()
 	loader.Want(t, most, nil)
 	<-producer.Done
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: Close that returns before the last callback has, forgets the queued ones, or cannot be
@@ -597,17 +596,17 @@ func takeFromCallback(t *testing.T) {
 func closeWaitsForCallbacks(t *testing.T) {
 	gate := make(chan struct{})
 	var reported atomic.Int32
-	c := harness.New(t, cache.Options[string, int]{Workers: 2, OnRemove: func(cache.Event[string, int]) {
+	c := New(t, cache.Options[string, int]{Workers: 2, OnRemove: func(cache.Event[string, int]) {
 		<-gate
 		reported.Add(1)
 	}})
-	for i, k := range harness.Numbered("k", 50) {
+	for i, k := range Numbered("k", 50) {
 		c.Set(k, i)
 	}
-	for _, k := range harness.Numbered("k", 10) {
+	for _, k := range Numbered("k", 10) {
 		c.Del(k)
 	}
-	closing := harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+	closing := Start(func() (int, error) { return 0, c.Close(context.Background()) })
 	if !closing.Running() {
 		t.Fatal("Close returned while callbacks run")
 	}
@@ -622,16 +621,16 @@ func closeWaitsForCallbacks(t *testing.T) {
 	if n := reported.Load(); n != 50 {
 		t.Errorf("%d callbacks had run when Close returned, want 50", n)
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: a Close in a callback that waits, so that two caches that close each other would hang;
 // one that does not close, or loses the callbacks that it does not wait for.
 func closeFromCallback(t *testing.T) {
 	var reported atomic.Int32
-	inner := harness.New(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) { reported.Add(1) }})
+	inner := New(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) { reported.Add(1) }})
 	inner.Set("k", 1)
-	outer := harness.New(t, cache.Options[string, *cache.Cache[string, int]]{
+	outer := New(t, cache.Options[string, *cache.Cache[string, int]]{
 		OnRemove: func(e cache.Event[string, *cache.Cache[string, int]]) {
 			if err := e.Value.Close(context.Background()); err == nil {
 				t.Error("Close in a callback = nil: it cannot have waited")
@@ -640,9 +639,9 @@ func closeFromCallback(t *testing.T) {
 	})
 	outer.Set("inner", inner)
 	outer.Del("inner")
-	harness.MustClose(t, outer)
-	harness.WantLen(t, inner, 0)
-	harness.MustClose(t, inner)
+	MustClose(t, outer)
+	WantLen(t, inner, 0)
+	MustClose(t, inner)
 	if n := reported.Load(); n != 1 {
 		t.Errorf("%d callbacks of the inner cache, want 1", n)
 	}

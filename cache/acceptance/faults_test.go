@@ -1,4 +1,4 @@
-package faults
+package acceptance
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // The tests of faults of the program, the machine or a caller, and of what the cache still
@@ -89,7 +88,7 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 
 // Catches: a new method that the tests of faults do not know.
 func TestFaultsKnowEveryMethod(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	known := methods(c, "k")
 	for i := range reflect.TypeOf(c).NumMethod() {
 		name := reflect.TypeOf(c).Method(i).Name
@@ -106,7 +105,7 @@ func TestFaultsKnowEveryMethod(t *testing.T) {
 // wantReturn fails unless a call returns, even if all else in the bubble is blocked.
 func wantReturn(t *testing.T, what string, call func()) {
 	t.Helper()
-	o := harness.Start(func() (int, error) { call(); return 0, nil })
+	o := Start(func() (int, error) { call(); return 0, nil })
 	if o.Running() || o.Panicked != nil {
 		t.Errorf("%s does not return (panic %v)", what, o.Panicked)
 	}
@@ -115,10 +114,10 @@ func wantReturn(t *testing.T, what string, call func()) {
 // closeTimesOut fails unless a blocked Close returns the cause of its context.
 func closeTimesOut[K comparable, V any](t *testing.T, c *cache.Cache[K, V]) {
 	t.Helper()
-	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, harness.ErrLeft)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Second, ErrLeft)
 	defer cancel()
 	began := time.Now()
-	if err := c.Close(ctx); err != harness.ErrLeft || time.Since(began) != time.Second {
+	if err := c.Close(ctx); err != ErrLeft || time.Since(began) != time.Second {
 		t.Errorf("Close = %v after %v, want the cause of its context after 1s", err, time.Since(began))
 	}
 }
@@ -128,29 +127,29 @@ func closeTimesOut[K comparable, V any](t *testing.T, c *cache.Cache[K, V]) {
 //
 // Panics and Goexit are TestPromise4Take.
 func TestFaultyLoader(t *testing.T) {
-	for _, take := range harness.Takers() {
-		harness.Bubble(t, "hangs in "+take.Name, func(t *testing.T) { loaderHangs(t, take) })
-		harness.Bubble(t, "returns after Close in "+take.Name, func(t *testing.T) { loaderOutlivesClose(t, take) })
+	for _, take := range Takers() {
+		Bubble(t, "hangs in "+take.Name, func(t *testing.T) { loaderHangs(t, take) })
+		Bubble(t, "returns after Close in "+take.Name, func(t *testing.T) { loaderOutlivesClose(t, take) })
 	}
 }
 
 // Catches: a lock held while fetch runs; a method that waits for a load; a load that
 // is given up after a time, so that there are two; Close without an end.
-func loaderHangs(t *testing.T, take harness.Taker) {
-	c := harness.New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, HotKeys: 3})
+func loaderHangs(t *testing.T, take Taker) {
+	c := New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, HotKeys: 3})
 	gate := make(chan struct{})
-	hung := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
-	waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+	hung := Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 1)) })
+	waiter := Start(func() (int, error) { return take.Take(c, "k", FailFetch) })
 	time.Sleep(24 * time.Hour)
 
-	leaving, cancel := context.WithTimeoutCause(context.Background(), time.Minute, harness.ErrLeft)
+	leaving, cancel := context.WithTimeoutCause(context.Background(), time.Minute, ErrLeft)
 	defer cancel()
-	if v, err := c.TakeCtx(leaving, "k", harness.NoFetch(t)); err != harness.ErrLeft {
+	if v, err := c.TakeCtx(leaving, "k", NoFetch(t)); err != ErrLeft {
 		t.Errorf("TakeCtx beside the hanging load = %d, %v; want the cause of its context", v, err)
 	}
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 	c.Set("k", 2)
-	harness.WantHit(t, c, "k", 2)
+	WantHit(t, c, "k", 2)
 	for _, key := range []string{"k", "other"} {
 		for name, call := range methods(c, key) {
 			if !strings.HasPrefix(name, "Take") && name != "Close" { // which wait for it
@@ -170,17 +169,17 @@ func loaderHangs(t *testing.T, take harness.Taker) {
 	close(gate)
 	hung.Want(t, 1, nil)
 	waiter.Want(t, 1, nil)
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // Catches: a late value that is stored behind the back of Close, counted or reported;
 // callers that get an error for it; callers after Close that wait for it.
-func loaderOutlivesClose(t *testing.T, take harness.Taker) {
-	var rec harness.Recorder[string, int]
-	c := harness.New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, OnRemove: rec.Add})
+func loaderOutlivesClose(t *testing.T, take Taker) {
+	var rec Recorder[string, int]
+	c := New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, OnRemove: rec.Add})
 	gate := make(chan struct{})
-	loader := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
-	waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+	loader := Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 1)) })
+	waiter := Start(func() (int, error) { return take.Take(c, "k", FailFetch) })
 	closeTimesOut(t, c)
 	if v, err := take.Take(c, "k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
 		t.Errorf("%s after Close = %d, %v; want its own fetch", take.Name, v, err)
@@ -189,10 +188,10 @@ func loaderOutlivesClose(t *testing.T, take harness.Taker) {
 	close(gate)
 	loader.Want(t, 1, nil)
 	waiter.Want(t, 1, nil)
-	harness.MustClose(t, c)
-	harness.WantMiss(t, c, "k")
-	harness.WantLen(t, c, 0)
-	harness.WantEvents(t, &rec)
+	MustClose(t, c)
+	WantMiss(t, c, "k")
+	WantLen(t, c, 0)
+	WantEvents(t, &rec)
 	if s := c.Stats(); s.Sets != 0 || s.Entries != 0 {
 		t.Errorf("%d sets, %d entries after Close, want none", s.Sets, s.Entries)
 	}
@@ -203,10 +202,10 @@ func loaderOutlivesClose(t *testing.T, take harness.Taker) {
 //
 // Panics, Goexit and the waiting of each method are TestPromise5Callbacks.
 func TestFaultyCallback(t *testing.T) {
-	harness.Bubble(t, "blocks for ever", callbackBlocks)
-	harness.Bubble(t, "blocks one worker of two", callbackBlocksOneWorker)
-	for name := range methods(harness.New(t, cache.Options[string, int]{}), "k") {
-		harness.Bubble(t, "calls "+name+" while others wait", func(t *testing.T) { callbackCalls(t, name) })
+	Bubble(t, "blocks for ever", callbackBlocks)
+	Bubble(t, "blocks one worker of two", callbackBlocksOneWorker)
+	for name := range methods(New(t, cache.Options[string, int]{}), "k") {
+		Bubble(t, "calls "+name+" while others wait", func(t *testing.T) { callbackCalls(t, name) })
 	}
 }
 
@@ -216,19 +215,19 @@ func TestFaultyCallback(t *testing.T) {
 func callbackBlocks(t *testing.T) {
 	forever := make(chan struct{})
 	var reported atomic.Int64
-	c := harness.New(t, cache.Options[string, int]{Workers: 1, HotKeys: 3, OnRemove: func(cache.Event[string, int]) {
+	c := New(t, cache.Options[string, int]{Workers: 1, HotKeys: 3, OnRemove: func(cache.Event[string, int]) {
 		<-forever
 		reported.Add(1)
 	}})
 	c.Set("present", 1)
-	keys := harness.Numbered("k", 20)
+	keys := Numbered("k", 20)
 	for i, key := range keys {
 		c.Set(key, i)
 	}
-	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
-	var waiting []*harness.Outcome
+	producer := RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	var waiting []*Outcome
 	for _, key := range keys {
-		waiting = append(waiting, harness.Start(func() (int, error) { c.Del(key); return 0, nil }))
+		waiting = append(waiting, Start(func() (int, error) { c.Del(key); return 0, nil }))
 	}
 	time.Sleep(24 * time.Hour)
 	if n, want := c.Stats().Callbacks.Queued, backlogBound+1+len(keys); n != want {
@@ -238,7 +237,7 @@ func callbackBlocks(t *testing.T) {
 		if !o.Running() {
 			t.Error("Del does not wait for the callbacks")
 		}
-		harness.WantMiss(t, c, keys[i])
+		WantMiss(t, c, keys[i])
 	}
 	for _, name := range []string{"Get", "Peek", "Touch", "Take", "TakeCtx", "GetOrSet", "All", "Len", "Stats", "HotKeys"} {
 		wantReturn(t, name, methods(c, "present")[name])
@@ -248,10 +247,10 @@ func callbackBlocks(t *testing.T) {
 	for name, call := range methods(c, "present") {
 		wantReturn(t, name+" of the closed cache", call)
 	}
-	harness.WantLen(t, c, 0)
+	WantLen(t, c, 0)
 	close(forever)
 	<-producer.Done
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if r := c.Stats().Removals; reported.Load() != int64(r.Total()) {
 		t.Errorf("%d values reported, %d removed", reported.Load(), r.Total())
 	}
@@ -261,7 +260,7 @@ func callbackBlocks(t *testing.T) {
 func callbackBlocksOneWorker(t *testing.T) {
 	forever := make(chan struct{})
 	var reported atomic.Int64
-	c := harness.New(t, cache.Options[string, int]{Workers: 2, OnRemove: func(e cache.Event[string, int]) {
+	c := New(t, cache.Options[string, int]{Workers: 2, OnRemove: func(e cache.Event[string, int]) {
 		if e.Key == "hangs" {
 			<-forever
 		}
@@ -271,7 +270,7 @@ func callbackBlocksOneWorker(t *testing.T) {
 	c.Set("hangs", 1)
 	c.Del("hangs")
 	wantReturn(t, "removing others", func() {
-		for _, key := range harness.Numbered("k", others) {
+		for _, key := range Numbered("k", others) {
 			c.Set(key, 1)
 			c.Del(key)
 		}
@@ -283,7 +282,7 @@ func callbackBlocksOneWorker(t *testing.T) {
 		t.Errorf("%d values reported beside the callback that hangs, want %d", n, others)
 	}
 	close(forever)
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if n := reported.Load(); n != others+2 {
 		t.Errorf("%d values reported, want %d", n, others+2)
 	}
@@ -295,7 +294,7 @@ func callbackCalls(t *testing.T, name string) {
 	gate := make(chan struct{})
 	var c *cache.Cache[string, int]
 	var called atomic.Bool
-	c = harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+	c = New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
 		<-gate
 		if e.Value != 0 {
 			return
@@ -305,14 +304,14 @@ func callbackCalls(t *testing.T, name string) {
 		}
 		called.Store(true)
 	}})
-	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	producer := RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
 	close(gate)
 	<-producer.Done
 	synctest.Wait()
 	if !called.Load() {
 		t.Fatalf("%s does not return to the callback", name)
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }
 
 // The driver is blocked for minutes, as by slow callbacks, while the program goes on. No read
@@ -323,33 +322,33 @@ func callbackCalls(t *testing.T, name string) {
 // was extended since; values lost or reported twice.
 func TestDriverHeldUp(t *testing.T) {
 	for _, stall := range []time.Duration{time.Second, time.Minute, 10 * time.Minute} {
-		harness.Bubble(t, stall.String(), func(t *testing.T) { driverHeldUp(t, stall) })
+		Bubble(t, stall.String(), func(t *testing.T) { driverHeldUp(t, stall) })
 	}
 }
 
 func driverHeldUp(t *testing.T, stall time.Duration) {
 	gate := make(chan struct{})
-	var rec harness.Recorder[string, int]
-	c := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
+	var rec Recorder[string, int]
+	c := New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(e cache.Event[string, int]) {
 		<-gate
 		if e.Key != "busy" {
 			rec.Add(e)
 		}
 	}})
-	keys := harness.Numbered("k", 100)
+	keys := Numbered("k", 100)
 	for i, key := range keys {
 		c.SetWithExpire(key, i, time.Duration(i+1)*stall/100)
 	}
-	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	producer := RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
 	for i, key := range keys {
 		time.Sleep(stall/100 - 1)
-		harness.WantHit(t, c, key, i)
+		WantHit(t, c, key, i)
 		if i%3 == 0 {
 			c.Touch(key, 2*stall)
 		}
 		time.Sleep(time.Nanosecond)
 		if i%3 != 0 {
-			harness.WantMiss(t, c, key)
+			WantMiss(t, c, key)
 		}
 	}
 	c.SetWithExpire("new", 1000, stall)
@@ -358,25 +357,25 @@ func driverHeldUp(t *testing.T, stall time.Duration) {
 	}
 	close(gate)
 	<-producer.Done
-	time.Sleep(min(2*harness.MaxTick, stall/2))
+	time.Sleep(min(2*MaxTick, stall/2))
 
 	var want []cache.Event[string, int]
 	for i, key := range keys {
 		if i%3 == 0 {
-			harness.WantHit(t, c, key, i)
+			WantHit(t, c, key, i)
 		} else {
-			want = append(want, harness.Event(key, i, cache.Expired))
+			want = append(want, Event(key, i, cache.Expired))
 		}
 	}
-	harness.WantHit(t, c, "new", 1000)
-	harness.WantEvents(t, &rec, want...)
-	time.Sleep(2*stall + 2*harness.MaxTick)
-	want = []cache.Event[string, int]{harness.Event("new", 1000, cache.Expired)}
+	WantHit(t, c, "new", 1000)
+	WantEvents(t, &rec, want...)
+	time.Sleep(2*stall + 2*MaxTick)
+	want = []cache.Event[string, int]{Event("new", 1000, cache.Expired)}
 	for i := 0; i < len(keys); i += 3 {
-		want = append(want, harness.Event(keys[i], i, cache.Expired))
+		want = append(want, Event(keys[i], i, cache.Expired))
 	}
-	harness.WantEvents(t, &rec, want...)
-	harness.MustClose(t, c)
+	WantEvents(t, &rec, want...)
+	MustClose(t, c)
 }
 
 // Extreme weights are counted exactly and never overflow: a value fits if the others can make
@@ -393,7 +392,7 @@ func TestExtremeWeights(t *testing.T) {
 const huge = math.MaxUint32 // the greatest weight
 
 func extremeWeights(t *testing.T, most uint64, weights []uint32) {
-	c := harness.New(t, cache.Options[int, uint32]{MaxWeight: most, Weigh: func(_ int, w uint32) uint32 { return w }})
+	c := New(t, cache.Options[int, uint32]{MaxWeight: most, Weigh: func(_ int, w uint32) uint32 { return w }})
 	stores := []func(key int, w uint32){
 		c.Set,
 		func(key int, w uint32) { c.Del(key); c.GetOrSet(key, w) },
@@ -411,7 +410,7 @@ func extremeWeights(t *testing.T, most uint64, weights []uint32) {
 					if got, ok := c.Get(key); ok != (uint64(w) <= most) || ok && got != w {
 						t.Fatalf("Get = %d, %t after storing a weight of %d of %d", got, ok, w, most)
 					}
-					harness.WantWeightOfContents(t, c, func(w uint32) uint64 { return uint64(w) })
+					WantWeightOfContents(t, c, func(w uint32) uint64 { return uint64(w) })
 				}
 			}
 		}
@@ -420,15 +419,15 @@ func extremeWeights(t *testing.T, most uint64, weights []uint32) {
 	held := int(min(most/huge, 1000)) // that fit
 	for key := range 1000 {
 		c.Set(key, huge)
-		harness.WantLen(t, c, min(key+1, held))
+		WantLen(t, c, min(key+1, held))
 	}
 	if w := c.Stats().Weight; w != uint64(held)*huge {
 		t.Errorf("weight %d, want %d times %d", w, held, uint64(huge))
 	}
-	if n := len(harness.Collect(t, c)); n != held {
+	if n := len(Collect(t, c)); n != held {
 		t.Errorf("All yields %d entries, want %d", n, held)
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	if w := c.Stats().Weight; w != 0 {
 		t.Errorf("weight %d of an empty cache", w)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package faults
+package acceptance
 
 import (
 	"bufio"
@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Tests that affect the whole process run in another one: this test binary again, with one
@@ -52,7 +51,7 @@ func TestMemoryPressure(t *testing.T) {
 func underMemoryPressure(t *testing.T) {
 	const limit, size = 8192 * 2, 1024
 	goroutines := runtime.NumGoroutine()
-	c := harness.New(t, cache.Options[int, []byte]{Limit: limit, Expire: time.Hour})
+	c := New(t, cache.Options[int, []byte]{Limit: limit, Expire: time.Hour})
 	put := func(key int) {
 		value := make([]byte, size)
 		copy(value, fmt.Sprint(key))
@@ -65,7 +64,7 @@ func underMemoryPressure(t *testing.T) {
 	debug.SetMemoryLimit(before)
 
 	collections := numGC()
-	harness.Together(4, func(g int) {
+	Together(4, func(g int) {
 		for i := range 20_000 {
 			key := (g*7919 + i*31) % (3 * limit)
 			put(key)
@@ -156,7 +155,7 @@ func TestStoppedProcess(t *testing.T) {
 // the deadline of an entry.
 func stoppedProcess(t *testing.T) {
 	const ttl = 100 * time.Millisecond
-	c := harness.New(t, cache.Options[int, int]{Expire: time.Hour})
+	c := New(t, cache.Options[int, int]{Expire: time.Hour})
 	for stops, key := 0, 0; stops < 3; key++ {
 		c.SetWithExpire(key, key, ttl)
 		set := time.Now() // after the TTL began
@@ -173,5 +172,5 @@ func stoppedProcess(t *testing.T) {
 			}
 		}
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }

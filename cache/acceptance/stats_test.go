@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // TestStats compares the statistics with what was done to a cache.
 func TestStats(t *testing.T) {
 	// Catches: a counter that is missing, doubled, or moved by what must not move it (Peek).
-	harness.Bubble(t, "every counter", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Limit: 3})
+	Bubble(t, "every counter", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Limit: 3})
 		c.Set("a", 1)
 		c.Set("b", 2)
 		before := c.Stats()
@@ -24,16 +23,16 @@ func TestStats(t *testing.T) {
 		c.Get("absent")                                           // miss
 		c.Peek("a")                                               // nothing
 		c.Peek("absent")                                          // nothing
-		_, _ = c.Take("a", harness.FailFetch)                     // hit
+		_, _ = c.Take("a", FailFetch)                             // hit
 		_, _ = c.Take("c", func() (int, error) { return 3, nil }) // miss, load
-		_, _ = c.Take("x", harness.FailFetch)                     // miss, failed load
+		_, _ = c.Take("x", FailFetch)                             // miss, failed load
 		c.Set("a", 4)                                             // replaced
 		c.Set("d", 5)                                             // evicts one
 		c.Del("d")                                                // deleted
 		c.SetWithExpire("e", 6, time.Second)                      // expires
 		time.Sleep(time.Second)                                   //
 		c.Get("e")                                                // miss, expired unless reclaimed
-		time.Sleep(harness.MaxTick)                               //
+		time.Sleep(MaxTick)                                       //
 		c.Clear()                                                 // two left
 		s := c.Stats().Minus(before)
 		if s.Hits != 2 || s.Misses != 4 || s.Gets() != 6 {
@@ -55,8 +54,8 @@ func TestStats(t *testing.T) {
 	})
 
 	// Catches: a miss for expiry that is counted as one for absence, or not at all.
-	harness.Bubble(t, "expired misses", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
+	Bubble(t, "expired misses", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
 		c.SetWithExpire("far", 1, time.Hour) // the wheel's tick stays coarse
 		time.Sleep(3 * time.Millisecond)
 		expired := 0
@@ -67,7 +66,7 @@ func TestStats(t *testing.T) {
 			if c.Len() == 2 { // not yet reclaimed: the reason must be known
 				expired++
 			}
-			harness.WantMiss(t, c, "k")
+			WantMiss(t, c, "k")
 		}
 		if s := c.Stats(); s.Misses != 50 || s.MissesExpired > 50 || s.MissesExpired < uint64(expired) {
 			t.Errorf("misses %d, of them expired %d; want 50 and at least %d", s.Misses, s.MissesExpired, expired)
@@ -75,8 +74,8 @@ func TestStats(t *testing.T) {
 	})
 
 	// Catches: gauges that drift from what is in the cache.
-	harness.Bubble(t, "gauges", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{MaxWeight: 100, Weigh: func(_ string, v int) uint32 { return uint32(v) }})
+	Bubble(t, "gauges", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{MaxWeight: 100, Weigh: func(_ string, v int) uint32 { return uint32(v) }})
 		c.Set("a", 10)
 		c.Set("b", 20)
 		c.Set("b", 25)
@@ -85,7 +84,7 @@ func TestStats(t *testing.T) {
 		if s := c.Stats(); s.Entries != 2 || s.Weight != 55 || s.MaxWeight != 100 {
 			t.Errorf("entries, weight, most weight = %d, %d, %d; want 2, 55, 100", s.Entries, s.Weight, s.MaxWeight)
 		}
-		l := harness.New(t, cache.Options[string, int]{Limit: 7})
+		l := New(t, cache.Options[string, int]{Limit: 7})
 		l.Set("a", 1)
 		if s := l.Stats(); s.Entries != 1 || s.Limit != 7 {
 			t.Errorf("entries, limit = %d, %d; want 1, 7", s.Entries, s.Limit)
@@ -94,10 +93,10 @@ func TestStats(t *testing.T) {
 
 	// Catches: counts lost between goroutines, or a snapshot that runs backwards beside them.
 	t.Run("beside readers", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{})
-		harness.Fill(c, 100)
+		c := New(t, cache.Options[string, int]{})
+		Fill(c, 100)
 		const goroutines = 8
-		rounds := harness.Scaled(20_000)
+		rounds := Scaled(20_000)
 		var readers sync.WaitGroup
 		for g := range goroutines {
 			readers.Go(func() {

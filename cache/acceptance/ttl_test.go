@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // TestJitter: every TTL is spread by ± the fraction, on every path.
@@ -29,16 +28,16 @@ func TestJitter(t *testing.T) {
 	}
 	for name, set := range set {
 		// Catches: a path without jitter; a spread that is one-sided, wider than asked, or none.
-		harness.Bubble(t, name, func(t *testing.T) {
-			c := harness.New(t, cache.Options[string, int]{Expire: ttl, Jitter: spread})
-			keys := harness.Numbered("k", 1000)
+		Bubble(t, name, func(t *testing.T) {
+			c := New(t, cache.Options[string, int]{Expire: ttl, Jitter: spread})
+			keys := Numbered("k", 1000)
 			for _, k := range keys {
 				set(c, k)
 			}
 			start := time.Now()
 			at := func(d time.Duration) int {
 				time.Sleep(time.Until(start.Add(d)))
-				return harness.CountLive(c, keys)
+				return CountLive(c, keys)
 			}
 			if n := at(90*time.Second - time.Nanosecond); n != len(keys) {
 				t.Errorf("before %v: %d of %d left, want all", 90*time.Second, n, len(keys))
@@ -54,13 +53,13 @@ func TestJitter(t *testing.T) {
 	}
 
 	// Catches: an overflow of deadline or jitter arithmetic, which makes "for ever" expire at once.
-	harness.Bubble(t, "longest", func(t *testing.T) {
-		c := harness.New(t, cache.Options[string, int]{Expire: math.MaxInt64, Jitter: 0.5})
+	Bubble(t, "longest", func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Expire: math.MaxInt64, Jitter: 0.5})
 		c.Set("default", 1)
 		c.SetWithExpire("given", 2, math.MaxInt64)
 		time.Sleep(time.Hour)
-		harness.WantHit(t, c, "default", 1)
-		harness.WantHit(t, c, "given", 2)
+		WantHit(t, c, "default", 1)
+		WantHit(t, c, "given", 2)
 	})
 }
 
@@ -70,11 +69,11 @@ func TestIdle(t *testing.T) {
 	const idle = 10 * time.Second
 	idleCache := func(t *testing.T, o cache.Options[string, int]) *cache.Cache[string, int] {
 		o.Idle = idle
-		return harness.New(t, o)
+		return New(t, o)
 	}
 
 	// Catches: idle expiry that is missing, early, or late.
-	harness.Bubble(t, "unread", func(t *testing.T) {
+	Bubble(t, "unread", func(t *testing.T) {
 		c := idleCache(t, cache.Options[string, int]{})
 		c.Set("k", 1)
 		time.Sleep(idle - time.Nanosecond)
@@ -82,13 +81,13 @@ func TestIdle(t *testing.T) {
 			t.Error("gone before its idle time was over")
 		}
 		time.Sleep(time.Nanosecond)
-		harness.WantMiss(t, c, "k")
+		WantMiss(t, c, "k")
 	})
 
 	reads := map[string]func(c *cache.Cache[string, int]) bool{
 		"Get": func(c *cache.Cache[string, int]) bool { _, ok := c.Get("k"); return ok },
 		"Take": func(c *cache.Cache[string, int]) bool {
-			v, err := c.Take("k", harness.FailFetch)
+			v, err := c.Take("k", FailFetch)
 			return err == nil && v == 1
 		},
 		"GetOrSet": func(c *cache.Cache[string, int]) bool {
@@ -98,7 +97,7 @@ func TestIdle(t *testing.T) {
 	}
 	for name, read := range reads {
 		// Catches: a read that does not restart the idle time, or restarts it from a stale clock.
-		harness.Bubble(t, name+" keeps alive", func(t *testing.T) {
+		Bubble(t, name+" keeps alive", func(t *testing.T) {
 			c := idleCache(t, cache.Options[string, int]{})
 			c.Set("k", 1)
 			for i := range 20 {
@@ -108,30 +107,30 @@ func TestIdle(t *testing.T) {
 				}
 			}
 			time.Sleep(idle)
-			harness.WantMiss(t, c, "k")
+			WantMiss(t, c, "k")
 		})
 	}
 
 	// Catches: a read far from the deadline that takes the time from a clock which stands still between
 	// ticks.
-	harness.Bubble(t, "read at any time", func(t *testing.T) {
+	Bubble(t, "read at any time", func(t *testing.T) {
 		const idle = 5 * time.Minute
-		c := harness.New(t, cache.Options[string, int]{Idle: idle})
+		c := New(t, cache.Options[string, int]{Idle: idle})
 		c.Set("k", 1)
 		for i := range 50 {
 			time.Sleep(time.Duration(i) * 777_777_777)
-			harness.WantHit(t, c, "k", 1)
+			WantHit(t, c, "k", 1)
 			time.Sleep(idle - time.Nanosecond)
-			harness.WantHit(t, c, "k", 1)
+			WantHit(t, c, "k", 1)
 		}
 		time.Sleep(3*time.Second + 333_333_333)
-		harness.WantHit(t, c, "k", 1)
+		WantHit(t, c, "k", 1)
 		time.Sleep(idle)
-		harness.WantMiss(t, c, "k")
+		WantMiss(t, c, "k")
 	})
 
 	// Catches: Peek counting as a read.
-	harness.Bubble(t, "Peek does not keep alive", func(t *testing.T) {
+	Bubble(t, "Peek does not keep alive", func(t *testing.T) {
 		c := idleCache(t, cache.Options[string, int]{})
 		c.Set("k", 1)
 		for range 9 {
@@ -147,7 +146,7 @@ func TestIdle(t *testing.T) {
 	})
 
 	// Catches: reads that push an entry past its absolute TTL.
-	harness.Bubble(t, "the TTL still caps", func(t *testing.T) {
+	Bubble(t, "the TTL still caps", func(t *testing.T) {
 		c := idleCache(t, cache.Options[string, int]{Expire: 3*idle + time.Second})
 		c.Set("k", 1)
 		for range 31 {
@@ -157,21 +156,21 @@ func TestIdle(t *testing.T) {
 			}
 			time.Sleep(time.Nanosecond)
 		}
-		harness.WantMiss(t, c, "k")
+		WantMiss(t, c, "k")
 	})
 
 	// Catches: an idle entry that the driver drops early, or never reclaims and reports.
-	harness.Bubble(t, "reclaimed and reported once", func(t *testing.T) {
-		var rec harness.Recorder[string, int]
+	Bubble(t, "reclaimed and reported once", func(t *testing.T) {
+		var rec Recorder[string, int]
 		c := idleCache(t, cache.Options[string, int]{OnRemove: rec.Add})
 		c.Set("read", 1)
 		c.Set("unread", 2)
 		time.Sleep(idle / 2)
-		harness.WantHit(t, c, "read", 1)
-		time.Sleep(idle/2 + harness.MaxTick)
-		harness.WantEvents(t, &rec, harness.Event("unread", 2, cache.Expired))
+		WantHit(t, c, "read", 1)
+		time.Sleep(idle/2 + MaxTick)
+		WantEvents(t, &rec, Event("unread", 2, cache.Expired))
 		time.Sleep(idle)
-		harness.WantEvents(t, &rec, harness.Event("read", 1, cache.Expired))
-		harness.WantLen(t, c, 0)
+		WantEvents(t, &rec, Event("read", 1, cache.Expired))
+		WantLen(t, c, 0)
 	})
 }

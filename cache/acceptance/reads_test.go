@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Promise 1: Get never returns a value past its deadline, whatever the wheel does.
@@ -20,13 +19,13 @@ import (
 func TestPromise1ExactReads(t *testing.T) {
 	// Catches: < for <=, TTLs rounded to ticks or milliseconds, a coarse clock used near the deadline.
 	for _, phase := range []time.Duration{0, 1, 37 * time.Millisecond, 100*time.Millisecond - 1} {
-		harness.Bubble(t, fmt.Sprintf("at the deadline, phase %v", phase), func(t *testing.T) { exactDeadlines(t, phase) })
+		Bubble(t, fmt.Sprintf("at the deadline, phase %v", phase), func(t *testing.T) { exactDeadlines(t, phase) })
 	}
 
 	// Catches: one method with a deadline check of its own that is missing or off by one.
 	for name, found := range presenceChecks() {
-		harness.Bubble(t, "by "+name, func(t *testing.T) {
-			c := harness.New(t, cache.Options[string, int]{})
+		Bubble(t, "by "+name, func(t *testing.T) {
+			c := New(t, cache.Options[string, int]{})
 			c.SetWithExpire("k", 1, time.Minute)
 			time.Sleep(time.Minute - time.Nanosecond)
 			if !found(c) {
@@ -40,10 +39,10 @@ func TestPromise1ExactReads(t *testing.T) {
 		})
 	}
 
-	harness.Bubble(t, "a new TTL moves the deadline", movedDeadlines)
-	harness.Bubble(t, "a blocked expiry driver", blockedDriver)
-	harness.Bubble(t, "reclaimed and reported within a tick", reclaimedInTime)
-	harness.Bubble(t, "refreshed at any phase of the wheel", refreshedPhases)
+	Bubble(t, "a new TTL moves the deadline", movedDeadlines)
+	Bubble(t, "a blocked expiry driver", blockedDriver)
+	Bubble(t, "reclaimed and reported within a tick", reclaimedInTime)
+	Bubble(t, "refreshed at any phase of the wheel", refreshedPhases)
 	t.Run("on the real clock", exactOnTheRealClock)
 }
 
@@ -54,7 +53,7 @@ func exactDeadlines(t *testing.T, phase time.Duration) {
 		100*ms - 1, 100 * ms, 100*ms + 1, time.Second - 1, time.Second, time.Second + 1,
 		25*time.Second + 600*ms, time.Minute, 5 * time.Minute, 5*time.Minute + 1, 10 * time.Minute,
 	}
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	time.Sleep(phase)
 	start := time.Now()
 	for i, ttl := range ttls {
@@ -63,10 +62,10 @@ func exactDeadlines(t *testing.T, phase time.Duration) {
 	for i, ttl := range ttls {
 		time.Sleep(time.Until(start.Add(ttl - 1)))
 		for j, later := range ttls[i:] {
-			harness.WantHit(t, c, later.String(), i+j)
+			WantHit(t, c, later.String(), i+j)
 		}
 		time.Sleep(time.Nanosecond)
-		harness.WantMiss(t, c, ttl.String())
+		WantMiss(t, c, ttl.String())
 	}
 }
 
@@ -75,7 +74,7 @@ func presenceChecks() map[string]func(c *cache.Cache[string, int]) bool {
 	return map[string]func(c *cache.Cache[string, int]) bool{
 		"Get":  func(c *cache.Cache[string, int]) bool { _, ok := c.Get("k"); return ok },
 		"Peek": func(c *cache.Cache[string, int]) bool { _, ok := c.Peek("k"); return ok },
-		"Take": func(c *cache.Cache[string, int]) bool { _, err := c.Take("k", harness.FailFetch); return err == nil },
+		"Take": func(c *cache.Cache[string, int]) bool { _, err := c.Take("k", FailFetch); return err == nil },
 		"GetOrSet": func(c *cache.Cache[string, int]) bool {
 			_, loaded := c.GetOrSet("k", 2)
 			return loaded
@@ -101,7 +100,7 @@ func presenceChecks() map[string]func(c *cache.Cache[string, int]) bool {
 
 // Catches: a new deadline, earlier or later, that only the wheel or only the entry takes over.
 func movedDeadlines(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{Expire: time.Minute})
+	c := New(t, cache.Options[string, int]{Expire: time.Minute})
 	moves := map[string]func(ttl time.Duration){
 		"SetWithExpire": func(ttl time.Duration) { c.SetWithExpire("k", 1, ttl) },
 		"Touch": func(ttl time.Duration) {
@@ -129,34 +128,34 @@ func movedDeadlines(t *testing.T) {
 		c.SetWithExpire("k", 1, time.Second)
 		move(0)
 		time.Sleep(time.Hour)
-		harness.WantHit(t, c, "k", 1) // 0 = never
+		WantHit(t, c, "k", 1) // 0 = never
 	}
 	c.SetWithExpire("k", 1, time.Hour)
 	c.Set("k", 2) // the default again
 	time.Sleep(time.Minute)
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 }
 
 // Catches: reads that rely on the driver, which here waits for a blocked callback as the
 // backlog of callbacks is over its bound; and reads that wait too.
 func blockedDriver(t *testing.T) {
 	gate := make(chan struct{})
-	c := harness.New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
+	c := New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
 	c.Set("k", 1)
 	c.Touch("k", time.Minute)
 	for i := range 1000 {
 		c.SetWithExpire(fmt.Sprint("dies early", i), i, time.Duration(i)*10*time.Millisecond+1)
 	}
-	producer := harness.RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
+	producer := RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
 	time.Sleep(time.Minute - 1)
-	harness.WantHit(t, c, "k", 1)
+	WantHit(t, c, "k", 1)
 	for name, found := range presenceChecks() {
 		if slices.Contains([]string{"Get", "Peek", "Take"}, name) && !found(c) {
 			t.Errorf("%s: not found a nanosecond before the deadline", name)
 		}
 	}
 	time.Sleep(time.Nanosecond)
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 	if _, ok := c.Peek("k"); ok {
 		t.Error("Peek finds it at the deadline")
 	}
@@ -170,13 +169,13 @@ func reclaimedInTime(t *testing.T) {
 		time.Millisecond, 15 * time.Millisecond, 100 * time.Millisecond, time.Second,
 		10 * time.Second, 5 * time.Minute, 20 * time.Minute,
 	} {
-		bound := harness.MaxTick
+		bound := MaxTick
 		if ttl <= time.Second {
 			bound = 100 * time.Millisecond
 		}
 		var deadline time.Time
 		var reports atomic.Int32
-		c := harness.New(t, cache.Options[string, int]{Expire: ttl, OnRemove: func(e cache.Event[string, int]) {
+		c := New(t, cache.Options[string, int]{Expire: ttl, OnRemove: func(e cache.Event[string, int]) {
 			reports.Add(1)
 			if late := time.Since(deadline); late < 0 || late > bound || e.Cause != cache.Expired { // fake time
 				t.Errorf("TTL %v: reported as %v, %v after the deadline, want Expired within %v", ttl, e.Cause, late, bound)
@@ -187,7 +186,7 @@ func reclaimedInTime(t *testing.T) {
 			c.Set("k", round)
 			time.Sleep(ttl + bound)
 			synctest.Wait()
-			harness.WantLen(t, c, 0)
+			WantLen(t, c, 0)
 			if got := int(reports.Load()); got != round+1 {
 				t.Errorf("TTL %v: %d reports after round %d", ttl, got, round)
 			}
@@ -203,12 +202,12 @@ func refreshedPhases(t *testing.T) {
 	const keys = 400
 	deadline := make([]time.Time, keys)
 	reports := make([]atomic.Int32, keys)
-	c := harness.New(t, cache.Options[int, int]{OnRemove: func(e cache.Event[int, int]) {
+	c := New(t, cache.Options[int, int]{OnRemove: func(e cache.Event[int, int]) {
 		if e.Cause != cache.Expired {
 			return
 		}
 		reports[e.Key].Add(1)
-		if late := time.Since(deadline[e.Key]); late < 0 || late > harness.MaxTick { // fake time
+		if late := time.Since(deadline[e.Key]); late < 0 || late > MaxTick { // fake time
 			t.Errorf("key %d: reported %v after its deadline", e.Key, late)
 		}
 	}})
@@ -236,15 +235,15 @@ func refreshedPhases(t *testing.T) {
 			t.Errorf("key %d: %d reports of expiry, want 1", k, n)
 		}
 	}
-	harness.WantLen(t, c, 0)
+	WantLen(t, c, 0)
 }
 
 // Catches: clock arithmetic that only fake time hides (a cached clock that lags behind the
 // threads, torn reads of a deadline).
 func exactOnTheRealClock(t *testing.T) {
-	c := harness.New(t, cache.Options[int, int]{})
-	harness.Together(4, func(g int) {
-		for i := range harness.Scaled(400) {
+	c := New(t, cache.Options[int, int]{})
+	Together(4, func(g int) {
+		for i := range Scaled(400) {
 			ttl := time.Duration(1+i%40) * 100 * time.Microsecond
 			before := time.Now()
 			c.SetWithExpire(g, i, ttl)

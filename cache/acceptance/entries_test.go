@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Promise 3: no lost, no immortal, no resurrected entry. Expiry removes an entry
@@ -19,33 +18,33 @@ import (
 func TestPromise3EntriesLiveTheirLife(t *testing.T) {
 	// Lost: catches expiry by key or by slot number that hits the entry that came after.
 	for _, offset := range []time.Duration{-1, 0, 1, 50 * time.Millisecond, 100 * time.Millisecond, time.Second} {
-		harness.Bubble(t, fmt.Sprintf("overwritten %v after its deadline", offset), func(t *testing.T) { overwrittenLate(t, offset) })
+		Bubble(t, fmt.Sprintf("overwritten %v after its deadline", offset), func(t *testing.T) { overwrittenLate(t, offset) })
 	}
-	harness.Bubble(t, "overwritten by many while it expires", overwrittenByMany)
+	Bubble(t, "overwritten by many while it expires", overwrittenByMany)
 
 	// Immortal: catches a task lost between Del and Set, in a Clear, or when TTLs come and go.
-	harness.Bubble(t, "everything expires after a storm", everythingExpires)
-	harness.Bubble(t, "a TTL after none, and none after a TTL", ttlComesAndGoes)
+	Bubble(t, "everything expires after a storm", everythingExpires)
+	Bubble(t, "a TTL after none, and none after a TTL", ttlComesAndGoes)
 
 	// Resurrected: catches a load that stores what was read before the key was changed.
 	for _, f := range fences() {
-		for _, take := range harness.Takers() {
-			harness.Bubble(t, f.name+" fences "+take.Name, func(t *testing.T) { fenced(t, f, take) })
+		for _, take := range Takers() {
+			Bubble(t, f.name+" fences "+take.Name, func(t *testing.T) { fenced(t, f, take) })
 		}
 	}
-	harness.Bubble(t, "callers after the fence fetch again", lateCallers)
-	harness.Bubble(t, "only its own key is fenced", unfenced)
-	harness.Bubble(t, "expiry does not fence", expiryDoesNotFence)
-	harness.Bubble(t, "stored with the TTL from the end of the load", loadedTTL)
+	Bubble(t, "callers after the fence fetch again", lateCallers)
+	Bubble(t, "only its own key is fenced", unfenced)
+	Bubble(t, "expiry does not fence", expiryDoesNotFence)
+	Bubble(t, "stored with the TTL from the end of the load", loadedTTL)
 	for _, w := range writers() {
 		t.Run("never older than the last "+w.name, func(t *testing.T) { neverStale(t, w.write) })
 	}
 }
 
 func overwrittenLate(t *testing.T, offset time.Duration) {
-	var rec harness.Recorder[string, int]
-	c := harness.New(t, cache.Options[string, int]{OnRemove: rec.Add})
-	keys := harness.Numbered("k", 2000)
+	var rec Recorder[string, int]
+	c := New(t, cache.Options[string, int]{OnRemove: rec.Add})
+	keys := Numbered("k", 2000)
 	for _, k := range keys {
 		c.SetWithExpire(k, 1, time.Second)
 	}
@@ -71,47 +70,47 @@ func overwrittenLate(t *testing.T, offset time.Duration) {
 	for i, k := range keys {
 		switch touched := i%3 == 2; {
 		case !touched:
-			harness.WantHit(t, c, k, 2)
-			want = append(want, harness.Event(k, 1, cause))
+			WantHit(t, c, k, 2)
+			want = append(want, Event(k, 1, cause))
 		case offset < 0:
-			harness.WantHit(t, c, k, 1)
+			WantHit(t, c, k, 1)
 		default:
-			harness.WantMiss(t, c, k)
-			want = append(want, harness.Event(k, 1, cache.Expired))
+			WantMiss(t, c, k)
+			want = append(want, Event(k, 1, cache.Expired))
 		}
 	}
-	harness.WantEvents(t, &rec, want...)
+	WantEvents(t, &rec, want...)
 }
 
 // overwrittenByMany has writers that wake at the same instants as the driver and race with it.
 func overwrittenByMany(t *testing.T) {
 	const perWriter = 200
-	c := harness.New(t, cache.Options[int, int]{})
-	for round := range harness.Scaled(40) {
+	c := New(t, cache.Options[int, int]{})
+	for round := range Scaled(40) {
 		for k := range 8 * perWriter {
 			c.SetWithExpire(k, -1, 200*time.Millisecond)
 		}
-		harness.Together(8, func(g int) {
+		Together(8, func(g int) {
 			time.Sleep(200*time.Millisecond + time.Duration(g/2)*10*time.Millisecond)
 			for i := range perWriter {
 				c.SetWithExpire(g*perWriter+i, round, time.Hour)
 			}
 		})
-		time.Sleep(2 * harness.MaxTick)
+		time.Sleep(2 * MaxTick)
 		for k := range 8 * perWriter {
-			harness.WantHit(t, c, k, round)
+			WantHit(t, c, k, round)
 		}
 	}
 }
 
 func everythingExpires(t *testing.T) {
 	var reported, stored atomic.Int64
-	c := harness.New(t, cache.Options[int, int]{
+	c := New(t, cache.Options[int, int]{
 		Expire:   2 * time.Second,
 		OnRemove: func(cache.Event[int, int]) { reported.Add(1) },
 	})
-	for range harness.Scaled(20) {
-		harness.Together(8, func(g int) {
+	for range Scaled(20) {
+		Together(8, func(g int) {
 			rng := rand.New(rand.NewPCG(3, uint64(g)))
 			for range 1000 {
 				key := rng.IntN(20)
@@ -140,9 +139,9 @@ func everythingExpires(t *testing.T) {
 				}
 			}
 		})
-		time.Sleep(3*time.Second + harness.MaxTick)
+		time.Sleep(3*time.Second + MaxTick)
 		synctest.Wait()
-		harness.WantLen(t, c, 0) // without a read
+		WantLen(t, c, 0) // without a read
 		if got := reported.Load(); got != stored.Load() {
 			t.Fatalf("%d values reported, %d stored", got, stored.Load())
 		}
@@ -150,7 +149,7 @@ func everythingExpires(t *testing.T) {
 }
 
 func ttlComesAndGoes(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	for round := range 20 {
 		c.Set("k", round)
 		time.Sleep(time.Second)
@@ -162,10 +161,10 @@ func ttlComesAndGoes(t *testing.T) {
 			t.Fatal("Touch of a live key = false")
 		}
 		time.Sleep(time.Hour)
-		harness.WantHit(t, c, "k", round)
+		WantHit(t, c, "k", round)
 		c.SetWithExpire("k", round, time.Second)
-		time.Sleep(time.Second + harness.MaxTick)
-		harness.WantLen(t, c, 0)
+		time.Sleep(time.Second + MaxTick)
+		WantLen(t, c, 0)
 	}
 }
 
@@ -200,16 +199,16 @@ func fences() []fence {
 }
 
 // fenced changes "k" during a load, and expects that the load does not store over the change.
-func fenced(t *testing.T, f fence, take harness.Taker) {
+func fenced(t *testing.T, f fence, take Taker) {
 	for _, before := range []string{"absent", "expired"} {
-		c := harness.New(t, cache.Options[string, int]{Limit: 2})
+		c := New(t, cache.Options[string, int]{Limit: 2})
 		if before == "expired" {
 			c.SetWithExpire("k", -1, time.Nanosecond)
 			time.Sleep(time.Nanosecond)
 		}
 		gate := make(chan struct{})
-		loader := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
-		waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+		loader := Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 1)) })
+		waiter := Start(func() (int, error) { return take.Take(c, "k", FailFetch) })
 		f.change(c)
 		close(gate)
 		loader.Want(t, 1, nil)
@@ -223,15 +222,15 @@ func fenced(t *testing.T, f fence, take harness.Taker) {
 // Catches: a caller that joins a load which began before the Del it has seen return; two fetches
 // at once; a second fence that is forgotten.
 func lateCallers(t *testing.T) {
-	for _, take := range harness.Takers() {
-		c := harness.New(t, cache.Options[string, int]{})
+	for _, take := range Takers() {
+		c := New(t, cache.Options[string, int]{})
 		gate1, gate2 := make(chan struct{}), make(chan struct{})
 		var fetching atomic.Bool
-		first := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate1, 1)) })
+		first := Start(func() (int, error) { return take.Take(c, "k", Gated(gate1, 1)) })
 		c.Del("k")
-		var late [3]*harness.Outcome
+		var late [3]*Outcome
 		for i := range late {
-			late[i] = harness.Start(func() (int, error) {
+			late[i] = Start(func() (int, error) {
 				return take.Take(c, "k", func() (int, error) {
 					if fetching.Swap(true) {
 						t.Errorf("%s: two fetches at once", take.Name)
@@ -248,49 +247,49 @@ func lateCallers(t *testing.T) {
 		close(gate1)
 		first.Want(t, 1, nil)
 		synctest.Wait()
-		harness.WantMiss(t, c, "k")
+		WantMiss(t, c, "k")
 		if !fetching.Load() {
 			t.Errorf("%s: the late callers do not fetch", take.Name)
 		}
 		c.Del("k") // fences the second load as well
-		third := harness.Start(func() (int, error) { return take.Take(c, "k", func() (int, error) { return 3, nil }) })
+		third := Start(func() (int, error) { return take.Take(c, "k", func() (int, error) { return 3, nil }) })
 		close(gate2)
 		for _, o := range late {
 			o.Want(t, 2, nil)
 		}
 		third.Want(t, 3, nil)
-		harness.WantHit(t, c, "k", 3)
+		WantHit(t, c, "k", 3)
 	}
 }
 
 // Catches: a fence for the whole shard, which throws away loads for nothing.
 func unfenced(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{Limit: 2})
+	c := New(t, cache.Options[string, int]{Limit: 2})
 	gate := make(chan struct{})
-	loader := harness.Start(func() (int, error) { return c.Take("k", harness.Gated(gate, 1)) })
-	for i, k := range harness.Numbered("other", 50) {
+	loader := Start(func() (int, error) { return c.Take("k", Gated(gate, 1)) })
+	for i, k := range Numbered("other", 50) {
 		c.Set(k, i)
 		c.Touch(k, time.Hour)
 		c.Del(k)
 	}
-	harness.Fill(c, 50) // evicts
+	Fill(c, 50) // evicts
 	close(gate)
 	loader.Want(t, 1, nil)
-	harness.WantHit(t, c, "k", 1)
+	WantHit(t, c, "k", 1)
 }
 
 // Catches: an expiry of the old value, during the load of the new one, that voids the load: then
 // every expiry costs two loads.
 func expiryDoesNotFence(t *testing.T) {
-	for _, take := range harness.Takers() {
+	for _, take := range Takers() {
 		for _, late := range []time.Duration{0, 1, 99 * time.Millisecond, time.Second, time.Minute} {
-			c := harness.New(t, cache.Options[string, int]{})
+			c := New(t, cache.Options[string, int]{})
 			c.SetWithExpire("far", 1, time.Hour)
 			time.Sleep(55 * time.Millisecond)
 			c.SetWithExpire("k", 1, time.Second)
 			time.Sleep(time.Second + late)
 			v, err := take.Take(c, "k", func() (int, error) {
-				time.Sleep(2 * harness.MaxTick) // for the driver
+				time.Sleep(2 * MaxTick) // for the driver
 				return 2, nil
 			})
 			if v != 2 || err != nil {
@@ -304,17 +303,17 @@ func expiryDoesNotFence(t *testing.T) {
 }
 
 func loadedTTL(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{Expire: time.Second})
-	for _, take := range harness.Takers() {
+	c := New(t, cache.Options[string, int]{Expire: time.Second})
+	for _, take := range Takers() {
 		_, _ = take.Take(c, take.Name, func() (int, error) {
 			time.Sleep(time.Minute)
 			return 1, nil
 		})
-		harness.WantHit(t, c, take.Name, 1)
+		WantHit(t, c, take.Name, 1)
 		time.Sleep(time.Second - 1)
-		harness.WantHit(t, c, take.Name, 1)
+		WantHit(t, c, take.Name, 1)
 		time.Sleep(time.Nanosecond)
-		harness.WantMiss(t, c, take.Name)
+		WantMiss(t, c, take.Name)
 	}
 }
 
@@ -342,16 +341,16 @@ func writers() []writer {
 // number.
 func neverStale(t *testing.T, write func(c *cache.Cache[string, int], key string, value int)) {
 	const key = "k"
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	var database, published atomic.Int64
 	fetch := func() (int, error) {
 		v := database.Load()
 		runtime.Gosched()
 		return int(v), nil
 	}
-	rounds := harness.Scaled(3000)
+	rounds := Scaled(3000)
 	var stop atomic.Bool
-	harness.Together(5, func(g int) {
+	Together(5, func(g int) {
 		if g == 0 {
 			for v := range int64(rounds) {
 				database.Store(v)
@@ -367,8 +366,8 @@ func neverStale(t *testing.T, write func(c *cache.Cache[string, int], key string
 				t.Errorf("Get = %d after %d was published", v, least)
 			}
 			least = int(published.Load())
-			if v, err := harness.Takers()[(g+i)%3].Take(c, key, fetch); err != nil || v < least {
-				t.Errorf("%s = %d, %v after %d was published", harness.Takers()[(g+i)%3].Name, v, err, least)
+			if v, err := Takers()[(g+i)%3].Take(c, key, fetch); err != nil || v < least {
+				t.Errorf("%s = %d, %v after %d was published", Takers()[(g+i)%3].Name, v, err, least)
 			}
 		}
 	})

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // Promise 6: no goroutine until the first TTL or callback; an unreferenced cache is
@@ -24,29 +24,29 @@ func TestPromise6Lifecycle(t *testing.T) {
 	for name, use := range uses() {
 		// Catches: a driver, runner or load that outlives its work. A bubble that ends with a goroutine
 		// blocked, or waiting for a ticker, fails.
-		harness.Bubble(t, "a bubble ends without Close: "+name, func(t *testing.T) { use(harness.New(t, usedOptions())) })
+		Bubble(t, "a bubble ends without Close: "+name, func(t *testing.T) { use(New(t, usedOptions())) })
 		// Catches: a timer, goroutine or registry that keeps the cache or its values alive.
 		t.Run("collected: "+name, func(t *testing.T) { collected(t, name == "callback", use) })
 		// Catches: a goroutine that Close forgets.
 		t.Run("no goroutine after Close: "+name, func(t *testing.T) {
 			running := goleak.IgnoreCurrent()
-			c := harness.New(t, usedOptions())
+			c := New(t, usedOptions())
 			use(c)
-			harness.MustClose(t, c)
-			harness.VerifyNone(t, running)
+			MustClose(t, c)
+			settle.VerifyNone(t, running)
 		})
 	}
 	t.Run("removed values are let go", removedValuesCollected)
 	t.Run("no goroutine after the last TTL", noGoroutineAfterTTL)
 
-	harness.Bubble(t, "Close empties", closeEmpties)
-	harness.Bubble(t, "Close again", closeAgain)
-	harness.Bubble(t, "Close waits for loads", func(t *testing.T) {
+	Bubble(t, "Close empties", closeEmpties)
+	Bubble(t, "Close again", closeAgain)
+	Bubble(t, "Close waits for loads", func(t *testing.T) {
 		closeWaitsForLoads(t, cache.Options[string, int]{})
 		closeWaitsForLoads(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) {}})
 	})
-	harness.Bubble(t, "Close waits for loads that nobody waits for", closeWaitsForAbandoned)
-	harness.Bubble(t, "after Close", afterClose)
+	Bubble(t, "Close waits for loads that nobody waits for", closeWaitsForAbandoned)
+	Bubble(t, "after Close", afterClose)
 	t.Run("Close beside everything", closeBesideEverything)
 }
 
@@ -55,7 +55,7 @@ func noGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	var caches []*cache.Cache[string, int]
 	for range 20 {
-		c := harness.New(t, cache.Options[string, int]{
+		c := New(t, cache.Options[string, int]{
 			Limit: 10, Jitter: 0.1, Workers: 4, OnRemove: func(cache.Event[string, int]) {},
 		})
 		c.Set("k", 1)
@@ -123,7 +123,7 @@ func collected(t *testing.T, onRemove bool, use func(c *cache.Cache[string, *pay
 			o.Idle, ttl = 0, 0
 			o.OnRemove = func(cache.Event[string, *payload]) { _ = c } // as callbacks do
 		}
-		c = harness.New(t, o)
+		c = New(t, o)
 		use(c)
 		p := new(payload)
 		runtime.AddCleanup(p, func(*atomic.Int32) { freed.Add(1) }, &freed)
@@ -134,7 +134,7 @@ func collected(t *testing.T, onRemove bool, use func(c *cache.Cache[string, *pay
 	if !gcUntil(func() bool { return w.Value() == nil && freed.Load() == 1 }) {
 		t.Errorf("not collected: cache %t, value %t", w.Value() == nil, freed.Load() == 1)
 	}
-	harness.VerifyNone(t, running)
+	settle.VerifyNone(t, running)
 }
 
 // gcUntil collects garbage until done, for a minute at most.
@@ -152,7 +152,7 @@ func gcUntil(done func() bool) bool {
 // Catches: removed keys and values that stay in the arrays, in the tombstones of the wheel or in
 // the queue of callbacks.
 func removedValuesCollected(t *testing.T) {
-	c := harness.New(t, cache.Options[string, *payload]{Limit: 4})
+	c := New(t, cache.Options[string, *payload]{Limit: 4})
 	var made, freed atomic.Int32
 	add := func(remove func(key string)) {
 		p := new(payload)
@@ -175,7 +175,7 @@ func removedValuesCollected(t *testing.T) {
 }
 
 func fillPayload(c *cache.Cache[string, *payload]) {
-	for _, k := range harness.Numbered("filler", 4) {
+	for _, k := range Numbered("filler", 4) {
 		c.Set(k, nil)
 	}
 }
@@ -184,23 +184,23 @@ func fillPayload(c *cache.Cache[string, *payload]) {
 func noGoroutineAfterTTL(t *testing.T) {
 	running := goleak.IgnoreCurrent()
 	expired := make(chan struct{})
-	c := harness.New(t, cache.Options[string, int]{
+	c := New(t, cache.Options[string, int]{
 		Expire: 10 * time.Millisecond, OnRemove: func(cache.Event[string, int]) { close(expired) },
 	})
 	c.Set("k", 1)
 	<-expired
-	harness.VerifyNone(t, running)
-	harness.WantLen(t, c, 0)
+	settle.VerifyNone(t, running)
+	WantLen(t, c, 0)
 }
 
 // Catches: values that Close drops without a report.
 func closeEmpties(t *testing.T) {
-	var rec harness.Recorder[string, int]
-	c := harness.New(t, cache.Options[string, int]{OnRemove: rec.Add})
-	harness.Fill(c, 5000)
+	var rec Recorder[string, int]
+	c := New(t, cache.Options[string, int]{OnRemove: rec.Add})
+	Fill(c, 5000)
 	c.SetWithExpire("ttl", -1, time.Hour)
-	harness.MustClose(t, c)
-	harness.WantLen(t, c, 0)
+	MustClose(t, c)
+	WantLen(t, c, 0)
 	events := rec.Take()
 	values := map[int]bool{}
 	for _, e := range events {
@@ -217,11 +217,11 @@ func closeEmpties(t *testing.T) {
 // Catches: a second Close that panics, hangs, or returns before the first.
 func closeAgain(t *testing.T) {
 	gate := make(chan struct{})
-	c := harness.New(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) { <-gate }})
+	c := New(t, cache.Options[string, int]{OnRemove: func(cache.Event[string, int]) { <-gate }})
 	c.Set("k", 1)
-	var closing [3]*harness.Outcome
+	var closing [3]*Outcome
 	for i := range closing {
-		closing[i] = harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+		closing[i] = Start(func() (int, error) { return 0, c.Close(context.Background()) })
 	}
 	for i, o := range closing {
 		if !o.Running() {
@@ -232,29 +232,29 @@ func closeAgain(t *testing.T) {
 	for _, o := range closing {
 		o.Want(t, 0, nil)
 	}
-	harness.MustClose(t, c)
+	MustClose(t, c)
 
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = c.Close(ended) // nothing to wait for: nil or its error, but no hang
-	unused := harness.New(t, cache.Options[string, int]{})
-	harness.MustClose(t, unused)
-	harness.MustClose(t, unused)
+	unused := New(t, cache.Options[string, int]{})
+	MustClose(t, unused)
+	MustClose(t, unused)
 }
 
 // Catches: Close that abandons loads, stores their results, or fails their callers.
 func closeWaitsForLoads(t *testing.T, o cache.Options[string, int]) {
-	for _, take := range harness.Takers() {
-		c := harness.New(t, o)
+	for _, take := range Takers() {
+		c := New(t, o)
 		gate := make(chan struct{})
-		loader := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 1)) })
-		waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) })
+		loader := Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 1)) })
+		waiter := Start(func() (int, error) { return take.Take(c, "k", FailFetch) })
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // fake time
 		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: Close = %v, want its deadline", take.Name, err)
 		}
 		cancel()
-		closing := harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+		closing := Start(func() (int, error) { return 0, c.Close(context.Background()) })
 		if !closing.Running() {
 			t.Errorf("%s: Close returned while a load runs", take.Name)
 		}
@@ -262,19 +262,19 @@ func closeWaitsForLoads(t *testing.T, o cache.Options[string, int]) {
 		loader.Want(t, 1, nil)
 		waiter.Want(t, 1, nil)
 		closing.Want(t, 0, nil)
-		harness.WantMiss(t, c, "k")
-		harness.WantLen(t, c, 0)
+		WantMiss(t, c, "k")
+		WantLen(t, c, 0)
 	}
 }
 
 // Catches: Close that returns while a fetch still uses what the program is about to close.
 func closeWaitsForAbandoned(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
 	call, leave := takeCtx(c, func(context.Context) (int, error) { <-gate; return 1, nil })
-	leave(harness.ErrLeft)
-	wantLeft(t, call, harness.ErrLeft)
-	closing := harness.Start(func() (int, error) { return 0, c.Close(context.Background()) })
+	leave(ErrLeft)
+	wantLeft(t, call, ErrLeft)
+	closing := Start(func() (int, error) { return 0, c.Close(context.Background()) })
 	if !closing.Running() {
 		t.Error("Close returned while a load runs")
 	}
@@ -284,15 +284,15 @@ func closeWaitsForAbandoned(t *testing.T) {
 
 // Catches: a method that panics, hangs or stores after Close.
 func afterClose(t *testing.T) {
-	var rec harness.Recorder[string, int]
-	c := harness.New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, Idle: time.Second, OnRemove: rec.Add})
+	var rec Recorder[string, int]
+	c := New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, Idle: time.Second, OnRemove: rec.Add})
 	c.Set("k", 1)
-	harness.MustClose(t, c)
-	harness.WantEvents(t, &rec, harness.Event("k", 1, cache.Cleared))
+	MustClose(t, c)
+	WantEvents(t, &rec, Event("k", 1, cache.Cleared))
 
 	c.Set("k", 2)
 	c.SetWithExpire("k", 2, time.Hour)
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 	if v, ok := c.Peek("k"); ok {
 		t.Errorf("Peek = %d", v)
 	}
@@ -314,12 +314,12 @@ func afterClose(t *testing.T) {
 		t.Errorf("Compute = %d, true; want nothing present", v)
 	}
 	for round := range 2 {
-		for _, take := range harness.Takers() {
+		for _, take := range Takers() {
 			v, err := take.Take(c, "k", func() (int, error) { return round, nil })
 			if v != round || err != nil {
 				t.Errorf("%s = %d, %v; want each call to fetch", take.Name, v, err)
 			}
-			if _, err := take.Take(c, "k", harness.FailFetch); err != harness.ErrFetch {
+			if _, err := take.Take(c, "k", FailFetch); err != ErrFetch {
 				t.Errorf("%s: error %v, want fetch's", take.Name, err)
 			}
 		}
@@ -329,27 +329,27 @@ func afterClose(t *testing.T) {
 	}
 	c.Clear()
 	_ = c.Resize(5)
-	harness.WantLen(t, c, 0)
+	WantLen(t, c, 0)
 	if s := c.Stats(); s.Entries != 0 || s.Removals.Cleared != 1 {
 		t.Errorf("entries, cleared = %d, %d; want 0, 1", s.Entries, s.Removals.Cleared)
 	}
 	time.Sleep(time.Hour)
-	harness.WantEvents(t, &rec)
-	harness.MustClose(t, c)
+	WantEvents(t, &rec)
+	MustClose(t, c)
 }
 
 // Catches: entries stored behind the back of Close, reports lost or doubled by it, deadlocks.
 func closeBesideEverything(t *testing.T) {
-	for range harness.Scaled(100) {
+	for range Scaled(100) {
 		var reported atomic.Int64
-		c := harness.New(t, cache.Options[int, int]{
+		c := New(t, cache.Options[int, int]{
 			Limit: 50, Expire: time.Millisecond, Workers: 2,
 			OnRemove: func(cache.Event[int, int]) { reported.Add(1) },
 		})
-		harness.Together(5, func(g int) {
+		Together(5, func(g int) {
 			if g == 0 {
 				runtime.Gosched()
-				harness.MustClose(t, c)
+				MustClose(t, c)
 				return
 			}
 			for i := range 200 {
@@ -361,8 +361,8 @@ func closeBesideEverything(t *testing.T) {
 				}
 			}
 		})
-		harness.MustClose(t, c)
-		harness.WantLen(t, c, 0)
+		MustClose(t, c)
+		WantLen(t, c, 0)
 		r := c.Stats().Removals
 		if sum := int64(r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared); reported.Load() != sum {
 			t.Fatalf("%d reported, %d counted", reported.Load(), sum)

@@ -8,22 +8,21 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Refresh reloads values before they expire. With Grace, old values stand in for loads that are
 // slow or fail; only the Takes return them, and a change of the key wins over a load.
 func TestFreshness(t *testing.T) {
-	harness.Bubble(t, "a value that is due is loaded anew, and nobody waits", dueIsRenewed)
-	harness.Bubble(t, "in grace for the Takes alone", graceIsForTakes)
-	harness.Bubble(t, "a caller waits as long as its patience", patienceEnds)
+	Bubble(t, "a value that is due is loaded anew, and nobody waits", dueIsRenewed)
+	Bubble(t, "in grace for the Takes alone", graceIsForTakes)
+	Bubble(t, "a caller waits as long as its patience", patienceEnds)
 	for name, change := range map[string]func(c *cache.Cache[string, int]){
 		"Del":   func(c *cache.Cache[string, int]) { c.Del("k") },
 		"Clear": func(c *cache.Cache[string, int]) { c.Clear() },
 	} {
-		harness.Bubble(t, name+" wins over a refresh", func(t *testing.T) { changeWins(t, change) })
+		Bubble(t, name+" wins over a refresh", func(t *testing.T) { changeWins(t, change) })
 	}
-	harness.Bubble(t, "an error that is kept", errorIsKept)
+	Bubble(t, "an error that is kept", errorIsKept)
 }
 
 var errDown = errors.New("down")
@@ -35,7 +34,7 @@ func freshly(t *testing.T, change ...func(*cache.Options[string, int])) *cache.C
 	for _, f := range change {
 		f(&o)
 	}
-	c := harness.New(t, o)
+	c := New(t, o)
 	c.Set("k", 1)
 	return c
 }

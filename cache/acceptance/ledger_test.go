@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // TestLedger lets many goroutines use every method at once on the real clock. Each value is
@@ -26,8 +25,8 @@ func TestLedger(t *testing.T) {
 		"slow callbacks": {Limit: 50, Workers: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := harness.NewLedger(t, o, name == "slow callbacks")
-			harness.Together(8, l.Storm)
+			l := NewLedger(t, o, name == "slow callbacks")
+			Together(8, l.Storm)
 			l.Audit()
 		})
 	}

@@ -1,4 +1,4 @@
-package faults
+package acceptance
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // A hundred thousand goroutines take one key at once: one of them fetches. Then they call
@@ -23,16 +22,16 @@ import (
 // Catches: several fetches, work or memory that grows with the square of the callers, lost
 // wake-ups, a Close that waits for later callers.
 func TestManyGoroutines(t *testing.T) {
-	n := harness.Scaled(100_000)
+	n := Scaled(100_000)
 	if underRaceDetector() {
 		n = min(n, 6000) // it ends the process at 8128
 	}
 	var fetches, left, ended, reported atomic.Int64
-	c := harness.New(t, cache.Options[int, int]{
+	c := New(t, cache.Options[int, int]{
 		Limit: 1000, Expire: time.Hour, Workers: 4,
 		OnRemove: func(cache.Event[int, int]) { reported.Add(1) },
 	})
-	harness.Together(n, func(g int) {
+	Together(n, func(g int) {
 		v, err := c.Take(-1, func() (int, error) {
 			fetches.Add(1)
 			for c.Stats().Loads.Waiters < uint64(n-1) && fetches.Load() == 1 {
@@ -54,7 +53,7 @@ func TestManyGoroutines(t *testing.T) {
 	half, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		harness.Together(n, func(g int) {
+		Together(n, func(g int) {
 			waiting.Done()
 			<-ready
 			key := g % 1500
@@ -82,10 +81,10 @@ func TestManyGoroutines(t *testing.T) {
 	waiting.Wait()
 	close(ready)
 	<-half
-	harness.MustClose(t, c)
+	MustClose(t, c)
 	<-done
-	harness.MustClose(t, c)
-	harness.WantLen(t, c, 0)
+	MustClose(t, c)
+	WantLen(t, c, 0)
 	if s := c.Stats(); reported.Load() != int64(s.Sets) || s.Removals.Total() != s.Sets || s.Callbacks.Queued != 0 {
 		t.Errorf("%d values stored, %d removed, %d reported, %d queued", s.Sets, s.Removals.Total(), reported.Load(), s.Callbacks.Queued)
 	}
@@ -129,14 +128,14 @@ func TestLimitOfOneUnderLoad(t *testing.T) {
 		"weight, too heavy": {MaxWeight: 1, Weigh: func(_, v int) uint32 { return uint32(v % 3) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := harness.NewLedger(t, o, false)
+			l := NewLedger(t, o, false)
 			l.Keys = 5
 			watched := watch(t, l.Cache, func(s int, weight uint64) {
 				if o.Limit > 0 && s > 1 || weight > 1 {
 					t.Errorf("%d entries, weight %d", s, weight)
 				}
 			})
-			harness.Together(8, l.Storm)
+			Together(8, l.Storm)
 			watched()
 			l.Audit()
 		})
@@ -177,7 +176,7 @@ func TestResizeUnderLoad(t *testing.T) {
 		"watched":   {Limit: 20_000, Ages: true, WhatIf: true, HotKeys: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := harness.NewLedger(t, o, false)
+			l := NewLedger(t, o, false)
 			var stop atomic.Bool
 			resized := make(chan struct{})
 			go func() {
@@ -193,11 +192,11 @@ func TestResizeUnderLoad(t *testing.T) {
 					}
 				}
 			}()
-			harness.Together(8, l.Storm)
+			Together(8, l.Storm)
 			stop.Store(true)
 			<-resized
 			mustResizeTo(t, l.Cache, 3)
-			if n := len(harness.Collect(t, l.Cache)); n > 3 {
+			if n := len(Collect(t, l.Cache)); n > 3 {
 				t.Errorf("All yields %d entries after Resize(3)", n)
 			}
 			l.Audit()
@@ -228,7 +227,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		"backlog full": {Limit: 2, Workers: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range harness.Scaled(15) {
+			for range Scaled(15) {
 				closeUnderLoad(t, o, name == "backlog full")
 			}
 		})
@@ -249,7 +248,7 @@ func closeUnderLoad(t *testing.T, o cache.Options[int, int], slow bool) {
 		}
 		callbacks.Add(-1)
 	}
-	c := harness.New(t, o)
+	c := New(t, o)
 	fetch := func() (int, error) {
 		if !asked.Load() { // so Close is to wait for it
 			loads.Add(1)
@@ -258,7 +257,7 @@ func closeUnderLoad(t *testing.T, o cache.Options[int, int], slow bool) {
 		runtime.Gosched()
 		return 1, nil
 	}
-	harness.Together(goroutines+closers, func(g int) {
+	Together(goroutines+closers, func(g int) {
 		for i := range 300 {
 			key := (g*31 + i) % 40
 			switch {
@@ -286,7 +285,7 @@ func closeUnderLoad(t *testing.T, o cache.Options[int, int], slow bool) {
 	if r := c.Stats().Removals; reported.Load() != int64(r.Total()) || r.Total() != c.Stats().Sets {
 		t.Errorf("%d values stored, %d removed, %d reported", c.Stats().Sets, r.Total(), reported.Load())
 	}
-	if n := len(harness.Collect(t, c)); n != 0 {
+	if n := len(Collect(t, c)); n != 0 {
 		t.Errorf("All yields %d entries of a closed cache", n)
 	}
 }

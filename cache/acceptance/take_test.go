@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/proof/internal/harness"
 )
 
 // Promise 4: Take runs one fetch per key at a time. A waiter leaves when its own
@@ -20,32 +19,32 @@ import (
 // or Goexit in fetch reaches its caller as such and every waiter as an error;
 // nothing is stored, nothing hangs.
 func TestPromise4Take(t *testing.T) {
-	harness.Bubble(t, "one fetch for many callers", oneFetch)
-	harness.Bubble(t, "keys do not wait for each other", keysApart)
-	harness.Bubble(t, "a hit does not fetch", hitDoesNotFetch)
-	harness.Bubble(t, "errors are returned and not stored", fetchErrors)
+	Bubble(t, "one fetch for many callers", oneFetch)
+	Bubble(t, "keys do not wait for each other", keysApart)
+	Bubble(t, "a hit does not fetch", hitDoesNotFetch)
+	Bubble(t, "errors are returned and not stored", fetchErrors)
 
-	harness.Bubble(t, "a waiter leaves with its context", waiterLeaves)
-	harness.Bubble(t, "the first caller leaves and fails nobody", firstLeaves)
-	harness.Bubble(t, "the fetch is cancelled when all have left", allLeave)
-	harness.Bubble(t, "a caller after all have left", callerAfterAllLeft)
-	harness.Bubble(t, "a caller behind a fenced fetch leaves", callerBehindAFetchLeaves)
-	harness.Bubble(t, "the context of fetch", fetchContext)
-	harness.Bubble(t, "a context that has ended already", endedContext)
+	Bubble(t, "a waiter leaves with its context", waiterLeaves)
+	Bubble(t, "the first caller leaves and fails nobody", firstLeaves)
+	Bubble(t, "the fetch is cancelled when all have left", allLeave)
+	Bubble(t, "a caller after all have left", callerAfterAllLeft)
+	Bubble(t, "a caller behind a fenced fetch leaves", callerBehindAFetchLeaves)
+	Bubble(t, "the context of fetch", fetchContext)
+	Bubble(t, "a context that has ended already", endedContext)
 
-	for _, take := range harness.Takers() {
-		harness.Bubble(t, "panic in "+take.Name, func(t *testing.T) { fetchPanics(t, take) })
-		harness.Bubble(t, "Goexit in "+take.Name, func(t *testing.T) { fetchGoexits(t, take) })
-		harness.Bubble(t, "fetch calls the cache in "+take.Name, func(t *testing.T) { fetchCallsCache(t, take) })
+	for _, take := range Takers() {
+		Bubble(t, "panic in "+take.Name, func(t *testing.T) { fetchPanics(t, take) })
+		Bubble(t, "Goexit in "+take.Name, func(t *testing.T) { fetchGoexits(t, take) })
+		Bubble(t, "fetch calls the cache in "+take.Name, func(t *testing.T) { fetchCallsCache(t, take) })
 	}
-	harness.Bubble(t, "panic after everyone has left", panicToNobody)
-	harness.Bubble(t, "nil fetch", nilFetch)
+	Bubble(t, "panic after everyone has left", panicToNobody)
+	Bubble(t, "nil fetch", nilFetch)
 	t.Run("storm", takeStorm)
 }
 
 // Catches: a second fetch beside the first; a waiter that gets nothing; a miscounted wait.
 func oneFetch(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	var fetches atomic.Int32
 	fetch := func() (int, error) {
 		fetches.Add(1)
@@ -53,9 +52,9 @@ func oneFetch(t *testing.T) {
 		return 7, nil
 	}
 	began := time.Now()
-	var calls []*harness.Outcome
+	var calls []*Outcome
 	for i := range 60 {
-		calls = append(calls, harness.Start(func() (int, error) { return harness.Takers()[i%3].Take(c, "k", fetch) }))
+		calls = append(calls, Start(func() (int, error) { return Takers()[i%3].Take(c, "k", fetch) }))
 	}
 	for _, call := range calls {
 		call.Want(t, 7, nil)
@@ -67,31 +66,31 @@ func oneFetch(t *testing.T) {
 	if s.Gets() != 60 || s.Loads.Waiters != 59 {
 		t.Errorf("gets, waiters = %d, %d; want 60, 59", s.Gets(), s.Loads.Waiters)
 	}
-	harness.WantHit(t, c, "k", 7)
+	WantHit(t, c, "k", 7)
 }
 
 // Catches: one load at a time per shard or per cache; a lock held while fetch runs.
 func keysApart(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
-	blocked := harness.Start(func() (int, error) { return c.Take("blocked", harness.Gated(gate, 1)) })
-	for i, k := range harness.Numbered("k", 500) {
+	blocked := Start(func() (int, error) { return c.Take("blocked", Gated(gate, 1)) })
+	for i, k := range Numbered("k", 500) {
 		if v, err := c.Take(k, func() (int, error) { return i, nil }); v != i || err != nil {
 			t.Fatalf("Take = %d, %v", v, err)
 		}
 	}
 	c.Set("other", 1)
-	harness.WantHit(t, c, "other", 1)
+	WantHit(t, c, "other", 1)
 	close(gate)
 	blocked.Want(t, 1, nil)
 }
 
 // Catches: fetch run or waited for although the value is there.
 func hitDoesNotFetch(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	c.Set("k", 1)
-	for _, take := range harness.Takers() {
-		harness.Start(func() (int, error) { return take.Take(c, "k", harness.FailFetch) }).Want(t, 1, nil)
+	for _, take := range Takers() {
+		Start(func() (int, error) { return take.Take(c, "k", FailFetch) }).Want(t, 1, nil)
 	}
 	if s := c.Stats(); s.Hits != 3 || s.Misses != 0 {
 		t.Errorf("hits, misses = %d, %d; want 3, 0", s.Hits, s.Misses)
@@ -100,33 +99,33 @@ func hitDoesNotFetch(t *testing.T) {
 
 // Catches: errors wrapped, cached, or turned into values; the value beside an error stored.
 func fetchErrors(t *testing.T) {
-	for _, take := range harness.Takers() {
-		c := harness.New(t, cache.Options[string, int]{})
+	for _, take := range Takers() {
+		c := New(t, cache.Options[string, int]{})
 		gate := make(chan struct{})
-		fail := func() (int, error) { <-gate; return 5, harness.ErrFetch }
-		loader := harness.Start(func() (int, error) { return take.Take(c, "k", fail) })
-		waiter := harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 9)) })
+		fail := func() (int, error) { <-gate; return 5, ErrFetch }
+		loader := Start(func() (int, error) { return take.Take(c, "k", fail) })
+		waiter := Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 9)) })
 		close(gate)
 		<-loader.Done
 		<-waiter.Done
-		if loader.Err != harness.ErrFetch || waiter.Err != harness.ErrFetch {
+		if loader.Err != ErrFetch || waiter.Err != ErrFetch {
 			t.Errorf("%s: errors %v and %v, want fetch's own", take.Name, loader.Err, waiter.Err)
 		}
-		harness.WantMiss(t, c, "k")
-		harness.WantLen(t, c, 0)
-		harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 2)) }).Want(t, 2, nil)
-		harness.WantHit(t, c, "k", 2)
+		WantMiss(t, c, "k")
+		WantLen(t, c, 0)
+		Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 2)) }).Want(t, 2, nil)
+		WantHit(t, c, "k", 2)
 	}
 }
 
 // takeCtx starts TakeCtx of "k" with a context of its own.
-func takeCtx(c *cache.Cache[string, int], fetch func(context.Context) (int, error)) (*harness.Outcome, context.CancelCauseFunc) {
+func takeCtx(c *cache.Cache[string, int], fetch func(context.Context) (int, error)) (*Outcome, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return harness.Start(func() (int, error) { return c.TakeCtx(ctx, "k", fetch) }), cancel
+	return Start(func() (int, error) { return c.TakeCtx(ctx, "k", fetch) }), cancel
 }
 
 // wantLeft fails unless the call has already returned because of its context.
-func wantLeft(t *testing.T, o *harness.Outcome, cause error) {
+func wantLeft(t *testing.T, o *Outcome, cause error) {
 	t.Helper()
 	synctest.Wait()
 	if o.Running() {
@@ -139,18 +138,18 @@ func wantLeft(t *testing.T, o *harness.Outcome, cause error) {
 
 // Catches: waiters that ignore their context, or take the load down with them.
 func waiterLeaves(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
-	loader := harness.Start(func() (int, error) { return c.Take("k", harness.Gated(gate, 1)) })
-	leaving, leave := takeCtx(c, harness.NoFetch(t))
-	staying, cancel := takeCtx(c, harness.NoFetch(t))
+	loader := Start(func() (int, error) { return c.Take("k", Gated(gate, 1)) })
+	leaving, leave := takeCtx(c, NoFetch(t))
+	staying, cancel := takeCtx(c, NoFetch(t))
 	defer cancel(nil)
 	deadline, cancelDeadline := context.WithTimeout(context.Background(), time.Second) // fake time
 	defer cancelDeadline()
-	timed := harness.Start(func() (int, error) { return c.TakeCtx(deadline, "k", harness.NoFetch(t)) })
+	timed := Start(func() (int, error) { return c.TakeCtx(deadline, "k", NoFetch(t)) })
 
-	leave(harness.ErrLeft)
-	wantLeft(t, leaving, harness.ErrLeft)
+	leave(ErrLeft)
+	wantLeft(t, leaving, ErrLeft)
 	if !staying.Running() || !timed.Running() {
 		t.Fatal("another waiter left too")
 	}
@@ -162,38 +161,38 @@ func waiterLeaves(t *testing.T) {
 	close(gate)
 	loader.Want(t, 1, nil)
 	staying.Want(t, 1, nil)
-	harness.WantHit(t, c, "k", 1)
+	WantHit(t, c, "k", 1)
 }
 
 // Catches: a fetch that ends with the context of its first caller.
 func firstLeaves(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
 	first, leave := takeCtx(c, func(ctx context.Context) (int, error) {
 		<-gate
 		return 1, ctx.Err()
 	})
-	second, cancel := takeCtx(c, harness.NoFetch(t))
+	second, cancel := takeCtx(c, NoFetch(t))
 	defer cancel(nil)
-	third := harness.Start(func() (int, error) { return c.Take("k", harness.FailFetch) })
-	leave(harness.ErrLeft)
-	wantLeft(t, first, harness.ErrLeft)
+	third := Start(func() (int, error) { return c.Take("k", FailFetch) })
+	leave(ErrLeft)
+	wantLeft(t, first, ErrLeft)
 	close(gate)
 	second.Want(t, 1, nil)
 	third.Want(t, 1, nil)
-	harness.WantHit(t, c, "k", 1)
+	WantHit(t, c, "k", 1)
 }
 
 // Catches: a fetch cancelled too early, or left running for nobody.
 func allLeave(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	var cancelled atomic.Bool
 	fetch := func(ctx context.Context) (int, error) {
 		<-ctx.Done()
 		cancelled.Store(true)
 		return 1, ctx.Err()
 	}
-	calls, leave := make([]*harness.Outcome, 4), make([]context.CancelCauseFunc, 4)
+	calls, leave := make([]*Outcome, 4), make([]context.CancelCauseFunc, 4)
 	for i := range calls {
 		calls[i], leave[i] = takeCtx(c, fetch)
 	}
@@ -201,13 +200,13 @@ func allLeave(t *testing.T) {
 		if cancelled.Load() {
 			t.Fatalf("cancelled although %d callers still wait", len(calls)-i)
 		}
-		leave[i](harness.ErrLeft)
-		wantLeft(t, call, harness.ErrLeft)
+		leave[i](ErrLeft)
+		wantLeft(t, call, ErrLeft)
 	}
 	if !cancelled.Load() {
 		t.Error("not cancelled although every caller has left")
 	}
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 	if v, err := c.Take("k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
 		t.Errorf("the next Take = %d, %v; want 2", v, err)
 	}
@@ -215,7 +214,7 @@ func allLeave(t *testing.T) {
 
 // Catches: a new caller that joins a cancelled fetch and fails as it does; two fetches at once.
 func callerAfterAllLeft(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	var running atomic.Int32
 	fetch := func(ctx context.Context) (int, error) {
 		if running.Add(1) > 1 {
@@ -229,41 +228,41 @@ func callerAfterAllLeft(t *testing.T) {
 		return 2, nil
 	}
 	abandoned, leave := takeCtx(c, fetch)
-	leave(harness.ErrLeft)
-	wantLeft(t, abandoned, harness.ErrLeft)
+	leave(ErrLeft)
+	wantLeft(t, abandoned, ErrLeft)
 	late, cancel := takeCtx(c, fetch)
 	defer cancel(nil)
-	later := harness.Start(func() (int, error) {
+	later := Start(func() (int, error) {
 		return c.Take("k", func() (int, error) { return fetch(context.Background()) })
 	})
 	late.Want(t, 2, nil)
 	later.Want(t, 2, nil)
-	harness.WantHit(t, c, "k", 2)
+	WantHit(t, c, "k", 2)
 }
 
 // Catches: a caller that waits for the fetch of others to end, and whose context does not end the
 // wait.
 func callerBehindAFetchLeaves(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
-	loader := harness.Start(func() (int, error) { return c.Take("k", harness.Gated(gate, 1)) })
+	loader := Start(func() (int, error) { return c.Take("k", Gated(gate, 1)) })
 	c.Del("k")
-	late, leave := takeCtx(c, harness.NoFetch(t))
-	leave(harness.ErrLeft)
-	wantLeft(t, late, harness.ErrLeft)
+	late, leave := takeCtx(c, NoFetch(t))
+	leave(ErrLeft)
+	wantLeft(t, late, ErrLeft)
 	close(gate)
 	loader.Want(t, 1, nil)
-	harness.WantMiss(t, c, "k")
+	WantMiss(t, c, "k")
 }
 
 type contextKey struct{}
 
 // Catches: values lost (traces, tenants), and a deadline of one caller that ends the fetch of all.
 func fetchContext(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), contextKey{}, "value"), time.Second) // fake time
 	defer cancel()
-	first := harness.Start(func() (int, error) {
+	first := Start(func() (int, error) {
 		return c.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) {
 			if v := ctx.Value(contextKey{}); v != "value" {
 				t.Errorf("value %v in the context of fetch, want the caller's", v)
@@ -272,7 +271,7 @@ func fetchContext(t *testing.T) {
 			return 1, ctx.Err()
 		})
 	})
-	waiter, leave := takeCtx(c, harness.NoFetch(t))
+	waiter, leave := takeCtx(c, NoFetch(t))
 	defer leave(nil)
 	<-first.Done
 	if !errors.Is(first.Err, context.DeadlineExceeded) {
@@ -294,16 +293,16 @@ func fetchContext(t *testing.T) {
 
 // Catches: a load that hangs, or never ends, for a caller whose context had ended before.
 func endedContext(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(harness.ErrLeft)
-	call := harness.Start(func() (int, error) {
+	cancel(ErrLeft)
+	call := Start(func() (int, error) {
 		return c.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})
 	})
-	wantLeft(t, call, harness.ErrLeft)
+	wantLeft(t, call, ErrLeft)
 	if v, err := c.Take("k", func() (int, error) { return 1, nil }); v != 1 || err != nil {
 		t.Errorf("Take = %d, %v; want 1", v, err)
 	}
@@ -311,16 +310,16 @@ func endedContext(t *testing.T) {
 
 // Catches: a panic swallowed, wrapped, or thrown on a goroutine nobody can recover on (the process
 // dies); waiters that hang or get a zero value without an error.
-func fetchPanics(t *testing.T, take harness.Taker) {
-	for _, value := range []any{"boom", harness.ErrFetch, &struct{ n int }{7}} {
-		c := harness.New(t, cache.Options[string, int]{})
+func fetchPanics(t *testing.T, take Taker) {
+	for _, value := range []any{"boom", ErrFetch, &struct{ n int }{7}} {
+		c := New(t, cache.Options[string, int]{})
 		gate := make(chan struct{})
-		loader := harness.Start(func() (int, error) {
+		loader := Start(func() (int, error) {
 			return take.Take(c, "k", func() (int, error) { <-gate; panic(value) })
 		})
-		var waiters []*harness.Outcome
-		for _, w := range harness.Takers() {
-			waiters = append(waiters, harness.Start(func() (int, error) { return w.Take(c, "k", harness.FailFetch) }))
+		var waiters []*Outcome
+		for _, w := range Takers() {
+			waiters = append(waiters, Start(func() (int, error) { return w.Take(c, "k", FailFetch) }))
 		}
 		close(gate)
 		<-loader.Done
@@ -339,41 +338,41 @@ func fetchPanics(t *testing.T, take harness.Taker) {
 				t.Errorf("the message %q does not tell the panic %v", pe.Error(), value)
 			}
 		}
-		harness.WantMiss(t, c, "k")
-		harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 2)) }).Want(t, 2, nil)
+		WantMiss(t, c, "k")
+		Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 2)) }).Want(t, 2, nil)
 	}
 }
 
 // Catches: a deferred clean-up that does not run for Goexit, so that waiters hang; Goexit turned
 // into an error for its caller (t.FailNow in a fetch would not end the test).
-func fetchGoexits(t *testing.T, take harness.Taker) {
-	c := harness.New(t, cache.Options[string, int]{})
+func fetchGoexits(t *testing.T, take Taker) {
+	c := New(t, cache.Options[string, int]{})
 	gate := make(chan struct{})
-	loader := harness.Start(func() (int, error) {
+	loader := Start(func() (int, error) {
 		return take.Take(c, "k", func() (int, error) { <-gate; runtime.Goexit(); return 1, nil })
 	})
-	waiter := harness.Start(func() (int, error) { return c.Take("k", harness.FailFetch) })
-	waiterCtx, cancel := takeCtx(c, harness.NoFetch(t))
+	waiter := Start(func() (int, error) { return c.Take("k", FailFetch) })
+	waiterCtx, cancel := takeCtx(c, NoFetch(t))
 	defer cancel(nil)
 	close(gate)
 	<-loader.Done
 	if !loader.Goexit {
 		t.Errorf("the caller got %d, %v (panic %v); want its goroutine to end", loader.Value, loader.Err, loader.Panicked)
 	}
-	for _, w := range []*harness.Outcome{waiter, waiterCtx} {
+	for _, w := range []*Outcome{waiter, waiterCtx} {
 		<-w.Done
 		if w.Goexit || w.Panicked != nil || !errors.Is(w.Err, cache.ErrGoexit) {
 			t.Errorf("a waiter got %d, %v (panic %v); want ErrGoexit", w.Value, w.Err, w.Panicked)
 		}
 	}
-	harness.WantMiss(t, c, "k")
-	harness.Start(func() (int, error) { return take.Take(c, "k", harness.Gated(gate, 2)) }).Want(t, 2, nil)
+	WantMiss(t, c, "k")
+	Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 2)) }).Want(t, 2, nil)
 }
 
 // Catches: fetch run under a lock.
-func fetchCallsCache(t *testing.T, take harness.Taker) {
-	c := harness.New(t, cache.Options[string, int]{Limit: 10})
-	call := harness.Start(func() (int, error) {
+func fetchCallsCache(t *testing.T, take Taker) {
+	c := New(t, cache.Options[string, int]{Limit: 10})
+	call := Start(func() (int, error) {
 		return take.Take(c, "k", func() (int, error) {
 			c.Set("a", 1)
 			c.Del("a")
@@ -387,37 +386,37 @@ func fetchCallsCache(t *testing.T, take harness.Taker) {
 		})
 	})
 	call.Want(t, 1, nil)
-	harness.WantHit(t, c, "k", 5)
-	harness.WantHit(t, c, "inner", 1)
+	WantHit(t, c, "k", 5)
+	WantHit(t, c, "inner", 1)
 }
 
 // Catches: a panic that ends the process because all callers have left.
 func panicToNobody(t *testing.T) {
 	for _, end := range []func(){func() { panic("boom") }, runtime.Goexit} {
-		c := harness.New(t, cache.Options[string, int]{OnPanic: func(any, []byte) {}})
+		c := New(t, cache.Options[string, int]{OnPanic: func(any, []byte) {}})
 		gate := make(chan struct{})
 		call, leave := takeCtx(c, func(context.Context) (int, error) { <-gate; end(); return 1, nil })
-		leave(harness.ErrLeft)
-		wantLeft(t, call, harness.ErrLeft)
+		leave(ErrLeft)
+		wantLeft(t, call, ErrLeft)
 		close(gate)
 		synctest.Wait()
 		if v, err := c.Take("k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
 			t.Errorf("the next Take = %d, %v; want 2", v, err)
 		}
-		harness.MustClose(t, c)
+		MustClose(t, c)
 	}
 }
 
 // Catches: a nil fetch that is noticed only when it is called, and then a load that never ends.
 func nilFetch(t *testing.T) {
-	c := harness.New(t, cache.Options[string, int]{})
+	c := New(t, cache.Options[string, int]{})
 	c.Set("present", 1)
 	for _, key := range []string{"absent", "present"} {
 		for name, call := range map[string]func(){
 			"Take":    func() { _, _ = c.Take(key, nil) },
 			"TakeCtx": func() { _, _ = c.TakeCtx(context.Background(), key, nil) },
 		} {
-			got := harness.Recovered(call)
+			got := Recovered(call)
 			if got == nil || !strings.Contains(fmt.Sprint(got), "fetch") || isRuntimeError(got) {
 				t.Errorf("%s of an %s key with a nil fetch: panic %v, want one that says so", name, key, got)
 			}
@@ -436,10 +435,10 @@ func isRuntimeError(v any) bool {
 // Catches: two fetches at once, lost wake-ups and hangs that only real threads bring about.
 func takeStorm(t *testing.T) {
 	const keys = 5
-	c := harness.New(t, cache.Options[int, int]{Limit: 3, OnPanic: func(any, []byte) {}})
+	c := New(t, cache.Options[int, int]{Limit: 3, OnPanic: func(any, []byte) {}})
 	var running [keys]atomic.Int32
-	rounds := harness.Scaled(5000)
-	harness.Together(8, func(g int) {
+	rounds := Scaled(5000)
+	Together(8, func(g int) {
 		for i := range rounds {
 			key := (g + i) % keys
 			fetch := func(context.Context) (int, error) {
@@ -449,9 +448,9 @@ func takeStorm(t *testing.T) {
 				defer running[key].Add(-1)
 				switch runtime.Gosched(); i % 11 {
 				case 0:
-					return 0, harness.ErrFetch
+					return 0, ErrFetch
 				case 1:
-					panic(harness.ErrFetch)
+					panic(ErrFetch)
 				}
 				return key, nil
 			}
@@ -461,11 +460,11 @@ func takeStorm(t *testing.T) {
 			}
 			var v int
 			var err error
-			panicked := harness.Recovered(func() { v, err = c.TakeCtx(ctx, key, fetch) })
+			panicked := Recovered(func() { v, err = c.TakeCtx(ctx, key, fetch) })
 			cancel()
 			var pe *cache.PanicError
 			switch {
-			case panicked == harness.ErrFetch, errors.Is(err, harness.ErrFetch), errors.Is(err, context.Canceled), errors.As(err, &pe):
+			case panicked == ErrFetch, errors.Is(err, ErrFetch), errors.Is(err, context.Canceled), errors.As(err, &pe):
 			case panicked != nil || err != nil || v != key:
 				t.Errorf("Take(%d) = %d, %v, panic %v", key, v, err, panicked)
 			}
@@ -477,5 +476,5 @@ func takeStorm(t *testing.T) {
 			}
 		}
 	})
-	harness.MustClose(t, c)
+	MustClose(t, c)
 }

@@ -1,0 +1,48 @@
+// Package settle is internal/settle of the library, for this module: it looks for goroutines that
+// tests have left, and first gives those that end by themselves time to end.
+package settle
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is how long goroutines may take to end, on a busy machine. goleak alone waits for
+// less than half a second.
+const patience = time.Minute
+
+// VerifyTestMain runs the tests of a package, and fails if they have left a goroutine.
+func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
+	goleak.VerifyTestMain(tests{m, options}, options...)
+}
+
+// VerifyNone fails the test if there is a goroutine that it has left.
+func VerifyNone(t testing.TB, options ...goleak.Option) {
+	t.Helper()
+	wait(options)
+	goleak.VerifyNone(t, options...)
+}
+
+// tests are the tests of a package.
+type tests struct {
+	m       goleak.TestingM
+	options []goleak.Option
+}
+
+// Run runs the tests and, unless one failed, waits for what they have left.
+func (t tests) Run() int {
+	status := t.m.Run()
+	if status == 0 {
+		wait(t.options)
+	}
+	return status
+}
+
+// wait returns when no goroutine is left, at the latest after patience.
+func wait(options []goleak.Option) {
+	for end := time.Now().Add(patience); goleak.Find(options...) != nil && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
