@@ -3,6 +3,7 @@ module github.com/pinwheel-cache/pinwheel/proof/alerts
 go 1.25.0
 
 require (
+	github.com/grafana/grafana-foundation-sdk/go v0.0.12
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.67.4

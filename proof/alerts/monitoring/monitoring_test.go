@@ -25,7 +25,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-const docs = "../../docs/"
+const docs = "../../../docs/"
 
 // runbook is the page that alerts link to.
 const runbook = "https://github.com/pinwheel-cache/pinwheel/blob/main/docs/monitoring.md"
