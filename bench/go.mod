@@ -15,7 +15,10 @@ require (
 	github.com/phuslu/lru v1.0.18
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/pinwheel-cache/pinwheel/gozero v0.0.0-00010101000000-000000000000
+	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
 	github.com/puzpuzpuz/xsync/v4 v4.5.0
+	github.com/redis/go-redis/v9 v9.21.0
+	github.com/redis/rueidis v1.0.79
 	github.com/viccon/sturdyc v1.1.5
 	github.com/zeromicro/go-zero v1.10.3
 	go.uber.org/goleak v1.3.0
@@ -68,6 +71,7 @@ require (
 	go.opentelemetry.io/otel/sdk v1.40.0 // indirect
 	go.opentelemetry.io/otel/trace v1.40.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.9.0 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
 	go.uber.org/automaxprocs v1.6.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	golang.org/x/image v0.30.0 // indirect
@@ -83,3 +87,5 @@ require (
 replace github.com/pinwheel-cache/pinwheel => ../
 
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
+
+replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
