@@ -90,7 +90,7 @@ func latencyPanel(r *results.Results, name, op string) *plot.Plot {
 	}
 	p := newBarPanel(op+", keys of type "+strings.TrimPrefix(name, "burst/"), names)
 	p.X.Scale = plot.LogScale{}
-	p.X.Tick.Marker = powersOfTen(func(ns float64) string { return time.Duration(ns).String() })
+	p.X.Tick.Marker = plot.TickerFunc(powersOfTen)
 	p.Add(all)
 	return p
 }
@@ -114,4 +114,12 @@ func (s spans) DataRange() (xmin, xmax, ymin, ymax float64) {
 		xmin, xmax = min(xmin, span.ns[0]*0.7), max(xmax, span.ns[len(span.ns)-1]*1.5)
 	}
 	return xmin, xmax, -0.5, float64(len(s)) - 0.5
+}
+
+// powersOfTen returns the ticks of a logarithmic axis of nanoseconds.
+func powersOfTen(least, most float64) (ticks []plot.Tick) {
+	for v := math.Pow(10, math.Ceil(math.Log10(least))); v <= most; v *= 10 {
+		ticks = append(ticks, plot.Tick{Value: v, Label: time.Duration(v).String()})
+	}
+	return ticks
 }

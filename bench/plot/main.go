@@ -51,7 +51,7 @@ func run(file, out string) error {
 // sheets returns the sheets for which there are results.
 func sheets(r *results.Results) []sheet {
 	var all []sheet
-	for _, s := range append(throughput(r), memory(r), latency(r), scaling(r)) {
+	for _, s := range append(throughput(r), memory(r), latency(r)) {
 		if len(s.panels) > 0 {
 			all = append(all, s)
 		}

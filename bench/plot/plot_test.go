@@ -16,9 +16,6 @@ func sample() *results.Results {
 		for _, op := range []string{"reads100", "reads95", "reads75", "reads50", "reads0", "hot"} {
 			r.Add(shown+op+"/1 thread", l, results.NsPerOp, 10*float64(i+1), 20)
 		}
-		for _, procs := range []string{"1", "8", "128"} {
-			r.Add("lines/hot/"+procs, l, results.NsPerOp, 10*float64(i+1))
-		}
 		for _, keys := range []string{"uint64", "string"} {
 			r.Add("memory/"+keys, l, "B/entry", 50)
 			r.Add("memory/"+keys, l, "GC ms", -0.1)
@@ -44,7 +41,6 @@ func TestSheets(t *testing.T) {
 	for name, want := range map[string][]string{
 		"throughput-1-thread.svg": {"pinwheel", "a map", "0123456789ab", "2000-01-01", "go run . -case"},
 		"memory.svg":              {"bytes per entry"},
-		"scaling.svg":             {"one hot key, reads", "a map", ">128<"},
 		"latency.svg":             {"null", "keys of type string"},
 	} {
 		svg, err := os.ReadFile(filepath.Join(dir, name))
