@@ -4,9 +4,7 @@ go 1.26.0
 
 require (
 	github.com/Yiling-J/theine-go v0.6.3
-	github.com/coocood/freecache v1.2.7
 	github.com/dgraph-io/ristretto/v2 v2.4.2
-	github.com/elastic/go-freelru v0.16.0
 	github.com/hashicorp/golang-lru/arc/v2 v2.0.7
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jellydator/ttlcache/v3 v3.4.1
@@ -15,7 +13,6 @@ require (
 	github.com/phuslu/lru v1.0.18
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/pinwheel-cache/pinwheel/near/redis v0.0.0
-	github.com/puzpuzpuz/xsync/v4 v4.5.0
 	github.com/redis/go-redis/v9 v9.21.0
 	github.com/redis/rueidis v1.0.79
 	github.com/viccon/sturdyc v1.1.5

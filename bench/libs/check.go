@@ -22,7 +22,7 @@ func Check(l Library) error {
 }
 
 func check[K Key, V any](l Library, make New[K, V], entries func(first, n int) load.Entries[K, V], ttl time.Duration) error {
-	const capacity = 14_000 // freecache exceeds smaller ones
+	const capacity = 14_000
 	cache := make(Config[K, V]{Capacity: capacity, TTL: ttl})
 	if cache == nil || l.Name == "null" {
 		return nil

@@ -85,8 +85,6 @@ var All = []Library{
 	{Name: "otter", Module: "github.com/maypok86/otter/v2", Uint64: newOtter[uint64, uint64], String: newOtter[string, *uint64]},
 	{Name: "otter-coarse", Module: "github.com/maypok86/otter/v2", Uint64: newOtterCoarse[uint64, uint64], String: newOtterCoarse[string, *uint64]},
 	{Name: "phuslu", Module: "github.com/phuslu/lru", Uint64: newPhuslu[uint64, uint64], String: newPhuslu[string, *uint64]},
-	{Name: "freelru", Module: "github.com/elastic/go-freelru", Uint64: newFreeLRU[uint64, uint64], String: newFreeLRU[string, *uint64]},
-	{Name: "freecache", Module: "github.com/coocood/freecache", Uint64: newFreecacheUint64, String: newFreecacheString},
 	{Name: "theine", Module: "github.com/Yiling-J/theine-go", Deferred: true, Uint64: newTheine[uint64, uint64], String: newTheine[string, *uint64]},
 	{Name: "ristretto", Module: "github.com/dgraph-io/ristretto/v2", Deferred: true, Uint64: newRistretto[uint64, uint64], String: newRistretto[string, *uint64]},
 	{Name: "ttlcache", Module: "github.com/jellydator/ttlcache/v3", Uint64: newTTLCache[uint64, uint64], String: newTTLCache[string, *uint64]},
@@ -96,7 +94,6 @@ var All = []Library{
 	{Name: "go-zero", Module: "github.com/zeromicro/go-zero", Uint64: none[uint64, uint64], String: newGoZero},
 	{Name: "go-cache", Module: "github.com/patrickmn/go-cache", Unbounded: true, Uint64: none[uint64, uint64], String: newGoCache},
 	{Name: "map+rwmutex", Unbounded: true, Uint64: newMap[uint64, uint64], String: newMapString},
-	{Name: "xsync", Module: "github.com/puzpuzpuz/xsync/v4", Unbounded: true, Uint64: newXsync[uint64, uint64], String: newXsync[string, *uint64]},
 	{Name: "limit", Sole: true, Uint64: newLimitUint64, String: newLimitString},
 	{Name: "null", Unbounded: true, Deferred: true, Uint64: newNull[uint64, uint64], String: newNull[string, *uint64]},
 }
