@@ -9,7 +9,6 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jellydator/ttlcache/v3 v3.4.1
 	github.com/maypok86/otter/v2 v2.4.0
-	github.com/patrickmn/go-cache v2.1.0+incompatible
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.67.4

@@ -1,6 +1,6 @@
-// Package suites runs the tests of other libraries against this one: the standard
-// library's for timers, tickers, contexts and sync.Map, go-cache's, golang-lru's,
-// singleflight's, and go-zero's for its cache in Redis.
+// Package suites runs the tests of other libraries against what takes their place here: the
+// standard library's for timers and tickers, singleflight's, and go-zero's for its cache in
+// Redis.
 //
 //	go test ./suites                    # with -short for the foreign tests
 //	go test -race ./suites -suites.long # all of each, and the race detector for them too

@@ -23,20 +23,13 @@ type expectations map[string]verdict
 
 // parseExpectations reads a list. A line has a verdict, the name of a test and the reason,
 // separated by spaces; a line that begins with a space continues the reason. Empty lines
-// and those that begin with # are ignored. What follows a line [TAG] holds only for builds
-// with that tag, and what follows [!TAG] only for those without it.
-func parseExpectations(text, tag string) (expectations, error) {
+// and those that begin with # are ignored.
+func parseExpectations(text string) (expectations, error) {
 	e := expectations{}
-	holds := true
 	for number, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || words[0] == "#" || strings.HasPrefix(line, " "):
-			continue
-		case strings.HasPrefix(line, "["):
-			only := strings.Trim(line, "[]")
-			without, negated := strings.CutPrefix(only, "!")
-			holds = only == tag || negated && without != tag
 			continue
 		case len(words) < 3:
 			return nil, fmt.Errorf("line %d: %q: want a verdict, a test and a reason", number+1, line)
@@ -47,9 +40,6 @@ func parseExpectations(text, tag string) (expectations, error) {
 		}
 		if v != fails && strings.Contains(name, "/") {
 			return nil, fmt.Errorf("line %d: %q: a subtest can only fail", number+1, name)
-		}
-		if !holds {
-			continue
 		}
 		if e[name] != "" {
 			return nil, fmt.Errorf("line %d: %s is listed twice", number+1, name)

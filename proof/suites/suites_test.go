@@ -17,7 +17,6 @@ var long = flag.Bool("suites.long", false, "run all of each suite, also what tak
 // A suite is a set of test files of another library.
 type suite struct {
 	adapter string   // its folder
-	tags    string   // to build the adapter with
 	module  string   // where the files are from; empty for the standard library
 	files   []string // relative to the module, or to GOROOT/src
 
@@ -33,37 +32,6 @@ var suites = []suite{
 		adapter: "time",
 		files:   []string{"time/sleep_test.go", "time/tick_test.go"},
 		imports: map[string]string{"time": "time", "internal/testenv": "goroot"},
-	},
-	{
-		adapter: "context",
-		files:   []string{"context/x_test.go", "context/afterfunc_test.go", "context/net_test.go", "context/example_test.go"},
-		imports: map[string]string{"context": "context", "internal/asan": "goroot"},
-	},
-	{
-		adapter: "context",
-		tags:    "wheelcancel",
-		files:   []string{"context/x_test.go", "context/afterfunc_test.go"},
-		imports: map[string]string{"context": "context", "internal/asan": "goroot"},
-	},
-	{
-		adapter: "sync",
-		files:   []string{"sync/map_test.go", "sync/map_reference_test.go", "internal/sync/hashtriemap_test.go"},
-		imports: map[string]string{"sync": "sync", "internal/sync": "sync", "internal/testenv": "goroot"},
-	},
-	{
-		adapter: "gocache",
-		module:  "github.com/patrickmn/go-cache",
-		files:   []string{"cache_test.go"},
-	},
-	{
-		adapter: "lru",
-		module:  "github.com/hashicorp/golang-lru/v2",
-		files:   []string{"lru_test.go", "testing_test.go"},
-	},
-	{
-		adapter: "expirable",
-		module:  "github.com/hashicorp/golang-lru/v2",
-		files:   []string{"expirable/expirable_lru_test.go"},
 	},
 	{
 		adapter: "singleflight",
@@ -82,17 +50,9 @@ var suites = []suite{
 	},
 }
 
-// name returns the name of the adapter, with its build tag.
-func (s suite) name() string {
-	if s.tags != "" {
-		return s.adapter + "+" + s.tags
-	}
-	return s.adapter
-}
-
 func TestSuites(t *testing.T) {
 	for _, s := range suites {
-		t.Run(s.name(), func(t *testing.T) { s.run(t) })
+		t.Run(s.adapter, func(t *testing.T) { s.run(t) })
 	}
 }
 
@@ -105,7 +65,7 @@ func (s suite) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expected, err := parseExpectations(string(text), s.tags)
+	expected, err := parseExpectations(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +86,7 @@ func (s suite) run(t *testing.T) {
 // goTest runs the tests of an overlay, with the race detector only if this test has it, as
 // compiling the standard library for it takes half a minute.
 func (s suite) goTest(overlay string) (report, error) {
-	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=8m", "-overlay", overlay, "-tags", s.tags}
+	args := []string{"test", "-json", "-count=1", "-vet=off", "-timeout=8m", "-overlay", overlay}
 	if !*long {
 		args = append(args, "-short")
 	}
