@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -48,7 +46,6 @@ type settings struct {
 	rate     float64
 	latency  time.Duration
 	json     bool
-	out      string
 }
 
 func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
@@ -69,7 +66,6 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 	f.IntVar(&s.sample, "sample", maxAccesses, "most `accesses` to keep; of an input that has more, a part of the keys is kept, and the error that makes stated")
 	f.IntVar(&s.keys, "sample-keys", maxKeys, "most `keys` to keep, likewise")
 	f.BoolVar(&s.json, "json", false, "print JSON instead of text")
-	f.StringVar(&s.out, "o", "", "also write a page with the curves to `file`, which ends in .html or .svg")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			usage(f, stderr)
@@ -132,8 +128,6 @@ func (s *settings) check(isExpression bool, names [fieldCount]string) error {
 		return fmt.Errorf("-expire is %v: want a positive time", s.reading.expire)
 	case s.reading.expire > 0 && names[timeField] == "" && !isExpression:
 		return fmt.Errorf("-expire is %v without -time: want the field of a line that has its time", s.reading.expire)
-	case s.out != "" && !slices.Contains([]string{".html", ".svg"}, filepath.Ext(s.out)):
-		return fmt.Errorf("-o is %q: want a name that ends in .html or .svg", s.out)
 	}
 	return nil
 }
@@ -146,7 +140,7 @@ have answered. Without a file it reads standard input.
 
   cachesim keys.txt
   cachesim -regexp '"GET (\S+)' -rate 2000 -latency 3ms access.log.*.gz
-  cachesim -format csv -key user -time at -size bytes -limits 1%,5%,64MB -o curve.html log.csv
+  cachesim -format csv -key user -time at -size bytes -limits 1%,5%,64MB log.csv
 
 `)
 	f.SetOutput(w)
@@ -206,11 +200,6 @@ func leastOf(t *trace) uint64 {
 
 // write writes the report in the formats that the flags select.
 func (s *settings) write(r *report, stdout io.Writer) error {
-	if s.out != "" {
-		if err := writePage(s.out, r); err != nil {
-			return err
-		}
-	}
 	if s.json {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", " ")

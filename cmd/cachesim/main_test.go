@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"os"
@@ -175,7 +174,6 @@ func TestBadFlags(t *testing.T) {
 		"-key is column 0":              "-format csv -key 0",
 		"without -key":                  "-format json",
 		"-expire is 1m0s without":       "-expire 1m",
-		`-o is "x.png"`:                 "-o x.png",
 		"-sample is 5":                  "-sample 5",
 		"-sample-keys is 5":             "-sample-keys 5",
 		"-rate is -1":                   "-rate -1",
@@ -222,45 +220,4 @@ func text(keys []int) string {
 		fmt.Fprintln(&b, key)
 	}
 	return b.String()
-}
-
-// The pages are well-formed and escape names.
-func TestPages(t *testing.T) {
-	keys := text(zipf(20_000, 1000, 1.2, 3))
-	input := file(t, "<script>alert(1)&.log", keys)
-	for _, name := range []string{"page.svg", "page.html"} {
-		name = filepath.Join(t.TempDir(), name)
-		if status, _, stderr := cachesim("", "-o", name, input); status != 0 {
-			t.Fatal(stderr)
-		}
-		page, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(page, []byte("<script")) {
-			t.Errorf("%s has the name of the file as markup", name)
-		}
-		svg := page[bytes.Index(page, []byte("<svg")):]
-		svg = svg[:bytes.Index(svg, []byte("</svg>"))+6]
-		d := xml.NewDecoder(bytes.NewReader(svg))
-		elements := map[string]int{}
-		for {
-			token, err := d.Token()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if e, ok := token.(xml.StartElement); ok {
-				elements[e.Name.Local]++
-			}
-		}
-		if elements["circle"] < 10 || elements["title"] != elements["circle"] || bytes.Contains(svg, []byte("NaN")) {
-			t.Errorf("%s: %v", name, elements)
-		}
-	}
-	if status, _, stderr := cachesim(keys, "-o", filepath.Join(t.TempDir(), "none", "x.svg")); status != 1 || !strings.Contains(stderr, "no such file") {
-		t.Errorf("status %d, %s", status, stderr)
-	}
 }
