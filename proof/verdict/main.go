@@ -219,8 +219,10 @@ func (v *verdict) print(out io.Writer, noskip bool) bool {
 	if len(flaky) > mostFlaky {
 		fmt.Fprintf(out, "FAILED: %d tests are flaky, want at most %d\n", len(flaky), mostFlaky)
 	}
-	if noskip && len(v.skipped) > 0 {
-		fmt.Fprintf(out, "FAILED: %d tests were skipped, want none\n", len(v.skipped))
+	if noskip {
+		for _, t := range v.skipped {
+			fmt.Fprintln(out, "FAILED:", t.name, "was skipped")
+		}
 	}
 	return len(failed) == 0 && len(flaky) <= mostFlaky && !(noskip && len(v.skipped) > 0)
 }
