@@ -78,6 +78,7 @@ benchmarks:
 
 # -- full
 
+# go vet and staticcheck of all modules.
 vetall:
 	@scripts/together go vet
 	@scripts/together $(runstaticcheck)

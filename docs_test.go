@@ -41,7 +41,7 @@ func TestGuarantees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, short := onlyFull(t), shortSkips(t)
+	full, skipping := onlyFull(t), skippingTests(t)
 	n := 0
 	for _, m := range regexp.MustCompile("`([a-z/]+\\.)?((?:Test|Fuzz)[A-Z]\\w*)`( \\(full\\))?").FindAllStringSubmatch(string(text), -1) {
 		folder := strings.TrimSuffix(m[1], ".")
@@ -51,7 +51,7 @@ func TestGuarantees(t *testing.T) {
 			t.Errorf("%s has no folder: want as in `cache.%s`", name, name)
 		case inFull != (m[3] != ""):
 			t.Errorf("only make full runs %s: %t, and it is marked (full): %t", name, inFull, m[3] != "")
-		case slices.Contains(short[m[2]], folder):
+		case slices.Contains(skipping[m[2]], folder):
 			t.Errorf("%s may skip itself", name)
 		}
 		n++
@@ -66,9 +66,9 @@ var (
 	shortGuard = regexp.MustCompile(`(?s)if testing\.Short\(\) \{\s*t\.Skip[^\n]*\n\s*\}`)
 )
 
-// shortSkips returns the tests that skip themselves for another reason than -short, which
+// skippingTests returns the tests that skip themselves for another reason than -short, which
 // neither the gate nor full gives, with their folders.
-func shortSkips(t *testing.T) map[string][]string {
+func skippingTests(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
 	walkFiles(t, "_test.go", func(path string, text []byte) {

@@ -280,8 +280,8 @@ func moduleRoot(t *testing.T) string {
 	return strings.TrimSpace(goCommand(t, ".", "readonly", "list", "-m", "-f", "{{.Dir}}", module))
 }
 
-// goCommand runs the go command and returns its output.
-// With mod "readonly" it leaves go.mod and go.sum alone, with "mod" it may write them.
+// goCommand runs the go command and returns its output. With mod "readonly" it leaves go.mod
+// and go.sum alone, with "mod" it may write them.
 func goCommand(t *testing.T, dir, mod string, args ...string) string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")

@@ -86,3 +86,26 @@ func read(t *testing.T, v *verdict, code string) {
 		t.Fatal(err)
 	}
 }
+
+// Catches: a test that failed each time in one step, and is taken for flaky as it passes in
+// another one, such as that with the race detector.
+func TestVerdictOfTwoSteps(t *testing.T) {
+	v := newVerdict()
+	for _, actions := range [][]string{{"run", "fail", "run", "fail"}, {"run", "pass"}} {
+		file := filepath.Join(t.TempDir(), "step.json")
+		var events strings.Builder
+		for _, action := range actions {
+			fmt.Fprintf(&events, "{\"Action\":%q,\"Package\":\"p\",\"Test\":\"TestX\"}\n", action)
+		}
+		if err := os.WriteFile(file, []byte(events.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.readFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if v.print(&out, false) || !strings.HasPrefix(out.String(), "FAILED: p.TestX") {
+		t.Errorf("it says\n%s\nwant that TestX failed", &out)
+	}
+}
