@@ -89,7 +89,7 @@ testall:
 
 # The race detector over all that has something concurrent.
 raceall:
-	@$(light) -but examples/snippets $(addprefix -but ,proof/release proof/mutation proof/suites proof/typecheck) $(CURDIR)/scripts/tests raceall -vet=off -count=1 -p=1 -race -shuffle=on -timeout=30m '-skip=^Test($(alone)|FreshModule|PageInABrowser|Advice.*)$$'
+	@$(light) -but examples/snippets $(addprefix -but ,proof/release proof/mutation proof/suites proof/typecheck) $(CURDIR)/scripts/tests raceall -vet=off -count=1 -p=1 -race -shuffle=on -timeout=30m '-skip=^Test($(alone)|FreshModule|Advice.*)$$'
 
 # The tests of other libraries against what takes their place here, with the race detector.
 suites:

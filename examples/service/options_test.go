@@ -24,7 +24,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Port != 7 || c.Database != "x.db" || c.Users.Limit != 5 || c.Reminders.Limit != 10_000 || c.Sessions.Expire != 2*time.Second {
+	if c.Port != 7 || c.Database != "x.db" || c.Users.Limit != 5 || c.Sessions.Expire != 2*time.Second {
 		t.Errorf("a file and flags on top: %+v", c)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -24,16 +25,17 @@ func outlast(c *gozero.Conf, outage time.Duration) {
 	c.Patience = 0
 }
 
-// warmUp reads all users into the cache, so that each has a value that can stand in.
+// warmUp reads all users into the cache, without the delay, so that each has a value that can
+// stand in. Nobody else uses the database yet.
 func warmUp(s *svc.ServiceContext) error {
-	const atOnce = 500
-	ids := make([]int64, atOnce)
-	for first := int64(1); first <= svc.SeedUsers; first += atOnce {
-		for i := range ids {
-			ids[i] = first + int64(i)
-		}
-		if err := s.Users.Fill(context.Background(), ids); err != nil {
-			return fmt.Errorf("cannot read users %d to %d: %w", first, ids[atOnce-1], err)
+	delay := s.Store.Delay
+	s.Store.Delay = 0
+	defer func() { s.Store.Delay = delay }()
+	for id := range int64(svc.SeedUsers) {
+		if u, err := s.Store.Get(context.Background(), id+1); err == nil {
+			s.UserCache.Set(u.ID, u)
+		} else if !errors.Is(err, model.ErrNotFound) { // somebody may have deleted it
+			return fmt.Errorf("cannot read user %d: %w", id+1, err)
 		}
 	}
 	return nil

@@ -48,7 +48,6 @@ func TestStatisticsAreThoseOfTheSettings(t *testing.T) {
 		r.do("GET", fmt.Sprintf("/users/%d", id+1), "") // some are evicted, and have an age
 	}
 	r.do("POST", "/sessions/me/beat", "")
-	r.do("POST", "/reminders/me", `{"in":"1h","text":"tea"}`)
 	var all struct {
 		Purge  bool
 		Caches []struct {
@@ -57,7 +56,6 @@ func TestStatisticsAreThoseOfTheSettings(t *testing.T) {
 			EvictedAge any                    `json:"evicted_age"`
 			HotKeys    []struct{ Key string } `json:"hot_keys"`
 		}
-		Wheels []wheelStats
 	}
 	r.getJSON("/cache/stats.json", &all)
 	if !all.Purge || len(all.Caches) != 2 || all.Caches[0].Name != "sessions" || all.Caches[1].Name != "users" {
@@ -71,14 +69,9 @@ func TestStatisticsAreThoseOfTheSettings(t *testing.T) {
 		r.getJSON("/cache/stats.json", &all)
 		return len(all.Caches[1].HotKeys) > 0 && all.Caches[1].HotKeys[0].Key == "7"
 	})
-	if want := (wheelStats{Name: "reminders", Pending: 1, Started: 1}); len(all.Wheels) != 1 || all.Wheels[0] != want {
-		t.Errorf("wheels: %+v", all.Wheels)
-	}
 	_, metrics := r.do("GET", "/cache/metrics", "")
-	for _, line := range []string{`cache_size{cache="sessions"} 1`, `timingwheel_pending{wheel="reminders"} 1`} {
-		if !strings.Contains(metrics, line+"\n") {
-			t.Errorf("no line %q in the metrics:\n%s", line, metrics)
-		}
+	if !strings.Contains(metrics, `cache_size{cache="sessions"} 1`+"\n") {
+		t.Errorf("no size of the sessions in the metrics:\n%s", metrics)
 	}
 }
 
@@ -126,14 +119,6 @@ func TestStatLinesAreLogged(t *testing.T) {
 	logx.Statf("cache(%s) - qpm: 1", "users")
 	if r.logs.lines("cache(users) - qpm: 1") != 1 {
 		t.Error("the settings have no lines of the level stat")
-	}
-}
-
-func TestIndexListsWhatToTry(t *testing.T) {
-	r := start(t, nil)
-	code, body := r.do("GET", "/", "")
-	if code != 200 || !strings.Contains(body, "curl "+r.url+"/users/1\n") {
-		t.Errorf("GET /: %d\n%s", code, body)
 	}
 }
 

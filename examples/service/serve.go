@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/zeromicro/go-zero/rest"
 
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/load"
-	"github.com/pinwheel-cache/pinwheel/examples/service/internal/quickstart"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
 )
 
@@ -80,15 +80,7 @@ func serve(server *rest.Server, svcCtx *svc.ServiceContext, o options) {
 }
 
 func loadConfig(base string, svcCtx *svc.ServiceContext, o options) load.Config {
-	c := load.Config{
-		Target:  base,
-		Rate:    o.load,
-		Users:   svc.SeedUsers,
-		Guests:  guests,
-		Timeout: svcCtx.Config.Sessions.Expire,
-		Out:     os.Stdout,
-		Stats:   svcCtx.UserCache.Stats,
-	}
+	c := load.Config{Target: base, Rate: o.load, Users: svc.SeedUsers, Guests: guests, Out: os.Stdout, Stats: svcCtx.UserCache.Stats}
 	if o.outage > 0 {
 		c.Guests = 0 // a user who was never read has no value that could stand in
 	}
@@ -108,25 +100,25 @@ func localAddr(a net.Addr) string {
 // welcome prints the addresses of the service, and requests to try.
 func welcome(base string, svcCtx *svc.ServiceContext, o options) {
 	c := svcCtx.Config
-	fmt.Printf("pinwheel example service at %s\n\n", base)
-	if users, err := svcCtx.Store.Count(); err == nil {
-		fmt.Printf("  %d users in %s\n", users, svcCtx.Store.Path())
-	}
-	if c.DatabaseDelay > 0 {
-		fmt.Printf("  reading one takes %v on average, as if they were across a network\n", c.DatabaseDelay)
-	}
-	fmt.Printf("  at most %d of them in the cache, for %v\n", c.Users.Limit, c.Users.Expire)
+	fmt.Printf("pinwheel example service at %s, with users in %s\n\n", base, svcCtx.Store.Path())
+	fmt.Printf("  at most %d of them in the cache, for %v; a read of the others takes %v more on average\n", c.Users.Limit, c.Users.Expire, c.DatabaseDelay)
 	if o.outage > 0 {
 		fmt.Printf("  the database works for %v, then hangs or fails for %v, in turn; meanwhile cached users stand in\n", o.outage, o.outage)
 	}
-	fmt.Printf("  a session without a beat for %v is logged as silent\n", c.Sessions.Expire)
 	if d := c.DevServer; d.Enabled {
 		fmt.Printf("  the DevServer has http://%s%s\n", net.JoinHostPort(d.Host, strconv.Itoa(d.Port)), d.MetricsPath)
 	}
-	fmt.Printf("\n%s", quickstart.Lines(base))
+	fmt.Print("\n", strings.ReplaceAll(toTry, "BASE", base), "\n")
 	if o.load > 0 {
-		fmt.Printf("\n%v against itself; Ctrl-C stops all\n\n", &o.load)
+		fmt.Printf("%v against itself; Ctrl-C stops all\n\n", &o.load)
 	} else {
-		fmt.Print("\nno load: start with -load 500/s to see the numbers move; Ctrl-C stops it\n\n")
+		fmt.Print("no load: start with -load 500/s to see the numbers move; Ctrl-C stops it\n\n")
 	}
 }
+
+const toTry = `  statistics        BASE/cache/   (also stats.json and metrics)
+  read a user       curl BASE/users/1
+  delete one        curl -X DELETE BASE/users/2
+  keep a session    curl -X POST BASE/sessions/me/beat   (the log says when it went silent)
+  purge a key       curl BASE/cache/purge -d 'cache=users&key=1'
+`

@@ -1,18 +1,14 @@
 // Command service is a small go-zero REST service that shows pinwheel at work:
 // users from an embedded database through a cache, sessions that are kept alive
-// by beats and reported when they go silent, reminders in a timing wheel, and the
-// statistics of all three.
+// by beats and reported when they go silent, and the statistics of both.
 //
 //	go run -C examples ./service -load 500/s
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
-	"time"
 
 	"github.com/zeromicro/go-zero/core/stat"
 	"github.com/zeromicro/go-zero/rest"
@@ -24,9 +20,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/gozero"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
-
-// closeTime bounds how long the end of the service waits for running reminders.
-const closeTime = time.Second
 
 func main() {
 	o := parseOptions(os.Args[1:])
@@ -51,7 +44,7 @@ func run(o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeContext(ctx)) }()
+	defer func() { err = errors.Join(err, ctx.Close()) }()
 
 	if o.outage > 0 {
 		if err := warmUp(ctx); err != nil {
@@ -70,12 +63,9 @@ func run(o options) (err error) {
 	return nil
 }
 
-// newServer returns a server with all routes, which answers all errors in JSON.
+// newServer returns a server with all routes, which answers errors in JSON.
 func newServer(ctx *svc.ServiceContext) (*rest.Server, error) {
-	var server *rest.Server
-	server, err := rest.NewServer(ctx.Config.RestConf,
-		rest.WithNotFoundHandler(http.HandlerFunc(handler.NotFound)),
-		rest.WithNotAllowedHandler(handler.NotAllowed(func() []rest.Route { return server.Routes() })))
+	server, err := rest.NewServer(ctx.Config.RestConf)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +73,4 @@ func newServer(ctx *svc.ServiceContext) (*rest.Server, error) {
 	handler.RegisterHandlers(server, ctx)
 	server.AddRoutes(gozero.Routes(stats.WithPurge(handler.OnlyLocal)), rest.WithPrefix("/cache"))
 	return server, nil
-}
-
-func closeContext(s *svc.ServiceContext) error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	return s.Close(ctx)
 }

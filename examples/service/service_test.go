@@ -68,6 +68,7 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 		t.Fatal(err)
 	}
 	c.DevServer.Enabled = false // go-zero starts one for a process, and never stops it
+	c.Timeout = patience.Milliseconds()
 	if edit != nil {
 		edit(&c)
 	}
@@ -90,7 +91,7 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 		web.Close()
 		ctx := context.Background()
 		// What package gozero does for a process.
-		if err := errors.Join(svcCtx.UserCache.Close(ctx), svcCtx.Sessions.Close(ctx), svcCtx.Close(ctx)); err != nil {
+		if err := errors.Join(svcCtx.UserCache.Close(ctx), svcCtx.Sessions.Close(ctx), svcCtx.Close()); err != nil {
 			t.Errorf("closing the service: %v", err)
 		}
 	})
@@ -104,6 +105,9 @@ func (r *running) do(method, path, body string) (int, string) {
 	req, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req) // follows no redirect
 	if err != nil {
@@ -147,13 +151,6 @@ func (r *running) decode(method, path, body string, v any) {
 // allStats is stats.json, as far as the tests read it.
 type allStats struct {
 	Caches []cacheStats
-	Wheels []wheelStats
-}
-
-// wheelStats are the statistics of one timing wheel.
-type wheelStats struct {
-	Name                             string
-	Pending, Started, Removed, Fired int
 }
 
 // cacheStats are the statistics of one cache.

@@ -30,7 +30,7 @@ func TestUsers(t *testing.T) {
 // What the cache answers and what the database holds are the same thing.
 func TestWritesReachTheDatabase(t *testing.T) {
 	r := start(t, nil)
-	r.do("PUT", "/users/7", `{"name":"Ada"}`)
+	r.do("PUT", "/users/7", `{"name":"Ada","email":"","city":""}`)
 	r.do("DELETE", "/users/8", "")
 	if u, err := r.svcCtx.Store.Get(t.Context(), 7); err != nil || u.Name != "Ada" {
 		t.Errorf("user 7 in the database: %+v, %v", u, err)
@@ -46,7 +46,7 @@ func TestStatisticsCountWhatWasAsked(t *testing.T) {
 		r.do("GET", "/users/1", "")
 	}
 	r.do("GET", "/users/123456", "") // the database has no such user, which is an answer
-	r.do("PUT", "/users/2", `{"name":"Ada"}`)
+	r.do("PUT", "/users/2", `{"name":"Ada","email":"","city":""}`)
 	r.do("GET", "/users/2", "")
 
 	got := r.stats("users")
@@ -80,7 +80,7 @@ func TestMissingUser(t *testing.T) {
 	if got := r.stats("users"); got.Entries != 0 || got.Negatives != 1 || got.Loads.OK != 1 || got.Loads.Failed != 0 || got.Hits != 0 {
 		t.Errorf("three requests for a missing user: %+v", got)
 	}
-	r.do("PUT", "/users/20000", `{"name":"Ada"}`)
+	r.do("PUT", "/users/20000", `{"name":"Ada","email":"","city":""}`)
 	if code, body := r.do("GET", "/users/20000", ""); code != 200 {
 		t.Errorf("after it was made: %d %s", code, body)
 	}

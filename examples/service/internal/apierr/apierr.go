@@ -1,5 +1,5 @@
-// Package apierr turns errors into the response of every failed request: a status code
-// and {"error": "..."}.
+// Package apierr turns errors into the response of a failed request: a status code and
+// {"error": "..."}.
 package apierr
 
 import (
@@ -11,50 +11,36 @@ import (
 	"github.com/zeromicro/go-zero/core/logx"
 )
 
-// statusClientClosedRequest is what nginx and go-zero log when the client left.
-const statusClientClosedRequest = 499
-
-// Error is an error of the caller, with its status code.
-type Error struct {
-	Code    int
-	Message string
+// A callers is an error of the caller, with its status code.
+type callers struct {
+	error
+	code int
 }
 
-func (e *Error) Error() string { return e.Message }
-
-// Body is the JSON of a failed request.
-type Body struct {
+// body is the JSON of a failed request.
+type body struct {
 	Error string `json:"error"`
 }
 
 // BadRequest returns an error that is answered with 400.
-func BadRequest(format string, args ...any) error {
-	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
-}
+func BadRequest(err error) error { return callers{err, http.StatusBadRequest} }
 
 // NotFound returns an error that is answered with 404.
 func NotFound(format string, args ...any) error {
-	return &Error{http.StatusNotFound, fmt.Sprintf(format, args...)}
+	return callers{fmt.Errorf(format, args...), http.StatusNotFound}
 }
 
-// TooMany returns an error that is answered with 429.
-func TooMany(format string, args ...any) error {
-	return &Error{http.StatusTooManyRequests, fmt.Sprintf(format, args...)}
-}
-
-// Handle is for [httpx.SetErrorHandlerCtx]. Any other error than an [Error] is the service's
+// Handle is for httpx.SetErrorHandlerCtx. An error that is not the caller's is the service's
 // own: it is logged, and the caller gets no details.
 func Handle(ctx context.Context, err error) (int, any) {
-	var e *Error
+	var of callers
 	switch {
-	case errors.As(err, &e):
-		return e.Code, Body{e.Message}
-	case errors.Is(err, context.Canceled):
-		return statusClientClosedRequest, Body{"the client closed the request"}
+	case errors.As(err, &of):
+		return of.code, body{of.Error()}
 	case errors.Is(err, context.DeadlineExceeded):
-		return http.StatusServiceUnavailable, Body{"the request took too long"}
+		return http.StatusServiceUnavailable, body{"the request took too long"}
 	default:
 		logx.WithContext(ctx).Errorf("request failed: %v", err)
-		return http.StatusInternalServerError, Body{"internal error"}
+		return http.StatusInternalServerError, body{"internal error"}
 	}
 }

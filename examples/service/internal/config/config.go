@@ -30,18 +30,9 @@ type Config struct {
 	// Sessions is the cache of sessions. Its Expire is the timeout. It is exact, as
 	// there is no Jitter.
 	Sessions gozero.Conf
-
-	Reminders RemindersConf
 }
 
-// RemindersConf sets the timing wheel of reminders.
-type RemindersConf struct {
-	// Limit is the most reminders at once; the default is 10,000.
-	Limit int `json:",default=10000"`
-}
-
-// Validate reports errors that [gozero.NewCache] and package timingwheel do not find.
-// go-zero's conf calls it.
+// Validate reports errors that [gozero.NewCache] does not find. go-zero's conf calls it.
 func (c Config) Validate() error {
 	if c.Sessions.Expire <= 0 {
 		return fmt.Errorf("Sessions.Expire is %v: want the time after which a session without a beat went silent, such as 30s", c.Sessions.Expire)

@@ -15,31 +15,6 @@ func RegisterHandlers(server *rest.Server, serverCtx *svc.ServiceContext) {
 	server.AddRoutes(
 		[]rest.Route{
 			{
-				Method:  http.MethodGet,
-				Path:    "/",
-				Handler: IndexHandler(serverCtx),
-			},
-			{
-				Method:  http.MethodPost,
-				Path:    "/reminders/:id",
-				Handler: SetReminderHandler(serverCtx),
-			},
-			{
-				Method:  http.MethodDelete,
-				Path:    "/reminders/:id",
-				Handler: RemoveReminderHandler(serverCtx),
-			},
-			{
-				Method:  http.MethodGet,
-				Path:    "/sessions",
-				Handler: ListSessionsHandler(serverCtx),
-			},
-			{
-				Method:  http.MethodDelete,
-				Path:    "/sessions/:id",
-				Handler: EndSessionHandler(serverCtx),
-			},
-			{
 				Method:  http.MethodPost,
 				Path:    "/sessions/:id/beat",
 				Handler: BeatHandler(serverCtx),

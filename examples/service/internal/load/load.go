@@ -5,9 +5,13 @@ package load
 import (
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -16,14 +20,17 @@ import (
 // needs, so the bound is reached only if the service is slower than the rate.
 const workers = 32
 
+// burst is how many requests are made up for after a time in which no worker was free: few,
+// since a burst of them would measure the burst.
+const burst = 10
+
 // Config describes the load.
 type Config struct {
-	Target  string        // address of the service, such as http://127.0.0.1:8888
-	Rate    Rate          // requests per second
-	Users   int           // ids from 1 to this, by Zipf's law: 1 is read most
-	Guests  int           // users with higher ids, who come and go: about half of them are missing; 0 for none
-	Timeout time.Duration // after which the service calls a session silent
-	Stop    int           // requests after which to stop; 0 = when the context ends
+	Target string // address of the service, such as http://127.0.0.1:8888
+	Rate   Rate   // requests per second
+	Users  int    // ids from 1 to this, by Zipf's law: 1 is read most
+	Guests int    // users with higher ids, who come and go: about half of them are missing; 0 for none
+	Stop   int    // requests after which to stop; 0 = when the context ends
 
 	Every time.Duration         // between two reports; 0 = 5 s
 	Out   io.Writer             // for the reports
@@ -34,64 +41,34 @@ type Config struct {
 // have ended. It returns the number of requests and of those that failed: with no
 // response, or an unexpected one.
 func Run(ctx context.Context, c Config) (requests, failed int) {
-	client := newClient()
+	client := &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: workers}, // without a proxy
+		Timeout:   5 * time.Second,
+	}
 	defer client.CloseIdleConnections()
+	most := int64(c.Stop)
+	if most == 0 {
+		most = math.MaxInt64
+	}
+	var sent atomic.Int64
+	limiter := rate.NewLimiter(rate.Limit(c.Rate), burst)
 	report := newReport(c)
-	sessions := newSessions(c)
-
-	jobs := make(chan struct{})
-	var wg sync.WaitGroup
+	var working sync.WaitGroup
 	for range workers {
-		u := newUser(c, client, sessions)
-		wg.Go(func() {
-			for range jobs {
+		u := newUser(c, client)
+		working.Go(func() {
+			for sent.Add(1) <= most && limiter.Wait(ctx) == nil {
 				begin := time.Now()
 				err := u.act()
 				report.add(time.Since(begin), err)
 			}
 		})
 	}
-	stop := report.start()
-	pace(ctx, c, jobs)
-	close(jobs)
-	wg.Wait()
+	reporting, stop := context.WithCancel(context.Background())
+	var reporter sync.WaitGroup
+	reporter.Go(func() { report.run(reporting) })
+	working.Wait()
 	stop()
-	return report.totals()
-}
-
-// pace sends jobs at the rate. It computes from the clock how many are due, as ticks
-// come late. After a time in which no worker was free it skips the jobs missed, since
-// a burst of them would measure the burst.
-func pace(ctx context.Context, c Config, jobs chan<- struct{}) {
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	begin, sent, total := time.Now(), 0, 0
-	for c.Stop == 0 || total < c.Stop {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		due := int(time.Since(begin).Seconds() * float64(c.Rate))
-		if behind := due - sent; behind > int(c.Rate) {
-			begin, sent, due = time.Now(), 0, 0
-		}
-		for ; sent < due && (c.Stop == 0 || total < c.Stop); sent++ {
-			select {
-			case <-ctx.Done():
-				return
-			case jobs <- struct{}{}:
-				total++
-			}
-		}
-	}
-}
-
-// newClient returns a client that keeps a connection for each worker and uses no
-// proxy.
-func newClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: workers},
-		Timeout:   5 * time.Second,
-	}
+	reporter.Wait()
+	return report.requests, report.failed
 }

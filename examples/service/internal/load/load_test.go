@@ -36,7 +36,7 @@ func config(t *testing.T, answer func(*http.Request) int) (Config, *bytes.Buffer
 	t.Cleanup(web.Close)
 	var out bytes.Buffer
 	return Config{
-		Target: web.URL, Rate: 2000, Users: 100, Guests: 10, Timeout: time.Minute, Stop: 500,
+		Target: web.URL, Rate: 2000, Users: 100, Guests: 10, Stop: 500,
 		Out: &out, Stats: func() stats.Snapshot { return stats.Snapshot{} },
 	}, &out
 }
@@ -112,21 +112,5 @@ func TestSlowService(t *testing.T) {
 	wg.Wait()
 	if most != workers || requests < workers || failed != 0 {
 		t.Errorf("%d at once, %d requests, %d failed; want %d at once and no failure", most, requests, failed, workers)
-	}
-}
-
-// TestSessionsAreBeatenInTime checks that at any rate every session gets several beats within the
-// timeout, and that one is abandoned from time to time.
-func TestSessionsAreBeatenInTime(t *testing.T) {
-	for _, rate := range []Rate{1, 10, 500, maxRate} {
-		s := newSessions(Config{Rate: rate, Timeout: 30 * time.Second})
-		beats := float64(rate) * beatShare / 100 * 30
-		if n := len(s.names); n < 1 || n > maxSessions || n > 1 && beats/float64(n) < 3 {
-			t.Errorf("%d sessions at %v", n, rate)
-		}
-	}
-	s := newSessions(Config{Rate: 500, Timeout: time.Nanosecond})
-	if first, second := s.next(), s.next(); first == second {
-		t.Errorf("%s has a beat for ever", first)
 	}
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -10,90 +11,79 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-const defaultEvery = 5 * time.Second
-
 // report writes a line about each interval.
 type report struct {
 	out   io.Writer
 	stats func() stats.Snapshot
 	every time.Duration
 
-	mu        sync.Mutex
-	begin     time.Time       // of the interval
-	took      []time.Duration // of each request of the interval
-	failures  int             // in the interval
-	lastError error
-	before    stats.Snapshot // at begin
-
+	mu               sync.Mutex
+	interval         interval
 	requests, failed int // of the whole run
 }
 
+// An interval is the time between two lines.
+type interval struct {
+	begin     time.Time
+	before    stats.Snapshot  // at begin
+	took      []time.Duration // of each request
+	failures  int
+	lastError error
+}
+
 func newReport(c Config) *report {
-	r := &report{out: c.Out, stats: c.Stats, every: c.Every, begin: time.Now(), before: c.Stats()}
-	if r.every == 0 {
-		r.every = defaultEvery
+	every := c.Every
+	if every == 0 {
+		every = 5 * time.Second
 	}
-	return r
+	return &report{out: c.Out, stats: c.Stats, every: every, interval: interval{begin: time.Now(), before: c.Stats()}}
 }
 
 func (r *report) add(took time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
-	r.took = append(r.took, took)
+	r.interval.took = append(r.interval.took, took)
 	if err != nil {
 		r.failed++
-		r.failures++
-		r.lastError = err
+		r.interval.failures++
+		r.interval.lastError = err
 	}
 }
 
-// start starts writing lines. The function it returns stops that and waits.
-func (r *report) start() (stop func()) {
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		ticker := time.NewTicker(r.every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				r.write()
-			case <-done:
-				return
-			}
+// run writes lines until ctx ends.
+func (r *report) run(ctx context.Context) {
+	ticker := time.NewTicker(r.every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			now, after := time.Now(), r.stats()
+			r.mu.Lock()
+			ended := r.interval
+			r.interval = interval{begin: now, before: after}
+			r.mu.Unlock()
+			_, _ = fmt.Fprintln(r.out, ended.line(now, after)) // the load goes on even if nobody reads the report
+		case <-ctx.Done():
+			return
 		}
-	}()
-	return func() { close(done); <-stopped }
+	}
 }
 
-// write writes the line of the interval that ends now and begins the next one.
-func (r *report) write() {
-	now, after := time.Now(), r.stats()
-	r.mu.Lock()
-	took, failures, lastError := r.took, r.failures, r.lastError
-	interval, seconds := after.Minus(r.before), now.Sub(r.begin).Seconds()
-	r.took, r.failures, r.lastError = make([]time.Duration, 0, len(took)), 0, nil
-	r.begin, r.before = now, after
-	r.mu.Unlock()
-
-	slices.Sort(took)
+// line describes an interval that ends now.
+func (i *interval) line(now time.Time, after stats.Snapshot) string {
+	users := after.Minus(i.before)
+	slices.Sort(i.took)
 	line := fmt.Sprintf("%s  load: %d requests, %.0f/s, hit ratio %.1f %%, p50 %v, p99 %v",
-		now.Format(time.TimeOnly), len(took), float64(len(took))/seconds, 100*interval.HitRatio(),
-		quantile(took, 0.50), quantile(took, 0.99))
-	if interval.HitsInGrace > 0 {
-		line += fmt.Sprintf(", %.1f %% of the hits in grace", 100*float64(interval.HitsInGrace)/float64(interval.Hits))
+		now.Format(time.TimeOnly), len(i.took), float64(len(i.took))/now.Sub(i.begin).Seconds(), 100*users.HitRatio(),
+		quantile(i.took, 0.50), quantile(i.took, 0.99))
+	if users.HitsInGrace > 0 {
+		line += fmt.Sprintf(", %.1f %% of the hits in grace", 100*float64(users.HitsInGrace)/float64(users.Hits))
 	}
-	if failures > 0 {
-		line += fmt.Sprintf(", %d failed (%v)", failures, lastError)
+	if i.failures > 0 {
+		line += fmt.Sprintf(", %d failed (%v)", i.failures, i.lastError)
 	}
-	_, _ = fmt.Fprintln(r.out, line) // the load goes on even if nobody reads the report
-}
-
-func (r *report) totals() (requests, failed int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.requests, r.failed
+	return line
 }
 
 // quantile returns the q-quantile of sorted durations, rounded to microseconds.

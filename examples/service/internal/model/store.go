@@ -37,8 +37,8 @@ type User struct {
 
 // Store is the database: a bbolt file that one process has open at a time.
 type Store struct {
-	// Delay is how much longer Get and GetMany are made to take on average, as if the
-	// database were across a network; 0 is no longer. It is set before the store is used.
+	// Delay is how much longer Get is made to take on average, as if the database were across
+	// a network; 0 is no longer. It is set before the store is used.
 	Delay time.Duration
 
 	health atomic.Int32 // a Health
@@ -70,40 +70,18 @@ func OpenStore(path string, fill int) (*Store, error) {
 func (s *Store) Path() string { return s.db.Path() }
 
 // Get returns a user, or ErrNotFound.
-func (s *Store) Get(ctx context.Context, id int64) (User, error) {
-	users, err := s.GetMany(ctx, []int64{id})
-	if err != nil {
+func (s *Store) Get(ctx context.Context, id int64) (u User, err error) {
+	if err := s.reach(ctx); err != nil {
 		return User{}, err
 	}
-	u, ok := users[id]
-	if !ok {
-		return User{}, ErrNotFound
-	}
-	return u, nil
-}
-
-// GetMany returns those of the users that the database has.
-func (s *Store) GetMany(ctx context.Context, ids []int64) (map[int64]User, error) {
-	if err := s.reach(ctx); err != nil {
-		return nil, err
-	}
-	users := make(map[int64]User, len(ids))
-	err := s.db.View(func(tx *bolt.Tx) error {
-		for _, id := range ids {
-			// The bytes belong to the transaction: they are decoded inside it.
-			row := tx.Bucket(bucket).Get(rowKey(id))
-			if row == nil {
-				continue
-			}
-			var u User
-			if err := json.Unmarshal(row, &u); err != nil {
-				return err
-			}
-			users[id] = u
+	err = s.db.View(func(tx *bolt.Tx) error {
+		row := tx.Bucket(bucket).Get(rowKey(id))
+		if row == nil {
+			return ErrNotFound
 		}
-		return nil
+		return json.Unmarshal(row, &u) // here, as the bytes belong to the transaction
 	})
-	return users, err
+	return u, err
 }
 
 // Put writes a user, new or not.
@@ -120,15 +98,6 @@ func (s *Store) Delete(id int64) error {
 		}
 		return b.Delete(key)
 	})
-}
-
-// Count returns the number of users.
-func (s *Store) Count() (n int, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
-		n = tx.Bucket(bucket).Stats().KeyN
-		return nil
-	})
-	return n, err
 }
 
 // Close waits for the running transactions and closes the file.

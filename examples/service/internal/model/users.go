@@ -34,17 +34,6 @@ func (u *Users) Find(ctx context.Context, id int64) (User, error) {
 	})
 }
 
-// Fill reads users from the database into the cache.
-func (u *Users) Fill(ctx context.Context, ids []int64) error {
-	u.writes.Lock() // or it could overwrite what Put stores
-	defer u.writes.Unlock()
-	users, err := u.store.GetMany(ctx, ids)
-	for id, user := range users {
-		u.cache.Set(id, user)
-	}
-	return err
-}
-
 // Put writes a user, to the database first and then to the cache.
 //
 // The order matters. With the cache first, a request that finds its entry

@@ -2,16 +2,14 @@
 package svc
 
 import (
-	"context"
 	"errors"
-
-	"github.com/zeromicro/go-zero/core/logx"
+	"os"
+	"path/filepath"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 	"github.com/pinwheel-cache/pinwheel/gozero"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
 // SeedUsers is the number of users in a new database.
@@ -24,10 +22,9 @@ type ServiceContext struct {
 	Users     *model.Users
 	UserCache *cache.Cache[int64, model.User] // in front of Users; here for its statistics
 	Sessions  *cache.Cache[string, Session]
-	Reminders *timingwheel.TimingWheel[string, string]
 }
 
-// NewServiceContext makes the caches and the timing wheel, and opens the database.
+// NewServiceContext makes the caches and opens the database.
 func NewServiceContext(c config.Config) (*ServiceContext, error) {
 	path := c.Database
 	if path == "" {
@@ -37,10 +34,6 @@ func NewServiceContext(c config.Config) (*ServiceContext, error) {
 		c.Users.Snapshot = path + ".cache" // one for each database
 	}
 	sessions, err := newSessions(c.Sessions)
-	if err != nil {
-		return nil, err
-	}
-	reminders, err := newReminders(c.Reminders)
 	if err != nil {
 		return nil, err
 	}
@@ -59,16 +52,21 @@ func NewServiceContext(c config.Config) (*ServiceContext, error) {
 		Users:     model.NewUsers(store, users),
 		UserCache: users,
 		Sessions:  sessions,
-		Reminders: reminders,
 	}, nil
 }
 
-// Close closes the timing wheel and the database, and waits for running reminders. main
-// calls it at the end, when the server has stopped and package gozero has closed the
-// caches: no request and no load runs then.
-func (s *ServiceContext) Close(ctx context.Context) error {
-	if n := s.Reminders.Len(); n > 0 {
-		logx.Infof("reminders lost, as they were not due yet: %d", n)
+// Close closes the database. main calls it at the end, when the server has stopped and package
+// gozero has closed the caches: no request and no load runs then.
+func (s *ServiceContext) Close() error { return s.Store.Close() }
+
+// defaultDatabase returns a file in the user's cache directory, or in the
+// temporary one where there is no such directory or it cannot be written.
+func defaultDatabase() string {
+	const dir, file = "pinwheel-example", "users.db"
+	if base, err := os.UserCacheDir(); err == nil {
+		if os.MkdirAll(filepath.Join(base, dir), 0o755) == nil {
+			return filepath.Join(base, dir, file)
+		}
 	}
-	return errors.Join(s.Reminders.Shutdown(ctx), s.Store.Close())
+	return filepath.Join(os.TempDir(), dir, file)
 }

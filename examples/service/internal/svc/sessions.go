@@ -25,7 +25,7 @@ func newSessions(c gozero.Conf) (*cache.Cache[string, Session], error) {
 }
 
 // logSilent returns a callback that logs the sessions that went silent or were evicted.
-// A logout has the cause cache.Deleted and no line. The sessions removed at the end of
+// The sessions removed at the end of
 // the service are logged at debug level only.
 func logSilent(timeout time.Duration) func(cache.Event[string, Session]) {
 	return func(e cache.Event[string, Session]) {

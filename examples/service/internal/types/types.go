@@ -10,40 +10,14 @@ type BeatResp struct {
 }
 
 type PutUserReq struct {
-	ID     int64  `path:"id,range=[1:]" json:"-"`
-	BodyID int64  `json:"id,omitempty"` // may be left out, so that what GET returned can be sent back
-	Name   string `json:"name"`
-	Email  string `json:"email,omitempty"`
-	City   string `json:"city,omitempty"`
-}
-
-type ReminderReq struct {
-	ID string `path:"id"`
-}
-
-type Session struct {
-	ID    string `json:"id"`
-	Since string `json:"since"` // RFC 3339
+	ID    int64  `path:"id" json:"-"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	City  string `json:"city"`
 }
 
 type SessionReq struct {
 	ID string `path:"id"`
-}
-
-type SessionsResp struct {
-	Count    int       `json:"count"`
-	Sessions []Session `json:"sessions"` // the first 100 found, in no order
-}
-
-type SetReminderReq struct {
-	ID   string `path:"id" json:"-"`
-	In   string `json:"in"`             // such as 30s or 1h15m
-	Text string `json:"text,omitempty"` // left out: the reminder is there, and is only moved
-}
-
-type SetReminderResp struct {
-	ID  string `json:"id"`
-	Due string `json:"due"` // RFC 3339
 }
 
 type User struct {
@@ -54,5 +28,5 @@ type User struct {
 }
 
 type UserReq struct {
-	ID int64 `path:"id,range=[1:]"`
+	ID int64 `path:"id"`
 }

@@ -4,34 +4,16 @@ import (
 	"context"
 	"time"
 
-	"github.com/zeromicro/go-zero/core/logx"
-
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/svc"
 	"github.com/pinwheel-cache/pinwheel/examples/service/internal/types"
 )
-
-// BeatLogic is the logic of POST /sessions/:id/beat.
-type BeatLogic struct {
-	logx.Logger
-	ctx    context.Context
-	svcCtx *svc.ServiceContext
-}
-
-// NewBeatLogic returns the logic for one request.
-func NewBeatLogic(ctx context.Context, svcCtx *svc.ServiceContext) *BeatLogic {
-	return &BeatLogic{
-		Logger: logx.WithContext(ctx),
-		ctx:    ctx,
-		svcCtx: svcCtx,
-	}
-}
 
 // Beat keeps a session alive for another timeout, and opens it if there is none.
 //
 // If two beats come at once, GetOrSet lets one of them open the session. For an open
 // session GetOrSet is a read, and Touch writes the new deadline and moves nothing.
-func (l *BeatLogic) Beat(req *types.SessionReq) (*types.BeatResp, error) {
-	sessions, timeout := l.svcCtx.Sessions, l.svcCtx.Config.Sessions.Expire
+func Beat(_ context.Context, svcCtx *svc.ServiceContext, req *types.SessionReq) (*types.BeatResp, error) {
+	sessions, timeout := svcCtx.Sessions, svcCtx.Config.Sessions.Expire
 	for {
 		_, alive := sessions.GetOrSet(req.ID, svc.Session{Since: time.Now()})
 		if alive && !sessions.Touch(req.ID, timeout) {

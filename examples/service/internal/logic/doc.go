@@ -1,2 +1,0 @@
-// Package logic handles the requests, one file for each route.
-package logic
