@@ -10,15 +10,15 @@ import (
 // A violation is a promise that was not kept.
 type violation struct {
 	Phase   string
-	Subject string // the cache, the wheel, goroutines, heap or statistics
+	Subject string // the cache, goroutines, heap or statistics
 	What    string
-	History string // of the key
+	Detail  string
 }
 
 func (v *violation) print(w io.Writer, seed uint64) {
 	fmt.Fprintf(w, "\nVIOLATION in phase %s, seed %d, of %s:\n  %s\n", v.Phase, seed, v.Subject, v.What)
-	if v.History != "" {
-		fmt.Fprintf(w, "history of the key, the oldest event first:\n%s", v.History)
+	if v.Detail != "" {
+		fmt.Fprintln(w, v.Detail)
 	}
 }
 
@@ -54,6 +54,17 @@ func (f *failure) report(v violation) {
 		f.it = &v
 		close(f.first)
 	})
+}
+
+// eventually calls what until it returns "", for as long as patience. It returns the last
+// answer.
+func eventually(f *failure, what func() string) string {
+	wrong := what()
+	for wait, end := time.Millisecond, now()+f.patience; wrong != "" && f.found() == nil && now() < end; wrong = what() {
+		time.Sleep(wait)
+		wait = min(2*wait, 100*time.Millisecond)
+	}
+	return wrong
 }
 
 // found returns the violation, or nil.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -10,7 +11,7 @@ import (
 // A subject is a target of any types.
 type subject interface {
 	batch(h *hand, m *mix, n int)
-	measureAll()
+	measure()
 	scan(whole bool)
 	clear()
 	resize(h *hand)
@@ -18,11 +19,46 @@ type subject interface {
 	close()
 }
 
-func text(i int) string              { return fmt.Sprintf("key %06d", i) }
-func number(i int) uint64            { return uint64(i) }
-func place(i int) point              { return point{int32(i), int32(-i)} }
-func numbers() form[uint64, uint64]  { return form[uint64, uint64]{number, plain, plain} }
-func parcels() form[string, *parcel] { return form[string, *parcel]{text, wrapped, unwrapped} }
+// A form makes keys from numbers, and values from ids and back. The upper bits of an id are the
+// number of the key.
+type form[K comparable, V any] struct {
+	key   func(i int) K
+	value func(id uint64) V
+	id    func(value V) uint64
+}
+
+const idBits = 40 // of each value of a key
+
+func newID(i int, rng *rand.Rand) uint64 { return uint64(i)<<idBits | rng.Uint64()>>(64-idBits) }
+
+func keyOf(id uint64) (i int) { return int(id >> idBits) }
+
+// A point is a key of a struct type.
+type point struct{ x, y int32 }
+
+// A *parcel is a value of a pointer type.
+type parcel struct {
+	id uint64
+	_  [3]uint64 // so that it is a kind of its own in memory
+}
+
+func numbers() form[uint64, uint64] {
+	return form[uint64, uint64]{func(i int) uint64 { return uint64(i) }, plain, plain}
+}
+
+func points() form[point, uint64] {
+	return form[point, uint64]{func(i int) point { return point{int32(i), int32(-i)} }, plain, plain}
+}
+
+func parcels() form[string, *parcel] {
+	return form[string, *parcel]{
+		func(i int) string { return fmt.Sprintf("key %06d", i) },
+		func(id uint64) *parcel { return &parcel{id: id} },
+		func(p *parcel) uint64 { return p.id },
+	}
+}
+
+func plain(id uint64) uint64 { return id }
 
 // fleet returns caches of many kinds. The first is used most.
 func fleet(f *failure) []subject {
@@ -38,7 +74,7 @@ func fleet(f *failure) []subject {
 			options: numbered{Name: "roomy", Limit: 9000, Expire: 5 * time.Second, Jitter: 0.1, HotKeys: 100, WhatIf: true},
 		}, openCache, f),
 		newTarget(spec[point, uint64]{
-			form: form[point, uint64]{place, plain, plain}, size: 5000, listens: true,
+			form: points(), size: 5000, listens: true,
 			options: cache.Options[point, uint64]{Name: "ttl", Expire: 2 * time.Second}, callback: sometimes(16, useCache),
 		}, openCache, f),
 		newTarget(spec[string, *parcel]{

@@ -53,7 +53,7 @@ func (l *leaks) check(empty bool) {
 	if wrong != "" {
 		var stacks strings.Builder
 		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-		l.failed.report(violation{Subject: "goroutines", What: wrong, History: stacks.String()})
+		l.failed.report(violation{Subject: "goroutines", What: wrong, Detail: stacks.String()})
 	}
 	runtime.GC()
 	runtime.GC() // objects with a cleanup are freed only now
@@ -63,7 +63,7 @@ func (l *leaks) check(empty bool) {
 	if !empty {
 		return
 	}
-	l.rests = append(l.rests, sample{float64(now()) / 1e9, float64(m.HeapAlloc)})
+	l.rests = append(l.rests, sample{now().Seconds(), float64(m.HeapAlloc)})
 	if first := l.rests[0].heap; float64(m.HeapAlloc) > 1.5*first+16<<20 {
 		l.failed.report(violation{Subject: "heap", What: fmt.Sprintf("%d bytes with all caches empty, %.0f at the first rest", m.HeapAlloc, first)})
 	}

@@ -1,92 +1,128 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-const unknown = ^uint64(0) // the number of a value that was not seen
+var (
+	errFetch = errors.New("soak: fetch failed")
+	errPanic = errors.New("soak: panicked")
+	errLeft  = errors.New("soak: the caller left")
+)
 
-// batch does n operations and counts them.
+// A behaviour is what a call of OnRemove or of a fetch does besides its work.
+type behaviour uint8
+
+const (
+	quick behaviour = iota
+	slow
+	panicking
+	exiting
+	failing
+	useCache
+)
+
+// do takes a while, fails, or does not return.
+func (b behaviour) do(ctx context.Context, while time.Duration) error {
+	switch b {
+	case slow:
+		select {
+		case <-ctx.Done():
+		case <-time.After(while):
+		}
+	case panicking:
+		panic(errPanic)
+	case exiting:
+		runtime.Goexit()
+	case failing:
+		return errFetch
+	}
+	return nil
+}
+
+// sometimes returns a function that chooses one of the behaviours for one call in n.
+func sometimes(n int, of ...behaviour) func(*rand.Rand) behaviour {
+	return func(rng *rand.Rand) behaviour {
+		if rng.IntN(n) > 0 {
+			return quick
+		}
+		return of[rng.IntN(len(of))]
+	}
+}
+
+var (
+	ofFetch         = sometimes(5, failing, failing, slow, slow, panicking, exiting)
+	ofCallbackFetch = sometimes(12, failing)
+)
+
+// batch does n operations, a quarter of them with eight hot keys.
 func (t *target[K, V]) batch(h *hand, m *mix, n int) {
 	for range n {
-		o := m.choose(h.rng)
-		if o == opWheel {
-			h.timing(h)
-			continue
-		}
-		key := h.rng.IntN(t.size)
+		i := h.rng.IntN(t.size)
 		if h.rng.Uint32()%4 == 0 {
-			key %= 8 // the hot keys
+			i %= 8
 		}
-		t.operate(h, o, key)
+		t.operate(h, m.choose(h.rng), i)
 	}
-	t.settle(h)
 }
 
-// settle adds the counts of a hand to those of the target.
-func (t *target[K, V]) settle(h *hand) {
-	t.gets.Add(h.gets)
-	t.hits.Add(h.hits)
-	t.misses.Add(h.misses)
-	t.stores.Add(h.stores)
-	h.gets, h.hits, h.misses, h.stores = 0, 0, 0, 0
-}
-
-// operate does one operation and checks the answer.
-func (t *target[K, V]) operate(h *hand, o op, key int) {
-	if o > opPeek && o < opLen && t.records[key].crowded.Load() {
-		o = opGet
-	}
+// operate does one operation with the key of number i.
+func (t *target[K, V]) operate(h *hand, o op, i int) {
 	h.counts[o]++
-	if t.options.Idle > 0 && o < opLen && o != opPeek {
-		r := &t.records[key]
-		v, w := r.look(), r.uses.begin()
-		tb := now()
-		found := t.perform(h, o, key)
-		certain := o == opGet && v.sure && r.begun.Load() == v.begun // and no older load is stored meanwhile
-		t.wrong(key, opNames[o], r.uses.end(w, tb, now(), int64(t.options.Idle), found && certain))
-		return
-	}
-	t.perform(h, o, key)
-}
-
-// perform does one operation. It reports whether a value was found.
-func (t *target[K, V]) perform(h *hand, o op, key int) bool {
+	key := t.keys[i]
+	var value V
+	found := false
 	switch o {
-	case opGet, opPeek:
-		return t.read(h, key, o == opPeek)
+	case opGet:
+		t.gets.Add(1)
+		value, found = t.store.Get(key)
+	case opPeek:
+		value, found = t.store.Peek(key)
 	case opSet:
-		t.set(h, key, t.options.Expire, t.store.Set)
+		t.store.Set(key, t.next(h, i))
 	case opSetTTL:
-		ttl := t.ttl(h)
-		t.set(h, key, ttl, func(key K, value V) { t.store.SetWithExpire(key, value, ttl) })
+		t.store.SetWithExpire(key, t.next(h, i), t.ttl(h))
 	case opTouch:
-		t.touch(h, key)
+		t.store.Touch(key, t.ttl(h))
 	case opDel:
-		t.del(h, key)
+		t.store.Del(key)
 	case opGetOrSet:
-		t.getOrSet(h, key)
+		t.gets.Add(1)
+		value, _ = t.store.GetOrSet(key, t.next(h, i))
+		found = true
 	case opCompute:
-		t.compute(h, key)
-	case opTake:
-		t.take(h, key)
-	case opTakeCtx:
-		t.takeCtx(h, key)
+		value, found = t.store.Compute(key, func(old V, found bool) (V, cache.Op) {
+			if found {
+				t.own(i, old)
+			}
+			return t.next(h, i), [...]cache.Op{cache.OpSet, cache.OpSet, cache.OpDelete, cache.OpKeep}[h.rng.Uint32()%4]
+		})
+	case opTake, opTakeCtx:
+		t.take(h, o, i)
 	case opLen:
 		t.measure()
 	}
-	return false
+	if found {
+		t.own(i, value)
+	}
 }
 
+// next returns a new value of the key of number i.
+func (t *target[K, V]) next(h *hand, i int) V { return t.value(newID(i, h.rng)) }
+
 // expiries is the time between two moments at which many values expire together.
-const expiries = int64(500 * time.Millisecond)
+const expiries = 500 * time.Millisecond
 
 // ttl returns a TTL around that of the options, at least a millisecond.
 func (t *target[K, V]) ttl(h *hand) time.Duration {
 	if h.together {
-		return time.Duration(expiries - now()%expiries)
+		return expiries - now()%expiries
 	}
 	usual := t.options.Expire
 	if usual == 0 {
@@ -101,191 +137,64 @@ func (t *target[K, V]) ttl(h *hand) time.Duration {
 	return time.Millisecond + time.Duration(h.rng.Int64N(int64(usual*2)))
 }
 
-func (t *target[K, V]) read(h *hand, key int, peek bool) bool {
-	r := &t.records[key]
-	v := r.look()
-	var value V
-	var found bool
-	tb := now()
-	if peek {
-		value, found = t.store.Peek(t.keys[key])
-	} else {
-		value, found = t.store.Get(t.keys[key])
-		h.gets++
+// take calls Take, or TakeCtx with a context that may end at any time.
+func (t *target[K, V]) take(h *hand, o op, i int) {
+	// Chosen now: the fetch may go on when the caller has left.
+	does, while, value := ofFetch(h.rng), time.Duration(h.rng.IntN(2000))*time.Microsecond, t.next(h, i)
+	if h.inCallback {
+		does = ofCallbackFetch(h.rng)
 	}
-	if found {
-		t.wrong(key, "Get", r.judge(v, tb, tb, t.numberOf(key, "Get", value), true))
-	} else {
-		t.wrong(key, "Get", r.judge(v, tb, now(), 0, false))
+	fetch := func(ctx context.Context) (V, error) {
+		t.fetching.Add(1)
+		defer t.fetching.Add(-1)
+		defer t.fetches.Add(1)
+		return value, does.do(ctx, while)
 	}
-	switch {
-	case peek:
-	case found:
-		h.hits++
-	default:
-		h.misses++
+	t.gets.Add(1)
+	call := func() {
+		t.judge(i, func() (V, error) {
+			return t.store.Take(t.keys[i], func() (V, error) { return fetch(context.Background()) })
+		})
 	}
-	return found
-}
-
-// judgeFound checks an answer that says only whether there was a value.
-func (t *target[K, V]) judgeFound(key int, c *change, found bool) {
-	number := unknown
-	if c.was.sure && c.was.present != 0 {
-		number = c.was.present
-	}
-	t.wrong(key, c.kind.String(), t.records[key].judge(c.was, c.began, now(), number, found))
-}
-
-func (t *target[K, V]) begin(key int, k kind, l life) change {
-	c, wrong := t.records[key].begin(k, l)
-	t.wrong(key, k.String(), wrong)
-	return c
-}
-
-// value returns the value that a change offers.
-func (t *target[K, V]) value(key int, c *change) V { return t.form.value(idOf(key, c.number)) }
-
-func (t *target[K, V]) set(h *hand, key int, ttl time.Duration, store func(K, V)) {
-	c := t.begin(key, set, t.life(ttl, false))
-	store(t.keys[key], t.value(key, &c))
-	t.records[key].stored(&c)
-	h.stores++
-}
-
-func (t *target[K, V]) touch(h *hand, key int) {
-	ttl := t.ttl(h)
-	c := t.begin(key, touch, t.life(ttl, true))
-	found := t.store.Touch(t.keys[key], ttl)
-	t.judgeFound(key, &c, found)
-	t.records[key].touched(&c, found)
-}
-
-func (t *target[K, V]) del(h *hand, key int) {
-	c := t.begin(key, del, life{})
-	var found bool
-	if h.rng.Uint32()%8 == 0 {
-		found = t.store.Touch(t.keys[key], -time.Second)
-	} else {
-		found = t.store.Del(t.keys[key])
-	}
-	t.judgeFound(key, &c, found)
-	t.records[key].removed(&c)
-}
-
-func (t *target[K, V]) getOrSet(h *hand, key int) {
-	c := t.begin(key, getOrSet, t.life(t.options.Expire, false))
-	value, loaded := t.store.GetOrSet(t.keys[key], t.value(key, &c))
-	h.gets++
-	number := t.numberOf(key, "GetOrSet", value)
-	t.wrong(key, "GetOrSet", t.records[key].judge(c.was, c.began, now(), number, loaded))
-	if loaded {
-		t.wrong(key, "GetOrSet", t.records[key].kept(&c))
-	} else {
-		t.records[key].stored(&c)
-		h.stores++
-	}
-}
-
-// compute sets, removes or keeps the value of a key.
-func (t *target[K, V]) compute(h *hand, key int) {
-	r := &t.records[key]
-	do := [...]cache.Op{cache.OpSet, cache.OpSet, cache.OpDelete, cache.OpKeep}[h.rng.Uint32()%4]
-	k := attempt
-	if do == cache.OpSet {
-		k = compute
-	}
-	var c change
-	v, tb := r.look(), now()
-	t.store.Compute(t.keys[key], func(old V, found bool) (V, cache.Op) {
-		if c.version != 0 { // its earlier calls do not count
-			t.wrong(key, "Compute", r.kept(&c))
+	if o == opTakeCtx {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		defer cancel(nil)
+		switch h.rng.IntN(4) {
+		case 0:
+			cancel(errLeft)
+		case 1:
+			defer time.AfterFunc(time.Duration(h.rng.IntN(1000))*time.Microsecond, func() { cancel(errLeft) }).Stop()
 		}
-		number := uint64(0)
-		if found {
-			number = t.numberOf(key, "Compute", old)
-		}
-		t.wrong(key, "Compute", r.judge(v, tb, now(), number, found))
-		c = t.begin(key, k, t.life(t.options.Expire, false))
-		return t.value(key, &c), do
-	})
-	switch do {
-	case cache.OpSet:
-		r.stored(&c)
-		h.stores++
-	case cache.OpDelete:
-		r.removed(&c)
-	default:
-		t.wrong(key, "Compute", r.kept(&c))
-	}
-}
-
-// measure checks the limits.
-func (t *target[K, V]) measure() {
-	if n, limit, exceeded := t.bound.exceeded(t.store.Len); exceeded {
-		t.unfit("Len is %d, the limit is %d", n, limit)
-	}
-}
-
-// measureAll checks the limits, and what takes longer to check.
-func (t *target[K, V]) measureAll() {
-	t.measure()
-	// Not s.Entries: Stats reads one shard after another and may count a few too many.
-	if s := t.store.Stats(); s.Weight > s.MaxWeight {
-		t.unfit("the entries weigh %d, the limit is %d", s.Weight, s.MaxWeight)
-	}
-}
-
-// scan iterates over all entries and checks each as a read.
-func (t *target[K, V]) scan(whole bool) {
-	views, seen := make([]view, t.size), make([]uint64, t.size)
-	for i := range t.records {
-		views[i] = t.records[i].look()
-	}
-	left := t.size / 2
-	tb := now()
-	for k, value := range t.store.All() {
-		key := t.index[k]
-		n := t.numberOf(key, "All", value)
-		if n == seen[key] {
-			t.wrong(key, "All", "the same value was seen twice")
-		}
-		seen[key] = n
-		t.wrong(key, "All", t.records[key].judge(views[key], tb, now(), n, true))
-		if left--; left < 0 && !whole {
-			return
+		call = func() {
+			t.judge(i, func() (V, error) { return t.store.TakeCtx(ctx, t.keys[i], fetch) })
 		}
 	}
-	te := now()
-	for key := range seen {
-		if seen[key] == 0 {
-			t.wrong(key, "All", t.records[key].judge(views[key], tb, te, 0, false))
-		}
-	}
-}
-
-// clear empties the cache.
-func (t *target[K, V]) clear() {
-	changes := make([]change, t.size)
-	for i := range changes {
-		changes[i] = t.begin(i, cleared, life{})
-	}
-	t.clears.Add(1)
-	t.store.Clear()
-	for i := range changes {
-		t.records[i].removed(&changes[i])
-	}
-}
-
-// resize gives the cache another limit, if it has several.
-func (t *target[K, V]) resize(h *hand) {
-	if t.limits == nil {
+	if does != exiting {
+		call()
 		return
 	}
-	limit := t.limits[h.rng.IntN(len(t.limits))]
-	t.bound.change(limit, func() {
-		if err := t.store.Resize(limit); err != nil {
-			t.unfit("Resize(%d): %v", limit, err)
+	done := make(chan struct{})
+	go func() { // that the fetch may end
+		defer close(done)
+		call()
+	}()
+	<-done
+}
+
+// judge checks the answer of a Take.
+func (t *target[K, V]) judge(i int, take func() (V, error)) {
+	defer func() {
+		if p := recover(); p != nil && p != error(errPanic) {
+			t.wrong("Take of key %v panicked: %v", t.keys[i], p)
 		}
-	})
+	}()
+	value, err := take()
+	var p *cache.PanicError
+	switch {
+	case err == nil:
+		t.own(i, value)
+	case err == errFetch, err == cache.ErrGoexit, err == errLeft, errors.As(err, &p) && p.Value == error(errPanic):
+	default:
+		t.wrong("Take of key %v: the error is %v", t.keys[i], err)
+	}
 }

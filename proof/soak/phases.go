@@ -10,7 +10,7 @@ type phase struct {
 	together bool                   // values with a TTL of their own expire at the same moments
 	pauses   bool                   // all workers rest together now and then
 	every    time.Duration          // time between two calls of disturb
-	disturb  func(s *soak, h *hand) // nil means to check the limits
+	disturb  func(s *soak, h *hand) // nil means none; the limits are checked in any case
 	short    bool                   // makes and drops caches all the time
 }
 
@@ -25,7 +25,6 @@ var phases = []phase{
 	{name: "stampede", mix: loading, workers: 64, every: 50 * time.Millisecond},
 	{name: "pauses", mix: everything, workers: 12, pauses: true, every: 50 * time.Millisecond},
 	{name: "short-lived", mix: everything, workers: 6, every: 50 * time.Millisecond, short: true},
-	{name: "timers", mix: timing, workers: 12, every: 50 * time.Millisecond},
 	{name: "everything", mix: everything, workers: 32, every: 20 * time.Millisecond, short: true, disturb: disturbAny},
 }
 
@@ -39,6 +38,6 @@ func disturbAny(s *soak, h *hand) {
 	case 3, 4:
 		x.resize(h)
 	default:
-		x.measureAll()
+		x.measure()
 	}
 }

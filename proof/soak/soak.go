@@ -11,6 +11,12 @@ import (
 	"time"
 )
 
+// start is the zero of the clock of now.
+var start = time.Now()
+
+// now returns the time since start.
+func now() time.Duration { return time.Since(start) }
+
 // A config says what to run.
 type config struct {
 	duration time.Duration // of all phases together; it ends with one
@@ -27,8 +33,6 @@ type soak struct {
 	phases   []phase // in turn
 	failed   *failure
 	subjects []subject
-	wheel    *wheel
-	timers   *timers
 	short    shortLived
 	watcher  *watcher
 	leaks    leaks
@@ -48,7 +52,6 @@ func newSoak(c config) *soak {
 // launch makes the subjects of a full run.
 func (s *soak) launch() {
 	s.subjects = fleet(s.failed)
-	s.wheel, s.timers = newWheel(openWheel, s.failed), newTimers(s.failed)
 }
 
 // run goes through the phases until the time is up, all operations are done, ctx
@@ -109,8 +112,6 @@ func (s *soak) rest(empty bool) {
 		})
 	}
 	all.Wait()
-	s.wheel.audit(empty)
-	s.timers.audit()
 	s.short.audit()
 	if s.failed.found() == nil {
 		s.leaks.check(empty)
@@ -150,8 +151,8 @@ func (s *soak) work(ctx context.Context, p phase, h *hand) {
 	for ctx.Err() == nil {
 		s.any(h).batch(h, p.mix, 100)
 		s.add(h)
-		if at := now(); p.pauses && at/int64(time.Second)%2 == 1 {
-			time.Sleep(time.Second - time.Duration(at)%time.Second)
+		if at := now(); p.pauses && at/time.Second%2 == 1 {
+			time.Sleep(time.Second - at%time.Second)
 		}
 	}
 }
@@ -162,7 +163,7 @@ func (s *soak) disturb(ctx context.Context, p phase, h *hand) {
 		if p.disturb != nil {
 			p.disturb(s, h)
 		}
-		s.any(h).measureAll()
+		s.any(h).measure()
 		time.Sleep(p.every)
 	}
 }
@@ -174,15 +175,7 @@ func (s *soak) any(h *hand) subject {
 
 // hand returns a new hand. It must not be called concurrently.
 func (s *soak) hand() *hand {
-	return &hand{rng: rand.New(rand.NewPCG(s.rng.Uint64(), s.seed)), timing: s.timing}
-}
-
-func (s *soak) timing(h *hand) {
-	if h.rng.IntN(2) == 0 {
-		s.wheel.operate(h)
-	} else {
-		s.timers.operate(h)
-	}
+	return &hand{rng: rand.New(rand.NewPCG(s.rng.Uint64(), s.seed))}
 }
 
 // add adds the counts of a hand.
@@ -214,16 +207,6 @@ func (s *soak) close() {
 	for _, x := range s.subjects {
 		x.audit()
 		x.close()
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.patience)
-	defer cancel()
-	s.wheel.audit(true)
-	if err := s.wheel.Shutdown(ctx); err != nil {
-		s.failed.report(violation{Subject: "keyed wheel", What: "Shutdown: " + err.Error()})
-	}
-	s.timers.audit()
-	if err := s.timers.Shutdown(ctx); err != nil {
-		s.failed.report(violation{Subject: "timers by handle", What: "Shutdown: " + err.Error()})
 	}
 	if s.failed.found() == nil {
 		s.leaks.check(false)

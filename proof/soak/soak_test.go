@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -37,8 +38,13 @@ func TestInterrupted(t *testing.T) {
 	c.duration, c.phase = time.Hour, time.Hour
 	s := newSoak(c)
 	s.launch()
-	ctx, stop := withFirstOperations(t, s)
-	defer stop()
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		defer stop()
+		for s.total() == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	if s.run(ctx) != nil || !strings.Contains(out.String(), "violations: none") {
 		t.Errorf("%s", &out)
 	}

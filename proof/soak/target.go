@@ -1,37 +1,33 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A target is a cache and the records of its keys.
+// A target is a cache under load, and what its counters must say at rest.
 type target[K comparable, V any] struct {
 	spec[K, V]
-	store   store[K, V]
-	failed  *failure
-	tick    int64
-	keys    []K
-	index   map[K]int
-	records []record
+	store  store[K, V]
+	failed *failure
+	keys   []K
+	bound  bound
 
-	bound    bound
 	gets     atomic.Uint64 // calls that count as a hit or a miss
-	hits     atomic.Uint64 // of Get
-	misses   atomic.Uint64
-	stores   atomic.Uint64 // values stored for certain
 	fetches  atomic.Uint64 // that have ended
 	fetching atomic.Int64
-	reports  [cache.Cleared + 1]atomic.Uint64 // by cause
+	reports  [cache.Cleared + 1]atomic.Uint64 // calls of OnRemove, by cause
 	calls    atomic.Int64                     // of OnRemove running now
 	panics   atomic.Uint64                    // of OnRemove
-	clears   atomic.Uint64
-	resting  atomic.Bool // OnRemove must not use the cache
+	resting  atomic.Bool                      // OnRemove must not use the cache
 }
 
 // A spec says how to make a target.
@@ -45,186 +41,207 @@ type spec[K comparable, V any] struct {
 	weighs   bool
 }
 
-// A behaviour is what a call of OnRemove or of a fetch does besides its work.
-type behaviour uint8
+// A store is the part of a cache that is used here. Tests implement it with faults.
+type store[K comparable, V any] interface {
+	Get(key K) (V, bool)
+	Peek(key K) (V, bool)
+	Set(key K, value V)
+	SetWithExpire(key K, value V, expire time.Duration)
+	Touch(key K, expire time.Duration) bool
+	GetOrSet(key K, value V) (V, bool)
+	Del(key K) bool
+	Compute(key K, f func(V, bool) (V, cache.Op)) (V, bool)
+	Take(key K, fetch func() (V, error)) (V, error)
+	TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error)
+	Clear()
+	Resize(limit int) error
+	All() iter.Seq2[K, V]
+	Len() int
+	Stats() stats.Snapshot
+	Close(ctx context.Context) error
+}
 
-const (
-	quick behaviour = iota
-	slow
-	panicking
-	exiting
-	failing
-	useCache
-)
-
-// newTarget makes a cache and the records of its keys.
-func newTarget[K comparable, V any](s spec[K, V], open opener[K, V], f *failure) *target[K, V] {
-	t := &target[K, V]{spec: s, failed: f, tick: int64(tickOf(s.options.Expire, s.options.Idle))}
-	t.keys, t.index, t.records = make([]K, s.size), make(map[K]int, s.size), make([]record, s.size)
-	evicts := s.weighs || s.limits != nil || s.options.Limit > 0 && s.options.Limit < s.size
-	for i := range t.keys {
-		t.keys[i] = s.key(i)
-		t.index[t.keys[i]] = i
-		t.records[i].ledger, t.records[i].evicts = s.listens, evicts
+// newTarget makes a cache by open.
+func newTarget[K comparable, V any](s spec[K, V], open func(cache.Options[K, V]) store[K, V], f *failure) *target[K, V] {
+	t := &target[K, V]{spec: s, failed: f}
+	for i := range s.size {
+		t.keys = append(t.keys, s.key(i))
 	}
 	o := s.options
 	if s.listens {
 		o.OnRemove, o.OnPanic = t.onRemove, func(any, []byte) {}
 	}
 	if s.weighs {
-		o.Weigh = func(_ K, v V) uint32 { return weightOf(s.number(v)) }
+		o.Weigh = func(_ K, v V) uint32 { return weightOf(s.id(v)) }
 	}
 	t.bound.set(o.Limit)
 	t.store = open(o)
 	return t
 }
 
+func openCache[K comparable, V any](o cache.Options[K, V]) store[K, V] { return cache.Must(o) }
+
 // weightOf returns the weight of a value: one in a thousand is too heavy for any cache.
 func weightOf(id uint64) uint32 {
-	_, n := split(id)
-	if n%1000 == 999 {
+	if id%1000 == 999 {
 		return 1 << 30
 	}
-	return uint32(n % 61)
+	return uint32(id % 61)
 }
 
-// tickOf returns the documented tick.
-func tickOf(expire, idle time.Duration) time.Duration {
-	shortest := expire
-	if idle > 0 && (shortest == 0 || idle < shortest) {
-		shortest = idle
-	}
-	if shortest == 0 {
-		return 100 * time.Millisecond
-	}
-	return min(max(shortest/100, 10*time.Millisecond), time.Second)
+// wrong reports a violation.
+func (t *target[K, V]) wrong(format string, args ...any) {
+	t.failed.report(violation{Subject: t.options.Name, What: fmt.Sprintf(format, args...)})
 }
 
-// lateTick is how late a tick of the cache may come on a busy machine. A value stored after
-// it may expire that much earlier.
-const lateTick = int64(2 * time.Second)
-
-// life returns how long a value with a TTL lives, as documented: exactly the TTL if that is
-// less than a hundred ticks; else up to a tick less, and after Touch another quarter of a
-// tick.
-func (t *target[K, V]) life(ttl time.Duration, touched bool) life {
-	slack := t.tick + lateTick
-	if touched {
-		slack += t.tick / 4
+// own checks that a value is of the key with number i, and returns its id.
+func (t *target[K, V]) own(i int, value V) uint64 {
+	id := t.id(value)
+	if keyOf(id) != i {
+		t.wrong("key %v has a value of key %d", t.keys[i], keyOf(id))
 	}
-	l := life{never, never}
-	if ttl > 0 {
-		spread := float64(ttl) * t.options.Jitter
-		l.least, l.most = int64(float64(ttl)-spread)-1, int64(float64(ttl)+spread)+1
-		if l.most >= 100*t.tick {
-			l.least = max(0, l.least-slack)
+	return id
+}
+
+// measure checks the limits.
+func (t *target[K, V]) measure() {
+	if n, limit, exceeded := t.bound.exceeded(t.store.Len); exceeded {
+		t.wrong("Len is %d, the limit is %d", n, limit)
+	}
+	// Not s.Entries: Stats reads one shard after another and may count a few too many.
+	if s := t.store.Stats(); s.Weight > s.MaxWeight {
+		t.wrong("the entries weigh %d, the limit is %d", s.Weight, s.MaxWeight)
+	}
+}
+
+// scan iterates over all entries, or over some.
+func (t *target[K, V]) scan(whole bool) {
+	seen := make([]uint64, t.size)
+	left := t.size / 2
+	for k, value := range t.store.All() {
+		i := keyOf(t.id(value)) // below size: only own values are stored
+		if t.keys[i] != k {
+			t.wrong("All: key %v has a value of key %v", k, t.keys[i])
+		}
+		if id := t.id(value); id == seen[i] {
+			t.wrong("All: a value of key %v was seen twice", k)
+		} else {
+			seen[i] = id
+		}
+		if left--; left < 0 && !whole {
+			return
 		}
 	}
-	if idle := int64(t.options.Idle); idle > 0 {
-		if idle >= 100*t.tick {
-			idle = max(0, idle-slack)
-		}
-		l.least = min(l.least, idle)
-	}
-	return l
 }
 
-func (t *target[K, V]) name() string { return t.options.Name }
+func (t *target[K, V]) clear() { t.store.Clear() }
 
-// wrong reports a violation for a key, unless what is empty.
-func (t *target[K, V]) wrong(key int, operation, what string) {
-	if what == "" {
+// resize gives the cache another limit, if it has several.
+func (t *target[K, V]) resize(h *hand) {
+	if t.limits == nil {
 		return
 	}
-	r := &t.records[key]
-	r.mu.Lock()
-	past := r.past.String()
-	r.mu.Unlock()
-	t.failed.report(violation{
-		Subject: t.name(),
-		What:    fmt.Sprintf("%s of key %v: %s", operation, t.keys[key], what),
-		History: past,
+	limit := t.limits[h.rng.IntN(len(t.limits))]
+	t.bound.change(limit, func() {
+		if err := t.store.Resize(limit); err != nil {
+			t.wrong("Resize(%d): %v", limit, err)
+		}
 	})
-}
-
-// unfit reports a violation that concerns the whole cache.
-func (t *target[K, V]) unfit(format string, args ...any) {
-	t.failed.report(violation{Subject: t.name(), What: fmt.Sprintf(format, args...)})
-}
-
-// numberOf returns the number of a value that was read, and checks that it is of the key.
-func (t *target[K, V]) numberOf(key int, operation string, value V) uint64 {
-	k, n := split(t.number(value))
-	if k != key {
-		t.wrong(key, operation, fmt.Sprintf("the value is number %d of key number %d", n, k))
-	}
-	return n
 }
 
 // onRemove is OnRemove of the cache.
 func (t *target[K, V]) onRemove(e cache.Event[K, V]) {
-	key := t.index[e.Key]
-	r := &t.records[key]
-	number := t.numberOf(key, "OnRemove", e.Value)
-	if n := t.calls.Add(1); n > int64(t.workers()) {
-		t.unfit("%d calls of OnRemove at once, want at most %d", n, t.workers())
+	workers := t.options.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	if n := t.calls.Add(1); n > int64(workers) {
+		t.wrong("%d calls of OnRemove at once, want at most %d", n, workers)
 	}
 	defer t.calls.Add(-1)
-	t.wrong(key, "OnRemove", r.enter())
-	defer r.exit()
+	id := t.id(e.Value)
+	if i := keyOf(id); t.keys[i] != e.Key {
+		t.wrong("OnRemove: key %v has a value of key %v", e.Key, t.keys[i])
+	}
 	if e.Cause < cache.Expired || e.Cause > cache.Cleared {
-		t.wrong(key, "OnRemove", fmt.Sprintf("there is no cause %d", e.Cause))
+		t.wrong("OnRemove: there is no cause %d", e.Cause)
 		return
 	}
-	if e.Cause == cache.Evicted && !r.evicts {
-		t.wrong(key, "OnRemove", fmt.Sprintf("value %d was evicted from a cache that was never full", number))
-	}
-	if e.Cause == cache.Cleared && t.clears.Load() == 0 {
-		t.wrong(key, "OnRemove", fmt.Sprintf("value %d was cleared, but nobody called Clear", number))
-	}
-	t.wrong(key, "OnRemove", r.reported(number, e.Cause))
 	t.reports[e.Cause].Add(1)
-	t.behave(key, number)
-}
-
-// behave does what a call of OnRemove does besides its work; the number of the value decides.
-func (t *target[K, V]) behave(key int, number uint64) {
 	if t.callback == nil {
 		return
 	}
-	rng := rand.New(rand.NewPCG(uint64(key), number))
-	switch t.callback(rng) {
-	case slow:
-		time.Sleep(time.Duration(rng.IntN(1000)) * time.Microsecond)
-	case panicking:
+	rng := rand.New(rand.NewPCG(id, 0))
+	switch does := t.callback(rng); does {
+	case panicking, exiting:
 		t.panics.Add(1)
-		panic("soak")
-	case exiting:
-		t.panics.Add(1)
-		runtime.Goexit()
+		_ = does.do(context.Background(), 0)
 	case useCache:
-		if t.resting.Load() {
-			return
+		if !t.resting.Load() {
+			t.operate(&hand{rng: rng, inCallback: true}, callbackMix.choose(rng), rng.IntN(t.size))
 		}
-		h := &hand{rng: rng, inCallback: true}
-		t.operate(h, callbackMix.choose(rng), rng.IntN(t.size))
-		t.settle(h)
+	default:
+		_ = does.do(context.Background(), time.Duration(rng.IntN(1000))*time.Microsecond)
 	}
 }
 
-func (t *target[K, V]) workers() int {
-	if t.options.Workers > 0 {
-		return t.options.Workers
+// audit checks the counters. Nobody may use the cache meanwhile.
+func (t *target[K, V]) audit() {
+	t.resting.Store(true)
+	defer t.resting.Store(false)
+	if wrong := eventually(t.failed, t.atRest); wrong != "" && t.failed.found() == nil {
+		t.wrong("at rest: %s", wrong)
+		return
 	}
-	return runtime.GOMAXPROCS(0)
+	t.measure()
+	t.scan(true)
 }
 
-// sometimes returns a function that chooses one of the behaviours for one call in n.
-func sometimes(n int, of ...behaviour) func(*rand.Rand) behaviour {
-	return func(rng *rand.Rand) behaviour {
-		if rng.IntN(n) > 0 {
-			return quick
+// atRest compares the counters of the cache with what was done.
+func (t *target[K, V]) atRest() string {
+	s := t.store.Stats()
+	r := s.Removals
+	byCause := map[cache.Cause]uint64{
+		cache.Expired: r.Expired, cache.Evicted: r.Evicted, cache.Deleted: r.Deleted, cache.Replaced: r.Replaced, cache.Cleared: r.Cleared,
+	}
+	for cause, n := range byCause {
+		if got := t.reports[cause].Load(); t.listens && got != n {
+			return fmt.Sprintf("%d values were removed as %v, but OnRemove was called for %d", n, cause, got)
 		}
-		return of[rng.IntN(len(of))]
+	}
+	switch loads := s.Loads.OK.Count() + s.Loads.Failed.Count(); {
+	case t.fetching.Load() > 0 || t.calls.Load() > 0:
+		return fmt.Sprintf("%d fetches and %d calls of OnRemove are running", t.fetching.Load(), t.calls.Load())
+	case s.Hits+s.Misses != t.gets.Load():
+		return fmt.Sprintf("%d hits and %d misses, of %d gets", s.Hits, s.Misses, t.gets.Load())
+	case loads != t.fetches.Load():
+		return fmt.Sprintf("%d loads, of %d fetches", loads, t.fetches.Load())
+	case s.Callbacks.Panics != t.panics.Load():
+		return fmt.Sprintf("%d calls of OnRemove panicked, but the statistics say %d", t.panics.Load(), s.Callbacks.Panics)
+	case s.Sets != r.Total()+uint64(s.Entries):
+		return fmt.Sprintf("%d sets, %d removals and %d entries", s.Sets, r.Total(), s.Entries)
+	}
+	return ""
+}
+
+// close closes the cache at the end of the run.
+func (t *target[K, V]) close() {
+	t.resting.Store(true)
+	ctx, cancel := context.WithTimeout(context.Background(), t.failed.patience)
+	defer cancel()
+	if err := t.store.Close(ctx); err != nil {
+		t.wrong("Close: %v", err)
+	}
+	if n := t.store.Len(); n != 0 {
+		t.wrong("after Close there are %d entries", n)
+	}
+	for _, key := range t.keys {
+		t.gets.Add(1)
+		if _, found := t.store.Get(key); found {
+			t.wrong("after Close there is a value of key %v", key)
+		}
+	}
+	if wrong := t.atRest(); wrong != "" {
+		t.wrong("after Close: %s", wrong)
 	}
 }
