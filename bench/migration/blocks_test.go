@@ -13,11 +13,11 @@ import (
 
 const (
 	document = "../../docs/migration.md"
-	self     = "github.com/pinwheel-cache/pinwheel/bench/migration/"
+	self     = "github.com/pinwheel-cache/pinwheel/bench/migration/testdata/"
 )
 
 // marker matches the line before a Go block, which names the file with the same code.
-var marker = regexp.MustCompile(`^<!-- bench/migration/(after/\w+\.go) -->$`)
+var marker = regexp.MustCompile(`^<!-- bench/migration/testdata/(after/\w+\.go) -->$`)
 
 // TestBlocks proves that every Go block of the document compiles: but for the package
 // clause, each is a file of a package that this test imports. The document links to the
@@ -27,7 +27,7 @@ func TestBlocks(t *testing.T) {
 	for _, b := range readBlocks(t) {
 		switch {
 		case b.file == "":
-			t.Errorf("%s: a Go block without a line <!-- bench/migration/FILE --> right before it", b.at(0))
+			t.Errorf("%s: a Go block without a line <!-- bench/migration/testdata/FILE --> right before it", b.at(0))
 		case shown[b.file]:
 			t.Errorf("%s: %s is shown twice", b.at(0), b.file)
 		default:
@@ -43,7 +43,7 @@ func TestBlocks(t *testing.T) {
 	}
 	text := read(t)
 	for _, file := range compiled {
-		if !shown[file] && !strings.Contains(text, "](../bench/migration/"+file+")") {
+		if !shown[file] && !strings.Contains(text, "](../bench/migration/testdata/"+file+")") {
 			t.Errorf("%s neither shows %s nor links to it", document, file)
 		}
 	}
@@ -101,7 +101,7 @@ func readBlocks(t *testing.T) []block {
 // compare reports the first line in which a block and its file differ.
 func compare(t *testing.T, b block) {
 	t.Helper()
-	source, err := os.ReadFile(b.file)
+	source, err := os.ReadFile("testdata/" + b.file)
 	if err != nil {
 		t.Errorf("%s: %v", b.at(0), err)
 		return
@@ -141,7 +141,7 @@ func compiledFiles(t *testing.T) []string {
 		if !slices.Contains(here.TestImports, self+dir) {
 			t.Errorf("the tests of package migration do not import %s", dir)
 		}
-		pkg, err := build.ImportDir(dir, 0)
+		pkg, err := build.ImportDir("testdata/"+dir, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

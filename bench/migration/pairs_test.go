@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/bench/migration/after"
-	"github.com/pinwheel-cache/pinwheel/bench/migration/before"
+	"github.com/pinwheel-cache/pinwheel/bench/migration/testdata/after"
+	"github.com/pinwheel-cache/pinwheel/bench/migration/testdata/before"
 )
 
 // A trace is what the steps of a pair returned, a line for each.
