@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/proof/lincheck"
 )
 
-// The tests below force the interleavings of bench/results/2026-11-21/linearizability.md that
+// The tests below force the interleavings of bench/results/linearizability.md that
 // can be forced: the same steps in the same order, every time. When a library fixes a fault,
 // its test fails: then update the table.
 
