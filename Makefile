@@ -24,7 +24,7 @@ light = scripts/together $(addprefix -but ,$(heavy))
 servers = near/redis proof/redis gozero/collection examples/fleet
 
 # Tests of other libraries, of go-zero's services and of programs that test, for full.
-foreign = near/gozero examples/service proof/gozero proof/lincheck/peers proof/mutation proof/release proof/soak proof/suites
+foreign = near/gozero examples/service proof/gozero proof/peers proof/mutation proof/release proof/soak proof/suites
 
 # What is concurrent and has no servers.
 concurrent = cache timingwheel lru stats internal near proof/lincheck
@@ -70,7 +70,7 @@ race:
 	@$(light) $(addprefix -only ,$(concurrent)) $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests race -vet=off -count=1 -p=2 -race -shuffle=on '-skip=^Test($(alone))$$'
 
 # Tests that compute for long in one goroutine: race leaves them out.
-alone = AllInterleavings|InterleavingsShowFlaws|Survey|SampleAgainstAll|WhatTTLsCost
+alone = AllInterleavings|InterleavingsShowFlaws|SampleAgainstAll|WhatTTLsCost
 
 # The library's benchmarks run, once.
 benchmarks:
@@ -105,7 +105,7 @@ release:
 
 # Random histories against a model, for longer.
 lincheck:
-	@$(light) -only proof/lincheck -but proof/lincheck/peers $(CURDIR)/scripts/tests lincheck -vet=off -count=1 -run=Pinwheel -args -lincheck.for=40s
+	@$(light) -only proof/lincheck $(CURDIR)/scripts/tests lincheck -vet=off -count=1 -run=Pinwheel -args -lincheck.for=40s
 
 # The modules for go-zero with the oldest one that they allow.
 gozerooldest:

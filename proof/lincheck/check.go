@@ -55,7 +55,7 @@ func (v *Violation) WriteTemp() (string, error) {
 
 // verdict checks a history of one key.
 func verdict(p Promises, part []porcupine.Operation) porcupine.CheckResult {
-	m := rules{p, 0}.model()
+	m := rules(p).model()
 	m.Partition = nil
 	return porcupine.CheckOperationsTimeout(m, part, patience)
 }
@@ -81,14 +81,6 @@ type Report struct {
 	Undecided             int // histories that took too long to check
 }
 
-func (r *Report) add(history []Op, decided bool) {
-	r.Histories++
-	r.Operations += len(history)
-	if !decided {
-		r.Undecided++
-	}
-}
-
 // Run records histories of a subject and checks them, while more returns true for their
 // number. It ends with the first wrong one. All use one Subject, so that its locks and
 // tables have a past.
@@ -97,9 +89,13 @@ func Run(s *Subject, p Promises, w Workload, seed uint64, more func(number int) 
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
 		history := newRound(s, p, w, random, int64(n)).record(random)
 		ok, key, decided := Check(p, history)
-		report.add(history, decided)
+		report.Histories++
+		report.Operations += len(history)
+		if !decided {
+			report.Undecided++
+		}
 		if !ok {
-			return report, &Violation{Seed: seed, Number: n, Key: key, History: history, model: rules{p, 0}.model()}
+			return report, &Violation{Seed: seed, Number: n, Key: key, History: history, model: rules(p).model()}
 		}
 	}
 	return report, nil

@@ -99,33 +99,15 @@ func (c *client) write(op Op) Op {
 	case SetWithExpire:
 		c.subject.SetWithExpire(op.Key, op.Value, op.TTL)
 	case Del:
-		op = c.del(op)
+		op.Found = c.subject.Del(op.Key)
 	case Touch:
-		op = c.touch(op)
+		op.Found = c.subject.Touch(op.Key, op.TTL)
 	case GetOrSet:
 		op.Got, op.Found = c.subject.GetOrSet(op.Key, op.Value)
 	case Clear:
 		c.subject.Clear()
 	}
 	op.Return = c.now()
-	return op
-}
-
-func (c *client) del(op Op) Op {
-	if op.Mute = c.subject.Del == nil; op.Mute {
-		c.subject.Remove(op.Key)
-	} else {
-		op.Found = c.subject.Del(op.Key)
-	}
-	return op
-}
-
-func (c *client) touch(op Op) Op {
-	if op.Mute = c.subject.Touch == nil; op.Mute {
-		c.subject.Renew(op.Key, op.TTL)
-	} else {
-		op.Found = c.subject.Touch(op.Key, op.TTL)
-	}
 	return op
 }
 
@@ -169,22 +151,18 @@ type failure int64
 
 func (f failure) Error() string { return fmt.Sprintf("fetch failed: %d", int64(f)) }
 
-// take records a Take as two operations for each fetch. Its result is that of the last
-// fetch; or it looked again, and is then also a Take that found a value.
+// take records a Take as one operation, or if it fetched as two: its result is that of the
+// fetch.
 func (c *client) take(op Op) {
 	if c.subject.Detached {
 		c.takeDetached(op)
 		return
 	}
 	op.Call = c.now()
-	var fetches []Op
+	var ends []Op
 	value, err := c.subject.Take(op.Key, func() (int64, error) {
-		if len(fetches) > 0 {
-			c.endTake(fetches[len(fetches)-1], true)
-		}
-		fetched, value, err := c.fetch(op)
-		fetches = append(fetches, fetched)
-		op.Call = fetched.Call
+		end, value, err := c.fetch(op)
+		ends = append(ends, end)
 		return value, err
 	})
 	op.Return = c.now()
@@ -196,19 +174,16 @@ func (c *client) take(op Op) {
 			op.Got = int64(f)
 		}
 	}
-	if len(fetches) > 0 {
-		last := fetches[len(fetches)-1]
-		last.Got = op.Got
-		again := op.Got != last.Value
-		c.endTake(last, again)
-		if !again {
-			return
-		}
+	if len(ends) == 0 {
+		c.ops = append(c.ops, op)
 	}
-	c.ops = append(c.ops, op)
+	for _, end := range ends { // of two, which is wrong, the model refuses the second to begin
+		end.Got, end.Return = op.Got, op.Return
+		c.ops = append(c.ops, end)
+	}
 }
 
-// fetch is called by a Take that began, or looked again, at the call of op. It records that
+// fetch is called by a Take that began at the call of op. It records that
 // the load begins and returns the operation that ends it.
 func (c *client) fetch(op Op) (ends Op, value int64, err error) {
 	begins := op
@@ -216,7 +191,7 @@ func (c *client) fetch(op Op) (ends Op, value int64, err error) {
 	value = c.value()
 	begins.Load = value
 	c.pause()
-	if begins.Value = value; c.rand.IntN(8) == 0 && !c.subject.NoErrors {
+	if begins.Value = value; c.rand.IntN(8) == 0 {
 		begins.Value, value, err = -value, 0, failure(-value)
 	}
 	c.pause()
@@ -225,12 +200,6 @@ func (c *client) fetch(op Op) (ends Op, value int64, err error) {
 	ends = begins
 	ends.Kind, ends.Call = TakeEnds, c.now()
 	return ends, value, err
-}
-
-// endTake records the end of a load. again says that its Take did not return the result.
-func (c *client) endTake(op Op, again bool) {
-	op.Mute, op.Return = again, c.now()
-	c.ops = append(c.ops, op)
 }
 
 // value returns a unique value; those after it, which increments make of it, are unique

@@ -41,7 +41,7 @@ func (c *client) takeDetached(op Op) {
 func (a *aside) fetch(op Op) (int64, error) {
 	load := a.begin(op)
 	a.idleAway()
-	if rand.IntN(8) == 0 && !a.subject.NoErrors {
+	if rand.IntN(8) == 0 {
 		load.Value = -load.Value
 	}
 	a.end(load)
@@ -61,14 +61,14 @@ func (a *aside) fetchMany(op Op, missing []int) (map[int]int64, error) {
 		loads = append(loads, a.begin(op))
 	}
 	a.idleAway()
-	fails := rand.IntN(8) == 0 && !a.subject.NoErrors
+	fails := rand.IntN(8) == 0
 	var err error
 	for _, load := range loads {
 		switch {
 		case fails:
 			load.Value = -loads[0].Load
 			err = failure(load.Value)
-		case rand.IntN(4) == 0 && !a.subject.NoErrors:
+		case rand.IntN(4) == 0:
 			load.Value, load.Absent = -load.Load, true
 		default:
 			values[load.Key] = load.Value

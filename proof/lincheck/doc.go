@@ -13,8 +13,7 @@
 // A cache that refreshes values in the background is a Detached [Subject]: its loads are
 // operations of their own, besides those of the clients.
 //
-// [Run] ends with the first history that no order explains. A [Survey] goes on and names the
-// [Faults] that explain the wrong histories.
+// [Run] ends with the first history that no order explains.
 //
 // The same seed gives the same operations, but not the same history, which depends on the
 // scheduler too. So a run that finds nothing proves nothing: run it for longer.

@@ -3,6 +3,7 @@ package lincheck
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -23,8 +24,7 @@ type state struct {
 	idle    span  // the end of idleness
 	stale   int64 // the value that may stand in, or 0
 
-	loads    [maxLoads]flight
-	lastLoad int64 // the result of the last load, if JoinsLate is excused
+	loads [maxLoads]flight
 }
 
 // maxLoads is how many loads of a key may be under way in the model.
@@ -32,21 +32,11 @@ const maxLoads = 12
 
 // A flight is a load under way.
 type flight struct {
-	number   int64  // 0 means none
-	result   int64  // what its fetch will return
-	overtook change // the last change of the key since it began: its result must not be stored
-	filtered bool   // a DelFunc picked its result, which must not be stored either
+	number    int64 // 0 means none
+	result    int64 // what its fetch will return
+	overtaken bool  // the key has changed since it began: its result must not be stored
+	filtered  bool  // a DelFunc picked its result, which must not be stored either
 }
-
-// A change is a change of a key that overtakes loads.
-type change uint8
-
-const (
-	unchanged change = iota
-	bySet
-	byDel
-	byLoad
-)
 
 // gone returns the state after the entry has been removed.
 func (s state) gone() state {
@@ -65,21 +55,16 @@ func (r rules) expired(s state) state {
 }
 
 // changed returns the state after a change that removes the entry and that no load may undo.
-func (s state) changed(by change) state {
+func (s state) changed() state {
 	s = s.gone()
 	for i := range s.loads {
-		if s.loads[i].number != 0 {
-			s.loads[i].overtook = by
-		}
+		s.loads[i].overtaken = s.loads[i].number != 0
 	}
 	return s
 }
 
-// A rules is the sequential specification of a cache with promises and excused faults.
-type rules struct {
-	Promises
-	excused Faults
-}
+// A rules is the sequential specification of a cache with promises.
+type rules Promises
 
 // model returns the specification of one key in the form of porcupine.
 func (r rules) model() porcupine.Model {
@@ -88,7 +73,7 @@ func (r rules) model() porcupine.Model {
 		Init:      func() []any { return []any{state{}} },
 		Step: func(s, input, _ any) (next []any) {
 			op := input.(Op)
-			for _, s := range r.worlds(s.(state), op) {
+			for _, s := range r.found(s.(state), op) {
 				if s, ok := r.step(s, op); ok {
 					next = append(next, s)
 				}
@@ -114,28 +99,17 @@ func (s state) String() string {
 		if f.number != 0 {
 			text += fmt.Sprintf(", fetch %d", f.number)
 		}
-		if f.overtook != unchanged {
+		if f.overtaken {
 			text += " (not to be stored)"
 		}
 	}
 	return text
 }
 
-// worlds returns the states that an operation may find. The cache may have dropped the
+// found returns the states that an operation may find. The cache may have dropped the
 // entry before: it must have if the deadline passed before the call, and cannot have, for
-// its deadline, if that had not passed at the return. If that is excused, a load may have
-// missed that it was overtaken.
-func (r rules) worlds(s state, op Op) []state {
-	if f := s.loads[op.slot()]; op.Kind == TakeEnds && f.overtook != unchanged && r.excused.has(undone[f.overtook]) {
-		blind := s
-		blind.loads[op.slot()].overtook = unchanged
-		return append(r.present(s, op), r.present(blind, op)...)
-	}
-	return r.present(s, op)
-}
-
-// present returns those of the states with the entry and without that are possible.
-func (r rules) present(s state, op Op) []state {
+// its deadline, if that had not passed at the return.
+func (r rules) found(s state, op Op) []state {
 	if !s.present {
 		if s.stale != 0 && r.Evicts {
 			return []state{s, s.gone()}
@@ -144,21 +118,16 @@ func (r rules) present(s state, op Op) []state {
 	}
 	earliest, latest := min(s.cap.from, s.idle.from), min(s.cap.to, s.idle.to)
 	var worlds []state
-	if op.Call < latest || r.excused.has(Overstays) || r.revivable(op, earliest) {
+	if op.Call < latest {
 		worlds = append(worlds, s)
 	}
-	if r.Evicts || r.excused.has(Loses) {
+	if r.Evicts {
 		worlds = append(worlds, s.gone())
 	}
 	if op.Return >= earliest {
 		worlds = append(worlds, r.expired(s))
 	}
 	return worlds
-}
-
-// revivable reports whether a read that found nothing may have left an expired entry.
-func (r rules) revivable(op Op, deadline int64) bool {
-	return r.excused.has(Revives) && (op.Kind == Get || op.Kind == Peek) && !op.Found && op.Return >= deadline
 }
 
 // step returns the state of a key after an operation, which happens at one moment. It
@@ -180,7 +149,7 @@ func (r rules) step(s state, op Op) (state, bool) {
 		if op.Found {
 			return r.maybeSlid(s, op), s.has(op.Got)
 		}
-		return r.stored(s, op, op.Value, r.ttl()), (!s.present || r.excused.has(Splits)) && op.Got == op.Value
+		return r.stored(s, op, op.Value, r.ttl()), !s.present && op.Got == op.Value
 	case Compute:
 		return r.compute(s, op)
 	case TakeBegins, TakeEnds, Take:
@@ -188,7 +157,7 @@ func (r rules) step(s state, op Op) (state, bool) {
 	case Filter:
 		return s.filtered(op), true
 	case Del:
-		return s.changed(byDel), op.Found == s.present || op.Mute || r.excused.has(Misreports)
+		return s.changed(), op.Found == s.present
 	default:
 		return r.write(s, op)
 	}
@@ -204,14 +173,14 @@ func (r rules) write(s state, op Op) (state, bool) {
 		return r.stored(s, op, op.Value, r.ttl()), true
 	case SetWithExpire:
 		if op.TTL < 0 { // a Del
-			return s.changed(byDel), true
+			return s.changed(), true
 		}
 		return r.stored(s, op, op.Value, int64(op.TTL)), true
 	case Clear:
-		return s.changed(byDel), true
+		return s.changed(), true
 	case DelFunc:
 		if s.present && op.picks(s.value) || s.stale != 0 && op.picks(s.stale) {
-			s = s.changed(byDel)
+			s = s.changed()
 		}
 		return s, true
 	}
@@ -228,18 +197,15 @@ func (s state) filtered(op Op) state {
 
 func (r rules) read(s state, op Op) (state, bool) {
 	if !op.Found {
-		return s, !s.present || r.revivable(op, min(s.cap.from, s.idle.from))
+		return s, !s.present
 	}
 	if op.Kind == Get && r.Idle > 0 {
 		from := max(s.idle.from, op.Call+int64(r.Idle))
 		s = r.maybeSlid(s, op)
 		s.idle.from = from
 	}
-	return s, s.has(op.Got) || r.stale(op)
+	return s, s.has(op.Got)
 }
-
-// stale reports whether a read of an old value is excused.
-func (r rules) stale(op Op) bool { return r.excused.has(Stale) && op.Got != Torn }
 
 // maybeSlid returns the state after a hit that may or may not have moved the end of
 // idleness: a Get does, a later look under the lock does not.
@@ -251,12 +217,12 @@ func (r rules) maybeSlid(s state, op Op) state {
 }
 
 func (r rules) touch(s state, op Op) (state, bool) {
-	if op.Found != s.present && !op.Mute && !r.excused.has(Misreports) {
+	if op.Found != s.present {
 		return s, false
 	}
 	switch {
 	case op.TTL < 0: // a Del
-		return s.changed(byDel), true
+		return s.changed(), true
 	case s.present:
 		return r.living(s, op, int64(op.TTL)), true
 	}
@@ -264,17 +230,17 @@ func (r rules) touch(s state, op Op) (state, bool) {
 }
 
 func (r rules) compute(s state, op Op) (state, bool) {
-	if (s.present != op.HadOld || s.present && s.value != op.Old) && !r.excused.has(Splits) {
+	if s.present != op.HadOld || s.present && s.value != op.Old {
 		return s, false // the value that it was computed from was not there
 	}
 	switch op.Does {
 	case Keep:
 		return s, op.Found == op.HadOld && (!op.Found || op.Got == op.Old)
 	case Delete:
-		return s.changed(byDel), !op.Found
+		return s.changed(), !op.Found
 	}
 	if !op.Found { // evicted at once, as too heavy
-		return s.changed(bySet), r.Evicts
+		return s.changed(), r.Evicts
 	}
 	return r.stored(s, op, op.Value, r.ttl()), op.Got == op.Value
 }
@@ -284,54 +250,37 @@ func (r rules) compute(s state, op Op) (state, bool) {
 func (r rules) take(s state, op Op) (state, bool) {
 	switch op.Kind {
 	case TakeBegins:
-		ok := (!s.present || op.Beside) && r.mayLoad(s)
+		ok := (!s.present || op.Beside) && !s.loading()
 		s.loads[op.slot()] = flight{number: op.Load, result: op.Value}
 		return s, ok
 	case TakeEnds:
 		return r.takeEnds(s, op)
 	}
 	if s.present {
-		return r.maybeSlid(s, op), s.value == op.Got || r.stale(op)
+		return r.maybeSlid(s, op), s.value == op.Got
 	}
-	return s, s.stale != 0 && s.stale == op.Got || r.joined(s, op.Got) || r.stale(op)
+	return s, s.stale != 0 && s.stale == op.Got || s.joined(op.Got)
 }
 
-// mayLoad reports whether a load may begin.
-func (r rules) mayLoad(s state) bool {
-	for _, f := range s.loads {
-		waitedFor := f.overtook == unchanged || !r.Retries
-		if f.number != 0 && waitedFor && !r.excused.has(LoadsTwice) {
-			return false
-		}
-	}
-	return true
+// loading reports whether a load is under way, so that no other may begin.
+func (s state) loading() bool {
+	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 })
 }
 
 // joined reports whether a Take can have got this result of another Take's load.
-func (r rules) joined(s state, got int64) bool {
-	for _, f := range s.loads {
-		if f.number != 0 && f.result == got && (f.overtook == unchanged || r.excused.has(JoinsLate)) {
-			return true
-		}
-	}
-	return r.excused.has(JoinsLate) && s.lastLoad == got
+func (s state) joined(got int64) bool {
+	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 && f.result == got && !f.overtaken })
 }
 
 // takeEnds is step for the end of a load, which stores its result unless the key has changed.
 func (r rules) takeEnds(s state, op Op) (state, bool) {
 	f := s.loads[op.slot()]
 	s.loads[op.slot()] = flight{}
-	if r.excused.has(JoinsLate) {
-		s.lastLoad = f.result
+	if !f.overtaken && op.Absent {
+		s = s.changed()
 	}
-	if op.Mute { // a result that was not returned was not stored
-		return s, f.number == op.Load && f.overtook != unchanged && r.Retries
-	}
-	if f.overtook == unchanged && op.Absent {
-		s = s.changed(byLoad)
-	}
-	if f.overtook == unchanged && op.Value > 0 && !(f.filtered && !r.excused.has(LoadUndoesDel)) {
-		s = r.put(s, op, op.Value, r.ttl(), byLoad)
+	if !f.overtaken && op.Value > 0 && !f.filtered {
+		s = r.stored(s, op, op.Value, r.ttl())
 	}
 	return s, f.number == op.Load && op.Got == op.Value
 }
@@ -340,11 +289,7 @@ func (r rules) ttl() int64 { return int64(r.Expire) }
 
 // stored returns the state after op has stored a value.
 func (r rules) stored(s state, op Op, value, ttl int64) state {
-	return r.put(s, op, value, ttl, bySet)
-}
-
-func (r rules) put(s state, op Op, value, ttl int64, by change) state {
-	s = s.changed(by)
+	s = s.changed()
 	s.present, s.value = true, value
 	return r.living(s, op, ttl)
 }

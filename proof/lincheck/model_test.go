@@ -34,10 +34,6 @@ func by(client int, op Op) Op {
 	op.Client = client
 	return op
 }
-func mute(op Op) Op {
-	op.Mute = true
-	return op
-}
 func increment(old, got int64) Op {
 	return Op{Kind: Compute, Old: old, HadOld: true, Does: Store, Value: old + 1, Got: got, Found: true}
 }
@@ -52,7 +48,7 @@ var (
 //
 // Catches: a model that is too lenient or too strict in rare cases.
 func TestModel(t *testing.T) {
-	never, evicts, idle, again := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}, Promises{Retries: true}
+	never, evicts, idle := Promises{}, Promises{Evicts: true}, Promises{Idle: 100}
 	grace := Promises{StandsIn: true}
 	for _, c := range []struct {
 		name string
@@ -92,14 +88,7 @@ func TestModel(t *testing.T) {
 		{"alive in its days of grace", Promises{Grace: 50}, true, []Op{at(2, 10, setFor(1, 100)), at(150, 151, hit(1))}},
 		{"gone in its days of grace", Promises{Grace: 50}, true, []Op{at(2, 10, setFor(1, 100)), at(103, 104, miss)}},
 		{"alive after its days of grace", Promises{Grace: 50}, false, []Op{at(2, 10, setFor(1, 100)), at(160, 161, hit(1))}},
-		{"a removal that does not say of what", never, true, []Op{at(2, 3, mute(del)), at(4, 5, miss)}},
 		{"a removal that says wrongly of what", never, false, []Op{at(2, 3, del), at(4, 5, miss)}},
-		{"looks again after a Del", again, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7))), at(8, 9, miss)}},
-		{"looks again, but stores", again, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7))), at(8, 9, hit(7))}},
-		{"looks again for nothing", again, false, []Op{at(2, 3, begins(1, 7)), at(6, 7, mute(ends(1, 7)))}},
-		{"looks again though it must not", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, mute(ends(1, 7)))}},
-		{"a load beside one that was overtaken", again, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, by(1, begins(2, 8))), at(8, 9, by(1, ends(2, 8))), at(10, 11, ends(1, 7)), at(12, 13, hit(8))}},
-		{"a load beside one that was not", again, false, []Op{at(2, 3, begins(1, 7)), at(6, 7, by(1, begins(2, 8)))}},
 		{"a refresh", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, 7)), at(6, 7, take(1)), at(8, 9, ends(1, 7)), at(10, 11, hit(7))}},
 		{"a refresh that failed", never, true, []Op{at(2, 3, set(1)), at(4, 5, beside(1, -7)), at(8, 9, ends(1, -7)), at(10, 11, hit(1))}},
 		{"a load though there is a value", never, false, []Op{at(2, 3, set(1)), at(4, 5, begins(1, 7)), at(8, 9, ends(1, 7))}},

@@ -61,15 +61,11 @@ type Op struct {
 
 	Got   int64 // a failed fetch gives Value
 	Found bool
-	Mute  bool // the answer is unknown: a Del or Touch without one, or a TakeEnds whose Take did not return it
 }
 
 // String describes the operation to a reader of a history.
 func (o Op) String() string {
 	answer := fmt.Sprintf("%d, %t", o.Got, o.Found)
-	if o.Mute {
-		return o.mute()
-	}
 	switch o.Kind {
 	case Get, Peek:
 		return fmt.Sprintf("%v(%d) = %s", o.Kind, o.Key, answer)
@@ -94,17 +90,6 @@ func (o Op) String() string {
 		return fmt.Sprintf("%v(those that end in bit %d)", o.Kind, o.Picks)
 	default:
 		return fmt.Sprintf("%v(%d), fetch %d returns %d, got %d", o.Kind, o.Key, o.Load, o.Value, o.Got)
-	}
-}
-
-func (o Op) mute() string {
-	switch o.Kind {
-	case Del:
-		return fmt.Sprintf("Del(%d)", o.Key)
-	case Touch:
-		return fmt.Sprintf("Touch(%d, %v)", o.Key, o.TTL)
-	default:
-		return fmt.Sprintf("Take looks again(%d), fetch %d returned %d", o.Key, o.Load, o.Value)
 	}
 }
 

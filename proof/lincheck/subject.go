@@ -4,7 +4,7 @@ import "time"
 
 // A Subject is a cache under test, as functions. A function that the cache does not have is
 // nil; Get and Set are required. Answers are those of the methods of package cache with
-// these names. Remove and Renew are for caches whose Del and Touch have no answer.
+// these names.
 type Subject struct {
 	Get, Peek     func(key int) (value int64, ok bool)
 	Set           func(key int, value int64)
@@ -18,14 +18,9 @@ type Subject struct {
 	DelFunc       func(del func(value int64) bool)
 	TakeMany      func(keys []int, fetch func(missing []int) (map[int]int64, error)) (map[int]int64, error)
 
-	Remove func(key int)
-	Renew  func(key int, ttl time.Duration)
-
 	// Detached says that the cache refreshes values: a fetch may be called when the key
 	// has a value, and may outlive its Take.
 	Detached bool
-
-	NoErrors bool // a Take does not return the error of fetch, so none fails
 
 	Settle func() // waits until all writes have taken effect; nil if they do at once
 }
@@ -50,10 +45,6 @@ type Promises struct {
 	// StandsIn says that a Take may return a value at any time past its deadline, until
 	// the key is changed. For all else the value has expired.
 	StandsIn bool
-
-	// Retries says that a Take whose load was overtaken by a change may look and fetch
-	// again, and that others need not wait for the end of such a load.
-	Retries bool
 }
 
 // Torn is what a Subject returns for a value that was never stored, such as one half old and

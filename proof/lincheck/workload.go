@@ -2,7 +2,6 @@ package lincheck
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -36,37 +35,12 @@ var (
 // Has reports whether the subject has an operation.
 func (s *Subject) Has(k Kind) bool {
 	return [kinds]bool{
-		Get: true, Set: true, Del: s.Del != nil || s.Remove != nil,
+		Get: true, Set: true, Del: s.Del != nil,
 		Peek: s.Peek != nil, SetWithExpire: s.SetWithExpire != nil, GetOrSet: s.GetOrSet != nil,
-		Touch: s.Touch != nil || s.Renew != nil,
+		Touch: s.Touch != nil,
 		Take:  s.Take != nil, Compute: s.Compute != nil, Clear: s.Clear != nil, DelFunc: s.DelFunc != nil,
 		TakeMany: s.TakeMany != nil,
 	}[k]
-}
-
-// Only returns the subject with these operations only.
-func (s *Subject) Only(of []Kind) *Subject {
-	some := *s
-	for _, op := range []struct {
-		kind Kind
-		drop func()
-	}{
-		{Peek, func() { some.Peek = nil }},
-		{SetWithExpire, func() { some.SetWithExpire = nil }},
-		{Del, func() { some.Del, some.Remove = nil, nil }},
-		{Touch, func() { some.Touch, some.Renew = nil, nil }},
-		{GetOrSet, func() { some.GetOrSet = nil }},
-		{Take, func() { some.Take = nil }},
-		{Compute, func() { some.Compute = nil }},
-		{Clear, func() { some.Clear = nil }},
-		{DelFunc, func() { some.DelFunc = nil }},
-		{TakeMany, func() { some.TakeMany = nil }},
-	} {
-		if !slices.Contains(of, op.kind) {
-			op.drop()
-		}
-	}
-	return &some
 }
 
 // without returns the mix without the operations that the subject does not have.

@@ -1,4 +1,4 @@
-package main
+package peers
 
 import (
 	"context"
@@ -51,7 +51,7 @@ var refreshers = map[string]func() refresher{
 		}
 	},
 	"sturdyc": func() refresher {
-		c := sturdyc.New[int](roomy, 1, time.Hour, 10, sturdyc.WithNoContinuousEvictions(),
+		c := sturdyc.New[int](1000, 1, time.Hour, 10, sturdyc.WithNoContinuousEvictions(),
 			sturdyc.WithEarlyRefreshes(time.Nanosecond, 2*time.Nanosecond, time.Hour, time.Minute))
 		return refresher{
 			take: func(fetch func() int) int {
@@ -86,5 +86,12 @@ func TestDelDuringRefresh(t *testing.T) {
 				t.Errorf("Get = %d, %t; found after it was removed: want %t", v, ok, undone)
 			}
 		})
+	}
+}
+
+// wait polls until a condition holds of which the cache notifies nobody.
+func wait(so func() bool) {
+	for !so() {
+		time.Sleep(10 * time.Microsecond)
 	}
 }
