@@ -10,21 +10,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The tests of this file are to kill these mutations of ring.go. Each was applied by
-// hand and seen to fail.
-//
-//	A1  AdvanceAll relinks a task that is due later, as Advance does
-//	A2  Advance hands over a task that is due later, as AdvanceAll does
-//	A3  Visit is a tick or a revolution off, or forgets where the cursor is
-//	A4  Visit says when a task is due instead of when the ring visits it
-//	A5  Visit has a tick for a tombstone, or for a task in the due list
-//	A6  again is forgotten, counted from tick 0, or a tick off
-//	A7  again keeps what the task had left to wait before
-//	A8  a tombstone is handed over, or stays
-//	A9  a task visited early is not taken off Len, or not counted again
-//	A10 Hold is lost when the visit is early
-//	A11 the budget is not looked at, or ends with a task lost
-
 // A keeper is a caller that keeps by itself when tasks are due, and tells the ring
 // only what it must: when a task is wanted before the ring visits it.
 type keeper struct {

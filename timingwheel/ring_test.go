@@ -9,33 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The tests of this file are to kill these mutations of ring.go and list.go. Each
-// was applied by hand and seen to fail, or to hang.
-//
-//	M1  moveTask compares slot numbers (go-zero's rule) instead of distances
-//	M2  link takes one tick too many for the circle
-//	M3  a due tick in the past is not raised to the next tick (max in Set)
-//	M4  diff is not reset when a task is moved on
-//	M5  unlink does not fix the head of the slot
-//	M6  Remove leaves the task live
-//	M7  Advance skips ticks on catch-up (jumps to the target)
-//	M8  the list is scanned while new tasks are appended to it
-//	M9  circle and diff are exchanged, or circle is not looked at
-//	M10 a taken-over tombstone stays removed
-//	M11 a move to the very next visit (wait == dist) relinks the task
-//	M12 an occupied bit is not cleared, not set, or not found (small rings)
-//	M13 the overflow level is not scanned at each revolution
-//	M14 a task is put one slot too far into the overflow level
-//	M15 what an overflowing task has to wait after its visit is lost
-//	M16 dist in the overflow level counts from the start of the revolution
-//	M17 NextVisit forgets the overflow level
-//	M18 the due list's tail is not kept, or its length
-//	M19 a task in the due list is moved lazily
-//	M20 the due list is not in order
-//	M21 a held task does not count as live
-//
-// Rounding up to ticks is the caller's: see the tests of the wheels and the cache.
-
 // model is the naive wheel: every task with the tick at which it is due, and
 // those that are held, oldest first.
 type model struct {

@@ -3,49 +3,67 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 )
 
-// apply returns the source with the line changed. It is an error if the function
-// does not have the line exactly once: then the list no longer says what is meant.
-func (m mutation) apply(source []byte) ([]byte, error) {
-	first, last, err := m.find(source)
-	if err != nil {
-		return nil, err
-	}
-	lines := strings.SplitAfter(string(source), "\n")
-	at := -1
-	for i := first - 1; i < last; i++ {
-		if strings.TrimSpace(lines[i]) != m.old {
-			continue
-		}
-		if at >= 0 {
-			return nil, fmt.Errorf("%s has the line more than once: %s", m.function, m.old)
-		}
-		at = i
-	}
-	if at < 0 {
-		return nil, fmt.Errorf("%s does not have the line: %s", m.function, m.old)
-	}
-	lines[at] = m.new + "\n"
-	return []byte(strings.Join(lines, "")), nil
+// An edit replaces the bytes of a source file from start to end.
+type edit struct {
+	path       string // from the root of the repository
+	start, end int
+	text       string
 }
 
-// find returns the first and the last line of the function, counted from 1.
-func (m mutation) find(source []byte) (first, last int, err error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, m.file, source, parser.SkipObjectResolution)
-	if err != nil {
-		return 0, 0, err
+// edit returns what the mutation changes. It is an error if the function does not have the text
+// exactly once: then the list no longer says what is meant.
+func (m mutation) edit(root string) (edit, error) {
+	if m.made != nil {
+		return *m.made, nil
 	}
-	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && nameOf(f) == m.function {
-			return files.Position(f.Pos()).Line, files.Position(f.End()).Line, nil
+	name, source, start, end, err := find(filepath.Join(root, m.folder), m.function)
+	if err != nil {
+		return edit{}, err
+	}
+	if n := strings.Count(source[start:end], m.old); n != 1 {
+		return edit{}, fmt.Errorf("%s has the text %d times, want once: %s", m.function, n, m.old)
+	}
+	start += strings.Index(source[start:end], m.old)
+	return edit{path.Join(m.folder, name), start, start + len(m.old), m.new}, nil
+}
+
+// find returns the file of a folder that declares a function, its source, and where the function
+// begins and ends.
+func find(dir, function string) (name, source string, start, end int, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", "", 0, 0, err
+	}
+	for _, entry := range entries {
+		here, _ := build.Default.MatchFile(dir, entry.Name()) // by its name and build tags
+		if !here || !strings.HasSuffix(entry.Name(), ".go") || strings.HasSuffix(entry.Name(), "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return "", "", 0, 0, err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, entry.Name(), source, parser.SkipObjectResolution)
+		if err != nil {
+			return "", "", 0, 0, err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && nameOf(f) == function {
+				return entry.Name(), string(source), files.Position(f.Pos()).Offset, files.Position(f.End()).Offset, nil
+			}
 		}
 	}
-	return 0, 0, fmt.Errorf("%s has no function %s", m.file, m.function)
+	return "", "", 0, 0, fmt.Errorf("%s has no function %s", dir, function)
 }
 
 // nameOf returns the name of a function, and that of its receiver's type before it.

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// A mutation is a change of one line that a test must notice.
+// A mutation is a change of a function that a test must notice.
 type mutation struct {
 	name     string
-	file     string // from the root of the repository
-	function string // that the line is in, as Name or Type.Name
-	old, new string // the line, without the space around it; an empty new removes it
+	folder   string // from the root of the repository
+	function string // as Name or Type.Name
+	old, new string // a part of one of its lines, which it has once; an empty new removes it
 	test     test   // that must notice it
+	made     *edit  // by an operator; nil if it is in the list
 }
 
 // A test says which tests of a package to run.
@@ -25,9 +26,9 @@ type test struct {
 // A line that begins with # is a comment.
 //
 //	name
-//	file function
-//	- the line as it is
-//	+ the line as it becomes
+//	folder function
+//	- a part of a line of the function
+//	+ what it becomes
 //	package pattern [checks]
 func parse(list string) ([]mutation, error) {
 	var all []mutation
@@ -67,12 +68,12 @@ func parseEntry(block string) (m mutation, err error) {
 	}
 	where, test := strings.Fields(lines[1]), strings.Fields(lines[4])
 	if len(where) != 2 {
-		return m, fmt.Errorf("want a file and a function in the second line")
+		return m, fmt.Errorf("want a folder and a function in the second line")
 	}
 	if len(test) != 2 && len(test) != 3 {
 		return m, fmt.Errorf("want a package, a pattern and perhaps a number in the last line")
 	}
-	m.name, m.file, m.function = lines[0], where[0], where[1]
+	m.name, m.folder, m.function = lines[0], where[0], where[1]
 	m.old, m.new = strings.TrimSpace(lines[2][1:]), strings.TrimSpace(lines[3][1:])
 	m.test.pkg, m.test.run = test[0], test[1]
 	if len(test) == 3 {

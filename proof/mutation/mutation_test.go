@@ -77,7 +77,7 @@ func TestUnneeded(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for list, want := range map[string]string{
-		"name\nfile\n- a\n+ b\npkg Test":   "a file and a function",
+		"name\nfile\n- a\n+ b\npkg Test":   "a folder and a function",
 		"name\nfile f\n+ a\n- b\npkg Test": "five lines",
 		"name\nfile f\n- a\n+ b\npkg":      "a package, a pattern",
 		"name\nfile f\n- a\n+ b":           "five lines",
@@ -89,19 +89,14 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestListApplies: every line of the list is in its function, exactly once.
+// TestListApplies: every text of the list is in its function, exactly once.
 func TestListApplies(t *testing.T) {
 	mutations, err := parse(list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range mutations {
-		source, err := os.ReadFile(filepath.Join("..", "..", m.file))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if _, err := m.apply(source); err != nil {
+		if _, err := m.edit("../.."); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
 	}

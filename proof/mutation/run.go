@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,9 +24,6 @@ const (
 	doesNotBuild verdict = "does not compile"
 	doesNotApply verdict = "does not apply"
 )
-
-// bad reports whether the tests or the list must be changed.
-func (v verdict) bad() bool { return v != killed && v != hung }
 
 // A bench builds and runs the tests of a module. It writes to a folder of its own
 // and never to the module.
@@ -102,17 +100,17 @@ func (b *bench) try(m mutation) (v verdict, output string) {
 // overlay writes the mutated file, and the description of it that the go command
 // takes, to dir. There the test files that are not needed do not exist.
 func (b *bench) overlay(dir string, m mutation) (path string, err error) {
-	original := filepath.Join(b.root, m.file)
+	e, err := m.edit(b.root)
+	if err != nil {
+		return "", err
+	}
+	original := filepath.Join(b.root, e.path)
 	source, err := os.ReadFile(original)
 	if err != nil {
 		return "", err
 	}
-	source, err = m.apply(source)
-	if err != nil {
-		return "", err
-	}
 	mutated := filepath.Join(dir, "mutated.go")
-	if err := os.WriteFile(mutated, source, 0o600); err != nil {
+	if err := os.WriteFile(mutated, slices.Concat(source[:e.start], []byte(e.text), source[e.end:]), 0o600); err != nil {
 		return "", err
 	}
 	replace := map[string]string{original: mutated}
