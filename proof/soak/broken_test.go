@@ -60,8 +60,10 @@ type twofold struct{ caches }
 func (s twofold) All() iter.Seq2[uint64, uint64] {
 	return func(yield func(uint64, uint64) bool) {
 		for k, v := range s.caches.All() {
-			if !yield(k, v) || !yield(k, v) {
-				return
+			for range 2 {
+				if !yield(k, v) {
+					return
+				}
 			}
 		}
 	}
