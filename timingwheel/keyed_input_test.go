@@ -10,92 +10,11 @@ import (
 	"time"
 )
 
-// TestNewKeyedRefuses checks that New refuses each wrong argument with an ErrArgument that
-// names it, and names all of several.
-func TestNewKeyedRefuses(t *testing.T) {
-	ok := func(int, int) {}
-	for name, c := range map[string]struct {
-		interval time.Duration
-		slots    int
-		execute  func(int, int)
-		opts     []Option
-		says     string
-	}{
-		"no function":       {time.Second, 60, nil, nil, "function"},
-		"interval 0":        {0, 60, ok, nil, "interval"},
-		"interval negative": {-time.Second, 60, ok, nil, "interval"},
-		"interval 10 ns":    {10, 60, ok, nil, "10*time.Millisecond"},
-		"interval short":    {minInterval - 1, 60, ok, nil, "interval"},
-		"interval least":    {math.MinInt64, 60, ok, nil, "interval"},
-		"slots 0":           {time.Second, 0, ok, nil, "slots"},
-		"slots negative":    {time.Second, math.MinInt, ok, nil, "slots"},
-		"workers 0":         {time.Second, 60, ok, []Option{WithWorkers(0)}, "WithWorkers(0)"},
-		"workers negative":  {time.Second, 60, ok, []Option{WithWorkers(-1)}, "WithWorkers(-1)"},
-		"limit 0":           {time.Second, 60, ok, []Option{WithLimit(0)}, "WithLimit(0)"},
-		"limit negative":    {time.Second, 60, ok, []Option{WithLimit(-1)}, "WithLimit(-1)"},
-		"no onPanic":        {time.Second, 60, ok, []Option{WithOnPanic(nil)}, "WithOnPanic"},
-		"pool and workers":  {time.Second, 60, ok, []Option{WithPool(func(func()) error { return nil }), WithWorkers(1)}, "WithPool"},
-	} {
-		w, err := New(c.interval, c.slots, c.execute, c.opts...)
-		if w != nil || !errors.Is(err, ErrArgument) || !strings.Contains(fmt.Sprint(err), c.says) {
-			t.Errorf("%s: %v, error %v", name, w, err)
-		}
-	}
-	_, err := New(10, 0, ok, WithWorkers(-1)) // all that is wrong is said
-	for _, says := range []string{"interval", "slots", "WithWorkers"} {
-		if !strings.Contains(fmt.Sprint(err), says) {
-			t.Errorf("the error does not name %s: %v", says, err)
-		}
-	}
-}
-
-// TestNewKeyedAccepts checks that New accepts the smallest and largest arguments.
-func TestNewKeyedAccepts(t *testing.T) {
-	for _, c := range []struct {
-		interval time.Duration
-		slots    int
-		opts     []Option
-	}{
-		{minInterval, 1, nil},
-		{time.Hour, math.MaxInt, []Option{nil, WithName("")}},
-		{1000 * time.Hour, MaxSlots, nil}, // the product is no time.Duration
-		{365 * 24 * time.Hour, MaxSlots, nil},
-		{time.Second, MaxSlots + 1, []Option{WithLimit(math.MaxInt), WithWorkers(math.MaxInt)}},
-	} {
-		w, err := New(c.interval, c.slots, func(int, int) {}, c.opts...)
-		if err != nil {
-			t.Errorf("%v, %d slots: %v", c.interval, c.slots, err)
-			continue
-		}
-		mustSetKeyed(t, w, 1, 1, time.Hour)
-		w.Stop()
-	}
-}
-
-// TestKeyedRefusesDelays checks that delays of 0 and less, and a nil function for Drain,
-// are refused and change nothing.
-func TestKeyedRefusesDelays(t *testing.T) {
-	w := newKeyed(t, time.Hour, 4, func(int, int) {})
-	mustSetKeyed(t, w, 1, 1, time.Hour)
-	before := w.Stats()
-	for _, delay := range []time.Duration{0, -1, -time.Hour, math.MinInt64} {
-		for key := 1; key <= 2; key++ {
-			wantKeyedErr(t, "SetTimer", w.SetTimer(key, 2, delay), ErrArgument)
-			found, err := w.MoveTimer(key, delay)
-			wantKeyedErr(t, "MoveTimer", err, ErrArgument)
-			if found {
-				t.Errorf("MoveTimer by %v found key %d", delay, key)
-			}
-		}
-	}
-	wantKeyedErr(t, "Drain", w.Drain(nil), ErrArgument)
-	for p := range w.All() {
-		if p.Key != 1 || p.Value != 1 {
-			t.Errorf("All yields %v", p)
-		}
-	}
-	if w.Stats() != before || w.Len() != 1 {
-		t.Errorf("stats %+v, %d timers, want %+v", w.Stats(), w.Len(), before)
+// TestNewRefusesNoFunction: FuzzWheelOptions has what else New refuses, and what it accepts.
+func TestNewRefusesNoFunction(t *testing.T) {
+	w, err := New[int, int](time.Second, 60, nil)
+	if w != nil || !errors.Is(err, ErrArgument) || !strings.Contains(fmt.Sprint(err), "function") {
+		t.Errorf("%v, error %v", w, err)
 	}
 }
 

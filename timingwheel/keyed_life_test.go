@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -44,6 +45,9 @@ func TestKeyedSleeps(t *testing.T) {
 		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(3))
 		if err := w.Drain(func(int, int) {}); err != nil {
 			t.Error(err)
+		}
+		if alarm := w.alarm.Load(); alarm != never {
+			t.Errorf("drained, and the alarm is set for tick %d", alarm)
 		}
 		time.Sleep(8 * keyedTick)
 		synctest.Wait()
@@ -306,30 +310,6 @@ func TestKeyedDrain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestKeyedDrainBacklog checks that Drain also takes timers that wait for a worker, and
-// not those being called.
-func TestKeyedDrainBacklog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newKeyedGate()
-		var given keyedCalls[string, int]
-		w := newKeyed(t, keyedTick, 4, g.call, WithWorkers(1))
-		for _, key := range []string{"a", "b", "c"} {
-			mustSetKeyed(t, w, key, 0, keyedTick)
-		}
-		time.Sleep(2 * keyedTick)
-		synctest.Wait()
-		if err := w.Drain(given.add); err != nil { // though the worker is not free
-			t.Error(err)
-		}
-		close(g.open)
-		time.Sleep(keyedTick)
-		synctest.Wait()
-		if g.len() != 1 || given.len() != 2 {
-			t.Errorf("called %v, drained %v", g.take(), given.take())
-		}
-	})
 }
 
 // TestKeyedDrainFunctionUsesWheel checks that the function of Drain may use the wheel, and
@@ -689,27 +669,14 @@ func TestKeyedCatchesUpPastTombstones(t *testing.T) {
 // TestKeyedPersistence checks that the timers that All yields survive a restart: overdue
 // ones fire at the next tick, the others in time.
 func TestKeyedPersistence(t *testing.T) {
-	type saved = []Pending[string, int]
-	codecs := map[string]func(t *testing.T, timers saved) saved{
-		"json": func(t *testing.T, timers saved) (again saved) {
-			b, err := json.Marshal(timers)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(b, &again); err != nil {
-				t.Fatal(err)
-			}
-			return again
+	codecs := map[string]func(from, to any) error{
+		"json": func(from, to any) error {
+			b, err := json.Marshal(from)
+			return errors.Join(err, json.Unmarshal(b, to))
 		},
-		"gob": func(t *testing.T, timers saved) (again saved) {
+		"gob": func(from, to any) error {
 			var b bytes.Buffer
-			if err := gob.NewEncoder(&b).Encode(timers); err != nil {
-				t.Fatal(err)
-			}
-			if err := gob.NewDecoder(&b).Decode(&again); err != nil {
-				t.Fatal(err)
-			}
-			return again
+			return errors.Join(gob.NewEncoder(&b).Encode(from), gob.NewDecoder(&b).Decode(to))
 		},
 	}
 	for name, codec := range codecs {
@@ -721,12 +688,11 @@ func TestKeyedPersistence(t *testing.T) {
 				for i, key := range []string{"overdue", "soon", "later", "far"} {
 					mustSetKeyed(t, before, key, i, []time.Duration{time.Second, time.Minute, time.Hour, 20 * time.Hour}[i])
 				}
-				var timers saved
-				for p := range before.All() {
-					timers = append(timers, p)
+				var timers []Pending[string, int]
+				if err := codec(slices.Collect(before.All()), &timers); err != nil {
+					t.Fatal(err)
 				}
 				before.Stop()
-				timers = codec(t, timers)
 
 				time.Sleep(10*time.Second + keyedTick/7)
 				var called keyedCalls[string, int]

@@ -368,6 +368,9 @@ func (r *keyedRun) do(s keyedStep) error {
 		if got, err := r.sys.MoveTimer(s.key, min(-s.d, 0)); got || !errors.Is(err, ErrArgument) {
 			return fmt.Errorf("MoveTimer with a delay that is not positive: %v, %v", got, err)
 		}
+		if err := r.sys.Drain(nil); !errors.Is(err, ErrArgument) {
+			return fmt.Errorf("Drain without a function: %v", err)
+		}
 	case "wait":
 		time.Sleep(s.d)
 	case "release":

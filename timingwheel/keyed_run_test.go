@@ -274,6 +274,26 @@ func panicOrExitKeyed(panics bool) {
 	runtime.Goexit()
 }
 
+// TestKeyedAllThatAreDueBegin checks that as many callbacks begin in a tick as there are
+// workers, although none ends: a worker wakes the next before it calls.
+func TestKeyedAllThatAreDueBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timers = 1000 // many more than shards
+		var begun atomic.Int64
+		end := make(chan struct{})
+		w := newKeyed(t, keyedTick, 16, func(int, int) { begun.Add(1); <-end }, WithWorkers(timers))
+		for key := range timers {
+			mustSetKeyed(t, w, key, 0, keyedTick)
+		}
+		time.Sleep(2*keyedTick - 1) // one tick, on which all of them are due
+		synctest.Wait()
+		if n := begun.Load(); n != timers {
+			t.Errorf("%d callbacks have begun, want %d", n, timers)
+		}
+		close(end)
+	})
+}
+
 // TestKeyedBurst checks that all timers fire when more are due in one tick than a shard
 // handles in one hold of its lock.
 func TestKeyedBurst(t *testing.T) {
@@ -385,7 +405,7 @@ func (p *keyedPool) run() {
 }
 
 // TestKeyedPoolRuns checks that with a pool that takes every call timers fire on time, one
-// by one or at once.
+// by one or at once, also if callbacks panic or exit.
 func TestKeyedPoolRuns(t *testing.T) {
 	pools := map[string]func(run func()) error{
 		"goroutines":  func(run func()) error { go run(); return nil },
@@ -402,8 +422,8 @@ func TestKeyedPoolRuns(t *testing.T) {
 			var called keyedCalls[int, time.Time]
 			w := newKeyed(t, keyedTick, 4, func(key int, due time.Time) {
 				called.add(key, due)
-				if key%3 == 0 {
-					panic("oops") // must not come out of run
+				if key%3 == 0 { // a panic must not come out of run
+					panicOrExitKeyed(key%2 == 0 || name != "goroutines")
 				}
 			}, WithPool(submit), WithOnPanic(func(any, []byte) {}))
 			const n = 60
@@ -537,26 +557,6 @@ func TestKeyedPoolBlocks(t *testing.T) {
 		}
 		time.Sleep(keyedTick)
 		wantKeyedSleep(t, w)
-	})
-}
-
-// TestKeyedPoolCallbackExits checks that a callback that exits the goroutine of a pool
-// counts as failed and affects nothing else.
-func TestKeyedPoolCallbackExits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var n atomic.Int64
-		w := newKeyed(t, keyedTick, 4, func(int, int) {
-			n.Add(1)
-			runtime.Goexit()
-		}, WithPool(func(run func()) error { go run(); return nil }), WithOnPanic(func(any, []byte) {}))
-		for key := range 5 {
-			mustSetKeyed(t, w, key, 0, keyedTick)
-		}
-		time.Sleep(keyedTick)
-		synctest.Wait()
-		if s := w.Stats(); n.Load() != 5 || s.Panics != 5 || s.Running != 0 {
-			t.Errorf("%d called, stats %+v, want 5 that failed", n.Load(), s)
-		}
 	})
 }
 

@@ -337,27 +337,3 @@ func TestRingAllLosesNothing(t *testing.T) {
 		t.Error("no task was visited before it was due")
 	}
 }
-
-// TestVisitOfATaskThatDoesNotWait checks that Visit reports none for a number that was
-// never used, removed or forgotten, or is in the due list.
-func TestVisitOfATaskThatDoesNotWait(t *testing.T) {
-	k := newKeeper(8, 4, 3)
-	for i := range uint32(3) {
-		k.set(i, 5)
-	}
-	k.Remove(0)
-	k.Forget(1)
-	k.drop(0)
-	k.drop(1)
-	for _, to := range []int64{4, 5} {
-		if _, err := k.advance(to, math.MaxInt, true, false); err != nil {
-			t.Fatal(err)
-		}
-		if err := k.check(); err != nil {
-			t.Errorf("at %d: %v", to, err)
-		}
-	}
-	if k.Held() != 1 {
-		t.Errorf("%d tasks are held, want 1", k.Held())
-	}
-}

@@ -171,6 +171,10 @@ func TestSleep(t *testing.T) {
 		{"Stop", func(t *Timers) (context.Context, context.CancelFunc) {
 			return context.Background(), func() { time.AfterFunc(13*ms, t.Stop) }
 		}, time.Hour, ErrClosed, 13 * ms},
+		{"after Stop", func(t *Timers) (context.Context, context.CancelFunc) {
+			t.Stop()
+			return context.Background(), func() {}
+		}, time.Hour, ErrClosed, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -198,15 +202,6 @@ func TestSleep(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// TestSleepAfterStop checks that Sleep on a stopped wheel returns ErrClosed at once.
-func TestSleepAfterStop(t *testing.T) {
-	timers := mustTimers(t, 10*ms, 8)
-	timers.Stop()
-	if err := timers.Sleep(t.Context(), time.Hour); err != ErrClosed {
-		t.Errorf("got %v, want ErrClosed", err)
 	}
 }
 

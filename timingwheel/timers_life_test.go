@@ -3,7 +3,6 @@ package timingwheel
 import (
 	"context"
 	"errors"
-	"math"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -125,7 +124,7 @@ func TestTimersStopDuringCalls(t *testing.T) {
 }
 
 // TestStopOfTimersDuringCall checks the handle of a timer that repeats after Timers.Stop,
-// while its last call runs: nothing is left to stop.
+// while its last call runs: nothing is left to stop, then and after the call.
 func TestStopOfTimersDuringCall(t *testing.T) {
 	for _, kind := range []string{"Every", "Repeat", "Schedule"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -137,6 +136,9 @@ func TestStopOfTimersDuringCall(t *testing.T) {
 			wantTimers(t, kind+": Stop", timer.Stop(), false)
 			time.Sleep(time.Second)
 			wantTimers(t, kind+": Stop after the call", timer.Stop(), false)
+			if n := timers.Len(); n != 0 {
+				t.Errorf("%s: Len: %d", kind, n)
+			}
 		})
 	}
 }
@@ -163,34 +165,6 @@ func TestTimersStopByCallback(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestNewTimersArguments checks that NewTimers refuses wrong arguments.
-func TestNewTimersArguments(t *testing.T) {
-	for name, make := range map[string]func() (*Timers, error){
-		"no interval":         func() (*Timers, error) { return NewTimers(0, 8) },
-		"an interval too low": func() (*Timers, error) { return NewTimers(10, 8) },
-		"no slots":            func() (*Timers, error) { return NewTimers(ms, 0) },
-		"negative slots":      func() (*Timers, error) { return NewTimers(ms, -1) },
-		"no workers":          func() (*Timers, error) { return NewTimers(ms, 8, WithWorkers(0)) },
-		"a limit":             func() (*Timers, error) { return NewTimers(ms, 8, WithLimit(5)) },
-		"WithOnPanic(nil)":    func() (*Timers, error) { return NewTimers(ms, 8, WithOnPanic(nil)) },
-		"pool and workers": func() (*Timers, error) {
-			return NewTimers(ms, 8, WithWorkers(1), WithPool(func(func()) error { return nil }))
-		},
-	} {
-		if timers, err := make(); !errors.Is(err, ErrArgument) || timers != nil {
-			t.Errorf("%s: got %v, %v", name, timers, err)
-		}
-	}
-	for _, slots := range []int{1, MaxSlots, MaxSlots + 1, math.MaxInt} {
-		timers, err := NewTimers(time.Hour, slots)
-		if err != nil {
-			t.Errorf("%d slots: %v", slots, err)
-			continue
-		}
-		timers.Stop()
-	}
 }
 
 // tmAlarms counts the goroutines that the alarm starts, by whether it is set.

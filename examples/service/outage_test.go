@@ -8,9 +8,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/examples/service/internal/config"
-	"github.com/pinwheel-cache/pinwheel/examples/service/internal/model"
 )
 
 // TestOutage runs the program with -outage: the database hangs and fails, values past their
@@ -44,27 +41,6 @@ func TestOutage(t *testing.T) {
 			t.Errorf("users notice: %s", line)
 		}
 	}
-}
-
-// Without Grace users notice: the database fails, and so do requests for what has expired.
-func TestOutageWithoutGrace(t *testing.T) {
-	r := start(t, func(c *config.Config) {
-		outlast(&c.Users, shortestOutage)
-		c.Users.Grace = 0
-	})
-	if err := warmUp(r.svcCtx); err != nil {
-		t.Fatal(err)
-	}
-	r.svcCtx.Store.SetHealth(model.Fails)
-	eventually(t, "a request fails", func() bool {
-		code, _ := r.do("GET", "/users/9999", "")
-		return code == 500
-	})
-	r.svcCtx.Store.SetHealth(model.Well)
-	eventually(t, "no request fails", func() bool {
-		code, _ := r.do("GET", "/users/9999", "")
-		return code == 200
-	})
 }
 
 func TestOutageFlag(t *testing.T) {

@@ -130,30 +130,16 @@ func (r *running) want(method, path, body string, status int, answer string) {
 	}
 }
 
-// getJSON decodes the answer to a GET into v.
+// getJSON makes a GET, which must go well, and decodes the answer into v.
 func (r *running) getJSON(path string, v any) {
 	r.t.Helper()
-	r.decode(http.MethodGet, path, "", v)
-}
-
-// decode makes a request that must go well, and decodes the answer into v.
-func (r *running) decode(method, path, body string, v any) {
-	r.t.Helper()
-	code, answer := r.do(method, path, body)
-	if code != http.StatusOK {
-		r.t.Fatalf("%s %s: %d %s", method, path, code, answer)
-	}
-	if err := json.Unmarshal([]byte(answer), v); err != nil {
-		r.t.Fatalf("%s %s: %v in %s", method, path, err, answer)
+	code, answer := r.do(http.MethodGet, path, "")
+	if err := json.Unmarshal([]byte(answer), v); err != nil || code != http.StatusOK {
+		r.t.Fatalf("GET %s: %d, %v in %s", path, code, err, answer)
 	}
 }
 
-// allStats is stats.json, as far as the tests read it.
-type allStats struct {
-	Caches []cacheStats
-}
-
-// cacheStats are the statistics of one cache.
+// cacheStats are the statistics of one cache in stats.json, as far as the tests read them.
 type cacheStats struct {
 	Name     string
 	Hits     uint64
@@ -161,8 +147,6 @@ type cacheStats struct {
 	HitRatio float64 `json:"hit_ratio"`
 	Restored uint64
 	Entries  int
-	Limit    int
-	Removals struct{ Expired, Evicted, Deleted uint64 }
 	Loads    struct{ OK, Failed uint64 }
 
 	HitsInGrace uint64 `json:"hits_in_grace"`
@@ -172,7 +156,7 @@ type cacheStats struct {
 // stats returns the statistics of a cache.
 func (r *running) stats(cache string) cacheStats {
 	r.t.Helper()
-	var all allStats
+	var all struct{ Caches []cacheStats }
 	r.getJSON("/cache/stats.json", &all)
 	for _, c := range all.Caches {
 		if c.Name == cache {

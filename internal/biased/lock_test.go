@@ -87,38 +87,6 @@ func TestLockCrowded(t *testing.T) {
 	}
 }
 
-// TestExclusion has two plain variables, which writers change together and readers compare.
-// Under -race any overlap is a data race; without it a reader beside a writer sees them differ.
-func TestExclusion(t *testing.T) {
-	for _, readsPerWrite := range []int{0, 1, 20, 1000} {
-		l := newLock(2)
-		var a, b int
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				for k := range 20_000 {
-					if readsPerWrite == 0 || k%(readsPerWrite+1) == 0 {
-						l.Lock()
-						a++
-						b++
-						l.Unlock()
-						continue
-					}
-					r := l.RLock()
-					if a != b {
-						t.Errorf("a reader saw %d and %d", a, b)
-					}
-					l.RUnlockHit(r)
-				}
-			})
-		}
-		wg.Wait()
-		if a != b || a == 0 {
-			t.Errorf("%d reads per write: a is %d, b is %d", readsPerWrite, a, b)
-		}
-	}
-}
-
 // TestCounts counts every read once, biased or not.
 func TestCounts(t *testing.T) {
 	l := newLock(2)

@@ -11,16 +11,7 @@ import (
 // FuzzRunner is TestAgainstModel, of any plan.
 func FuzzRunner(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
-		rapid.MakeFuzz(func(rt *rapid.T) {
-			workers := rapid.IntRange(1, 4).Draw(rt, "workers")
-			backlog := rapid.IntRange(0, 5).Draw(rt, "backlog")
-			plan := drawPlan(rt)
-			var err error
-			synctest.Test(t, func(t *testing.T) { err = follow(t, plan, workers, backlog) })
-			if err != nil {
-				rt.Fatal(err)
-			}
-		})(t, input)
+		rapid.MakeFuzz(func(rt *rapid.T) { againstModel(t, rt) })(t, input)
 	})
 }
 

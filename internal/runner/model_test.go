@@ -294,16 +294,18 @@ func follow(t *testing.T, plan []step, workers, backlog int) error {
 // TestAgainstModel compares the runner with the naive one after every step:
 // which callbacks run, in which order they began, how many wait and failed.
 func TestAgainstModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		workers := rapid.IntRange(1, 4).Draw(rt, "workers")
-		backlog := rapid.IntRange(0, 5).Draw(rt, "backlog")
-		plan := drawPlan(rt)
-		var err error
-		synctest.Test(t, func(t *testing.T) { err = follow(t, plan, workers, backlog) })
-		if err != nil {
-			rt.Fatal(err)
-		}
-	})
+	rapid.Check(t, func(rt *rapid.T) { againstModel(t, rt) })
+}
+
+func againstModel(t *testing.T, rt *rapid.T) {
+	workers := rapid.IntRange(1, 4).Draw(rt, "workers")
+	backlog := rapid.IntRange(0, 5).Draw(rt, "backlog")
+	plan := drawPlan(rt)
+	var err error
+	synctest.Test(t, func(t *testing.T) { err = follow(t, plan, workers, backlog) })
+	if err != nil {
+		rt.Fatal(err)
+	}
 }
 
 // TestBatchesAgainstOrder pushes whole plans without a pause, so that workers

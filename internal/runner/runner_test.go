@@ -77,24 +77,6 @@ func TestNewPanics(t *testing.T) {
 	}
 }
 
-func TestPushRunsElsewhereInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got []int
-		r := New(4, 0, func(i int) { got = append(got, i) }, never(t))
-		want := make([]int, 100)
-		for i := range want {
-			want[i] = i
-			r.Push(7, i)
-		}
-		if err := r.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("calls: got %v, want %v", got, want)
-		}
-	})
-}
-
 // A pusher may hold a lock that the callback takes.
 func TestPushUnderLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -159,36 +141,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	})
 }
 
-func TestConcurrencyLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const workers = 3
-		r := New(workers, 0, call, never(t))
-		gates := make([]*gate, 10)
-		entered := func() (n int) {
-			synctest.Wait()
-			for _, g := range gates {
-				if g != nil && settled(g.entered) {
-					n++
-				}
-			}
-			return n
-		}
-		for i := range gates {
-			gates[i] = newGate()
-			r.Push(uint64(i), gates[i].call)
-			if got, want := entered(), min(i+1, workers); got != want {
-				t.Fatalf("%d pushed: %d callbacks run, want %d", i+1, got, want)
-			}
-		}
-		for i, g := range gates {
-			g.open()
-			if got, want := entered(), min(i+1+workers, len(gates)); got != want {
-				t.Fatalf("%d returned: %d callbacks began, want %d", i+1, got, want)
-			}
-		}
-	})
-}
-
 func TestWaitIsBackPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, backlog := range []int{0, 1, 5} {
@@ -215,26 +167,6 @@ func TestWaitIsBackPressure(t *testing.T) {
 				}
 				g.open()
 			}
-		}
-	})
-}
-
-// Items that wait on a chain are queued no less than those in the fifo.
-func TestWaitCountsDeferredItems(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(2, 1, call, never(t))
-		g := newGate()
-		r.Push(1, g.call)
-		r.Push(1, func() {})
-		r.Push(1, func() {})
-		synctest.Wait()
-		waiter := started(func() { _ = r.Wait(t.Context()) })
-		if settled(waiter) {
-			t.Error("Wait returned over the bound")
-		}
-		g.open()
-		if !settled(waiter) {
-			t.Error("Wait did not return")
 		}
 	})
 }

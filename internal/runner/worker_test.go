@@ -59,40 +59,6 @@ func TestFailureIsIsolated(t *testing.T) {
 	}
 }
 
-// The key of a callback that fails is released, and its chain goes on.
-func TestFailureKeepsChain(t *testing.T) {
-	for name, fail := range map[string]func(){
-		"panic":  func() { panic("oops") },
-		"Goexit": runtime.Goexit,
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var got []int
-				r := New(2, 0, call, nil)
-				g := newGate()
-				r.Push(1, func() { g.call(); fail() })
-				for i := range 4 {
-					r.Push(1, func() {
-						got = append(got, i)
-						fail()
-					})
-				}
-				synctest.Wait()
-				g.open()
-				synctest.Wait()
-				r.Push(1, func() { got = append(got, 4) })
-				synctest.Wait()
-				if want := []int{0, 1, 2, 3, 4}; !slices.Equal(got, want) {
-					t.Errorf("calls: got %v, want %v", got, want)
-				}
-				if got := r.Panics(); got != 5 {
-					t.Errorf("Panics = %d, want 5", got)
-				}
-			})
-		})
-	}
-}
-
 func failsByName() { panic("oops") }
 
 func TestReport(t *testing.T) {

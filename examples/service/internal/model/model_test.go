@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -41,26 +40,6 @@ func TestOnlyANewDatabaseIsFilled(t *testing.T) {
 	}
 	if u, err := open(t, path, 100).Get(context.Background(), 100); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the deleted user is there again: %+v, %v", u, err)
-	}
-}
-
-func TestMissingUser(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "users.db"), 0)
-	if _, err := s.Get(context.Background(), 1); !errors.Is(err, ErrNotFound) {
-		t.Errorf("Get: %v", err)
-	}
-	if err := s.Delete(1); !errors.Is(err, ErrNotFound) {
-		t.Errorf("Delete: %v", err)
-	}
-}
-
-// TestDatabaseInUse checks that the error of a second start of the service says what to do.
-func TestDatabaseInUse(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "users.db")
-	open(t, path, 0)
-	_, err := OpenStore(path, 0)
-	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "-db") {
-		t.Errorf("opened twice: %v", err)
 	}
 }
 
