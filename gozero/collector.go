@@ -1,7 +1,6 @@
 package gozero
 
 import (
-	"iter"
 	"math"
 	"sync"
 	"time"
@@ -21,71 +20,92 @@ var registerOnce = sync.OnceFunc(func() { prometheus.MustRegister(NewCollector()
 
 // NewCollector returns a collector of the metrics of all caches and timing wheels
 // of the process, also of those made later. The metrics are those that [stats.Handler]
-// serves, with the same names, labels, help texts, buckets and values; package stats
-// lists them. A registry accepts only one such collector. A collector is safe for
-// concurrent use.
-func NewCollector() prometheus.Collector { return collector{} }
+// serves, with the same names, labels, help texts, buckets and values; package stats lists
+// them. A registry accepts only one such collector. A collector is safe for concurrent use.
+func NewCollector() prometheus.Collector {
+	return collector{described("cache", stats.CacheMetrics()), described("wheel", stats.WheelMetrics())}
+}
 
-type collector struct{}
+type collector struct {
+	caches []metric[stats.Snapshot]
+	wheels []metric[stats.WheelSnapshot]
+}
 
-func (collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, f := range cacheFamilies {
-		descs <- f.desc
+// A metric is one of package stats with its description for Prometheus' library.
+type metric[S any] struct {
+	stats.Metric[S]
+	desc *prometheus.Desc
+}
+
+// described returns the metrics that Prometheus gets. The label by has the name of the cache
+// or wheel.
+func described[S any](by string, metrics []stats.Metric[S]) (all []metric[S]) {
+	for _, m := range metrics {
+		if m.Name == "" {
+			continue
+		}
+		labels := []string{by}
+		if m.Label != "" {
+			labels = append(labels, m.Label)
+		}
+		all = append(all, metric[S]{m, prometheus.NewDesc(m.Name, m.Help, labels, nil)})
 	}
-	for _, f := range wheelFamilies {
-		descs <- f.desc
+	return all
+}
+
+func (c collector) Describe(descs chan<- *prometheus.Desc) {
+	for i := range c.caches {
+		descs <- c.caches[i].desc
+	}
+	for i := range c.wheels {
+		descs <- c.wheels[i].desc
 	}
 }
 
-func (collector) Collect(metrics chan<- prometheus.Metric) {
-	for _, c := range stats.Caches() {
-		for _, f := range cacheFamilies {
-			f.collect(sink{metrics, f.desc, c.Name, c.Since}, c.Snapshot)
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	for _, source := range stats.Caches() {
+		for i := range c.caches {
+			c.caches[i].collect(to, source.Name, source.Since, &source.Snapshot)
 		}
 	}
-	for _, w := range stats.Wheels() {
-		for _, f := range wheelFamilies {
-			f.collect(sink{metrics, f.desc, w.Name, w.Since}, w.Snapshot)
+	for _, source := range stats.Wheels() {
+		for i := range c.wheels {
+			c.wheels[i].collect(to, source.Name, source.Since, &source.Snapshot)
 		}
 	}
 }
 
-// A sink takes the samples of one metric of one cache or timing wheel. Its methods
-// take the value of the second label, if the metric has one.
-type sink struct {
-	metrics chan<- prometheus.Metric
-	desc    *prometheus.Desc
-	source  string
-	since   time.Time // when the source was made
-}
-
-func (s sink) counter(v uint64, label ...string) {
-	s.metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, float64(v), s.labels(label)...)
-}
-
-func (s sink) gauge(v float64) {
-	s.metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, v, s.source)
-}
-
-// histogram takes a [stats.Histogram] or [stats.Ages], and skips an empty one. Buckets
-// of Prometheus are cumulative, and the last bucket has no bound.
-func (s sink) histogram(h interface {
-	Buckets() iter.Seq2[time.Duration, uint64]
-	Count() uint64
-	Sum() time.Duration
-}, label ...string) {
-	if h.Count() == 0 {
-		return
+// collect sends the samples of one cache or wheel. An empty histogram is not sent.
+func (m *metric[S]) collect(to chan<- prometheus.Metric, name string, since time.Time, s *S) {
+	for label, v := range m.Values(s, since) {
+		labels := []string{name}
+		if m.Label != "" {
+			labels = append(labels, label)
+		}
+		switch m.Kind {
+		case stats.KindCounter:
+			to <- prometheus.MustNewConstMetric(m.desc, prometheus.CounterValue, float64(v.Count), labels...)
+		case stats.KindLevel:
+			to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(v.Count), labels...)
+		case stats.KindGauge:
+			to <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, v.Float, labels...)
+		case stats.KindHistogram:
+			if count, buckets := cumulative(v.Times); count > 0 {
+				to <- prometheus.MustNewConstHistogram(m.desc, count, v.Times.Sum().Seconds(), buckets, labels...)
+			}
+		}
 	}
-	buckets := make(map[float64]uint64)
-	var below uint64
+}
+
+// cumulative returns the buckets of a histogram as Prometheus wants them: each counts what is
+// below its bound too, and the last, which has no bound, is left out.
+func cumulative(h stats.Durations) (count uint64, buckets map[float64]uint64) {
+	buckets = make(map[float64]uint64)
 	for bound, n := range h.Buckets() {
-		below += n
+		count += n
 		if bound < math.MaxInt64 {
-			buckets[bound.Seconds()] = below
+			buckets[bound.Seconds()] = count
 		}
 	}
-	s.metrics <- prometheus.MustNewConstHistogram(s.desc, below, h.Sum().Seconds(), buckets, s.labels(label)...)
+	return count, buckets
 }
-
-func (s sink) labels(label []string) []string { return append([]string{s.source}, label...) }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,53 +25,60 @@ import (
 // be taken for another.
 func fill(t *testing.T) {
 	t.Helper()
-	n := uint64(0)
-	next := func() uint64 { n++; return n }
-	durations := func() []time.Duration { // a different number in each bucket
-		var all []time.Duration
-		for bound := range (stats.Histogram{}).Buckets() {
-			all = append(all, slices.Repeat([]time.Duration{min(bound, time.Minute)}, int(next()))...)
-		}
-		return all
-	}
-	histogram := func() stats.Histogram {
-		var r stats.DurationRecorder
-		for _, d := range durations() {
-			r.Observe(d)
-		}
-		return r.Histogram()
-	}
-	var ages stats.AgeRecorder
-	for _, d := range durations() {
-		ages.Observe(4096 * d)
-	}
-	full := stats.Snapshot{
-		Hits: next(), Misses: next() + 1000, MissesExpired: next(), MissesEvicted: next(), Sets: next(),
-		Removals: stats.Removals{Expired: next(), Evicted: next(), Deleted: next(), Replaced: next(), Cleared: next()},
-		Loads: stats.Loads{OK: histogram(), Failed: histogram(), Waiters: next(), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Queued: int(next()), Abandoned: next(),
-			Refreshes: stats.Refreshes{OK: next(), Failed: next(), Dropped: next(), Skipped: next()}},
-		HitsInGrace: next(), Negatives: int(next()),
-		Entries: int(next()), Limit: int(next()), HottestShare: 0.25, Weight: next(), MaxWeight: next(),
-		Callbacks:  stats.Callbacks{Queued: int(next()), Running: int(next()), Oldest: time.Duration(next()) * time.Second, Panics: next()},
-		Expiry:     stats.Expiry{Pending: int(next()), Overdue: int(next()), Tombstones: int(next()), Lateness: histogram()},
-		EvictedAge: ages.Ages(),
-		WhatIf:     stats.WhatIf{Gets: next(), Half: next(), Same: next(), Double: next(), OtherPolicy: next()},
-		Near: stats.Near{
-			RemoteHits: next(), Fetches: next(), Bypasses: next(), Waits: next(), Overtaken: next(), Unserved: next(), ServedOn: next(),
-			StoreErrors: next(), Changes: next(), ForgottenAll: next(), Reconnects: next(),
-			Serving: true, Lag: time.Duration(next()) * time.Second, MaxLag: time.Duration(next()) * time.Second,
-		},
-	}
-	wheel := stats.WheelSnapshot{
-		Pending: int(next()), Backlog: int(next()), Running: int(next()), Tombstones: int(next()),
-		Started: next(), Removed: next(), Fired: next(), Panics: next(), Lateness: histogram(),
-	}
+	var n numbers
+	var full stats.Snapshot
+	var wheel stats.WheelSnapshot
+	n.fill(reflect.ValueOf(&full).Elem())
+	n.fill(reflect.ValueOf(&wheel).Elem())
+	full.Misses += 1000 // more than the expired ones, as in a real cache
 	for name, s := range map[string]stats.Snapshot{"full": full, `odd "name" \ 1`: {}} {
 		_, unregister := stats.Register(stats.CacheSource{Name: name, Snapshot: func() (stats.Snapshot, bool) { return s, true }})
 		t.Cleanup(unregister)
 	}
 	_, unregister := stats.Register(stats.WheelSource{Name: "wheel", Snapshot: func() (stats.WheelSnapshot, bool) { return wheel, true }})
 	t.Cleanup(unregister)
+}
+
+// numbers are different ones, so that none is taken for another.
+type numbers uint64
+
+func (n *numbers) next() uint64 { *n++; return uint64(*n) }
+
+// fill gives each number in v one of its own.
+func (n *numbers) fill(v reflect.Value) {
+	switch to := v.Addr().Interface().(type) {
+	case *stats.Histogram:
+		var r stats.DurationRecorder
+		n.observe(r.Observe)
+		*to = r.Histogram()
+	case *stats.Ages:
+		var r stats.AgeRecorder
+		n.observe(func(d time.Duration) { r.Observe(4096 * d) })
+		*to = r.Ages()
+	case *uint64:
+		*to = n.next()
+	case *int:
+		*to = int(n.next())
+	case *float64:
+		*to = float64(n.next())
+	case *bool:
+		*to = true
+	case *time.Duration:
+		*to = time.Duration(n.next()) * time.Second
+	default:
+		for i := range v.NumField() {
+			n.fill(v.Field(i))
+		}
+	}
+}
+
+// observe observes another number of durations for each bucket.
+func (n *numbers) observe(observe func(time.Duration)) {
+	for bound := range (stats.Histogram{}).Buckets() {
+		for range n.next() {
+			observe(min(bound, time.Minute))
+		}
+	}
 }
 
 // TestCollectorIsTheHandler checks that the collector has what the handler serves, sample for

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -51,20 +50,4 @@ func TestNotFoundExpire(t *testing.T) {
 	if fetches != 3 {
 		t.Errorf("%d fetches, want 2 more", fetches)
 	}
-}
-
-// TestGraceOfConf checks that while the database fails callers get the old value.
-func TestGraceOfConf(t *testing.T) {
-	conf := gozero.Conf{Name: "users", Limit: 10, Expire: time.Minute, Grace: time.Minute, Patience: time.Second, Timeout: 2 * time.Second, Refresh: 0.5, MaxLoads: 1}
-	var o cache.Options[string, int]
-	closed(t, gozero.MustNewCache(conf, func(of *cache.Options[string, int]) { o = *of }))
-	synctest.Test(t, func(t *testing.T) {
-		c := cache.Must(o)
-		c.Set("k", 7)
-		time.Sleep(90 * time.Second)
-		if v, err := c.Take("k", func() (int, error) { return 0, errors.New("no connection") }); v != 7 || err != nil {
-			t.Errorf("Take = %d, %v", v, err)
-		}
-		time.Sleep(time.Minute)
-	})
 }

@@ -1,7 +1,7 @@
 package otelpinwheel_test
 
 import (
-	"slices"
+	"reflect"
 	"testing"
 	"time"
 
@@ -27,60 +27,52 @@ type numbers uint64
 
 func (n *numbers) next() uint64 { *n++; return uint64(*n) }
 
-func (n *numbers) int() int { return int(n.next()) }
-
-func (n *numbers) seconds() time.Duration { return time.Duration(n.next()) * time.Second }
-
-// times returns durations for a histogram, with a different number in each bucket.
-func (n *numbers) times() (all []time.Duration) {
-	for bound := range (stats.Histogram{}).Buckets() {
-		all = append(all, slices.Repeat([]time.Duration{min(bound, time.Minute)}, n.int())...)
-	}
-	return all
-}
-
-func (n *numbers) histogram() stats.Histogram {
-	var r stats.DurationRecorder
-	for _, d := range n.times() {
-		r.Observe(d)
-	}
-	return r.Histogram()
-}
-
-func (n *numbers) ages() stats.Ages {
-	var r stats.AgeRecorder
-	for _, d := range n.times() {
-		r.Observe(4096 * d)
-	}
-	return r.Ages()
-}
-
 // full returns what a cache reports that has something in every number.
-func full(n *numbers) stats.Snapshot {
-	return stats.Snapshot{
-		Hits: n.next(), Misses: n.next() + 1000, MissesExpired: n.next(), MissesEvicted: n.next(),
-		HitsInGrace: n.next(), Sets: n.next(), Restored: n.next(),
-		Removals: stats.Removals{Expired: n.next(), Evicted: n.next(), Deleted: n.next(), Replaced: n.next(), Cleared: n.next()},
-		Loads: stats.Loads{
-			OK: n.histogram(), Failed: n.histogram(), Waiters: n.next(), Running: n.int(), Oldest: n.seconds(), Queued: n.int(), Abandoned: n.next(),
-			Refreshes: stats.Refreshes{OK: n.next(), Failed: n.next(), Dropped: n.next(), Skipped: n.next()},
-		},
-		Entries: n.int(), Negatives: n.int(), Limit: n.int(), Weight: n.next(), MaxWeight: n.next(), HottestShare: 0.25,
-		Callbacks:  stats.Callbacks{Queued: n.int(), Running: n.int(), Oldest: n.seconds(), Panics: n.next()},
-		Expiry:     stats.Expiry{Pending: n.int(), Overdue: n.int(), Tombstones: n.int(), Lateness: n.histogram()},
-		EvictedAge: n.ages(),
-		WhatIf:     stats.WhatIf{Gets: n.next(), Half: n.next(), Same: n.next(), Double: n.next(), OtherPolicy: n.next()},
-		Near: stats.Near{
-			RemoteHits: n.next(), Fetches: n.next(), Bypasses: n.next(), Waits: n.next(), Overtaken: n.next(), Unserved: n.next(), ServedOn: n.next(),
-			StoreErrors: n.next(), Changes: n.next(), ForgottenAll: n.next(), Reconnects: n.next(), Serving: true, Lag: n.seconds(), MaxLag: n.seconds(),
-		},
-	}
+func full(n *numbers) (s stats.Snapshot) {
+	n.fill(reflect.ValueOf(&s).Elem())
+	s.Misses += 1000 // more than the expired ones, as in a real cache
+	return s
 }
 
 // fullWheel returns what a timing wheel reports that has something in every number.
-func fullWheel(n *numbers) stats.WheelSnapshot {
-	return stats.WheelSnapshot{
-		Pending: n.int(), Backlog: n.int(), Running: n.int(), Tombstones: n.int(),
-		Started: n.next(), Removed: n.next(), Fired: n.next(), Panics: n.next(), Lateness: n.histogram(),
+func fullWheel(n *numbers) (w stats.WheelSnapshot) {
+	n.fill(reflect.ValueOf(&w).Elem())
+	return w
+}
+
+// fill gives each number in v one of its own.
+func (n *numbers) fill(v reflect.Value) {
+	switch to := v.Addr().Interface().(type) {
+	case *stats.Histogram:
+		var r stats.DurationRecorder
+		n.observe(r.Observe)
+		*to = r.Histogram()
+	case *stats.Ages:
+		var r stats.AgeRecorder
+		n.observe(func(d time.Duration) { r.Observe(4096 * d) })
+		*to = r.Ages()
+	case *uint64:
+		*to = n.next()
+	case *int:
+		*to = int(n.next())
+	case *float64:
+		*to = float64(n.next())
+	case *bool:
+		*to = true
+	case *time.Duration:
+		*to = time.Duration(n.next()) * time.Second
+	default:
+		for i := range v.NumField() {
+			n.fill(v.Field(i))
+		}
+	}
+}
+
+// observe observes another number of durations for each bucket.
+func (n *numbers) observe(observe func(time.Duration)) {
+	for bound := range (stats.Histogram{}).Buckets() {
+		for range n.next() {
+			observe(min(bound, time.Minute))
+		}
 	}
 }

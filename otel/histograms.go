@@ -2,7 +2,6 @@ package otelpinwheel
 
 import (
 	"context"
-	"iter"
 	"math"
 	"time"
 
@@ -13,59 +12,6 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
-
-// A histogram is the metric of a stats.Histogram or stats.Ages.
-type histogram[S any] struct {
-	name, unit, description string // unit is that of what is counted
-	each                    func(s *S) []counted
-}
-
-// counted are times, with the attributes that distinguish them within the metric.
-type counted struct {
-	attributes []attribute.KeyValue
-	times      interface { // a [stats.Histogram] or [stats.Ages]
-		Buckets() iter.Seq2[time.Duration, uint64]
-		Count() uint64
-		Sum() time.Duration
-	}
-}
-
-var cacheHistograms = []histogram[stats.Snapshot]{
-	{"pinwheel.cache.load.duration", "{load}", "How long loads took, by result.",
-		func(s *stats.Snapshot) []counted {
-			return []counted{
-				{[]attribute.KeyValue{loadResult.String("success")}, &s.Loads.OK},
-				{[]attribute.KeyValue{loadResult.String("failure")}, &s.Loads.Failed},
-			}
-		}},
-	{"pinwheel.cache.expiry.lateness", "{entry}", "How long after its deadline an expired entry was removed.",
-		func(s *stats.Snapshot) []counted { return []counted{{nil, &s.Expiry.Lateness}} }},
-	{"pinwheel.cache.eviction.age", "{entry}", "How long ago a value had been stored when it was evicted because the cache was full.",
-		func(s *stats.Snapshot) []counted { return []counted{{nil, &s.EvictedAge}} }},
-}
-
-var wheelHistograms = []histogram[stats.WheelSnapshot]{
-	{"pinwheel.timingwheel.lateness", "{timer}", "How long after its timer was due a callback began.",
-		func(w *stats.WheelSnapshot) []counted { return []counted{{nil, &w.Lateness}} }},
-}
-
-// count returns the metric of the number of times in a histogram.
-func (h histogram[S]) count() family[S] {
-	return family[S]{counter, h.name + ".count", h.unit, h.description + " This is their number.", func(to *sink, s *S) {
-		for _, c := range h.each(s) {
-			to.count(c.times.Count(), c.attributes...)
-		}
-	}}
-}
-
-// sum returns the metric of the sum of the times.
-func (h histogram[S]) sum() family[S] {
-	return family[S]{total, h.name + ".sum", "s", h.description + " This is their sum.", func(to *sink, s *S) {
-		for _, c := range h.each(s) {
-			to.value(c.times.Sum().Seconds(), c.attributes...)
-		}
-	}}
-}
 
 // NewProducer returns a producer of the histograms of all caches and timing wheels of
 // the process, also of those made later, for a reader of the provider:
@@ -79,7 +25,7 @@ func NewProducer() metric.Producer { return producer{} }
 type producer struct{}
 
 func (producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
-	all := append(produced(cacheHistograms, caches()), produced(wheelHistograms, wheels())...)
+	all := append(produced(stats.CacheMetrics(), caches()), produced(stats.WheelMetrics(), wheels())...)
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -87,36 +33,40 @@ func (producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 }
 
 // produced returns what the sources have of each histogram.
-func produced[S any](histograms []histogram[S], sources []source[S]) (all []metricdata.Metrics) {
+func produced[S any](metrics []stats.Metric[S], sources []source[S]) (all []metricdata.Metrics) {
 	now := time.Now()
-	for _, h := range histograms {
+	for _, m := range collected(metrics) {
+		if m.Kind != stats.KindHistogram {
+			continue
+		}
 		var points []metricdata.HistogramDataPoint[float64]
 		for i := range sources {
 			s := &sources[i]
-			for _, c := range h.each(&s.stats) {
-				if c.times.Count() > 0 {
-					points = append(points, point(c, s.name, s.since, now))
+			for label, v := range m.Values(&s.stats, s.since) {
+				if v.Times.Count() == 0 {
+					continue
 				}
+				p := point(v.Times, s.since, now)
+				p.Attributes = attribute.NewSet(s.name)
+				if m.Attribute != "" {
+					p.Attributes = attribute.NewSet(attribute.String(m.Attribute, label), s.name)
+				}
+				points = append(points, p)
 			}
 		}
 		if len(points) > 0 {
 			data := metricdata.Histogram[float64]{DataPoints: points, Temporality: metricdata.CumulativeTemporality}
-			all = append(all, metricdata.Metrics{Name: h.name, Description: h.description, Unit: "s", Data: data})
+			all = append(all, metricdata.Metrics{Name: m.Path, Description: m.Help, Unit: "s", Data: data})
 		}
 	}
 	return all
 }
 
-// point returns a data point. Its buckets have bounds as ours do, each of which belongs
-// to the bucket below it, and the last has none.
-func point(c counted, name attribute.KeyValue, since, now time.Time) metricdata.HistogramDataPoint[float64] {
-	p := metricdata.HistogramDataPoint[float64]{
-		Attributes: attribute.NewSet(append(c.attributes, name)...),
-		StartTime:  since,
-		Time:       now,
-		Sum:        c.times.Sum().Seconds(),
-	}
-	for bound, n := range c.times.Buckets() {
+// point returns a data point. Its buckets have bounds as ours do: each bound belongs to the
+// bucket below it, and the last bucket has none.
+func point(h stats.Durations, since, now time.Time) metricdata.HistogramDataPoint[float64] {
+	p := metricdata.HistogramDataPoint[float64]{StartTime: since, Time: now, Sum: h.Sum().Seconds()}
+	for bound, n := range h.Buckets() {
 		if bound < math.MaxInt64 {
 			p.Bounds = append(p.Bounds, bound.Seconds())
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // scope is the name of the instrumentation scope: that of the package, by convention.
@@ -13,7 +15,7 @@ const scope = "github.com/pinwheel-cache/pinwheel/otel"
 
 // Register registers the statistics of all caches and timing wheels of the process with
 // a provider, such as that of [go.opentelemetry.io/otel.GetMeterProvider], also of those
-// made later. The package documentation lists them. Each time that a reader of the
+// made later. Package stats lists them. Each time that a reader of the
 // provider collects, Register takes one snapshot of every cache and timing wheel.
 //
 // Unregister of the result ends that. Register once with each provider: it adds up values
@@ -24,11 +26,11 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 		return nil, errors.New("otelpinwheel: Register got a nil MeterProvider: want that of the SDK, or otel.GetMeterProvider()")
 	}
 	meter := provider.Meter(scope)
-	ofCaches, err := instruments(meter, cacheFamilies, cacheHistograms)
+	ofCaches, err := instruments(meter, stats.CacheMetrics())
 	if err != nil {
 		return nil, err
 	}
-	ofWheels, err := instruments(meter, wheelFamilies, wheelHistograms)
+	ofWheels, err := instruments(meter, stats.WheelMetrics())
 	if err != nil {
 		return nil, err
 	}
@@ -41,60 +43,4 @@ func Register(provider metric.MeterProvider) (metric.Registration, error) {
 		return nil, fmt.Errorf("otelpinwheel: RegisterCallback: %w", err)
 	}
 	return registration, nil
-}
-
-// An instrument is that of a family, made by a meter. One of int64 and float64 is nil.
-type instrument[S any] struct {
-	family[S]
-	int64   metric.Int64Observable
-	float64 metric.Float64Observable
-}
-
-// instruments makes the instruments of families, and those of the counts and sums of
-// histograms.
-func instruments[S any](meter metric.Meter, families []family[S], histograms []histogram[S]) (all []instrument[S], err error) {
-	for _, h := range histograms {
-		families = append(families[:len(families):len(families)], h.count(), h.sum())
-	}
-	for _, f := range families {
-		made := instrument[S]{family: f}
-		unit, description := metric.WithUnit(f.unit), metric.WithDescription(f.description)
-		switch f.kind {
-		case counter:
-			made.int64, err = meter.Int64ObservableCounter(f.name, unit, description)
-		case level:
-			made.int64, err = meter.Int64ObservableUpDownCounter(f.name, unit, description)
-		case total:
-			made.float64, err = meter.Float64ObservableCounter(f.name, unit, description)
-		case gauge:
-			made.float64, err = meter.Float64ObservableGauge(f.name, unit, description)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("otelpinwheel: the instrument %s: %w", f.name, err)
-		}
-		all = append(all, made)
-	}
-	return all, nil
-}
-
-func observables[S any](instruments []instrument[S]) (all []metric.Observable) {
-	for _, i := range instruments {
-		if i.int64 != nil {
-			all = append(all, i.int64)
-		} else {
-			all = append(all, i.float64)
-		}
-	}
-	return all
-}
-
-func observe[S any](to metric.Observer, instruments []instrument[S], sources []source[S]) {
-	for i := range sources {
-		s := &sources[i]
-		out := newSink(to, s.name, s.since)
-		for _, i := range instruments {
-			out.int64, out.float64 = i.int64, i.float64
-			i.observe(out, &s.stats)
-		}
-	}
 }

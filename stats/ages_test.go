@@ -3,7 +3,6 @@ package stats_test
 import (
 	"math"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -121,48 +120,5 @@ func TestAgeQuantiles(t *testing.T) {
 	r.Observe(1000 * time.Hour)
 	if got, want := r.Ages().Quantile(0.5), stats.AgeBound(stats.Buckets-2); got != want {
 		t.Errorf("the median of 1000 h is %v, want the greatest finite bound, %v", got, want)
-	}
-}
-
-// TestAgesMinus: Minus is what was recorded since.
-func TestAgesMinus(t *testing.T) {
-	var r, since stats.AgeRecorder
-	r.Observe(time.Minute)
-	r.Observe(time.Hour)
-	earlier := r.Ages()
-	for _, age := range []time.Duration{time.Second, time.Hour, 100 * time.Hour} {
-		r.Observe(age)
-		since.Observe(age)
-	}
-	if got, want := r.Ages().Minus(earlier), since.Ages(); got != want {
-		t.Errorf("Minus\n got %v\nwant %v", got, want)
-	}
-	if got := earlier.Minus(r.Ages()); got != (stats.Ages{}) {
-		t.Errorf("less than nothing: %v", got)
-	}
-	if got := r.Ages().Minus(stats.Ages{}); got != r.Ages() {
-		t.Errorf("less nothing: %v", got)
-	}
-}
-
-func TestAgesOfManyGoroutines(t *testing.T) {
-	var r stats.AgeRecorder
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 1000 {
-				r.Observe(time.Second)
-				if a := r.Ages(); a.Sum() > time.Duration(a.Count())*time.Second {
-					t.Error("a sum without its ages")
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if a := r.Ages(); a.Count() != 4000 || a.Sum() != 4000*(time.Second/ageUnit*ageUnit) {
-		t.Errorf("4000 seconds are %v", a)
-	}
-	if n := testing.AllocsPerRun(100, func() { r.Observe(time.Second) }); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }

@@ -70,159 +70,8 @@
 // those in windows and history are of that time only. All durations are in seconds,
 // and all quantiles are estimates, 0 when there was nothing to measure. Every field
 // but history is always there. A field may be added; one that is renamed, removed or
-// changed in meaning also changes version. docs/stats.schema.json is a JSON Schema
-// of it.
-//
-//	version                 number, 1
-//	time                    string, RFC 3339, when the numbers were taken
-//	interval_seconds        number, 5; how often a point of history is closed
-//	program, host           string, which process this is
-//	purge                   boolean, whether purge is served; it may still refuse
-//	caches                  array, sorted by name, empty if there is no cache
-//	  name                  string, unique among caches
-//	  since                 string, RFC 3339, when the cache was made
-//	  hits, misses          number, counters; their sum is the number of gets
-//	  hit_ratio             number, 0 to 1; 0 before the first get
-//	  misses_absent         number, counter; of misses, those of keys that the cache did not have lately
-//	  misses_expired        number, counter; of misses, those that found an entry past its deadline, or a key that expired recently
-//	  misses_evicted        number, counter; of misses, those of keys that were evicted recently
-//	  hits_in_grace         number, counter; Takes that got a value past its deadline; nearly all are among hits
-//	  sets                  number, counter; values stored, without those restored
-//	  restored              number, counter; values that came from a snapshot
-//	  entries, limit        number, gauges; limit 0 means none
-//	  negatives             number, gauge; errors of loads that are kept
-//	  weight, max_weight    number, gauges; max_weight 0 means the cache is not weighted
-//	  removals              object, counters by cause
-//	    expired, evicted, deleted, replaced, cleared
-//	  loads                 object
-//	    ok, failed          number, counters; loads that ended so
-//	    waiters             number, counter; callers that joined the load of another
-//	    running             number, gauge; loads that have not ended
-//	    oldest_seconds      number, gauge; how long the oldest of them has run
-//	    queued              number, gauge; of running, those that wait for a permit of MaxLoads
-//	    abandoned           number, counter; callers that left before their load had ended
-//	    refreshes           object, counters; loads of keys that had a value
-//	      ok, failed, dropped, skipped
-//	    mean_seconds, p50_seconds, p99_seconds
-//	                        number, of all loads, ok and failed; 0 when there was none
-//	  callbacks             object
-//	    queued, running     number, gauges
-//	    oldest_seconds      number, gauge; how long the oldest running call has run
-//	    panics              number, counter
-//	  expiry                object
-//	    pending, tombstones number, gauges
-//	    overdue             number, gauge; of pending, those past their deadline, once removal is late
-//	    lateness_p50_seconds, lateness_p99_seconds
-//	                        number, from the deadline to the removal; 0 when nothing expired
-//	  windows               object
-//	    1m, 5m              object, what happened in the last minute and the last five
-//	      seconds           number, its real length; less while the process is young, 0 if nothing is known yet
-//	      gets, hits, misses
-//	                        number
-//	      misses_absent, misses_expired, misses_evicted
-//	                        number, of misses
-//	      hit_ratio         number, 0 to 1; 0 when there were no gets
-//	      gets_per_second   number, 0 if seconds is
-//	      sets, evicted, expired, loads, loads_failed, loads_abandoned
-//	                        number; loads are those that ended, ok and failed
-//	      load_p50_seconds, load_p99_seconds
-//	                        number, 0 when there was no load
-//	      evicted_age_p50_seconds, evicted_age_p99_seconds
-//	                        number, 0 if evicted is, or if the cache does not track it
-//	  evicted_age           object, or null if the cache does not track it or has evicted nothing
-//	    count               number, counter; values evicted, since ages are tracked
-//	    p50_seconds, p99_seconds
-//	                        number, from when a value was stored to its eviction
-//	  what_if               object, of the last five minutes or since the limit was changed; null if not estimated
-//	    half, same, double, other_policy
-//	                        object, about a cache of half, the same or double the limit, or the other policy
-//	      limit             number, that limit
-//	      hit_ratio         number, 0 to 1, an estimate
-//	  near                  object, or null if the cache is not of package near
-//	    remote_hits         number, counter; answers of the store: a value, or that there is none
-//	    fetches             number, counter; keys that the store did not have and that were fetched
-//	    bypasses            number, counter; fetches while the store could not be asked
-//	    waits               number, counter; loads that waited for another load, mostly of another instance
-//	    overtaken           number, counter; fetched values that are kept nowhere, as their key changed meanwhile
-//	    unserved            number, counter; gets while nothing could be served from memory; they are among the misses
-//	    served_on           number, counter; of those, gets that got a value from memory, as the store could not be asked
-//	    store_errors        number, counter; calls of the store that failed
-//	    changes             number, counter; changes of keys that the source told
-//	    forgotten_all       number, counter; how often the source told that any key may have changed
-//	    reconnects          number, counter; how often the source lost its connection
-//	    serving             boolean, whether values in memory may be served
-//	    lag_seconds         number, gauge; time since the moment for which the source has vouched
-//	    max_lag_seconds     number, gauge; with a longer lag nothing is served from memory
-//	  hot_keys              array, the hottest first, or null if the cache does not track them
-//	    key                 string, the key as text
-//	    share               number, 0 to 1; of recent gets, a lower bound
-//	  hottest_key_share     number, gauge, 0 to 1; of recent gets, a lower bound; 0 if not tracked
-//	  settings              object, options of the cache; 0 means not set
-//	    expire_seconds, idle_seconds, jitter, timeout_seconds, max_loads
-//	                        number
-//	    policy              string, what chooses the entry to evict
-//	  last_load_error       object, or null if no load has failed
-//	    time                string, RFC 3339
-//	    type                string, Go type of the innermost error
-//	    text                string; empty unless the cache has hot keys, as it may have keys in it
-//	  purgeable             boolean, whether keys can be written as text, and so be purged
-//	  purgeable_by_prefix   boolean, whether keys are strings, and can be purged by their prefix
-//	  findings              array, what is wrong, the most urgent first; empty if nothing is wrong
-//	    cause               string, what it is in a few words; docs/stats.schema.json has them all
-//	    words               string, a sentence with the evidence
-//	  history               array, the oldest point first; only if the query has points
-//	    start               string, RFC 3339, which also tells points apart
-//	    seconds             number, how long the point is
-//	    partial             boolean, true if it is not over
-//	    hits, misses_absent, misses_expired, misses_evicted, hits_in_grace, sets
-//	                        number
-//	    entries, limit, weight, max_weight
-//	                        number, gauges at the end of the point
-//	    expired, evicted, deleted, replaced, cleared
-//	                        number, values removed, by cause
-//	    loads, loads_failed, load_waiters, loads_abandoned
-//	                        number; loads has those that failed too
-//	    load_p50_seconds, load_p99_seconds
-//	                        number, 0 if loads is
-//	    evicted_age_p50_seconds, evicted_age_p99_seconds
-//	                        number, 0 if evicted is, or if the cache does not track it
-//	    refreshes, refreshes_failed, refreshes_skipped
-//	                        number; refreshes are those that brought a value
-//	    loads_running, loads_queued, callbacks_queued, callbacks_running
-//	                        number, gauges at the end of the point
-//	    callback_panics     number
-//	    expiry_pending, expiry_overdue, tombstones
-//	                        number, gauges at the end of the point
-//	    lateness_p50_seconds, lateness_p99_seconds
-//	                        number, 0 if expired is
-//	    near                object, or null, as that of the cache
-//	      remote_hits, fetches, bypasses, waits, overtaken, unserved, served_on, store_errors, changes, forgotten_all, reconnects
-//	                        number
-//	      serving           boolean, at the end of the point
-//	      lag_seconds, max_lag_seconds
-//	                        number, gauges at the end of the point
-//	wheels                  array, sorted by name, empty if there is no timing wheel
-//	  name                  string, unique among timing wheels
-//	  pending               number, gauge; timers that wait for their time
-//	  backlog               number, gauge; timers that are due, callbacks not begun
-//	  running               number, gauge; callbacks running now
-//	  tombstones            number, gauge; removed tasks the wheel has not reached yet
-//	  started               number, counter; timers set, not moves
-//	  removed               number, counter; timers removed before they fired
-//	  fired                 number, counter; callbacks begun
-//	  panics                number, counter; callbacks that panicked or called runtime.Goexit
-//	  lateness_p50_seconds, lateness_p99_seconds
-//	                        number, from the tick a timer was due to its callback; 0 when nothing fired
-//	  history               array, the oldest point first; only if the query has points
-//	    start               string, RFC 3339, which also tells points apart
-//	    seconds             number, how long the point is
-//	    partial             boolean, true if it is not over
-//	    pending, backlog, running, tombstones
-//	                        number, gauges at the end of the point
-//	    started, removed, fired, panics
-//	                        number
-//	    lateness_p50_seconds, lateness_p99_seconds
-//	                        number, 0 if fired is
+// changed in meaning also changes version. docs/stats.schema.json, a JSON
+// Schema, describes each field.
 //
 // # Metrics
 //
@@ -235,49 +84,154 @@
 //
 // A histogram that has counted nothing is not written.
 //
+// The list has the name of each metric, its kind, its name, unit and attribute in package
+// otelpinwheel, and what it counts. A level is a gauge whose sum over all caches has a
+// meaning. A cache lacks the metrics of what it does not have: a limit, weights, hot keys,
+// estimates, package near. "go test ./stats -update" writes the list.
+//
 // The metrics of caches are:
 //
-//	cache_gets_total{result="hit|miss"}                     counter
-//	cache_misses_total{reason="absent|expired|evicted"}     counter
-//	cache_puts_total                                        counter
-//	cache_evictions_total{cause="size|expired"}             counter
-//	cache_removals_total{cause="explicit|replaced|cleared"} counter
-//	cache_size                                              gauge
-//	cache_created_timestamp_seconds                         gauge
-//	cache_hottest_key_share                                 gauge, absent without hot keys
-//	cache_capacity                                          gauge, absent without a limit
-//	cache_weight, cache_weight_capacity                     gauges, absent if not weighted
-//	cache_loads_seconds{result="success|failure"}           histogram
-//	cache_load_waiters_total                                counter
-//	cache_loads_running, cache_oldest_load_seconds          gauges
-//	cache_loads_queued                                      gauge
-//	cache_loads_abandoned_total                             counter
-//	cache_grace_hits_total                                  counter
-//	cache_refreshes_total{result="success|failure|dropped|skipped"}
-//	                                                        counter
-//	cache_negatives                                         gauge
-//	cache_callbacks_queued, cache_callbacks_running         gauges
-//	cache_oldest_callback_seconds                           gauge
-//	cache_callback_panics_total                             counter
-//	cache_expiry_pending, cache_expiry_overdue              gauges
-//	cache_expiry_tombstones                                 gauge
-//	cache_expiry_lateness_seconds                           histogram
-//	cache_evicted_age_seconds                               histogram
-//	cache_what_if_hits_total{limit="half|same|double"}      counter, absent if not estimated
-//	cache_what_if_other_policy_hits_total                   counter, absent if not estimated
-//
-// Only near caches have these:
-//
-//	cache_near_remote_hits_total                            counter
-//	cache_near_fetches_total, cache_near_bypasses_total     counters
-//	cache_near_waits_total, cache_near_overtaken_total      counters
-//	cache_near_unserved_total, cache_near_served_on_total   counters
-//	cache_near_store_errors_total                           counter
-//	cache_near_changes_total                                counter
-//	cache_near_forgotten_all_total                          counter
-//	cache_near_reconnects_total                             counter
-//	cache_near_serving                                      gauge, 1 or 0
-//	cache_near_lag_seconds, cache_near_max_lag_seconds      gauges
+//	cache_gets_total{result=hit|miss} counter
+//	  pinwheel.cache.gets{pinwheel.cache.get.result=hit|miss}, in {get}
+//	    Lookups, by whether they found a live entry.
+//	cache_misses_total{reason=absent|expired|evicted} counter
+//	  pinwheel.cache.misses{pinwheel.cache.miss.reason=absent|expired|evicted}, in {miss}
+//	    Lookups that found no live entry, by whether the key has recently expired or been evicted.
+//	cache_puts_total counter
+//	  pinwheel.cache.puts, in {put}
+//	    Values stored.
+//	cache_restores_total counter
+//	  pinwheel.cache.restores, in {entry}
+//	    Values that came from a snapshot.
+//	cache_evictions_total{cause=size|expired} counter
+//	  pinwheel.cache.evictions{pinwheel.cache.eviction.cause=size|expired}, in {eviction}
+//	    Values the cache removed, because it was full or their deadline had passed.
+//	cache_removals_total{cause=explicit|replaced|cleared} counter
+//	  pinwheel.cache.removals{pinwheel.cache.removal.cause=explicit|replaced|cleared}, in {removal}
+//	    Values the program removed.
+//	cache_size level
+//	  pinwheel.cache.entry.count, in {entry}
+//	    Entries now.
+//	cache_capacity level
+//	  pinwheel.cache.entry.limit, in {entry}
+//	    Most entries.
+//	cache_weight level
+//	  pinwheel.cache.weight.usage, in {weight}
+//	    Weight of all entries now.
+//	cache_weight_capacity level
+//	  pinwheel.cache.weight.limit, in {weight}
+//	    Most weight.
+//	cache_created_timestamp_seconds gauge
+//	  -, in s
+//	    When the cache was made, since 1970.
+//	- gauge
+//	  pinwheel.cache.uptime, in s
+//	    How long ago the cache was made.
+//	cache_hottest_key_share gauge
+//	  pinwheel.cache.hottest_key.share, in 1
+//	    Share of the recent lookups that are of the hottest key: a lower bound.
+//	cache_loads_seconds{result=success|failure} histogram
+//	  pinwheel.cache.load.duration{pinwheel.cache.load.result=success|failure}, in {load}
+//	    How long loads took, by result.
+//	cache_load_waiters_total counter
+//	  pinwheel.cache.load.waiters, in {caller}
+//	    Callers that joined the load of another caller.
+//	cache_loads_running level
+//	  pinwheel.cache.load.running, in {load}
+//	    Loads that have not ended.
+//	cache_oldest_load_seconds gauge
+//	  pinwheel.cache.load.oldest_age, in s
+//	    How long the oldest running load has run; 0 if there is none.
+//	cache_loads_abandoned_total counter
+//	  pinwheel.cache.load.abandoned, in {caller}
+//	    Callers that gave up before their load had ended.
+//	cache_loads_queued level
+//	  pinwheel.cache.load.queued, in {load}
+//	    Loads that wait for a permit of MaxLoads.
+//	cache_grace_hits_total counter
+//	  pinwheel.cache.grace.hits, in {hit}
+//	    Lookups that a value past its deadline answered.
+//	cache_refreshes_total{result=success|failure|dropped|skipped} counter
+//	  pinwheel.cache.refreshes{pinwheel.cache.refresh.result=success|failure|dropped|skipped}, in {refresh}
+//	    Loads of keys that had a value, by result.
+//	cache_negatives level
+//	  pinwheel.cache.negative.count, in {error}
+//	    Errors of loads that are kept.
+//	cache_callbacks_queued level
+//	  pinwheel.cache.callback.queued, in {callback}
+//	    Removal callbacks that have not begun yet.
+//	cache_callbacks_running level
+//	  pinwheel.cache.callback.running, in {callback}
+//	    Removal callbacks running now.
+//	cache_oldest_callback_seconds gauge
+//	  pinwheel.cache.callback.oldest_age, in s
+//	    How long the oldest running removal callback has run; 0 if there is none.
+//	cache_callback_panics_total counter
+//	  pinwheel.cache.callback.panics, in {panic}
+//	    Removal callbacks that panicked.
+//	cache_expiry_pending level
+//	  pinwheel.cache.expiry.pending, in {entry}
+//	    Entries with a deadline.
+//	cache_expiry_overdue level
+//	  pinwheel.cache.expiry.overdue, in {entry}
+//	    Entries past their deadline whose removal is late.
+//	cache_expiry_tombstones level
+//	  pinwheel.cache.expiry.tombstone.count, in {task}
+//	    Removed tasks the timing wheel has not reached yet.
+//	cache_expiry_lateness_seconds histogram
+//	  pinwheel.cache.expiry.lateness, in {entry}
+//	    How long after its deadline an expired entry was removed.
+//	cache_evicted_age_seconds histogram
+//	  pinwheel.cache.eviction.age, in {entry}
+//	    How long ago a value had been stored when it was evicted because the cache was full.
+//	cache_what_if_hits_total{limit=half|same|double} counter
+//	  pinwheel.cache.what_if.hits{pinwheel.cache.what_if.limit=half|same|double}, in {hit}
+//	    Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.
+//	cache_what_if_other_policy_hits_total counter
+//	  pinwheel.cache.what_if.other_policy.hits, in {hit}
+//	    Lookups that a cache of the same limit with the other policy of eviction would answer, as estimated by a sample of the keys.
+//	cache_near_remote_hits_total counter
+//	  pinwheel.cache.near.remote_hits, in {hit}
+//	    Answers of the store of a near cache: values, and "not found".
+//	cache_near_fetches_total counter
+//	  pinwheel.cache.near.fetches, in {fetch}
+//	    Keys that the store of a near cache did not have, and that were fetched.
+//	cache_near_bypasses_total counter
+//	  pinwheel.cache.near.bypasses, in {fetch}
+//	    Fetches past the store of a near cache, which could not be asked.
+//	cache_near_waits_total counter
+//	  pinwheel.cache.near.waits, in {load}
+//	    Loads of a near cache that waited for another one, mostly of another instance.
+//	cache_near_overtaken_total counter
+//	  pinwheel.cache.near.overtaken, in {value}
+//	    Values that a near cache fetched and kept nowhere, as their key changed meanwhile.
+//	cache_near_unserved_total counter
+//	  pinwheel.cache.near.unserved, in {get}
+//	    Lookups while a near cache could serve nothing from memory.
+//	cache_near_served_on_total counter
+//	  pinwheel.cache.near.served_on, in {get}
+//	    Lookups that a value from memory answered as the store of a near cache could not.
+//	cache_near_store_errors_total counter
+//	  pinwheel.cache.near.store.errors, in {error}
+//	    Calls of the store of a near cache that failed.
+//	cache_near_changes_total counter
+//	  pinwheel.cache.near.changes, in {key}
+//	    Keys that the source of a near cache reported as changed.
+//	cache_near_forgotten_all_total counter
+//	  pinwheel.cache.near.forgotten_all, in {time}
+//	    Times that the source of a near cache reported that anything may have changed.
+//	cache_near_reconnects_total counter
+//	  pinwheel.cache.near.reconnects, in {connection}
+//	    Times that the source of a near cache lost its connection.
+//	cache_near_serving level
+//	  pinwheel.cache.near.serving, in {cache}
+//	    1 if a near cache serves what it has in memory, else 0.
+//	cache_near_lag_seconds gauge
+//	  pinwheel.cache.near.lag, in s
+//	    Time since the moment up to which the source of a near cache has vouched for its changes.
+//	cache_near_max_lag_seconds gauge
+//	  pinwheel.cache.near.max_lag, in s
+//	    The lag above which a near cache serves nothing from memory.
 //
 // With double the limit the cache would answer about so many more gets per second:
 //
@@ -286,11 +240,31 @@
 //
 // The metrics of timing wheels have the label wheel. They are:
 //
-//	timingwheel_pending, timingwheel_backlog       gauges
-//	timingwheel_running, timingwheel_tombstones    gauges
-//	timingwheel_started_total                      counter
-//	timingwheel_removed_total                      counter
-//	timingwheel_fired_total                        counter
-//	timingwheel_panics_total                       counter
-//	timingwheel_lateness_seconds                   histogram
+//	timingwheel_pending level
+//	  pinwheel.timingwheel.timer.pending, in {timer}
+//	    Timers that wait for their time.
+//	timingwheel_backlog level
+//	  pinwheel.timingwheel.timer.backlog, in {timer}
+//	    Timers that are due and whose callbacks have not begun yet.
+//	timingwheel_running level
+//	  pinwheel.timingwheel.callback.running, in {callback}
+//	    Callbacks running now.
+//	timingwheel_tombstones level
+//	  pinwheel.timingwheel.tombstone.count, in {task}
+//	    Removed tasks the timing wheel has not reached yet.
+//	timingwheel_started_total counter
+//	  pinwheel.timingwheel.timer.started, in {timer}
+//	    Timers set.
+//	timingwheel_removed_total counter
+//	  pinwheel.timingwheel.timer.removed, in {timer}
+//	    Timers removed before they fired.
+//	timingwheel_fired_total counter
+//	  pinwheel.timingwheel.timer.fired, in {timer}
+//	    Callbacks begun.
+//	timingwheel_panics_total counter
+//	  pinwheel.timingwheel.callback.panics, in {panic}
+//	    Callbacks that panicked or ended their goroutine.
+//	timingwheel_lateness_seconds histogram
+//	  pinwheel.timingwheel.lateness, in {timer}
+//	    How long after its timer was due a callback began.
 package stats

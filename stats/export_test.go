@@ -2,6 +2,8 @@ package stats
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -36,12 +38,65 @@ func (r *registries) Metrics() string {
 	return text.String()
 }
 
-// JSONStats is the type of stats.json, if it were made at once.
-var JSONStats = reflect.TypeFor[struct {
-	jsonHead
-	Caches []jsonCache `json:"caches"`
-	Wheels []jsonWheel `json:"wheels"`
-}]()
+// JSONTypes are the structs of stats.json: what it has beside numbers. The names are those of
+// the schema.
+var JSONTypes = map[string]reflect.Type{
+	"":          reflect.TypeFor[jsonHead](),
+	"cache":     reflect.TypeFor[jsonCache](),
+	"wheel":     reflect.TypeFor[jsonWheel](),
+	"settings":  reflect.TypeFor[jsonSettings](),
+	"whatIf":    reflect.TypeFor[jsonWhatIf](),
+	"estimate":  reflect.TypeFor[jsonEstimate](),
+	"hotKey":    reflect.TypeFor[jsonHotKey](),
+	"loadError": reflect.TypeFor[jsonLoadError](),
+	"finding":   reflect.TypeFor[finding](),
+}
+
+// A JSONNumber is a number in stats.json.
+type JSONNumber struct {
+	Object string // the definition in the schema
+	Path   string
+	Type   string // in the schema
+	Says   string
+	Source string // the path in the object of the cache or timing wheel; empty if it is not there
+	Sample string // the name and label at /metrics; empty if it is not there
+}
+
+// JSONNumbers returns all numbers in stats.json.
+func JSONNumbers() []JSONNumber {
+	return append(jsonNumbers("cache", "cachePoint", "window", cacheMetrics, cacheComputed),
+		jsonNumbers("wheel", "wheelPoint", "", wheelMetrics, wheelComputed)...)
+}
+
+func jsonNumbers[S any](source, point, window string, metrics []Metric[S], computed []number[S]) (all []JSONNumber) {
+	add := func(n number[S], says, sample string) {
+		kind := "number"
+		switch n.of(new(S)).(type) {
+		case *uint64, uint64, *int, Durations:
+			kind = "integer"
+		case *bool:
+			kind = "boolean"
+		}
+		for object, path := range map[string]string{source: n.json, point: n.point, window: n.window} {
+			if path != "" {
+				all = append(all, JSONNumber{object, path, kind, cmp.Or(n.says, says), n.json, sample})
+			}
+		}
+	}
+	for _, m := range metrics {
+		for _, n := range m.numbers {
+			sample := m.Name
+			if m.Label != "" {
+				sample += fmt.Sprintf("{%s=%q}", m.Label, n.label)
+			}
+			add(n, m.Help, sample)
+		}
+	}
+	for _, n := range computed {
+		add(n, "", "")
+	}
+	return all
+}
 
 // HistoryBytes returns how many bytes the history of the cache with a name takes.
 func (r *registries) HistoryBytes(name string) int {
@@ -79,7 +134,7 @@ func (h *History) Window(at time.Time, s Snapshot, length time.Duration) Point {
 }
 
 func (h *History) look(at time.Time, s Snapshot) *look[Snapshot] {
-	return &look[Snapshot]{at: at, stats: s, samples: h.history.samples}
+	return &look[Snapshot]{at: at, stats: &s, samples: h.history.samples}
 }
 
 // A Point is a point.
@@ -90,7 +145,7 @@ type Point struct {
 	Running  bool
 }
 
-func exported(p point[Snapshot]) Point { return Point{p.start, p.length, p.from, p.to, p.running} }
+func exported(p point[Snapshot]) Point { return Point{p.start, p.length, *p.from, *p.to, p.running} }
 
 // VarString is [Var.String] for these registries.
 func (r *registries) VarString() string {

@@ -46,7 +46,7 @@ func findings(l *look[Snapshot]) []finding {
 	say := func(cause, format string, args ...any) {
 		all = append(all, finding{cause, fmt.Sprintf(format, args...)})
 	}
-	s, now, past := &l.stats, lastMinute(l), beforeLastMinute(l)
+	s, now, past := l.stats, lastMinute(l), beforeLastMinute(l)
 	trouble := nearTrouble(&s.Near, now, say) // explains misses, as trouble with loads does
 	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
 		trouble = true
@@ -85,7 +85,7 @@ func meanwhile(now period) string {
 // growth returns how many entries a cache without a limit has gained in five minutes, if it
 // grew in each of them.
 func growth(l *look[Snapshot]) (more int, ok bool) {
-	s, n := &l.stats, len(l.samples)-1
+	s, n := l.stats, len(l.samples)-1
 	if s.Limit > 0 || s.MaxWeight > 0 || s.Entries < growing || n < kept-1 {
 		return 0, false
 	}

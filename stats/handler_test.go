@@ -1,7 +1,6 @@
 package stats_test
 
 import (
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -210,27 +209,5 @@ func TestAnswersAreSafe(t *testing.T) {
 	for file := range files {
 		w := serve(r.Handler(), http.MethodGet, "/cache/"+file)
 		checkSafe(t, file, w.Header())
-	}
-}
-
-func TestHandlerOverTheNetwork(t *testing.T) {
-	var r stats.Registry
-	r.Register("users", always(stats.Snapshot{Hits: 7}))
-	mux := http.NewServeMux()
-	mux.Handle("/cache/", r.Handler())
-	server := httptest.NewServer(mux)
-	defer server.Close()
-	// The mux redirects to /cache/.
-	response, err := server.Client().Get(server.URL + "/cache")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	page, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response.StatusCode != http.StatusOK || !strings.Contains(string(page), `src="page.js"`) {
-		t.Errorf("status %d and %q, want 200 and the page", response.StatusCode, page)
 	}
 }

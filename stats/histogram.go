@@ -125,7 +125,7 @@ func interpolate(i int, part float64) time.Duration {
 // bucket that counts fewer than earlier gives 0.
 func (h Histogram) Minus(earlier Histogram) Histogram {
 	for i, n := range earlier.counts {
-		h.counts[i] = less(h.counts[i], n)
+		h.counts[i] = minus(h.counts[i], n)
 	}
 	h.sum = max(h.sum-earlier.sum, 0)
 	return h

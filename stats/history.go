@@ -56,13 +56,13 @@ func (h *history[S]) add(s sample[S]) {
 type point[S any] struct {
 	start   time.Time
 	length  time.Duration
-	from    S
-	to      S
+	from    *S
+	to      *S
 	running bool // it ends with a look, and not with a sample
 }
 
 // points yields the newest n points, the oldest first. The last one is partial, if it is
-// old enough. Samples are large, so none is copied to the heap.
+// old enough.
 func (l *look[S]) points(n int) iter.Seq[point[S]] {
 	closed := max(len(l.samples)-1, 0)
 	running := len(l.samples) > 0 && l.at.Sub(l.samples[closed].at) >= runningFrom
@@ -73,13 +73,13 @@ func (l *look[S]) points(n int) iter.Seq[point[S]] {
 	return func(yield func(point[S]) bool) {
 		for i := max(first, 0); i < closed; i++ {
 			a, b := &l.samples[i], &l.samples[i+1]
-			if !yield(point[S]{a.at, b.at.Sub(a.at), a.stats, b.stats, false}) {
+			if !yield(point[S]{a.at, b.at.Sub(a.at), &a.stats, &b.stats, false}) {
 				return
 			}
 		}
 		if running && n > 0 {
 			a := &l.samples[closed]
-			yield(point[S]{a.at, l.at.Sub(a.at), a.stats, l.stats, true})
+			yield(point[S]{a.at, l.at.Sub(a.at), &a.stats, l.stats, true})
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (l *look[S]) points(n int) iter.Seq[point[S]] {
 // window returns what happened from length before the look, or from the nearest sample, to
 // the look. Its length is 0 without a sample.
 func (l *look[S]) window(length time.Duration) point[S] {
-	from, start, took := &l.stats, l.at, time.Duration(0)
+	from, start, took := l.stats, l.at, time.Duration(0)
 	for i := len(l.samples) - 1; i >= 0; i-- {
 		s := &l.samples[i]
 		since := l.at.Sub(s.at)
@@ -98,24 +98,28 @@ func (l *look[S]) window(length time.Duration) point[S] {
 			from, start, took = &s.stats, s.at, since
 		}
 	}
-	return point[S]{start: start, length: took, from: *from, to: l.stats}
+	return point[S]{start: start, length: took, from: from, to: l.stats}
 }
 
-// underLimit is window, but begins no earlier than the last change of the limit. Without a
-// history it returns everything since the cache was made.
-func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
+// underLimit returns the limit, and the gets and the WhatIf of a window that begins no earlier
+// than the last change of the limit. Without a history that is everything since the cache was
+// made.
+func underLimit(l *look[Snapshot], length time.Duration) (s Snapshot) {
+	to, from := l.stats, l.stats
 	if len(l.samples) == 0 {
-		return l.stats
+		from = new(Snapshot)
 	}
-	earlier := &l.stats
 	for i := len(l.samples) - 1; i >= 0; i-- {
-		s := &l.samples[i]
-		if s.stats.Limit != l.stats.Limit || l.at.Sub(s.at) > length+interval/2 {
+		before := &l.samples[i]
+		if before.stats.Limit != to.Limit || l.at.Sub(before.at) > length+interval/2 {
 			break
 		}
-		earlier = &s.stats
+		from = &before.stats
 	}
-	return l.stats.Minus(*earlier)
+	s.Limit = to.Limit
+	s.Hits, s.Misses = minus(to.Hits, from.Hits), minus(to.Misses, from.Misses)
+	s.WhatIf = to.WhatIf.minus(from.WhatIf)
+	return s
 }
 
 // A sampler takes a sample of every source at each interval, from the first call of ensure

@@ -3,6 +3,7 @@ package stats_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -208,127 +209,61 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Everything in a window is of its time only.
-func TestAWindowHasEveryNumber(t *testing.T) {
+// TestPointsHaveEveryNumber checks that a point and a window have the numbers of a cache or wheel
+// that was made at their beginning.
+func TestPointsHaveEveryNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		before, since := distinct(0), distinct(500)
-		now := before
+		var r, since stats.Registry
+		before, more := distinct(0), distinct(500)
+		wheelBefore, wheelMore := distinctWheel(0), distinctWheel(500)
+		now, wheelNow := before, wheelBefore
 		r.Register("users", func() (stats.Snapshot, bool) { return now, true })
+		r.RegisterWheel("timers", func() (stats.WheelSnapshot, bool) { return wheelNow, true })
+		since.Register("users", always(more))
+		since.RegisterWheel("timers", always(wheelMore))
 		h := r.Handler()
 		sleep(2 * time.Second)
-		now = add(before, since)
-		loads := since.Loads.OK.Plus(since.Loads.Failed)
-		d := readJSONOf(t, h, "?points=61")
-		number := func(v uint64) any { return float64(v) }
-		wantWindow := map[string]any{
-			"seconds":          2.0,
-			"gets":             number(since.Gets()),
-			"hits":             number(since.Hits),
-			"misses":           number(since.Misses),
-			"misses_absent":    number(since.MissesAbsent()),
-			"misses_expired":   number(since.MissesExpired),
-			"misses_evicted":   number(since.MissesEvicted),
-			"hit_ratio":        since.HitRatio(),
-			"gets_per_second":  float64(since.Gets()) / 2,
-			"sets":             number(since.Sets),
-			"evicted":          number(since.Removals.Evicted),
-			"expired":          number(since.Removals.Expired),
-			"loads":            number(loads.Count()),
-			"loads_failed":     number(since.Loads.Failed.Count()),
-			"loads_abandoned":  number(since.Loads.Abandoned),
-			"load_p50_seconds": loads.Quantile(0.5).Seconds(),
-			"load_p99_seconds": loads.Quantile(0.99).Seconds(),
-
-			"evicted_age_p50_seconds": since.EvictedAge.Quantile(0.5).Seconds(),
-			"evicted_age_p99_seconds": since.EvictedAge.Quantile(0.99).Seconds(),
+		now, wheelNow = add(before, more), add(wheelBefore, wheelMore)
+		d, want := readJSONOf(t, h, "?points=61"), readJSON(t, since.Handler())
+		windows := d.Caches[0]["windows"].(map[string]any)
+		for _, c := range []struct {
+			object string
+			got    any
+			want   map[string]any
+		}{
+			{"window", windows["1m"], want.Caches[0]},
+			{"window", windows["5m"], want.Caches[0]},
+			{"cachePoint", d.Caches[0]["history"].([]any)[0], want.Caches[0]},
+			{"wheelPoint", d.Wheels[0]["history"].([]any)[0], want.Wheels[0]},
+		} {
+			checkSince(t, c.object, flat(c.got.(map[string]any), "", map[string]any{}), flat(c.want, "", map[string]any{}), more)
 		}
-		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["1m"], wantWindow)
-		checkFlat(t, d.Caches[0]["windows"].(map[string]any)["5m"], wantWindow)
-		wantPoint := map[string]any{
-			"start":                   "2000-01-01T00:00:00.000Z",
-			"seconds":                 2.0,
-			"partial":                 true,
-			"hits":                    number(since.Hits),
-			"misses_absent":           number(since.Misses - since.MissesExpired - since.MissesEvicted),
-			"misses_expired":          number(since.MissesExpired),
-			"misses_evicted":          number(since.MissesEvicted),
-			"hits_in_grace":           number(since.HitsInGrace),
-			"sets":                    number(since.Sets),
-			"entries":                 number(uint64(since.Entries)),
-			"limit":                   number(uint64(since.Limit)),
-			"weight":                  number(since.Weight),
-			"max_weight":              number(since.MaxWeight),
-			"expired":                 number(since.Removals.Expired),
-			"evicted":                 number(since.Removals.Evicted),
-			"deleted":                 number(since.Removals.Deleted),
-			"replaced":                number(since.Removals.Replaced),
-			"cleared":                 number(since.Removals.Cleared),
-			"loads":                   number(loads.Count()),
-			"loads_failed":            number(since.Loads.Failed.Count()),
-			"load_waiters":            number(since.Loads.Waiters),
-			"loads_running":           number(uint64(since.Loads.Running)),
-			"loads_queued":            number(uint64(since.Loads.Queued)),
-			"loads_abandoned":         number(since.Loads.Abandoned),
-			"refreshes":               number(since.Loads.Refreshes.OK),
-			"refreshes_failed":        number(since.Loads.Refreshes.Failed),
-			"refreshes_skipped":       number(since.Loads.Refreshes.Skipped),
-			"callbacks_running":       number(uint64(since.Callbacks.Running)),
-			"expiry_overdue":          number(uint64(since.Expiry.Overdue)),
-			"load_p50_seconds":        loads.Quantile(0.5).Seconds(),
-			"load_p99_seconds":        loads.Quantile(0.99).Seconds(),
-			"evicted_age_p50_seconds": since.EvictedAge.Quantile(0.5).Seconds(),
-			"evicted_age_p99_seconds": since.EvictedAge.Quantile(0.99).Seconds(),
-			"callbacks_queued":        number(uint64(since.Callbacks.Queued)),
-			"callback_panics":         number(since.Callbacks.Panics),
-			"expiry_pending":          number(uint64(since.Expiry.Pending)),
-			"tombstones":              number(uint64(since.Expiry.Tombstones)),
-			"lateness_p50_seconds":    since.Expiry.Lateness.Quantile(0.5).Seconds(),
-			"lateness_p99_seconds":    since.Expiry.Lateness.Quantile(0.99).Seconds(),
-		}
-		addNear(wantPoint, since.Near)
-		checkFlat(t, d.Caches[0]["history"].([]any)[0], wantPoint)
 	})
 }
 
-func TestAPointOfAWheelHasEveryNumber(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		before, since := distinctWheel(0), distinctWheel(500)
-		now := before
-		r.RegisterWheel("idle", func() (stats.WheelSnapshot, bool) { return now, true })
-		h := r.Handler()
-		sleep(2 * time.Second)
-		now = add(before, since)
-		checkFlat(t, readJSONOf(t, h, "?points=1").Wheels[0]["history"].([]any)[0], map[string]any{
-			"start":                "2000-01-01T00:00:00.000Z",
-			"seconds":              2.0,
-			"partial":              true,
-			"pending":              float64(since.Pending),
-			"backlog":              float64(since.Backlog),
-			"running":              float64(since.Running),
-			"tombstones":           float64(since.Tombstones),
-			"started":              float64(since.Started),
-			"removed":              float64(since.Removed),
-			"fired":                float64(since.Fired),
-			"panics":               float64(since.Panics),
-			"lateness_p50_seconds": since.Lateness.Quantile(0.5).Seconds(),
-			"lateness_p99_seconds": since.Lateness.Quantile(0.99).Seconds(),
-		})
-	})
-}
-
-// checkFlat compares an object that has no objects within.
-func checkFlat(t *testing.T, got any, want map[string]any) {
+// checkSince compares the fields of a point or window of two seconds with those of a cache or
+// wheel that was made at its beginning.
+func checkSince(t *testing.T, object string, got, want map[string]any, more stats.Snapshot) {
 	t.Helper()
-	object := flat(got.(map[string]any), "", map[string]any{})
-	for name, value := range want {
-		if object[name] != value {
-			t.Errorf("%s is %v, want %v", name, object[name], value)
+	fields := map[string]any{"seconds": 2.0}
+	if object == "window" {
+		fields["gets"], fields["gets_per_second"] = float64(more.Gets()), float64(more.Gets())/2
+	} else {
+		fields["start"], fields["partial"] = "2000-01-01T00:00:00.000Z", true
+	}
+	for _, n := range stats.JSONNumbers() {
+		switch {
+		case n.Object != object:
+		case n.Source != "":
+			fields[n.Path] = want[n.Source]
+		case n.Path == "loads":
+			fields[n.Path] = float64(more.Loads.OK.Count() + more.Loads.Failed.Count())
+		case fields[n.Path] == nil:
+			t.Errorf("%s.%s is computed in a way that this test does not know", object, n.Path)
 		}
 	}
-	if len(object) != len(want) {
-		t.Errorf("%d fields, want %d: %v", len(object), len(want), object)
+	if !maps.Equal(got, fields) {
+		t.Errorf("%s:\n got %v\nwant %v", object, got, fields)
 	}
 }
 

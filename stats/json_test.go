@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,139 +62,105 @@ func flat(v map[string]any, path string, into map[string]any) map[string]any {
 	return into
 }
 
-func TestJSONShowsEveryNumber(t *testing.T) {
+// TestJSONAgreesWithMetrics checks that stats.json has each number of /metrics, which
+// proof/stats.TestMetricsShowEveryNumber compares with the snapshots.
+func TestJSONAgreesWithMetrics(t *testing.T) {
 	var r stats.Registry
-	want := map[string]stats.Snapshot{}
+	sources := 1
 	for i, name := range nastyNames {
-		s := distinct(uint64(1000 * i))
-		unique, _ := r.Register(name, always(s))
-		want[unique] = s
+		r.Register(name, always(distinct(uint64(1000*i))))
+		r.RegisterWheel(name, always(distinctWheel(uint64(1000*i))))
+		sources++
 	}
 	r.Register("unused", always(stats.Snapshot{})) // has every field too
-	want["unused"] = stats.Snapshot{}
-	d := readJSON(t, r.Handler())
-	if len(d.Caches) != len(want) {
-		t.Fatalf("%d caches, want %d", len(d.Caches), len(want))
+	r.RegisterWheel("unused", always(stats.WheelSnapshot{}))
+	d, served := readJSON(t, r.Handler()), samples(t, r.Metrics())
+	if len(d.Caches) != sources || len(d.Wheels) != sources {
+		t.Fatalf("%d caches and %d wheels, want %d", len(d.Caches), len(d.Wheels), sources)
 	}
-	for _, c := range d.Caches {
-		name := fmt.Sprint(c["name"])
-		s, ok := want[name]
-		if !ok {
-			t.Errorf("cache %q, which nobody registered", name)
-			continue
-		}
-		loads := s.Loads.OK.Plus(s.Loads.Failed)
-		number := func(v uint64) any { return float64(v) }
-		want := map[string]any{
-			"name":                        name,
-			"hits":                        number(s.Hits),
-			"misses":                      number(s.Misses),
-			"hit_ratio":                   s.HitRatio(),
-			"misses_absent":               number(s.Misses - s.MissesExpired - s.MissesEvicted),
-			"misses_expired":              number(s.MissesExpired),
-			"misses_evicted":              number(s.MissesEvicted),
-			"hits_in_grace":               number(s.HitsInGrace),
-			"sets":                        number(s.Sets),
-			"restored":                    number(s.Restored),
-			"entries":                     number(uint64(s.Entries)),
-			"negatives":                   number(uint64(s.Negatives)),
-			"limit":                       number(uint64(s.Limit)),
-			"weight":                      number(s.Weight),
-			"max_weight":                  number(s.MaxWeight),
-			"removals.expired":            number(s.Removals.Expired),
-			"removals.evicted":            number(s.Removals.Evicted),
-			"removals.deleted":            number(s.Removals.Deleted),
-			"removals.replaced":           number(s.Removals.Replaced),
-			"removals.cleared":            number(s.Removals.Cleared),
-			"loads.ok":                    number(s.Loads.OK.Count()),
-			"loads.failed":                number(s.Loads.Failed.Count()),
-			"loads.waiters":               number(s.Loads.Waiters),
-			"loads.running":               number(uint64(s.Loads.Running)),
-			"loads.oldest_seconds":        s.Loads.Oldest.Seconds(),
-			"loads.queued":                number(uint64(s.Loads.Queued)),
-			"loads.abandoned":             number(s.Loads.Abandoned),
-			"loads.refreshes.ok":          number(s.Loads.Refreshes.OK),
-			"loads.refreshes.failed":      number(s.Loads.Refreshes.Failed),
-			"loads.refreshes.dropped":     number(s.Loads.Refreshes.Dropped),
-			"loads.refreshes.skipped":     number(s.Loads.Refreshes.Skipped),
-			"callbacks.running":           number(uint64(s.Callbacks.Running)),
-			"callbacks.oldest_seconds":    s.Callbacks.Oldest.Seconds(),
-			"expiry.overdue":              number(uint64(s.Expiry.Overdue)),
-			"since":                       c["since"], // see TestSince
-			"loads.mean_seconds":          loads.Mean().Seconds(),
-			"loads.p50_seconds":           loads.Quantile(0.5).Seconds(),
-			"loads.p99_seconds":           loads.Quantile(0.99).Seconds(),
-			"callbacks.queued":            number(uint64(s.Callbacks.Queued)),
-			"callbacks.panics":            number(s.Callbacks.Panics),
-			"expiry.pending":              number(uint64(s.Expiry.Pending)),
-			"expiry.tombstones":           number(uint64(s.Expiry.Tombstones)),
-			"expiry.lateness_p50_seconds": s.Expiry.Lateness.Quantile(0.5).Seconds(),
-			"expiry.lateness_p99_seconds": s.Expiry.Lateness.Quantile(0.99).Seconds(),
-			"evicted_age":                 nil,
-			"what_if":                     nil, // see TestWhatIfIsOfTheLastMinutes
-			"hot_keys":                    nil,
-			"purgeable":                   false,
-			"purgeable_by_prefix":         false,
-			"hottest_key_share":           s.HottestShare,
-			"settings.expire_seconds":     0.0, // see TestSettings
-			"settings.idle_seconds":       0.0,
-			"settings.jitter":             0.0,
-			"settings.timeout_seconds":    0.0,
-			"settings.max_loads":          0.0,
-			"settings.policy":             "",
-			"last_load_error":             nil, // see TestLastLoadError
-			"findings":                    c["findings"],
-		}
-		if s.EvictedAge.Count() > 0 {
-			delete(want, "evicted_age")
-			want["evicted_age.count"] = number(s.EvictedAge.Count())
-			want["evicted_age.p50_seconds"] = s.EvictedAge.Quantile(0.5).Seconds()
-			want["evicted_age.p99_seconds"] = s.EvictedAge.Quantile(0.99).Seconds()
-		}
-		addNear(want, s.Near)
-		delete(c, "windows") // history_test.go looks at those
-		if got := flat(c, "", map[string]any{}); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q\n got %v\nwant %v", name, got, want)
+	for object, all := range map[string][]map[string]any{"cache": d.Caches, "wheel": d.Wheels} {
+		for _, source := range all {
+			fields, compared := flat(source, "", map[string]any{}), 0
+			for _, n := range stats.JSONNumbers() {
+				if n.Object != object || n.Sample == "" {
+					continue
+				}
+				want, ok := served[sample{object, source["name"].(string), n.Sample}]
+				got := fields[n.Path]
+				if got == true {
+					got = 1.0 // of a near cache that serves
+				}
+				if ok && got != want || !ok && got != nil && got != 0.0 && got != false {
+					t.Errorf("%s %q: %s is %v, and %s %v", object, source["name"], n.Path, got, n.Sample, want)
+				}
+				if ok {
+					compared++
+				}
+			}
+			if name := source["name"]; name != "unused" && (object == "cache" && compared < 50 || compared < 8) {
+				t.Errorf("%s %q: only %d numbers were compared", object, name, compared)
+			}
 		}
 	}
 }
 
-func TestJSONShowsEveryNumberOfWheels(t *testing.T) {
+// A sample is the name of a number at /metrics: the label and name of its source, and the metric
+// with its own label.
+type sample struct{ by, source, metric string }
+
+var sampleLine = regexp.MustCompile(`^(\w+)\{(cache|wheel)=("(?:[^"\\]|\\.)*")(?:,(\w+="\w+"))?\} (.*)$`)
+
+// samples returns the numbers in a text of metrics; of a histogram the count.
+func samples(t *testing.T, text string) map[sample]float64 {
+	t.Helper()
+	all := map[sample]float64{}
+	for line := range strings.Lines(text) {
+		m := sampleLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil {
+			continue // a comment, or a bucket
+		}
+		source := strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n").Replace(m[3][1 : len(m[3])-1])
+		metric := strings.TrimSuffix(m[1], "_count")
+		if m[4] != "" {
+			metric += "{" + m[4] + "}"
+		}
+		value, err := strconv.ParseFloat(m[5], 64)
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		all[sample{m[2], source, metric}] = value
+	}
+	return all
+}
+
+// TestComputedNumbers checks the numbers of stats.json that are computed of others.
+func TestComputedNumbers(t *testing.T) {
 	var r stats.Registry
-	want := map[string]stats.WheelSnapshot{"unused": {}} // has every field too
-	r.RegisterWheel("unused", always(stats.WheelSnapshot{}))
-	for i, name := range nastyNames {
-		w := distinctWheel(uint64(1000 * i))
-		unique, _ := r.RegisterWheel(name, always(w))
-		want[unique] = w
-	}
+	s, w := distinct(0), distinctWheel(0)
+	r.Register("users", always(s))
+	r.RegisterWheel("timers", always(w))
 	d := readJSON(t, r.Handler())
-	if len(d.Wheels) != len(want) || len(d.Caches) != 0 {
-		t.Fatalf("%d wheels and %d caches, want %d and none", len(d.Wheels), len(d.Caches), len(want))
+	loads := s.Loads.OK.Plus(s.Loads.Failed)
+	got := flat(d.Caches[0], "", map[string]any{})
+	for path, want := range map[string]any{
+		"hit_ratio":                   s.HitRatio(),
+		"loads.mean_seconds":          loads.Mean().Seconds(),
+		"loads.p50_seconds":           loads.Quantile(0.5).Seconds(),
+		"loads.p99_seconds":           loads.Quantile(0.99).Seconds(),
+		"expiry.lateness_p50_seconds": s.Expiry.Lateness.Quantile(0.5).Seconds(),
+		"expiry.lateness_p99_seconds": s.Expiry.Lateness.Quantile(0.99).Seconds(),
+		"evicted_age.p50_seconds":     s.EvictedAge.Quantile(0.5).Seconds(),
+		"evicted_age.p99_seconds":     s.EvictedAge.Quantile(0.99).Seconds(),
+	} {
+		if got[path] != want {
+			t.Errorf("%s is %v, want %v", path, got[path], want)
+		}
 	}
-	for _, got := range d.Wheels {
-		name := fmt.Sprint(got["name"])
-		w, ok := want[name]
-		if !ok {
-			t.Errorf("wheel %q, which nobody registered", name)
-			continue
-		}
-		want := map[string]any{
-			"name":                 name,
-			"pending":              float64(w.Pending),
-			"backlog":              float64(w.Backlog),
-			"running":              float64(w.Running),
-			"tombstones":           float64(w.Tombstones),
-			"started":              float64(w.Started),
-			"removed":              float64(w.Removed),
-			"fired":                float64(w.Fired),
-			"panics":               float64(w.Panics),
-			"lateness_p50_seconds": w.Lateness.Quantile(0.5).Seconds(),
-			"lateness_p99_seconds": w.Lateness.Quantile(0.99).Seconds(),
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%q\n got %v\nwant %v", name, got, want)
-		}
+	if got := d.Wheels[0]["lateness_p50_seconds"]; got != w.Lateness.Quantile(0.5).Seconds() {
+		t.Errorf("lateness_p50_seconds of a wheel is %v", got)
+	}
+	if got := d.Wheels[0]["lateness_p99_seconds"]; got != w.Lateness.Quantile(0.99).Seconds() {
+		t.Errorf("lateness_p99_seconds of a wheel is %v", got)
 	}
 }
 

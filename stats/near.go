@@ -27,62 +27,6 @@ type Near struct {
 // exists reports whether the cache is a near cache.
 func (n *Near) exists() bool { return n.MaxLag > 0 }
 
-func (n Near) minus(earlier Near) Near {
-	n.RemoteHits = less(n.RemoteHits, earlier.RemoteHits)
-	n.Fetches = less(n.Fetches, earlier.Fetches)
-	n.Bypasses = less(n.Bypasses, earlier.Bypasses)
-	n.Waits = less(n.Waits, earlier.Waits)
-	n.Overtaken = less(n.Overtaken, earlier.Overtaken)
-	n.Unserved = less(n.Unserved, earlier.Unserved)
-	n.ServedOn = less(n.ServedOn, earlier.ServedOn)
-	n.StoreErrors = less(n.StoreErrors, earlier.StoreErrors)
-	n.Changes = less(n.Changes, earlier.Changes)
-	n.ForgottenAll = less(n.ForgottenAll, earlier.ForgottenAll)
-	n.Reconnects = less(n.Reconnects, earlier.Reconnects)
-	return n
-}
-
-// A jsonNear is the Near of a cache since it was made, or of a point.
-type jsonNear struct {
-	RemoteHits   uint64  `json:"remote_hits"`
-	Fetches      uint64  `json:"fetches"`
-	Bypasses     uint64  `json:"bypasses"`
-	Waits        uint64  `json:"waits"`
-	Overtaken    uint64  `json:"overtaken"`
-	Unserved     uint64  `json:"unserved"`
-	ServedOn     uint64  `json:"served_on"`
-	StoreErrors  uint64  `json:"store_errors"`
-	Changes      uint64  `json:"changes"`
-	ForgottenAll uint64  `json:"forgotten_all"`
-	Reconnects   uint64  `json:"reconnects"`
-	Serving      bool    `json:"serving"`
-	Lag          float64 `json:"lag_seconds"`
-	MaxLag       float64 `json:"max_lag_seconds"`
-}
-
-// newJSONNear returns nil if the cache is not a near cache.
-func newJSONNear(n Near) *jsonNear {
-	if !n.exists() {
-		return nil
-	}
-	return &jsonNear{
-		RemoteHits:   n.RemoteHits,
-		Fetches:      n.Fetches,
-		Bypasses:     n.Bypasses,
-		Waits:        n.Waits,
-		Overtaken:    n.Overtaken,
-		Unserved:     n.Unserved,
-		ServedOn:     n.ServedOn,
-		StoreErrors:  n.StoreErrors,
-		Changes:      n.Changes,
-		ForgottenAll: n.ForgottenAll,
-		Reconnects:   n.Reconnects,
-		Serving:      n.Serving,
-		Lag:          n.Lag.Seconds(),
-		MaxLag:       n.MaxLag.Seconds(),
-	}
-}
-
 // nearTrouble says what keeps a near cache from serving, or from its store.
 func nearTrouble(n *Near, now period, say func(cause, format string, args ...any)) (trouble bool) {
 	if n.exists() && !n.Serving && n.Lag > n.MaxLag {

@@ -9,32 +9,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// addNear adds what the JSON of a cache or a point has of a Near.
-func addNear(fields map[string]any, n stats.Near) {
-	if n == (stats.Near{}) {
-		fields["near"] = nil
-		return
-	}
-	for name, counter := range map[string]uint64{
-		"remote_hits":   n.RemoteHits,
-		"fetches":       n.Fetches,
-		"bypasses":      n.Bypasses,
-		"waits":         n.Waits,
-		"overtaken":     n.Overtaken,
-		"unserved":      n.Unserved,
-		"served_on":     n.ServedOn,
-		"store_errors":  n.StoreErrors,
-		"changes":       n.Changes,
-		"forgotten_all": n.ForgottenAll,
-		"reconnects":    n.Reconnects,
-	} {
-		fields["near."+name] = float64(counter)
-	}
-	fields["near.serving"] = n.Serving
-	fields["near.lag_seconds"] = n.Lag.Seconds()
-	fields["near.max_lag_seconds"] = n.MaxLag.Seconds()
-}
-
 // TestNearMetrics checks that a near cache has all metrics of near caches, and others none.
 func TestNearMetrics(t *testing.T) {
 	var r stats.Registry

@@ -13,22 +13,22 @@ type period struct {
 // between returns what happened from one Snapshot to another. Unlike Minus it does not copy
 // Snapshots, which are large.
 func between(from, to *Snapshot) period {
-	absent := func(s *Snapshot) uint64 { return less(s.Misses, s.MissesExpired+s.MissesEvicted) }
-	failed := less(to.Loads.Failed.Count(), from.Loads.Failed.Count())
+	absent := func(s *Snapshot) uint64 { return minus(s.Misses, s.MissesExpired+s.MissesEvicted) }
+	failed := minus(to.Loads.Failed.Count(), from.Loads.Failed.Count())
 	return period{
-		gets:      less(to.Hits+to.Misses, from.Hits+from.Misses),
-		misses:    less(to.Misses, from.Misses),
-		absent:    less(absent(to), absent(from)),
-		expired:   less(to.MissesExpired, from.MissesExpired),
-		evicted:   less(to.MissesEvicted, from.MissesEvicted),
-		evictions: less(to.Removals.Evicted, from.Removals.Evicted),
-		loads:     less(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
+		gets:      minus(to.Hits+to.Misses, from.Hits+from.Misses),
+		misses:    minus(to.Misses, from.Misses),
+		absent:    minus(absent(to), absent(from)),
+		expired:   minus(to.MissesExpired, from.MissesExpired),
+		evicted:   minus(to.MissesEvicted, from.MissesEvicted),
+		evictions: minus(to.Removals.Evicted, from.Removals.Evicted),
+		loads:     minus(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
 		failed:    failed,
-		inGrace:   less(to.HitsInGrace, from.HitsInGrace),
+		inGrace:   minus(to.HitsInGrace, from.HitsInGrace),
 		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
 
-		storeErrors: less(to.Near.StoreErrors, from.Near.StoreErrors),
-		bypasses:    less(to.Near.Bypasses, from.Near.Bypasses),
+		storeErrors: minus(to.Near.StoreErrors, from.Near.StoreErrors),
+		bypasses:    minus(to.Near.Bypasses, from.Near.Bypasses),
 	}
 }
 
@@ -43,7 +43,7 @@ const samplesPerMinute = int(time.Minute / interval)
 // lastMinute returns what happened in the last minute, or since the history began.
 func lastMinute(l *look[Snapshot]) (s period) {
 	if n := len(l.samples); n > 0 {
-		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, &l.stats)
+		s = between(&l.samples[max(0, n-samplesPerMinute)].stats, l.stats)
 	}
 	return s
 }
@@ -62,7 +62,7 @@ func beforeLastMinute(l *look[Snapshot]) (s period) {
 func bestMinute(l *look[Snapshot]) (best period) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
 		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
-		s := period{gets: less(b.Hits+b.Misses, a.Hits+a.Misses), misses: less(b.Misses, a.Misses)}
+		s := period{gets: minus(b.Hits+b.Misses, a.Hits+a.Misses), misses: minus(b.Misses, a.Misses)}
 		if s.gets >= enough && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
 			best = between(a, b)
 		}

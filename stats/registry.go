@@ -81,7 +81,7 @@ type registration[S any] struct {
 type look[S any] struct {
 	*registration[S]
 	at      time.Time
-	stats   S
+	stats   *S
 	samples []sample[S] // as of then; none before histories are kept
 }
 
@@ -157,7 +157,7 @@ func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok b
 		r.remove(reg)
 		return l, false
 	}
-	return look[S]{reg, now, stats, r.samples(reg)}, true
+	return look[S]{reg, now, &stats, r.samples(reg)}, true
 }
 
 func (r *registry[S]) samples(reg *registration[S]) []sample[S] {
@@ -177,7 +177,7 @@ func (r *registry[S]) sample(now time.Time) {
 func (r *registry[S]) keep(l look[S]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l.history.add(sample[S]{l.at, l.stats})
+	l.history.add(sample[S]{l.at, *l.stats})
 }
 
 // everything selects every name.

@@ -1,11 +1,14 @@
 package stats_test
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,8 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
+
+var update = flag.Bool("update", false, "write docs/stats.schema.json and the metrics in doc.go anew")
 
 const schemaFile = "../docs/stats.schema.json"
 
@@ -30,86 +35,145 @@ func readSchema(t testing.TB) map[string]any {
 	return schema
 }
 
-// The types, the schema and the list in doc.go name the same fields.
-func TestSchemaAndDocumentationNameEveryField(t *testing.T) {
-	want := map[string]string{}
-	fieldsOfType(stats.JSONStats, "", want)
-	if len(want) < 100 {
-		t.Fatalf("only %d fields are found", len(want))
-	}
-	t.Run("schema", func(t *testing.T) {
-		schema := readSchema(t)
-		got := map[string]string{}
-		fieldsOfSchema(t, schema, schema, "", got)
-		sameFields(t, got, want)
-	})
-	t.Run("doc.go", func(t *testing.T) {
-		got := fieldsOfDoc(t)
-		for path, kind := range want { // the list names the types in words
-			if word, ok := got[path]; ok && (word == "" || strings.HasPrefix(kind, word)) {
-				got[path] = kind
-			}
-		}
-		sameFields(t, got, want)
-	})
-}
-
-func sameFields(t *testing.T, got, want map[string]string) {
+// checkFile compares a file with what it should be, or writes it.
+func checkFile(t *testing.T, name string, want []byte) {
 	t.Helper()
-	for _, path := range slices.Sorted(maps.Keys(want)) {
-		if got[path] != want[path] {
-			t.Errorf("%s is %q, want %q", path, got[path], want[path])
+	if *update {
+		if err := os.WriteFile(name, want, 0o644); err != nil {
+			t.Fatal(err)
 		}
+		return
 	}
-	for _, path := range slices.Sorted(maps.Keys(got)) {
-		if _, ok := want[path]; !ok {
-			t.Errorf("%s, which there is not", path)
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the metrics say: run go test ./stats -update, and look at the difference", name)
+	}
+}
+
+// The schema has every number, with the sentence of its metric.
+//
+// Catches: a number whose name, type or sentence in the schema is not that of stats.json.
+func TestSchemaHasEveryNumber(t *testing.T) {
+	schema := readSchema(t)
+	defs := schema["$defs"].(map[string]any)
+	for _, n := range stats.JSONNumbers() {
+		object := defs[n.Object].(map[string]any)
+		path := strings.Split(n.Path, ".")
+		for _, name := range path[:len(path)-1] {
+			object = objectAt(t, schema, object, name)
+		}
+		setNumber(object, path[len(path)-1], n)
+	}
+	text := new(bytes.Buffer)
+	encoder := json.NewEncoder(text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(schema); err != nil {
+		t.Fatal(err)
+	}
+	checkFile(t, schemaFile, text.Bytes())
+}
+
+// objectAt returns the object in a field of an object. Objects are described by hand.
+func objectAt(t *testing.T, schema, object map[string]any, name string) map[string]any {
+	t.Helper()
+	field, ok := object["properties"].(map[string]any)[name].(map[string]any)
+	if !ok {
+		t.Fatalf("the schema does not describe the object %q: write what it has in common", name)
+	}
+	_, inner := kindOfSchema(schema, field)
+	return inner
+}
+
+// setNumber describes a number in an object. It leaves bounds alone.
+func setNumber(object map[string]any, name string, n stats.JSONNumber) {
+	properties := object["properties"].(map[string]any)
+	field, ok := properties[name].(map[string]any)
+	if !ok {
+		field = map[string]any{}
+		properties[name] = field
+		object["required"] = append(object["required"].([]any), name)
+	}
+	field["type"], field["description"] = n.Type, n.Says
+	if _, ok := field["exclusiveMinimum"]; !ok && n.Type != "boolean" {
+		field["minimum"] = 0
+	}
+}
+
+// Beside the numbers, the schema has the fields of the types.
+//
+// Catches: a field in only one of them.
+func TestSchemaNamesEveryField(t *testing.T) {
+	schema := readSchema(t)
+	numbers := map[string][]string{}
+	for _, n := range stats.JSONNumbers() {
+		first, _, _ := strings.Cut(n.Path, ".") // fields of an object of numbers are all numbers
+		numbers[n.Object] = append(numbers[n.Object], first)
+	}
+	defs := maps.Clone(schema["$defs"].(map[string]any))
+	defs[""] = schema
+	for name, of := range stats.JSONTypes {
+		want := fieldsOfType(of)
+		if name == "" { // they are written one after another
+			want["caches"], want["wheels"] = "array", "array"
+		}
+		got := fieldsOfSchema(t, schema, defs[name].(map[string]any), name)
+		if name == "cache" { // as are these
+			want["windows"] = "object"
+		}
+		if name == "cache" || name == "wheel" {
+			want["history"] = "array at times"
+		}
+		for _, number := range numbers[name] {
+			delete(got, number)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s\n got %v\nwant %v", name, got, want)
 		}
 	}
 }
 
-// fieldsOfType adds the fields of a struct by path, each with the type that it has in
-// JSON.
-func fieldsOfType(of reflect.Type, path string, fields map[string]string) {
+// fieldsOfType returns the fields of a struct, each with the type that it has in JSON.
+func fieldsOfType(of reflect.Type) map[string]string {
+	fields := map[string]string{}
 	for _, field := range reflect.VisibleFields(of) {
-		if field.Anonymous {
-			continue // its fields are visible too
-		}
 		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
-		kind, inner := kindOf(field.Type)
+		kind := kindOf(field.Type)
 		if option == "omitzero" {
 			kind += " at times"
-		} else if field.Type.Kind() == reflect.Pointer || inner != nil && inner.Name() == "jsonHotKey" {
+		} else if field.Type.Kind() == reflect.Pointer || name == "hot_keys" {
 			kind += " or null"
 		}
-		fields[path+name] = kind
-		if inner != nil {
-			fieldsOfType(inner, path+name+".", fields)
-		}
+		fields[name] = kind
 	}
+	return fields
 }
 
-// kindOf returns the JSON type of a Go type, and the struct that it has within.
-func kindOf(of reflect.Type) (kind string, inner reflect.Type) {
+// kindOf returns the JSON type of a Go type.
+func kindOf(of reflect.Type) string {
 	switch {
 	case of == reflect.TypeFor[time.Time]() || of.Kind() == reflect.String:
-		return "string", nil
+		return "string"
 	case of.Kind() == reflect.Bool:
-		return "boolean", nil
+		return "boolean"
 	case of.Kind() == reflect.Pointer:
 		return kindOf(of.Elem())
 	case of.Kind() == reflect.Slice:
-		return "array", of.Elem()
+		return "array"
 	case of.Kind() == reflect.Struct:
-		return "object", of
+		return "object"
 	}
-	return "number", nil
+	return "number"
 }
 
-// fieldsOfSchema adds the fields of an object of the schema as fieldsOfType does, and
+// fieldsOfSchema returns the fields of an object of the schema as fieldsOfType does, and
 // wants a description of each.
-func fieldsOfSchema(t *testing.T, schema, object map[string]any, path string, fields map[string]string) {
+func fieldsOfSchema(t *testing.T, schema, object map[string]any, path string) map[string]string {
 	t.Helper()
+	fields := map[string]string{}
 	required := map[string]bool{}
 	for _, name := range object["required"].([]any) {
 		required[name.(string)] = true
@@ -117,21 +181,19 @@ func fieldsOfSchema(t *testing.T, schema, object map[string]any, path string, fi
 	for name, field := range object["properties"].(map[string]any) {
 		field := field.(map[string]any)
 		if text, _ := field["description"].(string); !strings.HasSuffix(text, ".") {
-			t.Errorf("%s%s is not described", path, name)
+			t.Errorf("%s.%s is not described", path, name)
 		}
-		kind, inner := kindOfSchema(schema, field)
+		kind, _ := kindOfSchema(schema, field)
 		if !required[name] {
 			kind += " at times"
 		}
 		delete(required, name)
-		fields[path+name] = kind
-		if inner != nil {
-			fieldsOfSchema(t, schema, inner, path+name+".", fields)
-		}
+		fields[name] = kind
 	}
 	for name := range required {
-		t.Errorf("%s%s is required, but there is no such field", path, name)
+		t.Errorf("%s.%s is required, but there is no such field", path, name)
 	}
+	return fields
 }
 
 func kindOfSchema(schema, field map[string]any) (kind string, inner map[string]any) {
@@ -160,81 +222,83 @@ func kindOfSchema(schema, field map[string]any) (kind string, inner map[string]a
 	return of.(string) + orNull, nil
 }
 
-var docLine = regexp.MustCompile(`^((?:\w+, )*\w+)(?: +(.*))?$`) // names, and what is said of them
-
-// fieldsOfDoc returns the fields in the list of doc.go by path, each with the word
-// behind it, or "" if there is none. Two spaces more are a level down, and a line may
-// have several names.
-func fieldsOfDoc(t *testing.T) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile("doc.go")
+// The documentation of the package lists the metrics.
+//
+// Catches: a metric that it does not have.
+func TestDocumentationListsTheMetrics(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(text), "\n// # JSON\n")
-	list, _, _ = strings.Cut(list, "\n// # Metrics\n")
-	fields := map[string]string{}
-	above := [][]string{{""}} // the paths that the next fields of a level are below
-	var pending []string      // whose word is in the next line
-	for line := range strings.Lines(list) {
-		line, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "//\t")
+	text := string(doc)
+	for heading, list := range map[string]string{
+		"// The metrics of caches are:\n//\n":                                   listOf(stats.CacheMetrics()),
+		"// The metrics of timing wheels have the label wheel. They are:\n//\n": listOf(stats.WheelMetrics()),
+	} {
+		before, after, ok := strings.Cut(text, heading)
 		if !ok {
-			continue
+			t.Fatalf("doc.go has no heading %q", heading)
 		}
-		rest := strings.TrimLeft(line, " ")
-		level := (len(line) - len(rest)) / 2
-		word := func(text string) string { return strings.TrimRight(strings.SplitN(text, " ", 2)[0], ",;s") }
-		if level > 10 { // a text about the names before it
-			for _, path := range pending {
-				fields[path] = word(rest)
-			}
-			continue
+		for strings.HasPrefix(after, "//\t") { // the list as it is
+			_, after, _ = strings.Cut(after, "\n")
 		}
-		parts := docLine.FindStringSubmatch(rest)
-		if parts == nil {
-			t.Fatalf("what does %q mean?", line)
-		}
-		pending = nil
-		for _, parent := range above[level] {
-			for name := range strings.SplitSeq(parts[1], ", ") {
-				path := parent + name
-				fields[path] = word(parts[2])
-				pending = append(pending, path)
-			}
-		}
-		above = append(above[:level+1], nil)
-		for _, path := range pending {
-			above[level+1] = append(above[level+1], path+".")
-		}
+		text = before + heading + list + after
 	}
-	return fields
+	checkFile(t, "doc.go", []byte(text))
 }
 
-// The documentation names exactly the metrics that are served.
-func TestDocumentationNamesEveryMetric(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, _ := strings.Cut(string(text), "\n// The metrics of caches are:\n")
-	got := map[string]bool{}
-	for line := range strings.Lines(list) {
-		if names, ok := strings.CutPrefix(line, "//\t"); ok && strings.HasPrefix(names, "cache_") || strings.HasPrefix(names, "timingwheel_") {
-			names, _, _ = strings.Cut(names, "  ")
-			for name := range strings.SplitSeq(strings.TrimSpace(names), ", ") {
-				name, _, _ = strings.Cut(name, "{")
-				got[name] = true
-			}
+// listOf returns the lines about metrics: the names for Prometheus and for OpenTelemetry, with
+// the values of the label, and what they mean.
+func listOf[S any](metrics []stats.Metric[S]) string {
+	kinds := map[stats.Kind]string{stats.KindCounter: "counter", stats.KindLevel: "level", stats.KindGauge: "gauge", stats.KindHistogram: "histogram"}
+	var list strings.Builder
+	for _, m := range metrics {
+		if m.Name == "" && m.Path == "" {
+			continue
 		}
+		fmt.Fprintf(&list, "//\t%s%s %s\n", cmp.Or(m.Name, "-"), ofLabel(m.Label, m.Labels()), kinds[m.Kind])
+		fmt.Fprintf(&list, "//\t  %s%s, in %s\n", cmp.Or(m.Path, "-"), ofLabel(m.Attribute, m.Labels()), m.Unit)
+		fmt.Fprintf(&list, "//\t    %s\n", m.Help)
 	}
-	var r stats.Registry
-	r.Register("users", always(distinct(0)))
-	r.RegisterWheel("users", always(distinctWheel(0)))
-	want := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(r.Metrics(), -1) {
-		want[m[1]] = true
+	return list.String()
+}
+
+func ofLabel(label string, values []string) string {
+	if label == "" {
+		return ""
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("doc.go has %q\nwant %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	return "{" + label + "=" + strings.Join(values, "|") + "}"
+}
+
+// Each metric that is served is in the list once, and says what it is.
+func TestMetricsAreDescribed(t *testing.T) {
+	checkMetrics(t, "cache_", "pinwheel.cache.", stats.CacheMetrics())
+	checkMetrics(t, "timingwheel_", "pinwheel.timingwheel.", stats.WheelMetrics())
+}
+
+func checkMetrics[S any](t *testing.T, name, path string, metrics []stats.Metric[S]) {
+	var names []string
+	for _, m := range metrics {
+		if m.Name != "" && !strings.HasPrefix(m.Name, name) || m.Path != "" && !strings.HasPrefix(m.Path, path) {
+			t.Errorf("%q and %q: want names that begin with %q and %q", m.Name, m.Path, name, path)
+		}
+		if m.Name == "" && m.Path == "" {
+			continue // only for Minus
+		}
+		if (m.Label == "") != (m.Attribute == "") || (m.Label == "") != (len(m.Labels()) == 0) {
+			t.Errorf("%s: label %q, attribute %q and %d values", m.Name, m.Label, m.Attribute, len(m.Labels()))
+		}
+		if strings.HasSuffix(m.Name, "_total") != (m.Kind == stats.KindCounter) {
+			t.Errorf("%s: the name of a counter, and of nothing else, ends in _total", m.Name)
+		}
+		if !strings.HasSuffix(m.Help, ".") || m.Unit == "" || m.Kind == 0 {
+			t.Errorf("%s: help %q, unit %q, kind %d", m.Name, m.Help, m.Unit, m.Kind)
+		}
+		for _, n := range []string{m.Name, m.Path} {
+			if n != "" && slices.Contains(names, n) {
+				t.Errorf("%s is there twice", n)
+			}
+			names = append(names, n)
+		}
 	}
 }

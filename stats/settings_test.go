@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +17,13 @@ func TestSettings(t *testing.T) {
 	r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Settings: stats.Settings{
 		Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Policy: "lru",
 	}})
-	checkFlat(t, readJSON(t, r.Handler()).Caches[0]["settings"], map[string]any{
+	got := readJSON(t, r.Handler()).Caches[0]["settings"]
+	want := map[string]any{
 		"expire_seconds": 60.0, "idle_seconds": 1.0, "jitter": 0.25, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru",
-	})
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
 
 // A badError panics in Error.

@@ -146,26 +146,13 @@ func (s Snapshot) whatIf(hits uint64) (ratio float64, ok bool) {
 // and the gauges of s. Both must be of the same cache. A counter below its earlier value
 // gives 0, so a cache made anew in between never shows huge numbers.
 func (s Snapshot) Minus(earlier Snapshot) Snapshot {
-	s.Hits = less(s.Hits, earlier.Hits)
-	s.Misses = less(s.Misses, earlier.Misses)
-	s.MissesExpired = less(s.MissesExpired, earlier.MissesExpired)
-	s.MissesEvicted = less(s.MissesEvicted, earlier.MissesEvicted)
-	s.HitsInGrace = less(s.HitsInGrace, earlier.HitsInGrace)
-	s.Sets = less(s.Sets, earlier.Sets)
-	s.Restored = less(s.Restored, earlier.Restored)
-	s.Removals = s.Removals.minus(earlier.Removals)
-	s.Loads = s.Loads.minus(earlier.Loads)
-	s.Callbacks.Panics = less(s.Callbacks.Panics, earlier.Callbacks.Panics)
-	s.Expiry.Lateness = s.Expiry.Lateness.Minus(earlier.Expiry.Lateness)
-	s.EvictedAge = s.EvictedAge.Minus(earlier.EvictedAge)
-	s.WhatIf = s.WhatIf.minus(earlier.WhatIf)
-	s.Near = s.Near.minus(earlier.Near)
+	subtract(cacheMetrics, &s, &earlier)
 	return s
 }
 
 // MissesAbsent returns the misses that are neither in MissesExpired nor in MissesEvicted.
 func (s Snapshot) MissesAbsent() uint64 {
-	return less(s.Misses, s.MissesExpired+s.MissesEvicted)
+	return minus(s.Misses, s.MissesExpired+s.MissesEvicted)
 }
 
 // Total returns the number of values that left the cache, for any cause.
@@ -173,53 +160,18 @@ func (r Removals) Total() uint64 {
 	return r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared
 }
 
-func (r Removals) minus(earlier Removals) Removals {
-	return Removals{
-		Expired:  less(r.Expired, earlier.Expired),
-		Evicted:  less(r.Evicted, earlier.Evicted),
-		Deleted:  less(r.Deleted, earlier.Deleted),
-		Replaced: less(r.Replaced, earlier.Replaced),
-		Cleared:  less(r.Cleared, earlier.Cleared),
-	}
-}
-
-func (l Loads) minus(earlier Loads) Loads {
-	l.OK = l.OK.Minus(earlier.OK)
-	l.Failed = l.Failed.Minus(earlier.Failed)
-	l.Waiters = less(l.Waiters, earlier.Waiters)
-	l.Abandoned = less(l.Abandoned, earlier.Abandoned)
-	l.Refreshes = l.Refreshes.minus(earlier.Refreshes)
-	return l
-}
-
-func (r Refreshes) minus(earlier Refreshes) Refreshes {
-	return Refreshes{
-		OK:      less(r.OK, earlier.OK),
-		Failed:  less(r.Failed, earlier.Failed),
-		Dropped: less(r.Dropped, earlier.Dropped),
-		Skipped: less(r.Skipped, earlier.Skipped),
-	}
-}
-
+// minus returns what happened since an earlier WhatIf.
 func (w WhatIf) minus(earlier WhatIf) WhatIf {
 	return WhatIf{
-		Gets:        less(w.Gets, earlier.Gets),
-		Half:        less(w.Half, earlier.Half),
-		Same:        less(w.Same, earlier.Same),
-		Double:      less(w.Double, earlier.Double),
-		OtherPolicy: less(w.OtherPolicy, earlier.OtherPolicy),
+		Gets:        minus(w.Gets, earlier.Gets),
+		Half:        minus(w.Half, earlier.Half),
+		Same:        minus(w.Same, earlier.Same),
+		Double:      minus(w.Double, earlier.Double),
+		OtherPolicy: minus(w.OtherPolicy, earlier.OtherPolicy),
 	}
 }
 
 // all returns the durations of all loads, however they ended.
 func (l Loads) all() Histogram {
 	return l.OK.Plus(l.Failed)
-}
-
-// less returns a−b, or 0 if b is greater.
-func less(a, b uint64) uint64 {
-	if b > a {
-		return 0
-	}
-	return a - b
 }

@@ -123,7 +123,7 @@ func (r *registries) allCaches() []NamedCache {
 	looks := r.caches.all(time.Now())
 	all := make([]NamedCache, len(looks))
 	for i, l := range looks {
-		all[i] = NamedCache{l.name, l.since, l.stats}
+		all[i] = NamedCache{l.name, l.since, *l.stats}
 	}
 	return all
 }
@@ -132,7 +132,7 @@ func (r *registries) allWheels() []NamedWheel {
 	looks := r.wheels.all(time.Now())
 	all := make([]NamedWheel, len(looks))
 	for i, l := range looks {
-		all[i] = NamedWheel{l.name, l.since, l.stats}
+		all[i] = NamedWheel{l.name, l.since, *l.stats}
 	}
 	return all
 }

@@ -35,10 +35,6 @@ type WheelSnapshot struct {
 // of earlier, and the gauges of w. Both must be of the same timing wheel. A
 // counter that is below its earlier value gives 0, as in [Snapshot.Minus].
 func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {
-	w.Started = less(w.Started, earlier.Started)
-	w.Removed = less(w.Removed, earlier.Removed)
-	w.Fired = less(w.Fired, earlier.Fired)
-	w.Panics = less(w.Panics, earlier.Panics)
-	w.Lateness = w.Lateness.Minus(earlier.Lateness)
+	subtract(wheelMetrics, &w, &earlier)
 	return w
 }

@@ -93,7 +93,7 @@ func whyAbsent(l *look[Snapshot], now, _ period, rose bool) (cause, because stri
 	if ago, n := cleared(l); n > 0 {
 		return wasCleared, fmt.Sprintf("the cache was cleared %s ago: %d entries were removed", span(ago), n)
 	}
-	s := &l.stats
+	s := l.stats
 	age := l.at.Sub(l.since)
 	if full := s.Removals.Evicted > 0; !full && age < kept*interval {
 		return isNew, fmt.Sprintf("the cache is new and filling: it was made %s ago, and has %d entries", span(age), s.Entries)

@@ -112,6 +112,7 @@ func wantSeries(s stats.Snapshot) map[string]float64 {
 		"cache_misses_total reason=evicted":    float64(s.MissesEvicted),
 		"cache_misses_total reason=expired":    float64(s.MissesExpired),
 		"cache_puts_total":                     float64(s.Sets),
+		"cache_restores_total":                 float64(s.Restored),
 		"cache_evictions_total cause=size":     float64(s.Removals.Evicted),
 		"cache_evictions_total cause=expired":  float64(s.Removals.Expired),
 		"cache_removals_total cause=explicit":  float64(s.Removals.Deleted),

@@ -1,0 +1,127 @@
+package otelpinwheel
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+const (
+	cacheName = attribute.Key("pinwheel.cache.name")
+	wheelName = attribute.Key("pinwheel.timingwheel.name")
+)
+
+// A source is a cache or a timing wheel, with its snapshot.
+type source[S any] struct {
+	name  attribute.KeyValue
+	since time.Time // when it was made
+	stats S
+}
+
+func caches() []source[stats.Snapshot] {
+	named := stats.Caches()
+	all := make([]source[stats.Snapshot], len(named))
+	for i, c := range named {
+		all[i] = source[stats.Snapshot]{cacheName.String(c.Name), c.Since, c.Snapshot}
+	}
+	return all
+}
+
+func wheels() []source[stats.WheelSnapshot] {
+	named := stats.Wheels()
+	all := make([]source[stats.WheelSnapshot], len(named))
+	for i, w := range named {
+		all[i] = source[stats.WheelSnapshot]{wheelName.String(w.Name), w.Since, w.Snapshot}
+	}
+	return all
+}
+
+// collected returns the metrics that OpenTelemetry gets.
+func collected[S any](metrics []stats.Metric[S]) (all []stats.Metric[S]) {
+	for _, m := range metrics {
+		if m.Path != "" {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// An instrument is what a meter has made for a metric. A counter or level has whole alone, a
+// gauge real alone. A histogram has both: the number of its durations, and their sum.
+type instrument[S any] struct {
+	stats.Metric[S]
+	whole metric.Int64Observable
+	real  metric.Float64Observable
+}
+
+func instruments[S any](meter metric.Meter, metrics []stats.Metric[S]) (all []instrument[S], err error) {
+	for _, m := range collected(metrics) {
+		made := instrument[S]{Metric: m}
+		unit, description := metric.WithUnit(m.Unit), metric.WithDescription(m.Help)
+		switch m.Kind {
+		case stats.KindCounter:
+			made.whole, err = meter.Int64ObservableCounter(m.Path, unit, description)
+		case stats.KindLevel:
+			made.whole, err = meter.Int64ObservableUpDownCounter(m.Path, unit, description)
+		case stats.KindGauge:
+			made.real, err = meter.Float64ObservableGauge(m.Path, unit, description)
+		case stats.KindHistogram:
+			made.whole, err = meter.Int64ObservableCounter(m.Path+".count", unit, metric.WithDescription(m.Help+" This is their number."))
+			if err == nil {
+				made.real, err = meter.Float64ObservableCounter(m.Path+".sum", metric.WithUnit("s"), metric.WithDescription(m.Help+" This is their sum."))
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("otelpinwheel: the instrument %s: %w", m.Path, err)
+		}
+		all = append(all, made)
+	}
+	return all, nil
+}
+
+func observables[S any](instruments []instrument[S]) (all []metric.Observable) {
+	for _, i := range instruments {
+		if i.whole != nil {
+			all = append(all, i.whole)
+		}
+		if i.real != nil {
+			all = append(all, i.real)
+		}
+	}
+	return all
+}
+
+func observe[S any](to metric.Observer, instruments []instrument[S], sources []source[S]) {
+	for i := range sources {
+		s := &sources[i]
+		named := []metric.ObserveOption{metric.WithAttributeSet(attribute.NewSet(s.name))}
+		for j := range instruments {
+			instruments[j].observe(to, s, named)
+		}
+	}
+}
+
+// observe passes the values of a source. named is the option for its name alone.
+func (i *instrument[S]) observe(to metric.Observer, s *source[S], named []metric.ObserveOption) {
+	for label, v := range i.Values(&s.stats, s.since) {
+		options := named
+		if i.Attribute != "" {
+			options = []metric.ObserveOption{metric.WithAttributes(attribute.String(i.Attribute, label), s.name)}
+		}
+		count, float := v.Count, v.Float
+		if v.Times != nil {
+			count, float = v.Times.Count(), v.Times.Sum().Seconds()
+		}
+		if i.whole != nil {
+			to.ObserveInt64(i.whole, int64(min(count, math.MaxInt64)), options...)
+		}
+		if i.real != nil {
+			to.ObserveFloat64(i.real, float, options...)
+		}
+	}
+}

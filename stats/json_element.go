@@ -1,0 +1,113 @@
+package stats
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// An element is the object of a cache or timing wheel under construction. All sources of an
+// answer use one after another, so that a thousand of them allocate little.
+type element[S any] struct {
+	buf   []byte
+	other bytes.Buffer // fields that are not numbers
+	since S            // what happened in a window or point
+}
+
+// begin appends the fields of a struct, without the closing brace, and the numbers of s.
+func (e *element[S]) begin(fields any, view view[S], s *S) error {
+	e.other.Reset()
+	if err := json.NewEncoder(&e.other).Encode(fields); err != nil {
+		return err
+	}
+	e.buf = append(e.buf, bytes.TrimSuffix(e.other.Bytes(), []byte("}\n"))...)
+	e.buf = append(e.buf, ',')
+	e.buf = view.append(e.buf, s)
+	return nil
+}
+
+// setSince sets since to what happened in a point. Levels and gauges are those of its end.
+func (e *element[S]) setSince(p point[S], metrics []Metric[S]) {
+	e.since = *p.to
+	subtract(metrics, &e.since, p.from)
+}
+
+// history appends the array of the newest n points, or nothing if n is negative.
+func (e *element[S]) history(l *look[S], n int, metrics []Metric[S], view view[S]) {
+	if n < 0 {
+		return
+	}
+	e.buf = append(e.buf, `,"history":[`...)
+	first := true
+	for p := range l.points(n) {
+		if !first {
+			e.buf = append(e.buf, ',')
+		}
+		first = false
+		e.buf = append(e.buf, `{"start":"`...) // also tells the point from others
+		e.buf = p.start.UTC().AppendFormat(e.buf, "2006-01-02T15:04:05.000Z07:00")
+		e.buf = append(e.buf, `","seconds":`...)
+		e.buf = appendFloat(e.buf, p.length.Seconds())
+		e.buf = append(e.buf, `,"partial":`...)
+		e.buf = strconv.AppendBool(e.buf, p.running)
+		e.buf = append(e.buf, ',')
+		e.setSince(p, metrics)
+		e.buf = view.append(e.buf, &e.since)
+		e.buf = append(e.buf, '}')
+	}
+	e.buf = append(e.buf, ']')
+}
+
+// makeCache makes the object of a cache, with the newest points of its history, or without
+// history if their number is negative.
+func makeCache(e *element[Snapshot], l *look[Snapshot], points int) error {
+	err := e.begin(jsonCache{
+		Name:          l.name,
+		Since:         l.since.UTC(),
+		WhatIf:        newJSONWhatIf(underLimit(l, 5*time.Minute)),
+		HotKeys:       newJSONHotKeys(l.cache),
+		Settings:      newJSONSettings(l.cache.Settings),
+		LastLoadError: newJSONLoadError(l.cache),
+		Purgeable:     l.cache.Purge != nil,
+		Prefixes:      l.cache.PurgePrefix != nil,
+		Findings:      findings(l),
+	}, cacheViews.source, l.stats)
+	if err != nil {
+		return err
+	}
+	e.buf = append(e.buf, `,"windows":{"1m":`...)
+	addWindow(e, l.window(time.Minute))
+	e.buf = append(e.buf, `,"5m":`...)
+	addWindow(e, l.window(5*time.Minute))
+	e.buf = append(e.buf, '}')
+	e.history(l, points, cacheMetrics, cacheViews.point)
+	e.buf = append(e.buf, '}')
+	return nil
+}
+
+// addWindow appends the object of a time that ends now.
+func addWindow(e *element[Snapshot], p point[Snapshot]) {
+	e.setSince(p, cacheMetrics)
+	rate := 0.0
+	if p.length > 0 {
+		rate = float64(e.since.Gets()) / p.length.Seconds()
+	}
+	e.buf = append(e.buf, `{"seconds":`...)
+	e.buf = appendFloat(e.buf, p.length.Seconds())
+	e.buf = append(e.buf, `,"gets_per_second":`...)
+	e.buf = appendFloat(e.buf, rate)
+	e.buf = append(e.buf, ',')
+	e.buf = cacheViews.window.append(e.buf, &e.since)
+	e.buf = append(e.buf, '}')
+}
+
+// makeWheel is makeCache for a timing wheel.
+func makeWheel(e *element[WheelSnapshot], l *look[WheelSnapshot], points int) error {
+	if err := e.begin(jsonWheel{Name: l.name}, wheelViews.source, l.stats); err != nil {
+		return err
+	}
+	e.history(l, points, wheelMetrics, wheelViews.point)
+	e.buf = append(e.buf, '}')
+	return nil
+}

@@ -1,0 +1,45 @@
+package stats
+
+// wheelMetrics is to timing wheels what cacheMetrics is to caches.
+var wheelMetrics = []Metric[WheelSnapshot]{
+	{Name: "timingwheel_pending", Path: "pinwheel.timingwheel.timer.pending", Kind: KindLevel, Unit: "{timer}",
+		Help:    "Timers that wait for their time.",
+		numbers: inJSON("pending", func(w *WheelSnapshot) any { return &w.Pending })},
+	{Name: "timingwheel_backlog", Path: "pinwheel.timingwheel.timer.backlog", Kind: KindLevel, Unit: "{timer}",
+		Help:    "Timers that are due and whose callbacks have not begun yet.",
+		numbers: inJSON("backlog", func(w *WheelSnapshot) any { return &w.Backlog })},
+	{Name: "timingwheel_running", Path: "pinwheel.timingwheel.callback.running", Kind: KindLevel, Unit: "{callback}",
+		Help:    "Callbacks running now.",
+		numbers: inJSON("running", func(w *WheelSnapshot) any { return &w.Running })},
+	{Name: "timingwheel_tombstones", Path: "pinwheel.timingwheel.tombstone.count", Kind: KindLevel, Unit: "{task}",
+		Help:    "Removed tasks the timing wheel has not reached yet.",
+		numbers: inJSON("tombstones", func(w *WheelSnapshot) any { return &w.Tombstones })},
+	{Name: "timingwheel_started_total", Path: "pinwheel.timingwheel.timer.started", Kind: KindCounter, Unit: "{timer}",
+		Help:    "Timers set.",
+		numbers: inJSON("started", func(w *WheelSnapshot) any { return &w.Started })},
+	{Name: "timingwheel_removed_total", Path: "pinwheel.timingwheel.timer.removed", Kind: KindCounter, Unit: "{timer}",
+		Help:    "Timers removed before they fired.",
+		numbers: inJSON("removed", func(w *WheelSnapshot) any { return &w.Removed })},
+	{Name: "timingwheel_fired_total", Path: "pinwheel.timingwheel.timer.fired", Kind: KindCounter, Unit: "{timer}",
+		Help:    "Callbacks begun.",
+		numbers: inJSON("fired", func(w *WheelSnapshot) any { return &w.Fired })},
+	{Name: "timingwheel_panics_total", Path: "pinwheel.timingwheel.callback.panics", Kind: KindCounter, Unit: "{panic}",
+		Help:    "Callbacks that panicked or ended their goroutine.",
+		numbers: inJSON("panics", func(w *WheelSnapshot) any { return &w.Panics })},
+	{Name: "timingwheel_lateness_seconds", Path: "pinwheel.timingwheel.lateness", Kind: KindHistogram, Unit: "{timer}",
+		Help:    "How long after its timer was due a callback began.",
+		numbers: []number[WheelSnapshot]{{of: func(w *WheelSnapshot) any { return &w.Lateness }}}},
+}
+
+// wheelComputed are numbers for JSON that are computed from others.
+var wheelComputed = []number[WheelSnapshot]{
+	{json: "lateness_p50_seconds", point: "lateness_p50_seconds", says: "Median time from the tick at which a timer was due to its callback, in seconds; 0 if nothing fired. An estimate, at most a factor of two off.",
+		of: func(w *WheelSnapshot) any { return p50(w.Lateness) }},
+	{json: "lateness_p99_seconds", point: "lateness_p99_seconds", says: "99th percentile of the time from the tick at which a timer was due to its callback, in seconds; 0 if nothing fired. An estimate, at most a factor of two off.",
+		of: func(w *WheelSnapshot) any { return p99(w.Lateness) }},
+}
+
+// inJSON returns the only number of a metric, with the same name in JSON everywhere.
+func inJSON(name string, of func(*WheelSnapshot) any) []number[WheelSnapshot] {
+	return []number[WheelSnapshot]{{json: name, point: name, of: of}}
+}
