@@ -86,6 +86,13 @@ func (h *Hasher[K]) Try(key K) (uint64, error) {
 	return h.Hash(key), nil
 }
 
+// Check panics as Hash does if a key cannot be hashed.
+func (h *Hasher[K]) Check(key K) {
+	if h.fallible {
+		h.Hash(key)
+	}
+}
+
 // Reflexive reports whether a key equals itself. NaN does not, nor does a struct that
 // contains it: such a key could be stored, but never found again.
 func (h *Hasher[K]) Reflexive(key K) bool { return !h.fallible || key == key }

@@ -37,6 +37,7 @@ func good[K comparable](t *testing.T, key, same K) {
 	if again := hasher.Hash(same); h != again {
 		t.Errorf("Try(%v) = %#x, and Hash(%v) = %#x", key, h, same, again)
 	}
+	hasher.Check(key)
 }
 
 func TestTryUnhashable(t *testing.T) {
@@ -55,12 +56,21 @@ func unhashable[K comparable](t *testing.T, key K, typ string) {
 	if h != 0 || err == nil || !strings.Contains(err.Error(), typ) {
 		t.Errorf("Try(%v) = %d, %v; want an error that names %s", key, h, err, typ)
 	}
-	defer func() {
-		if err, ok := recover().(error); !ok || !strings.Contains(err.Error(), typ) {
-			t.Errorf("Hash(%v): panic %v, want one that names %s", key, err, typ)
+	for name, f := range map[string]func(){
+		"Hash":  func() { hasher.Hash(key) },
+		"Check": func() { hasher.Check(key) },
+	} {
+		if err, ok := recovered(f).(error); !ok || !strings.Contains(err.Error(), typ) {
+			t.Errorf("%s(%v): panic %v, want one that names %s", name, key, err, typ)
 		}
-	}()
-	hasher.Hash(key)
+	}
+}
+
+// recovered calls f and returns the value of its panic, or nil.
+func recovered(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
 }
 
 func TestTryUnequal(t *testing.T) {

@@ -3,7 +3,6 @@ package runner
 import (
 	"reflect"
 	"runtime"
-	"slices"
 )
 
 // work calls f, which calls callbacks. InCallback looks for work on the stack, so all
@@ -17,18 +16,37 @@ func work(f func()) { f() }
 // It is for goroutines that a callback starts and then waits for.
 func Go(f func()) { go work(f) }
 
+// Load calls f, which calls functions of the user for a load of a cache: InLoad is true in
+// all that f calls.
+//
+//go:noinline
+func Load(f func()) { f() }
+
+// InLoad reports whether the calling goroutine is inside a function that [Load] calls.
+func InLoad() bool { return onStack(loadEntry) }
+
 // InCallback reports whether the calling goroutine is inside a callback of a runner
 // or a pool, or inside a function that [Go] runs.
 //
 // It walks the stack, about 30 ns for each frame. Go has no goroutine-local storage,
 // and a set of the ids of all workers would make every start of a worker dearer. Only
 // a producer over the backlog and a Drain that has to wait pay for the walk.
-func InCallback() bool {
+func InCallback() bool { return onStack(workEntry) }
+
+var (
+	workEntry = reflect.ValueOf(work).Pointer()
+	loadEntry = reflect.ValueOf(Load).Pointer()
+)
+
+// onStack reports whether the stack of the calling goroutine has the function with an entry.
+func onStack(entry uintptr) bool {
 	var usual [128]uintptr // deeper stacks are walked again
 	for pcs := usual[:]; ; pcs = make([]uintptr, 8*len(pcs)) {
 		n := runtime.Callers(1, pcs)
-		if slices.ContainsFunc(pcs[:n], inWork) {
-			return true
+		for _, pc := range pcs[:n] {
+			if isIn(pc, entry) {
+				return true
+			}
 		}
 		if n < len(pcs) {
 			return false
@@ -36,17 +54,15 @@ func InCallback() bool {
 	}
 }
 
-var workEntry = reflect.ValueOf(work).Pointer()
+// maxSize is more than the size of work or Load. It excludes most pcs without a lookup,
+// which costs more than the walk, and an allocation for an inlined function.
+const maxSize = 1 << 16
 
-// workSize is more than the size of work. It excludes most pcs without a lookup, which
-// costs more than the walk, and an allocation for an inlined function.
-const workSize = 1 << 16
-
-// inWork reports whether the return address pc is in work.
-func inWork(pc uintptr) bool {
-	if pc-workEntry > workSize { // also if pc is smaller
+// isIn reports whether the return address pc is in the function with an entry.
+func isIn(pc, entry uintptr) bool {
+	if pc-entry > maxSize { // also if pc is smaller
 		return false
 	}
 	f := runtime.FuncForPC(pc - 1) // pc may be past the end of its function
-	return f != nil && f.Entry() == workEntry
+	return f != nil && f.Entry() == entry
 }

@@ -79,3 +79,32 @@ func TestInGoroutineOfCallback(t *testing.T) {
 		})
 	})
 }
+
+// TestInLoad: a load is known however deep below Load, and in a callback too; and neither
+// outside nor in a goroutine that a load starts.
+func TestInLoad(t *testing.T) {
+	want := func(what string, want bool) {
+		for _, n := range []int{0, 1, 100, 1_000, 10_000} {
+			atDepth(n, func() {
+				if got := InLoad(); got != want {
+					t.Errorf("%s, %d frames deep: got %t", what, n, got)
+				}
+			})
+		}
+	}
+	want("outside", false)
+	Load(func() {
+		want("in a load", true)
+		if InCallback() {
+			t.Error("in a load: InCallback is true")
+		}
+		<-started(func() { want("in a goroutine of a load", false) })
+	})
+	want("after a load", false)
+	synctest.Test(t, func(t *testing.T) {
+		New(1, 0, call, never(t)).Push(0, func() {
+			want("in a callback", false)
+			Load(func() { want("in a load in a callback", true) })
+		})
+	})
+}

@@ -205,6 +205,13 @@ func (r *Runner[T]) Drain(ctx context.Context) error {
 	return drain(ctx, &r.mu, func() bool { return r.workers == 0 }, &r.idle)
 }
 
+// Idle reports whether no item is queued or being called.
+func (r *Runner[T]) Idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.workers == 0
+}
+
 // drain waits until isIdle. Both isIdle and *idle are guarded by mu; a worker
 // that finds *idle set when it makes isIdle true closes it.
 func drain(ctx context.Context, mu *sync.Mutex, isIdle func() bool, idle *chan struct{}) error {

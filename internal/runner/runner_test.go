@@ -477,3 +477,29 @@ func TestRunningOfAChain(t *testing.T) {
 		want(0, 0)
 	})
 }
+
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		var r *Runner[int]
+		r = New(1, 10, func(int) {
+			if r.Idle() {
+				t.Error("in a callback: idle")
+			}
+			<-end
+		}, nil)
+		if !r.Idle() {
+			t.Error("new: not idle")
+		}
+		r.Push(0, 0)
+		if r.Idle() {
+			t.Error("an item is queued: idle")
+		}
+		synctest.Wait()
+		close(end)
+		synctest.Wait()
+		if !r.Idle() {
+			t.Error("nothing queued or called: not idle")
+		}
+	})
+}
