@@ -28,7 +28,7 @@ type Cache[K comparable, V any] struct {
 	waiters              atomic.Uint64
 	amend                func(*stats.Snapshot) // or nil
 	schema               string                // of snapshots
-	saving               sync.Mutex            // one SaveFile at a time
+	saving               chan struct{}         // the place of the one SaveFile that may run
 	restored             atomic.Uint64         // entries stored by Restore
 	unregister           func()
 }
@@ -51,7 +51,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 
 // build is New without a check of the options, and without the statistics.
 func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
-	c := &Cache[K, V]{unregister: func() {}, common: common[K, V]{
+	c := &Cache[K, V]{saving: make(chan struct{}, 1), unregister: func() {}, common: common[K, V]{
 		hasher: hash.New[K](),
 		weigh:  o.Weigh,
 		policy: o.Policy,

@@ -13,11 +13,15 @@ var errClosed = errors.New("cache: the cache is closed")
 // errCallback is what Close returns to OnRemove.
 var errCallback = errors.New("cache: Close called by OnRemove: the cache is closed, but a callback cannot wait for callbacks to end")
 
+// errInLoad is what Close returns to a function that a load calls.
+var errInLoad = errors.New("cache: Close called by a fetch, or by Weigh, Negative or a function of DelFunc for a load: the cache is closed, but they cannot wait for loads and callbacks to end")
+
 // Wait waits until no call of OnRemove is queued or running. If ctx ends first, it
 // returns the cause of ctx. While others go on removing values, Wait may never return
 // otherwise. Called by OnRemove, of this cache or another, it returns an error instead of
 // waiting.
 func (c *Cache[K, V]) Wait(ctx context.Context) error {
+	checkContext(ctx, "Wait")
 	switch {
 	case c.runner == nil:
 		return nil
@@ -41,8 +45,11 @@ func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 //
 // Called by OnRemove, of this cache or another, Close closes the cache, but
 // returns an error instead of waiting, as two caches could wait for each other.
-// A fetch must not call Close, which waits for the fetch.
+// So it does if loads or calls of OnRemove run and a fetch calls it, or another function
+// that a load calls. From a goroutine that such a function starts and waits for, Close waits
+// for the load.
 func (c *Cache[K, V]) Close(ctx context.Context) error {
+	checkContext(ctx, "Close")
 	c.gate.close()
 	c.stopDriver()
 	c.unregister()
@@ -65,6 +72,9 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	if c.runner != nil && runner.InCallback() {
 		return errCallback
 	}
+	if (len(loads) > 0 || c.runner != nil && !c.runner.Idle()) && runner.InLoad() {
+		return errInLoad
+	}
 	if err := c.gate.wait(ctx); err != nil {
 		return err
 	}
@@ -80,7 +90,7 @@ func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.closed = true
-	for _, l := range s.loads {
+	for l := range s.allLoads() {
 		l.makeDone()
 		if l.flight.kept {
 			l.flight.end(context.Canceled, errClosed)

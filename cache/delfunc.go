@@ -1,11 +1,5 @@
 package cache
 
-import (
-	"runtime/debug"
-	"slices"
-	"sync/atomic"
-)
-
 // DelFunc removes the entries for which del returns true, and returns their number. It
 // asks del about every entry that was stored before DelFunc was called. It also asks about
 // the value of every load that was under way then, when the load has ended; if del returns
@@ -17,8 +11,12 @@ import (
 //
 // del is called without a lock and may use the cache. It is called once for most entries,
 // and again for one that others may have changed meanwhile. If del panics, DelFunc
-// panics; what it found before is removed. If del panics for a load that ends later,
-// OnPanic gets the panic, and the value is not stored.
+// panics; what it found before is removed. If del panics or calls [runtime.Goexit] for a load
+// that ends later, OnPanic is told, and the value is not stored.
+//
+// A load that ends later waits for del. So del must not Take the key that it is asked about,
+// nor another that the same fetch loads, and Close in it returns an error instead of waiting.
+// A load that more than 32 calls of DelFunc would have to be asked about is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	if del == nil {
 		panic("cache: the function of DelFunc is nil: want one")
@@ -40,21 +38,6 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	}
 	returned = true
 	return removed
-}
-
-// A filter is the function of a DelFunc, for loads that were under way when it began.
-type filter[K comparable, V any] struct {
-	del  func(K, V) bool
-	void atomic.Bool // del panicked, and is not called again
-}
-
-// addFilter makes the loads under way ask f before their values are stored.
-func (s *shard[K, V]) addFilter(f *filter[K, V]) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, l := range s.loads {
-		l.filters = append(l.filters, f)
-	}
 }
 
 // delFuncIn is DelFunc for the entries of a shard.
@@ -139,38 +122,11 @@ func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (
 	for _, e := range entries {
 		h := s.common.hasher.Hash(e.key)
 		s.common.watch.Load().removed(h)
-		if cause := s.causeOr(Deleted, e.slot); cause == Deleted {
+		cause := s.causeOr(Deleted, e.slot)
+		s.remove(e.slot, h, cause)
+		if cause == Deleted {
 			removed++
-			s.remove(e.slot, h, cause)
-		} else {
-			s.remove(e.slot, h, cause)
 		}
 	}
 	return removed, nil, s.unlock()
-}
-
-// filterLoad asks filters about the value of a load. If one of them removes it, the value
-// is not stored.
-func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
-	if !slices.ContainsFunc(filters, func(f *filter[K, V]) bool { return f.removes(l.key, l.value, c.onPanic) }) {
-		return
-	}
-	s := c.lock(l.hash)
-	l.stale = true
-	s.lock.Unlock()
-}
-
-// removes asks a filter about a value. A panic counts as yes.
-func (f *filter[K, V]) removes(key K, value V, onPanic func(any, []byte)) (yes bool) {
-	if f.void.Load() {
-		return false
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			yes = true
-			f.void.Store(true)
-			onPanic(p, debug.Stack())
-		}
-	}()
-	return f.del(key, value)
 }

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"context"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -205,4 +207,103 @@ func TestDelFuncAsksAgain(t *testing.T) {
 	if n := c.Len(); n != 1 {
 		t.Errorf("%d entries are left, want 1", n)
 	}
+}
+
+// TestDelFuncThatCallsGoexit checks that the Goexit of a function that is asked about a load
+// ends neither the load nor its caller; the value is not stored.
+func TestDelFuncThatCallsGoexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []any
+		c := Must(Options[string, int]{OnPanic: func(cause any, _ []byte) {
+			told = append(told, cause)
+			panic("OnPanic panics too")
+		}})
+		var calls sync.WaitGroup
+		for name, take := range map[string]func() (int, error){
+			"inline": func() (int, error) {
+				return c.Take("inline", func() (int, error) { time.Sleep(time.Second); return 1, nil })
+			},
+			"in a goroutine": func() (int, error) {
+				return c.TakeCtx(t.Context(), "in a goroutine", func(context.Context) (int, error) { time.Sleep(2 * time.Second); return 1, nil })
+			},
+		} {
+			calls.Go(func() {
+				if v, err := take(); v != 1 || err != nil {
+					t.Errorf("%s: %d, %v", name, v, err)
+				}
+			})
+		}
+		synctest.Wait()
+		for range 2 {
+			c.DelFunc(func(string, int) bool { runtime.Goexit(); return false })
+		}
+		calls.Wait()
+		if c.Len() != 0 || len(told) != 2 || told[0] != ErrGoexit {
+			t.Errorf("%d stored, and OnPanic was told %v", c.Len(), told)
+		}
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDelFuncBesideHungLoads checks that loads that hang keep a bounded number of functions,
+// and that one that would have to ask more is not stored.
+func TestDelFuncBesideHungLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		var calls sync.WaitGroup
+		take := func(key int) {
+			calls.Go(func() {
+				if v, err := c.Take(key, func() (int, error) { time.Sleep(time.Hour); return key, nil }); v != key || err != nil {
+					t.Errorf("Take = %d, %v", v, err)
+				}
+			})
+		}
+		take(1)
+		synctest.Wait()
+		asked := 0
+		for n := range 10 * maxFilters {
+			if n == 9*maxFilters {
+				take(2)
+				synctest.Wait()
+			}
+			c.DelFunc(func(int, int) bool { asked++; return false })
+		}
+		shards := c.allShards()
+		for i := range shards {
+			s := &shards[i]
+			s.lock.Lock()
+			for l := range s.allLoads() {
+				if n := cap(l.filters); n > maxFilters {
+					t.Errorf("the load of %d holds %d functions", l.key, n)
+				}
+			}
+			s.lock.Unlock()
+		}
+		calls.Wait()
+		_, first := c.Peek(1)
+		_, second := c.Peek(2)
+		if asked != maxFilters || first || !second {
+			t.Errorf("%d functions were asked; stored: %v, %v", asked, first, second)
+		}
+	})
+}
+
+// TestDelFuncThatCallsItself checks that a load ends although the function that it asks has
+// it asked again each time.
+func TestDelFuncThatCallsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		go c.Take(1, func() (int, error) { time.Sleep(time.Second); return 1, nil })
+		synctest.Wait()
+		var again func(int, int) bool
+		again = func(int, int) bool { c.DelFunc(again); return false }
+		c.DelFunc(again)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := c.Stats().Loads.Running; n != 0 {
+			t.Errorf("%d loads run", n)
+		}
+	})
 }

@@ -22,8 +22,8 @@
 //     hundred ticks is always exact.
 //   - After Set returns, Get sees the value. There are never more entries, and never more
 //     weight, than the limit.
-//   - A load never undoes a Set, Del, Clear or Compute that happened since it began, and
-//     there is one load per key at a time.
+//   - A load never undoes a Set, Del, Clear or Compute that happened since it began. There
+//     is one load per key and version at a time: who comes after a change loads anew at once.
 //   - Every value that is stored leaves once, with one [Cause]. OnRemove is called for it
 //     once, outside all locks and in order for each key.
 //

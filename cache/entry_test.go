@@ -131,7 +131,7 @@ func TestSecondLookIsAUse(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 100, Idle: time.Minute})
 		c.Set(1, 1)
 		time.Sleep(30 * time.Second)
-		if v, _, r, _ := c.assign(context.Background(), 1, new(caller), nil); v != 1 || r != finder {
+		if v, _, r, _ := c.assign(1, aPlainTake(), nil); v != 1 || r != finder {
 			t.Fatalf("assign = %d, role %d", v, r)
 		}
 		if left, _ := c.TTL(1); left != time.Minute {

@@ -31,15 +31,6 @@ func (s *shard[K, V]) setFences(key K, first *fence) {
 	s.peakFences = max(s.peakFences, int32(len(s.fences)))
 }
 
-// addLoad makes a load known to callers that come for its key.
-func (s *shard[K, V]) addLoad(l *load[K, V]) {
-	if s.loads == nil {
-		s.loads = make(map[K]*load[K, V])
-	}
-	s.loads[l.key] = l
-	s.peakLoads = max(s.peakLoads, int32(len(s.loads)))
-}
-
 // shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
 // map never shrinks by itself.
 func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
@@ -81,7 +72,7 @@ func (s *shard[K, V]) breakFences(key K) {
 }
 
 // breakFencesOn is breakFences if there are any, or errors may be kept. It is apart so that
-// the usual case is inlined.
+// the usual case is inlined. Of the loads of the key only the newest may not be stale yet.
 func (s *shard[K, V]) breakFencesOn(key K) {
 	s.common.dropError(key)
 	if l := s.loads[key]; l != nil {

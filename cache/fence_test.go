@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,7 +75,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Set(1, 0) // all the budget is in another shard
-	_, l, err := c.join(context.Background(), 0, new(caller), nil)
+	_, l, err := c.join(0, aPlainTake(), nil)
 	if l == nil || err != nil {
 		t.Fatalf("join = %v, %v", l, err)
 	}
@@ -105,7 +104,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	var loads []*load[int, int]
 	fences := make([]fence, n)
 	for k := range n {
-		_, l, _ := c.join(context.Background(), k, new(caller), nil)
+		_, l, _ := c.join(k, aPlainTake(), nil)
 		l.err = ErrGoexit
 		loads = append(loads, l)
 		s.addFence(k, &fences[k])
@@ -125,4 +124,9 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	if err := c.check(); err != nil {
 		t.Error(err)
 	}
+}
+
+func aPlainTake() *caller {
+	who := new(common[int, int]).plainCaller()
+	return &who
 }

@@ -2,28 +2,26 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// ErrTimeout is the error of callers of the Takes, and the cause of the end of the fetch's
-// context, when a load takes longer than the option Timeout.
-var ErrTimeout = errors.New("cache: the load took longer than Timeout")
-
 // A flight is the context of a load, and counts the callers that wait for it. It has the
 // values of the first caller's context and the latest deadline of all of them, and ends
-// as the context of the last one that left. Its lock comes after those of shards.
+// as the context of the last one that left. Its lock comes after those of shards. Under
+// neither is a context of the user asked for anything: see caller.
 //
 // No context of package context can do this: none can postpone its deadline, or end with an
 // error that is known only at the end.
 type flight struct {
-	values    context.Context // of the first caller, without its end
-	late      chan struct{}   // closed at the Timeout; nil without one
-	timer     *time.Timer     // closes late; nil without a Timeout
-	limit     time.Time       // when the Timeout ends
-	permitFor any             // the permits of which the load has one, or nil
-	kept      bool            // the load goes on when no caller waits
+	values context.Context // of the first caller, without its end
+	late   chan struct{}   // closed at the Timeout; nil without one
+	timer  *time.Timer     // closes late; nil without a Timeout
+	limit  time.Time       // when the Timeout ends
+	owner  *permits        // of the cache
+	kept   bool            // the load goes on when no caller waits
+	over   atomic.Bool     // the fetch has ended
 
 	mu       sync.Mutex
 	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
@@ -36,18 +34,18 @@ type flight struct {
 	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
-// begin makes f the context of a load that a caller with the context ctx began.
-func (f *flight) begin(ctx context.Context, timeout time.Duration) {
-	f.values = ctx
-	if ctx != context.Background() { // that of a plain Take has no end
-		f.values = context.WithoutCancel(ctx)
+// begin makes f the context of a load that a caller began.
+func (f *flight) begin(who *caller, owner *permits) {
+	f.values, f.owner = who.ctx, owner
+	if who.ctx != context.Background() { // that of a plain Take has no end
+		f.values = context.WithoutCancel(who.ctx)
 	}
 	f.callers = 1
-	f.deadline, _ = ctx.Deadline()
-	if timeout > 0 {
+	f.deadline = who.deadline
+	if who.timeout > 0 {
 		f.late = make(chan struct{})
-		f.limit = time.Now().Add(timeout)
-		f.timer = time.AfterFunc(timeout, func() {
+		f.limit = time.Now().Add(who.timeout)
+		f.timer = time.AfterFunc(who.timeout, func() {
 			f.end(context.DeadlineExceeded, ErrTimeout)
 			close(f.late)
 		})
@@ -68,27 +66,28 @@ func (f *flight) awaited() bool {
 }
 
 // join adds a caller, unless the context has ended.
-func (f *flight) join(ctx context.Context) bool {
+func (f *flight) join(who *caller) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
 		return false
 	}
 	f.callers++
-	if deadline, ok := ctx.Deadline(); !ok {
+	if who.deadline.IsZero() {
 		f.deadline = time.Time{}
-	} else if !f.deadline.IsZero() && deadline.After(f.deadline) {
-		f.deadline = deadline
+	} else if !f.deadline.IsZero() && who.deadline.After(f.deadline) {
+		f.deadline = who.deadline
 	}
 	return true
 }
 
-// leave removes a caller whose context has ended.
-func (f *flight) leave(ctx context.Context) {
+// leave removes a caller. If it is the last one, the context ends with err and cause, which
+// say why the caller leaves; neither is nil, and err is one of package context.
+func (f *flight) leave(err, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.callers--; f.callers == 0 && !f.kept {
-		f.endLocked(ctx.Err(), context.Cause(ctx))
+		f.endLocked(err, cause)
 	}
 }
 
@@ -182,11 +181,11 @@ func (f *flight) endedLocked() context.Context {
 	return f.ended
 }
 
-// Value returns a value of the first caller's context. When f has ended, it asks ended, so
-// that [context.Cause] finds the cause.
+// Value returns a value of the first caller's context, or f itself for flightOf. When f has
+// ended, it asks ended, so that [context.Cause] finds the cause.
 func (f *flight) Value(key any) any {
-	if p, ok := key.(permitOf); ok && f.permitFor == p.cache {
-		return true
+	if of, ok := key.(flightOf); ok && of.owner == f.owner {
+		return f
 	}
 	f.mu.Lock()
 	values := f.values

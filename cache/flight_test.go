@@ -95,8 +95,47 @@ func TestEndOfALoadsContext(t *testing.T) {
 	}
 }
 
+// TestFlightHasNoEndOfItsCaller lets the caller that began a load leave while another one waits.
+//
+// Catches: a load whose context tells how that of its first caller has ended.
+func TestFlightHasNoEndOfItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type name struct{}
+		c := Must(Options[string, string]{})
+		defer c.Close(t.Context())
+		left := errors.New("the first caller has left")
+		first, leave := context.WithCancelCause(context.WithValue(t.Context(), name{}, "first"))
+		fetch := func(ctx context.Context) (string, error) {
+			derived, cancel := context.WithCancel(ctx)
+			defer cancel()
+			time.Sleep(time.Minute)
+			for _, ctx := range []context.Context{ctx, derived} {
+				if ctx.Err() != nil || context.Cause(ctx) != nil {
+					t.Errorf("the context has ended: %v, %v", ctx.Err(), context.Cause(ctx))
+				}
+			}
+			text, _ := ctx.Value(name{}).(string)
+			return text, nil
+		}
+		go func() {
+			if _, err := c.TakeCtx(first, "key", fetch); err != left {
+				t.Errorf("the first caller got %v", err)
+			}
+		}()
+		synctest.Wait()
+		go func() {
+			time.Sleep(time.Second)
+			leave(left)
+		}()
+		if got, err := c.TakeCtx(t.Context(), "key", fetch); got != "first" || err != nil {
+			t.Errorf("the second caller got %q, %v", got, err)
+		}
+	})
+}
+
 // TestTimeout checks that callers leave at the Timeout, and later ones at once, while the
-// fetch goes on; and that its value is kept, unless the key was changed.
+// fetch goes on; and that its value is kept, unless the key was changed. After a change the
+// key is fetched anew at once.
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Timeout: time.Second})
@@ -129,11 +168,14 @@ func TestTimeout(t *testing.T) {
 		late(2 * time.Second)
 		c.Set("k", 1)
 		c.Del("k")
-		late(2 * time.Second) // the key is taken, whatever happened to it
-		time.Sleep(time.Hour)
-		if v, ok := c.Get("k"); ok {
-			t.Errorf("a late load undid a Del: %d", v)
+		if v, err := c.Take("k", func() (int, error) { return 3, nil }); v != 3 || err != nil {
+			t.Errorf("Take = %d, %v after a change", v, err)
 		}
+		time.Sleep(time.Hour)
+		if v, ok := c.Get("k"); v != 3 || !ok {
+			t.Errorf("Get = %d, %v: a late load undid a change", v, ok)
+		}
+		c.Del("k")
 		if _, err := c.TakeCtx(context.Background(), "k", fetch); err != ErrTimeout {
 			t.Error(err)
 		}

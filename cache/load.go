@@ -1,131 +1,214 @@
+// This file has a load from the miss to the stored value, in this order: what its callers do,
+// the fetch, and how the result is stored. It uses types with a file each: caller, load
+// (loads.go), flight, permits, fetcher and filter.
+
 package cache
 
 import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
-// A load is a fetch of a key that callers share, like a call of package singleflight.
-type load[K comparable, V any] struct {
-	common   *common[K, V]
-	began    int64
-	key      K
-	hash     uint64
-	unshared bool            // the shard does not know it: the result is for one caller and not stored
-	stale    bool            // the key was changed since: the result is not stored
-	evicted  bool            // the entry was evicted since: the result is stored only if a caller waits
-	renewal  bool            // the key had a value: see renewal.go
-	done     chan struct{}   // closed when value, err and how are set; nil while nobody waits
-	flight   *flight         // the context of the fetch, which counts the callers
-	filters  []*filter[K, V] // of DelFunc, asked before the value is stored
-	batch    []*load[K, V]   // in the first load of a batch: all loads of it
-	mate     bool            // not the first of a batch: it ends with the first
-	// stale, evicted, done and filters are guarded by the lock of the shard.
-
-	Load[V] // the argument of the fetch of TakeWith
-	weight  uint32
-	keepErr time.Duration // how long Negative keeps err; 0: not at all
-	absent  bool          // the fetch of a batch has left the key out
-
-	value V
-	err   error
-	how   outcome
-}
-
-// newLoad returns a load that a caller with the context ctx begins. It joins the batch of
-// first, if that is not nil.
-func (c *common[K, V]) newLoad(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
-	if first != nil {
-		l := new(load[K, V])
-		c.initLoad(l, h, key)
-		l.flight, l.mate = first.flight, true
-		return l
-	}
-	l := c.shardOf(h).spare.Swap(nil)
-	if l == nil {
-		l = newSoleLoad[K, V]()
-	}
-	c.initLoad(l, h, key)
-	l.flight.begin(ctx, c.timeout)
-	if c.canLeave(ctx) {
-		l.makeDone() // the leader waits too
-	}
-	return l
-}
-
-func (c *common[K, V]) initLoad(l *load[K, V], h uint64, key K) {
-	l.common, l.began, l.key, l.hash = c, c.clock.now(), key, h
-	l.Expire = c.expireAfter
-}
-
-// newSoleLoad returns a load with a flight of its own, in one allocation.
-func newSoleLoad[K comparable, V any]() *load[K, V] {
-	both := new(struct {
-		load   load[K, V]
-		flight flight
-	})
-	both.load.flight = &both.flight
-	return &both.load
-}
-
-// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
-// does not if another goroutine may still use it: a caller that waited for it, or the one in
-// which package context watches a flight that waited for a permit.
-func (c *common[K, V]) reuse(l *load[K, V]) {
-	if l.done != nil || l.how != returned || c.permits.free != nil {
-		return
-	}
-	spare, f := &c.shardOf(l.hash).spare, l.flight
-	*f = flight{}
-	*l = load[K, V]{flight: f}
-	spare.Store(l)
-}
-
-// canLeave reports whether a caller may leave a load before the load ends.
-func (c *common[K, V]) canLeave(ctx context.Context) bool { return ctx.Done() != nil || c.timeout > 0 }
-
-// makeDone makes the channel on which callers wait for the load.
-func (l *load[K, V]) makeDone() {
-	if l.done == nil {
-		l.done = make(chan struct{})
-	}
-}
-
-// publish hands the result to the callers that wait for the load. Nobody can join it any
-// more. The flight ends when all loads that share it are published.
-func (l *load[K, V]) publish() {
-	if l.done != nil {
-		close(l.done)
-	}
-}
-
-// An outcome is how a fetch ended.
-type outcome uint8
+// A role is what a Take is to do about a key. Its first look decides it, and if that finds no
+// value to return, assign decides it under the lock of the shard.
+type role uint8
 
 const (
-	exited outcome = iota // by Goexit: it neither returned nor panicked
-	returned
-	panicked
+	finder    role = iota // return the value or the kept error, which is there
+	renewer               // return the value, and begin a load in the background: it is due
+	seeker                // look again, by assign; the miss is counted
+	undecided             // likewise, but a value in Grace may stand in: neither a hit nor a miss yet
+	leader                // fetch the value
+	beginner              // begin a load in the background, and wait for it if patient
+	follower              // wait for the leader's result
+	successor             // wait until the load has ended, and look again: all its callers have left
+	refused               // return the error: the load is late, or that of the caller itself
 )
 
-// A fetcher calls the function of one of the Takes. The load is an argument for TakeWith.
-type fetcher[K comparable, V any] func(ctx context.Context, l *load[K, V]) (V, error)
+// takeSlow is Take after its first look. It does not let fetch escape: a function that
+// captures the key would be allocated, which is most of the cost of a hit.
+func (c *Cache[K, V]) takeSlow(key K, first role, fetch func() (V, error)) (V, error) {
+	who := c.plainCaller()
+	if first == undecided {
+		defer c.count(key, &who)
+	}
+	value, l, err := c.join(key, &who, nil)
+	if l != nil {
+		c.run(l, func(_ context.Context, l *load[K, V]) { l.value, l.err = fetch() }, true)
+		value, err = l.value, l.err
+		c.reuse(l)
+	}
+	return c.orStandIn(key, &who, value, err)
+}
+
+// takeSlowCtx is TakeCtx or TakeWith after its first look, which found value.
+func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value V, fetch fetcher[K, V]) (V, error) {
+	if first == renewer {
+		c.renew(ctx, key, fetch)
+		return value, nil
+	}
+	who := c.callerOf(ctx)
+	who.background, who.patient = true, c.patience > 0
+	if first == undecided {
+		defer c.count(key, &who)
+	}
+	value, l, err := c.join(key, &who, fetch)
+	if l != nil {
+		if err = c.lead(&who, l, fetch); err == nil {
+			value, err = l.value, l.err
+		}
+	}
+	return c.orStandIn(key, &who, value, err)
+}
+
+// count counts the hit or miss of a caller that saw a value in Grace, once it has a result.
+func (c *Cache[K, V]) count(key K, who *caller) {
+	s, r := c.rlock(c.hasher.Hash(key))
+	if who.found {
+		s.lock.RUnlockHit(r)
+		return
+	}
+	s.missesExpired.Add(1)
+	s.lock.RUnlockMiss(r)
+}
+
+// orStandIn returns the result of a Take or, if the load has failed, a value that stands in.
+func (c *Cache[K, V]) orStandIn(key K, who *caller, value V, err error) (V, error) {
+	if err != nil && who.ctx.Err() == nil {
+		if value, ok := c.standIn(key); ok {
+			who.found = true
+			return value, nil
+		}
+	}
+	return value, err
+}
+
+// join is for a caller that missed. It returns the value if the cache has it by now, or
+// waits for a load by another caller or in the background, or returns a load for this
+// caller to lead.
+func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mine *load[K, V], err error) {
+	for {
+		if err := context.Cause(who.ctx); err != nil {
+			return value, nil, err
+		}
+		found, l, role, err := c.assign(key, who, nil)
+		switch role {
+		case finder, refused:
+			return found, nil, err
+		case leader:
+			return value, l, nil
+		case beginner:
+			c.spawnLoad(l, fetch)
+			if who.found {
+				return found, nil, nil
+			}
+		case follower:
+			c.waiters.Add(1)
+		}
+		switch err := l.wait(who, role, who.patienceEnds(c.patience)); {
+		case err == errOutOfPatience:
+			who.patient = false
+		case err != nil:
+			return value, nil, err
+		case role != successor && !l.absent:
+			return l.value, nil, l.err
+		}
+	}
+}
+
+// assign decides what a caller that missed is to do, and with which load. A load that it
+// begins joins the batch of first, if that is not nil. If the load is not to be shared,
+// because the cache is closed or the key is not equal to itself, the caller leads a load
+// of its own.
+func (c *Cache[K, V]) assign(key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+	h := c.hasher.Hash(key)
+	s := c.lock(h)
+	value, l, r, err = s.assign(h, key, who, first)
+	s.lock.Unlock()
+	if l != nil && len(who.inside) > 0 {
+		l.flight.lendPermit()
+	}
+	return value, l, r, err
+}
+
+// assign is Cache.assign under the lock of the shard.
+func (s *shard[K, V]) assign(h uint64, key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+	if s.closed || !s.common.hasher.Reflexive(key) {
+		l = s.common.newLoad(who, h, key, first)
+		l.unshared = true
+		return value, l, leader, nil
+	}
+	i, found := s.find(h, key)
+	expired := found && s.expired(i) // once, as the entry may expire at any moment
+	who.inGrace = expired && !s.gone(i)
+	l = s.current(key)
+	if found && !expired && s.useAt(i, h) || who.inGrace && s.standsIn(i, l, who) {
+		who.found = true
+		return s.answer(i), nil, finder, nil
+	}
+	if l == nil {
+		if err := s.keptError(key); err != nil {
+			return value, nil, finder, err
+		}
+		l, r = s.beginLoad(h, key, i, who, first)
+		if who.found {
+			value = s.answer(i)
+		}
+		return value, l, r, nil
+	}
+	l.makeDone()
+	switch {
+	case slices.Contains(who.inside, l.flight) && !l.flight.over.Load():
+		return value, nil, refused, errOwnKey
+	case l.flight.join(who):
+		return value, l, follower, nil
+	case l.flight.isLate():
+		return value, nil, refused, ErrTimeout
+	default: // all callers have left
+		return value, l, successor, nil
+	}
+}
+
+// beginLoad begins a load of a key that has none to share. Entry i is that of the key if
+// who.inGrace.
+func (s *shard[K, V]) beginLoad(h uint64, key K, i uint32, who *caller, first *load[K, V]) (l *load[K, V], r role) {
+	if who.inGrace && who.background {
+		l = s.beginRenewal(who.ctx, h, i, nil)
+		switch {
+		case l == nil: // no permit is free
+			who.found = true
+			return nil, finder
+		case who.patient:
+			l.makeDone()
+			l.flight.join(who)
+		default:
+			who.found = true
+		}
+		return l, beginner
+	}
+	l = s.common.newLoad(who, h, key, first)
+	if who.inGrace {
+		s.renewBy(l, i)
+	}
+	s.addLoad(l)
+	return l, leader
+}
 
 // lead runs the fetch of a load: in the caller's goroutine if the caller cannot leave, else
-// in another one.
-func (c *Cache[K, V]) lead(ctx context.Context, l *load[K, V], fetch fetcher[K, V]) (V, error) {
-	if !c.canLeave(ctx) {
-		c.run(l, fetch, true)
-		return l.value, l.err
+// in another one. It returns why the caller has left, or nil if the load has ended.
+func (c *Cache[K, V]) lead(who *caller, l *load[K, V], fetch fetcher[K, V]) error {
+	if !who.canLeave() {
+		c.run(l, fetch.fetch, true)
+		return nil
 	}
-	c.spawn(func() { c.run(l, fetch, false) })
-	if err := l.wait(ctx); err != nil {
-		var none V
-		return none, err
+	c.spawnLoad(l, fetch)
+	if err := l.wait(who, leader, nil); err != nil {
+		return err
 	}
 	switch l.how {
 	case panicked:
@@ -133,7 +216,12 @@ func (c *Cache[K, V]) lead(ctx context.Context, l *load[K, V], fetch fetcher[K, 
 	case exited:
 		runtime.Goexit()
 	}
-	return l.value, l.err
+	return nil
+}
+
+// spawnLoad runs a load in another goroutine.
+func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
+	c.spawn(func() { c.run(l, fetch.fetch, false) })
 }
 
 // spawn starts the goroutine of a load. If the leader is a callback, which must not wait
@@ -148,34 +236,69 @@ func (c *Cache[K, V]) spawn(run func()) {
 
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
 // fetch does.
-func (c *Cache[K, V]) run(l *load[K, V], fetch fetcher[K, V], repanic bool) {
+func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
 	release, err := c.permits.take(l.flight)
 	if err != nil {
-		l.err, l.how = err, returned
+		l.fail(err)
+		l.how = returned
 		c.end(l)
 		return
 	}
-	defer release()   // after the value was stored
-	l.err = ErrGoexit // unless fetch returns or panics
 	defer func() {
 		if l.how != returned {
+			var err error = ErrGoexit
 			if p := recover(); p != nil {
-				l.how, l.err = panicked, &PanicError{p, debug.Stack()}
+				l.how, err = panicked, &PanicError{p, debug.Stack()}
 			}
+			l.fail(err)
 		}
 		c.observeLoad(time.Duration(c.clock.now()-l.began), l)
 		c.end(l)
 		switch {
 		case l.how == returned:
 		case l.flight.kept:
-			c.tellPanic(l.err)
+			c.tellFailure(l.err)
 		case l.how == panicked && repanic:
 			panic(l.err.(*PanicError).Value)
 		}
 	}()
-	value, err := fetch(l.flight, l)
-	c.returned(l, value, err)
+	runner.Load(func() {
+		l.call(fetch, release)
+		c.returned(l)
+		for _, mate := range l.mates() {
+			c.returned(mate)
+		}
+	})
 	l.how = returned
+}
+
+// call calls fetch and then gives back its permit, however fetch ends. What follows may wait
+// for a load that needs the permit: Weigh, Negative and the functions of DelFunc may call
+// one of the Takes, and so may OnRemove, for which the end of the load waits.
+func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), release func()) {
+	defer release()
+	defer l.flight.over.Store(true)
+	fetch(l.flight, l)
+}
+
+// fail makes err, which says nothing about a single key, the result of l and of all other
+// loads of its batch.
+func (l *load[K, V]) fail(err error) {
+	var none V
+	l.value, l.err, l.keepErr, l.absent = none, err, 0, false
+	for _, mate := range l.mates() {
+		mate.fail(err)
+	}
+}
+
+// returned does what is left to do when a fetch has returned, for one load of its batch.
+func (c *Cache[K, V]) returned(l *load[K, V]) {
+	switch {
+	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
+		l.weight = c.weightOf(l.key, l.value)
+	case l.err != nil && l.batch == nil && !l.mate: // the error of a batch says nothing about a single key
+		l.keepErr = c.keepFor(l.err)
+	}
 }
 
 // failure returns the error of a load that has failed, or nil. An error that Negative keeps
@@ -185,26 +308,6 @@ func (l *load[K, V]) failure() error {
 		return nil
 	}
 	return l.err
-}
-
-// returned records what a fetch has returned for the key of a load.
-func (c *Cache[K, V]) returned(l *load[K, V], value V, err error) {
-	switch {
-	case err == nil && l.Expire >= 0 && !l.Unchanged:
-		l.weight = c.weightOf(l.key, value)
-	case l.batch == nil: // the error of a batch says nothing about a single key
-		l.keepErr = c.keepFor(err)
-	}
-	l.value, l.err = value, err
-}
-
-// tellPanic reports the panic or Goexit of a load in the background, which no caller gets.
-func (c *Cache[K, V]) tellPanic(err error) {
-	if p, ok := err.(*PanicError); ok {
-		c.onPanic(p.Value, p.Stack)
-	} else {
-		c.onPanic(err, nil)
-	}
 }
 
 func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
@@ -223,13 +326,32 @@ type failure struct {
 	err error
 }
 
+// tellFailure reports the panic or Goexit of a load in the background, which no caller gets.
+func (c *Cache[K, V]) tellFailure(err error) {
+	if p, ok := err.(*PanicError); ok {
+		c.tellPanic(p.Value, p.Stack)
+	} else {
+		c.tellPanic(err, nil)
+	}
+}
+
+// tellPanic calls OnPanic. A panic of that ends here: no caller could recover it.
+func (c *Cache[K, V]) tellPanic(recovered any, stack []byte) {
+	defer func() { _ = recover() }()
+	c.onPanic(recovered, stack)
+}
+
 // end ends a load and those of its batch, and hands their results to the callers.
 func (c *Cache[K, V]) end(l *load[K, V]) {
-	reported := c.endMates(l)
+	reported := false
+	for _, mate := range l.mates() {
+		reported = c.conclude(mate) || reported
+		mate.publish()
+	}
 	reported = c.conclude(l) || reported
 	l.publish()
 	l.flight.finish()
-	c.settle(reported) // after publish: a callback may wait for this load, or one of the batch
+	c.settle(reported) // after that: a callback may wait for this load, or one of the batch
 }
 
 // conclude stores the result of a load, unless the load failed or the key was changed
@@ -256,8 +378,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 // endLoad is the part of conclude under the lock. If there is too little room in the shard,
 // it returns how much is missing, and the load goes on.
 func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
-	delete(s.loads, l.key)
-	s.loads = shrunk(s.loads, &s.peakLoads)
+	s.removeLoad(l)
 	dropped := l.stale || l.evicted && !l.flight.awaited()
 	switch {
 	case dropped:
@@ -267,52 +388,36 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 		missing = s.keep(l, u)
 	}
 	if missing > 0 {
-		s.addLoad(l)
+		s.addLoad(l) // it was the newest, and no other could begin under this lock
 	} else if s.due != nil {
 		s.endRenewal(l, dropped)
 	}
 	return missing
 }
 
-// wait waits until a load has ended. If ctx ends first, the caller leaves and wait returns
-// the cause of ctx. At the Timeout it returns ErrTimeout.
-func (l *load[K, V]) wait(ctx context.Context) error { return l.waitUntil(ctx, nil) }
-
-// waitUntil is wait, but the caller also leaves when its patience ends, with errOutOfPatience.
-func (l *load[K, V]) waitUntil(ctx context.Context, giveUp <-chan time.Time) error {
-	select {
-	case <-l.done:
-		return nil
-	case <-ctx.Done():
-		l.common.abandoned.Add(1)
-		l.flight.leave(ctx)
-		return context.Cause(ctx)
-	case <-giveUp:
-		l.flight.leave(ctx)
-		return errOutOfPatience
-	case <-l.flight.late:
+// keep stores the result of a load, as its fields Expire and Unchanged say. If there is too
+// little room in the shard, it returns how much is missing.
+func (s *shard[K, V]) keep(l *load[K, V], u *update[K, V]) (missing uint64) {
+	switch {
+	case l.Expire < 0:
+		s.del(l.hash, l.key)
+		return 0
+	case l.Unchanged:
+		s.prolong(u)
+		return 0
 	}
-	select {
-	case <-l.done: // just in time
-		return nil
-	default:
-		return ErrTimeout
-	}
+	return s.put(u)
 }
 
-// waitBehind waits until a load has ended that the caller cannot join: the key was changed
-// after it began, or all its callers have left. Only then can another load of the key
-// begin. The caller stops waiting when its patience ends.
-func (l *load[K, V]) waitBehind(ctx context.Context, giveUp <-chan time.Time) error {
-	select {
-	case <-l.done:
-		return nil
-	case <-ctx.Done():
-		l.common.abandoned.Add(1)
-		return context.Cause(ctx)
-	case <-giveUp:
-		return errOutOfPatience
-	case <-l.flight.late:
-		return ErrTimeout
+// prolong gives the present value of the key of u another life, unless it has gone.
+func (s *shard[K, V]) prolong(u *update[K, V]) {
+	i, ok := s.findUsable(u.hash, u.key)
+	if !ok {
+		return
+	}
+	s.setLife(i, u.life)
+	s.use(i)
+	if w := s.common.watch.Load(); w != nil {
+		s.common.touched(w, u.hash, u.life.cap)
 	}
 }

@@ -75,8 +75,8 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		s := c.lock(h)
 		i, _ := s.find(h, 1)
 		s.entries[i].deadline.set(c.clock.now() + int64(n%300))
-		who := new(caller)
-		s.assign(t.Context(), h, 1, who, nil)
+		who := aPlainTake()
+		s.assign(h, 1, who, nil)
 		if who.inGrace {
 			t.Error("a value is in Grace")
 		}

@@ -51,7 +51,7 @@ type Options[K comparable, V any] struct {
 	// background, by the function that it was called with. Jitter applies; 0 means never,
 	// and 0 <= Refresh < 1. Get never begins a load, nor does the plain Take.
 	//
-	// It is a load like any other: there is one per key, a change of the key wins, and a
+	// It is a load like any other: callers share it, a change of the key wins, and a
 	// load that fails leaves value and deadline alone. The next one follows after a pause,
 	// which is at first a hundredth of Expire, and at least 100 ms, and doubles with each
 	// failure in a row up to Expire, or a minute without that. The load does not end with
@@ -76,14 +76,16 @@ type Options[K comparable, V any] struct {
 	// Timeout is how long a load of one of the Takes may take, with its wait for a permit
 	// of MaxLoads; 0 means for ever. Then the context of the fetch ends, with the cause
 	// [ErrTimeout], and its callers get that error. If the fetch goes on nevertheless, later
-	// callers get it too, as there is one fetch per key at a time; its value is still
-	// stored, unless the key was changed. A plain Take runs its fetch itself and always
-	// waits for it. A positive time under a millisecond is refused.
+	// callers get it too, until the fetch returns or the key is changed; its value is still
+	// stored, unless the key was changed. No call of a Take waits longer for loads in all,
+	// but a plain Take runs its fetch itself and always waits for it. A positive time under
+	// a millisecond is refused.
 	Timeout time.Duration
 
 	// MaxLoads is how many fetches of the Takes may run at once; 0 means no limit. Others
 	// wait in order, as long as a caller waits for them. A load in the background, for a
-	// value that is due for Refresh or in Grace, is skipped instead. A Take within a fetch of
+	// value that is due for Refresh or in Grace, is skipped instead. A load gives its permit
+	// back when its fetch has ended, before its value is stored. A Take within a fetch of
 	// the same cache, with the context of that fetch, uses its permit. A plain Take has no
 	// context: within a fetch of a cache with MaxLoads it may wait for ever.
 	MaxLoads int
@@ -120,10 +122,10 @@ type Options[K comparable, V any] struct {
 	// Workers is how many calls of OnRemove may run at once; 0 means runtime.GOMAXPROCS.
 	Workers int
 
-	// OnPanic gets the value and the stack of a panic in OnRemove, or in a function of
-	// DelFunc for a load that ends later. The panic ends there, and the other calls go
-	// on. A runtime.Goexit is reported as an error that says so. If OnPanic is nil,
-	// package log/slog logs it.
+	// OnPanic gets the value and the stack of a panic in OnRemove, in a function of DelFunc
+	// for a load that ends later, or in a load in the background. The panic ends there, and so
+	// does one of OnPanic; the other calls go on. A runtime.Goexit is reported as an error
+	// that says so. If OnPanic is nil, package log/slog logs it.
 	OnPanic func(recovered any, stack []byte)
 
 	// Schema names the format in which Save encodes keys and values, such as "users v2":

@@ -16,18 +16,10 @@ type permits struct {
 	waiting atomic.Int64        // loads that wait for a permit
 }
 
-// permitOf is the context key that says that a load has a permit of a cache.
-type permitOf struct{ cache any }
-
 func (p *permits) init(maxLoads int) {
 	if maxLoads > 0 {
 		p.free = semaphore.NewWeighted(int64(maxLoads))
 	}
-}
-
-// within reports whether ctx is that of a load with a permit.
-func (p *permits) within(ctx context.Context) bool {
-	return p.free != nil && ctx.Value(permitOf{p}) != nil
 }
 
 // take waits until the load whose context is f has a permit; then release must follow. If
@@ -36,7 +28,6 @@ func (p *permits) take(f *flight) (release func(), err error) {
 	if p.free == nil {
 		return func() {}, nil
 	}
-	f.permitFor = p
 	if f.kept || p.free.TryAcquire(1) { // a kept load has tried already
 		return p.release, nil
 	}

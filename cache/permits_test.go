@@ -120,3 +120,80 @@ func TestPermitsOfFailures(t *testing.T) {
 		}
 	})
 }
+
+// TestPermitsAndTheBacklogOfOnRemove checks that a load which waits for OnRemove to catch up
+// has given its permit back: OnRemove may wait for it.
+func TestPermitsAndTheBacklogOfOnRemove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		var once sync.Once
+		var c *Cache[int, int]
+		c = Must(Options[int, int]{Limit: 10, MaxLoads: 1, Workers: 1, OnRemove: func(e Event[int, int]) {
+			once.Do(func() {
+				<-gate
+				if v, err := c.Take(-1, func() (int, error) { return 7, nil }); v != 7 || err != nil {
+					t.Errorf("Take in OnRemove = %d, %v", v, err)
+				}
+			})
+		}})
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			for k := range backlog + 100 {
+				c.Set(k%100, k)
+			}
+		})
+		synctest.Wait()
+		calls.Go(func() { // evicts, and waits for OnRemove
+			_, _ = c.TakeCtx(t.Context(), 1000, func(context.Context) (int, error) { return 1, nil })
+		})
+		synctest.Wait()
+		close(gate)
+		calls.Wait()
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTakeInFunctionsOfALoad checks that Weigh and Negative, and a function of DelFunc, may
+// take another key, although their load had the only permit.
+func TestTakeInFunctionsOfALoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := errors.New("failed")
+		took := map[string]int{}
+		var c *Cache[string, int]
+		take := func(key string) {
+			if v, err := c.Take(key, func() (int, error) { return 7, nil }); v != 7 || err != nil {
+				t.Errorf("Take(%q) = %d, %v", key, v, err)
+			}
+			took[key]++
+		}
+		c = Must(Options[string, int]{MaxLoads: 1, MaxWeight: 100,
+			Weigh: func(key string, value int) uint32 {
+				if key == "loaded" || key == "batch" {
+					take("in Weigh")
+				}
+				return 1
+			},
+			Negative: func(error) time.Duration { take("in Negative"); return time.Hour }})
+		go func() {
+			if v, err := c.TakeCtx(t.Context(), "loaded", func(context.Context) (int, error) { time.Sleep(time.Second); return 1, nil }); v != 1 || err != nil {
+				t.Errorf("TakeCtx = %d, %v", v, err)
+			}
+		}()
+		synctest.Wait()
+		c.DelFunc(func(string, int) bool { take("in DelFunc"); return false })
+		time.Sleep(2 * time.Second)
+		if _, err := c.Take("missing", func() (int, error) { return 0, failed }); err != failed {
+			t.Errorf("Take = %v", err)
+		}
+		_, _ = c.TakeMany(t.Context(), []string{"batch", "mate"}, func(context.Context, []string) (map[string]int, error) {
+			return map[string]int{"batch": 1, "mate": 2}, nil
+		})
+		for key, want := range map[string]int{"in Weigh": 2, "in Negative": 1, "in DelFunc": 1} {
+			if took[key] != want {
+				t.Errorf("%q was taken %d times, want %d", key, took[key], want)
+			}
+		}
+	})
+}

@@ -35,6 +35,7 @@ var errRecording = errors.New("cache: another Record is running: end its context
 // Record returns an error if oneIn is below 1 or above 1048576, if the cache is being
 // recorded already, or if w fails.
 func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error {
+	checkContext(ctx, "Record")
 	if oneIn < 1 || oneIn > maxOneIn {
 		return fmt.Errorf("cache: Record of one key in %d: want a number from 1, which is all, to %d", oneIn, maxOneIn)
 	}

@@ -68,19 +68,9 @@ func (t *timing) pauseAfter(failed int64) int64 {
 	return dueAt(after(t.clock.now(), pause), failed)
 }
 
-// A lookup is what a Take finds at its first look at a key.
-type lookup uint8
-
-const (
-	absent  lookup = iota // nothing that could be returned
-	present               // a value to return
-	isDue                 // a value to return; this caller begins a renewal
-	inGrace               // a value that may stand in; not yet counted as a hit or a miss
-)
-
 // see is Get for the Takes of a cache with Refresh or Grace. If background is set, the
 // caller can begin a renewal that goes on without it.
-func (c *Cache[K, V]) see(key K, background bool) (value V, seen lookup) {
+func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 	h := c.hasher.Hash(key)
 	if w := c.watch.Load(); w != nil {
 		c.asked(w, h, key)
@@ -90,17 +80,17 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, seen lookup) {
 	if !found {
 		s.missed(h)
 		s.lock.RUnlockMiss(r)
-		return value, absent
+		return value, seeker
 	}
 	expired := s.expired(i)
 	if expired && s.gone(i) || !expired && c.idle > 0 && !s.slide(i, h) {
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
-		return value, absent
+		return value, seeker
 	}
-	if seen = s.seeDue(i, expired, background); seen == inGrace {
+	if first = s.seeDue(i, expired, background); first == undecided {
 		s.lock.RUnlock(r)
-		return value, seen
+		return value, first
 	}
 	value = s.entries[i].value
 	s.use(i)
@@ -108,24 +98,24 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, seen lookup) {
 		s.hitsInGrace.Add(1)
 	}
 	s.lock.RUnlockHit(r)
-	return value, seen
+	return value, first
 }
 
 // seeDue is see for entry i, whose value can be returned.
-func (s *shard[K, V]) seeDue(i uint32, expired, background bool) lookup {
+func (s *shard[K, V]) seeDue(i uint32, expired, background bool) role {
 	c := s.common
 	if !expired && (!background || c.refresh == 0) {
-		return present
+		return finder
 	}
 	due := s.due[i].load()
 	passed := c.clock.passed(due)
 	switch {
 	case expired && (c.patience > 0 || !background) && (passed || renewing(due)):
-		return inGrace
+		return undecided
 	case background && passed && s.due[i].swap(due, underWay|due&triesMask):
-		return isDue
+		return renewer
 	}
-	return present
+	return finder
 }
 
 // renew begins a renewal of a value that the caller has found due. The renewal is skipped
@@ -138,7 +128,7 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 	if l == nil {
 		return
 	}
-	c.spawn(func() { c.run(l, fetch, false) })
+	c.spawnLoad(l, fetch)
 }
 
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
@@ -156,25 +146,25 @@ func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K, first *load
 	if !ok || !renewing(s.due[i].load()) {
 		return nil
 	}
-	l := s.loads[key]
+	l := s.current(key)
 	switch {
 	case l == nil:
 		return s.beginRenewal(ctx, h, i, first)
-	case l.stale || !l.renewal: // l does not load this value anew
+	case !l.renewal: // l does not load this value anew
 		s.skipRenewal(i)
 	}
 	return nil
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
-// load. It joins the batch of first, if that is not nil. It returns nil if it would have to
-// wait for a permit.
+// load to share. It joins the batch of first, if that is not nil. It returns nil if it would
+// have to wait for a permit.
 func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
 	if s.closed || first == nil && !s.common.permits.try() {
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.common.newLoad(context.WithoutCancel(ctx), h, s.entries[i].key, first)
+	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.timeout}, h, s.entries[i].key, first)
 	if first == nil {
 		l.flight.keep()
 	}
@@ -197,14 +187,15 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 }
 
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
-// again if the load has left it under way: if the result was dropped or the load failed.
+// again if the load has left it under way, and no other one has begun: if the result was
+// dropped or the load failed.
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
 		s.common.renewals.count(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
-	if !ok || !renewing(s.due[i].load()) {
+	if !ok || !renewing(s.due[i].load()) || s.current(l.key) != nil {
 		return
 	}
 	tries := s.due[i].load() & triesMask

@@ -15,8 +15,14 @@ import (
 // cause of ctx, and the old file stays. Calls for one cache wait for each other; two
 // processes must not save to one path.
 func (c *Cache[K, V]) SaveFile(ctx context.Context, path string, encode func(dst []byte, key K, value V) ([]byte, error)) error {
-	c.saving.Lock()
-	defer c.saving.Unlock()
+	checkContext(ctx, "SaveFile")
+	select {
+	case c.saving <- struct{}{}:
+		defer func() { <-c.saving }()
+	case <-ctx.Done():
+		_, cause := reasonOf(ctx)
+		return fmt.Errorf("cache: SaveFile: %w", cause)
+	}
 	temporary := path + ".tmp"
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

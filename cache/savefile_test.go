@@ -56,6 +56,41 @@ func TestSaveFile(t *testing.T) {
 	}
 }
 
+// TestSaveFileThatWaits checks that a SaveFile that waits for another one leaves when its
+// context ends.
+func TestSaveFileThatWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	c := Must(Options[int, int]{})
+	c.Set(1, 1)
+	saves, goOn := make(chan struct{}), make(chan struct{})
+	saved := make(chan error)
+	go func() {
+		saved <- c.SaveFile(context.Background(), path, func(b []byte, k, v int) ([]byte, error) {
+			close(saves)
+			<-goOn
+			return encodeInts(b, k, v)
+		})
+	}()
+	<-saves
+	enough := errors.New("enough")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stopped := make(chan error)
+	go func() { stopped <- c.SaveFile(ctx, path, encodeInts) }()
+	stop(enough)
+	select {
+	case err := <-stopped:
+		if !errors.Is(err, enough) {
+			t.Errorf("SaveFile = %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("SaveFile waits for another one, though its context has ended")
+	}
+	close(goOn)
+	if err := <-saved; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSaveFileThatIsKilled kills a process that saves, a hundred times: the file is always
 // complete.
 func TestSaveFileThatIsKilled(t *testing.T) {

@@ -146,8 +146,8 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 
 // splitFences moves loads and fences to the shards of a larger table.
 func (s *shard[K, V]) splitFences(larger *table[K, V]) {
-	for _, l := range s.loads {
-		larger.of(l.hash).addLoad(l)
+	for _, newest := range s.loads {
+		larger.of(newest.hash).setLoads(newest) // with those behind it
 	}
 	for key, f := range s.fences {
 		larger.of(s.common.hasher.Hash(key)).setFences(key, f)

@@ -81,7 +81,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 // addStuck adds the loads that run, and the entries whose removal is late. The lock must
 // be held, at least for reading.
 func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
-	for _, l := range s.loads {
+	for l := range s.allLoads() {
 		if !l.mate {
 			total.Loads.Running++
 		}

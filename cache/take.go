@@ -1,59 +1,49 @@
+// This file has the Takes of one key: Take, TakeCtx, TakeWith, and last TakeMissed.
+
 package cache
 
-import (
-	"context"
-	"errors"
-	"fmt"
-)
-
-// ErrGoexit is the error of callers of Take when the fetch that they waited for called
-// [runtime.Goexit].
-var ErrGoexit = errors.New("cache: fetch called runtime.Goexit")
-
-// A PanicError is the error of callers of Take when the fetch that they waited for
-// panicked. The caller that ran the fetch gets the panic itself.
-type PanicError struct {
-	Value any    // of the panic
-	Stack []byte // of the goroutine that panicked, as by [debug.Stack]
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("cache: fetch panicked: %v", e.Value) }
-
-// Unwrap returns the error that fetch panicked with, or nil if that was none.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+import "context"
 
 // Take returns the value of a key, as Get does, or calls fetch for it and stores
 // the result. It counts as one hit or one miss.
 //
-// There is one fetch per key at a time: callers that come while it runs get its result.
-// But a fetch never undoes a later change: after a Set, Del, Clear or Compute of the key
-// its result goes to the callers it has and is not stored; a caller that comes later waits
-// until it has ended, and then fetches anew.
+// There is one fetch per key at a time, for the same version of the key: callers that come
+// while it runs get its result. A fetch never undoes a later change: after a Set, Del, Clear
+// or Compute of the key its result goes to the callers it has and is not stored. A caller
+// that comes later fetches anew at once, beside the old fetch.
 //
 // Take returns the error of fetch as it is, and keeps it only if Negative says so. A panic
 // or [runtime.Goexit] of fetch ends the caller that ran it in the same way; the others get
 // a [PanicError] or [ErrGoexit].
 //
-// fetch runs in the goroutine of the caller and holds no lock. It may use the
-// cache, but not Take the same key, which would wait for itself, or close the
-// cache.
+// fetch runs in the goroutine of the caller and holds no lock. It may use the cache, but not
+// Take the same key, which would wait for itself. Close in it returns an error instead of
+// waiting.
 func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: fetch of Take is nil: want a function")
 	}
-	seen := absent
-	if c.renews {
+	first := seeker
+	if c.renews { // as firstLook, but this caller begins no load in the background
 		var value V
-		if value, seen = c.see(key, false); seen == present {
+		if value, first = c.see(key, false); first == finder {
 			return value, nil
 		}
 	} else if value, ok := c.Get(key); ok {
 		return value, nil
 	}
-	return c.takeSlow(key, seen, fetch)
+	return c.takeSlow(key, first, fetch)
+}
+
+// firstLook is the first look of the Takes whose loads may go on without them.
+func (c *Cache[K, V]) firstLook(key K) (value V, first role) {
+	if c.renews {
+		return c.see(key, true)
+	}
+	if value, ok := c.Get(key); ok {
+		return value, finder
+	}
+	return value, seeker
 }
 
 // TakeCtx is [Cache.Take] with a context. When its context ends, a caller returns the
@@ -65,7 +55,8 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 // deadline of all callers, also of those that join later. It ends when all callers have
 // left, with the cause of the last one. A caller without a deadline, such as a plain Take,
 // removes the deadline: a fetch that must end, such as a query of a database, needs a
-// time-out of its own, or the cache a Timeout.
+// time-out of its own, or the cache a Timeout. A fetch that takes its own key with this
+// context, or one derived from it, gets an error.
 //
 // If a fetch in a goroutine of its own panics, the first caller panics with the same value,
 // without the stack of the fetch. If that caller has left, only the other callers get an
@@ -74,14 +65,37 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 	if fetch == nil {
 		panic("cache: fetch of TakeCtx is nil: want a function")
 	}
-	var old V
-	seen := absent
-	if c.renews {
-		if old, seen = c.see(key, true); seen == present {
-			return old, nil
-		}
-	} else if value, ok := c.Get(key); ok {
-		return value, nil
+	checkContext(ctx, "TakeCtx")
+	old, first := c.firstLook(key)
+	if first == finder {
+		return old, nil
 	}
-	return c.takeSlowCtx(ctx, key, seen, old, func(ctx context.Context, _ *load[K, V]) (V, error) { return fetch(ctx) })
+	return c.takeSlowCtx(ctx, key, first, old, fetchCtx[K, V](fetch))
+}
+
+// TakeWith is [Cache.TakeCtx] for a fetch that knows more than the value: its TTL, that the
+// old value is still right, or that the value is not to be stored. If fetch returns an
+// error, only l.NotFound counts.
+func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: fetch of TakeWith is nil: want a function")
+	}
+	checkContext(ctx, "TakeWith")
+	old, first := c.firstLook(key)
+	if first == finder {
+		return old, nil
+	}
+	return c.takeSlowCtx(ctx, key, first, old, fetchWith[K, V](fetch))
+}
+
+// TakeMissed is [Cache.TakeWith] for a caller whose Get has just missed the key: it counts
+// no second miss. Get and TakeMissed together allocate a function literal for fetch only at
+// a miss; TakeWith allocates it at every hit.
+func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
+	if fetch == nil {
+		panic("cache: fetch of TakeMissed is nil: want a function")
+	}
+	checkContext(ctx, "TakeMissed")
+	var none V
+	return c.takeSlowCtx(ctx, key, seeker, none, fetchWith[K, V](fetch))
 }

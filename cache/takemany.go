@@ -1,3 +1,5 @@
+// This file has TakeMany, which loads several keys by one call of fetch.
+
 package cache
 
 import "context"
@@ -34,11 +36,16 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	if fetch == nil {
 		panic("cache: fetch of TakeMany is nil: want a function")
 	}
-	m := many[K, V]{cache: c, ctx: ctx, fetch: fetch, found: make(map[K]V, len(keys))}
+	checkContext(ctx, "TakeMany")
+	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchMissing[K, V](fetch), found: make(map[K]V, len(keys))}
 	missing := m.look(keys)
 	defer m.count()
 	m.renew()
-	for len(missing) > 0 && m.err == nil {
+	if len(missing) > 0 {
+		m.who = c.callerOf(ctx)
+		m.who.patient = true
+	}
+	for len(missing) > 0 {
 		missing = m.load(missing)
 	}
 	return m.found, m.err
@@ -48,7 +55,8 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 type many[K comparable, V any] struct {
 	cache   *Cache[K, V]
 	ctx     context.Context
-	fetch   func(context.Context, []K) (map[K]V, error)
+	who     caller // what all keys have in common; set if some are to be loaded
+	fetch   fetcher[K, V]
 	found   map[K]V
 	err     error         // the first of all
 	due     []K           // found, and to be renewed
@@ -57,6 +65,9 @@ type many[K comparable, V any] struct {
 
 // look looks the keys up and returns those that the cache does not have, each once.
 func (m *many[K, V]) look(keys []K) (missing []K) {
+	for _, key := range keys {
+		m.cache.hasher.Check(key) // before any is found due: who finds that must renew it
+	}
 	var asked map[K]struct{} // the keys of missing
 	for _, key := range keys {
 		if _, ok := m.found[key]; ok {
@@ -80,20 +91,17 @@ func (m *many[K, V]) look(keys []K) (missing []K) {
 
 // get returns a value that may be returned at once.
 func (m *many[K, V]) get(key K) (value V, ok bool) {
-	if !m.cache.renews {
-		return m.cache.Get(key)
-	}
-	value, seen := m.cache.see(key, true)
-	switch seen {
-	case isDue:
+	value, first := m.cache.firstLook(key)
+	switch first {
+	case renewer:
 		m.due = append(m.due, key)
-	case inGrace:
+	case undecided:
 		if m.inGrace == nil {
 			m.inGrace = make(map[K]*caller)
 		}
 		m.inGrace[key] = new(caller)
 	}
-	return value, seen == present || seen == isDue
+	return value, first == finder || first == renewer
 }
 
 // count counts the keys that were seen in Grace, when they have a result.
@@ -124,33 +132,31 @@ func (m *many[K, V]) renew() {
 		return
 	}
 	first.batch = own
-	c.spawn(func() { c.run(first, m.fetchBatch, false) })
+	c.spawnLoad(first, m.fetch)
 }
 
 // load finds or loads keys and returns those that it must try again. It ends its own loads
 // before it waits for those of others, who may wait for its own.
 func (m *many[K, V]) load(keys []K) (again []K) {
-	if m.err = context.Cause(m.ctx); m.err != nil {
+	if err := context.Cause(m.ctx); err != nil {
+		m.fails(err)
 		return nil
 	}
 	own, joined, behind := m.assign(keys)
 	waited := 0
-	defer func() { // if fetch panics
+	defer func() { // if fetch panics or calls Goexit
 		for _, l := range joined[waited:] {
-			l.flight.leave(m.ctx)
+			l.flight.leave(context.Canceled, errFetchEnded)
 		}
 	}()
 	m.lead(own)
 	for _, l := range joined {
 		waited++
-		m.take(l, l.wait(m.ctx))
+		m.take(l, l.wait(&m.who, follower, nil))
 	}
 	for _, l := range behind {
-		if m.err != nil {
-			break
-		}
-		if err := l.waitBehind(m.ctx, nil); err != nil {
-			m.fail(l, err)
+		if err := l.wait(&m.who, successor, nil); err != nil {
+			m.fail(l.key, err)
 		} else {
 			again = append(again, l.key)
 		}
@@ -161,25 +167,30 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 // take takes the result of a load. err is that of the wait for it.
 func (m *many[K, V]) take(l *load[K, V], err error) {
 	if err != nil {
-		m.fail(l, err)
+		m.fail(l.key, err)
 		return
 	}
 	switch {
 	case l.err == nil && !l.absent:
 		m.found[l.key] = l.value
 	case l.err != nil && l.keepErr == 0:
-		m.fail(l, l.err)
+		m.fail(l.key, l.err)
 	}
 }
 
 // fail lets a value in Grace stand in, if there is one, and else keeps the first error.
-func (m *many[K, V]) fail(l *load[K, V], err error) {
+func (m *many[K, V]) fail(key K, err error) {
 	if m.ctx.Err() == nil {
-		if value, ok := m.cache.standIn(l.key); ok {
-			m.has(l.key, value)
+		if value, ok := m.cache.standIn(key); ok {
+			m.has(key, value)
 			return
 		}
 	}
+	m.fails(err)
+}
+
+// fails keeps the first error.
+func (m *many[K, V]) fails(err error) {
 	if m.err == nil {
 		m.err = err
 	}
@@ -198,14 +209,10 @@ func (m *many[K, V]) has(key K, value V) {
 // end before it can try again.
 func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 	c := m.cache
-	within := c.permits.within(m.ctx)
 	var first *load[K, V]
 	for _, key := range keys {
-		who := caller{patient: true}
-		value, l, role, err := c.assign(m.ctx, key, &who, first)
-		if within && l != nil {
-			l.flight.lendPermit()
-		}
+		who := m.who
+		value, l, role, err := c.assign(key, &who, first)
 		switch role {
 		case finder:
 			if err == nil {
@@ -219,6 +226,8 @@ func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 			joined = append(joined, l)
 		case successor:
 			behind = append(behind, l)
+		case refused:
+			m.fail(key, err)
 		}
 	}
 	return own, joined, behind
@@ -230,49 +239,8 @@ func (m *many[K, V]) lead(own []*load[K, V]) {
 		return
 	}
 	own[0].batch = own
-	_, err := m.cache.lead(m.ctx, own[0], m.fetchBatch)
+	err := m.cache.lead(&m.who, own[0], m.fetch)
 	for _, l := range own {
-		if err != nil { // also if the caller has left, and the fetch goes on
-			m.fail(l, err)
-		} else {
-			m.take(l, nil)
-		}
+		m.take(l, err) // also if the caller has left, and the fetch goes on
 	}
-}
-
-// fetchBatch calls fetch for a batch and returns the value of its first load.
-func (m *many[K, V]) fetchBatch(ctx context.Context, first *load[K, V]) (value V, err error) {
-	missing := make([]K, len(first.batch))
-	for i, l := range first.batch {
-		missing[i] = l.key
-	}
-	values, err := m.fetch(ctx, missing)
-	if err != nil {
-		return value, err
-	}
-	for _, mate := range first.batch[1:] {
-		m.cache.returned(mate, mate.pick(values), nil)
-	}
-	return first.pick(values), nil
-}
-
-// pick returns the value of the load's key. If there is none, nothing is stored.
-func (l *load[K, V]) pick(values map[K]V) V {
-	value, ok := values[l.key]
-	if !ok {
-		l.absent, l.Expire = true, -1
-	}
-	return value
-}
-
-// endMates ends the other loads of a batch with the result of its first one, l. If it
-// returns reported, settle must follow.
-func (c *Cache[K, V]) endMates(l *load[K, V]) (reported bool) {
-	for i := 1; i < len(l.batch); i++ {
-		mate := l.batch[i]
-		mate.err = l.err
-		reported = c.conclude(mate) || reported
-		mate.publish()
-	}
-	return reported
 }

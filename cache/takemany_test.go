@@ -177,23 +177,6 @@ func TestTakeManyShares(t *testing.T) {
 	})
 }
 
-// A meeting is a context that calls a function when TakeMany has looked up its keys, and
-// another when its first load begins, under the lock of the shard of that.
-type meeting struct {
-	context.Context
-	looked, begins func()
-}
-
-func (m *meeting) Err() error {
-	m.looked()
-	return m.Context.Err()
-}
-
-func (m *meeting) Deadline() (time.Time, bool) {
-	m.begins()
-	return m.Context.Deadline()
-}
-
 // TestTakeManyOverlap checks that two calls that each wait for a key of the other do not
 // deadlock, as each ends its own loads first.
 func TestTakeManyOverlap(t *testing.T) {
@@ -201,27 +184,38 @@ func TestTakeManyOverlap(t *testing.T) {
 		var s source
 		c := Must(Options[int, int]{})
 		c.allShards()
-		one, two := 1, 2
-		for c.shardOf(c.hasher.Hash(one)) == c.shardOf(c.hasher.Hash(two)) {
-			two++
-		}
-		missed, first, second := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		meet := func(looked, begins func()) context.Context {
-			return &meeting{ctx, sync.OnceFunc(looked), sync.OnceFunc(begins)}
+		keys := []int{0} // in three shards
+		for key := 1; len(keys) < 3; key++ {
+			if !slices.ContainsFunc(keys, func(other int) bool {
+				return c.shardOf(c.hasher.Hash(key)) == c.shardOf(c.hasher.Hash(other))
+			}) {
+				keys = append(keys, key)
+			}
 		}
 		var calls sync.WaitGroup
 		call := func(ctx context.Context, keys ...int) {
 			calls.Go(func() {
 				got, err := c.TakeMany(ctx, keys, s.fetch)
-				wantMany(t, got, err, one, two)
+				wantMany(t, got, err, slices.Sorted(slices.Values(keys))...)
 			})
 		}
-		call(meet(func() { close(missed); <-first }, func() { close(second) }), two, one)
-		<-missed
-		call(meet(func() {}, func() { close(first); <-second }), one, two)
+		// The first call leads the load of one key, and is held up at the next until the
+		// second call leads that of the third key and waits for that of the first.
+		var between *shard[int, int]
+		call(errHook{ctx, sync.OnceFunc(func() { between = c.lock(c.hasher.Hash(keys[1])) })}, keys...)
+		for leads := false; !leads; runtime.Gosched() {
+			s := c.lock(c.hasher.Hash(keys[0]))
+			leads = len(s.loads) > 0
+			s.lock.Unlock()
+		}
+		call(ctx, keys[2], keys[0])
+		for c.waiters.Load() == 0 {
+			runtime.Gosched()
+		}
+		between.lock.Unlock()
 		calls.Wait()
-		if want := map[int]int{one: 1, two: 1}; !maps.Equal(s.fetched, want) || c.Stats().Loads.Waiters != 2 {
-			t.Errorf("fetched %v, want %v, and %d waited", s.fetched, want, c.Stats().Loads.Waiters)
+		if n := c.Stats().Loads.Waiters; n != 2 || len(s.fetched) != 3 || slices.Max(slices.Collect(maps.Values(s.fetched))) != 1 {
+			t.Errorf("fetched %v, want each once, and %d waited", s.fetched, n)
 		}
 		if err := c.check(); err != nil {
 			t.Error(err)
@@ -230,8 +224,7 @@ func TestTakeManyOverlap(t *testing.T) {
 }
 
 // TestTakeManyAndChanges checks that a change of one key during the fetch keeps only that
-// value from being stored, and that a caller after the change waits for the fetch and
-// fetches anew.
+// value from being stored.
 func TestTakeManyAndChanges(t *testing.T) {
 	for name, change := range map[string]func(c *Cache[int, int]){
 		"Set":     func(c *Cache[int, int]) { c.Set(1, 11) },
@@ -272,16 +265,23 @@ func TestTakeManyAndChanges(t *testing.T) {
 	}
 }
 
-// TestTakeManyBehindAChange checks that a key that changed during the load of another
-// caller is loaded again when that load has ended, after the fetch of the other keys.
-func TestTakeManyBehindAChange(t *testing.T) {
+// leftLoad begins a load of key 1 that takes d and that its only caller has left.
+func leftLoad(t *testing.T, c *Cache[int, int], d time.Duration) {
+	request, leave := context.WithCancel(t.Context())
+	go c.TakeCtx(request, 1, func(context.Context) (int, error) { time.Sleep(d); return 0, errors.New("for nobody") })
+	synctest.Wait()
+	leave()
+	synctest.Wait()
+}
+
+// TestTakeManyBehindALoad checks that a key whose load all callers have left is loaded again
+// when that load has ended, after the fetch of the other keys.
+func TestTakeManyBehindALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
 		c := Must(Options[int, int]{Timeout: time.Hour})
 		began := time.Now()
-		go c.Take(1, func() (int, error) { time.Sleep(10 * time.Second); return 0, nil })
-		synctest.Wait()
-		c.Del(1)
+		leftLoad(t, c, 10*time.Second)
 		go func() {
 			time.Sleep(1500 * time.Millisecond)
 			if v, ok := c.Peek(2); v != 20 || !ok {
@@ -306,9 +306,7 @@ func TestTakeManyLeavesWhileBehindALoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source
 		c := Must(Options[int, int]{Timeout: 10 * time.Second})
-		go c.Take(1, func() (int, error) { time.Sleep(time.Minute); return 0, nil })
-		synctest.Wait()
-		c.Del(1)
+		leftLoad(t, c, time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		if got, err := c.TakeMany(ctx, []int{1, 2}, s.fetch); err != context.DeadlineExceeded || got[2] != 20 {

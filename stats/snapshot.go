@@ -86,7 +86,7 @@ type Refreshes struct {
 	OK      uint64 // brought a value, or an error that Negative keeps
 	Failed  uint64 // did not: the present one stayed
 	Dropped uint64 // ended in vain: the key was changed or evicted meanwhile
-	Skipped uint64 // did not begin: there was no place, or an older load of the key still ran
+	Skipped uint64 // did not begin: there was no place, or another load of the key ran
 }
 
 // Callbacks is about the functions that a cache calls when it removes a value.

@@ -122,8 +122,9 @@ func closeTimesOut[K comparable, V any](t *testing.T, c *cache.Cache[K, V]) {
 	}
 }
 
-// A loader that never ends blocks callers that wait for its key without a context, and no
-// others. Changes of the key meanwhile stay. A loader that ends after Close changes nothing.
+// A loader that never ends blocks callers that have joined it without a context, and no
+// others: after a change of the key, others load it anew. Changes of the key meanwhile stay. A
+// loader that ends after Close changes nothing.
 //
 // Panics and Goexit are TestPromise4Take.
 func TestFaultyLoader(t *testing.T) {
@@ -133,8 +134,8 @@ func TestFaultyLoader(t *testing.T) {
 	}
 }
 
-// Catches: a lock held while fetch runs; a method that waits for a load; a load that
-// is given up after a time, so that there are two; Close without an end.
+// Catches: a lock held while fetch runs; a method that waits for a load; a load that is given
+// up after a time, so that there are two of one version; Close without an end.
 func loaderHangs(t *testing.T, take Taker) {
 	c := New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, HotKeys: 3})
 	gate := make(chan struct{})
@@ -152,7 +153,7 @@ func loaderHangs(t *testing.T, take Taker) {
 	WantHit(t, c, "k", 2)
 	for _, key := range []string{"k", "other"} {
 		for name, call := range methods(c, key) {
-			if !strings.HasPrefix(name, "Take") && name != "Close" { // which wait for it
+			if name != "Close" {
 				wantReturn(t, fmt.Sprintf("%s of %q", name, key), call)
 			}
 		}

@@ -1,0 +1,98 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestCloseInFunctionsOfALoad checks that Close called by a fetch, or by another function
+// that a load calls, closes the cache and returns an error instead of waiting for itself.
+func TestCloseInFunctionsOfALoad(t *testing.T) {
+	failed := errors.New("failed")
+	for _, where := range []string{"fetch", "Weigh", "Negative", "DelFunc"} {
+		for how, ends := range map[string]bool{
+			"inline":         false,
+			"in a goroutine": true,
+		} {
+			t.Run(where+", "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var c *Cache[int, int]
+					calls := 0
+					closes := func(at string) {
+						if at != where {
+							return
+						}
+						calls++
+						if err := c.Close(t.Context()); !errors.Is(err, errInLoad) || !c.Closed() {
+							t.Errorf("Close returned %v, closed is %v", err, c.Closed())
+						}
+					}
+					c = Must(Options[int, int]{MaxWeight: 10,
+						Weigh:    func(int, int) uint32 { closes("Weigh"); return 1 },
+						Negative: func(error) time.Duration { closes("Negative"); return 0 },
+					})
+					ctx := context.Background()
+					if ends {
+						ctx = t.Context()
+					}
+					go c.TakeCtx(ctx, 1, func(context.Context) (int, error) {
+						time.Sleep(time.Second)
+						closes("fetch")
+						if where == "Negative" {
+							return 0, failed
+						}
+						return 1, nil
+					})
+					synctest.Wait()
+					c.DelFunc(func(int, int) bool { closes("DelFunc"); return false })
+					time.Sleep(time.Second)
+					synctest.Wait()
+					if err := c.Close(t.Context()); err != nil || calls != 1 {
+						t.Errorf("Close returned %v, and was called %d times before", err, calls)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestCloseInAFetchOfAnotherCache checks that a fetch may close a cache that has no loads.
+func TestCloseInAFetchOfAnotherCache(t *testing.T) {
+	one, other := Must(Options[int, int]{}), Must(Options[int, int]{})
+	if _, err := one.Take(1, func() (int, error) { return 1, other.Close(t.Context()) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseAgainInAFetch checks that Close called by a fetch of a cache that is closed
+// already does not wait for OnRemove, which may wait for the fetch.
+func TestCloseAgainInAFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calling, fetching := make(chan struct{}), make(chan struct{})
+		var c *Cache[int, int]
+		c = Must(Options[int, int]{MaxLoads: 1, Workers: 1, OnRemove: func(Event[int, int]) {
+			close(calling)
+			<-fetching
+			if v, err := c.Take(2, func() (int, error) { return 2, nil }); v != 2 || err != nil { // waits for the permit
+				t.Errorf("Take in OnRemove = %d, %v", v, err)
+			}
+		}})
+		c.Set(1, 1)
+		go c.Close(t.Context())
+		<-calling
+		_, _ = c.Take(3, func() (int, error) {
+			close(fetching)
+			synctest.Wait()
+			if err := c.Close(t.Context()); !errors.Is(err, errInLoad) {
+				t.Errorf("Close returned %v", err)
+			}
+			return 3, nil
+		})
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

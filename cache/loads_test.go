@@ -1,0 +1,250 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestTakeAfterAChange checks that a Take after a change of its key fetches at once, beside
+// a load that hangs, and that the result of the old load goes to its own callers only.
+func TestTakeAfterAChange(t *testing.T) {
+	for name, change := range map[string]func(c *Cache[int, int]){
+		"Del":     func(c *Cache[int, int]) { c.Del(1) },
+		"Set":     func(c *Cache[int, int]) { c.SetWithExpire(1, 5, time.Second); time.Sleep(2 * time.Second) },
+		"Clear":   func(c *Cache[int, int]) { c.Clear() },
+		"Compute": func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 0, OpDelete }) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := Must(Options[int, int]{})
+				var old sync.WaitGroup
+				for range 2 { // who leads, and who joins
+					old.Go(func() {
+						if v, err := c.Take(1, func() (int, error) { time.Sleep(time.Hour); return 10, nil }); v != 10 || err != nil {
+							t.Errorf("who came before the change got %d, %v", v, err)
+						}
+					})
+				}
+				synctest.Wait()
+				change(c)
+				began := time.Now()
+				for _, take := range []func() (int, error){
+					func() (int, error) { return c.Take(1, func() (int, error) { return 20, nil }) },
+					func() (int, error) {
+						c.Del(1)
+						return c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 20, nil })
+					},
+					func() (int, error) {
+						c.Del(1)
+						got, err := c.TakeMany(t.Context(), []int{1}, func(context.Context, []int) (map[int]int, error) { return map[int]int{1: 20}, nil })
+						return got[1], err
+					},
+				} {
+					if v, err := take(); v != 20 || err != nil || time.Since(began) != 0 {
+						t.Errorf("Take = %d, %v after %v", v, err, time.Since(began))
+					}
+				}
+				if n := c.Stats().Loads.Running; n != 1 {
+					t.Errorf("%d loads run, want the old one", n)
+				}
+				old.Wait()
+				if v, ok := c.Peek(1); v != 20 || !ok {
+					t.Errorf("Peek = %d, %v", v, ok)
+				}
+				if err := c.check(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestOneLoadPerVersion checks that there is one load of a key for each of its versions,
+// whichever ends first, that Close waits for all, and that only the last is stored.
+func TestOneLoadPerVersion(t *testing.T) {
+	const versions = 4
+	for name, slowest := range map[string]int{"the oldest ends last": 0, "the newest ends last": versions - 1, "one between ends last": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := Must(Options[int, int]{})
+				fetched := 0
+				took := func(version int) time.Duration {
+					return time.Minute + time.Duration((version+versions-1-slowest)%versions)*time.Minute
+				}
+				var calls sync.WaitGroup
+				for version := range versions {
+					for range 3 {
+						calls.Go(func() {
+							v, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) {
+								fetched++
+								time.Sleep(took(version))
+								return version, nil
+							})
+							if v != version || err != nil {
+								t.Errorf("a caller of version %d got %d, %v", version, v, err)
+							}
+						})
+						synctest.Wait()
+					}
+					if st := c.Stats().Loads; fetched != version+1 || st.Running != version+1 {
+						t.Errorf("version %d: %d fetches, %d run", version, fetched, st.Running)
+					}
+					if version < versions-1 {
+						c.Del(1)
+					}
+				}
+				calls.Wait()
+				if v, ok := c.Peek(1); v != versions-1 || !ok {
+					t.Errorf("Peek = %d, %v", v, ok)
+				}
+				if err := c.check(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestCloseWaitsForOvertakenLoads checks that Close waits for loads whose key was changed,
+// and ends the context of one in the background.
+func TestCloseWaitsForOvertakenLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour, Refresh: 1e-9})
+		c.Set(1, 1)
+		time.Sleep(time.Second)
+		_, _ = c.TakeCtx(t.Context(), 1, func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			time.Sleep(time.Minute)
+			return 0, ctx.Err()
+		})
+		c.Del(1)
+		go c.Take(1, func() (int, error) { time.Sleep(time.Second); return 2, nil })
+		synctest.Wait()
+		began := time.Now()
+		if err := c.Close(t.Context()); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("Close returned %v after %v, want the minute of the old load", err, time.Since(began))
+		}
+	})
+}
+
+// TestRenewalBesideAnOldOne checks that a value stored during a renewal is renewed when it
+// is due, beside that renewal, and that the old one does not have it renewed twice.
+func TestRenewalBesideAnOldOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour, Refresh: 0.5})
+		renewals := 0
+		take := func(want int, d time.Duration) {
+			t.Helper()
+			v, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) {
+				renewals++
+				n := renewals
+				time.Sleep(d)
+				return 10 * n, nil
+			})
+			if v != want || err != nil {
+				t.Errorf("TakeCtx = %d, %v, want %d", v, err, want)
+			}
+			synctest.Wait()
+		}
+		c.Set(1, 1)
+		time.Sleep(45 * time.Minute)
+		take(1, 50*time.Minute)
+		c.Set(1, 2)
+		time.Sleep(45 * time.Minute)
+		take(2, 10*time.Minute)     // beside the first
+		time.Sleep(6 * time.Minute) // the first ends
+		take(2, time.Minute)        // the second is under way
+		time.Sleep(5 * time.Minute) // it ends
+		take(20, time.Minute)       // not due yet
+		if renewals != 2 {
+			t.Errorf("%d renewals, want 2", renewals)
+		}
+		if r := c.Stats().Loads.Refreshes; r.OK != 1 || r.Dropped != 1 || r.Skipped != 0 {
+			t.Errorf("refreshes: %+v", r)
+		}
+	})
+}
+
+// TestDividedShardKeepsOldLoads checks that loads of all versions move with their key.
+func TestDividedShardKeepsOldLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		var calls sync.WaitGroup
+		for version := range 3 {
+			calls.Go(func() { _, _ = c.Take(-1, func() (int, error) { time.Sleep(time.Hour); return version, nil }) })
+			synctest.Wait()
+			if version < 2 {
+				c.Del(-1)
+			}
+		}
+		for k := range 100 * crowded {
+			c.Set(k, k)
+		}
+		if len(c.allShards()) == 1 {
+			t.Fatal("the shard was not divided")
+		}
+		if n := c.Stats().Loads.Running; n != 3 {
+			t.Errorf("%d loads run, want 3", n)
+		}
+		calls.Wait()
+		if v, ok := c.Peek(-1); v != 2 || !ok {
+			t.Errorf("Peek = %d, %v", v, ok)
+		}
+		if err := c.check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestTakeManyGoesOnAfterAnError checks that a key whose load all callers have left, but
+// which has not ended, has a value in the end, although fetch has failed for another key.
+func TestTakeManyGoesOnAfterAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{})
+		request, cancel := context.WithCancel(t.Context())
+		go c.TakeCtx(request, 1, func(context.Context) (int, error) { time.Sleep(time.Minute); return 0, errors.New("late") })
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		failed := errors.New("failed")
+		got, err := c.TakeMany(t.Context(), []int{1, 2}, func(_ context.Context, keys []int) (map[int]int, error) {
+			if keys[0] == 2 {
+				return nil, failed
+			}
+			return map[int]int{1: 10}, nil
+		})
+		if err != failed || len(got) != 1 || got[1] != 10 {
+			t.Errorf("TakeMany = %v, %v; want the value of 1 beside the error", got, err)
+		}
+	})
+}
+
+// TestTakeManyOfAKeyThatCannotBeHashed checks that the panic leaves no value behind that is
+// due and never renewed.
+func TestTakeManyOfAKeyThatCannotBeHashed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[any, int]{Expire: time.Hour, Refresh: 0.5})
+		c.Set(1, 1)
+		time.Sleep(45 * time.Minute)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			_, _ = c.TakeMany(t.Context(), []any{1, []int{2}}, func(context.Context, []any) (map[any]int, error) {
+				t.Error("fetched")
+				return nil, nil
+			})
+		}()
+		_, _ = c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 2, nil })
+		synctest.Wait()
+		if v, _ := c.Peek(1); v != 2 {
+			t.Error("the value that was due is not renewed")
+		}
+	})
+}
