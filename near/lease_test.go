@@ -207,34 +207,90 @@ func TestKeptUnderALease(t *testing.T) {
 	})
 }
 
-// TestUnsharedFetch checks that a fetch for a key on which the store has not even a lease
-// is not shared, as a removal of the key would not be told.
-func TestUnsharedFetch(t *testing.T) {
+// withoutLeases runs a test with caches whose store has no lease for a key: it has none at
+// all, or cannot be asked.
+func withoutLeases(t *testing.T, maxLag time.Duration, test func(t *testing.T, r *rig)) {
 	for name, store := range map[string]func(*server) near.Store{
 		"no leases": func(s *server) near.Store { return plain{s} },
 		"no store":  func(s *server) near.Store { return s },
 	} {
-		bubble(t, func(t *testing.T) {
-			r := &rig{t: t, server: newServer(), hand: new(hand)}
-			r.server.fail = func(op string) bool { return op == "lease" || op == "set" }
-			r.Cache = r.join(store(r.server), near.Options[string, string]{MaxLag: time.Minute})
-			r.hand.ChangedAll()
-			r.hand.vouch()
-			var truth atomic.Int32
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := &rig{t: t, server: newServer(), hand: new(hand)}
+				r.server.fail = func(op string) bool { return op == "lease" || op == "set" }
+				r.Cache = r.join(store(r.server), near.Options[string, string]{MaxLag: maxLag})
+				r.hand.ChangedAll()
+				r.hand.vouch()
+				test(t, r)
+			})
+		})
+	}
+}
+
+// TestUnsharedFetch checks that a fetch for a key on which the store has not even a lease
+// is not shared MaxLag after it began, as a removal of the key would not be told.
+func TestUnsharedFetch(t *testing.T) {
+	withoutLeases(t, 400*time.Millisecond, func(t *testing.T, r *rig) {
+		for i := range 20 {
+			time.AfterFunc(time.Duration(i)*100*time.Millisecond, r.hand.vouch)
+		}
+		var truth atomic.Int32
+		fetch := func(context.Context) (string, error) {
+			value := strconv.Itoa(int(truth.Load()))
+			time.Sleep(time.Second)
+			return value, nil
+		}
+		var first sync.WaitGroup
+		first.Go(func() { r.Take(t.Context(), "k", fetch) })
+		time.Sleep(500 * time.Millisecond)
+		truth.Store(1)
+		r.server.Del(t.Context(), "k") // by another instance
+		if value, err := r.Take(t.Context(), "k", fetch); value != "1" || err != nil {
+			t.Errorf("%q, %v", value, err)
+		}
+		first.Wait()
+		time.Sleep(time.Second)
+	})
+}
+
+// TestSharedFetch checks that before that, callers share such a fetch, and that its value is
+// not kept.
+func TestSharedFetch(t *testing.T) {
+	for _, first := range []int{0, 1} { // who begins it: Take or TakeMany
+		withoutLeases(t, time.Minute, func(t *testing.T, r *rig) {
+			var fetched atomic.Int32
 			fetch := func(context.Context) (string, error) {
-				value := strconv.Itoa(int(truth.Load()))
+				fetched.Add(1)
 				time.Sleep(time.Second)
-				return value, nil
+				return "v", nil
 			}
-			var first sync.WaitGroup
-			first.Go(func() { r.Take(t.Context(), "k", fetch) })
-			time.Sleep(500 * time.Millisecond)
-			truth.Store(1)
-			r.server.Del(t.Context(), "k") // by another instance
-			if value, err := r.Take(t.Context(), "k", fetch); value != "1" || err != nil {
-				t.Errorf("%s: %q, %v", name, value, err)
+			take := func() (string, error) { return r.Take(t.Context(), "k", fetch) }
+			takeMany := func() (string, error) {
+				got, err := r.TakeMany(t.Context(), []string{"k"}, func(ctx context.Context, _ []string) (map[string]string, error) {
+					value, err := fetch(ctx)
+					return map[string]string{"k": value}, err
+				})
+				return got["k"], err
 			}
-			first.Wait()
+			for round := range 2 {
+				var callers sync.WaitGroup
+				for i := range 10 {
+					callers.Go(func() {
+						call := take
+						if (i+first)%2 == 1 {
+							call = takeMany
+						}
+						if value, err := call(); value != "v" || err != nil {
+							t.Errorf("%q, %v", value, err)
+						}
+					})
+					time.Sleep(10 * time.Millisecond)
+				}
+				callers.Wait()
+				if n := int(fetched.Load()); n != round+1 {
+					t.Errorf("%d fetches after %d rounds of callers", n, round+1)
+				}
+			}
 		})
 	}
 }

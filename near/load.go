@@ -81,7 +81,7 @@ func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.L
 	text := c.local.key(key)
 	ended := token == "" // the lease
 	if ended {
-		c.unshare(key)
+		defer c.unshareLater(key)()
 	}
 	defer func() {
 		if !ended { // fetch failed, panicked or exited, or the store did
@@ -148,7 +148,7 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[V],
 	if fetch == nil || c.away == Fail {
 		return value, storeErr
 	}
-	c.unshare(key)
+	defer c.unshareLater(key)()
 	c.counts.bypasses.Add(1)
 	value, err = fetch(ctx)
 	l.NotFound = errors.Is(err, c.notFound)
@@ -166,10 +166,13 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 	return value, ok
 }
 
-// unshare keeps other callers from joining a load. The load is about to fetch while the store
-// has nothing for the key, not even a lease. A removal of the key then changes nothing in
-// the store, so the source does not tell of it. The result is not kept in memory anyway.
-func (c *Cache[K, V]) unshare(key K) { c.local.Forget(key) }
+// unshareLater keeps callers that come MaxLag later from joining a load, unless the function
+// that it returns is called before. The load is about to fetch while the store has nothing for
+// the key, not even a lease. A removal of the key then changes nothing in the store, so the
+// source does not tell of it. The result is not kept in memory anyway.
+func (c *Cache[K, V]) unshareLater(key K) (stop func() bool) {
+	return time.AfterFunc(c.local.link.maxLag, func() { c.local.Forget(key) }).Stop
+}
 
 // ask calls the store, with the Timeout of the options.
 func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) error {

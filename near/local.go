@@ -114,7 +114,7 @@ func (l *Local[K, V]) serves() bool {
 
 // Take returns the value of a key, as Get does, or calls load for it. There is one load per
 // key at a time. If the key changes after a load has begun, the value is not kept, and
-// callers that come after the change do not get it.
+// callers that come after the change begin another one.
 //
 // While nothing may be served, or if the source does not cover the key, every caller has a
 // load of its own, and nothing is kept. Such a load gets a negative Expire.

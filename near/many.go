@@ -202,7 +202,7 @@ func (m *many[K, V]) fill(ctx context.Context, lacks []lack[K], found map[K]V) {
 	keys := make([]K, len(lacks))
 	for i, one := range lacks {
 		if keys[i] = one.key; one.token == "" {
-			c.unshare(one.key)
+			defer c.unshareLater(one.key)()
 		}
 	}
 	fetched := false
@@ -260,10 +260,10 @@ func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]V, 
 	for _, key := range keys {
 		if one, ok := c.standIn(key); ok {
 			found[key] = one
-		} else {
-			left = append(left, key)
+			continue
 		}
-		c.unshare(key)
+		left = append(left, key)
+		defer c.unshareLater(key)()
 	}
 	switch {
 	case len(left) == 0:
@@ -282,6 +282,7 @@ func (m *many[K, V]) withoutStore(ctx context.Context, keys []K, found map[K]V, 
 		return
 	}
 	take(found, values, left)
+	c.local.Forget(left...) // as the store does not have them
 }
 
 // take copies the values of keys. Values of other keys are ignored.

@@ -88,12 +88,12 @@ func (c *Cache) SetWithExpire(key string, value any, expire time.Duration) {
 // Take returns the value of a key, or calls fetch for it and stores the result, as
 // by Set. There is one fetch for a key at a time: callers that come while it runs
 // wait for its result. If the key was set or deleted since the fetch began, the result
-// goes to those callers and is not stored.
+// goes to those callers and is not stored; a caller that comes then fetches anew at once.
 //
 // If fetch fails, Take returns nil and the error of fetch, and stores nothing. A panic
 // or [runtime.Goexit] of fetch goes on in the caller that ran it; the others get an
 // error, a [cache.PanicError] or [cache.ErrGoexit]. fetch may use the cache, but it
-// must not Take the same key, which would wait for itself, or close the cache.
+// must not Take the same key, which would wait for itself.
 func (c *Cache) Take(key string, fetch func() (any, error)) (any, error) {
 	value, err := c.entries.Take(key, fetch)
 	if err != nil {
@@ -111,7 +111,8 @@ func (c *Cache) Del(key string) { c.entries.Del(key) }
 func (c *Cache) Len() int { return c.entries.Len() }
 
 // Close empties the cache and waits until all fetches have ended. If ctx ends first,
-// Close returns its cause. Close can be called again at any time, but not by a fetch.
+// Close returns its cause. Close can be called again at any time; called by a fetch, it
+// returns an error instead of waiting.
 // A closed cache can be used, and stays empty: Take calls fetch for every caller.
 // go-zero's cache cannot be closed.
 func (c *Cache) Close(ctx context.Context) error { return c.entries.Close(ctx) }

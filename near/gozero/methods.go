@@ -55,8 +55,9 @@ func (c *Cache) Take(v any, key string, query func(v any) error) error {
 
 // TakeCtx fills v with the value of a key: from memory, from Redis, or by query, whose
 // result go-zero's cache stores in Redis. One query runs per key at a time; callers that come
-// meanwhile wait for it, and also get its error. Each caller gets a value of its own, which
-// it may change. A hit in memory does not look at ctx.
+// meanwhile wait for it, and also get its error, but not those that come after a change of the
+// key. Each caller gets a value of its own, which it may change. A hit in memory does not look
+// at ctx.
 func (c *Cache) TakeCtx(ctx context.Context, v any, key string, query func(v any) error) error {
 	return c.take(ctx, v, key, func(v any, _ time.Duration) error { return query(v) })
 }
