@@ -25,6 +25,7 @@ func TestNaive(t *testing.T) {
 		"expires":   {newNaive(0, time.Millisecond).subject(), Promises{Expire: time.Millisecond}, mortal, 40},
 		"both":      {newNaive(3, time.Millisecond).subject(), Promises{Expire: time.Millisecond, Evicts: true}, fullDead, 40},
 		"refreshes": {newNaive(0, 0).refreshing(), Promises{}, lasting, 300},
+		"beside":    {loadsBeside(), Promises{}, lasting, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, wrong := Run(c.cache, c.p, c.w, seed(), first(c.n))
@@ -54,6 +55,7 @@ func TestBroken(t *testing.T) {
 		{"a load undoes DelFunc", Promises{}, lasting, loadUndoesDelFunc},
 		{"a load undoes Set", Promises{}, lasting, loadUndoesSet},
 		{"two loads at once", Promises{}, lasting, twoLoads},
+		{"a load undoes Del beside another", Promises{}, lasting, besideUndoesDel},
 		{"Compute is two steps", Promises{}, lasting, computeInTwo},
 		{"GetOrSet is two steps", Promises{}, lasting, getOrSetInTwo},
 		{"evicts though it must not", Promises{}, crowded, func() *Subject { return newNaive(3, 0).subject() }},
@@ -191,6 +193,28 @@ func loadUndoesSet() *Subject {
 	n := newNaive(0, 0)
 	s := n.subject()
 	s.Set = func(key int, value int64) { n.keepingLoads(func() { n.store(key, value, 0) }) }
+	return s
+}
+
+func loadsBeside() *Subject {
+	n := newNaive(0, 0)
+	n.beside = true
+	return n.subject()
+}
+
+// besideUndoesDel lets a load begin after a Del beside the old one, which is stored all the
+// same.
+func besideUndoesDel() *Subject {
+	n := newNaive(0, 0)
+	s := n.subject()
+	s.Del = func(key int) bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		_, ok := n.find(key)
+		delete(n.loads, key)
+		delete(n.entries, key)
+		return ok
+	}
 	return s
 }
 

@@ -177,7 +177,7 @@ func (c *client) take(op Op) {
 	if len(ends) == 0 {
 		c.ops = append(c.ops, op)
 	}
-	for _, end := range ends { // of two, which is wrong, the model refuses the second to begin
+	for _, end := range ends { // of two, which is wrong, the model refuses one, as the result is not its own
 		end.Got, end.Return = op.Got, op.Return
 		c.ops = append(c.ops, end)
 	}

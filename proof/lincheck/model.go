@@ -262,9 +262,10 @@ func (r rules) take(s state, op Op) (state, bool) {
 	return s, s.stale != 0 && s.stale == op.Got || s.joined(op.Got)
 }
 
-// loading reports whether a load is under way, so that no other may begin.
+// loading reports whether a load is under way, so that no other may begin. One that was
+// overtaken keeps none from beginning.
 func (s state) loading() bool {
-	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 })
+	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 && !f.overtaken })
 }
 
 // joined reports whether a Take can have got this result of another Take's load.

@@ -13,6 +13,7 @@ type naive struct {
 	loads   map[int]*naiveLoad
 	limit   int
 	expire  time.Duration
+	beside  bool // a load begins beside one that is broken, and does not wait for it
 }
 
 type naiveEntry struct {
@@ -72,6 +73,9 @@ func deadlineAfter(ttl time.Duration) time.Time {
 func (n *naive) remove(key int) {
 	if l := n.loads[key]; l != nil {
 		l.broken = true
+		if n.beside {
+			delete(n.loads, key)
+		}
 	}
 	delete(n.entries, key)
 }
@@ -223,7 +227,9 @@ func (n *naive) load(key int, l *naiveLoad, fetch func() (int64, error)) (int64,
 	l.value, l.err = fetch()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.loads, key)
+	if n.loads[key] == l {
+		delete(n.loads, key)
+	}
 	picked := slices.ContainsFunc(l.del, func(del func(int64) bool) bool { return del(l.value) })
 	if !l.broken && !picked && l.err == nil {
 		n.store(key, l.value, n.expire)
