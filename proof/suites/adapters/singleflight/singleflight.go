@@ -1,8 +1,9 @@
 // Package singleflight has the names of golang.org/x/sync/singleflight on top of
-// Cache.Take. Nothing stays in the cache: it only shares loads.
+// Cache.TakeWith. Nothing stays in the cache: it only shares loads.
 package singleflight
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -48,10 +49,10 @@ func (g *Group) Do(key string, fn func() (any, error)) (v any, err error, shared
 func (g *Group) do(key string, fn func() (any, error), begin func()) (v any, err error, shared bool) {
 	c := g.made()
 	shared = true
-	v, err = c.Take(key, func() (any, error) {
+	v, err = c.TakeWith(context.Background(), key, func(_ context.Context, l *cache.Load[any]) (any, error) {
 		shared = false
 		begin()
-		defer c.Del(key) // so the result is not stored
+		l.Expire = -1 // so the result is not stored
 		return fn()
 	})
 	if p := (*cache.PanicError)(nil); errors.As(err, &p) {
