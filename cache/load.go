@@ -246,7 +246,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 	}
 	defer func() {
 		if l.how != returned {
-			var err error = ErrGoexit
+			err := ErrGoexit
 			if p := recover(); p != nil {
 				l.how, err = panicked, &PanicError{p, debug.Stack()}
 			}
