@@ -27,7 +27,7 @@ servers = near/redis proof/redis gozero/collection examples/fleet
 foreign = near/gozero examples/service proof/gozero proof/peers proof/release proof/soak proof/suites
 
 # What is concurrent and has no servers.
-concurrent = cache timingwheel lru stats internal near proof/lincheck
+concurrent = cache timingwheel lru stats internal near proof/lincheck proof/pairs
 
 # -- the gate
 
@@ -122,9 +122,10 @@ newest:
 	@GOTOOLCHAIN=$(newestgo) scripts/together go vet
 newestgo = go1.27.3
 
-# The library on 32 bits.
+# The library on 32 bits, also with its features in pairs.
 bits:
 	@GOARCH=386 scripts/tests bits -vet=off -count=1 ./...
+	@cd proof && GOARCH=386 $(CURDIR)/scripts/tests pairsbits -vet=off -count=1 ./pairs
 
 # Each fuzz target with some inputs.
 fuzz:

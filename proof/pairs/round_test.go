@@ -1,0 +1,261 @@
+package pairs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// A round is a cache with some actors.
+type round struct {
+	*stage
+	t       *testing.T
+	dice    dice
+	options cache.Options[int, value]
+	cache   *cache.Cache[int, value]
+	ledger  ledger
+	started time.Time
+	keys    int                            // of the actors
+	methods []method                       // that they call
+	cast    map[string]bool                // the kinds of actors who call methods
+	bursts  bool                           // some panic or call Goexit
+	crowded bool                           // OnRemove is far behind at times
+	over    atomic.Bool                    // nobody acts any more
+	saved   atomic.Pointer[bytes.Buffer]   // a snapshot for Restore
+	last    atomic.Pointer[stats.Snapshot] // of the statistics
+}
+
+// newRound draws what a round is about. It has few methods and few who act, so that these meet
+// often.
+func newRound(s *stage, t *testing.T, d dice) *round {
+	r := &round{stage: s, t: t, dice: d, started: time.Now(), keys: 1 + d.IntN(keys), bursts: d.chance(50)}
+	for len(r.methods) < 3+d.IntN(8) {
+		r.methods = append(r.methods, one(d, one(d, methods, methods[:takes])...))
+	}
+	o := &r.options
+	o.Expire, o.Idle, o.Jitter = one(d, 0, 10*ms, 50*ms, time.Second), one(d, 0, 0, 0, 0, 30*ms), one(d, 0, 0, 0.3)
+	o.Refresh, o.Grace = one(d, 0, 0, 0.5), one(d, 0, 20*ms, time.Second)
+	o.Timeout, o.MaxLoads = one(d, 0, 0, 40*ms, 200*ms), one(d, 0, 0, 1, 2)
+	o.Policy, o.Workers, o.Schema = one(d, cache.LRU, cache.Adaptive), one(d, 0, 1, 2), one(d, "", "v1")
+	o.Ages, o.HotKeys, o.OnPanic = d.chance(20), one(d, 0, 0, 0, 3), r.onPanic
+	if o.Grace > 0 {
+		o.Patience = one(d, 0, 5*ms, 30*ms)
+	}
+	if d.chance(30) {
+		o.MaxWeight, o.Weigh = one[uint64](d, 1, 5, 20), r.weigh
+	} else {
+		o.Limit = one(d, 0, 1, 2, 4, 1000)
+		o.WhatIf = o.Limit > 0 && d.chance(5)
+	}
+	if d.chance(40) {
+		o.Negative = r.negative
+	}
+	if r.crowded = d.chance(6); r.crowded {
+		o.MaxLoads, o.Workers, o.Timeout = one(d, 0, 1, 1, 2), one(d, 1, 2), one(d, 0, 0, 0, 200*ms)
+	}
+	if r.crowded || d.chance(40) {
+		o.OnRemove = r.onRemove
+	}
+	r.cast = map[string]bool{"the program": true}
+	fetches := d.chance(70)
+	for _, kind := range kinds {
+		// OnRemove must not wait for a goroutine that removes values, as that may wait for it.
+		waitedFor := kind != "OnRemove" && kind != "Compute"
+		r.cast[kind] = d.chance(50) && !(r.crowded && waitedFor) && (fetches || !slices.Contains(fetchKinds, kind))
+	}
+	r.cast["OnRemove"] = r.cast["OnRemove"] || r.crowded
+	r.tracef("%+v, %d keys, crowded %t", *o, r.keys, r.crowded)
+	c, err := cache.New(*o)
+	if err != nil {
+		t.Fatalf("New(%+v): %v", *o, err)
+	}
+	r.cache = c
+	r.saved.Store(new(bytes.Buffer))
+	r.last.Store(new(stats.Snapshot))
+	return r
+}
+
+// act has some goroutines of the program call methods.
+func (r *round) act(phase int) {
+	var all sync.WaitGroup
+	d := r.dice.at('g', uint64(phase))
+	for n := range 4 + d.IntN(7) {
+		a := &actor{round: r, dice: d.at(uint64(n)), kind: "the program", ctx: context.Background(), loads: -1, above: -1}
+		all.Go(func() {
+			time.Sleep(a.duration())
+			a.call(a.at('c'))
+		})
+	}
+	if r.crowded {
+		all.Go(func() { r.crowd(d.at('x')) })
+	}
+	ended := make(chan struct{})
+	go func() { all.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(time.Hour): // some calls do not end, and other timers go on
+		r.hang()
+	}
+}
+
+// crowd stores more values than may wait for OnRemove, and removes them.
+func (r *round) crowd(d dice) {
+	time.Sleep(d.duration())
+	for key := crowdKeys; key < crowdKeys+5000; key++ {
+		r.cache.Set(key, value{id: d.at(uint64(key)).place | 1, key: key, depth: deepest, above: -1})
+	}
+	r.cache.DelFunc(func(key int, _ value) bool { return key >= crowdKeys })
+}
+
+// quieten waits until nothing of the cache runs, and checks that each get was counted once.
+func (r *round) quieten() {
+	var s stats.Snapshot
+	for range 100_000 {
+		synctest.Wait()
+		s = r.cache.Stats()
+		if r.ledger.active.Load() == 0 && s.Loads.Running+s.Callbacks.Running+s.Callbacks.Queued == 0 {
+			if gets := r.ledger.gets.Load(); s.Gets() != gets {
+				r.failf("%d hits and %d misses, but %d gets", s.Hits, s.Misses, gets)
+			}
+			return
+		}
+		time.Sleep(ms)
+	}
+	r.failf("something runs without end: loads %+v, callbacks %+v", s.Loads, s.Callbacks)
+}
+
+// end closes the cache, and checks that it stays quiet.
+func (r *round) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	r.over.Store(true) // Close does not wait for loads that OnRemove begins now
+	if err := r.cache.Close(ctx); err != nil {
+		r.failf("Close: %v", err)
+	}
+	begun := r.ledger.begun.Load()
+	time.Sleep(10 * time.Second)
+	r.quieten()
+	s := r.cache.Stats()
+	if now := r.ledger.begun.Load(); now > begun || s.Entries+s.Negatives+s.Loads.Queued+s.Expiry.Pending > 0 {
+		r.failf("after Close: %d functions of the user, then %d; %+v", begun, now, s)
+	}
+	if n := r.ledger.bursts.Load(); s.Callbacks.Panics != uint64(n) {
+		r.failf("OnRemove ended %d times in a panic or Goexit, and the statistics say %d", n, s.Callbacks.Panics)
+	}
+	if n := r.ledger.left.Load(); r.options.OnRemove != nil && !r.crowded && n != s.Removals.Total() { // of a crowd most are not noted
+		r.failf("OnRemove was told of %d values, and %+v left", n, s.Removals)
+	}
+	_ = os.Remove(r.file())
+}
+
+// compare takes a snapshot of the statistics. No counter may be less than in one that was
+// taken before.
+func (r *round) compare() {
+	before := r.last.Load()
+	s := r.cache.Stats()
+	r.last.Store(&s)
+	for i, was := range counters(*before) {
+		if is := counters(s)[i]; is < was || is > 1<<62 {
+			r.failf("a counter has fallen from %d to %d: %+v, then %+v", was, is, *before, s)
+		}
+	}
+}
+
+func counters(s stats.Snapshot) []uint64 {
+	r, l, f := s.Removals, s.Loads, s.Loads.Refreshes
+	return []uint64{
+		s.Hits, s.Misses, s.MissesExpired, s.MissesEvicted, s.HitsInGrace, s.Sets + s.Restored, s.Restored, s.Callbacks.Panics,
+		r.Expired, r.Evicted, r.Deleted, r.Replaced, r.Cleared, l.OK.Count(), l.Failed.Count(), l.Waiters, l.Abandoned,
+		f.OK, f.Failed, f.Dropped, f.Skipped, s.Expiry.Lateness.Count(), s.EvictedAge.Count(),
+	}
+}
+
+// failf fails the round.
+func (r *round) failf(format string, args ...any) {
+	r.t.Errorf("-pairs.seed %d, after %v: %s", r.seed.Load(), time.Since(r.started), fmt.Sprintf(format, args...))
+}
+
+// tracef tells what happens, if somebody wants to know.
+func (r *round) tracef(format string, args ...any) {
+	if r.trace {
+		fmt.Printf("%8v  %s\n", time.Since(r.started), fmt.Sprintf(format, args...))
+	}
+}
+
+// A ledger counts what happens in a round, to compare it with what the cache promises.
+type ledger struct {
+	active, begun atomic.Int64  // calls of functions of the user: those that run, and all
+	gets          atomic.Uint64 // that must be counted as hits or misses
+	bursts        atomic.Int64  // calls of OnRemove that run, panicked or called Goexit
+	told          sync.Map      // the causes that OnRemove got, by the ids of the values
+	left          atomic.Uint64 // their number
+	taking        atomic.Int64  // Takes under way
+	unread        atomic.Uint64 // the id of a value that must not be stored, or 0: see renewed
+	clock         atomic.Uint64 // ticks with each call, and each change of a key
+	mu            sync.Mutex
+	changing      [keys]int      // calls that may change a key, under way
+	changed       [keys]uint64   // when the last of them began or ended
+	fetching      [keys][]uint64 // when the calls began whose fetches of a key run
+}
+
+// renewed is called before a fetch returns a value in place of old. If that was evicted, and
+// nobody waits for the new one, it must not be stored: it would evict what evicted the old.
+func (l *ledger) renewed(old, v value) {
+	if cause, _ := l.told.Load(old.id); cause != cache.Evicted {
+		return
+	}
+	l.unread.Store(v.id)
+	if l.taking.Load() > 0 { // after that, as a Take may begin now
+		l.unread.Store(0)
+	}
+}
+
+// change is called before a call that may change keys, and what it returns afterwards.
+func (l *ledger) change(s scope, key int) (end func()) {
+	count := func(n int) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		now := l.clock.Add(1)
+		for k := range keys {
+			if s == allKeys || s == itsKey && k == key {
+				l.changing[k] += n
+				l.changed[k] = now
+			}
+		}
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+// fetch is called at the beginning of a fetch, and what it returns at its end. since is when
+// the call began that it is for. ok is false if another fetch of a key runs, though nobody
+// may have changed the key since that one began.
+func (l *ledger) fetch(since uint64, of []int) (end func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ok = true
+	for _, key := range of {
+		for _, began := range l.fetching[key] {
+			ok = ok && (l.changing[key] > 0 || l.changed[key] >= min(began, since))
+		}
+		l.fetching[key] = append(l.fetching[key], since)
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, key := range of {
+			i := slices.Index(l.fetching[key], since)
+			l.fetching[key] = slices.Delete(l.fetching[key], i, i+1)
+		}
+	}, ok
+}
