@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
@@ -28,7 +30,7 @@ type Cache[K comparable, V any] struct {
 	waiters              atomic.Uint64
 	amend                func(*stats.Snapshot) // or nil
 	schema               string                // of snapshots
-	saving               chan struct{}         // the place of the one SaveFile that may run
+	saving               *semaphore.Weighted   // one SaveFile at a time
 	restored             atomic.Uint64         // entries stored by Restore
 	unregister           func()
 }
@@ -51,7 +53,7 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 
 // build is New without a check of the options, and without the statistics.
 func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
-	c := &Cache[K, V]{saving: make(chan struct{}, 1), unregister: func() {}, common: common[K, V]{
+	c := &Cache[K, V]{saving: semaphore.NewWeighted(1), unregister: func() {}, common: common[K, V]{
 		hasher: hash.New[K](),
 		weigh:  o.Weigh,
 		policy: o.Policy,

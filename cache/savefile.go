@@ -16,13 +16,11 @@ import (
 // processes must not save to one path.
 func (c *Cache[K, V]) SaveFile(ctx context.Context, path string, encode func(dst []byte, key K, value V) ([]byte, error)) error {
 	checkContext(ctx, "SaveFile")
-	select {
-	case c.saving <- struct{}{}:
-		defer func() { <-c.saving }()
-	case <-ctx.Done():
+	if c.saving.Acquire(ctx, 1) != nil {
 		_, cause := reasonOf(ctx)
 		return fmt.Errorf("cache: SaveFile: %w", cause)
 	}
+	defer c.saving.Release(1)
 	temporary := path + ".tmp"
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

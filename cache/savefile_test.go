@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -53,6 +54,18 @@ func TestSaveFile(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("others may read it: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestSaveFileOfABubble checks that what was filled in fake time can be saved outside.
+func TestSaveFileOfABubble(t *testing.T) {
+	var c *Cache[int, int]
+	synctest.Test(t, func(*testing.T) {
+		c = Must(Options[int, int]{})
+		c.Set(1, 1)
+	})
+	if err := c.SaveFile(t.Context(), filepath.Join(t.TempDir(), "entries.cache"), encodeInts); err != nil {
+		t.Error(err)
 	}
 }
 

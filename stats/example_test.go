@@ -252,3 +252,19 @@ func ExampleWithHosts() {
 	// stats.example.com 200
 	// evil.example 403
 }
+
+// What a collector of your own does: it sends each number of each cache somewhere.
+func ExampleCacheMetrics() {
+	s := stats.Snapshot{Hits: 3, Misses: 1}
+	for _, m := range stats.CacheMetrics()[:2] {
+		for label, v := range m.Values(&s, time.Now()) {
+			fmt.Printf("%s{%s=%q} %d\n", m.Name, m.Label, label, v.Count)
+		}
+	}
+	// Output:
+	// cache_gets_total{result="hit"} 3
+	// cache_gets_total{result="miss"} 1
+	// cache_misses_total{reason="absent"} 1
+	// cache_misses_total{reason="expired"} 0
+	// cache_misses_total{reason="evicted"} 0
+}
