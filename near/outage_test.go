@@ -76,9 +76,17 @@ func TestServeOn(t *testing.T) {
 		if value, ok, err := r.Get(t.Context(), "k"); value != "1" || !ok || err != nil {
 			t.Errorf("Get = %q, %v, %v", value, ok, err)
 		}
+		for range 2 { // the first must leave it there
+			values, err := r.TakeMany(t.Context(), []string{"k"}, func(context.Context, []string) (map[string]string, error) {
+				return nil, errServer
+			})
+			if values["k"] != "1" || err != nil {
+				t.Errorf("TakeMany = %v, %v", values, err)
+			}
+		}
 		time.Sleep(time.Nanosecond)
 		r.want("for longer", "fetched", 0, 1)
-		if s := r.Stats().Near; s.ServedOn != 2 || s.Bypasses != 1 || s.Lag != 10*time.Second+1 {
+		if s := r.Stats().Near; s.ServedOn != 4 || s.Bypasses != 1 || s.Lag != 10*time.Second+1 {
 			t.Errorf("%+v", s)
 		}
 	})
