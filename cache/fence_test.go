@@ -36,15 +36,23 @@ func TestFencesOfOneKey(t *testing.T) {
 }
 
 // TestComputePanicRemovesItsFence checks that no fence is left when the function of
-// Compute panics.
+// Compute panics, that its caller gets the panic, and that the value stays.
 func TestComputePanicRemovesItsFence(t *testing.T) {
 	c := Must(Options[int, int]{})
+	c.Set(1, 10)
 	func() {
-		defer func() { _ = recover() }()
+		defer func() {
+			if got := recover(); got != "on purpose" {
+				t.Errorf("recovered %v, want the panic of the function", got)
+			}
+		}()
 		c.Compute(1, func(int, bool) (int, Op) { panic("on purpose") })
 	}()
 	if err := c.check(); err != nil {
 		t.Error(err)
+	}
+	if v, ok := c.Get(1); v != 10 || !ok {
+		t.Errorf("Get = %d, %t after the panic, want 10", v, ok)
 	}
 }
 

@@ -79,34 +79,19 @@ func entryFor(value int, ttl time.Duration) modelEntry {
 	return e
 }
 
-// TestOverwriteIsUse: a Set of a live key keeps its entry from eviction.
-func TestOverwriteIsUse(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 2})
-	c.Set(1, 1)
-	c.Set(2, 2)
-	c.Set(1, 3)
-	c.Set(3, 4)
-	if _, ok := c.Peek(2); ok {
-		t.Error("key 2, which was not used, is still there")
-	}
-	if v, _ := c.Peek(1); v != 3 {
-		t.Errorf("key 1 has %d, want 3", v)
-	}
-}
-
-// TestOverwriteMakesLoadsStale: a Set of a live key while a function of Compute looks at the
-// value makes it look again.
-func TestOverwriteMakesLoadsStale(t *testing.T) {
-	c := Must(Options[int, int]{Expire: time.Hour})
-	c.Set(1, 1)
-	calls := 0
-	c.Compute(1, func(old int, _ bool) (int, Op) {
-		if calls++; calls == 1 {
-			c.Set(1, 10)
+// TestUse: a Set or a Touch of a live key keeps its entry from eviction, whether or not it moves
+// the task of the entry.
+func TestUse(t *testing.T) {
+	for name, use := range map[string]func(c *Cache[int, int]){
+		"Set":                    func(c *Cache[int, int]) { c.Set(1, 1); c.Set(2, 2); c.Set(1, 1) },
+		"Touch, a new task":      func(c *Cache[int, int]) { c.Set(1, 1); c.Set(2, 2); c.Touch(1, 2*time.Hour) },
+		"Touch, task left alone": func(c *Cache[int, int]) { c.SetWithExpire(1, 1, time.Hour); c.Set(2, 2); c.Touch(1, 2*time.Hour) },
+	} {
+		c := Must(Options[int, int]{Limit: 2})
+		use(c)
+		c.Set(3, 3)
+		if _, ok := c.Peek(1); !ok {
+			t.Errorf("%s: the entry was used, and evicted next", name)
 		}
-		return old + 1, OpSet
-	})
-	if v, _ := c.Peek(1); calls != 2 || v != 11 {
-		t.Errorf("%d after %d calls, want 11 after 2", v, calls)
 	}
 }

@@ -3,7 +3,6 @@ package acceptance
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -38,16 +37,13 @@ func TestPromise5Callbacks(t *testing.T) {
 		})
 	}
 
-	Bubble(t, "in order per key", orderPerKey)
 	t.Run("in order per key, many writers", orderOfManyWriters)
 	for _, workers := range []int{1, 3, 16} {
 		Bubble(t, fmt.Sprintf("at most %d at once", workers), func(t *testing.T) { workersBound(t, workers) })
 	}
-	Bubble(t, "they may call the cache", callbackCallsCache)
 
-	Bubble(t, "panics are reported", callbackPanics)
+	Bubble(t, "panics and Goexit are reported", callbackPanics)
 	Bubble(t, "panics are logged without OnPanic", callbackPanicLogged)
-	Bubble(t, "Goexit", callbackGoexits)
 
 	for name, remove := range removers() {
 		Bubble(t, "back-pressure on "+name, func(t *testing.T) { backPressure(t, remove) })
@@ -55,11 +51,9 @@ func TestPromise5Callbacks(t *testing.T) {
 	for name, remove := range massRemovers() {
 		Bubble(t, "back-pressure within "+name, func(t *testing.T) { massRemoval(t, remove) })
 	}
-	Bubble(t, "nobody else waits", othersDoNotWait)
 	Bubble(t, "a callback never waits", callbackNeverWaits)
 	t.Run("Resize in a callback of Resize", resizeFromCallback)
 	Bubble(t, "Take in a callback of a load that waits for room", takeFromCallback)
-	Bubble(t, "Close waits for them", closeWaitsForCallbacks)
 	Bubble(t, "Close of another cache", closeFromCallback)
 }
 
@@ -134,41 +128,6 @@ func wantRemovals(t *testing.T, c *cache.Cache[string, int], events []cache.Even
 	}
 }
 
-// Catches: a pool whose workers overtake each other on one key.
-func orderPerKey(t *testing.T) {
-	const keys, values = 20, 200
-	var last [keys]int
-	var inside [keys]atomic.Bool
-	c := New(t, cache.Options[int, int]{Workers: 8, OnRemove: func(e cache.Event[int, int]) {
-		if inside[e.Key].Swap(true) {
-			t.Errorf("two callbacks for key %d at once", e.Key)
-		}
-		if e.Value != last[e.Key]+1 {
-			t.Errorf("key %d: event of value %d after %d", e.Key, e.Value, last[e.Key])
-		}
-		last[e.Key] = e.Value
-		time.Sleep(time.Duration((e.Key*7+e.Value*13)%5) * time.Millisecond)
-		inside[e.Key].Store(false)
-	}})
-	Together(keys, func(key int) {
-		for v := 1; v <= values; v++ {
-			switch c.SetWithExpire(key, v, time.Hour); v % 4 {
-			case 0:
-				c.Del(key)
-			case 1:
-				c.Touch(key, 3*time.Millisecond)
-				time.Sleep(5 * time.Millisecond) // may expire by the driver or by the next Set
-			}
-		}
-	})
-	MustClose(t, c)
-	for key := range last {
-		if last[key] != values {
-			t.Errorf("key %d: last event %d, want %d", key, last[key], values)
-		}
-	}
-}
-
 // Catches: events queued after the lock is released, so that writers overtake each other. The
 // numbers of a key are drawn in Compute and so grow in the order in which they are stored.
 func orderOfManyWriters(t *testing.T) {
@@ -227,65 +186,8 @@ func workersBound(t *testing.T, workers int) {
 	}
 }
 
-// Catches: a callback run under a lock of its shard, of the driver or of the runner.
-func callbackCallsCache(t *testing.T) {
-	var c *cache.Cache[string, int]
-	var calls atomic.Int32
-	c = New(t, cache.Options[string, int]{Limit: 100, Workers: 1, OnRemove: func(e cache.Event[string, int]) {
-		if !strings.HasPrefix(e.Key, "k") {
-			return
-		}
-		calls.Add(1)
-		c.Get(e.Key)
-		c.Peek(e.Key)
-		c.Set("other", e.Value)
-		c.SetWithExpire("other", e.Value, time.Second)
-		c.Touch("other", time.Minute)
-		_, _ = c.Take("taken", func() (int, error) { return 1, nil })
-		ctx, cancel := context.WithCancel(context.Background())
-		_, _ = c.TakeCtx(ctx, e.Key+"taken", func(context.Context) (int, error) { return 1, ErrFetch })
-		cancel()
-		c.GetOrSet("or", 1)
-		c.Compute("other", func(old int, _ bool) (int, cache.Op) { return old + 1, cache.OpSet })
-		c.Del("taken")
-		c.Len()
-		for range c.All() {
-			break
-		}
-		c.Stats()
-		_ = c.Resize(100)
-		if e.Cause == cache.Cleared {
-			c.Clear()
-		}
-		closing, cancelClose := context.WithTimeout(context.Background(), time.Second) // fake time
-		if e.Key == "k: close" {
-			_ = c.Close(closing) // must not wait for itself
-		}
-		cancelClose()
-	}})
-	c.Set("k", 1)
-	c.Set("k", 2) // replaced
-	c.Del("k")    // deleted
-	c.SetWithExpire("k", 3, time.Second)
-	time.Sleep(2 * time.Second) // expired
-	c.Set("k", 4)
-	Fill(c, 100) // evicted
-	c.Set("k", 5)
-	c.Clear() // cleared
-	synctest.Wait()
-	if n := calls.Load(); n != 5 {
-		t.Errorf("%d callbacks ended, want 5", n)
-	}
-	c.Set("k: close", 6)
-	c.Del("k: close")
-	time.Sleep(2 * time.Second)
-	MustClose(t, c)
-	if n := calls.Load(); n != 6 {
-		t.Errorf("%d callbacks ended, want 6", n)
-	}
-}
-
-// Catches: a panic that kills the process or a worker, breaks the order of its key, or goes unnoticed.
+// Catches: a panic or Goexit (t.FailNow) that kills the process or a worker, takes its queue or Close
+// with it, breaks the order of its key, or goes unnoticed.
 func callbackPanics(t *testing.T) {
 	var mu sync.Mutex
 	var reported []any
@@ -294,8 +196,11 @@ func callbackPanics(t *testing.T) {
 		Workers: 2,
 		OnRemove: func(e cache.Event[string, int]) {
 			seen.Add(1)
-			if e.Value%2 == 1 {
+			switch e.Value % 4 {
+			case 1:
 				panic(e.Value)
+			case 3:
+				runtime.Goexit()
 			}
 		},
 		OnPanic: func(v any, stack []byte) {
@@ -317,7 +222,7 @@ func callbackPanics(t *testing.T) {
 			seen.Load(), len(reported), c.Stats().Callbacks.Panics)
 	}
 	for i, v := range reported {
-		if v != 2*i+1 {
+		if _, exited := v.(error); v != 2*i+1 && !(exited && i%2 == 1) {
 			t.Fatalf("panics reported: %v", reported)
 		}
 	}
@@ -362,28 +267,6 @@ func captureLog(t *testing.T) func() string {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-// Catches: Goexit (t.FailNow) in a callback that takes a worker, its queue or Close with it.
-func callbackGoexits(t *testing.T) {
-	var seen atomic.Int32
-	c := New(t, cache.Options[string, int]{
-		Workers: 1, OnPanic: func(any, []byte) {},
-		OnRemove: func(e cache.Event[string, int]) {
-			seen.Add(1)
-			if e.Value%3 == 0 {
-				runtime.Goexit()
-			}
-		},
-	})
-	for i := range 99 {
-		c.Set("k", i)
-	}
-	c.Clear()
-	MustClose(t, c)
-	if n := seen.Load(); n != 99 {
-		t.Errorf("%d callbacks ran, want 99", n)
-	}
-}
 
 // removers returns the ways to remove; call i removes at least one value.
 func removers() map[string]func(c *cache.Cache[string, int], i int) {
@@ -472,38 +355,6 @@ func massRemoval(t *testing.T, remove func(c *cache.Cache[string, int])) {
 	}
 }
 
-// Catches: waiting under a lock, or waiting by those who remove nothing.
-func othersDoNotWait(t *testing.T) {
-	gate := make(chan struct{})
-	c := New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
-	c.Set("present", 1)
-	c.SetWithExpire("expired", 1, time.Nanosecond)
-	time.Sleep(time.Nanosecond)
-	producer := RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
-	others := Start(func() (int, error) {
-		WantHit(t, c, "present", 1)
-		WantMiss(t, c, "expired")
-		c.Get("busy")
-		c.Peek("busy")
-		c.Len()
-		c.Stats()
-		c.Touch("present", time.Hour)
-		for range c.All() {
-		}
-		c.Set("new", 2)
-		c.GetOrSet("newer", 3)
-		c.Del("absent")
-		return c.Take("taken", func() (int, error) { return 4, nil })
-	})
-	if others.Running() {
-		t.Error("a call that removes nothing waits for the backlog")
-	}
-	close(gate)
-	others.Want(t, 4, nil)
-	<-producer.Done
-	MustClose(t, c)
-}
-
 // Catches: a callback that waits for itself (a deadlock that ends the test).
 func callbackNeverWaits(t *testing.T) {
 	gate := make(chan struct{})
@@ -588,39 +439,6 @@ func takeFromCallback(t *testing.T) {
 	cancel()
 	loader.Want(t, most, nil)
 	<-producer.Done
-	MustClose(t, c)
-}
-
-// Catches: Close that returns before the last callback has, forgets the queued ones, or cannot be
-// called again after its context ended.
-func closeWaitsForCallbacks(t *testing.T) {
-	gate := make(chan struct{})
-	var reported atomic.Int32
-	c := New(t, cache.Options[string, int]{Workers: 2, OnRemove: func(cache.Event[string, int]) {
-		<-gate
-		reported.Add(1)
-	}})
-	for i, k := range Numbered("k", 50) {
-		c.Set(k, i)
-	}
-	for _, k := range Numbered("k", 10) {
-		c.Del(k)
-	}
-	closing := Start(func() (int, error) { return 0, c.Close(context.Background()) })
-	if !closing.Running() {
-		t.Fatal("Close returned while callbacks run")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // fake time
-	defer cancel()
-	began := time.Now()
-	if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
-		t.Errorf("Close = %v after %v, want the deadline after 1s", err, time.Since(began))
-	}
-	close(gate)
-	closing.Want(t, 0, nil)
-	if n := reported.Load(); n != 50 {
-		t.Errorf("%d callbacks had run when Close returned, want 50", n)
-	}
 	MustClose(t, c)
 }
 

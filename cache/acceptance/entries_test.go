@@ -3,7 +3,6 @@ package acceptance
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,7 +23,6 @@ func TestPromise3EntriesLiveTheirLife(t *testing.T) {
 
 	// Immortal: catches a task lost between Del and Set, in a Clear, or when TTLs come and go.
 	Bubble(t, "everything expires after a storm", everythingExpires)
-	Bubble(t, "a TTL after none, and none after a TTL", ttlComesAndGoes)
 
 	// Resurrected: catches a load that stores what was read before the key was changed.
 	for _, f := range fences() {
@@ -36,9 +34,6 @@ func TestPromise3EntriesLiveTheirLife(t *testing.T) {
 	Bubble(t, "only its own key is fenced", unfenced)
 	Bubble(t, "expiry does not fence", expiryDoesNotFence)
 	Bubble(t, "stored with the TTL from the end of the load", loadedTTL)
-	for _, w := range writers() {
-		t.Run("never older than the last "+w.name, func(t *testing.T) { neverStale(t, w.write) })
-	}
 }
 
 func overwrittenLate(t *testing.T, offset time.Duration) {
@@ -145,26 +140,6 @@ func everythingExpires(t *testing.T) {
 		if got := reported.Load(); got != stored.Load() {
 			t.Fatalf("%d values reported, %d stored", got, stored.Load())
 		}
-	}
-}
-
-func ttlComesAndGoes(t *testing.T) {
-	c := New(t, cache.Options[string, int]{})
-	for round := range 20 {
-		c.Set("k", round)
-		time.Sleep(time.Second)
-		if !c.Touch("k", 5*time.Second) {
-			t.Fatal("Touch of a live key = false")
-		}
-		time.Sleep(time.Second)
-		if !c.Touch("k", 0) {
-			t.Fatal("Touch of a live key = false")
-		}
-		time.Sleep(time.Hour)
-		WantHit(t, c, "k", round)
-		c.SetWithExpire("k", round, time.Second)
-		time.Sleep(time.Second + MaxTick)
-		WantLen(t, c, 0)
 	}
 }
 
@@ -312,60 +287,4 @@ func loadedTTL(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		WantMiss(t, c, take.Name)
 	}
-}
-
-type writer struct {
-	name  string
-	write func(c *cache.Cache[string, int], key string, value int)
-}
-
-func writers() []writer {
-	type C = *cache.Cache[string, int]
-	return []writer{
-		{"Del", func(c C, key string, _ int) { c.Del(key) }},
-		{"Clear", func(c C, _ string, _ int) { c.Clear() }},
-		{"Set", func(c C, key string, value int) {
-			c.SetWithExpire(key, value, 50*time.Microsecond) // soon loaded again
-		}},
-		{"Compute", func(c C, key string, _ int) {
-			c.Compute(key, func(int, bool) (int, cache.Op) { return 0, cache.OpDelete })
-		}},
-	}
-}
-
-// neverStale keeps a cache in front of a "database" of one number that only grows. Once a
-// write and the following change of the cache have returned, no later read may see an older
-// number.
-func neverStale(t *testing.T, write func(c *cache.Cache[string, int], key string, value int)) {
-	const key = "k"
-	c := New(t, cache.Options[string, int]{})
-	var database, published atomic.Int64
-	fetch := func() (int, error) {
-		v := database.Load()
-		runtime.Gosched()
-		return int(v), nil
-	}
-	rounds := Scaled(3000)
-	var stop atomic.Bool
-	Together(5, func(g int) {
-		if g == 0 {
-			for v := range int64(rounds) {
-				database.Store(v)
-				write(c, key, int(v))
-				published.Store(v)
-				runtime.Gosched()
-			}
-			stop.Store(true)
-		}
-		for i := 0; !stop.Load(); i++ {
-			least := int(published.Load())
-			if v, ok := c.Get(key); ok && v < least {
-				t.Errorf("Get = %d after %d was published", v, least)
-			}
-			least = int(published.Load())
-			if v, err := Takers()[(g+i)%3].Take(c, key, fetch); err != nil || v < least {
-				t.Errorf("%s = %d, %v after %d was published", Takers()[(g+i)%3].Name, v, err, least)
-			}
-		}
-	})
 }

@@ -201,7 +201,7 @@ func loaderOutlivesClose(t *testing.T, take Taker) {
 // A callback that never ends blocks one worker and its key. When all workers are blocked,
 // 4096 events wait; then callers that have removed a value wait, and no others.
 //
-// Panics, Goexit and the waiting of each method are TestPromise5Callbacks.
+// Panics, Goexit and the waiting of each remover are TestPromise5Callbacks.
 func TestFaultyCallback(t *testing.T) {
 	Bubble(t, "blocks for ever", callbackBlocks)
 	Bubble(t, "blocks one worker of two", callbackBlocksOneWorker)
@@ -242,6 +242,9 @@ func callbackBlocks(t *testing.T) {
 	}
 	for _, name := range []string{"Get", "Peek", "Touch", "Take", "TakeCtx", "GetOrSet", "All", "Len", "Stats", "HotKeys"} {
 		wantReturn(t, name, methods(c, "present")[name])
+	}
+	for _, name := range []string{"Set", "GetOrSet", "Take", "Del"} { // an absent key: nothing is removed
+		wantReturn(t, name+" of an absent key", methods(c, "absent by "+name)[name])
 	}
 
 	closeTimesOut(t, c)

@@ -39,7 +39,6 @@ func TestPromise6Lifecycle(t *testing.T) {
 	t.Run("removed values are let go", removedValuesCollected)
 	t.Run("no goroutine after the last TTL", noGoroutineAfterTTL)
 
-	Bubble(t, "Close empties", closeEmpties)
 	Bubble(t, "Close again", closeAgain)
 	Bubble(t, "Close waits for loads", func(t *testing.T) {
 		closeWaitsForLoads(t, cache.Options[string, int]{})
@@ -47,7 +46,6 @@ func TestPromise6Lifecycle(t *testing.T) {
 	})
 	Bubble(t, "Close waits for loads that nobody waits for", closeWaitsForAbandoned)
 	Bubble(t, "after Close", afterClose)
-	t.Run("Close beside everything", closeBesideEverything)
 }
 
 // Catches: goroutines started by New or by work that needs none.
@@ -193,27 +191,6 @@ func noGoroutineAfterTTL(t *testing.T) {
 	WantLen(t, c, 0)
 }
 
-// Catches: values that Close drops without a report.
-func closeEmpties(t *testing.T) {
-	var rec Recorder[string, int]
-	c := New(t, cache.Options[string, int]{OnRemove: rec.Add})
-	Fill(c, 5000)
-	c.SetWithExpire("ttl", -1, time.Hour)
-	MustClose(t, c)
-	WantLen(t, c, 0)
-	events := rec.Take()
-	values := map[int]bool{}
-	for _, e := range events {
-		values[e.Value] = true
-		if e.Cause != cache.Cleared {
-			t.Fatalf("%+v, want the cause Cleared", e)
-		}
-	}
-	if len(events) != 5001 || len(values) != 5001 {
-		t.Errorf("%d events of %d values, want 5001", len(events), len(values))
-	}
-}
-
 // Catches: a second Close that panics, hangs, or returns before the first.
 func closeAgain(t *testing.T) {
 	gate := make(chan struct{})
@@ -336,36 +313,4 @@ func afterClose(t *testing.T) {
 	time.Sleep(time.Hour)
 	WantEvents(t, &rec)
 	MustClose(t, c)
-}
-
-// Catches: entries stored behind the back of Close, reports lost or doubled by it, deadlocks.
-func closeBesideEverything(t *testing.T) {
-	for range Scaled(100) {
-		var reported atomic.Int64
-		c := New(t, cache.Options[int, int]{
-			Limit: 50, Expire: time.Millisecond, Workers: 2,
-			OnRemove: func(cache.Event[int, int]) { reported.Add(1) },
-		})
-		Together(5, func(g int) {
-			if g == 0 {
-				runtime.Gosched()
-				MustClose(t, c)
-				return
-			}
-			for i := range 200 {
-				c.Set(i%60, i)
-				_, _ = c.Take(i%70, func() (int, error) { return i, nil })
-				c.Get(i % 60)
-				if i%3 == 0 {
-					c.Del(i % 60)
-				}
-			}
-		})
-		MustClose(t, c)
-		WantLen(t, c, 0)
-		r := c.Stats().Removals
-		if sum := int64(r.Expired + r.Evicted + r.Deleted + r.Replaced + r.Cleared); reported.Load() != sum {
-			t.Fatalf("%d reported, %d counted", reported.Load(), sum)
-		}
-	}
 }

@@ -2,8 +2,6 @@ package acceptance
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,11 +37,7 @@ func TestPromise1ExactReads(t *testing.T) {
 		})
 	}
 
-	Bubble(t, "a new TTL moves the deadline", movedDeadlines)
-	Bubble(t, "a blocked expiry driver", blockedDriver)
 	Bubble(t, "reclaimed and reported within a tick", reclaimedInTime)
-	Bubble(t, "refreshed at any phase of the wheel", refreshedPhases)
-	t.Run("on the real clock", exactOnTheRealClock)
 }
 
 func exactDeadlines(t *testing.T, phase time.Duration) {
@@ -98,71 +92,6 @@ func presenceChecks() map[string]func(c *cache.Cache[string, int]) bool {
 	}
 }
 
-// Catches: a new deadline, earlier or later, that only the wheel or only the entry takes over.
-func movedDeadlines(t *testing.T) {
-	c := New(t, cache.Options[string, int]{Expire: time.Minute})
-	moves := map[string]func(ttl time.Duration){
-		"SetWithExpire": func(ttl time.Duration) { c.SetWithExpire("k", 1, ttl) },
-		"Touch": func(ttl time.Duration) {
-			if !c.Touch("k", ttl) {
-				t.Error("Touch of a live key = false")
-			}
-		},
-	}
-	for name, move := range moves {
-		for _, from := range []time.Duration{0, time.Second, time.Minute, 10 * time.Minute} {
-			for _, to := range []time.Duration{time.Millisecond, time.Second, time.Minute, 10 * time.Minute} {
-				c.SetWithExpire("k", 1, from)
-				time.Sleep(300 * time.Millisecond)
-				move(to)
-				time.Sleep(to - 1)
-				if _, ok := c.Get("k"); !ok {
-					t.Errorf("%s from %v to %v: gone too early", name, from, to)
-				}
-				time.Sleep(time.Nanosecond)
-				if _, ok := c.Get("k"); ok {
-					t.Errorf("%s from %v to %v: still there", name, from, to)
-				}
-			}
-		}
-		c.SetWithExpire("k", 1, time.Second)
-		move(0)
-		time.Sleep(time.Hour)
-		WantHit(t, c, "k", 1) // 0 = never
-	}
-	c.SetWithExpire("k", 1, time.Hour)
-	c.Set("k", 2) // the default again
-	time.Sleep(time.Minute)
-	WantMiss(t, c, "k")
-}
-
-// Catches: reads that rely on the driver, which here waits for a blocked callback as the
-// backlog of callbacks is over its bound; and reads that wait too.
-func blockedDriver(t *testing.T) {
-	gate := make(chan struct{})
-	c := New(t, cache.Options[string, int]{Workers: 1, OnRemove: func(cache.Event[string, int]) { <-gate }})
-	c.Set("k", 1)
-	c.Touch("k", time.Minute)
-	for i := range 1000 {
-		c.SetWithExpire(fmt.Sprint("dies early", i), i, time.Duration(i)*10*time.Millisecond+1)
-	}
-	producer := RemoveUntilBlocked(t, func(i int) { c.Set("busy", i) })
-	time.Sleep(time.Minute - 1)
-	WantHit(t, c, "k", 1)
-	for name, found := range presenceChecks() {
-		if slices.Contains([]string{"Get", "Peek", "Take"}, name) && !found(c) {
-			t.Errorf("%s: not found a nanosecond before the deadline", name)
-		}
-	}
-	time.Sleep(time.Nanosecond)
-	WantMiss(t, c, "k")
-	if _, ok := c.Peek("k"); ok {
-		t.Error("Peek finds it at the deadline")
-	}
-	close(gate)
-	<-producer.Done
-}
-
 // Catches: a driver that stops, waits for traffic, or drifts; a report before the deadline.
 func reclaimedInTime(t *testing.T) {
 	for _, ttl := range []time.Duration{
@@ -193,74 +122,4 @@ func reclaimedInTime(t *testing.T) {
 			time.Sleep(17 * time.Minute)
 		}
 	}
-}
-
-// Catches: moves that compare slot numbers instead of distances (one revolution early or late),
-// which a cursor at rest or short TTLs do not show.
-func refreshedPhases(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	const keys = 400
-	deadline := make([]time.Time, keys)
-	reports := make([]atomic.Int32, keys)
-	c := New(t, cache.Options[int, int]{OnRemove: func(e cache.Event[int, int]) {
-		if e.Cause != cache.Expired {
-			return
-		}
-		reports[e.Key].Add(1)
-		if late := time.Since(deadline[e.Key]); late < 0 || late > MaxTick { // fake time
-			t.Errorf("key %d: reported %v after its deadline", e.Key, late)
-		}
-	}})
-	set := func(k int) {
-		ttl := time.Duration(1 + rng.Int64N(int64(15*time.Minute)))
-		deadline[k] = time.Now().Add(ttl)
-		if rng.IntN(2) == 0 || !c.Touch(k, ttl) {
-			c.SetWithExpire(k, k, ttl)
-		}
-	}
-	for k := range keys {
-		set(k)
-	}
-	for range 3 {
-		for k := range keys {
-			time.Sleep(time.Duration(rng.Int64N(int64(time.Second))))
-			if time.Now().Before(deadline[k]) {
-				set(k)
-			}
-		}
-	}
-	time.Sleep(16 * time.Minute)
-	for k := range keys {
-		if n := reports[k].Load(); n != 1 {
-			t.Errorf("key %d: %d reports of expiry, want 1", k, n)
-		}
-	}
-	WantLen(t, c, 0)
-}
-
-// Catches: clock arithmetic that only fake time hides (a cached clock that lags behind the
-// threads, torn reads of a deadline).
-func exactOnTheRealClock(t *testing.T) {
-	c := New(t, cache.Options[int, int]{})
-	Together(4, func(g int) {
-		for i := range Scaled(400) {
-			ttl := time.Duration(1+i%40) * 100 * time.Microsecond
-			before := time.Now()
-			c.SetWithExpire(g, i, ttl)
-			after := time.Now()
-			for {
-				asked := time.Now()
-				v, ok := c.Get(g)
-				if ok && (v != i || asked.Sub(after) >= ttl) {
-					t.Errorf("TTL %v: Get = %d, want %d; %v after Set", ttl, v, i, asked.Sub(after))
-				}
-				if !ok {
-					if lived := time.Since(before); lived < ttl {
-						t.Errorf("TTL %v: gone after %v", ttl, lived)
-					}
-					break
-				}
-			}
-		}
-	})
 }

@@ -2,13 +2,10 @@ package acceptance
 
 import (
 	"math"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // TestStats compares the statistics with what was done to a cache.
@@ -88,34 +85,6 @@ func TestStats(t *testing.T) {
 		l.Set("a", 1)
 		if s := l.Stats(); s.Entries != 1 || s.Limit != 7 {
 			t.Errorf("entries, limit = %d, %d; want 1, 7", s.Entries, s.Limit)
-		}
-	})
-
-	// Catches: counts lost between goroutines, or a snapshot that runs backwards beside them.
-	t.Run("beside readers", func(t *testing.T) {
-		c := New(t, cache.Options[string, int]{})
-		Fill(c, 100)
-		const goroutines = 8
-		rounds := Scaled(20_000)
-		var readers sync.WaitGroup
-		for g := range goroutines {
-			readers.Go(func() {
-				for i := range rounds {
-					c.Get(strconv.Itoa((i + g) % 200))
-				}
-			})
-		}
-		last := stats.Snapshot{}
-		for range 200 {
-			s := c.Stats()
-			if s.Hits < last.Hits || s.Misses < last.Misses {
-				t.Fatalf("hits, misses went from %d, %d to %d, %d", last.Hits, last.Misses, s.Hits, s.Misses)
-			}
-			last = s
-		}
-		readers.Wait()
-		if s := c.Stats(); s.Hits != s.Misses || s.Gets() != uint64(goroutines*rounds) {
-			t.Errorf("hits, misses = %d, %d; want half of %d each", s.Hits, s.Misses, goroutines*rounds)
 		}
 	})
 }

@@ -20,7 +20,6 @@ import (
 // nothing is stored, nothing hangs.
 func TestPromise4Take(t *testing.T) {
 	Bubble(t, "one fetch for many callers", oneFetch)
-	Bubble(t, "keys do not wait for each other", keysApart)
 	Bubble(t, "a hit does not fetch", hitDoesNotFetch)
 	Bubble(t, "errors are returned and not stored", fetchErrors)
 
@@ -35,11 +34,8 @@ func TestPromise4Take(t *testing.T) {
 	for _, take := range Takers() {
 		Bubble(t, "panic in "+take.Name, func(t *testing.T) { fetchPanics(t, take) })
 		Bubble(t, "Goexit in "+take.Name, func(t *testing.T) { fetchGoexits(t, take) })
-		Bubble(t, "fetch calls the cache in "+take.Name, func(t *testing.T) { fetchCallsCache(t, take) })
 	}
-	Bubble(t, "panic after everyone has left", panicToNobody)
 	Bubble(t, "nil fetch", nilFetch)
-	t.Run("storm", takeStorm)
 }
 
 // Catches: a second fetch beside the first; a waiter that gets nothing; a miscounted wait.
@@ -67,22 +63,6 @@ func oneFetch(t *testing.T) {
 		t.Errorf("gets, waiters = %d, %d; want 60, 59", s.Gets(), s.Loads.Waiters)
 	}
 	WantHit(t, c, "k", 7)
-}
-
-// Catches: one load at a time per shard or per cache; a lock held while fetch runs.
-func keysApart(t *testing.T) {
-	c := New(t, cache.Options[string, int]{})
-	gate := make(chan struct{})
-	blocked := Start(func() (int, error) { return c.Take("blocked", Gated(gate, 1)) })
-	for i, k := range Numbered("k", 500) {
-		if v, err := c.Take(k, func() (int, error) { return i, nil }); v != i || err != nil {
-			t.Fatalf("Take = %d, %v", v, err)
-		}
-	}
-	c.Set("other", 1)
-	WantHit(t, c, "other", 1)
-	close(gate)
-	blocked.Want(t, 1, nil)
 }
 
 // Catches: fetch run or waited for although the value is there.
@@ -370,44 +350,6 @@ func fetchGoexits(t *testing.T, take Taker) {
 	Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 2)) }).Want(t, 2, nil)
 }
 
-// Catches: fetch run under a lock.
-func fetchCallsCache(t *testing.T, take Taker) {
-	c := New(t, cache.Options[string, int]{Limit: 10})
-	call := Start(func() (int, error) {
-		return take.Take(c, "k", func() (int, error) {
-			c.Set("a", 1)
-			c.Del("a")
-			for range c.All() {
-				break
-			}
-			return take.Take(c, "inner", func() (int, error) {
-				c.Set("k", 5) // fences the outer load
-				return c.Len(), nil
-			})
-		})
-	})
-	call.Want(t, 1, nil)
-	WantHit(t, c, "k", 5)
-	WantHit(t, c, "inner", 1)
-}
-
-// Catches: a panic that ends the process because all callers have left.
-func panicToNobody(t *testing.T) {
-	for _, end := range []func(){func() { panic("boom") }, runtime.Goexit} {
-		c := New(t, cache.Options[string, int]{OnPanic: func(any, []byte) {}})
-		gate := make(chan struct{})
-		call, leave := takeCtx(c, func(context.Context) (int, error) { <-gate; end(); return 1, nil })
-		leave(ErrLeft)
-		wantLeft(t, call, ErrLeft)
-		close(gate)
-		synctest.Wait()
-		if v, err := c.Take("k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
-			t.Errorf("the next Take = %d, %v; want 2", v, err)
-		}
-		MustClose(t, c)
-	}
-}
-
 // Catches: a nil fetch that is noticed only when it is called, and then a load that never ends.
 func nilFetch(t *testing.T) {
 	c := New(t, cache.Options[string, int]{})
@@ -431,53 +373,4 @@ func nilFetch(t *testing.T) {
 func isRuntimeError(v any) bool {
 	_, is := v.(runtime.Error)
 	return is
-}
-
-// Catches: two fetches at once, lost wake-ups and hangs that only real threads bring about. A key
-// that is changed may have a fetch for each of its versions: proof/lincheck checks that.
-func takeStorm(t *testing.T) {
-	const keys, changed = 6, 3
-	c := New(t, cache.Options[int, int]{Limit: 3, OnPanic: func(any, []byte) {}})
-	var running [keys]atomic.Int32
-	rounds := Scaled(5000)
-	Together(8, func(g int) {
-		for i := range rounds {
-			key := (g + i) % keys
-			fetch := func(context.Context) (int, error) {
-				if running[key].Add(1) > 1 && key >= changed {
-					t.Errorf("key %d: two fetches at once", key)
-				}
-				defer running[key].Add(-1)
-				switch runtime.Gosched(); i % 11 {
-				case 0:
-					return 0, ErrFetch
-				case 1:
-					panic(ErrFetch)
-				}
-				return key, nil
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			if i%7 == 0 {
-				go cancel()
-			}
-			var v int
-			var err error
-			panicked := Recovered(func() { v, err = c.TakeCtx(ctx, key, fetch) })
-			cancel()
-			var pe *cache.PanicError
-			switch {
-			case panicked == ErrFetch, errors.Is(err, ErrFetch), errors.Is(err, context.Canceled), errors.As(err, &pe):
-			case panicked != nil || err != nil || v != key:
-				t.Errorf("Take(%d) = %d, %v, panic %v", key, v, err, panicked)
-			}
-			switch {
-			case key >= changed:
-			case i%5 == 0:
-				c.Del(key)
-			case i%5 == 1:
-				c.Set(key, key)
-			}
-		}
-	})
-	MustClose(t, c)
 }

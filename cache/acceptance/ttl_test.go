@@ -63,54 +63,9 @@ func TestJitter(t *testing.T) {
 	})
 }
 
-// TestIdle: an entry expires when it is not read for so long, and no later than by
-// its TTL.
+// TestIdle: reads restart the idle time whenever they come. How it meets TTLs and the other methods
+// is cache.TestModel.
 func TestIdle(t *testing.T) {
-	const idle = 10 * time.Second
-	idleCache := func(t *testing.T, o cache.Options[string, int]) *cache.Cache[string, int] {
-		o.Idle = idle
-		return New(t, o)
-	}
-
-	// Catches: idle expiry that is missing, early, or late.
-	Bubble(t, "unread", func(t *testing.T) {
-		c := idleCache(t, cache.Options[string, int]{})
-		c.Set("k", 1)
-		time.Sleep(idle - time.Nanosecond)
-		if _, ok := c.Peek("k"); !ok {
-			t.Error("gone before its idle time was over")
-		}
-		time.Sleep(time.Nanosecond)
-		WantMiss(t, c, "k")
-	})
-
-	reads := map[string]func(c *cache.Cache[string, int]) bool{
-		"Get": func(c *cache.Cache[string, int]) bool { _, ok := c.Get("k"); return ok },
-		"Take": func(c *cache.Cache[string, int]) bool {
-			v, err := c.Take("k", FailFetch)
-			return err == nil && v == 1
-		},
-		"GetOrSet": func(c *cache.Cache[string, int]) bool {
-			_, loaded := c.GetOrSet("k", 2)
-			return loaded
-		},
-	}
-	for name, read := range reads {
-		// Catches: a read that does not restart the idle time, or restarts it from a stale clock.
-		Bubble(t, name+" keeps alive", func(t *testing.T) {
-			c := idleCache(t, cache.Options[string, int]{})
-			c.Set("k", 1)
-			for i := range 20 {
-				time.Sleep(idle - time.Nanosecond)
-				if !read(c) {
-					t.Fatalf("read %d: gone although read every %v", i, idle-time.Nanosecond)
-				}
-			}
-			time.Sleep(idle)
-			WantMiss(t, c, "k")
-		})
-	}
-
 	// Catches: a read far from the deadline that takes the time from a clock which stands still between
 	// ticks.
 	Bubble(t, "read at any time", func(t *testing.T) {
@@ -127,50 +82,5 @@ func TestIdle(t *testing.T) {
 		WantHit(t, c, "k", 1)
 		time.Sleep(idle)
 		WantMiss(t, c, "k")
-	})
-
-	// Catches: Peek counting as a read.
-	Bubble(t, "Peek does not keep alive", func(t *testing.T) {
-		c := idleCache(t, cache.Options[string, int]{})
-		c.Set("k", 1)
-		for range 9 {
-			time.Sleep(idle / 10)
-			if _, ok := c.Peek("k"); !ok {
-				t.Fatal("gone before its idle time was over")
-			}
-		}
-		time.Sleep(idle / 10)
-		if _, ok := c.Peek("k"); ok {
-			t.Error("Peek kept the entry alive")
-		}
-	})
-
-	// Catches: reads that push an entry past its absolute TTL.
-	Bubble(t, "the TTL still caps", func(t *testing.T) {
-		c := idleCache(t, cache.Options[string, int]{Expire: 3*idle + time.Second})
-		c.Set("k", 1)
-		for range 31 {
-			time.Sleep(time.Second - time.Nanosecond)
-			if _, ok := c.Get("k"); !ok {
-				t.Fatal("gone before its TTL although read all the time")
-			}
-			time.Sleep(time.Nanosecond)
-		}
-		WantMiss(t, c, "k")
-	})
-
-	// Catches: an idle entry that the driver drops early, or never reclaims and reports.
-	Bubble(t, "reclaimed and reported once", func(t *testing.T) {
-		var rec Recorder[string, int]
-		c := idleCache(t, cache.Options[string, int]{OnRemove: rec.Add})
-		c.Set("read", 1)
-		c.Set("unread", 2)
-		time.Sleep(idle / 2)
-		WantHit(t, c, "read", 1)
-		time.Sleep(idle/2 + MaxTick)
-		WantEvents(t, &rec, Event("unread", 2, cache.Expired))
-		time.Sleep(idle)
-		WantEvents(t, &rec, Event("read", 1, cache.Expired))
-		WantLen(t, c, 0)
 	})
 }
