@@ -29,10 +29,12 @@ func TestSaveFile(t *testing.T) {
 	}
 	stopped, stop := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
-	stop(enough)
 	failed := errors.New("failed")
-	if err := c.SaveFile(stopped, path, encodeInts); !errors.Is(err, enough) {
-		t.Errorf("SaveFile after its context ended: %v", err)
+	encodeAndStop := func(b []byte, k, v int) ([]byte, error) { stop(enough); return encodeInts(b, k, v) }
+	for _, when := range []string{"while it saves", "before"} {
+		if err := c.SaveFile(stopped, path, encodeAndStop); !errors.Is(err, enough) {
+			t.Errorf("SaveFile whose context ended %s: %v", when, err)
+		}
 	}
 	if err := c.SaveFile(t.Context(), path, func(b []byte, _, _ int) ([]byte, error) { return b, failed }); !errors.Is(err, failed) {
 		t.Errorf("SaveFile with an encode that fails: %v", err)
