@@ -105,9 +105,7 @@ func TestRemovedValuesAreReported(t *testing.T) {
 		c.Set("x", 3)
 		time.Sleep(2 * time.Minute)
 		c.Set("x", 4)
-		if err := c.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Close(context.Background()))
 		want := []cache.Event[string, int]{
 			{Key: "x", Value: 1, Cause: cache.Replaced},
 			{Key: "x", Value: 2, Cause: cache.Deleted},

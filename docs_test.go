@@ -38,9 +38,7 @@ func TestDocs(t *testing.T) {
 // Catches: a promise whose test was removed, has left the gate, or runs nowhere.
 func TestGuarantees(t *testing.T) {
 	text, err := os.ReadFile("docs/guarantees.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	full, skipping := onlyFull(t), skippingTests(t)
 	n := 0
 	for _, m := range regexp.MustCompile("`([a-z/]+\\.)?((?:Test|Fuzz)[A-Z]\\w*)`( \\(full\\))?").FindAllStringSubmatch(string(text), -1) {
@@ -91,9 +89,7 @@ func skippingTests(t *testing.T) map[string][]string {
 func onlyFull(t *testing.T) (folders []string) {
 	t.Helper()
 	text, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, m := range regexp.MustCompile(`(?m)^(?:heavy|foreign) = (.*)$`).FindAllStringSubmatch(string(text), -1) {
 		folders = append(folders, strings.Fields(m[1])...)
 	}
@@ -232,9 +228,7 @@ func walkFiles(t *testing.T, suffix string, f func(path string, text []byte)) {
 		f(filepath.ToSlash(path), text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 var (
@@ -326,4 +320,12 @@ func anchors(text string) map[string]bool {
 		seen[name]++
 	}
 	return all
+}
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -215,14 +215,10 @@ func allImports(t *testing.T) (all []imported) {
 	t.Helper()
 	walkFiles(t, ".go", func(file string, text []byte) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, spec := range parsed.Imports {
 			pkg, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			all = append(all, imported{file, pkg})
 		}
 	})
@@ -232,9 +228,7 @@ func allImports(t *testing.T) (all []imported) {
 func contributing(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -260,9 +254,7 @@ func main() {
 	var mod struct {
 		Require []struct{ Path string }
 	}
-	if err := json.Unmarshal([]byte(goCommand(t, dir, "mod", "mod", "edit", "-json")), &mod); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(goCommand(t, dir, "mod", "mod", "edit", "-json")), &mod))
 	var got []string
 	for _, r := range mod.Require {
 		got = append(got, r.Path)
@@ -301,7 +293,5 @@ func goCommand(t *testing.T, dir, mod string, args ...string) string {
 
 func write(t *testing.T, dir, name, content string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }

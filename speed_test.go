@@ -58,9 +58,7 @@ func demands(t *testing.T, path, text string) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, text, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := strings.Split(text, "\n")
 	report := func(n ast.Node, what string) {
 		at := files.Position(n.Pos()).Line

@@ -91,52 +91,43 @@ func TestShutdownIsBounded(t *testing.T) {
 	})
 }
 
-// TestShutdownHoldsNothing checks that the list of caches to close keeps none alive.
+// TestShutdownHoldsNothing checks that the list of caches to close keeps none alive, nor does
+// SnapshotEvery.
 func TestShutdownHoldsNothing(t *testing.T) {
-	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
-	w, before := weak.Make(c), gozero.ToClose()
-	runtime.KeepAlive(c)
-	for deadline := time.Now().Add(time.Minute); gozero.ToClose() >= before; runtime.GC() {
-		if time.Now().After(deadline) {
-			t.Fatal("it is not forgotten")
+	saved, _ := kept(t, "SnapshotEvery: 1h")
+	for _, conf := range []gozero.Conf{{Name: "users", Limit: 10}, saved} {
+		c := gozero.MustNewCache[string, int](conf)
+		w, before := weak.Make(c), gozero.ToClose()
+		runtime.KeepAlive(c)
+		for deadline := time.Now().Add(time.Minute); w.Value() != nil || gozero.ToClose() >= before; runtime.GC() {
+			if time.Now().After(deadline) {
+				t.Fatal("it is not collected, or not forgotten")
+			}
 		}
-	}
-	if w.Value() != nil {
-		t.Error("it is not collected")
 	}
 }
 
 func TestPanicIsLogged(t *testing.T) {
-	j := newJournal(t)
-	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
-		o.OnRemove = func(cache.Event[string, int]) { panic("oh") }
-	}))
-	c.Set("a", 1)
-	c.Del("a")
-	if err := c.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	lines := j.take()
-	if len(lines) != 1 || lines[0].Level != "error" || !strings.HasPrefix(lines[0].Content, "cache(users) - OnRemove or a load in the background panicked: oh\n") ||
-		!strings.Contains(lines[0].Content, "TestPanicIsLogged") {
-		t.Errorf("logged %v", lines)
-	}
-}
-
-func TestPanicGoesToOnPanic(t *testing.T) {
-	j := newJournal(t)
-	var told any
-	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
-		o.OnRemove = func(cache.Event[string, int]) { panic("oh") }
-		o.OnPanic = func(recovered any, _ []byte) { told = recovered }
-	}))
-	c.Set("a", 1)
-	c.Del("a")
-	if err := c.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if lines := j.take(); told != "oh" || len(lines) != 0 {
-		t.Errorf("told %v, logged %v", told, lines)
+	for _, own := range []bool{false, true} { // with an OnPanic of its own
+		j := newJournal(t)
+		var told any
+		c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
+			o.OnRemove = func(cache.Event[string, int]) { panic("oh") }
+			if own {
+				o.OnPanic = func(recovered any, _ []byte) { told = recovered }
+			}
+		}))
+		c.Set("a", 1)
+		c.Del("a")
+		must(t, c.Close(t.Context()))
+		if own {
+			j.logged("")
+		} else {
+			j.logged("error", "cache(users) - OnRemove or a load in the background panicked: oh\n", "TestPanicIsLogged")
+		}
+		if own != (told == "oh") {
+			t.Errorf("OnPanic was told %v", told)
+		}
 	}
 }
 

@@ -88,9 +88,7 @@ func TestCollectorIsTheHandler(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(gozero.NewCollector())
 	gathered, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var text strings.Builder // as Prometheus gets it
 	for _, f := range gathered {
 		if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
@@ -140,16 +138,12 @@ func TestCollectorIsLinted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(gozero.NewCollector())
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(families) < 20 {
 		t.Errorf("only %q", familyNames(families))
 	}
 	problems, err := promlint.NewWithMetricFamilies(families).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -171,9 +165,7 @@ func TestMustRegister(t *testing.T) {
 	gozero.MustRegister()
 	gozero.MustRegister()
 	families, err := prometheus.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names := familyNames(families)
 	if len(served(t)) < 20 {
 		t.Errorf("only %v", served(t))

@@ -40,9 +40,7 @@ func loadYAML(yaml string, to any) (err error) {
 
 func TestConfDefaults(t *testing.T) {
 	got, err := load(t, "Name: users")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := (gozero.Conf{Name: "users", Jitter: 0.05}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -52,9 +50,7 @@ func TestConfFields(t *testing.T) {
 	got, err := load(t, "Name: users", "Limit: 1000", "Expire: 5m", "Idle: 1h30m", "Jitter: 0.1",
 		"Workers: 3", "HotKeys: 20", "Ages: true", "WhatIf: true",
 		"Refresh: 0.8", "Grace: 10m", "Patience: 200ms", "Timeout: 2s", "MaxLoads: 50", "NotFoundExpire: 10s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := gozero.Conf{Name: "users", Limit: 1000, Expire: 5 * time.Minute, Idle: 90 * time.Minute, Jitter: 0.1,
 		Workers: 3, HotKeys: 20, Ages: true, WhatIf: true,
 		Refresh: 0.8, Grace: 10 * time.Minute, Patience: 200 * time.Millisecond, Timeout: 2 * time.Second, MaxLoads: 50,
@@ -66,7 +62,7 @@ func TestConfFields(t *testing.T) {
 		t.Errorf("MaxWeight is %d, %v", c.MaxWeight, err)
 	}
 	var o cache.Options[string, int]
-	closed(t, gozero.MustNewCache(got, func(of *cache.Options[string, int]) { o = *of }))
+	closed(t, gozero.MustNewCache(got, nil, func(of *cache.Options[string, int]) { o = *of })) // nil is skipped
 	got = gozero.Conf{Name: o.Name, Limit: o.Limit, Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter,
 		Workers: o.Workers, HotKeys: o.HotKeys, Ages: o.Ages, WhatIf: o.WhatIf,
 		Refresh: o.Refresh, Grace: o.Grace, Patience: o.Patience, Timeout: o.Timeout, MaxLoads: o.MaxLoads,
@@ -144,9 +140,7 @@ func TestMaxWeight(t *testing.T) {
 func TestNoLimitIsLogged(t *testing.T) {
 	j := newJournal(t)
 	c, err := load(t, "Name: users", "Limt: 100")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closed(t, gozero.MustNewCache[string, int](c))
 	lines := j.take()
 	if len(lines) != 1 || lines[0].Level != "info" || !strings.HasPrefix(lines[0].Content, "cache(users) - no limit: ") {
@@ -159,15 +153,6 @@ func TestNoLimitIsLogged(t *testing.T) {
 	closed(t, gozero.MustNewCache(gozero.Conf{Name: "by an option"}, func(o *cache.Options[string, int]) { o.Limit = 1 }))
 	if lines := j.take(); len(lines) != 0 {
 		t.Errorf("logged %v", lines)
-	}
-}
-
-func TestNilOption(t *testing.T) {
-	var o cache.Options[string, int]
-	closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 1}, nil,
-		func(of *cache.Options[string, int]) { o = *of }))
-	if o.Limit != 1 {
-		t.Errorf("the cache gets %+v", o)
 	}
 }
 

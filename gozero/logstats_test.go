@@ -61,9 +61,7 @@ func TestLogStatsIsForAllCaches(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
 		before, err := collection.NewCache(time.Hour, collection.WithName("before"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		before.Get("a") // not in the counts of the first minute
 		gozero.LogStats()
 		after := cache.Must(cache.Options[int, int]{Name: "after"})
@@ -79,9 +77,7 @@ func TestLogStatsIsForAllCaches(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		wantLines(t, j)
-		if err := before.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, before.Close(t.Context()))
 		end(t, after)
 	})
 }
@@ -98,9 +94,7 @@ func TestMinuteLineOfANameUsedAgain(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		wantLines(t, j, "cache(users) - qpm: 100, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 100")
-		if err := first.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.Close(t.Context()))
 		time.Sleep(time.Second)
 		second := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
 		ask(second, 0, 180)
@@ -153,9 +147,7 @@ func ask(c *cache.Cache[int, int], hits, misses int) {
 func end(t *testing.T, caches ...*cache.Cache[int, int]) {
 	t.Helper()
 	for _, c := range caches {
-		if err := c.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Close(t.Context()))
 	}
 	time.Sleep(time.Minute)
 	synctest.Wait()

@@ -94,3 +94,11 @@ func (j *journal) take() (lines []record) {
 	j.buf.Reset()
 	return lines
 }
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -26,9 +26,7 @@ func serve(t *testing.T, prefix string, opts ...stats.HandlerOption) (base strin
 		Trace: true, Log: true, Prometheus: true, MaxConns: true, Breaker: true, Timeout: true,
 		Recover: true, Metrics: true, MaxBytes: true, Gunzip: true,
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	newJournal(t)
 	server.AddRoutes(gozero.Routes(opts...), rest.WithPrefix(prefix))
 	web := httptest.NewServer(handlerOf(server))
@@ -59,23 +57,17 @@ type answer struct {
 func request(t *testing.T, method, address string) answer {
 	t.Helper()
 	r, err := http.NewRequest(method, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return do(t, r)
 }
 
 func do(t *testing.T, r *http.Request) answer {
 	t.Helper()
 	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	http.DefaultClient.CloseIdleConnections()
 	at := resp.Request.URL
 	return answer{resp.StatusCode, at.RequestURI(), resp.Header.Get("Content-Type"), string(body), resp.Request != r}
@@ -125,9 +117,7 @@ func TestPurge(t *testing.T) {
 	}
 	post := func(authorization string) (code int) {
 		r, err := http.NewRequest(http.MethodPost, base+"/cache/purge", strings.NewReader("cache=users&key=a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Authorization", authorization)
 		return do(t, r).code
@@ -146,14 +136,10 @@ func TestPageIsFound(t *testing.T) {
 	for _, prefix := range []string{"/cache", "/", "/internal/v1:cache", "/a%3Fb"} {
 		t.Run(prefix, func(t *testing.T) {
 			routed, err := url.PathUnescape(prefix)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			direct := serve(t, routed)
 			base, err := url.Parse(direct)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			// One proxy has the server below a path, another takes one off.
 			below := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(base) }}
 			above := httptest.NewServer(http.StripPrefix("/team/app", below))
@@ -176,22 +162,16 @@ func pageIsFound(t *testing.T, base, path string) {
 		return
 	}
 	at, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at, err = at.Parse(page.at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := links.FindAllStringSubmatch(page.body, -1)
 	if len(found) < 3 {
 		t.Errorf("the page has %d links:\n%s", len(found), page.body)
 	}
 	for _, link := range found {
 		to, err := at.Parse(link[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := request(t, http.MethodGet, to.String()); got.code != http.StatusOK {
 			t.Errorf("%s refers to %s: %d", at, to, got.code)
 		}

@@ -76,16 +76,10 @@ func TestService(t *testing.T) {
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", asService, port, devPort))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "listening" {
@@ -102,9 +96,7 @@ func TestService(t *testing.T) {
 		t.Errorf("the DevServer does not show %s:\n%s", want, metrics)
 	}
 
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, in.Close())
 	var said []string
 	for lines.Scan() {
 		said = append(said, lines.Text())

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero"
@@ -26,9 +24,7 @@ func kept(t *testing.T, more ...string) (c gozero.Conf, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "users.cache")
 	c, err := load(t, append([]string{"Name: users", "Limit: 1000", "Expire: 1h", "Snapshot: " + path}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c, path
 }
 
@@ -84,12 +80,8 @@ func TestSnapshotDamaged(t *testing.T) {
 	conf, path := kept(t)
 	saved(t, conf, 100)
 	b, err := os.ReadFile(path)
-	if err == nil {
-		err = os.WriteFile(path, b[:len(b)/2], 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.WriteFile(path, b[:len(b)/2], 0o600))
 	j := newJournal(t)
 	c := closed(t, gozero.MustNewCache[int, person](conf))
 	if n := c.Len(); n < 10 || n > 90 {
@@ -128,9 +120,7 @@ func (s slow) MarshalJSON() ([]byte, error) {
 func TestSnapshotThatTakesTooLong(t *testing.T) {
 	conf, path := kept(t)
 	conf.Expire = 0 // no timer of the bubble outlasts it
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
 		gozero.FreshLog()
 		c := gozero.MustNewCache[int, slow](conf)
@@ -173,9 +163,7 @@ func TestSnapshotEvery(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			synctest.Wait()
 			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			files = append(files, string(b))
 		}
 		if strings.Count(files[0], "Bob") != 1 || strings.Count(files[1], "Bob") != 2 {
@@ -210,9 +198,7 @@ func (c closing) MarshalJSON() ([]byte, error) {
 func TestSnapshotOfWhatIsClosedMeanwhile(t *testing.T) {
 	conf, path := kept(t)
 	c := gozero.MustNewCache[int, closing](conf)
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	c.Set(1, closing{func() { _ = c.Close(t.Context()) }})
 	j := newJournal(t)
 	gozero.CloseAll()
@@ -238,18 +224,5 @@ func TestSnapshotPanics(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(path + "*"); len(files) != 0 {
 		t.Errorf("it left %q", files)
-	}
-}
-
-// TestSnapshotHoldsNothing checks that a cache with SnapshotEvery can be collected.
-func TestSnapshotHoldsNothing(t *testing.T) {
-	conf, _ := kept(t, "SnapshotEvery: 1h")
-	c := gozero.MustNewCache[int, person](conf)
-	w := weak.Make(c)
-	runtime.KeepAlive(c)
-	for deadline := time.Now().Add(time.Minute); w.Value() != nil; runtime.GC() {
-		if time.Now().After(deadline) {
-			t.Fatal("it is not collected")
-		}
 	}
 }

@@ -335,25 +335,3 @@ func TestMatch(t *testing.T) {
 		}
 	}
 }
-
-func TestAdaptiveDoesNotAllocate(t *testing.T) {
-	a := new(Adaptive)
-	a.Resize(100)
-	for i := range uint32(100) {
-		a.Insert(i, hashOf(uint64(i)))
-	}
-	key := uint64(0)
-	if n := testing.AllocsPerRun(1000, func() {
-		key = (key + 1) % 150
-		a.Fetch(a.Ahead())
-		i, _ := a.Victim()
-		if a.Spare(i, hashOf(key+1)) {
-			i, _ = a.Victim()
-		}
-		a.Remove(i)
-		a.Insert(i, hashOf(key))
-		a.Mark((i + 7) % 100)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

@@ -61,3 +61,26 @@ func TestAdaptiveLooksAheadInMain(t *testing.T) {
 		a.Remove(i)
 	}
 }
+
+func TestDoesNotAllocate(t *testing.T) {
+	for name, p := range map[string]Policy{"Order": new(Order), "Adaptive": new(Adaptive)} {
+		p.Resize(100)
+		for i := range uint32(100) {
+			p.Insert(i, hashOf(uint64(i)))
+		}
+		key := uint64(0)
+		if n := testing.AllocsPerRun(1000, func() {
+			key = (key + 1) % 150
+			p.Fetch(p.Ahead())
+			i, _ := p.Victim()
+			if p.Spare(i, hashOf(key+1)) {
+				i, _ = p.Victim()
+			}
+			p.Remove(i)
+			p.Insert(i, hashOf(key))
+			p.Mark((i + 7) % 100)
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}

@@ -124,12 +124,6 @@ func orderModel(t *rapid.T) {
 	})
 }
 
-func TestEmptyOrderHasNoVictim(t *testing.T) {
-	if i, ok := new(Order).Victim(); ok {
-		t.Errorf("the victim is %d", i)
-	}
-}
-
 // TestVictimIsBounded: an eviction after reads alone moves on at most maxMoves entries.
 func TestVictimIsBounded(t *testing.T) {
 	const n = 10_000
@@ -172,21 +166,5 @@ func TestMarksBesideEachOther(t *testing.T) {
 		if got != want {
 			t.Errorf("entry %d has mark %d, want %d", i, got, want)
 		}
-	}
-}
-
-func TestOrderDoesNotAllocate(t *testing.T) {
-	o := new(Order)
-	o.Resize(100)
-	for i := range uint32(100) {
-		o.Insert(i, 0)
-	}
-	if n := testing.AllocsPerRun(1000, func() {
-		i, _ := o.Victim()
-		o.Remove(i)
-		o.Insert(i, 0)
-		o.Mark((i + 7) % 100)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }

@@ -21,9 +21,7 @@ func benchmarkHit[V any](b *testing.B, value V) {
 	plain := cache.Must(cache.Options[int, V]{Limit: 2 * n})
 	h := &hand{began: make(chan struct{})}
 	c, err := near.New(newServer(), h, near.Options[int, V]{Limit: 2 * n, MaxLag: time.Hour})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer c.Close(b.Context())
 	<-h.began
 	h.ChangedAll()

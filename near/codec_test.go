@@ -17,9 +17,7 @@ type user struct {
 func TestJSON(t *testing.T) {
 	codec := near.JSON[*user]()
 	data, err := codec.Encode(&user{"Ann", []string{"a", "b"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := codec.Decode(data); err != nil || got.Name != "Ann" || strings.Join(got.Tags, "") != "ab" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -19,9 +19,7 @@ func instances(t *testing.T, s *server, n int, o near.Options[string, string]) [
 	all := make([]*near.Cache[string, string], n)
 	for i := range all {
 		c, err := near.New(s, s, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { c.Close(context.Background()) })
 		all[i] = c
 	}

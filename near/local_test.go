@@ -15,9 +15,7 @@ func TestLoadIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		source := new(hand)
 		local, err := near.NewLocal(source, near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Expire: time.Minute}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer local.Close(context.Background())
 		synctest.Wait()
 		told := func(key string) (ttl time.Duration) {

@@ -143,9 +143,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 		}
 		for range modelInstances {
 			c, err := near.New[int, int](f.server, f.server, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f.instances = append(f.instances, &instance{c})
 		}
 		f.run(t)

@@ -237,9 +237,7 @@ func TestClose(t *testing.T) {
 		r.store("k", "1", 0)
 		r.want("open", "1", 1, 0)
 		for range 2 {
-			if err := r.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.Close(t.Context()))
 		}
 		r.hand.vouch()
 		for range 2 {

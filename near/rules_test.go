@@ -60,9 +60,7 @@ func newRig(t *testing.T, o near.Options[string, string]) *rig {
 func (r *rig) join(store near.Store, o near.Options[string, string]) *near.Cache[string, string] {
 	r.t.Helper()
 	c, err := near.New(store, r.hand, o)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	r.t.Cleanup(func() { c.Close(context.Background()) })
 	synctest.Wait() // for Watch
 	return c
@@ -196,9 +194,7 @@ func TestChanged(t *testing.T) {
 		}
 
 		numbers, err := near.New(r.server, r.hand, near.Options[int, int]{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer numbers.Close(t.Context())
 		synctest.Wait()
 		r.hand.ChangedAll()
@@ -355,4 +351,12 @@ func TestLocalTTL(t *testing.T) {
 		r.want("on the way", "1", 1, 0)
 		r.want("ended on the way", "fetched", 1, 1)
 	})
+}
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -101,9 +101,7 @@ func TestAmendOfALocal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		o := near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Amend: func(s *stats.Snapshot) { s.Near.Fetches = 10 + s.Near.Unserved }}}
 		l, err := near.NewLocal(&hand{}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer l.Close(t.Context())
 		l.Get("k")
 		if s := l.Stats(); s.Near.Fetches != 11 || s.Near.MaxLag != time.Second {

@@ -26,13 +26,9 @@ func unzipped(t testing.TB, w *httptest.ResponseRecorder) string {
 		return w.Body.String()
 	}
 	zip, err := gzip.NewReader(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text, err := io.ReadAll(zip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -132,9 +128,7 @@ func pointsOfManyCaches(t *testing.T, caches, want int) {
 		var d struct {
 			Caches []struct{ History []json.RawMessage }
 		}
-		if err := json.Unmarshal([]byte(body(t, r.Handler(), "/stats.json"+query)), &d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(body(t, r.Handler(), "/stats.json"+query)), &d))
 		for _, c := range d.Caches {
 			sum += len(c.History)
 		}

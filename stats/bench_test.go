@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -64,14 +63,4 @@ func BenchmarkMetrics(b *testing.B) {
 	for b.Loop() {
 		serve(h, http.MethodGet, "/metrics")
 	}
-}
-
-// What the benchmarks serve is what a process of five minutes has.
-func TestTheBenchmarksHaveAHistory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := benchmarked()
-		if got := len(show(t, r.Handler(), 61).Caches[9].History); got != 60 {
-			t.Errorf("%d points, want 60", got)
-		}
-	})
 }

@@ -22,16 +22,12 @@ func TestVarBesideOtherVariables(t *testing.T) {
 		Pinwheel json.RawMessage
 		Memstats json.RawMessage
 	}
-	if err := json.Unmarshal([]byte(body(t, http.DefaultServeMux, "/debug/vars")), &all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(body(t, http.DefaultServeMux, "/debug/vars")), &all))
 	if len(all.Memstats) == 0 {
 		t.Error("the other variables are gone")
 	}
 	var d document
-	if err := json.Unmarshal(all.Pinwheel, &d); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(all.Pinwheel, &d))
 	if len(d.Caches) != 1 || d.Caches[0]["name"] != "in expvar" || len(d.Wheels) != 1 {
 		t.Errorf("the variable has %v and %v", d.Caches, d.Wheels)
 	}
@@ -57,24 +53,5 @@ func TestVarIsStatsJSONWithoutHistory(t *testing.T) {
 			t.Errorf("%v: purge is %v where there is none", err, d.Purge)
 		}
 		_ = h
-	})
-}
-
-// Var alone has no samples taken: its windows are empty.
-func TestVarTakesNoSamples(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		r.Register("users", ticking())
-		sleep(time.Minute)
-		var s shown
-		if err := json.Unmarshal([]byte(r.VarString()), &s); err != nil {
-			t.Fatal(err)
-		}
-		if w := s.Caches[0].Windows["5m"]; w.Seconds != 0 || w.Gets != 0 {
-			t.Errorf("the window is %+v, want none", w)
-		}
-		if got := len(r.Samples("users")); got != 0 {
-			t.Errorf("%d samples, want none", got)
-		}
 	})
 }

@@ -53,7 +53,7 @@ func body(t testing.TB, h http.Handler, target string) string {
 func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(distinct(0)))
-	h := r.Handler()
+	h := r.Handler(stats.WithPurge(anybody))
 	mounts := []struct {
 		name, prefix string
 		handler      http.Handler
@@ -66,6 +66,9 @@ func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 	}
 	for _, mount := range mounts {
 		t.Run(mount.name, func(t *testing.T) {
+			if w := serve(mount.handler, http.MethodGet, mount.prefix+"purge"); w.Header().Get("Allow") != http.MethodPost {
+				t.Errorf("purge is not found: status %d", w.Code)
+			}
 			for file, contentType := range files {
 				w := serve(mount.handler, http.MethodGet, mount.prefix+file)
 				if w.Code != http.StatusOK {
@@ -108,9 +111,7 @@ func TestLinksOfThePageLeadToFiles(t *testing.T) {
 		for _, proxy := range []string{"", "/behind/a/proxy"} {
 			t.Run(test.name+proxy, func(t *testing.T) {
 				base, err := url.Parse("http://example.com" + proxy + test.page)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				var got []string
 				for _, link := range links.FindAllStringSubmatch(body(t, test.handler, test.page), -1) {
 					if strings.HasPrefix(link[1], "#") {
@@ -209,5 +210,13 @@ func TestAnswersAreSafe(t *testing.T) {
 	for file := range files {
 		w := serve(r.Handler(), http.MethodGet, "/cache/"+file)
 		checkSafe(t, file, w.Header())
+	}
+}
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -2,7 +2,6 @@ package stats_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -62,9 +61,7 @@ func show(t testing.TB, h http.Handler, points int) shown {
 	t.Helper()
 	text := body(t, h, "/stats.json?points="+strconv.Itoa(points))
 	var s shown
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(text), &s))
 	return s
 }
 
@@ -85,15 +82,17 @@ func ticking() func() (stats.Snapshot, bool) {
 }
 
 // TestPoints checks that at any time there is a closed point for each five seconds, at most 60,
-// and a running one if it is a second old, and that each has the counts of its time.
+// and a running one if it is a second old, and that each has the counts of its time. A window
+// begins with the sample nearest to its length ago, or with the first.
 func TestPoints(t *testing.T) {
 	for _, after := range []time.Duration{
-		0, 999, 1000, 4999, 5000, 5999, 6000, 9999, 10_000, 12_500,
-		299_999, 300_000, 300_999, 301_000, 305_000, 306_000, 3_602_500,
+		0, 1, 999, 1000, 4999, 5000, 5999, 6000, 9999, 10_000, 12_500, 62_500, 62_501,
+		299_999, 300_000, 300_999, 301_000, 302_501, 305_000, 306_000, 3_602_500,
 	} {
 		after *= time.Millisecond
 		t.Run(after.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(123456 * time.Microsecond) // so that no start is a round time
 				var r stats.Registry
 				r.Register("users", ticking())
 				r.RegisterWheel("idle", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Pending: 7, Fired: 1}, true })
@@ -114,6 +113,17 @@ func TestPoints(t *testing.T) {
 				}
 				for _, n := range []int{0, 1, 2, 59, 60, 61, 62, 1_000_000} {
 					s := show(t, h, n)
+					for name, length := range map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute} {
+						got, length := s.Caches[0].Windows[name], windowAt(after, length)
+						ms := uint64(length.Milliseconds())
+						want := shownWindow{Seconds: length.Seconds(), Gets: 4 * ms, Hits: 3 * ms, Misses: ms}
+						if ms > 0 {
+							want.HitRatio, want.GetsPerSecond = 0.75, float64(want.Gets)/want.Seconds
+						}
+						if got != want {
+							t.Errorf("%s is\n%+v, want\n%+v", name, got, want)
+						}
+					}
 					got, want := s.Caches[0].History, all[max(0, len(all)-n):]
 					if len(got) != len(want) || len(s.Wheels[0].History) != len(want) {
 						t.Fatalf("%d points of a cache and %d of a wheel, want %d", len(got), len(s.Wheels[0].History), len(want))
@@ -121,7 +131,7 @@ func TestPoints(t *testing.T) {
 					for i, w := range want {
 						ms := uint64((w.to - w.from).Milliseconds())
 						want := shownPoint{
-							Start: begin.Add(w.from).UTC(), Seconds: (w.to - w.from).Seconds(), Partial: w.partial,
+							Start: begin.Add(w.from).Truncate(time.Millisecond).UTC(), Seconds: (w.to - w.from).Seconds(), Partial: w.partial,
 							Hits: 3 * ms, MissesAbsent: ms, Entries: int(w.to.Milliseconds()),
 						}
 						if got[i] != want {
@@ -138,75 +148,10 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// A client can keep points by their start.
-func TestARunningPointIsReplaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(123456 * time.Microsecond) // so that the start is not a round time
-		var r stats.Registry
-		r.Register("users", ticking())
-		h := r.Handler()
-		starts := func() (starts []string) {
-			for _, p := range readJSONOf(t, h, "?points=61").Caches[0]["history"].([]any) {
-				p := p.(map[string]any)
-				starts = append(starts, fmt.Sprint(p["start"], " ", p["partial"]))
-			}
-			return starts
-		}
-		for _, step := range []struct {
-			sleep time.Duration
-			want  []string
-		}{
-			{1000, []string{"2000-01-01T00:00:00.123Z true"}},
-			{3999, []string{"2000-01-01T00:00:00.123Z true"}},
-			{1, []string{"2000-01-01T00:00:00.123Z false"}},
-			{1000, []string{"2000-01-01T00:00:00.123Z false", "2000-01-01T00:00:05.123Z true"}},
-		} {
-			sleep(step.sleep * time.Millisecond)
-			if got := starts(); !slices.Equal(got, step.want) {
-				t.Errorf("the points begin at %q, want %q", got, step.want)
-			}
-		}
-	})
-}
-
-// A window begins with the sample nearest to its length ago, or with the first.
-func TestWindows(t *testing.T) {
-	for _, test := range []struct{ after, minute, five time.Duration }{
-		{0, 0, 0},
-		{1, 1, 1},
-		{5000, 5000, 5000},
-		{59_999, 59_999, 59_999},
-		{60_000, 60_000, 60_000},
-		{62_500, 62_500, 62_500},
-		{62_501, 57_501, 62_501},
-		{65_000, 60_000, 65_000},
-		{300_000, 60_000, 300_000},
-		{302_500, 62_500, 302_500},
-		{302_501, 57_501, 297_501},
-		{3_602_000, 62_000, 302_000},
-		{3_604_999, 59_999, 299_999},
-	} {
-		after := test.after * time.Millisecond
-		t.Run(after.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r stats.Registry
-				r.Register("users", ticking())
-				h := r.Handler()
-				sleep(after)
-				got := show(t, h, 0).Caches[0].Windows
-				for name, ms := range map[string]time.Duration{"1m": test.minute, "5m": test.five} {
-					n := uint64(ms)
-					want := shownWindow{Seconds: (ms * time.Millisecond).Seconds(), Gets: 4 * n, Hits: 3 * n, Misses: n}
-					if n > 0 {
-						want.HitRatio, want.GetsPerSecond = 0.75, float64(want.Gets)/want.Seconds
-					}
-					if got[name] != want {
-						t.Errorf("%s is\n%+v, want\n%+v", name, got[name], want)
-					}
-				}
-			})
-		})
-	}
+// windowAt returns how long a window of a length is, with a sample every five seconds.
+func windowAt(after, length time.Duration) time.Duration {
+	first := (after - length - 2500*time.Millisecond + 5*time.Second - 1).Truncate(5 * time.Second)
+	return after - max(0, first)
 }
 
 // TestPointsHaveEveryNumber checks that a point and a window have the numbers of a cache or wheel
@@ -313,35 +258,6 @@ func TestAHistoryBeginsAnewAfterAGap(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestACacheThatComesLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		h := r.Handler()
-		sleep(12 * time.Second)
-		r.Register("users", ticking())
-		for _, step := range []struct {
-			sleep  time.Duration
-			points []float64 // lengths
-			window float64
-		}{
-			{2 * time.Second, []float64{2}, 2}, // at 14 s
-			{1 * time.Second, []float64{3}, 3}, // a sample is just taken
-			{2 * time.Second, []float64{3, 2}, 5},
-			{4 * time.Second, []float64{3, 5, 1}, 9},
-		} {
-			sleep(step.sleep)
-			c := show(t, h, 61).Caches[0]
-			var got []float64
-			for _, p := range c.History {
-				got = append(got, p.Seconds)
-			}
-			if !slices.Equal(got, step.points) || c.Windows["1m"].Seconds != step.window {
-				t.Errorf("points of %v and a window of %v s, want %v and %v", got, c.Windows["1m"].Seconds, step.points, step.window)
-			}
-		}
-	})
 }
 
 // TestTheFirstSecondsAreInTheWindows checks that windows have what a new cache counts before the

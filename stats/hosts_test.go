@@ -84,26 +84,3 @@ func TestForeignHostsAtALoopbackAddress(t *testing.T) {
 		}
 	}
 }
-
-// TestRebindingOverTheNetwork checks that a request under the name of another site is refused.
-func TestRebindingOverTheNetwork(t *testing.T) {
-	var r stats.Registry
-	r.Register("users", always(stats.Snapshot{}))
-	server := httptest.NewServer(r.Handler())
-	defer server.Close()
-	for host, want := range map[string]int{"": http.StatusOK, "evil.example": http.StatusForbidden} {
-		request, err := http.NewRequest(http.MethodGet, server.URL+"/stats.json", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Host = host
-		response, err := server.Client().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if response.StatusCode != want {
-			t.Errorf("Host %q: status %d, want %d", host, response.StatusCode, want)
-		}
-	}
-}

@@ -17,9 +17,7 @@ func TestAProgramWithoutThePageHasNoAssets(t *testing.T) {
 	unserved, served := link(t, "unserved"), link(t, "served")
 	for _, file := range assetFiles(t) {
 		asset, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		line := longestLine(asset)
 		if bytes.Contains(unserved, line) {
 			t.Errorf("%s is linked, though nobody calls Handler", file)
@@ -39,9 +37,7 @@ func link(t *testing.T, name string) []byte {
 		t.Fatalf("%v: %s", err, output)
 	}
 	linked, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return linked
 }
 

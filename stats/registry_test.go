@@ -76,79 +76,16 @@ func checkWheelNames(t *testing.T, r *stats.Registry, want ...string) {
 // The names of wheels are unique among wheels, and those of caches among caches.
 func TestWheelsHaveNamesOfTheirOwn(t *testing.T) {
 	var r stats.Registry
-	checkWheelNames(t, &r)
-	r.Register("users", always(stats.Snapshot{}))
-	r.Register("wheel", always(stats.Snapshot{}))
-	tests := []struct{ name, want string }{
-		{"users", "users"},
-		{"users", "users-2"},
-		{"cache", "cache"},
-		{"", "wheel"},
-		{"", "wheel-2"},
-		{"bad\xff", "bad\uFFFD"},
-		{"bad\xfe", "bad\uFFFD-2"},
+	cache, wheel := always(stats.Snapshot{}), always(stats.WheelSnapshot{})
+	for _, name := range []string{"users", "wheel"} {
+		r.Register(name, cache)
 	}
-	var want []string
-	for _, test := range tests {
-		got, _ := r.RegisterWheel(test.name, always(stats.WheelSnapshot{}))
-		if got != test.want {
-			t.Errorf("RegisterWheel(%q) = %q, want %q", test.name, got, test.want)
-		}
-		want = append(want, test.want)
+	for _, name := range []string{"users", "cache", "", "bad\xff", "bad\xfe"} {
+		r.RegisterWheel(name, wheel)
 	}
-	slices.Sort(want)
-	checkWheelNames(t, &r, want...)
-	if got, _ := r.Register("", always(stats.Snapshot{})); got != "cache" {
-		t.Errorf("Register(%q) = %q, want %q, which is the name of a wheel only", "", got, "cache")
-	}
+	r.Register("", cache)
 	checkNames(t, &r, "cache", "users", "wheel")
-}
-
-func TestAWheelLeaves(t *testing.T) {
-	var r stats.Registry
-	r.Register("a", always(stats.Snapshot{}))
-	gone := false
-	r.RegisterWheel("a", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Fired: 7}, !gone })
-	_, removeSecond := r.RegisterWheel("a", always(stats.WheelSnapshot{Fired: 8}))
-	all := r.Wheels()
-	want := map[string]uint64{"a": 7, "a-2": 8}
-	for _, w := range all {
-		if w.Snapshot.Fired != want[w.Name] || w.Since.IsZero() {
-			t.Errorf("Wheels has %v, want %d fired", w, want[w.Name])
-		}
-	}
-	if len(all) != len(want) {
-		t.Fatalf("Wheels has %d, want %d", len(all), len(want))
-	}
-	gone = true
-	checkWheelNames(t, &r, "a-2")
-	removeSecond()
-	checkWheelNames(t, &r)
-	r.RegisterWheel("a", always(stats.WheelSnapshot{}))
-	r.RegisterWheel("a", always(stats.WheelSnapshot{}))
-	removeSecond() // the name belongs to another wheel now
-	checkWheelNames(t, &r, "a", "a-2")
-	checkNames(t, &r, "a")
-}
-
-func TestAFreedNameIsUsedAgain(t *testing.T) {
-	var r stats.Registry
-	source := always(stats.Snapshot{})
-	_, removeFirst := r.Register("users", source)
-	_, removeSecond := r.Register("users", source)
-	removeSecond()
-	checkNames(t, &r, "users")
-	if got, _ := r.Register("users", source); got != "users-2" {
-		t.Errorf("the freed name is %q, want %q", got, "users-2")
-	}
-	removeFirst()
-	if got, _ := r.Register("users", source); got != "users" {
-		t.Errorf("the freed name is %q, want %q", got, "users")
-	}
-	// The name belongs to another cache now.
-	removeFirst()
-	removeSecond()
-	checkNames(t, &r, "users", "users-2")
+	checkWheelNames(t, &r, "bad\uFFFD", "bad\uFFFD-2", "cache", "users", "wheel")
 }
 
 func TestASourceThatIsGoneIsDropped(t *testing.T) {
@@ -345,7 +282,7 @@ func TestRegisterCacheOfTheProcess(t *testing.T) {
 func TestRegisterWheelOfTheProcess(t *testing.T) {
 	name, remove := stats.Register(stats.WheelSource{Name: "of the process", Snapshot: always(stats.WheelSnapshot{Fired: 3})})
 	defer remove()
-	if all := stats.Wheels(); len(all) != 1 || all[0].Name != name || all[0].Snapshot.Fired != 3 {
+	if all := stats.Wheels(); len(all) != 1 || all[0].Name != name || all[0].Snapshot.Fired != 3 || all[0].Since.IsZero() {
 		t.Errorf("Wheels = %v, want the one registered", all)
 	}
 	if wheels := readJSON(t, stats.Handler()).Wheels; len(wheels) != 1 || wheels[0]["name"] != name {
@@ -373,7 +310,7 @@ func BenchmarkRegisterAmongSameNames(b *testing.B) {
 }
 
 // TestManyOfOneName checks that the ten thousandth cache with one name does not try all earlier
-// names.
+// names, and that freed names are used again.
 func TestManyOfOneName(t *testing.T) {
 	var r stats.Registry
 	var unregister []func()
@@ -384,10 +321,10 @@ func TestManyOfOneName(t *testing.T) {
 		}
 		unregister = append(unregister, u)
 	}
-	for _, i := range []int{5000, 70, 7} {
+	for _, i := range []int{5000, 70, 7, 0} {
 		unregister[i]()
 	}
-	for _, want := range []string{"users-8", "users-71", "users-5001", "users-10001"} {
+	for _, want := range []string{"users", "users-8", "users-71", "users-5001", "users-10001"} {
 		if name, _ := r.Register("users", always(stats.Snapshot{})); name != want {
 			t.Errorf("%q, want %q", name, want)
 		}

@@ -114,9 +114,10 @@ func TestNothingIsSampledWithoutAHandler(t *testing.T) {
 		r.Caches()
 		r.Wheels()
 		r.Metrics()
+		r.VarString()
 		sleep(time.Hour)
-		if got := calls.Load(); got != 4 {
-			t.Errorf("%d calls, want those of the 4 looks", got)
+		if got := calls.Load(); got != 6 {
+			t.Errorf("%d calls, want those of the 6 looks", got)
 		}
 		if got := len(r.Samples("users")); got != 0 {
 			t.Errorf("%d samples, want none", got)

@@ -25,13 +25,9 @@ const schemaFile = "../docs/stats.schema.json"
 func readSchema(t testing.TB) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var schema map[string]any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &schema))
 	return schema
 }
 
@@ -39,15 +35,11 @@ func readSchema(t testing.TB) map[string]any {
 func checkFile(t *testing.T, name string, want []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(name, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, want, 0o644))
 		return
 	}
 	got, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is not what the metrics say: run go test ./stats -update, and look at the difference", name)
 	}
@@ -71,9 +63,7 @@ func TestSchemaHasEveryNumber(t *testing.T) {
 	encoder := json.NewEncoder(text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(schema); err != nil {
-		t.Fatal(err)
-	}
+	must(t, encoder.Encode(schema))
 	checkFile(t, schemaFile, text.Bytes())
 }
 
@@ -227,9 +217,7 @@ func kindOfSchema(schema, field map[string]any) (kind string, inner map[string]a
 // Catches: a metric that it does not have.
 func TestDocumentationListsTheMetrics(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := string(doc)
 	for heading, list := range map[string]string{
 		"// The metrics of caches are:\n//\n":                                   listOf(stats.CacheMetrics()),

@@ -83,30 +83,21 @@ func BenchmarkFire(b *testing.B) {
 			return func() {}
 		}},
 		{"pinwheel-handle", func(f *firing) func() {
-			w, err := timingwheel.NewTimers(timerTick, timerSlots)
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must(timingwheel.NewTimers(timerTick, timerSlots))
 			for i, due := range f.due {
 				w.AfterFunc(due-time.Since(f.start), func() { f.call(i, due) })
 			}
 			return w.Stop
 		}},
 		{"pinwheel-keyed", func(f *firing) func() {
-			w, err := timingwheel.New(timerTick, timerSlots, f.call)
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must(timingwheel.New(timerTick, timerSlots, f.call))
 			for i, due := range f.due {
 				_ = w.SetTimer(i, due, due-time.Since(f.start))
 			}
 			return w.Stop
 		}},
 		{"go-zero", func(f *firing) func() {
-			w, err := collection.NewTimingWheel(timerTick, timerSlots, func(k, v any) { f.call(k.(int), v.(time.Duration)) })
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must(collection.NewTimingWheel(timerTick, timerSlots, func(k, v any) { f.call(k.(int), v.(time.Duration)) }))
 			for i, due := range f.due {
 				_ = w.SetTimer(i, due, due-time.Since(f.start))
 			}
@@ -151,27 +142,18 @@ func BenchmarkTimerBurst(b *testing.B) {
 		make func(fired *atomic.Int64) (set func(key int, d time.Duration), stop func())
 	}{
 		{"pinwheel-keyed", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
-			w, err := timingwheel.New(timerTick, timerSlots, func(int, int) { fired.Add(1) })
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must(timingwheel.New(timerTick, timerSlots, func(int, int) { fired.Add(1) }))
 			return func(key int, d time.Duration) { _ = w.SetTimer(key, key, d) }, w.Stop
 		}},
 		{"pinwheel-handle", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
-			w, err := timingwheel.NewTimers(timerTick, timerSlots)
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must(timingwheel.NewTimers(timerTick, timerSlots))
 			return func(_ int, d time.Duration) { w.AfterFunc(d, func() { fired.Add(1) }) }, w.Stop
 		}},
 		{"time", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
 			return func(_ int, d time.Duration) { time.AfterFunc(d, func() { fired.Add(1) }) }, func() {}
 		}},
 		{"go-zero", func(fired *atomic.Int64) (func(int, time.Duration), func()) {
-			w, err := collection.NewTimingWheel(timerTick, timerSlots, func(any, any) { fired.Add(1) })
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must(collection.NewTimingWheel(timerTick, timerSlots, func(any, any) { fired.Add(1) }))
 			return func(key int, d time.Duration) { _ = w.SetTimer(key, key, d) }, w.Stop
 		}},
 	} {

@@ -31,11 +31,16 @@ func delay(i int) time.Duration { return time.Minute + time.Duration(i%600_000)*
 
 const refreshed = time.Hour
 
-func handleBench(n int) timerBench {
-	w, err := timingwheel.NewTimers(timerTick, timerSlots)
+// must returns what a constructor has made.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
+	return v
+}
+
+func handleBench(n int) timerBench {
+	w := must(timingwheel.NewTimers(timerTick, timerSlots))
 	timers := make([]*timingwheel.Timer, n)
 	for i := range timers {
 		timers[i] = w.AfterFunc(delay(i), func() {})
@@ -49,10 +54,7 @@ func handleBench(n int) timerBench {
 }
 
 func keyedBench(n int) timerBench {
-	w, err := timingwheel.New(timerTick, timerSlots, func(int, int) {})
-	if err != nil {
-		panic(err)
-	}
+	w := must(timingwheel.New(timerTick, timerSlots, func(int, int) {}))
 	for i := range n {
 		_ = w.SetTimer(i, i, delay(i))
 	}
@@ -85,10 +87,7 @@ func runtimeBench(n int) timerBench {
 }
 
 func goZeroBench(n int) timerBench {
-	w, err := collection.NewTimingWheel(timerTick, timerSlots, func(any, any) {})
-	if err != nil {
-		panic(err)
-	}
+	w := must(collection.NewTimingWheel(timerTick, timerSlots, func(any, any) {}))
 	keys := make([]any, n) // boxed beforehand
 	for i := range keys {
 		keys[i] = i
@@ -177,20 +176,14 @@ func BenchmarkTimerMemory(b *testing.B) {
 			less float64
 		}{
 			{"pinwheel-keyed", func() (any, func()) {
-				w, err := timingwheel.New(timerTick, timerSlots, func(uint64, uint64) {})
-				if err != nil {
-					b.Fatal(err)
-				}
+				w := must(timingwheel.New(timerTick, timerSlots, func(uint64, uint64) {}))
 				for i := range n {
 					_ = w.SetTimer(uint64(i), uint64(i), delay(i))
 				}
 				return w, w.Stop
 			}, 16},
 			{"pinwheel-handle", func() (any, func()) {
-				w, err := timingwheel.NewTimers(timerTick, timerSlots)
-				if err != nil {
-					b.Fatal(err)
-				}
+				w := must(timingwheel.NewTimers(timerTick, timerSlots))
 				for i := range n {
 					w.AfterFunc(delay(i), f)
 				}

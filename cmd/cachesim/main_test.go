@@ -28,9 +28,7 @@ func cachesim(input string, args ...string) (status int, stdout, stderr string) 
 func file(t testing.TB, name, content string) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte(content), 0o600))
 	return name
 }
 
@@ -55,9 +53,7 @@ func TestJSONContract(t *testing.T) {
 	var answer struct {
 		Runs []map[string]any `json:"runs"`
 	}
-	if err := json.Unmarshal([]byte(stdout), &answer); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(stdout), &answer))
 	var want []map[string]any
 	// MIN with one entry keeps key 1, with two also key 2.
 	for i, best := range []int{49, 73, 97} {
@@ -109,9 +105,7 @@ func TestLayouts(t *testing.T) {
 			continue
 		}
 		var r report
-		if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(stdout), &r))
 		want := summary{Gets: 6, Keys: 3, Once: 1, Half: 1, Most: 3, Working: 2, SampleRate: 1, SampleKeys: 3}
 		if test.sizes {
 			want.Bytes = 600
@@ -220,4 +214,12 @@ func text(keys []int) string {
 		fmt.Fprintln(&b, key)
 	}
 	return b.String()
+}
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

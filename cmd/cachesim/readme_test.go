@@ -9,9 +9,7 @@ import (
 // TestReadme runs the commands of the README and compares their output.
 func TestReadme(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Chdir("testdata")
 	blocks := strings.Split(string(readme), "```console\n$ cachesim ")[1:]
 	if len(blocks) < 2 {

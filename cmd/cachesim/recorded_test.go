@@ -24,9 +24,7 @@ func recordingOf(t testing.TB, h recording.Header, all []recording.Access, count
 		c, counters = counters[0], counters[1:]
 		return c
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out.String()
 }
 

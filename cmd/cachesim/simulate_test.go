@@ -15,9 +15,7 @@ import (
 func replayLRU(t testing.TB, tr *trace, limit int) int {
 	t.Helper()
 	c, err := simulateCache(tr, cache.LRU, uint64(limit), false, tr.ttls != nil, noTick)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return int(c.hits)
 }
 

@@ -41,9 +41,7 @@ func TestBadRequests(t *testing.T) {
 // client.
 func TestInternalError(t *testing.T) {
 	r := start(t, nil)
-	if err := r.svcCtx.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.svcCtx.Store.Close())
 	r.want("GET", "/users/1", "", 500, `{"error":"internal error"}`)
 	if r.logs.lines("database not open") != 1 {
 		t.Errorf("the log has no line about the database")

@@ -100,9 +100,7 @@ func TestStatLinesAreLogged(t *testing.T) {
 // the service has, in a comment those that are not goctl's.
 func TestRoutesAreThoseOfTheDescription(t *testing.T) {
 	api, err := os.ReadFile("service.api")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []string
 	for line := range strings.Lines(string(api)) {
 		if m := regexp.MustCompile(`^(?:\t|// )(get|head|put|post|delete) (/\S*)`).FindStringSubmatch(line); m != nil {

@@ -39,9 +39,7 @@ func built(t *testing.T) string {
 		t.Skip("it builds the program")
 	}
 	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return program
 }
 
@@ -68,9 +66,7 @@ func TestProcess(t *testing.T) {
 
 		// Browsers open connections that they do not use. They must not delay the end.
 		unused, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		first.stop(sig)
 		_ = unused.Close()
 		http.DefaultClient.CloseIdleConnections()
@@ -125,9 +121,7 @@ func TestWarmRestart(t *testing.T) {
 // A DevServer that cannot listen is no reason not to start.
 func TestBusyDevServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = l.Close() }()
 	c := service.DevServerConfig{Enabled: true, Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}
 	giveUpBusyDevServer(&c)
@@ -155,9 +149,7 @@ func launch(t *testing.T, program string, args ...string) *process {
 		"Encoding: plain", "Encoding: plain\n  Level: debug",
 		"Port: 8888", fmt.Sprintf("Port: 8888\nTimeout: %d", patience.Milliseconds()),
 		"WaitTime: 5s", fmt.Sprintf("WaitTime: %v", patience)).Replace(string(defaultConfig))
-	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(settings), 0o600))
 	p := &process{
 		t:         t,
 		devServer: fmt.Sprintf("http://127.0.0.1:%d", port),
@@ -166,9 +158,7 @@ func launch(t *testing.T, program string, args ...string) *process {
 		exited:    make(chan error, 1),
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Start())
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	go func() { p.exited <- p.cmd.Wait() }()
 	return p

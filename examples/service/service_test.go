@@ -64,26 +64,18 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 	t.Helper()
 	o := options{port: -1, database: filepath.Join(t.TempDir(), "users.db")}
 	c, err := o.config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.DevServer.Enabled = false // go-zero starts one for a process, and never stops it
 	c.Timeout = patience.Milliseconds()
 	if edit != nil {
 		edit(&c)
 	}
 	svcCtx, err := svc.NewServiceContext(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server, err := newServer(svcCtx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	serverless, err := rest.NewServerless(server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	written := captureLogs(t)
 	web := httptest.NewServer(http.HandlerFunc(serverless.Serve))
 	stop := sync.OnceFunc(func() {
@@ -103,21 +95,15 @@ func start(t *testing.T, edit func(*config.Config)) *running {
 func (r *running) do(method, path, body string) (int, string) {
 	r.t.Helper()
 	req, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req) // follows no redirect
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	defer func() { _ = resp.Body.Close() }()
 	got, err := io.ReadAll(resp.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return resp.StatusCode, string(got)
 }
 
@@ -207,4 +193,12 @@ func (l *logs) lines(format string, args ...any) (n int) {
 		}
 	}
 	return n
+}
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -18,9 +18,7 @@ import (
 func newCache(t *testing.T, expire time.Duration, opts ...collection.CacheOption) *collection.Cache {
 	t.Helper()
 	c, err := collection.NewCache(expire, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { must(t, c.Close(context.Background())) })
 	return c
 }

@@ -6,20 +6,6 @@ import (
 	"testing"
 )
 
-// TestNoBiasBesideAWriter: while a writer is inside, a new reader does not find the bias, and
-// so waits for the mutex.
-func TestNoBiasBesideAWriter(t *testing.T) {
-	l := newLock(2)
-	for range 2 * windowWrites { // at first, and after a window of writes
-		l.Lock()
-		biased := l.biased()
-		l.Unlock()
-		if biased {
-			t.Fatal("the bias is on beside a writer")
-		}
-	}
-}
-
 // TestBiasIsAway: while a writer is inside that will restore the bias, the bias is away.
 func TestBiasIsAway(t *testing.T) {
 	l := newLock(2)

@@ -33,27 +33,19 @@ func FuzzHotKeys(f *testing.F) {
 				}
 			}
 		}
-		if err := s.check(); err != nil {
-			t.Fatal(err)
-		}
-		checkTop(t, s)
-		if halved {
-			return
-		}
-		for key, want := range truth {
-			switch c := s.byKey[key]; {
-			case c == nil && want*uint64(cap(s.counters)) > counted:
-				t.Fatalf("%d of %d were %d, which has no counter", want, counted, key)
-			case c != nil && (c.count < want || c.count-c.over > want || c.over*uint64(cap(s.counters)) > counted):
-				t.Fatalf("%d came %d times of %d, counted from %d to %d", key, want, counted, c.count-c.over, c.count)
-			}
+		checkSketch(t, s)
+		if !halved {
+			checkCounts(t, s, truth, counted)
 		}
 	})
 }
 
-// checkTop: the shares are in order, and not more than all together.
-func checkTop(t *testing.T, s *Sketch[int]) {
+// checkSketch: the invariants hold, and the shares are in order, and not more than all together.
+func checkSketch[K comparable](t *testing.T, s *Sketch[K]) {
 	t.Helper()
+	if err := s.check(); err != nil {
+		t.Fatal(err)
+	}
 	top, sum := s.Top(), 0.0
 	for i, k := range top {
 		if k.Share <= 0 || i > 0 && k.Share > top[i-1].Share {
@@ -63,5 +55,20 @@ func checkTop(t *testing.T, s *Sketch[int]) {
 	}
 	if sum > 1+1e-9 || len(top) > s.keys {
 		t.Fatalf("%d keys of %d with %v of all", len(top), s.keys, sum)
+	}
+}
+
+// checkCounts: a key with more than its part has a counter, and no count is too low, nor too
+// high by more than the least.
+func checkCounts[K comparable](t *testing.T, s *Sketch[K], truth map[K]uint64, counted uint64) {
+	t.Helper()
+	counters := uint64(cap(s.counters))
+	for key, want := range truth {
+		switch c := s.byKey[key]; {
+		case c == nil && want*counters > counted:
+			t.Fatalf("%d of %d were %v, which has no counter", want, counted, key)
+		case c != nil && (c.count < want || c.count-c.over > want || c.over*counters > counted):
+			t.Fatalf("%v came %d times of %d, counted from %d to %d", key, want, counted, c.count-c.over, c.count)
+		}
 	}
 }

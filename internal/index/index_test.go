@@ -183,16 +183,6 @@ func TestFarFromHome(t *testing.T) {
 	}
 }
 
-func TestNoRoom(t *testing.T) {
-	x := New(0)
-	if i, ok := find(&x, 1<<64-1, func(uint32) bool { return true }); ok {
-		t.Errorf("Find found slot %d in an empty index", i)
-	}
-	if err := x.Check(nil); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestSize: a group is a cache line, and what New makes is neither too full nor
 // much too big.
 func TestSize(t *testing.T) {

@@ -47,9 +47,7 @@ func open(t testing.TB, o redis.Options, addrs ...string) *redis.Redis {
 		o.Prefixes = []string{"user:", "item:"}
 	}
 	r, err := redis.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(r.Close)
 	return r
 }

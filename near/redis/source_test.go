@@ -64,9 +64,7 @@ func TestSourceTellsAMultiOfTenThousand(t *testing.T) {
 	s := server(t)
 	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer c.Close()
 	commands := rueidis.Commands{c.B().Multi().Build()}
 	for i := range 10_000 {

@@ -91,9 +91,7 @@ func newOurs(t *testing.T, slots int) *rig {
 	t.Helper()
 	r := newRig()
 	tw, err := collection.NewTimingWheelWithTicker(step, slots, r.note, r.hand)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(tw.Stop)
 	r.peer = tw
 	return r
@@ -104,9 +102,7 @@ func newTheirs(t *testing.T, slots int) *rig {
 	t.Helper()
 	r := newRig()
 	tw, err := theirs.NewTimingWheelWithTicker(step, slots, r.note, r.hand)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.peer = tw
 	return r
 }
@@ -115,18 +111,14 @@ func newTheirs(t *testing.T, slots int) *rig {
 func ourClock(t *testing.T, interval time.Duration, execute func(key, value any)) peer {
 	t.Helper()
 	tw, err := collection.NewTimingWheel(interval, 300, execute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return tw
 }
 
 func theirClock(t *testing.T, interval time.Duration, execute func(key, value any)) peer {
 	t.Helper()
 	tw, err := theirs.NewTimingWheel(interval, 300, execute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return tw
 }
 

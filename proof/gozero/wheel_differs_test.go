@@ -15,88 +15,31 @@ import (
 
 // TestWheelDiffersByTicks has wheels of ten slots, driven by a ticker.
 func TestWheelDiffersByTicks(t *testing.T) {
+	type op func(r *rig) error
+	set := func(value int, delay time.Duration) op {
+		return func(r *rig) error { return r.SetTimer("x", value, delay) }
+	}
+	move := func(delay time.Duration) op { return func(r *rig) error { return r.MoveTimer("x", delay) } }
+	drain := func(r *rig) error { return r.Drain(func(any, any) {}) }
 	for _, c := range []struct {
 		name         string
-		do           func(t *testing.T, r *rig)
+		at           int // the tick
+		do           []op
 		ours, theirs []string
 	}{
+		{"moved nearer: a revolution late", 4, []op{set(1, 8*step), move(2 * step)}, []string{"x=1@6"}, []string{"x=1@16"}},
+		{"moved from the slot of the cursor: a revolution late", 4, []op{set(1, 10*step), move(step)}, []string{"x=1@5"}, []string{"x=1@15"}},
+		{"moved away: a revolution early", 4, []op{set(1, 2*step), move(18 * step)}, []string{"x=1@22"}, []string{"x=1@12"}},
+		{"set again, later: a revolution early", 4, []op{set(1, 2*step), set(2, 18*step)}, []string{"x=2@22"}, []string{"x=2@12"}},
+		{"moved below an interval: fires twice", 0, []op{set(1, 5*step), move(step / 2)}, []string{"x=1@0"}, []string{"x=1@0", "x=1@5"}},
 		{
-			"moved nearer: a revolution late",
-			func(t *testing.T, r *rig) {
-				r.tick(4)
-				must(t, r.SetTimer("x", 1, 8*step))
-				must(t, r.MoveTimer("x", 2*step))
-			},
-			[]string{"x=1@6"}, []string{"x=1@16"},
-		},
-		{
-			"moved from the slot of the cursor: a revolution late",
-			func(t *testing.T, r *rig) {
-				r.tick(4)
-				must(t, r.SetTimer("x", 1, 10*step))
-				must(t, r.MoveTimer("x", step))
-			},
-			[]string{"x=1@5"}, []string{"x=1@15"},
-		},
-		{
-			"moved away: a revolution early",
-			func(t *testing.T, r *rig) {
-				r.tick(4)
-				must(t, r.SetTimer("x", 1, 2*step))
-				must(t, r.MoveTimer("x", 18*step))
-			},
-			[]string{"x=1@22"}, []string{"x=1@12"},
-		},
-		{
-			"set again, later: a revolution early",
-			func(t *testing.T, r *rig) {
-				r.tick(4)
-				must(t, r.SetTimer("x", 1, 2*step))
-				must(t, r.SetTimer("x", 2, 18*step))
-			},
-			[]string{"x=2@22"}, []string{"x=2@12"},
-		},
-		{
-			"moved below an interval: fires twice",
-			func(t *testing.T, r *rig) {
-				must(t, r.SetTimer("x", 1, 5*step))
-				must(t, r.MoveTimer("x", step/2))
-			},
-			[]string{"x=1@0"}, []string{"x=1@0", "x=1@5"},
-		},
-		{
-			"moved below an interval three times: fires four times",
-			func(t *testing.T, r *rig) {
-				must(t, r.SetTimer("x", 1, 5*step))
-				for range 3 {
-					must(t, r.MoveTimer("x", step/2))
-				}
-			},
+			"moved below an interval three times: fires four times", 0,
+			[]op{set(1, 5*step), move(step / 2), move(step / 2), move(step / 2)},
 			[]string{"x=1@0"}, []string{"x=1@0", "x=1@0", "x=1@0", "x=1@5"},
 		},
-		{
-			"a delay that is not a whole number of intervals: early",
-			func(t *testing.T, r *rig) { must(t, r.SetTimer("x", 1, 2*step+1)) },
-			[]string{"x=1@3"}, []string{"x=1@2"},
-		},
-		{
-			"set again after Drain: never",
-			func(t *testing.T, r *rig) {
-				must(t, r.SetTimer("x", 1, 5*step))
-				must(t, r.Drain(func(any, any) {}))
-				must(t, r.SetTimer("x", 2, 7*step))
-			},
-			[]string{"x=2@7"}, nil,
-		},
-		{
-			"moved after Drain: fires",
-			func(t *testing.T, r *rig) {
-				must(t, r.SetTimer("x", 1, 5*step))
-				must(t, r.Drain(func(any, any) {}))
-				must(t, r.MoveTimer("x", step/2))
-			},
-			nil, []string{"x=1@0"},
-		},
+		{"a delay that is not a whole number of intervals: early", 0, []op{set(1, 2*step+1)}, []string{"x=1@3"}, []string{"x=1@2"}},
+		{"set again after Drain: never", 0, []op{set(1, 5*step), drain, set(2, 7*step)}, []string{"x=2@7"}, nil},
+		{"moved after Drain: fires", 0, []op{set(1, 5*step), drain, move(step / 2)}, nil, []string{"x=1@0"}},
 	} {
 		inBubble(t, c.name, func(t *testing.T) {
 			for _, side := range []struct {
@@ -104,7 +47,10 @@ func TestWheelDiffersByTicks(t *testing.T) {
 				rig   *rig
 				want  []string
 			}{{"ours", newOurs(t, 10), c.ours}, {"go-zero", newTheirs(t, 10), c.theirs}} {
-				c.do(t, side.rig)
+				side.rig.tick(c.at)
+				for _, op := range c.do {
+					must(t, op(side.rig))
+				}
 				synctest.Wait()
 				side.rig.tick(60)
 				side.rig.Stop()
@@ -117,34 +63,22 @@ func TestWheelDiffersByTicks(t *testing.T) {
 // TestWheelDiffersByClock has wheels driven by the clock.
 func TestWheelDiffersByClock(t *testing.T) {
 	type newWheel = func(t *testing.T, interval time.Duration, execute func(key, value any)) peer
-	both := func(t *testing.T, f func(t *testing.T, whose string, wheel newWheel)) {
-		f(t, "ours", ourClock)
-		f(t, "go-zero", theirClock)
-	}
-	want := func(t *testing.T, whose string, got, ours, theirs any) {
-		t.Helper()
-		w := ours
-		if whose != "ours" {
-			w = theirs
-		}
-		if got != w {
-			t.Errorf("%s: %v, want %v", whose, got, w)
-		}
-	}
-
-	inBubble(t, "set between two ticks: early", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
+	ignore := func(any, any) {}
+	for _, c := range []struct {
+		name         string
+		ours, theirs any
+		do           func(t *testing.T, wheel newWheel) any
+	}{
+		{"set between two ticks: early", 55 * ms, 5 * ms, func(t *testing.T, wheel newWheel) any {
 			fired := make(chan time.Time, 1)
 			w := wheel(t, 50*ms, func(any, any) { fired <- time.Now() })
+			defer w.Stop()
 			time.Sleep(45 * ms)
 			set := time.Now()
 			must(t, w.SetTimer("x", 1, 50*ms))
-			want(t, whose, (<-fired).Sub(set), 55*ms, 5*ms)
-			w.Stop()
-		})
-	})
-	inBubble(t, "callbacks of one tick: one after another", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
+			return (<-fired).Sub(set)
+		}},
+		{"callbacks of one tick: one after another", "[0@1s 1@1s 2@1s]", "[0@1s 1@1.05s 2@1.1s]", func(t *testing.T, wheel newWheel) any {
 			r := newRig()
 			w := wheel(t, time.Second, func(key, _ any) {
 				r.noteTime(key)
@@ -155,11 +89,9 @@ func TestWheelDiffersByClock(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 			w.Stop()
-			want(t, whose, fmt.Sprint(r.calls()), "[0@1s 1@1s 2@1s]", "[0@1s 1@1.05s 2@1.1s]")
-		})
-	})
-	inBubble(t, "slow callbacks: pile up goroutines", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
+			return fmt.Sprint(r.calls())
+		}},
+		{"slow callbacks: pile up goroutines", 64, 100, func(t *testing.T, wheel newWheel) any {
 			r := newRig()
 			w := wheel(t, time.Second, func(key, _ any) {
 				r.noteTime(key)
@@ -169,13 +101,12 @@ func TestWheelDiffersByClock(t *testing.T) {
 				must(t, w.SetTimer(i, 0, time.Duration(i+1)*time.Second))
 			}
 			time.Sleep(10 * time.Minute)
-			want(t, whose, len(r.calls()), 64, 100) // run at once
+			running := len(r.calls())
 			w.Stop()
 			time.Sleep(time.Hour)
-		})
-	})
-	inBubble(t, "removed while it waits for its turn: fires", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
+			return running
+		}},
+		{"removed while it waits for its turn: fires", 64, 100, func(t *testing.T, wheel newWheel) any { // 64 have begun
 			r := newRig()
 			w := wheel(t, time.Second, func(key, _ any) {
 				r.noteTime(key)
@@ -191,11 +122,9 @@ func TestWheelDiffersByClock(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 			w.Stop()
-			want(t, whose, len(r.calls()), 64, 100) // 64 had begun
-		})
-	})
-	inBubble(t, "Goexit in a callback: the others of the tick are lost", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
+			return len(r.calls())
+		}},
+		{"Goexit in a callback: the others of the tick are lost", 5, 1, func(t *testing.T, wheel newWheel) any {
 			r := newRig()
 			w := wheel(t, time.Second, func(key, _ any) {
 				r.noteTime(key)
@@ -206,12 +135,11 @@ func TestWheelDiffersByClock(t *testing.T) {
 			}
 			time.Sleep(10 * time.Second)
 			w.Stop()
-			want(t, whose, len(r.calls()), 5, 1)
-		})
-	})
-	inBubble(t, "Drain: does not wait, all others do", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
-			w := wheel(t, time.Second, func(any, any) {})
+			return len(r.calls())
+		}},
+		{"Drain: does not wait, all others do", "100ms 1ms", "0s 100ms", func(t *testing.T, wheel newWheel) any {
+			w := wheel(t, time.Second, ignore)
+			defer w.Stop()
 			must(t, w.SetTimer("x", 1, time.Minute))
 			began := time.Now()
 			set := make(chan time.Duration)
@@ -222,13 +150,10 @@ func TestWheelDiffersByClock(t *testing.T) {
 			}()
 			must(t, w.Drain(func(any, any) { time.Sleep(100 * ms) }))
 			drained := time.Since(began)
-			want(t, whose, fmt.Sprint(drained, <-set), "100ms 1ms", "0s 100ms")
-			w.Stop()
-		})
-	})
-	inBubble(t, "Drain: its function cannot use the wheel", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
-			w := wheel(t, time.Second, func(any, any) {})
+			return fmt.Sprint(drained, <-set)
+		}},
+		{"Drain: its function cannot use the wheel", true, false, func(t *testing.T, wheel newWheel) any {
+			w := wheel(t, time.Second, ignore)
 			must(t, w.SetTimer("x", 1, time.Minute))
 			results := make(chan error, 1)
 			must(t, w.Drain(func(key, _ any) { results <- w.RemoveTimer(key) }))
@@ -236,24 +161,34 @@ func TestWheelDiffersByClock(t *testing.T) {
 			done := len(results) == 1
 			w.Stop() // sets go-zero's wheel free
 			<-results
-			want(t, whose, done, true, false)
-		})
-	})
-	inBubble(t, "Drain: 8 calls at once", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
-			w := wheel(t, time.Second, func(any, any) {})
-			want(t, whose, drainAtOnce(t, w), 64, 8)
+			return done
+		}},
+		{"Drain: 8 calls at once", 64, 8, func(t *testing.T, wheel newWheel) any {
+			w := wheel(t, time.Second, ignore)
+			defer w.Stop()
+			return drainAtOnce(t, w)
+		}},
+		{"Stop twice: panics", false, true, func(t *testing.T, wheel newWheel) (panics any) {
+			w := wheel(t, time.Second, ignore)
 			w.Stop()
-		})
-		want(t, "ours", drainAtOnce(t, newOurs(t, 10)), 64, nil)
-	})
-	inBubble(t, "Stop twice: panics", func(t *testing.T) {
-		both(t, func(t *testing.T, whose string, wheel newWheel) {
-			w := wheel(t, time.Second, func(any, any) {})
+			defer func() { panics = recover() != nil }()
 			w.Stop()
-			defer func() { want(t, whose, recover() != nil, false, true) }()
-			w.Stop()
+			return nil
+		}},
+	} {
+		inBubble(t, c.name, func(t *testing.T) {
+			if got := c.do(t, ourClock); got != c.ours {
+				t.Errorf("ours: %v, want %v", got, c.ours)
+			}
+			if got := c.do(t, theirClock); got != c.theirs {
+				t.Errorf("go-zero: %v, want %v", got, c.theirs)
+			}
 		})
+	}
+	inBubble(t, "Drain with a ticker", func(t *testing.T) {
+		if n := drainAtOnce(t, newOurs(t, 10)); n != 64 {
+			t.Errorf("ours: %d calls at once, want 64", n)
+		}
 	})
 }
 

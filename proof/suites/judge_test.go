@@ -41,13 +41,9 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := newReport([]byte(test.out), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			expected, err := parseExpectations(test.list)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := r.judge([]string{"TestA"}, expected)
 			if len(got) != len(test.want) {
 				t.Fatalf("complaints: %q, want %q", got, test.want)
@@ -99,9 +95,7 @@ func TestC(t *testing.T) { time.Sleep(1) }
 func helper(b *testing.B) { fmt.Println() }
 `
 	a, err := adapt("x_test.go", []byte(text), map[string]string{"sync": "sync", "time": "clock"}, expectations{"TestB": omitted, "TestC": bubble})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := string(a.text)
 	for _, want := range []string{`. "` + adapters + `sync"`, `time "` + adapters + `clock"`, "// TestA stays.\nfunc TestA",
 		`package x; import "testing/synctest"`, "TestC(t *testing.T) { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }"} {
@@ -134,9 +128,7 @@ func TestOverlayOmitsWhatIsThere(t *testing.T) {
 // Every adapter that has a list is run.
 func TestEveryListIsUsed(t *testing.T) {
 	folders, err := os.ReadDir("adapters")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	used := map[string]bool{}
 	for _, s := range suites {
 		used[s.adapter] = true

@@ -62,21 +62,13 @@ func (s suite) run(t *testing.T) {
 		t.Skip("NOT TESTED: ", err)
 	}
 	text, err := os.ReadFile(filepath.Join("adapters", s.adapter, "expected.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	expected, err := parseExpectations(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	overlay, tests, err := s.overlay(t.TempDir(), expected)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	report, err := s.goTest(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, complaint := range report.judge(tests, expected) {
 		t.Error(complaint)
 	}
@@ -148,4 +140,12 @@ func (s suite) overlay(dir string, expected expectations) (overlay string, tests
 	}
 	overlay = filepath.Join(dir, "overlay.json")
 	return overlay, tests, os.WriteFile(overlay, text, 0o600)
+}
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
