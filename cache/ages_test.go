@@ -142,54 +142,6 @@ func TestAgesOfManyShards(t *testing.T) {
 	})
 }
 
-// TestOnlyEvictionsHaveAges checks that no other removal, and no change of a deadline,
-// records an age.
-func TestOnlyEvictionsHaveAges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 3, Ages: true, Expire: time.Minute})
-		c.Set(1, 1)
-		c.Set(2, 1)
-		c.Set(3, 1)
-		time.Sleep(30 * time.Second)
-		c.Set(1, 2)
-		c.Del(2)
-		time.Sleep(45 * time.Second) // 3 expires
-		checkAges(t, c.Stats().EvictedAge, 0, 0)
-		c.Clear()
-		checkAges(t, c.Stats().EvictedAge, 0, 0)
-		c.Set(4, 1)
-		time.Sleep(20 * time.Second)
-		c.Touch(4, time.Hour) // not another value
-		time.Sleep(20 * time.Second)
-		c.Set(5, 1)
-		c.Set(6, 1)
-		for key := range 3 {
-			c.Set(10+key, 1)
-		}
-		// 5 and 6 go at once, for 4 was used: it is passed over, and goes then.
-		checkAges(t, c.Stats().EvictedAge, 3, 40*time.Second)
-		if err := c.Resize(1); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := c.Stats().EvictedAge.Count(), c.Stats().Removals.Evicted; got != want {
-			t.Errorf("%d ages of %d evictions", got, want)
-		}
-		c.Clear()
-	})
-}
-
-// TestNoAges checks that without the option Ages no age is recorded and no array
-// allocated.
-func TestNoAges(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 1})
-	for key := range 10 {
-		c.Set(key, 1)
-	}
-	if got := c.Stats().EvictedAge; got != (stats.Ages{}) || c.table.Load().shards[0].born != nil {
-		t.Errorf("ages are %v, and %d are kept", got, len(c.table.Load().shards[0].born))
-	}
-}
-
 // TestMoments checks that moments distinguish times up to two years apart, also when their
 // number wraps around.
 func TestMoments(t *testing.T) {

@@ -52,9 +52,7 @@ func TestLastCallerLeaves(t *testing.T) {
 				if ends != 1 {
 					t.Errorf("%d contexts ended, want that of the fetch", ends)
 				}
-				if err := c.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
+				mustClose(t, c)
 			})
 		})
 	}
@@ -342,33 +340,40 @@ func TestNilContexts(t *testing.T) {
 	}
 }
 
-// TestTimeoutIsForAllWaits checks that a caller which follows one TakeMany after another,
-// each of which leaves its key out, waits no longer than Timeout in all.
+// TestTimeoutIsForAllWaits checks that a caller which follows one TakeMany after another, each
+// of which leaves its key out, waits no longer than Timeout in all. If it leads a load in the
+// end, that has no caller then.
 func TestTimeoutIsForAllWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Timeout: time.Second})
-		many := func() {
-			go func() {
-				_, _ = c.TakeMany(t.Context(), []int{1}, func(context.Context, []int) (map[int]int, error) {
-					time.Sleep(600 * time.Millisecond)
-					return nil, nil
-				})
-			}()
-			synctest.Wait()
-		}
-		began := time.Now()
-		// A caller asks for the error before it looks for a load.
-		ctx := errHook{t.Context(), func() {
-			if time.Since(began) < 5*time.Second {
-				many()
+	for name, others := range map[string]time.Duration{"follows": 5 * time.Second, "leads": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			c := Must(Options[int, int]{Timeout: time.Second})
+			began := time.Now()
+			// A caller asks for the error before it looks for a load.
+			ctx := errHook{t.Context(), func() {
+				if time.Since(began) >= others {
+					return
+				}
+				go func() {
+					_, _ = c.TakeMany(t.Context(), []int{1}, func(context.Context, []int) (map[int]int, error) {
+						time.Sleep(600 * time.Millisecond)
+						return nil, nil
+					})
+				}()
+				synctest.Wait()
+			}}
+			_, err := c.TakeCtx(ctx, 1, func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				if took := time.Since(began); took != time.Second || context.Cause(ctx) != ErrTimeout {
+					t.Errorf("%s: the fetch ended after %v with %v", name, took, context.Cause(ctx))
+				}
+				return 0, ctx.Err()
+			})
+			if took := time.Since(began); err != ErrTimeout || took != time.Second {
+				t.Errorf("%s: TakeCtx returned %v after %v, want ErrTimeout after 1s", name, err, took)
 			}
-		}}
-		_, err := c.TakeCtx(ctx, 1, func(context.Context) (int, error) { return 1, nil })
-		if took := time.Since(began); err != ErrTimeout || took != time.Second {
-			t.Errorf("TakeCtx returned %v after %v, want ErrTimeout after 1s", err, took)
-		}
-		time.Sleep(time.Minute)
-	})
+			time.Sleep(time.Minute)
+		})
+	}
 }
 
 // An errHook calls a function when it is asked for its error.
@@ -378,33 +383,6 @@ type errHook struct {
 }
 
 func (h errHook) Err() error { h.asked(); return h.Context.Err() }
-
-// TestTimeoutOfALaterLoad checks that a caller which leads a load, after it has waited for
-// another, leaves at the Timeout that began with its first wait; then its load has no caller.
-func TestTimeoutOfALaterLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Timeout: time.Second})
-		go func() {
-			_, _ = c.TakeMany(t.Context(), []int{1}, func(context.Context, []int) (map[int]int, error) {
-				time.Sleep(600 * time.Millisecond)
-				return nil, nil
-			})
-		}()
-		synctest.Wait()
-		began := time.Now()
-		_, err := c.TakeCtx(t.Context(), 1, func(ctx context.Context) (int, error) {
-			<-ctx.Done()
-			if took := time.Since(began); took != time.Second || context.Cause(ctx) != ErrTimeout {
-				t.Errorf("the fetch ended after %v with %v", took, context.Cause(ctx))
-			}
-			return 0, ctx.Err()
-		})
-		if took := time.Since(began); err != ErrTimeout || took != time.Second {
-			t.Errorf("TakeCtx returned %v after %v, want ErrTimeout after 1s", err, took)
-		}
-		synctest.Wait()
-	})
-}
 
 // TestWhoLeftAtTheTimeoutDoesNotWait checks that a result whose only caller has left at the
 // Timeout is not stored if its entry was evicted meanwhile.

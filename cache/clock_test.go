@@ -409,9 +409,7 @@ func TestIdleForEver(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		c.Get(1)
 		c.stopDriver()
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
 	})
 }
 

@@ -91,8 +91,6 @@ func TestCloseAgainInAFetch(t *testing.T) {
 			}
 			return 3, nil
 		})
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 	})
 }

@@ -20,9 +20,7 @@ func TestComputeThatChangesItsOwnKey(t *testing.T) {
 				if p, _ := recover().(string); !strings.Contains(p, "own key") {
 					t.Errorf("panic %q", p)
 				}
-				if err := c.check(); err != nil {
-					t.Error(err)
-				}
+				wantWhole(t, c)
 			}()
 			c.Compute(1, func(old int, _ bool) (int, Op) {
 				change(c)

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,9 +40,7 @@ func TestDelFunc(t *testing.T) {
 	if slots := slotsOf(c); slots > n/10+minSlots*len(c.allShards()) {
 		t.Errorf("%d slots for %d entries", slots, c.Len())
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestDelFuncAndLoads checks that a load under way is asked about when it ends: the value
@@ -73,9 +70,7 @@ func TestDelFuncAndLoads(t *testing.T) {
 				t.Errorf("Peek(%q) is %v", key, ok)
 			}
 		}
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
 	})
 }
 
@@ -136,51 +131,8 @@ func TestDelFuncThatPanics(t *testing.T) {
 		if _, ok := c.Peek("a"); !ok {
 			t.Error("a function that has panicked was asked again")
 		}
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
 	})
-}
-
-// TestDelFuncUnderLoad checks that while others write, matching entries from before are
-// removed, and the others stay.
-func TestDelFuncUnderLoad(t *testing.T) {
-	c := Must(Options[string, int]{})
-	var writers sync.WaitGroup
-	stop := make(chan struct{})
-	for range 2 {
-		writers.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
-					c.Set("other", n)
-					c.Del("another")
-					c.Set("another", n)
-				}
-			}
-		})
-	}
-	for range 20 {
-		for k := range 500 {
-			c.Set("tenant 7, "+string(rune('0'+k)), k)
-			c.Set("tenant 8, "+string(rune('0'+k)), k)
-		}
-		c.DelFunc(func(k string, _ int) bool { return strings.HasPrefix(k, "tenant 7") })
-		for k := range 500 {
-			_, seven := c.Peek("tenant 7, " + string(rune('0'+k)))
-			_, eight := c.Peek("tenant 8, " + string(rune('0'+k)))
-			if seven || !eight {
-				t.Fatalf("%d of tenant 7: %v, of tenant 8: %v", k, seven, eight)
-			}
-		}
-	}
-	close(stop)
-	writers.Wait()
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestDelFuncAsksAgain checks that a value that changes after the function was asked is
@@ -241,9 +193,7 @@ func TestDelFuncThatCallsGoexit(t *testing.T) {
 		if c.Len() != 0 || len(told) != 2 || told[0] != ErrGoexit {
 			t.Errorf("%d stored, and OnPanic was told %v", c.Len(), told)
 		}
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 	})
 }
 

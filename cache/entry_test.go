@@ -54,12 +54,11 @@ func TestSwap(t *testing.T) {
 	})
 }
 
-// TestGetOrSetAndComputeWithTTLs checks the TTLs given to GetOrSetWithExpire and
-// ComputeWithExpire, and that Compute keeps a deadline.
+// TestGetOrSetAndComputeWithTTLs checks the TTLs given to GetOrSetWithExpire, and a negative
+// one to ComputeWithExpire; TestModel has the others.
 func TestGetOrSetAndComputeWithTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[string, int]{Expire: time.Hour})
-		increment := func(old int, _ bool) (int, Op) { return old + 1, OpSet }
 		wantLeft := func(key string, want time.Duration) {
 			t.Helper()
 			if got, ok := c.TTL(key); got != want || ok != (want > 0) {
@@ -72,17 +71,7 @@ func TestGetOrSetAndComputeWithTTLs(t *testing.T) {
 			t.Errorf("GetOrSetWithExpire = %d, %v", v, loaded)
 		}
 		wantLeft("none", 0)
-		c.Compute("b", increment)
-		wantLeft("b", time.Hour)
-		time.Sleep(time.Second)
-		c.Compute("a", increment)
-		wantLeft("a", time.Minute-time.Second)
-		c.ComputeWithExpire("a", time.Minute, increment)
-		wantLeft("a", time.Minute)
-		c.ComputeWithExpire("a", 0, increment)
-		c.Compute("a", increment)
-		wantLeft("a", 1<<63-1)
-		if v, ok := c.ComputeWithExpire("a", -1, increment); v != 0 || ok {
+		if v, ok := c.ComputeWithExpire("a", -1, func(old int, _ bool) (int, Op) { return old + 1, OpSet }); v != 0 || ok {
 			t.Errorf("ComputeWithExpire = %d, %v", v, ok)
 		}
 		wantLeft("a", 0)

@@ -173,29 +173,3 @@ func TestEstimatesOfEntriesThatExpire(t *testing.T) {
 		})
 	}
 }
-
-// TestEstimatesAfterResize checks that after a Resize the ghosts get the keys that the
-// cache has, which nobody sets again.
-func TestEstimatesAfterResize(t *testing.T) {
-	c := cache.Must(options{Limit: 500, WhatIf: true})
-	for k := range uint64(500) {
-		c.Set(k, 0)
-	}
-	if err := c.Resize(1000); err != nil {
-		t.Fatal(err)
-	}
-	for range 50 {
-		for k := range uint64(500) {
-			c.Get(k)
-		}
-	}
-	s := c.Stats()
-	half, _ := s.WhatIfHalf()
-	double, _ := s.WhatIfDouble()
-	if s.HitRatio() != 1 || half != 1 || double != 1 {
-		t.Errorf("500 keys, limit 1000: hit ratio %v, at 500 %v, at 2000 %v", s.HitRatio(), half, double)
-	}
-	if s.WhatIf.Same != 500*49 {
-		t.Errorf("%d hits of the same, want all but the first of each key", s.WhatIf.Same)
-	}
-}

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -65,34 +64,6 @@ func TestLatenessOfABusyDriver(t *testing.T) {
 		if max := c.Stats().Expiry.Lateness.Quantile(1); max < time.Second {
 			t.Errorf("the greatest lateness is %v, though callbacks took %v", max, 3*backlog*time.Millisecond)
 		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestExpiryBesidePostponed checks that of many entries that were due together those that got a
-// later deadline stay, and exactly the others expire.
-func TestExpiryBesidePostponed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n = 1000
-		c := Must(Options[int, int]{Expire: time.Minute})
-		for k := range n {
-			c.Set(k, k)
-		}
-		for k := range n {
-			if k%3 == 0 {
-				c.SetWithExpire(k, k, time.Hour)
-			}
-		}
-		time.Sleep(2 * time.Minute)
-		for k := range n {
-			if _, ok := c.Get(k); ok != (k%3 == 0) {
-				t.Errorf("key %d is there: %v", k, ok)
-			}
-		}
-		if got, want := c.Len(), (n+2)/3; got != want {
-			t.Errorf("%d entries are left, want %d", got, want)
-		}
+		mustClose(t, c)
 	})
 }

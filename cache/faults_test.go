@@ -86,9 +86,7 @@ func collidingKeys(t *testing.T, o Options[int, int]) {
 			t.Fatalf("Get(%d) = %d, %t; want %d, %t", key, got, ok, want, there)
 		}
 	}
-	if err := c.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	mustClose(t, c)
 }
 
 // wantOneLook fails if a search for an absent key compares it with an entry twice.
@@ -172,12 +170,8 @@ func clockJumps(t *testing.T, by time.Duration) {
 	if len(removed) != n || c.Len() != 0 {
 		t.Errorf("%d entries reported, %d left, of %d", len(removed), c.Len(), n)
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
-	if err := c.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
+	mustClose(t, c)
 }
 
 // TestLoadWhileTheClockJumps checks that a value stored after a jump of the clock has its
@@ -205,8 +199,6 @@ func TestLoadWhileTheClockJumps(t *testing.T) {
 				t.Errorf("Take(%d) does not fetch at its end", key)
 			}
 		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 	})
 }

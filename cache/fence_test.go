@@ -48,9 +48,7 @@ func TestComputePanicRemovesItsFence(t *testing.T) {
 		}()
 		c.Compute(1, func(int, bool) (int, Op) { panic("on purpose") })
 	}()
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 	if v, ok := c.Get(1); v != 10 || !ok {
 		t.Errorf("Get = %d, %t after the panic, want 10", v, ok)
 	}
@@ -98,9 +96,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 	if _, ok := c.Peek(0); ok {
 		t.Error("a load undoes a Del")
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestMapsOfLoadsShrink checks that the memory of many concurrent loads and Computes is
@@ -129,9 +125,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	}
 	c.end(loads[n-1])
 	s.removeFence(n-1, &fences[n-1])
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 func aPlainTake() *caller {

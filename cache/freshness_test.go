@@ -152,6 +152,9 @@ func TestFreshness1Stages(t *testing.T) {
 		if v, err := c.TakeWith(t.Context(), "k", func(context.Context, *Load[int]) (int, error) { return 0, errDown }); v != 1 || err != nil {
 			t.Errorf("TakeWith = %d, %v", v, err)
 		}
+		if v, err := c.TakeMissed(t.Context(), "k", func(context.Context, *Load[int]) (int, error) { return 0, errDown }); v != 1 || err != nil {
+			t.Errorf("TakeMissed = %d, %v", v, err)
+		}
 		time.Sleep(time.Minute - 1)
 		c.take(1)
 		time.Sleep(time.Nanosecond)
@@ -496,13 +499,17 @@ func TestFreshness12Evictions(t *testing.T) {
 	}, limited)
 }
 
-// TestFreshness13GraceEnds: if Grace ends meanwhile, the result is stored as after a miss.
+// TestFreshness13GraceEnds: if Grace ends meanwhile, the result is stored as after a miss. The
+// load is begun by TakeMissed here.
 func TestFreshness13GraceEnds(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
 		time.Sleep(110 * time.Second)
 		c.db.takes = time.Minute
-		c.takeIn(0, 1, nil)
+		v, err := c.TakeMissed(t.Context(), "k", func(ctx context.Context, _ *Load[int]) (int, error) { return c.db.fetch(ctx) })
+		if v != 1 || err != nil {
+			t.Errorf("TakeMissed = %d, %v", v, err)
+		}
 		time.Sleep(11 * time.Second)
 		c.removed(Event[string, int]{"k", 1, Expired})
 		time.Sleep(50 * time.Second)
@@ -723,23 +730,4 @@ func TestFreshness21Unchanged(t *testing.T) {
 			}, patience)
 		})
 	}
-}
-
-// TestTakeMissedInGrace checks that TakeMissed also returns a value in Grace, and begins a
-// load.
-func TestTakeMissedInGrace(t *testing.T) {
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(time.Minute)
-		c.db.takes = time.Second
-		for range 3 {
-			v, err := c.TakeMissed(t.Context(), "k", func(ctx context.Context, _ *Load[int]) (int, error) { return c.db.fetch(ctx) })
-			if v != 1 || err != nil {
-				t.Errorf("TakeMissed = %d, %v", v, err)
-			}
-		}
-		time.Sleep(2 * time.Second)
-		c.asked(2)
-		c.takeIn(0, 2, nil)
-	})
 }

@@ -1,10 +1,12 @@
 package cache
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
+	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/lru"
 )
@@ -32,6 +34,22 @@ func (c *Cache[K, V]) check() error {
 		return fmt.Errorf("%d of %d in use", used, limit)
 	}
 	return nil
+}
+
+// wantWhole verifies the invariants of a cache.
+func wantWhole[K comparable, V any](t *testing.T, c *Cache[K, V]) {
+	t.Helper()
+	if err := c.check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// mustClose closes a cache.
+func mustClose[K comparable, V any](t *testing.T, c *Cache[K, V]) {
+	t.Helper()
+	if err := c.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
 }
 
 // used returns what a shard uses of the budget.

@@ -59,9 +59,7 @@ func TestCallbackFetchesInAGoroutine(t *testing.T) {
 		if !fetched {
 			t.Fatal("the callback waits for itself")
 		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 	})
 }
 

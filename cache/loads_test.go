@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -55,9 +54,7 @@ func TestTakeAfterAChange(t *testing.T) {
 				if v, ok := c.Peek(1); v != 20 || !ok {
 					t.Errorf("Peek = %d, %v", v, ok)
 				}
-				if err := c.check(); err != nil {
-					t.Error(err)
-				}
+				wantWhole(t, c)
 			})
 		})
 	}
@@ -101,9 +98,7 @@ func TestOneLoadPerVersion(t *testing.T) {
 				if v, ok := c.Peek(1); v != versions-1 || !ok {
 					t.Errorf("Peek = %d, %v", v, ok)
 				}
-				if err := c.check(); err != nil {
-					t.Error(err)
-				}
+				wantWhole(t, c)
 			})
 		})
 	}
@@ -169,14 +164,21 @@ func TestRenewalBesideAnOldOne(t *testing.T) {
 	})
 }
 
-// TestDividedShardKeepsOldLoads checks that loads of all versions move with their key.
+// TestDividedShardKeepsOldLoads checks that loads of all versions move with their key, and that
+// who waits for one gets its result.
 func TestDividedShardKeepsOldLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
 		var calls sync.WaitGroup
 		for version := range 3 {
-			calls.Go(func() { _, _ = c.Take(-1, func() (int, error) { time.Sleep(time.Hour); return version, nil }) })
-			synctest.Wait()
+			for range 2 { // who leads, and who joins
+				calls.Go(func() {
+					if v, err := c.Take(-1, func() (int, error) { time.Sleep(time.Hour); return version, nil }); v != version || err != nil {
+						t.Errorf("a caller of version %d got %d, %v", version, v, err)
+					}
+				})
+				synctest.Wait()
+			}
 			if version < 2 {
 				c.Del(-1)
 			}
@@ -194,32 +196,7 @@ func TestDividedShardKeepsOldLoads(t *testing.T) {
 		if v, ok := c.Peek(-1); v != 2 || !ok {
 			t.Errorf("Peek = %d, %v", v, ok)
 		}
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestTakeManyGoesOnAfterAnError checks that a key whose load all callers have left, but
-// which has not ended, has a value in the end, although fetch has failed for another key.
-func TestTakeManyGoesOnAfterAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		request, cancel := context.WithCancel(t.Context())
-		go c.TakeCtx(request, 1, func(context.Context) (int, error) { time.Sleep(time.Minute); return 0, errors.New("late") })
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		failed := errors.New("failed")
-		got, err := c.TakeMany(t.Context(), []int{1, 2}, func(_ context.Context, keys []int) (map[int]int, error) {
-			if keys[0] == 2 {
-				return nil, failed
-			}
-			return map[int]int{1: 10}, nil
-		})
-		if err != failed || len(got) != 1 || got[1] != 10 {
-			t.Errorf("TakeMany = %v, %v; want the value of 1 beside the error", got, err)
-		}
+		wantWhole(t, c)
 	})
 }
 

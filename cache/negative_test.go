@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,10 +136,12 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 		if c.Len() != 80 || c.Stats().Removals.Evicted != 0 {
 			t.Errorf("%d values are left of 80", c.Len())
 		}
-		if err := c.Resize(800); err != nil {
-			t.Fatal(err)
+		for _, limit := range []int{800, 80, 800} {
+			if err := c.Resize(limit); err != nil {
+				t.Fatal(err)
+			}
+			flood(limit / 8)
 		}
-		flood(100)
 		time.Sleep(2 * time.Second)
 		if got := c.negatives.len(); got != 0 {
 			t.Errorf("%d errors are kept after their time", got)
@@ -154,24 +155,4 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			t.Error("a closed cache keeps an error")
 		}
 	})
-}
-
-// TestResizeOfKeptErrors checks that after a Resize there is room for an eighth of the new
-// Limit.
-func TestResizeOfKeptErrors(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 800, Negative: func(error) time.Duration { return time.Hour }})
-	fail := func() {
-		for k := range 1000 {
-			_, _ = c.Take(k, func() (int, error) { return 0, io.EOF })
-		}
-	}
-	for _, limit := range []int{800, 80, 1600} {
-		if err := c.Resize(limit); err != nil {
-			t.Fatal(err)
-		}
-		fail()
-		if got := c.Stats().Negatives; got != limit/8 {
-			t.Errorf("limit %d: %d errors are kept, want %d", limit, got, limit/8)
-		}
-	}
 }

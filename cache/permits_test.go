@@ -43,9 +43,7 @@ func TestMaxLoads(t *testing.T) {
 		if _, err := c.TakeCtx(ctx, 100, func(context.Context) (int, error) { t.Error("fetched for nobody"); return 0, nil }); err != context.DeadlineExceeded {
 			t.Errorf("who waits for a permit: %v", err)
 		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 		if took := time.Since(began); most != 2 || fetched != 10 || took != 5*time.Second {
 			t.Errorf("%d at once, %d in all, in %v; want 2, 10, 5s", most, fetched, took)
 		}
@@ -93,34 +91,6 @@ func TestNestedLoads(t *testing.T) {
 	})
 }
 
-// TestPermitsOfFailures checks that a load that fails gives its permit back, and that one
-// that hangs keeps it.
-func TestPermitsOfFailures(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{MaxLoads: 1, Timeout: time.Second})
-		failed := errors.New("failed")
-		for key := range 3 {
-			func() {
-				defer func() { recover() }()
-				c.Take(key, func() (int, error) { panic("oops") })
-			}()
-			if _, err := c.Take(key, func() (int, error) { return 0, failed }); err != failed {
-				t.Errorf("Take = %v after a panic", err)
-			}
-		}
-		go c.Take(0, func() (int, error) { time.Sleep(time.Minute); return 0, nil })
-		synctest.Wait()
-		began := time.Now()
-		if _, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 0, nil }); err != ErrTimeout || time.Since(began) != time.Second {
-			t.Errorf("%v after %v: the wait for a permit counts for Timeout", err, time.Since(began))
-		}
-		time.Sleep(time.Hour)
-		if v, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 7, nil }); v != 7 || err != nil {
-			t.Errorf("TakeCtx = %d, %v", v, err)
-		}
-	})
-}
-
 // TestPermitsAndTheBacklogOfOnRemove checks that a load which waits for OnRemove to catch up
 // has given its permit back: OnRemove may wait for it.
 func TestPermitsAndTheBacklogOfOnRemove(t *testing.T) {
@@ -149,9 +119,7 @@ func TestPermitsAndTheBacklogOfOnRemove(t *testing.T) {
 		synctest.Wait()
 		close(gate)
 		calls.Wait()
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 	})
 }
 

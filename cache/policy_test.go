@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -149,9 +148,7 @@ func TestEvictedKeysAreRemembered(t *testing.T) {
 			if _, known := c.Peek(0); known != test.known {
 				t.Errorf("%s: the key is known: %v", name, known)
 			}
-			if err := c.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
+			mustClose(t, c)
 		}
 	})
 }
@@ -171,9 +168,7 @@ func TestExpiredValueIsNotEvicted(t *testing.T) {
 			if r := c.Stats().Removals; r.Expired != 1 || r.Evicted != 0 {
 				t.Errorf("with a limit of %d: %d expired, %d evicted, want 1 and 0", limit, r.Expired, r.Evicted)
 			}
-			if err := c.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
+			mustClose(t, c)
 		}
 	})
 }
@@ -194,9 +189,7 @@ func TestHeavierValueKeepsItsEntry(t *testing.T) {
 				t.Errorf("policy %d: key %d has %d, %v, want 3", p, k, v, ok)
 			}
 			c.Set(k+10, 1)
-			if err := c.check(); err != nil {
-				t.Error(err)
-			}
+			wantWhole(t, c)
 		}
 	}
 }

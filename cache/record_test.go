@@ -199,9 +199,7 @@ func TestRecordEndsWithTheCache(t *testing.T) {
 				}
 			})
 			synctest.Wait()
-			if err := c.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			mustClose(t, c)
 			done.Wait()
 			if _, err := recording.Read(&out, func(recording.Header) {}, func(recording.Access) error { return nil }); err != nil {
 				t.Error(err)

@@ -79,9 +79,7 @@ func TestResizeBesideSets(t *testing.T) {
 	if err := c.Resize(100); err != nil || c.Len() > 100 {
 		t.Errorf("Resize(100): %v, Len %d", err, c.Len())
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestShrinkingKeepsTTLs checks that an entry with Idle that moves to another slot when

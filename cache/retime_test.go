@@ -241,9 +241,7 @@ func TestEveryChangeOfTTL(t *testing.T) {
 		if left := m.byEnd(time.Now()); len(left) > 0 {
 			t.Errorf("%d entries are left", len(left))
 		}
-		if err := m.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, m.Cache)
 	})
 }
 
@@ -303,40 +301,6 @@ func TestTouchOfAReader(t *testing.T) {
 	})
 }
 
-// TestTakenOverTask checks that the slot of an evicted entry, with its task in the ring,
-// can go to a key with any other deadline, before and after the old entry has expired.
-func TestTakenOverTask(t *testing.T) {
-	ttls := []time.Duration{0, time.Millisecond, time.Second, 3*time.Second + 1, 3 * time.Second, 90 * time.Second, 30 * time.Minute, time.Hour}
-	for _, old := range ttls {
-		for _, ttl := range ttls {
-			for _, wait := range []time.Duration{0, old / 2, old} {
-				synctest.Test(t, func(t *testing.T) {
-					m := newExpiryModel(Options[int, int]{Limit: 1, Expire: time.Hour})
-					time.Sleep(m.tick / 3) // so that the deadlines are between ticks
-					err := m.set(1, old)
-					time.Sleep(wait)
-					err = errors.Join(err, m.set(2, ttl), m.check())
-					if err != nil || len(m.ends) != 1 {
-						t.Fatalf("from %v to %v after %v: %v, left is %v", old, ttl, wait, err, m.ends)
-					}
-					if ttl > 0 {
-						m.outlive(t, 2)
-						time.Sleep(m.tick - 1)
-					} else {
-						time.Sleep(2 * old)
-					}
-					if err := m.check(); err != nil || m.Len() > 0 != (ttl == 0) {
-						t.Errorf("from %v to %v after %v: %v, Len is %d", old, ttl, wait, err, m.Len())
-					}
-					if err := m.Close(context.Background()); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		}
-	}
-}
-
 // TestTakenOverSlotsHaveOneTask makes a small cache evict all the time, with TTLs of all
 // lengths and none. The ring has a task for each entry with a deadline, and no more.
 func TestTakenOverSlotsHaveOneTask(t *testing.T) {
@@ -362,8 +326,6 @@ func TestTakenOverSlotsHaveOneTask(t *testing.T) {
 		if mixed < 1000 {
 			t.Errorf("only %d times there were entries with and without a deadline", mixed)
 		}
-		if err := m.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, m.Cache)
 	})
 }

@@ -38,9 +38,7 @@ func TestArraysGrowAndShrink(t *testing.T) {
 			t.Fatalf("Get(%d) = %d, %v", k, v, ok)
 		}
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 	c.Clear()
 	if got := slots(); got > minSlots*len(c.table.Load().shards) {
 		t.Errorf("%d slots for nothing", got)
@@ -54,9 +52,9 @@ func TestUnusedOptionsTakeNoMemory(t *testing.T) {
 		c.Set(k, k)
 	}
 	s := &c.table.Load().shards[0]
-	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.loads != nil || s.fences != nil {
-		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, loads %v, fences %v",
-			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.loads != nil, s.fences != nil)
+	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.born != nil || s.loads != nil || s.fences != nil {
+		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, born %v, loads %v, fences %v",
+			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.born != nil, s.loads != nil, s.fences != nil)
 	}
 	if c.runner != nil || c.driver.timer != nil {
 		t.Errorf("a plain cache has runner %v, driver %v", c.runner != nil, c.driver.timer != nil)
@@ -75,27 +73,6 @@ func TestIdleRingCatchesUp(t *testing.T) {
 			t.Errorf("the ring is at tick %d, want %d", now, want)
 		}
 	})
-}
-
-// TestReserveGivesBack checks that the weight that a shard evicted goes back to the budget
-// if the store then finds too little room in other shards.
-func TestReserveGivesBack(t *testing.T) {
-	const most = 1 << 20
-	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
-	c.setShards(4)
-	for k := range 64 {
-		c.Set(k, most/64)
-	}
-	c.Set(-1, most-1)
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
-	if v, ok := c.Get(-1); v != most-1 || !ok {
-		t.Errorf("Get = %d, %v", v, ok)
-	}
-	if got := c.Stats().Weight; got != most-1 {
-		t.Errorf("the weight is %d, want %d", got, most-1)
-	}
 }
 
 // TestTickAt checks that tickAt returns the first tick that is not before the deadline.

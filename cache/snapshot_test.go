@@ -213,40 +213,6 @@ func TestClocksThatAreSet(t *testing.T) {
 	}
 }
 
-// TestDamagedSnapshots checks that the entries before a damage are restored, and right.
-func TestDamagedSnapshots(t *testing.T) {
-	from := Must(Options[int, int]{Limit: 100})
-	for k := range 20 {
-		from.Set(k, k*k)
-	}
-	file := saved(t, from)
-	check := func(bad []byte) {
-		t.Helper()
-		to := Must(Options[int, int]{Limit: 100})
-		n, err := to.Restore(bytes.NewReader(bad), decodeInts)
-		if err == nil || n != to.Len() {
-			t.Fatalf("Restore = %d, %v; %d entries", n, err, to.Len())
-		}
-		for k, v := range to.All() {
-			if v != k*k {
-				t.Fatalf("%d has value %d", k, v)
-			}
-		}
-	}
-	for n := range file {
-		check(file[:n])
-		for bit := range 8 {
-			bad := bytes.Clone(file)
-			bad[n] ^= 1 << bit
-			check(bad)
-		}
-	}
-	var to = Must(Options[int, int]{})
-	if _, err := to.Restore(bytes.NewReader(file[:len(file)-1]), decodeInts); !errors.Is(err, ErrSnapshot) || to.Len() != 20 {
-		t.Errorf("a cut file: %v, and %d entries", err, to.Len())
-	}
-}
-
 // TestSnapshotErrors checks that errors of Save and Restore say what was wrong.
 func TestSnapshotErrors(t *testing.T) {
 	from := Must(Options[int, int]{Schema: "v1"})

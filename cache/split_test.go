@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -34,9 +33,7 @@ func TestTableGrows(t *testing.T) {
 		if n, want := shards(c), min(c.wanted(), spread); n != want || n < 2 {
 			t.Errorf("limit %d: %d shards for many entries, want %d", limit, n, want)
 		}
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
 	}
 	c := Must(Options[int, int]{Limit: perShard})
 	fill(c, perShard)
@@ -53,9 +50,7 @@ func TestTableGrows(t *testing.T) {
 	if n := c.Len(); n != perShard {
 		t.Errorf("%d of %d entries are left", n, perShard)
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestShardsForProcessors checks that more processors get more shards for the same limit, each
@@ -91,9 +86,7 @@ func TestTableGrowsByWeight(t *testing.T) {
 	if n := len(c.allShards()); n < 2 || c.Len() != 10*each {
 		t.Errorf("%d shards with %d entries", n, c.Len())
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestManyProcessors checks that with many processors the table grows in steps, and does
@@ -287,43 +280,9 @@ func TestSplitBesideLoad(t *testing.T) {
 			if got, _ := c.Peek(1); got != v {
 				t.Errorf("the value is %d, Compute returned %d", got, v)
 			}
-			if err := c.check(); err != nil {
-				t.Error(err)
-			}
+			wantWhole(t, c)
 		})
 	}
-}
-
-// TestSplitBesideWaiters checks that after a split callers that wait for a load get its
-// result, and that Compute still recognizes its own change of the key.
-func TestSplitBesideWaiters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		failed := errors.New("failed")
-		var waiters sync.WaitGroup
-		proceed := make(chan struct{})
-		for range 5 {
-			waiters.Go(func() {
-				_, err := c.TakeCtx(context.Background(), 1, func(context.Context) (int, error) {
-					<-proceed
-					return 0, failed
-				})
-				if err != failed {
-					t.Errorf("Take returned %v", err)
-				}
-			})
-		}
-		synctest.Wait()
-		c.splitInto(8)
-		if n := c.Stats().Loads.Running; n != 1 {
-			t.Errorf("%d loads are under way", n)
-		}
-		close(proceed)
-		waiters.Wait()
-		if got := c.Stats().Loads; got.Failed.Count() != 1 || got.Waiters != 4 {
-			t.Errorf("%d loads, %d waiters", got.Failed.Count(), got.Waiters)
-		}
-	})
 }
 
 // TestWalkKeepsTable checks that the shards stay during a walk, whatever the body of its
@@ -355,9 +314,7 @@ func TestWalkKeepsTable(t *testing.T) {
 	if n := len(c.table.Load().shards); n == 1 {
 		t.Error("one shard, with no walk under way")
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestSplitBesideEverything runs all methods while the table grows again and again. A key
@@ -406,12 +363,8 @@ func TestSplitBesideEverything(t *testing.T) {
 			}
 		})
 		all.Wait()
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
+		mustClose(t, c)
 		for k, values := range events {
 			for i, v := range values {
 				if v != i+1 {

@@ -87,8 +87,6 @@ func TestStatsOfACallbackThatHangs(t *testing.T) {
 		if s.Callbacks.Running != 0 || s.Callbacks.Oldest != 0 || s.Expiry.Overdue != 0 || s.Entries != 0 {
 			t.Errorf("afterwards: %+v, %d overdue of %d", s.Callbacks, s.Expiry.Overdue, s.Entries)
 		}
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c)
 	})
 }

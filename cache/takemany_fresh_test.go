@@ -23,9 +23,7 @@ func manyFresh(t *testing.T, o Options[int, int], test func(t *testing.T, c *Cac
 		test(t, c, &source{})
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
 	})
 }
 

@@ -32,9 +32,7 @@ func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 			t.Errorf("shard %d has %d entries, where the mean is %d", i, n, mean)
 		}
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestRoomMadeStaysReserved checks that room made for a heavy value is not taken by light
@@ -107,9 +105,7 @@ func TestHeavyValuesDoNotDeadlock(t *testing.T) {
 		})
 	}
 	g.Wait()
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestWeightlessEntriesAreNotEvicted checks that entries of weight 0 stay: evicting them
@@ -143,9 +139,7 @@ func TestWeightlessEntriesAreNotEvicted(t *testing.T) {
 	if got := c.Stats().Weight; got != 0 {
 		t.Errorf("the weight is %d", got)
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestOneHoldEvictsABatch checks that one hold of a lock evicts at most a batch, however
@@ -198,9 +192,7 @@ func TestUnusedRoomIsGivenBack(t *testing.T) {
 		t.Fatal("it is stored")
 	}
 	c.abandon(&u)
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 }
 
 // TestExpiredGoBeforeLive checks that in a shard with few entries those that expired since
@@ -241,9 +233,7 @@ func TestResizeWeight(t *testing.T) {
 	if c.Len() != 200 {
 		t.Errorf("%d entries are there", c.Len())
 	}
-	if err := c.check(); err != nil {
-		t.Error(err)
-	}
+	wantWhole(t, c)
 	if c.ResizeWeight(0) == nil || Must(Options[int, int]{Limit: 1}).ResizeWeight(1) == nil {
 		t.Error("no error")
 	}
@@ -266,9 +256,7 @@ func TestWeighedShards(t *testing.T) {
 		if got := c.Len(); got != test.entries {
 			t.Errorf("%d entries, want %d", got, test.entries)
 		}
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
 	}
 }
 
@@ -281,28 +269,6 @@ func TestWeighedSlots(t *testing.T) {
 	}
 	if n := len(c.allShards()[0].entries); n > most+most/4 {
 		t.Errorf("room for %d entries, where %d are all", n, most)
-	}
-}
-
-// TestHeavyNewcomers checks that values that come once and are heavy do not evict all the
-// light ones that are in use.
-func TestHeavyNewcomers(t *testing.T) {
-	const limit, light, heavy = 100_000, 100, 20_000
-	c := Must(Options[int, int]{MaxWeight: limit, Weigh: byValue, Policy: Adaptive})
-	hits := 0
-	for i := range 100_000 {
-		key := i % 500 // half of the weight
-		if _, ok := c.Get(key); ok {
-			hits++
-		} else {
-			c.Set(key, light)
-		}
-		if i%50 == 0 {
-			c.Set(-1-i, heavy)
-		}
-	}
-	if hits < 95_000 {
-		t.Errorf("%d of 100,000 gets are hits", hits)
 	}
 }
 
@@ -323,9 +289,7 @@ func TestAsHeavyAsTheCache(t *testing.T) {
 				t.Errorf("%v: Get = %d, %v, and Len %d after a Set of all the weight", p, v, ok, c.Len())
 			}
 		}
-		if err := c.check(); err != nil {
-			t.Error(err)
-		}
+		wantWhole(t, c)
 	}
 }
 

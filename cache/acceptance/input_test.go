@@ -78,6 +78,10 @@ func badOptions() map[string]badOption {
 		"MaxWeight, no Weigh":  {O{MaxWeight: 10}, []string{"maxweight", "weigh"}},
 		"Limit and MaxWeight":  {O{Limit: 10, MaxWeight: 10, Weigh: weigh}, []string{"limit", "maxweight"}},
 		"negative Workers":     {O{Workers: -1}, []string{"workers", "-1"}},
+		"negative HotKeys":     {O{HotKeys: -1}, []string{"hotkeys is -1"}},
+		"HotKeys too many":     {O{HotKeys: 1001}, []string{"hotkeys is 1001"}},
+		"WhatIf, no Limit":     {O{WhatIf: true}, []string{"whatif is set without limit"}},
+		"WhatIf by weight":     {O{WhatIf: true, MaxWeight: 100, Weigh: weigh}, []string{"whatif is set without"}},
 		"Policy out of range":  {O{Policy: 100}, []string{"policy"}},
 		"negative Policy":      {O{Policy: cache.Policy(minusOne())}, []string{"policy"}},
 		"two mistakes at once": {O{Limit: -1, Jitter: 2}, nil},
@@ -103,6 +107,10 @@ func goodOptions() map[string]cache.Options[string, int] {
 		"greatest MaxWeight":      {MaxWeight: math.MaxUint64, Weigh: func(string, int) uint32 { return math.MaxUint32 }},
 		"many Workers":            {Workers: 1 << 20, OnRemove: func(cache.Event[string, int]) {}},
 		"Workers, no OnRemove":    {Workers: 3},
+		"most HotKeys":            {HotKeys: 1000},
+		"least WhatIf":            {Limit: 1, WhatIf: true},
+		"greatest WhatIf":         {Limit: math.MaxInt32, WhatIf: true},
+		"watched, by weight":      {Ages: true, HotKeys: 1, MaxWeight: 100, Weigh: func(string, int) uint32 { return 1 }},
 	}
 }
 
