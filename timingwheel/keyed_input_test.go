@@ -169,29 +169,3 @@ func TestKeyedLongDelayIsNotEarly(t *testing.T) {
 		}
 	}
 }
-
-// TestKeyedSetTimerAtPast checks that SetTimerAt with a moment that has passed, however
-// long ago, means the next tick.
-func TestKeyedSetTimerAtPast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var called keyedCalls[int, int]
-		w := newKeyed(t, keyedTick, 4, called.add)
-		for i, when := range []time.Time{
-			{}, time.Unix(0, 0), time.Now(), time.Now().Add(-1), time.Now().Add(-time.Hour),
-			time.Unix(math.MinInt64, 0), time.Date(-9999, 1, 1, 0, 0, 0, 0, time.UTC),
-			time.Now().Round(0).Add(-time.Minute).In(time.FixedZone("", 3600)),
-		} {
-			time.Sleep(2*keyedTick + keyedTick/4 - time.Since(time.Now().Truncate(keyedTick)))
-			now := time.Now()
-			if err := w.SetTimerAt(i, i, when); err != nil {
-				t.Error(err)
-			}
-			time.Sleep(keyedTick)
-			synctest.Wait()
-			c := called.take()
-			if len(c) != 1 || c[0].value != i || c[0].at.Before(now) || c[0].at.Sub(now) > keyedTick {
-				t.Errorf("%v: called %v, it was %v", when, c, now)
-			}
-		}
-	})
-}

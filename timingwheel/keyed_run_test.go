@@ -178,7 +178,18 @@ func TestKeyedCallbackUsesWheel(t *testing.T) {
 			return nil
 		},
 		"Drain": func(w *TimingWheel[int, string]) error { return w.Drain(func(int, string) {}) },
-		"Stop":  func(w *TimingWheel[int, string]) error { w.Stop(); return nil },
+		"Drain in Drain": func(w *TimingWheel[int, string]) error {
+			var nested error
+			drained := 0
+			err := w.Drain(func(int, string) { // of timer 2
+				nested = errors.Join(w.SetTimer(9, "again", keyedTick), w.Drain(func(int, string) { drained++ }))
+			})
+			if drained != 1 {
+				return fmt.Errorf("the inner Drain gave %d timers, want 1", drained)
+			}
+			return errors.Join(err, nested)
+		},
+		"Stop": func(w *TimingWheel[int, string]) error { w.Stop(); return nil },
 		"Shutdown": func(w *TimingWheel[int, string]) error {
 			if err := w.Shutdown(t.Context()); err == nil {
 				return errors.New("Shutdown in a callback returned nil")
@@ -206,7 +217,7 @@ func TestKeyedCallbackUsesWheel(t *testing.T) {
 			switch {
 			case strings.HasPrefix(name, "SetTimer"):
 				want = []string{"first", "again", "other"}
-			case slices.Contains([]string{"Stop", "Shutdown", "Remove the other", "Drain"}, name):
+			case slices.Contains([]string{"Stop", "Shutdown", "Remove the other", "Drain", "Drain in Drain"}, name):
 				want = []string{"first"}
 			}
 			if !slices.Equal(called, want) {
@@ -237,36 +248,6 @@ func (m *keyedMeter) enter() {
 
 func (m *keyedMeter) leave() { m.now.Add(-1) }
 
-// TestKeyedWorkers checks that, with enough due timers, exactly as many callbacks run at
-// once as there are workers.
-func TestKeyedWorkers(t *testing.T) {
-	for _, workers := range []int{1, 2, 5, defaultWorkers} {
-		synctest.Test(t, func(t *testing.T) {
-			var m keyedMeter
-			opts := []Option{WithWorkers(workers)}
-			if workers == defaultWorkers {
-				opts = nil
-			}
-			w := newKeyed(t, keyedTick, 16, func(key, _ int) {
-				m.enter()
-				time.Sleep(time.Duration(key%7) * keyedTick / 3)
-				m.leave()
-				if key%5 == 0 {
-					panicOrExitKeyed(key%2 == 0)
-				}
-			}, append(opts, WithOnPanic(func(any, []byte) {}))...)
-			const n = 500
-			for key := range n {
-				mustSetKeyed(t, w, key, 0, time.Duration(1+key%3)*keyedTick)
-			}
-			time.Sleep(time.Hour)
-			if m.all.Load() != n || m.most.Load() != int64(workers) {
-				t.Errorf("%d called, %d at once, want %d, %d", m.all.Load(), m.most.Load(), n, workers)
-			}
-		})
-	}
-}
-
 func panicOrExitKeyed(panics bool) {
 	if panics {
 		panic("oops")
@@ -277,53 +258,38 @@ func panicOrExitKeyed(panics bool) {
 // TestKeyedAllThatAreDueBegin checks that as many callbacks begin in a tick as there are
 // workers, although none ends: a worker wakes the next before it calls.
 func TestKeyedAllThatAreDueBegin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const timers = 1000 // many more than shards
-		var begun atomic.Int64
-		end := make(chan struct{})
-		w := newKeyed(t, keyedTick, 16, func(int, int) { begun.Add(1); <-end }, WithWorkers(timers))
-		for key := range timers {
-			mustSetKeyed(t, w, key, 0, keyedTick)
-		}
-		time.Sleep(2*keyedTick - 1) // one tick, on which all of them are due
-		synctest.Wait()
-		if n := begun.Load(); n != timers {
-			t.Errorf("%d callbacks have begun, want %d", n, timers)
-		}
-		close(end)
-	})
-}
-
-// TestKeyedBurst checks that all timers fire when more are due in one tick than a shard
-// handles in one hold of its lock.
-func TestKeyedBurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var called keyedCalls[int, int]
-		w := newKeyed(t, keyedTick, 4, called.add)
-		const n = 20 * batch
-		for key := range n {
-			mustSetKeyed(t, w, key, key, keyedTick)
-		}
-		if err := checkKeyed(w); err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		time.Sleep(keyedTick)
-		synctest.Wait()
-		seen := map[int]bool{}
-		for _, c := range called.take() {
-			if seen[c.key] || c.value != c.key || !c.at.Equal(start.Add(keyedTick)) {
-				t.Fatalf("called %v, seen before is %v", c, seen[c.key])
+	const timers = 1000 // many more than shards, and than a shard handles in one hold of its lock
+	for _, c := range []struct {
+		opts     []Option
+		oneShard bool
+		want     int64
+	}{
+		{[]Option{WithWorkers(timers)}, false, timers},
+		{[]Option{WithWorkers(timers)}, true, timers},
+		{nil, false, defaultWorkers},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var begun atomic.Int64
+			end := make(chan struct{})
+			w := newKeyed(t, keyedTick, 16, func(int, int) { begun.Add(1); <-end }, c.opts...)
+			if c.oneShard {
+				w.mask = 0
 			}
-			seen[c.key] = true
-		}
-		if len(seen) != n {
-			t.Errorf("%d called, want %d", len(seen), n)
-		}
-		if err := checkKeyed(w); err != nil {
-			t.Error(err)
-		}
-	})
+			for key := range timers {
+				mustSetKeyed(t, w, key, 0, keyedTick)
+			}
+			time.Sleep(2*keyedTick - 1) // one tick, on which all of them are due
+			synctest.Wait()
+			if n := begun.Load(); n != c.want {
+				t.Errorf("%d callbacks have begun, want %d", n, c.want)
+			}
+			close(end)
+			synctest.Wait()
+			if n := begun.Load(); n != timers || w.Len() != 0 {
+				t.Errorf("%d callbacks at the end, want %d; %d timers are left", n, timers, w.Len())
+			}
+		})
+	}
 }
 
 // TestKeyedTurnWraps checks that callbacks are claimed after the counter that chooses the
@@ -404,47 +370,6 @@ func (p *keyedPool) run() {
 	synctest.Wait()
 }
 
-// TestKeyedPoolRuns checks that with a pool that takes every call timers fire on time, one
-// by one or at once, also if callbacks panic or exit.
-func TestKeyedPoolRuns(t *testing.T) {
-	pools := map[string]func(run func()) error{
-		"goroutines":  func(run func()) error { go run(); return nil },
-		"synchronous": func(run func()) error { run(); return nil },
-		"synchronous in a goroutine": func(run func()) error {
-			done := make(chan struct{})
-			go func() { defer close(done); run() }()
-			<-done
-			return nil
-		},
-	}
-	for name, submit := range pools {
-		synctest.Test(t, func(t *testing.T) {
-			var called keyedCalls[int, time.Time]
-			w := newKeyed(t, keyedTick, 4, func(key int, due time.Time) {
-				called.add(key, due)
-				if key%3 == 0 { // a panic must not come out of run
-					panicOrExitKeyed(key%2 == 0 || name != "goroutines")
-				}
-			}, WithPool(submit), WithOnPanic(func(any, []byte) {}))
-			const n = 60
-			for key := range n {
-				mustSetKeyed(t, w, key, time.Now().Add(time.Duration(1+key%10)*keyedTick), time.Duration(1+key%10)*keyedTick)
-			}
-			time.Sleep(20 * keyedTick)
-			got := called.take()
-			for _, c := range got {
-				if !c.at.Equal(c.value) {
-					t.Errorf("%s: key %d called at %v, want %v", name, c.key, c.at, c.value)
-				}
-			}
-			if s := w.Stats(); len(got) != n || s.Fired != n || s.Panics != n/3 || s.Running != 0 {
-				t.Errorf("%s: %d calls, stats %+v", name, len(got), s)
-			}
-			wantKeyedSleep(t, w)
-		})
-	}
-}
-
 // wantKeyedSleep fails unless nothing is armed, as must be if nothing waits.
 func wantKeyedSleep[K comparable, V any](t *testing.T, w *TimingWheel[K, V]) {
 	t.Helper()
@@ -497,23 +422,16 @@ func TestKeyedPoolRefuses(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				wantKeyedSleep(t, w)
+
+				p.set(func() { way(p, true) })
+				mustSetKeyed(t, w, 1, 1, keyedTick)
+				time.Sleep(3*keyedTick + keyedTick/2)
+				wantKeyed(t, "RemoveTimer of the refused", true)(w.RemoveTimer(1))
+				time.Sleep(time.Minute)
+				wantKeyedSleep(t, w) // and does not wake up for it any more
 			})
 		})
 	}
-}
-
-// TestKeyedPoolRefusedThenRemoved checks that the wheel does not wake up for timers that
-// the pool refused and that were removed.
-func TestKeyedPoolRefusedThenRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &keyedPool{refuse: true}
-		w := newKeyed(t, keyedTick, 4, func(int, int) { t.Error("called") }, WithPool(p.submit))
-		mustSetKeyed(t, w, 1, 1, keyedTick)
-		time.Sleep(3*keyedTick + keyedTick/2)
-		wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(1))
-		time.Sleep(time.Minute)
-		wantKeyedSleep(t, w)
-	})
 }
 
 // TestKeyedPoolBlocks checks that a submit that waits delays no tick, and that late calls
@@ -692,16 +610,26 @@ func TestKeyedLimitOfOne(t *testing.T) {
 	}
 }
 
-// TestKeyedPoolCallsTwice checks that a pool that breaks the rules, by calling a function
-// twice or refusing it after the call, is not offered calls for ever.
+// TestKeyedPoolCallsTwice checks that timers fire on time in a pool that calls at once, and
+// that one that breaks the rules, by calling a function twice or refusing it after the call,
+// is not offered calls for ever.
 func TestKeyedPoolCallsTwice(t *testing.T) {
 	for name, after := range map[string]func(call func()) error{
+		"once":               func(func()) error { return nil },
 		"twice":              func(call func()) error { call(); return nil },
 		"called and refused": func(func()) error { return errors.New("busy") },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var submits, called atomic.Int64
-			w := newKeyed(t, keyedTick, 4, func(int, int) { called.Add(1) }, WithPool(func(call func()) error {
+			w := newKeyed(t, keyedTick, 4, func(key int, due time.Time) {
+				called.Add(1)
+				if now := time.Now(); !now.Equal(due) {
+					t.Errorf("%s: key %d called at %v, want %v", name, key, now, due)
+				}
+				if key == 2 {
+					panic("oops") // which must not come out of call
+				}
+			}, WithOnPanic(func(any, []byte) {}), WithPool(func(call func()) error {
 				if submits.Add(1) > 100 {
 					return nil // enough is seen
 				}
@@ -709,11 +637,12 @@ func TestKeyedPoolCallsTwice(t *testing.T) {
 				return after(call)
 			}))
 			for key := range 5 {
-				mustSetKeyed(t, w, key, 0, keyedTick*time.Duration(1+key))
+				delay := keyedTick * time.Duration(1+key)
+				mustSetKeyed(t, w, key, time.Now().Add(delay), delay)
 			}
 			time.Sleep(time.Minute)
-			if n := submits.Load(); n > 10 || called.Load() != 5 {
-				t.Errorf("%s: %d calls, want 5; %d offers", name, called.Load(), n)
+			if n, s := submits.Load(), w.Stats(); n > 10 || called.Load() != 5 || s.Panics != 1 || s.Running != 0 {
+				t.Errorf("%s: %d calls, want 5; %d offers; stats %+v", name, called.Load(), n, s)
 			}
 		})
 	}

@@ -437,57 +437,6 @@ func TestRingSlidingExpiry(t *testing.T) {
 	}
 }
 
-// TestRingVisitorChangesTasks lets the visitor change tasks of the ring that calls it.
-func TestRingVisitorChangesTasks(t *testing.T) {
-	r, _ := ringAt(4, 4, 0)
-	for i := range uint32(4) {
-		r.Set(i, 2)
-	}
-	fired := map[uint32]int64{}
-	r.Advance(10, math.MaxInt, func(i uint32) int64 {
-		fired[i] = r.Now()
-		if len(fired) == 1 {
-			for j := range uint32(4) {
-				switch j {
-				case i:
-					r.Set(j, 6) // itself: due again
-					delete(fired, j)
-				case (i + 1) % 4:
-					r.Remove(j)
-				case (i + 2) % 4:
-					r.Set(j, r.Now()+4) // into the very slot being scanned
-				}
-			}
-			fired[99] = 0
-		}
-		return 0
-	})
-	delete(fired, 99)
-	if len(fired) != 3 || r.Len() != 0 {
-		t.Errorf("fired %v with %d left, want three tasks, one removed, none left", fired, r.Len())
-	}
-	if err := check(r); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestRingReusesTombstones checks that setting and removing one number again and again
-// leaves one tombstone, not one per removal.
-func TestRingReusesTombstones(t *testing.T) {
-	r, _ := ringAt(300, 1, 7)
-	for k := range int64(100_000) {
-		r.Set(0, 8+k%250)
-		r.Remove(0)
-	}
-	if r.Tombstones() != 1 || r.Len() != 0 {
-		t.Errorf("%d tombstones and %d tasks, want 1 and 0", r.Tombstones(), r.Len())
-	}
-	r.Advance(1000, 1000, func(i uint32) int64 { t.Errorf("removed task %d fired", i); return 0 })
-	if r.Tombstones() != 0 {
-		t.Errorf("%d tombstones after a revolution", r.Tombstones())
-	}
-}
-
 // TestRingTombstonesGo checks that tombstones are dropped within a revolution of their
 // level, also that of a task that was due far away.
 func TestRingTombstonesGo(t *testing.T) {
@@ -528,26 +477,6 @@ func TestRingVisits(t *testing.T) {
 			visits := visitsTo(r, r.Now()+c.delay, func(uint32) int64 { return 0 })
 			if visits > c.most || r.Len() != 0 {
 				t.Errorf("%d slots, delay %d: %d visits, want at most %d", c.slots, c.delay, visits, c.most)
-			}
-		}
-	}
-}
-
-// TestRingMoveStaysInItsPlace checks that a move to the next visit or later touches no
-// list.
-func TestRingMoveStaysInItsPlace(t *testing.T) {
-	for cursor := range int64(16) {
-		for first := int64(1); first <= 20; first++ {
-			r, _ := ringAt(8, 2, cursor)
-			r.Set(0, cursor+first)
-			r.Set(1, cursor+first) // before task 0 in the same list
-			before := r.tasks[0]
-			d := r.dist(&before)
-			for wait := d; wait <= d+20; wait++ {
-				r.Set(0, cursor+wait)
-				if got := r.tasks[0]; got.at != before.at || got.prev != before.prev || got.next != before.next {
-					t.Fatalf("cursor %d: a move from %d to %d changed the list", cursor, first, wait)
-				}
 			}
 		}
 	}

@@ -213,6 +213,7 @@ func TestMomentsOutOfRange(t *testing.T) {
 		time.Sleep(3 * ms)
 		l := newTimes() // ticks at 7, 17, ...
 		timers.At(time.Time{}, l.note)
+		timers.At(time.Unix(-1<<63, 0), l.note)
 		timers.At(time.Now(), l.note)
 		timers.At(time.Now().Add(-time.Hour), l.note)
 		timers.AfterFunc(-1<<63, l.note)
@@ -222,7 +223,7 @@ func TestMomentsOutOfRange(t *testing.T) {
 		timers.At(time.Now().AddDate(5000, 0, 0), func() { t.Error("the last timer fired") })
 		timers.At(time.Now().Round(0).Add(20*ms), l.note)
 		time.Sleep(time.Hour)
-		l.want(t, 7, 7, 7, 7, 7, 27)
+		l.want(t, 7, 7, 7, 7, 7, 7, 27)
 	})
 }
 

@@ -218,33 +218,6 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 	})
 }
 
-// TestTimersOrderOfTheBacklog checks that of the due timers of one shard the one that has
-// waited longest is called first.
-func TestTimersOrderOfTheBacklog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8, WithWorkers(1))
-		timers.shift = 64 // one shard
-		timers.AfterFunc(10*ms, func() { time.Sleep(time.Second) })
-		const n = 100
-		var called []int
-		for i := range n {
-			timers.AfterFunc(time.Duration(1+i%7)*10*ms, func() { called = append(called, i%7) })
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		if len(called) != n {
-			t.Fatalf("%d called", len(called))
-		}
-		first := called[0]
-		for _, c := range called[1:] {
-			if c < first {
-				t.Fatalf("called out of order: %v", called)
-			}
-			first = c
-		}
-	})
-}
-
 // TestWorkersLimitTimers checks that exactly as many callbacks run at once as WithWorkers
 // allows.
 func TestWorkersLimitTimers(t *testing.T) {

@@ -2,8 +2,10 @@ package timingwheel
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -271,30 +273,6 @@ func TestResetDuringCall(t *testing.T) {
 	}
 }
 
-// TestResetAfterStopDuringCall checks that a timer stopped and reset during a call is
-// called again.
-func TestResetAfterStopDuringCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8)
-		l := newTimes()
-		every := timers.Every(20*ms, func() {
-			l.note()
-			if l.len() == 1 {
-				time.Sleep(100 * ms)
-			}
-		})
-		time.Sleep(30 * ms)
-		wantTimers(t, "Stop", every.Stop(), true)
-		wantTimers(t, "Reset", every.Reset(200*ms), false)
-		wantTimers(t, "Reset again", every.Reset(150*ms), true)
-		time.Sleep(100 * ms)
-		wantTimers(t, "Stop of what was reset", every.Stop(), true)
-		wantTimers(t, "Reset", every.Reset(50*ms), false) // at 130
-		time.Sleep(125 * ms)
-		l.want(t, 20, 180, 230)
-	})
-}
-
 // TestEveryGoesOnAfterAPanic checks that a timer that repeats goes on after calls that
 // panic and call Goexit.
 func TestEveryGoesOnAfterAPanic(t *testing.T) {
@@ -473,82 +451,42 @@ func TestScheduleOfThePast(t *testing.T) {
 	})
 }
 
-// TestScheduleByTheWallClock checks a scheduler whose moments have no monotonic reading
-// and are in another time zone.
-func TestScheduleByTheWallClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8)
-		l := newTimes()
-		zone := time.FixedZone("elsewhere", 5*60*60)
-		timers.Schedule(tmNexts{func(after time.Time) time.Time {
-			return after.Round(0).In(zone).Truncate(time.Minute).Add(time.Minute)
-		}}, l.note)
-		time.Sleep(3*time.Minute + 5*ms)
-		l.want(t, 60_000, 120_000, 180_000)
-	})
-}
-
-// TestSchedulerPanics checks that a panic of Next is reported and ends the calls, and that
-// Reset starts them again.
+// TestSchedulerPanics checks that a panic or Goexit of Next is reported and ends the calls,
+// and that Reset starts them again.
 func TestSchedulerPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var reported []any
-		var mu sync.Mutex
-		timers := mustTimers(t, 10*ms, 8, WithOnPanic(func(r any, _ []byte) {
-			mu.Lock()
-			defer mu.Unlock()
-			reported = append(reported, r)
-		}))
-		l := newTimes()
-		asked := 0
-		s := tmNexts{func(after time.Time) time.Time {
-			if asked++; asked == 3 {
-				panic("oops")
+	for text, fail := range map[string]func(){"oops": func() { panic("oops") }, "Goexit": runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			var reported []any
+			timers := mustTimers(t, 10*ms, 8, WithWorkers(1), WithOnPanic(func(r any, _ []byte) { reported = append(reported, r) }))
+			l := newTimes()
+			asked := 0
+			timer := timers.Schedule(tmNexts{func(after time.Time) time.Time {
+				if asked++; asked == 3 {
+					fail()
+				}
+				return after.Add(20 * ms)
+			}}, l.note)
+			time.Sleep(time.Second)
+			l.want(t, 20, 40)
+			wantTimers(t, "Stop", timer.Stop(), false)
+			if len(reported) != 1 || !strings.Contains(fmt.Sprint(reported[0]), text) {
+				t.Errorf("reported %v, want %s", reported, text)
 			}
-			return after.Add(20 * ms)
-		}}
-		timer := timers.Schedule(s, l.note)
-		time.Sleep(time.Second)
-		l.want(t, 20, 40)
-		wantTimers(t, "Stop", timer.Stop(), false)
-		mu.Lock()
-		if len(reported) != 1 || reported[0] != "oops" {
-			t.Errorf("reported %v", reported)
-		}
-		mu.Unlock()
-		wantTimers(t, "Reset", timer.Reset(10*ms), false)
-		time.Sleep(15 * ms)
-		if l.len() != 3 {
-			t.Errorf("%d calls, want 3", l.len())
-		}
-		wantTimers(t, "Stop", timer.Stop(), true)
+			wantTimers(t, "Reset", timer.Reset(10*ms), false)
+			time.Sleep(15 * ms)
+			if l.len() != 3 {
+				t.Errorf("%d calls, want 3", l.len())
+			}
+			wantTimers(t, "Stop", timer.Stop(), true)
 
-		wantPanic(t, "Schedule, when Next panics", func() {
-			timers.Schedule(tmNexts{func(time.Time) time.Time { panic("oops") }}, l.note)
+			wantPanic(t, "Schedule, when Next panics", func() {
+				timers.Schedule(tmNexts{func(time.Time) time.Time { panic("oops") }}, l.note)
+			})
+			if n := timers.Len(); n != 0 {
+				t.Errorf("Len: %d", n)
+			}
 		})
-		if n := timers.Len(); n != 0 {
-			t.Errorf("Len: %d", n)
-		}
-	})
-}
-
-// TestSchedulerGoexit checks that a Goexit of Next ends the calls, too.
-func TestSchedulerGoexit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8, WithWorkers(1), WithOnPanic(func(any, []byte) {}))
-		l := newTimes()
-		asked := 0
-		timer := timers.Schedule(tmNexts{func(after time.Time) time.Time {
-			if asked++; asked == 2 {
-				runtime.Goexit()
-			}
-			return after.Add(20 * ms)
-		}}, l.note)
-		timers.AfterFunc(50*ms, l.note) // the worker is still there
-		time.Sleep(time.Second)
-		l.want(t, 20, 50)
-		wantTimers(t, "Stop", timer.Stop(), false)
-	})
+	}
 }
 
 // TestSchedulerUsesTheTimer checks that Next may call methods of the timer: no lock is

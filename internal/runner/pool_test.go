@@ -98,31 +98,6 @@ func TestNewPoolPanics(t *testing.T) {
 	}
 }
 
-// One Wake is enough for all the work that is ready.
-func TestOneWakeRunsAll(t *testing.T) {
-	for _, workers := range []int{1, 3} {
-		synctest.Test(t, func(t *testing.T) {
-			l := newList(workers, never(t))
-			var ran atomic.Int64
-			for range 100 {
-				l.put(func() { ran.Add(1) })
-			}
-			synctest.Wait()
-			if n := ran.Load(); n != 0 {
-				t.Errorf("%d callbacks ran without a Wake", n)
-			}
-			l.Wake()
-			if err := l.Drain(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if n := ran.Load(); n != 100 {
-				t.Errorf("%d callbacks ran, want 100", n)
-			}
-			l.checkIdle(t)
-		})
-	}
-}
-
 // Callbacks that block do not keep the others from being started, up to the
 // limit, by a single Wake too.
 func TestRampUp(t *testing.T) {
@@ -384,6 +359,8 @@ func TestFailureInPoolIsIsolated(t *testing.T) {
 		})
 	}
 }
+
+func failsByName() { panic("oops") }
 
 func TestPoolReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

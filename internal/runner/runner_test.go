@@ -77,23 +77,6 @@ func TestNewPanics(t *testing.T) {
 	}
 }
 
-// A pusher may hold a lock that the callback takes.
-func TestPushUnderLock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lock := make(chan struct{}, 1)
-		r := New(1, 0, call, never(t))
-		lock <- struct{}{}
-		for range 3 {
-			r.Push(0, func() { lock <- struct{}{}; <-lock })
-		}
-		synctest.Wait()
-		<-lock
-		if err := r.Drain(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // Many items of a blocked key are in front; another key still runs at once.
 func TestBlockedKeyDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -259,54 +242,6 @@ func TestCallbackNeverWaits(t *testing.T) {
 	})
 }
 
-func TestDrain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(2, 0, call, never(t))
-		if err := r.Drain(t.Context()); err != nil {
-			t.Errorf("Drain of a new runner: %v", err)
-		}
-
-		// The callbacks push others, which the drain waits for as well.
-		g, deep := newGate(), newGate()
-		r.Push(1, func() {
-			g.call()
-			r.Push(2, func() { r.Push(3, deep.call) })
-		})
-		synctest.Wait()
-		var drains []<-chan struct{}
-		for range 3 {
-			drains = append(drains, started(func() {
-				if err := r.Drain(t.Context()); err != nil {
-					t.Errorf("Drain: %v", err)
-				}
-			}))
-		}
-		check := func(want bool) {
-			t.Helper()
-			for _, d := range drains {
-				if got := settled(d); got != want {
-					t.Fatalf("Drain returned is %v, want %v", got, want)
-				}
-			}
-		}
-		check(false)
-		g.open()
-		check(false)
-		if !settled(deep.entered) {
-			t.Fatal("what a callback pushed during Drain was not called")
-		}
-		deep.open()
-		check(true)
-
-		again := newGate()
-		again.open()
-		r.Push(1, again.call)
-		if !settled(again.entered) {
-			t.Error("what was pushed after Drain was not called")
-		}
-	})
-}
-
 // A Drain that waits must not take workers away: a callback that waits for one
 // that was pushed later would never end.
 func TestDrainKeepsWorkers(t *testing.T) {
@@ -368,28 +303,6 @@ func drainEndsWithContext(t *testing.T, add func(func()), drain func(context.Con
 	if err := drain(ctx); err != nil {
 		t.Errorf("Drain when idle: %v", err)
 	}
-}
-
-func TestDrainInCallback(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		busy, idle := New(1, 0, call, never(t)), New(1, 0, call, never(t))
-		g := newGate()
-		busy.Push(0, g.call)
-		own := New(1, 0, call, never(t))
-		own.Push(0, func() {
-			for _, c := range []struct {
-				name string
-				r    *Runner[func()]
-				want error
-			}{{"its own runner", own, ErrCallback}, {"a busy runner", busy, ErrCallback}, {"an idle runner", idle, nil}} {
-				if err := c.r.Drain(t.Context()); err != c.want {
-					t.Errorf("Drain of %s in a callback: got %v, want %v", c.name, err, c.want)
-				}
-			}
-		})
-		synctest.Wait()
-		g.open()
-	})
 }
 
 // workers counts the workers of all runners by their stacks.

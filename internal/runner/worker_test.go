@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"bytes"
-	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -59,42 +57,6 @@ func TestFailureIsIsolated(t *testing.T) {
 	}
 }
 
-func failsByName() { panic("oops") }
-
-func TestReport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type call struct {
-			recovered any
-			stack     []byte
-		}
-		var reports []call
-		r := New(1, 0, func(f func()) { f() }, func(recovered any, stack []byte) {
-			reports = append(reports, call{recovered, stack})
-		})
-		r.Push(0, failsByName)
-		r.Push(0, runtime.Goexit)
-		r.Push(0, func() { panic(error(nil)) })
-		r.Push(0, func() {})
-		synctest.Wait()
-		if len(reports) != 3 {
-			t.Fatalf("%d reports, want 3: %v", len(reports), reports)
-		}
-		if got := reports[0].recovered; got != "oops" {
-			t.Errorf("recovered: got %v, want oops", got)
-		}
-		if !bytes.Contains(reports[0].stack, []byte("failsByName")) {
-			t.Errorf("the stack does not show the callback:\n%s", reports[0].stack)
-		}
-		if got := reports[1].recovered; got != ErrGoexit {
-			t.Errorf("recovered: got %v, want %v", got, ErrGoexit)
-		}
-		var nilError *runtime.PanicNilError
-		if err, _ := reports[2].recovered.(error); !errors.As(err, &nilError) {
-			t.Errorf("recovered: got %v, want a PanicNilError", err)
-		}
-	})
-}
-
 func TestReportThatFails(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic":  func() { panic("report") },
@@ -102,16 +64,16 @@ func TestReportThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ran := 0
-				r := New(1, 0, call, func(any, []byte) { fail() })
+				ran, reports := 0, 0
+				r := New(1, 0, call, func(any, []byte) { reports++; fail() })
 				for range 3 {
 					r.Push(0, func() { panic("oops") })
 					r.Push(0, runtime.Goexit)
 					r.Push(0, func() { ran++ })
 				}
 				synctest.Wait()
-				if ran != 3 || r.Panics() != 6 {
-					t.Errorf("%d callbacks ran and %d failed, want 3 and 6", ran, r.Panics())
+				if ran != 3 || reports != 6 || r.Panics() != 6 {
+					t.Errorf("%d callbacks ran, %d failed, %d were reported; want 3, 6, 6", ran, r.Panics(), reports)
 				}
 			})
 		})
