@@ -31,7 +31,6 @@ type Cache[K comparable, V any] struct {
 	amend                func(*stats.Snapshot) // or nil
 	schema               string                // of snapshots
 	saving               *semaphore.Weighted   // one SaveFile at a time
-	restored             atomic.Uint64         // entries stored by Restore
 	unregister           func()
 }
 

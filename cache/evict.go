@@ -38,7 +38,7 @@ func (s *shard[K, V]) delist(i uint32) {
 
 // countEvictable counts entries that enter or leave the order, for shards that look for
 // room.
-func (s *shard[K, V]) countEvictable(n int64) {
+func (s *shard[K, V]) countEvictable(n int32) {
 	if s.weights != nil {
 		s.evictable.Add(n)
 	}
@@ -127,7 +127,7 @@ func (s *shard[K, V]) lookAhead() {
 	for k := range next {
 		read += s.index.Fetch(next[k].Hash)
 	}
-	s.fetched += read
+	s.fetched += uint32(read)
 }
 
 // hashOf returns the hash of the key of entry i.

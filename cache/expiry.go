@@ -200,7 +200,7 @@ func (s *shard[K, V]) fetch(slots []uint32, f *fetched) {
 	for _, h := range f.hashes[:f.n] {
 		sum += s.index.Fetch(h)
 	}
-	s.fetched += sum
+	s.fetched += uint32(sum)
 }
 
 // hashFetched returns the hash of the key of entry i, which is visited now.

@@ -168,7 +168,7 @@ func (s *shard[K, V]) checkEvictable() error {
 	if s.order != nil {
 		want = int64(s.order.Len())
 	}
-	if got := s.evictable.Load(); got != want {
+	if got := int64(s.evictable.Load()); got != want {
 		return fmt.Errorf("%d entries count as evictable, want %d", got, want)
 	}
 	return nil

@@ -3,6 +3,8 @@ package cache
 import (
 	"fmt"
 	"io"
+	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/snapshot"
@@ -10,13 +12,17 @@ import (
 
 // Restore stores the entries that Save wrote, and returns how many it stored. decode makes
 // a key and a value of the bytes that encode appended; it must not keep the slice. It is
-// called for each entry in the order of Save, from the goroutine of Restore.
+// called for each entry in the order of Save, from the goroutine of Restore. If it panics,
+// that is an error.
 //
 // An entry keeps its deadline by the wall clock, but never has more time left than when it
-// was saved, however clocks are set; expired entries are left out. Entries that the cache
-// has already, and loads under way, stay as they are. If the cache is smaller than the one
-// that was saved, the entries that would have been evicted first are left out. Jitter is
-// not applied again, and Weigh is called only if the cache that was saved did not weigh.
+// was saved, however clocks are set; expired entries are left out. Jitter is not applied
+// again, and Weigh is called only if the cache that was saved did not weigh.
+//
+// What the cache has stays as it is: keys with a value, also one in Grace, and keys that a
+// Compute or a refresh is about to change are left out, and no value is evicted. If there is
+// too little room, the entries that would have been evicted first are left out. To choose
+// them, a cache with a Limit or MaxWeight stores the entries only when all have been read.
 //
 // If r has no snapshot, or one with another Schema, Restore returns an error and stores
 // nothing. If the snapshot is damaged or was cut, the error says where, and wraps
@@ -30,93 +36,164 @@ func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (r
 	if err != nil {
 		return 0, fmt.Errorf("cache: Restore: %w", err)
 	}
-	h := in.Header
-	if h.Schema != c.schema {
-		return 0, fmt.Errorf("cache: Restore: Schema of the snapshot is %q, that of the cache %q: nothing was restored", h.Schema, c.schema)
+	if schema := in.Header.Schema; schema != c.schema {
+		return 0, fmt.Errorf("cache: Restore: Schema of the snapshot is %q, that of the cache %q: nothing was restored", schema, c.schema)
 	}
-	defer func() { c.restored.Add(uint64(restored)) }()
-	for tooMany := c.excess(h); ; {
-		e, payload, err := in.Next()
-		if err == io.EOF {
-			return restored, nil
-		}
-		if err != nil {
-			return restored, fmt.Errorf("cache: Restore: %w", err)
-		}
-		key, value, err := decode(payload)
-		if err != nil {
-			return restored, fmt.Errorf("cache: Restore: decode of entry %d: %w", in.Records(), err)
-		}
-		if size := c.sizeOf(e); tooMany >= size && size > 0 {
-			tooMany -= size
-			continue
-		}
-		if c.restore(key, value, e, h.Saved) {
-			restored++
-		}
+	to := restoration[K, V]{cache: c, saved: in.Header.Saved}
+	if err = to.read(in, decode); err != nil {
+		err = fmt.Errorf("cache: Restore: %w", err)
 	}
+	to.storeAll()
+	return to.stored, err
 }
 
 // ErrSnapshot is wrapped by the errors of Restore for a snapshot that is damaged or cut.
 var ErrSnapshot = snapshot.ErrDamaged
 
-// excess returns by how much a snapshot exceeds the limit of this cache, in weight or in
-// entries.
-func (c *Cache[K, V]) excess(h snapshot.Header) uint64 {
-	saved, limit := h.Entries, uint64(c.limit.Load())
-	if c.weigh != nil {
-		saved, limit = h.Weight, c.budget.max.Load()
-	}
-	if limit == 0 {
-		return 0
-	}
-	return saved - min(saved, limit)
+// A restoration is a call of Restore.
+type restoration[K comparable, V any] struct {
+	cache  *Cache[K, V]
+	saved  int64            // when the snapshot was, Unix nanoseconds
+	waits  []restored[K, V] // for all to be read: those that there is room for, the coldest first
+	weight uint64           // of waits, in the unit of the budget
+	stored int
 }
 
-// sizeOf returns the size of an entry in the unit of excess.
-func (c *Cache[K, V]) sizeOf(e snapshot.Entry) uint64 {
-	if c.weigh != nil {
-		return uint64(e.Weight)
-	}
-	return 1
+// A restored is an entry of a snapshot.
+type restored[K comparable, V any] struct {
+	key   K
+	value V
+	snapshot.Entry
 }
 
-// restore stores an entry that was saved at a moment. It reports whether it stored it.
-func (c *Cache[K, V]) restore(key K, value V, e snapshot.Entry, saved int64) (stored bool) {
-	h := c.hasher.Hash(key)
-	var u update[K, V]
-	u.hash, u.key, u.value, u.weight = h, key, value, 1
-	var ttl time.Duration
-	if e.Expires {
-		// Not now alone: a wall clock that was set back since would make the entry live longer.
-		if ttl = time.Duration(e.Deadline - max(saved, wallClock().UnixNano())); ttl <= 0 {
-			return false
+// read reads all entries of a snapshot.
+func (r *restoration[K, V]) read(in *snapshot.Reader, decode func([]byte) (K, V, error)) error {
+	for {
+		e, payload, err := in.Next()
+		if err == io.EOF {
+			return nil
 		}
+		if err != nil {
+			return err
+		}
+		key, value, err := decoded(decode, payload)
+		if err != nil {
+			return fmt.Errorf("decode of entry %d: %w", in.Records(), err)
+		}
+		r.add(restored[K, V]{key, value, e})
 	}
-	u.life = c.lifeFrom(c.clock.now(), ttl)
+}
+
+// decoded calls decode, and turns a panic of it into an error.
+func decoded[K comparable, V any](decode func([]byte) (K, V, error), payload []byte) (key K, value V, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return decode(payload)
+}
+
+// add stores an entry or, if there may be too little room for all, lets it wait.
+func (r *restoration[K, V]) add(e restored[K, V]) {
+	c := r.cache
 	switch {
-	case c.weigh != nil && e.Weighed:
-		u.weight = e.Weight
-	case c.weigh != nil:
-		u.weight = c.weigh(key, value)
+	case c.weigh == nil:
+		e.Weight = 1
+	case !e.Weighed:
+		e.Weight = c.weigh(e.key, e.value)
 	}
-	for done := false; !done; {
-		s := c.lock(h)
-		if _, found := s.findLive(h, key); found {
-			s.lock.Unlock()
-			c.abandon(&u)
-			c.settle(u.reported)
-			return false
-		}
-		missing := s.store(&u)
-		if i, found := s.find(h, key); found {
-			stored = true
-			for range e.Mark {
-				s.use(i)
-			}
-		}
-		done = c.endStore(s, &u, missing)
+	room := c.room()
+	if room == math.MaxUint64 {
+		r.store(&e)
+		return
 	}
-	c.settle(u.reported)
-	return stored
+	if _, left := r.left(&e); !left || uint64(e.Weight) > room || c.has(e.key) {
+		return
+	}
+	r.waits = append(r.waits, e)
+	r.weight += uint64(e.Weight)
+	r.fit(room)
+}
+
+// fit leaves out the entries that would be evicted first, if there is not room for all.
+func (r *restoration[K, V]) fit(room uint64) {
+	for r.weight > room {
+		r.weight -= uint64(r.waits[0].Weight)
+		r.waits[0] = restored[K, V]{} // keep no value alive
+		r.waits = r.waits[1:]
+	}
+}
+
+// storeAll stores the entries that have waited.
+func (r *restoration[K, V]) storeAll() {
+	r.fit(r.cache.room())
+	for i := range r.waits {
+		r.store(&r.waits[i])
+	}
+}
+
+// left returns the time that an entry has left, and whether it has any; 0 is for ever.
+func (r *restoration[K, V]) left(e *restored[K, V]) (ttl time.Duration, any bool) {
+	if !e.Expires {
+		return 0, true
+	}
+	// Not from now alone: a wall clock that was set back since would make the entry live longer.
+	ttl = time.Duration(e.Deadline - max(r.saved, wallClock().UnixNano()))
+	return ttl, ttl > 0
+}
+
+// store stores an entry if it has time left, the key has no value, and there is room.
+func (r *restoration[K, V]) store(e *restored[K, V]) {
+	c := r.cache
+	ttl, left := r.left(e)
+	if !left {
+		return
+	}
+	u := update[K, V]{hash: c.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.lifeFrom(c.clock.now(), ttl)}
+	s := c.lock(u.hash)
+	if s.restore(&u, e.Mark) {
+		r.stored++
+	}
+	c.settle(s.unlock())
+}
+
+// restore stores a value with marks, unless the key has one or is about to get one that was
+// made of what the cache has, or there is no room. It evicts nothing and affects no load.
+func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
+	i, found := s.find(u.hash, u.key)
+	switch l := s.current(u.key); {
+	case s.closed, found && !s.gone(i), s.fences[u.key] != nil, l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
+		return false
+	case (s.limited || s.weights != nil) && !s.common.budget.reserve(uint64(u.weight)):
+		return false
+	}
+	if found {
+		s.remove(i, u.hash, Expired)
+	}
+	i = s.insert(u)
+	s.begin(i, u)
+	for range marks {
+		s.use(i)
+	}
+	s.restored++
+	return true
+}
+
+// room returns how much may be stored without an eviction, in entries or in weight.
+func (c *Cache[K, V]) room() uint64 {
+	if c.weigh == nil && c.limit.Load() == 0 {
+		return math.MaxUint64
+	}
+	most := c.budget.max.Load()
+	return most - min(most, c.budget.used.Load())
+}
+
+// has reports whether a key has a value, which may be in Grace.
+func (c *Cache[K, V]) has(key K) bool {
+	h := c.hasher.Hash(key)
+	s, r := c.rlock(h)
+	defer s.lock.RUnlock(r)
+	_, found := s.findUsable(h, key)
+	return found
 }

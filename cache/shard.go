@@ -69,11 +69,13 @@ type shard[K comparable, V any] struct {
 
 	lost lostKeys
 
-	fetched uint64 // without meaning: it makes the reads of lookAhead count
+	restored uint64 // entries stored by Restore
+
+	fetched uint32 // without meaning: it makes the reads of lookAhead count
 
 	// evictable counts the entries with a weight above 0, in a cache that weighs. It
 	// changes under the lock; other shards that need room read it without.
-	evictable atomic.Int64
+	evictable atomic.Int32
 
 	// earlier has the entries that the next tick looks at: nil without any. It makes the
 	// shard 512 bytes: no two shards share a cache line.

@@ -2,10 +2,12 @@ package cache
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -195,6 +197,139 @@ func TestRestoreChangesNothing(t *testing.T) {
 	})
 }
 
+// TestRestoreEvictsNothing restores into caches that have entries, also in Grace, and little
+// room. All that was there stays, without an event, and of the snapshot the hottest entries for
+// which there is room come back, though others of it have expired or are too heavy.
+func TestRestoreEvictsNothing(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		synctest.Test(t, func(t *testing.T) {
+			limit := rapid.IntRange(1, 30).Draw(r, "limit")
+			o := Options[int, int]{Expire: time.Minute, Grace: time.Hour, Policy: rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(r, "policy")}
+			size := func(int, int) uint32 { return 1 }
+			switch rapid.SampledFrom([]string{"entries", "weight", "none"}).Draw(r, "limits") {
+			case "entries":
+				o.Limit = limit
+			case "weight":
+				size = func(k, _ int) uint32 { return uint32(k % 5) }
+				o.MaxWeight, o.Weigh = uint64(limit), size
+			default:
+				limit = 1000
+			}
+			from := Must(Options[int, int]{Limit: 1000, Expire: time.Hour})
+			for k := range rapid.IntRange(0, 60).Draw(r, "saved") {
+				from.SetWithExpire(k, -k, rapid.SampledFrom([]time.Duration{0, time.Second, time.Hour}).Draw(r, "ttl"))
+			}
+			file := saved(r, from)
+			time.Sleep(time.Second)
+
+			events := 0
+			o.OnRemove = func(Event[int, int]) { events++ }
+			to := Must(o)
+			want, room := map[int]int{}, limit
+			for _, k := range rapid.SliceOfNDistinct(rapid.IntRange(0, 60), 0, min(limit, 30), rapid.ID).Draw(r, "present") {
+				if n := int(size(k, 0)); n <= room {
+					to.SetWithExpire(k, k, rapid.SampledFrom([]time.Duration{0, time.Millisecond}).Draw(r, "lives"))
+					room -= n
+					want[k] = k
+				}
+			}
+			time.Sleep(time.Millisecond) // some are in Grace now
+			var order []int
+			for e := range from.Entries() {
+				order = append(order, e.Key)
+			}
+			slices.Sort(order) // as they were stored, so the coldest first
+			most, restored := uint32(room), 0
+			for _, k := range slices.Backward(order) {
+				if _, ok := want[k]; ok || size(k, 0) > most {
+					continue
+				}
+				if room -= int(size(k, 0)); room < 0 {
+					break
+				}
+				want[k] = -k
+				restored++
+			}
+			if n, err := to.Restore(bytes.NewReader(file), decodeInts); n != restored || err != nil {
+				r.Fatalf("Restore = %d, %v; want %d", n, err, restored)
+			}
+			got := map[int]int{}
+			for k := range 61 {
+				if v, ok := to.standIn(k); ok {
+					got[k] = v
+				}
+			}
+			synctest.Wait()
+			if s := to.Stats(); !maps.Equal(got, want) || events != 0 || s.Restored != uint64(restored) || s.Sets != uint64(len(want)-restored) {
+				r.Fatalf("the cache has %v, want %v; %d events, %d sets, %d restored", got, want, events, s.Sets, s.Restored)
+			}
+			if err := to.check(); err != nil {
+				r.Fatal(err)
+			}
+			mustClose(t, to)
+		})
+	})
+}
+
+// TestRestoreBesideChanges: a value that others are about to make of what the cache has is not
+// of the snapshot: an old value that a load finds Unchanged, one that Compute makes.
+func TestRestoreBesideChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := Must(Options[int, int]{})
+		for k := range 3 {
+			from.Set(k, 100+k)
+		}
+		file := saved(t, from)
+		to := Must(Options[int, int]{Expire: time.Minute, Grace: time.Hour})
+		restore := func() {
+			if _, err := to.Restore(bytes.NewReader(file), decodeInts); err != nil {
+				t.Error(err)
+			}
+		}
+		for k, takes := range []time.Duration{0, 2 * time.Hour} { // longer than Grace: the old value goes
+			to.Set(k, k+1)
+			time.Sleep(time.Minute)
+			v, err := to.TakeWith(t.Context(), k, func(_ context.Context, l *Load[int]) (int, error) {
+				time.Sleep(takes)
+				restore()
+				l.Unchanged = true
+				return 0, nil
+			})
+			time.Sleep(takes)
+			synctest.Wait()
+			if got, ok := to.Peek(k); v != k+1 || err != nil || ok && got != v {
+				t.Errorf("TakeWith = %d, %v, and the cache has %d, %t", v, err, got, ok)
+			}
+			to.Del(2)
+		}
+		to.Compute(2, func(old int, _ bool) (int, Op) {
+			restore()
+			if v, ok := to.Peek(2); ok {
+				t.Errorf("the cache has %d, and Compute makes another value of nothing", v)
+			}
+			return old + 1, OpSet
+		})
+	})
+}
+
+// TestRestoreIsNoSet asks for statistics while a cache is restored: Sets stays as it is.
+func TestRestoreIsNoSet(t *testing.T) {
+	from, to := Must(Options[int, int]{}), Must(Options[int, int]{})
+	for k := range 1000 {
+		from.Set(k, k)
+	}
+	to.Set(-1, 0)
+	_, err := to.Restore(bytes.NewReader(saved(t, from)), func(b []byte) (int, int, error) {
+		if s := to.Stats(); s.Sets != 1 || int(s.Restored)+1 != s.Entries {
+			t.Fatalf("%d sets, %d restored, %d entries", s.Sets, s.Restored, s.Entries)
+		}
+		return decodeInts(b)
+	})
+	if s := to.Stats(); err != nil || s.Sets != 1 || s.Restored != 1000 {
+		t.Errorf("%v; %d sets, %d restored", err, s.Sets, s.Restored)
+	}
+}
+
 // TestClocksThatAreSet checks that no entry has more time left than when it was saved,
 // however clocks are set between Save and Restore.
 func TestClocksThatAreSet(t *testing.T) {
@@ -224,6 +359,9 @@ func TestSnapshotErrors(t *testing.T) {
 			return Must(Options[int, int]{Schema: "v2"}).Restore(bytes.NewReader(file), decodeInts)
 		},
 		"not a snapshot": func() (int, error) { return from.Restore(strings.NewReader("hello, world"), decodeInts) },
+		"decode of entry 1: panic: oops": func() (int, error) {
+			return from.Restore(bytes.NewReader(file), func([]byte) (int, int, error) { panic("oops") })
+		},
 		"decode of entry 1: failed": func() (int, error) {
 			return from.Restore(bytes.NewReader(file), func([]byte) (int, int, error) { return 0, 0, failed })
 		},

@@ -160,7 +160,7 @@ func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 	s.missesExpired.Store(from.missesExpired.Load())
 	s.missesEvicted.Store(from.missesEvicted.Load())
 	s.hitsInGrace.Store(from.hitsInGrace.Load())
-	s.removals = from.removals
+	s.removals, s.restored = from.removals, from.restored
 }
 
 // giveUp empties a shard, except for the table to which its entries moved.

@@ -72,8 +72,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 			s.lock.RUnlock(r)
 		}
 	}
-	total.Restored = c.restored.Load()
-	// Every value stored was removed or is an entry. A running Restore is not yet counted.
+	// Every value stored was removed or is an entry.
 	total.Sets = total.Removals.Total() + uint64(total.Entries) - total.Restored
 	return total
 }
@@ -122,6 +121,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.MissesEvicted += s.missesEvicted.Load()
 	total.HitsInGrace += s.hitsInGrace.Load()
 	total.Entries += s.len
+	total.Restored += s.restored
 	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
 	total.Removals.Expired += removed(Expired)
 	total.Removals.Evicted += removed(Evicted)
