@@ -26,3 +26,28 @@ func TestUnreferencedTellsWhatExpires(t *testing.T) {
 		t.Error("then it is not collected")
 	}
 }
+
+// TestEmptiedIsCollected checks that a cache with OnRemove whose entries were removed, or have no
+// TTL any more, is collected before those would have expired.
+func TestEmptiedIsCollected(t *testing.T) {
+	for name, empty := range map[string]func(c *Cache[int, int]){
+		"Del":      func(c *Cache[int, int]) { c.Del(1); c.Del(2) },
+		"Clear":    func(c *Cache[int, int]) { c.Clear() },
+		"Touch":    func(c *Cache[int, int]) { c.Touch(1, 0); c.Touch(2, 0) },
+		"Set":      func(c *Cache[int, int]) { c.SetWithExpire(1, 1, 0); c.SetWithExpire(2, 1, 0) },
+		"eviction": func(c *Cache[int, int]) { c.Set(3, 0); c.Set(4, 0) },
+		"expiry":   func(c *Cache[int, int]) { c.Touch(1, time.Millisecond); c.Touch(2, time.Millisecond) },
+		"division": func(c *Cache[int, int]) { c.splitInto(4); c.Clear() },
+	} {
+		w := func() weak.Pointer[Cache[int, int]] {
+			c := Must(Options[int, int]{Limit: 2, OnRemove: func(Event[int, int]) {}})
+			c.SetWithExpire(1, 1, time.Hour)
+			c.SetWithExpire(2, 1, time.Hour)
+			empty(c)
+			return weak.Make(c)
+		}()
+		if !collectedUntil(func() bool { return w.Value() == nil }) {
+			t.Errorf("%s: not collected", name)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,8 +11,8 @@ import (
 
 // A driver wakes up when the ring of some shard has tasks to visit, and not at all
 // while no entry expires. It is a timer of the runtime, not a goroutine: between ticks
-// there is none. The timer holds a cache without OnRemove weakly, so that it is
-// collected when nobody else holds it; then the timer goes off once, for nothing.
+// there is none. The timer holds the cache weakly, so that it is collected when nobody else
+// holds it; then the timer goes off once, for nothing.
 type driver struct {
 	// alarm is the tick at which the driver is going to visit the shards, or noTick.
 	//
@@ -32,26 +33,59 @@ type driver struct {
 	closed bool
 
 	newTimer func(wait time.Duration) *time.Timer // whose function is a tick
+
+	anchor *anchor // nil without OnRemove
+}
+
+// An anchor holds a cache with OnRemove while some entry waits to expire, as OnRemove must be
+// called for that. The timer of the driver holds the anchor.
+type anchor struct {
+	mu     sync.Mutex // may be taken with the lock of a shard held
+	shards int        // in which an entry waits
+	cache  any        // nil if shards is 0
+}
+
+// anchor notes whether some entry of the shard waits to expire.
+func (s *shard[K, V]) anchor(waits bool) {
+	a := s.common.driver.anchor
+	if a == nil || waits == s.anchored {
+		return
+	}
+	s.anchored = waits
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if waits {
+		a.shards++
+		a.cache = s.common
+	} else if a.shards--; a.shards == 0 {
+		a.cache = nil
+	}
+}
+
+// unanchor is anchor after a task was removed.
+func (s *shard[K, V]) unanchor() {
+	if s.anchored && s.ring.Len() == 0 {
+		s.anchor(false)
+	}
 }
 
 // noTick is a tick that never comes.
 const noTick = math.MaxInt64
 
-// initDriver gives the cache a driver, which has no timer yet. A cache with OnRemove is kept
-// alive by its timer while that is set, as OnRemove must be called for what expires.
+// initDriver gives the cache a driver, which has no timer yet.
 func (c *Cache[K, V]) initDriver(onRemove bool) {
 	c.driver.alarm.Store(noTick)
 	c.driver.at = noTick
 	if onRemove {
-		c.driver.newTimer = func(wait time.Duration) *time.Timer { return time.AfterFunc(wait, c.tickNow) }
-		return
+		c.driver.anchor = new(anchor)
 	}
-	w := weak.Make(c)
+	w, anchor := weak.Make(c), c.driver.anchor
 	c.driver.newTimer = func(wait time.Duration) *time.Timer {
 		return time.AfterFunc(wait, func() {
 			if c := w.Value(); c != nil {
 				c.tickNow()
 			}
+			runtime.KeepAlive(anchor)
 		})
 	}
 }

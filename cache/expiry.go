@@ -40,6 +40,7 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 	case l.deadline == never:
 		if old != never {
 			s.ring.Remove(i)
+			s.unanchor()
 		}
 	case old == never || (old < 0 || l.deadline < old) && !s.visitsBy(i, l.deadline):
 		s.schedule(i, s.common.tickAt(l.deadline))
@@ -80,6 +81,7 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 		s.ring.Advance(s.common.clock.coarse.Load()/int64(s.common.tick), 0, nil)
 	}
 	s.ring.Set(i, due)
+	s.anchor(true)
 	visit, _ := s.ring.Visit(i)
 	s.visitBy(visit)
 }

@@ -177,6 +177,9 @@ func (s *shard[K, V]) checkEvictable() error {
 // checkRing: the ring visits an entry with a deadline no later than that, and has no task
 // for a slot without one. The driver wakes no later than the next visit.
 func (s *shard[K, V]) checkRing() error {
+	if waits := s.common.driver.anchor != nil && s.ring != nil && s.ring.Len() > 0; waits != s.anchored {
+		return fmt.Errorf("an entry of a cache with OnRemove waits to expire: %v; the shard says %v", waits, s.anchored)
+	}
 	if s.ring != nil {
 		visit, ok := s.ring.NextVisit()
 		next, alarm := s.next.Load(), s.common.driver.alarm.Load()

@@ -42,6 +42,7 @@ type shard[K comparable, V any] struct {
 	closed   bool
 	reported bool              // an event was queued during this hold of lock
 	split    bool              // its entries are in the shards of moved
+	anchored bool              // an entry waits to expire, in a cache with OnRemove
 	strain   int16             // by writes that had to wait, while the table is growing
 	loads    map[K]*load[K, V] // under way; nil before the first
 	fences   map[K]*fence      // who must know of a change of their key
@@ -166,6 +167,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	}
 	if s.ring != nil {
 		s.ring.Remove(i)
+		s.unanchor()
 	}
 	var key K
 	var value V

@@ -166,6 +166,7 @@ func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 // giveUp empties a shard, except for the table to which its entries moved.
 func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.split, s.moved = true, larger
+	s.anchor(false)
 	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
 	s.order, s.marks, s.limited = nil, nil, false
 	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
