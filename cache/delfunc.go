@@ -6,6 +6,9 @@ package cache
 // true, the value goes to its callers and is not stored. Nor is that of a load under way
 // for an entry that DelFunc removes. Entries that others store meanwhile may stay.
 //
+// A Take that begins when DelFunc has returned gets no such value either. Errors that Negative
+// keeps, which have no value to ask about, are all dropped.
+//
 // So del can select a tenant, keys with a prefix (strings.HasPrefix), or values with a tag
 // (slices.Contains). Values in Grace are asked about, and counted, too.
 //
@@ -33,6 +36,7 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 	for i := range shards {
 		shards[i].addFilter(f) // all before the first is asked: no load slips in behind
 	}
+	c.dropErrors()
 	for i := range shards {
 		removed += c.delFuncIn(&shards[i], del)
 	}

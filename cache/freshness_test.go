@@ -379,6 +379,47 @@ func TestFreshness7KeptErrors(t *testing.T) {
 	}, negative, patience)
 }
 
+// TestFreshness9EndedContexts: a caller whose context has ended gets the value that is there, and
+// begins no fetch; the next caller does, at once.
+func TestFreshness9EndedContexts(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, take := range map[string]func(c *freshCache, ctx context.Context) (int, error){
+		"TakeCtx": func(c *freshCache, ctx context.Context) (int, error) { return c.TakeCtx(ctx, "k", c.db.fetch) },
+		"TakeWith": func(c *freshCache, ctx context.Context) (int, error) {
+			return c.TakeWith(ctx, "k", func(ctx context.Context, _ *Load[int]) (int, error) { return c.db.fetch(ctx) })
+		},
+		"TakeMany": func(c *freshCache, ctx context.Context) (int, error) {
+			got, err := c.TakeMany(ctx, []string{"k"}, func(ctx context.Context, _ []string) (map[string]int, error) {
+				v, err := c.db.fetch(ctx)
+				return map[string]int{"k": v}, err
+			})
+			return got["k"], err
+		},
+	} {
+		for _, age := range []time.Duration{31 * time.Second, time.Minute} { // due, in Grace
+			freshTest(t, func(t *testing.T, c *freshCache) {
+				c.take(1)
+				time.Sleep(age)
+				for range 2 {
+					if v, err := take(c, ended); v != 1 || err != nil {
+						t.Errorf("%s: %d, %v", name, v, err)
+					}
+				}
+				synctest.Wait()
+				if c.db.asked != 1 {
+					t.Errorf("%s after %v: %d fetches with a context that had ended", name, age, c.db.asked-1)
+				}
+				take(c, t.Context())
+				synctest.Wait()
+				if c.db.asked != 2 {
+					t.Errorf("%s after %v: the next caller begins no fetch", name, age)
+				}
+			})
+		}
+	}
+}
+
 // TestFreshness9CallersLeave: a caller whose context ends leaves with its cause, also one that has a
 // value in Grace; a load behind such a value goes on, with the caller's values.
 func TestFreshness9CallersLeave(t *testing.T) {

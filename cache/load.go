@@ -26,6 +26,7 @@ const (
 	leader                // fetch the value
 	beginner              // begin a load in the background, and wait for it if patient
 	follower              // wait for the leader's result
+	doubter               // likewise, and look again if it is not stored: DelFunc was called since the load began
 	successor             // wait until the load has ended, and look again: all its callers have left
 	refused               // return the error: the load is late, or that of the caller itself
 )
@@ -107,7 +108,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 			if who.found {
 				return found, nil, nil
 			}
-		case follower:
+		case follower, doubter:
 			c.waiters.Add(1)
 		}
 		switch err := l.wait(who, role, who.patienceEnds(c.patience)); {
@@ -115,7 +116,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 			who.patient = false
 		case err != nil:
 			return value, nil, err
-		case role != successor && !l.absent:
+		case role != successor && !l.absent && !l.doubtful(role):
 			return l.value, nil, l.err
 		}
 	}
@@ -166,6 +167,9 @@ func (s *shard[K, V]) assign(h uint64, key K, who *caller, first *load[K, V]) (v
 	case slices.Contains(who.inside, l.flight) && !l.flight.over.Load():
 		return value, nil, refused, errOwnKey
 	case l.flight.join(who):
+		if l.filtered > 0 {
+			return value, l, doubter, nil
+		}
 		return value, l, follower, nil
 	case l.flight.isLate():
 		return value, nil, refused, ErrTimeout
@@ -173,6 +177,10 @@ func (s *shard[K, V]) assign(h uint64, key K, who *caller, first *load[K, V]) (v
 		return value, l, successor, nil
 	}
 }
+
+// doubtful reports whether a caller with a role must not have the value of l, which has ended:
+// a DelFunc that had returned before the caller came may have picked it.
+func (l *load[K, V]) doubtful(r role) bool { return r == doubter && l.stale && l.err == nil }
 
 // beginLoad begins a load of a key that has none to share. Entry i is that of the key if
 // who.inGrace.

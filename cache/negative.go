@@ -78,9 +78,10 @@ func (c *common[K, V]) keepFor(err error) time.Duration {
 	return max(c.negative(err), 0)
 }
 
-// keepError keeps the error of a load. The lock of the shard must be held.
+// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
+// dropped the error. The lock of the shard must be held.
 func (s *shard[K, V]) keepError(l *load[K, V]) {
-	if l.keepErr > 0 && !s.closed {
+	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
 		if _, found := s.find(l.hash, l.key); found {
 			s.del(l.hash, l.key) // the error is the answer now
 		}
@@ -103,8 +104,8 @@ func (c *common[K, V]) dropError(key K) {
 	}
 }
 
-// dropErrors removes all kept errors, after the shards were cleared. Loads that were under
-// way then keep none.
+// dropErrors removes all kept errors, after the shards were cleared, or all loads have got the
+// filter of a DelFunc. Loads that were under way then keep none.
 func (c *common[K, V]) dropErrors() {
 	if c.negatives != nil {
 		c.negatives.clear()

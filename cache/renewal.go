@@ -119,11 +119,12 @@ func (s *shard[K, V]) seeDue(i uint32, expired, background bool) role {
 }
 
 // renew begins a renewal of a value that the caller has found due. The renewal is skipped
-// if it would have to wait for a permit.
+// if it would have to wait for a permit, and left to the next caller if ctx has ended.
 func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
+	ended := ctx.Err() != nil
 	h := c.hasher.Hash(key)
 	s := c.lock(h)
-	l := s.beginDue(ctx, h, key, nil)
+	l := s.beginDue(ctx, ended, h, key, nil)
 	s.lock.Unlock()
 	if l == nil {
 		return
@@ -139,21 +140,29 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 }
 
 // beginDue begins a renewal, unless the key was stored anew since it was found due, another
-// caller has begun one, or it would have to wait for a permit. The renewal joins the batch
-// of first, if that is not nil.
-func (s *shard[K, V]) beginDue(ctx context.Context, h uint64, key K, first *load[K, V]) *load[K, V] {
+// caller has begun one, ctx has ended, or it would have to wait for a permit. The renewal
+// joins the batch of first, if that is not nil.
+func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
 	if !ok || !renewing(s.due[i].load()) {
 		return nil
 	}
 	l := s.current(key)
 	switch {
+	case l != nil && l.renewal:
+	case ended:
+		s.dueNow(i)
 	case l == nil:
 		return s.beginRenewal(ctx, h, i, first)
-	case !l.renewal: // l does not load this value anew
+	default: // l does not load this value anew
 		s.skipRenewal(i)
 	}
 	return nil
+}
+
+// dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
+func (s *shard[K, V]) dueNow(i uint32) {
+	s.due[i].set(dueAt(s.common.clock.now(), s.due[i].load()&triesMask))
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
@@ -198,11 +207,11 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	if !ok || !renewing(s.due[i].load()) || s.current(l.key) != nil {
 		return
 	}
-	tries := s.due[i].load() & triesMask
 	if failed {
+		tries := s.due[i].load() & triesMask
 		s.due[i].set(s.common.pauseAfter(min(tries+1, maxTries)))
 	} else {
-		s.due[i].set(dueAt(s.common.clock.now(), tries))
+		s.dueNow(i)
 	}
 }
 

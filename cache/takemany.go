@@ -119,10 +119,11 @@ func (m *many[K, V]) renew() {
 	}
 	var own []*load[K, V]
 	var first *load[K, V]
+	ended := m.ctx.Err() != nil
 	for _, key := range m.due {
 		h := c.hasher.Hash(key)
 		s := c.lock(h)
-		if l := s.beginDue(m.ctx, h, key, first); l != nil {
+		if l := s.beginDue(m.ctx, ended, h, key, first); l != nil {
 			own = append(own, l)
 			first = own[0]
 		}
@@ -142,17 +143,21 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		m.fails(err)
 		return nil
 	}
-	own, joined, behind := m.assign(keys)
+	own, others, behind := m.assign(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit
-		for _, l := range joined[waited:] {
-			l.flight.leave(context.Canceled, errFetchEnded)
+		for _, j := range others[waited:] {
+			j.l.flight.leave(context.Canceled, errFetchEnded)
 		}
 	}()
 	m.lead(own)
-	for _, l := range joined {
+	for _, j := range others {
 		waited++
-		m.take(l, l.wait(&m.who, follower, nil))
+		if err := j.l.wait(&m.who, j.as, nil); err == nil && j.l.doubtful(j.as) {
+			again = append(again, j.l.key)
+		} else {
+			m.take(j.l, err)
+		}
 	}
 	for _, l := range behind {
 		if err := l.wait(&m.who, successor, nil); err != nil {
@@ -205,9 +210,9 @@ func (m *many[K, V]) has(key K, value V) {
 }
 
 // assign decides what to do about keys: own are loads that this call fetches, with one
-// flight; joined are loads of others whose results it takes; behind are loads that must
+// flight; others are loads of others whose results it takes; behind are loads that must
 // end before it can try again.
-func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
+func (m *many[K, V]) assign(keys []K) (own []*load[K, V], others []joined[K, V], behind []*load[K, V]) {
 	c := m.cache
 	var first *load[K, V]
 	for _, key := range keys {
@@ -221,16 +226,22 @@ func (m *many[K, V]) assign(keys []K) (own, joined, behind []*load[K, V]) {
 		case leader:
 			own = append(own, l)
 			first = own[0]
-		case follower:
+		case follower, doubter:
 			c.waiters.Add(1)
-			joined = append(joined, l)
+			others = append(others, joined[K, V]{l, role})
 		case successor:
 			behind = append(behind, l)
 		case refused:
 			m.fail(key, err)
 		}
 	}
-	return own, joined, behind
+	return own, others, behind
+}
+
+// A joined is a load of others that a TakeMany waits for, as a follower or a doubter.
+type joined[K comparable, V any] struct {
+	l  *load[K, V]
+	as role
 }
 
 // lead fetches the call's own loads.
