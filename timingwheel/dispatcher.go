@@ -15,11 +15,10 @@ type dispatcher struct {
 	pool *runner.Pool // claims and calls them
 	turn atomic.Uint32
 
-	// With a pool of the user's, the single worker of offers submits call, once for
-	// every timer that is due. It does nothing else, as submit may block.
+	// With a pool of the user's, the single worker of offers submits a call for every
+	// timer that is due. It does nothing else, as submit may block.
 	submit  func(run func()) error // nil without one
 	offers  *runner.Pool
-	call    func()
 	offered atomic.Int64 // calls submitted that have not begun
 	refused atomic.Bool  // submit failed; the next tick tries again
 }
@@ -30,11 +29,7 @@ func (w *wheel) initDispatcher(o options) {
 		return
 	}
 	w.submit = o.submit
-	w.offers = runner.NewPool(1, w.offer, w.mayOffer, o.onPanic)
-	w.call = func() {
-		w.takeBack()
-		w.pool.Run(func() { w.callUpTo(1) })
-	}
+	w.offers = runner.NewPool(1, w.offer, w.mayOffer, nil) // offer reports to pool
 }
 
 // dispatch wakes a worker for timers that are due. It is called at every tick.
@@ -104,29 +99,63 @@ func (w *wheel) mayOffer() bool {
 }
 
 // offer submits a call for a timer that is due, and reports whether there was one.
-func (w *wheel) offer() bool {
+func (w *wheel) offer() (found bool) {
 	if !w.mayOffer() {
 		return false
 	}
 	w.offered.Add(1)
-	taken := false
+	o := &offer{wheel: w}
+	returned := false
 	defer func() {
-		if !taken { // or submit panicked
-			w.takeBack()
-			w.refused.Store(true)
-			w.wakeBy(w.ticks(w.now()) + 1)
+		if !returned {
+			o.failed(recover())
 		}
 	}()
-	taken = w.submit(w.call) == nil
+	err := w.submit(o.call)
+	returned = true
+	if err != nil {
+		o.refused()
+	}
 	return true
 }
 
-// takeBack counts down the calls submitted, when one begins or is refused. The count
-// stays at 0 or more even if the pool runs a function twice, or refuses it after
-// running it.
-func (w *wheel) takeBack() {
-	for n := w.offered.Load(); n > 0 && !w.offered.CompareAndSwap(n, n-1); n = w.offered.Load() {
+// An offer is a call that is submitted for a timer that is due.
+type offer struct {
+	wheel *wheel
+	begun atomic.Bool // or refused: it does not count in offered any more
+}
+
+// call calls the callback of a timer that is due. A pool may call it in submit, and may
+// break the rules: call it twice, or after it was refused.
+func (o *offer) call() {
+	o.end()
+	o.wheel.pool.Run(func() { o.wheel.callUpTo(1) })
+}
+
+// end counts the offer no longer, once.
+func (o *offer) end() {
+	if o.begun.CompareAndSwap(false, true) {
+		o.wheel.offered.Add(-1)
 	}
+}
+
+// refused makes the next tick try again.
+func (o *offer) refused() {
+	o.end()
+	w := o.wheel
+	w.refused.Store(true)
+	w.wakeBy(w.ticks(w.now()) + 1)
+}
+
+// failed ends an offer of which submit panicked with cause, or ended the goroutine. If
+// it did that after call had begun, a callback has most likely done so, in submit, and
+// Run has reported it.
+func (o *offer) failed(cause any) {
+	if cause == nil && o.begun.Load() {
+		return
+	}
+	o.refused()
+	o.wheel.pool.Fail(cause)
 }
 
 // errCallback is what Shutdown returns to a callback.

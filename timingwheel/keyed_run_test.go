@@ -647,3 +647,33 @@ func TestKeyedPoolCallsTwice(t *testing.T) {
 		})
 	}
 }
+
+// TestKeyedInlinePool checks that in a pool that calls at once callbacks that call Goexit,
+// and so end the goroutine that submits, delay no others and are reported once each.
+func TestKeyedInlinePool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const exits = 10
+		var called keyedCalls[int, int]
+		var reports atomic.Int64
+		w := newKeyed(t, keyedTick, 4, func(key, value int) {
+			called.add(key, value)
+			runtime.Goexit()
+		}, WithOnPanic(func(any, []byte) { reports.Add(1) }), WithPool(func(call func()) error {
+			call()
+			return nil
+		}))
+		due := time.Now().Add(keyedTick)
+		for key := range exits {
+			mustSetKeyed(t, w, key, 0, keyedTick)
+		}
+		time.Sleep(time.Minute)
+		for _, c := range called.take() {
+			if !c.at.Equal(due) {
+				t.Errorf("key %d called at %v, want %v", c.key, c.at, due)
+			}
+		}
+		if s := w.Stats(); s.Fired != exits || s.Panics != exits || reports.Load() != exits || s.Running != 0 {
+			t.Errorf("%d reports; stats %+v, want %d of each and none running", reports.Load(), s, exits)
+		}
+	})
+}

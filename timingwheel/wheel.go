@@ -140,9 +140,6 @@ func (w *wheel) stats() stats.WheelSnapshot {
 	w.folding.Unlock()
 	total.Running = w.pool.Running()
 	total.Panics = w.pool.Panics()
-	if w.offers != nil {
-		total.Panics += w.offers.Panics()
-	}
 	return total
 }
 

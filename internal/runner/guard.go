@@ -15,19 +15,18 @@ type guard struct {
 // it. If that panics, end recovers and the deferring function returns. A Goexit cannot
 // be stopped: end counts it, and it goes on to the deferred functions of the callers.
 func (g *guard) end(returned *bool) {
-	if *returned {
-		return
+	if !*returned {
+		g.fail(recover())
 	}
-	cause := recover()
+}
+
+// fail counts and reports a callback that did not return: it panicked with cause, or
+// called Goexit if that is nil. It must be called while the stack of the callback is
+// still there.
+func (g *guard) fail(cause any) {
 	if cause == nil {
 		cause = ErrGoexit
 	}
-	g.fail(cause)
-}
-
-// fail counts and reports a callback that did not return. It must be called
-// while the stack of the callback is still there.
-func (g *guard) fail(cause any) {
 	g.failed.Add(1)
 	if g.report == nil {
 		return

@@ -74,8 +74,8 @@ type Pool struct {
 //
 // A panic in next or in Run is recovered and handed to report with the stack on
 // which it happened, and so is [ErrGoexit] when a callback ends its goroutine.
-// For next this counts as having found work. What [New] says about report holds
-// here too.
+// For next this counts as having found work. If report is nil, they are only counted.
+// What [New] says about report holds here too.
 //
 // NewPool panics if workers is not positive, or next or ready is nil.
 func NewPool(workers int, next, ready func() bool, report func(recovered any, stack []byte)) *Pool {
@@ -196,6 +196,11 @@ func (p *Pool) Run(f func()) {
 		returned = true
 	})
 }
+
+// Fail counts and reports a function of the user that the pool has not called itself, as
+// if it were a callback. It panicked with cause, or called Goexit if that is nil. A
+// deferred function must call Fail, so that the stack still has the function.
+func (p *Pool) Fail(cause any) { p.guard.fail(cause) }
 
 // Drain waits until the pool is idle: no worker and no call of Run is left, and all
 // work for which Wake was called has been run. If ctx ends first, Drain returns its
