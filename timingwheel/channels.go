@@ -64,6 +64,7 @@ func (t *Timers) Ticks(ctx context.Context, interval time.Duration) iter.Seq[tim
 // ends first, and [ErrClosed] if the wheel is stopped first. It does not wait if d
 // is not positive, as in package time.
 func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
+	t.checkUse()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

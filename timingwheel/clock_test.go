@@ -1,6 +1,7 @@
 package timingwheel
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,25 +38,49 @@ func TestPendingDueAfterTheWallClockWasSet(t *testing.T) {
 
 // TestAcrossBubbles uses wheels inside a bubble that were made outside, and the other way
 // round. It wants a clear panic before any timer is set: otherwise timers never fire, or
-// the runtime ends the process.
+// the runtime ends the process. What neither sets a timer nor touches a channel works.
 func TestAcrossBubbles(t *testing.T) {
-	uses := func(w *TimingWheel[int, int], timers *Timers, timer *Timer) map[string]func() {
+	ctx := context.Background()
+	type wheels struct {
+		keyed            *TimingWheel[int, int]
+		timers           *Timers
+		timer, sender    *Timer
+		ticker, schedule *Timer
+	}
+	uses := func(w wheels) map[string]func() {
 		return map[string]func(){
-			"SetTimer":         func() { _ = w.SetTimer(2, 2, time.Hour) },
-			"SetTimerAt":       func() { _ = w.SetTimerAt(2, 2, time.Now().Add(time.Hour)) },
-			"MoveTimer":        func() { _, _ = w.MoveTimer(1, time.Minute) },
-			"Drain":            func() { _ = w.Drain(func(int, int) {}) },
-			"TimingWheel.Stop": w.Stop,
-			"AfterFunc":        func() { timers.AfterFunc(time.Hour, func() {}) },
-			"Every":            func() { timers.Every(time.Hour, func() {}) },
-			"NewTimer":         func() { timers.NewTimer(time.Hour) },
-			"Reset to later":   func() { timer.Reset(2 * time.Hour) },
-			"Reset to earlier": func() { timer.Reset(time.Second) },
-			"Timers.Stop":      timers.Stop,
+			"SetTimer":             func() { _ = w.keyed.SetTimer(2, 2, time.Hour) },
+			"SetTimerAt":           func() { _ = w.keyed.SetTimerAt(2, 2, time.Now().Add(time.Hour)) },
+			"MoveTimer":            func() { _, _ = w.keyed.MoveTimer(1, time.Minute) },
+			"All":                  func() { w.keyed.All()(func(Pending[int, int]) bool { return true }) },
+			"AfterFunc":            func() { w.timers.AfterFunc(time.Hour, func() {}) },
+			"At":                   func() { w.timers.At(time.Now().Add(time.Hour), func() {}) },
+			"Every":                func() { w.timers.Every(time.Hour, func() {}) },
+			"Repeat":               func() { w.timers.Repeat(1, time.Hour, func() {}) },
+			"Repeat 0 times":       func() { w.timers.Repeat(0, time.Hour, func() {}) },
+			"Schedule":             func() { w.timers.Schedule(periodic{time.Now(), time.Hour}, func() {}) },
+			"NewTimer":             func() { w.timers.NewTimer(time.Hour) },
+			"After":                func() { w.timers.After(time.Hour) },
+			"NewTicker":            func() { w.timers.NewTicker(time.Hour) },
+			"Tick":                 func() { w.timers.Tick(time.Hour) },
+			"Ticks":                func() { w.timers.Ticks(ctx, time.Hour)(func(time.Time) bool { return false }) },
+			"Sleep":                func() { _ = w.timers.Sleep(ctx, time.Hour) },
+			"Sleep 0":              func() { _ = w.timers.Sleep(ctx, 0) },
+			"Reset to later":       func() { w.timer.Reset(2 * time.Hour) },
+			"Reset to earlier":     func() { w.timer.Reset(time.Second) },
+			"Reset of a channel":   func() { w.sender.Reset(time.Second) },
+			"Reset of a schedule":  func() { w.schedule.Reset(time.Second) },
+			"Stop of a channel":    func() { w.sender.Stop() },
+			"Stop of a ticker":     func() { w.ticker.Stop() },
+			"Drain":                func() { _ = w.keyed.Drain(func(int, int) {}) },
+			"TimingWheel.Stop":     w.keyed.Stop,
+			"Timers.Stop":          w.timers.Stop,
+			"TimingWheel.Shutdown": func() { _ = w.keyed.Shutdown(ctx) },
+			"Timers.Shutdown":      func() { _ = w.timers.Shutdown(ctx) },
 		}
 	}
-	newWheels := func() (*TimingWheel[int, int], *Timers, *Timer) {
-		w, err := New(10*ms, 64, func(int, int) {})
+	newWheels := func() wheels {
+		keyed, err := New(10*ms, 64, func(int, int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,11 +88,15 @@ func TestAcrossBubbles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = w.SetTimer(1, 1, time.Hour)
-		return w, timers, timers.AfterFunc(time.Hour, func() {})
+		_ = keyed.SetTimer(1, 1, time.Hour)
+		return wheels{
+			keyed: keyed, timers: timers,
+			timer: timers.AfterFunc(time.Hour, func() {}), sender: timers.NewTimer(time.Hour),
+			ticker: timers.NewTicker(time.Hour), schedule: timers.Schedule(periodic{time.Now(), time.Hour}, func() {}),
+		}
 	}
-	want := func(t *testing.T, text string, uses map[string]func()) {
-		for name, use := range uses {
+	check := func(t *testing.T, text string, w wheels) {
+		for name, use := range uses(w) {
 			func() {
 				defer func() {
 					if got := fmt.Sprint(recover()); !strings.Contains(got, text) {
@@ -77,30 +106,39 @@ func TestAcrossBubbles(t *testing.T) {
 				use()
 			}()
 		}
+		if n, m := w.keyed.Len(), w.timers.Len(); n != 1 || m != 4 {
+			t.Errorf("Len: %d and %d, want 1 and 4", n, m)
+		}
+		wantKeyed(t, "RemoveTimer", true)(w.keyed.RemoveTimer(1))
+		wantTimers(t, "Stop", w.timer.Stop(), true)
+		wantTimers(t, "Stop of a schedule", w.schedule.Stop(), true)
+		if n, m := w.keyed.Stats().Pending, w.timers.Stats().Pending; n != 0 || m != 2 {
+			t.Errorf("pending: %d and %d, want 0 and 2", n, m)
+		}
 	}
 	t.Run("made outside", func(t *testing.T) {
-		w, timers, timer := newWheels()
-		synctest.Test(t, func(t *testing.T) { want(t, "make it in the bubble", uses(w, timers, timer)) })
-		if n, m := w.Len(), timers.Len(); n != 1 || m != 1 {
-			t.Errorf("Len: %d and %d, want 1", n, m)
-		}
-		w.Stop()
-		timers.Stop()
+		w := newWheels()
+		synctest.Test(t, func(t *testing.T) { check(t, "make it in the bubble", w) })
+		w.keyed.Stop()
+		w.timers.Stop()
 	})
 	t.Run("made in a bubble", func(t *testing.T) {
-		var use map[string]func()
-		synctest.Test(t, func(*testing.T) { use = uses(newWheels()) })
-		want(t, "is used outside", use)
+		var w wheels
+		synctest.Test(t, func(*testing.T) { w = newWheels() })
+		check(t, "is used outside", w)
 	})
 	t.Run("in a bubble for long", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w, timers, _ := newWheels()
+			w := newWheels()
+			w.ticker.Stop() // it would tick all the time
+			w.schedule.Stop()
 			time.Sleep(200 * 365 * 24 * time.Hour)
-			for _, set := range uses(w, timers, timers.AfterFunc(time.Hour, func() {})) {
-				set()
+			w.timer.Reset(time.Hour)
+			for _, use := range uses(w) {
+				use()
 			}
-			w.Stop()
-			timers.Stop()
+			w.keyed.Stop()
+			w.timers.Stop()
 		})
 	})
 }

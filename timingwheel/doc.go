@@ -24,6 +24,14 @@
 // returns one, and otherwise a panic that says what was wrong. A nil [Option] is
 // skipped.
 //
+// # Bubbles of testing/synctest
+//
+// A wheel that was made in a bubble is used in that bubble only, and one that was made
+// outside is not used in any. Otherwise every method panics, once it has checked its
+// arguments and before it changes anything. Some work everywhere: Len, Stats,
+// [TimingWheel.RemoveTimer], [Timer.Stop] of a timer without a channel, and the contexts,
+// which do not use the wheel. Use in a second bubble is not detected.
+//
 // # The ring
 //
 // A Ring is a circle of n slots, each with a list of tasks, and a cursor that

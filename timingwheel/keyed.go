@@ -223,6 +223,7 @@ func (w *TimingWheel[K, V]) callAll(taken []slab[keyed[K, V]], fn func(K, V)) {
 // to [TimingWheel.SetTimerAt] afterwards.
 func (w *TimingWheel[K, V]) All() iter.Seq[Pending[K, V]] {
 	return func(yield func(Pending[K, V]) bool) {
+		w.checkUse()
 		for s := range made(w.shards) {
 			if !s.each(yield) {
 				return

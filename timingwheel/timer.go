@@ -65,6 +65,9 @@ const (
 // callback itself.
 func (t *Timer) Stop() bool {
 	s := t.mustShard()
+	if t.sends {
+		s.clock.checkUse() // a receive across the border of a bubble ends the process
+	}
 	s.mu.Lock()
 	was := int64(noTask)
 	if !s.closed {

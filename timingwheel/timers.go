@@ -174,6 +174,7 @@ func (t *Timers) startRepeat(timer *Timer) *Timer {
 	if first, ok := timer.repeat.begin(&t.clock); ok {
 		return t.start(timer, first)
 	}
+	t.checkUse()
 	timer.shard = t.shardAt(0)
 	return timer
 }
