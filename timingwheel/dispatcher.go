@@ -59,17 +59,19 @@ const callsPerShard = 32
 // were any.
 func (w *wheel) callSome() bool { return w.callUpTo(callsPerShard) }
 
-// callUpTo calls up to n callbacks that are due in one shard. Each call starts at
-// another shard, so that none is neglected.
+// callUpTo calls up to n callbacks that are due in one shard, and none that becomes due
+// meanwhile. The next call starts at the next shard. So keys that are due again and again
+// do not keep the others waiting.
 func (w *wheel) callUpTo(n int) (found bool) {
 	turn := w.turn.Add(1)
 	shards := w.madeShards()
 	for i := range uint32(len(shards)) {
 		p := shards[(turn+i)%uint32(len(shards))]
-		for ; n > 0 && p.ready() && p.callNext(); n-- {
+		for left := min(int64(n), p.backlog()); left > 0 && p.callNext(); left-- {
 			found = true
 		}
 		if found {
+			w.turn.Add(i)
 			return true
 		}
 	}

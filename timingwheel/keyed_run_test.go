@@ -1,6 +1,7 @@
 package timingwheel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -674,6 +675,33 @@ func TestKeyedInlinePool(t *testing.T) {
 		}
 		if s := w.Stats(); s.Fired != exits || s.Panics != exits || reports.Load() != exits || s.Running != 0 {
 			t.Errorf("%d reports; stats %+v, want %d of each and none running", reports.Load(), s, exits)
+		}
+	})
+}
+
+// TestKeyedFair checks that a worker which cannot call all that is due calls each key about
+// as often as another.
+//
+// Catches: a turn that goes on for what becomes due meanwhile, more turns for some shards.
+func TestKeyedFair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys, rounds = 64, 50
+		var calls [keys]int
+		var w *TimingWheel[int, int]
+		w = newKeyed(t, keyedTick, 8, func(key, _ int) {
+			calls[key]++
+			time.Sleep(keyedTick)
+			_ = w.SetTimer(key, 0, keyedTick)
+		}, WithWorkers(1))
+		for key := range keys {
+			mustSetKeyed(t, w, key, 0, keyedTick)
+		}
+		time.Sleep(rounds * keys * keyedTick)
+		if err := w.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if least, most := slices.Min(calls[:]), slices.Max(calls[:]); least < rounds/2 || most > 2*rounds {
+			t.Errorf("from %d to %d calls of each key, want about %d", least, most, rounds)
 		}
 	})
 }

@@ -49,8 +49,9 @@ func WithName(name string) Option { return func(o *options) { o.name = name } }
 
 // WithWorkers sets how many callbacks may run at once; the default is 64. Further
 // timers that are due wait, and can be removed and moved until their callback
-// begins; the ticks go on. n must be positive. WithWorkers cannot be combined with
-// [WithPool].
+// begins; the ticks go on. While workers cannot call all that is due, they call each key
+// or timer about as often as another. n must be positive. WithWorkers cannot be combined
+// with [WithPool].
 func WithWorkers(n int) Option {
 	return func(o *options) { o.workers, o.workersSet = n, true }
 }
@@ -62,10 +63,15 @@ func WithWorkers(n int) Option {
 // it.
 //
 // submit is called by one goroutine of the wheel at a time. It may wait until the
-// pool has room; the ticks go on. If it returns an error, the wheel tries again at
-// the next tick: the timer is late then, not lost. If it returns nil, the pool must
-// call the function sooner or later. If the pool drops the function, a timer waits
-// until submit is called for another. submit must not be nil.
+// pool has room; the ticks go on. If it returns an error, the wheel offers nothing until
+// the next tick, also if the pool has room before that: all timers that are due are late
+// then, not lost. If it returns nil, the pool must call the function sooner or later. If
+// the pool drops the function, a timer waits until submit is called for another. submit
+// must not be nil.
+//
+// The functions take the timers from each part of the wheel in turn. So while the pool
+// cannot call all that is due, some timers that repeat are called several times as often
+// as others.
 //
 // Drain does not use the pool.
 //
