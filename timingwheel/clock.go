@@ -78,6 +78,13 @@ func (c *clock) moment(t int64) time.Time {
 // ticks returns the number of ticks up to a time.
 func (c *clock) ticks(t int64) int64 { return t / c.tick }
 
+// idleTicks returns the ticks after which a shard without timers gives its ring back: none
+// if ticks are slow.
+func (c *clock) idleTicks() int64 { return int64(shrinkWithin-1) / c.tick }
+
+// slow reports whether a tick is too long to wait for before memory is freed.
+func (c *clock) slow() bool { return c.tick >= int64(shrinkWithin) }
+
 // dueTick returns the first tick at or after a deadline: never early, and less
 // than a tick late.
 func (c *clock) dueTick(deadline int64) int64 { return (deadline-1)/c.tick + 1 }

@@ -679,7 +679,7 @@ func (h *keyedHook) nextVisit() int64 {
 }
 func (h *keyedHook) backlog() int64             { return 0 }
 func (h *keyedHook) ready() bool                { return false }
-func (h *keyedHook) shrink() bool               { return false }
+func (h *keyedHook) shrink(int64) bool          { return false }
 func (h *keyedHook) close()                     {}
 func (h *keyedHook) addTo(*stats.WheelSnapshot) {}
 

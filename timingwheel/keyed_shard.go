@@ -104,9 +104,20 @@ func (s *keyedShard[K, V]) visit(tick int64) (done bool) {
 }
 
 // shrink frees memory if many timers have gone, and reports whether it did.
-func (s *keyedShard[K, V]) shrink() bool {
+func (s *keyedShard[K, V]) shrink(tick int64) bool {
 	s.mu.Lock()
 	defer s.unlock()
+	done := s.freeMemory(tick)
+	s.shrinkAfter(tick) // if it is empty, and keeps its ring for now
+	return done
+}
+
+// freeMemory is shrink with the lock held, and requests no visit.
+func (s *keyedShard[K, V]) freeMemory(tick int64) bool {
+	if s.spent(tick) {
+		s.clear()
+		return true
+	}
 	return s.maybeShrink()
 }
 
@@ -124,13 +135,17 @@ func (s *keyedShard[K, V]) callNext() bool {
 	t := s.entries[i]
 	s.remove(s.wheel.hasher.Hash(t.key), i)
 	s.fired(due, now)
-	tick := s.shrinkAfter(s.clock.ticks(now))
+	tick := s.clock.ticks(now)
+	if s.clock.slow() {
+		s.freeMemory(tick)
+	}
+	visit := s.shrinkAfter(tick)
 	more := s.ring.Held() > 0
 	s.unlock()
 	if more {
 		s.wheel.more()
 	}
-	s.wheel.wakeBy(tick)
+	s.wheel.wakeBy(visit)
 	s.wheel.execute(t.key, t.value)
 	return true
 }
@@ -174,7 +189,7 @@ func (s *keyedShard[K, V]) clear() slab[keyed[K, V]] {
 	return old
 }
 
-// maybeShrink is shrink with the lock held.
+// maybeShrink frees memory if there are few timers for the arrays.
 func (s *keyedShard[K, V]) maybeShrink() bool {
 	if s.walks != 0 || !s.sparse() {
 		return false

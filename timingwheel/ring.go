@@ -66,6 +66,14 @@ func NewRing(slots int) *Ring {
 	return r
 }
 
+// fewSlots is the most slots of a ring that is not worth a wake-up to give it back.
+const fewSlots = 64
+
+// large reports whether the ring holds the lists of more than a few slots.
+func (r *Ring) large() bool {
+	return r.slots() > fewSlots && (r.levels[0].heads != nil || r.levels[1].heads != nil)
+}
+
 // slots returns n, the number of slots of a level and of ticks in a revolution.
 func (r *Ring) slots() int64 { return 1 << r.shift }
 

@@ -43,7 +43,8 @@ type shard[E any] struct {
 	slab[E]
 	anchored bool
 	closed   bool
-	walks    int // iterations under way, which need the numbers to stay
+	walks    int   // iterations under way, which need the numbers to stay
+	empty    int64 // since which tick there have been no timers, or never if that is not known
 	counts   counts
 
 	next     atomic.Int64
@@ -68,6 +69,7 @@ func newSlab[E any](slots int) slab[E] { return slab[E]{ring: NewRing(slots)} }
 func (s *shard[E]) renew() (old slab[E]) {
 	old = s.slab
 	s.slab = newSlab[E](int(old.ring.slots()))
+	s.empty = never
 	s.next.Store(never)
 	return old
 }
@@ -76,6 +78,7 @@ func (s *shard[E]) renew() (old slab[E]) {
 func (s *shard[E]) init(w *wheel, i, slots int) {
 	s.owner, s.clock, s.anchor = w, &w.clock, &w.anchors[i]
 	s.slab = newSlab[E](slots)
+	s.empty = never
 	s.next.Store(never)
 }
 
@@ -113,6 +116,9 @@ func (s *slab[E]) drop(i uint32) {
 func (s *slab[E]) sparse() bool {
 	return len(s.entries) > minSlab && s.ring.Len() <= len(s.entries)/sparseFactor
 }
+
+// idle reports whether there are no timers, and a ring that is worth giving back.
+func (s *slab[E]) idle() bool { return s.ring.Len() == 0 && s.ring.large() }
 
 // resize makes room for n timers, at least as many as there are. It calls
 // moved for every entry that gets another number.
@@ -155,6 +161,7 @@ func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 		// catches up and visits its tombstones. Otherwise this task would be
 		// visited in every revolution that was missed.
 		s.ring.Advance(s.clock.ticks(wait.now), math.MaxInt, nil)
+		s.empty = never
 	}
 	tick = s.ring.set(i, s.clock.dueTick(wait.deadline))
 	if tick < s.next.Load() {
@@ -191,14 +198,34 @@ func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
 	return done
 }
 
-// shrinkAfter requests a visit at the next tick if the arrays are to shrink. It
-// returns the tick by which the driver has to be awake for that, or never.
+// shrinkAfter requests a visit if the arrays are to shrink, at the next tick, or the ring
+// is to be given back. It returns the tick by which the driver has to be awake for that,
+// or never.
 func (s *shard[E]) shrinkAfter(tick int64) int64 {
-	if s.walks > 0 || !s.sparse() || tick+1 >= s.next.Load() {
+	at := int64(never)
+	switch {
+	case s.walks > 0:
+	case s.sparse():
+		at = tick + 1
+	case s.idle():
+		s.empty = min(s.empty, tick)
+		at = max(s.empty+s.clock.idleTicks(), tick+1)
+	}
+	if at >= s.next.Load() {
 		return never
 	}
-	s.next.Store(tick + 1)
-	return tick + 1
+	s.next.Store(at)
+	return at
+}
+
+// spent reports whether the shard has had no timers for so long that its ring is given
+// back by now. A shard that is used again soon keeps it: a ring is some KB.
+func (s *shard[E]) spent(tick int64) bool {
+	if s.walks > 0 || !s.idle() {
+		return false
+	}
+	s.empty = min(s.empty, tick)
+	return tick-s.empty >= s.clock.idleTicks()
 }
 
 // fired counts a timer that was due at a tick and is called now.

@@ -51,7 +51,7 @@ func TestShrinkAfterFiring(t *testing.T) {
 // these is freed within ten seconds, although the others wake nobody.
 func TestShrinkAfterABurst(t *testing.T) {
 	const many, few = 100_000, 100
-	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second} {
+	for _, tick := range []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, 3 * time.Second, time.Minute, 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newKeyed(t, tick, 512, func(int, int) {})
 			timers := mustTimers(t, tick, 512)
@@ -59,7 +59,7 @@ func TestShrinkAfterABurst(t *testing.T) {
 			for i := range many {
 				delay := 2 * time.Second
 				if i%(many/few) == 0 {
-					delay = 24 * time.Hour
+					delay = 10*tick + 24*time.Hour
 				}
 				_ = w.SetTimer(i, i, delay)
 				timers.AfterFunc(delay, func() {})

@@ -132,7 +132,11 @@ func (s *timerShard) callNext() bool {
 	t := s.entries[i]
 	s.drop(i)
 	s.fired(due, now)
-	tick := s.shrinkAfter(s.clock.ticks(now))
+	tick := s.clock.ticks(now)
+	if s.clock.slow() {
+		s.freeMemory(tick)
+	}
+	visit := s.shrinkAfter(tick)
 	state := int64(noTask)
 	if t.repeat != nil && t.repeat.claim() {
 		state = running
@@ -143,7 +147,7 @@ func (s *timerShard) callNext() bool {
 	if more {
 		s.timers.more()
 	}
-	s.timers.wakeBy(tick)
+	s.timers.wakeBy(visit)
 	if t.repeat != nil {
 		defer s.planNext(t)
 	}
@@ -211,13 +215,24 @@ func (s *timerShard) close() {
 }
 
 // shrink frees memory if many timers have gone, and reports whether it did.
-func (s *timerShard) shrink() bool {
+func (s *timerShard) shrink(tick int64) bool {
 	s.mu.Lock()
 	defer s.unlock()
+	done := s.freeMemory(tick)
+	s.shrinkAfter(tick) // if it is empty, and keeps its ring for now
+	return done
+}
+
+// freeMemory is shrink with the lock held, and requests no visit.
+func (s *timerShard) freeMemory(tick int64) bool {
+	if s.spent(tick) {
+		s.renew()
+		return true
+	}
 	return s.maybeShrink()
 }
 
-// maybeShrink is shrink with the lock held.
+// maybeShrink frees memory if there are few timers for the arrays.
 func (s *timerShard) maybeShrink() bool {
 	if !s.sparse() {
 		return false

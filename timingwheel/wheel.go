@@ -31,7 +31,7 @@ type wheel struct {
 type anyShard interface {
 	nextVisit() int64
 	visit(tick int64) (done bool)
-	shrink() (done bool)
+	shrink(tick int64) (done bool)
 	ready() bool
 	backlog() int64
 	callNext() bool
@@ -102,17 +102,19 @@ func (w *wheel) advance() {
 	w.shrink()
 }
 
-// shrinkWithin is how long all shards together take to free memory.
+// shrinkWithin is how long all shards together take to free memory, and how long a shard
+// without timers keeps its ring.
 const shrinkWithin = 4 * time.Second
 
-// shrink shrinks some of the shards that have become sparse; the others are visited
-// again at the next tick. When timers fire evenly, all shards become sparse at the
-// same time, and shrinking them all would make that tick late.
+// shrink shrinks some of the shards that have become sparse or empty; the others are
+// visited again at the next tick. When timers fire evenly, all shards become sparse at
+// the same time, and shrinking them all would make that tick late.
 func (w *wheel) shrink() {
 	shards := w.madeShards()
+	tick := w.ticks(w.now())
 	most := 1 + int(int64(len(shards))*w.tick/int64(shrinkWithin))
 	for _, p := range shards {
-		if most > 0 && p.shrink() {
+		if most > 0 && p.shrink(tick) {
 			most--
 		}
 	}

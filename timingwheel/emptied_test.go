@@ -1,0 +1,73 @@
+package timingwheel
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestEmptiedWheelsAreSmall checks what a wheel keeps that had many timers, after they have
+// fired, or were removed and the alarm for the first has gone off. A shard keeps a little
+// over a KB, and there are sixteen for each processor.
+func TestEmptiedWheelsAreSmall(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, procs := range []int{1, 2, 16} {
+		runtime.GOMAXPROCS(procs)
+		for _, slots := range []int{512, MaxSlots} {
+			for _, remove := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) { emptied(t, slots, remove) })
+			}
+		}
+	}
+}
+
+func emptied(t *testing.T, slots int, remove bool) {
+	const wheels, burst = 4, 5000
+	delay := func(i int) time.Duration { return time.Hour + time.Duration(i)*ms }
+	shards := shardCount(slots, runtime.GOMAXPROCS(0))
+	for name, use := range map[string]func() (check func()){
+		"by key": func() func() {
+			w := newKeyed(t, 10*ms, slots, func(int, int) {})
+			for i := range burst {
+				mustSetKeyed(t, w, i, i, delay(i))
+			}
+			for i := range burst {
+				if remove {
+					wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(i))
+				}
+			}
+			return func() { wantKeyedSleep(t, w) }
+		},
+		"by handle": func() func() {
+			timers := mustTimers(t, 10*ms, slots)
+			for i := range burst {
+				timer := &Timer{f: func() {}}
+				timer.shard = timers.shardAt(i % len(timers.shards))
+				timer.shard.start(timer, timers.in(delay(i)))
+				if remove {
+					wantTimers(t, "Stop", timer.Stop(), true)
+				}
+			}
+			return func() {
+				if tmAlarm(timers) {
+					t.Error("the alarm is set with no timer in the wheel")
+				}
+			}
+		},
+	} {
+		var check [wheels]func()
+		before := keyedHeap()
+		for i := range check {
+			check[i] = use()
+		}
+		time.Sleep(delay(burst) + 10*time.Second)
+		synctest.Wait()
+		if each, most := int(keyedHeap()-before)/wheels, 6<<10+shards*1536; each > most {
+			t.Errorf("%s, %d slots in %d shards, removed %t: %d bytes for an emptied wheel, want at most %d", name, slots, shards, remove, each, most)
+		}
+		for _, asleep := range check {
+			asleep()
+		}
+	}
+}
