@@ -262,7 +262,9 @@ func TestDelFuncThatCallsItself(t *testing.T) {
 // that it picks, nor an error that was kept before, or is found by such a load.
 func TestTakeAfterDelFunc(t *testing.T) {
 	for name, take := range map[string]func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error){
-		"Take": func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error) { return c.Take(1, fetch) },
+		"Take": func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error) {
+			return c.Take(1, fetch)
+		},
 		"TakeCtx": func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error) {
 			return c.TakeCtx(ctx, 1, func(context.Context) (int, error) { return fetch() })
 		},
