@@ -52,13 +52,7 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 	return s.storeAt(i, found, u)
 }
 
-// store is put, but does not affect loads of the key.
-func (s *shard[K, V]) store(u *update[K, V]) (missing uint64) {
-	i, found := s.find(u.hash, u.key)
-	return s.storeAt(i, found, u)
-}
-
-// storeAt is store after find: if found, i is the entry of the key.
+// storeAt is putAt, but does not affect loads of the key.
 func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
