@@ -41,6 +41,9 @@ type Cache[K comparable, V any] struct {
 // expires and no call runs. A cache that nobody holds any more is collected, whether or
 // not it was closed; one with OnRemove, after OnRemove was called for all entries that
 // wait to expire.
+//
+// A cache that is used in a bubble of testing/synctest must be made in it. One that was made
+// outside panics there instead of storing what would never expire.
 func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -214,6 +217,9 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 		return
 	}
 	deadline := c.deadlineFor(h, ttl)
+	if deadline == never && ttl > 0 {
+		c.clock.checked()
+	}
 	s := c.lock(h)
 	i, found := s.find(h, key)
 	if found && s.overwrite(i, value, deadline) {

@@ -14,6 +14,7 @@ type caller struct {
 	ctx      context.Context
 	ends     bool      // ctx can end
 	deadline time.Time // of ctx; zero if it has none
+	now      int64     // by the clock of the cache, when it looked last
 	inside   []*flight // the loads of the cache in whose fetches the call is made, from the inside
 
 	background bool // may begin a load that goes on without it: not a plain Take

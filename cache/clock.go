@@ -48,6 +48,17 @@ func (c *clock) init(tick time.Duration) {
 // now returns the exact time.
 func (c *clock) now() int64 { return c.advance(int64(time.Since(c.start)), step) }
 
+// checked is now, but panics if the cache was made outside a bubble of testing/synctest and is
+// used in one. There its clock shows a negative time, so values would never expire. It must be
+// called without a lock.
+func (c *clock) checked() int64 {
+	now := c.now()
+	if now < 0 {
+		panic("cache: a cache that was made outside of a testing/synctest bubble is used in one: make it in the bubble")
+	}
+	return now
+}
+
 // recent returns the time from which a new deadline counts. It is exact while r has
 // readings left, and always if exact is set. Otherwise it may be early, by at most a tick
 // if the tick is not late; h, the hash of a key, decides whether it reads the real clock.

@@ -1,8 +1,10 @@
 package cache
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -412,6 +414,45 @@ func TestIdleForEver(t *testing.T) {
 		wantWhole(t, c)
 	})
 }
+
+// TestUseInABubble uses caches that were made outside in a bubble of testing/synctest: what
+// would never expire there is refused before anything is changed, and no lock or load stays.
+func TestUseInABubble(t *testing.T) {
+	for name, use := range map[string]func(c *Cache[int, int]){
+		"Set":           func(c *Cache[int, int]) { c.Set(2, 2) },
+		"SetWithExpire": func(c *Cache[int, int]) { c.SetWithExpire(2, 2, time.Second) },
+		"Touch":         func(c *Cache[int, int]) { c.Touch(1, time.Hour) },
+		"GetOrSet":      func(c *Cache[int, int]) { c.GetOrSet(2, 2) },
+		"Swap":          func(c *Cache[int, int]) { c.Swap(1, 2) },
+		"Compute":       func(c *Cache[int, int]) { c.Compute(2, func(int, bool) (int, Op) { return 2, OpSet }) },
+		"Take":          func(c *Cache[int, int]) { c.Take(2, func() (int, error) { return 2, nil }) },
+		"TakeMissed":    func(c *Cache[int, int]) { c.TakeMissed(context.Background(), 2, noFetch2) },
+		"TakeMany": func(c *Cache[int, int]) {
+			c.TakeMany(context.Background(), []int{2}, func(context.Context, []int) (map[int]int, error) { return nil, nil })
+		},
+	} {
+		for option, o := range map[string]Options[int, int]{
+			"simple": {Expire: time.Hour}, "Idle": {Expire: time.Hour, Idle: time.Minute}, "Grace": {Expire: time.Hour, Grace: time.Hour, Limit: 10},
+		} {
+			c := Must(o)
+			c.Set(1, 1)
+			synctest.Test(t, func(t *testing.T) {
+				defer func() {
+					if p, _ := recover().(string); !strings.Contains(p, "made outside of a testing/synctest bubble") {
+						t.Errorf("%s, %s: panic %q", name, option, p)
+					}
+				}()
+				use(c)
+			})
+			if v, ok := c.Peek(1); v != 1 || !ok || c.Len() != 1 {
+				t.Errorf("%s, %s: %d, %v and %d entries", name, option, v, ok, c.Len())
+			}
+			mustClose(t, c)
+		}
+	}
+}
+
+func noFetch2(context.Context, *Load[int]) (int, error) { panic("fetched") }
 
 // TestStatsFromOutsideABubble takes statistics of a cache in a bubble of testing/synctest
 // from outside, where the clock is decades ahead, as the page of package stats does. The

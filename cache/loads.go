@@ -75,7 +75,7 @@ const (
 func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
 	if first != nil {
 		l := new(load[K, V])
-		c.initLoad(l, h, key)
+		c.initLoad(l, who, h, key)
 		l.flight, l.mate = first.flight, true
 		return l
 	}
@@ -83,7 +83,7 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 	if l == nil {
 		l = newSoleLoad[K, V]()
 	}
-	c.initLoad(l, h, key)
+	c.initLoad(l, who, h, key)
 	l.flight.begin(who, &c.permits)
 	if who.canLeave() {
 		l.makeDone() // the leader waits too
@@ -91,8 +91,8 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 	return l
 }
 
-func (c *common[K, V]) initLoad(l *load[K, V], h uint64, key K) {
-	l.common, l.began, l.key, l.hash = c, c.clock.now(), key, h
+func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
+	l.common, l.began, l.key, l.hash = c, who.now, key, h
 	l.Expire = c.expireAfter
 }
 

@@ -22,6 +22,7 @@ func TestSmallCaches(t *testing.T) {
 			{},
 			{Expire: time.Hour},
 			{Limit: 1000, Expire: time.Hour},
+			{Limit: 1000, Expire: time.Hour, Negative: func(error) time.Duration { return time.Second }},
 			{Limit: 1 << 20, Expire: 5 * time.Minute},
 		} {
 			for entries, most := range map[uint64]uint64{0: 4 << 10, 10: 6 << 10} {

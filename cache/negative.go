@@ -3,6 +3,8 @@ package cache
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,28 +43,74 @@ type keptErrors interface {
 //
 //go:noinline
 func newKeptErrors(limit int, jitter float64) keptErrors {
-	return negatives{build(Options[any, error]{Limit: limitOfNegatives(limit), Jitter: jitter})}
+	return &negatives{limit: limitOfNegatives(limit), jitter: jitter}
 }
 
 // negatives implements keptErrors.
-type negatives struct{ errors *Cache[any, error] }
+type negatives struct {
+	mu     sync.Mutex // guards limit, and the change of errors
+	limit  int
+	jitter float64
+	errors atomic.Pointer[Cache[any, error]] // nil before the first error
+}
 
-func (n negatives) get(key any) error {
-	err, _ := n.errors.Get(key)
+// made returns the cache of the errors, which it makes if there is none.
+func (n *negatives) made() *Cache[any, error] {
+	if c := n.errors.Load(); c != nil {
+		return c
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.errors.Load() == nil {
+		n.errors.Store(build(Options[any, error]{Limit: n.limit, Jitter: n.jitter}))
+	}
+	return n.errors.Load()
+}
+
+func (n *negatives) get(key any) (err error) {
+	if c := n.errors.Load(); c != nil {
+		err, _ = c.Get(key)
+	}
 	return err
 }
 
-func (n negatives) set(key any, err error, ttl time.Duration) { n.errors.SetWithExpire(key, err, ttl) }
+func (n *negatives) set(key any, err error, ttl time.Duration) {
+	n.made().SetWithExpire(key, err, ttl)
+}
 
-func (n negatives) del(key any) { n.errors.Del(key) }
+func (n *negatives) del(key any) {
+	if c := n.errors.Load(); c != nil {
+		c.Del(key)
+	}
+}
 
-func (n negatives) len() int { return n.errors.Len() }
+func (n *negatives) len() int {
+	if c := n.errors.Load(); c != nil {
+		return c.Len()
+	}
+	return 0
+}
 
-func (n negatives) clear() { n.errors.Clear() }
+func (n *negatives) clear() {
+	if c := n.errors.Load(); c != nil {
+		c.Clear()
+	}
+}
 
-func (n negatives) resize(limit int) { _ = n.errors.Resize(limitOfNegatives(limit)) } // the limit is valid
+func (n *negatives) resize(limit int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.limit = limitOfNegatives(limit)
+	if c := n.errors.Load(); c != nil {
+		_ = c.Resize(n.limit) // it is valid
+	}
+}
 
-func (n negatives) close() { _ = n.errors.Close(context.Background()) } // waits for at most a tick
+func (n *negatives) close() {
+	if c := n.errors.Load(); c != nil {
+		_ = c.Close(context.Background()) // waits for at most a tick
+	}
+}
 
 // keepFor returns for how long to keep an error of a fetch; 0 means not at all. Errors that
 // say how the load ended, and not what it found, are never kept.

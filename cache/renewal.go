@@ -173,7 +173,7 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.timeout}, h, s.entries[i].key, first)
+	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.timeout, now: s.common.clock.now()}, h, s.entries[i].key, first)
 	if first == nil {
 		l.flight.keep()
 	}

@@ -151,6 +151,9 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 		return
 	}
 	u := update[K, V]{hash: c.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.lifeFrom(c.clock.now(), ttl)}
+	if u.life.deadline == never && ttl > 0 {
+		c.clock.checked()
+	}
 	s := c.lock(u.hash)
 	if s.restore(&u, e.Mark) {
 		r.stored++

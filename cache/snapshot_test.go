@@ -222,8 +222,8 @@ func TestRestoreEvictsNothing(t *testing.T) {
 			file := saved(r, from)
 			time.Sleep(time.Second)
 
-			events := 0
-			o.OnRemove = func(Event[int, int]) { events++ }
+			var events atomic.Int32
+			o.OnRemove = func(Event[int, int]) { events.Add(1) }
 			to := Must(o)
 			want, room := map[int]int{}, limit
 			for _, k := range rapid.SliceOfNDistinct(rapid.IntRange(0, 60), 0, min(limit, 30), rapid.ID).Draw(r, "present") {
@@ -260,8 +260,8 @@ func TestRestoreEvictsNothing(t *testing.T) {
 				}
 			}
 			synctest.Wait()
-			if s := to.Stats(); !maps.Equal(got, want) || events != 0 || s.Restored != uint64(restored) || s.Sets != uint64(len(want)-restored) {
-				r.Fatalf("the cache has %v, want %v; %d events, %d sets, %d restored", got, want, events, s.Sets, s.Restored)
+			if s := to.Stats(); !maps.Equal(got, want) || events.Load() != 0 || s.Restored != uint64(restored) || s.Sets != uint64(len(want)-restored) {
+				r.Fatalf("the cache has %v, want %v; %d events, %d sets, %d restored", got, want, events.Load(), s.Sets, s.Restored)
 			}
 			if err := to.check(); err != nil {
 				r.Fatal(err)

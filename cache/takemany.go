@@ -143,6 +143,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		m.fails(err)
 		return nil
 	}
+	m.who.now = m.cache.clock.checked()
 	own, others, behind := m.assign(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit

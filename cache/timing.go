@@ -58,8 +58,20 @@ type life struct {
 var forever = life{never, never, never}
 
 // lifeOf returns the life of an entry with the given TTL that begins now. A TTL
-// of 0 means for ever.
+// of 0 means for ever. It panics if the cache is used in a bubble and was made outside.
 func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
+	l := t.lifeIn(h, ttl)
+	if l.deadline == never && t.ends(ttl) {
+		t.clock.checked()
+	}
+	return l
+}
+
+// ends reports whether an entry with the given TTL is to expire.
+func (t *timing) ends(ttl time.Duration) bool { return ttl > 0 || t.idle > 0 }
+
+// lifeIn is lifeOf without the check, for a caller that holds a lock.
+func (t *timing) lifeIn(h uint64, ttl time.Duration) life {
 	if ttl == 0 && t.idle == 0 {
 		return forever
 	}
@@ -73,14 +85,14 @@ func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	return t.lasting(now, ttl) // lifeFrom, inlined
 }
 
-// deadlineFor returns the deadline of lifeOf, for a simple cache.
+// deadlineFor returns the deadline of lifeIn, for a simple cache.
 func (t *timing) deadlineFor(h uint64, ttl time.Duration) int64 {
 	if ttl >= t.short && t.jitter == 0 {
 		if now, ok := t.clock.lately(h); ok {
 			return after(now, ttl)
 		}
 	}
-	return t.lifeOf(h, ttl).deadline
+	return t.lifeIn(h, ttl).deadline
 }
 
 // lifeFrom is lifeOf from a given time on, for a TTL that jitter has been applied to.

@@ -19,6 +19,9 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	}
 	l, found, done := c.touch(h, key, expire)
 	if !done {
+		if l.deadline == never && c.ends(expire) {
+			c.clock.checked()
+		}
 		found = c.touchTask(h, key, l)
 	}
 	if w := c.watch.Load(); w != nil {
@@ -49,7 +52,7 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 		deadline := c.deadlineFor(h, ttl)
 		l = life{deadline, deadline, never}
 	} else {
-		l = c.lifeOf(h, ttl)
+		l = c.lifeIn(h, ttl)
 	}
 	later := l.deadline - old
 	done = s.caps == nil && l.deadline != never && (0 <= later && later <= c.slack(ttl) || s.retime(i, l.deadline))
