@@ -25,7 +25,11 @@ type Option[K comparable, V any] func(o *cache.Options[K, V])
 // neither Limit nor MaxWeight. Unless OnPanic is set, logx logs what OnPanic would get:
 // a panic of OnRemove, or of a load in the background.
 func NewCache[K comparable, V any](c Conf, opts ...Option[K, V]) (*cache.Cache[K, V], error) {
-	if err := c.check(); err != nil {
+	err := c.check()
+	if err == nil {
+		err = c.makeFolder()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("gozero: cache %q: %w", c.Name, err)
 	}
 	o := options(c, opts)

@@ -97,8 +97,8 @@ type Conf struct {
 
 	// Snapshot is a file that keeps the entries across restarts: NewCache restores
 	// it, and the end of the service saves it, in at most 3 seconds, before the
-	// cache is closed. Empty, the default, means none. Its folder must be there, and no
-	// two caches may share a file, nor two processes.
+	// cache is closed. Empty, the default, means none. NewCache makes its folder, for the
+	// owner only, if there is none. No two caches may share a file, nor two processes.
 	//
 	// If the file cannot be restored or saved, the service logs that and goes on: with the
 	// entries before the damage, or with the older file.
@@ -152,11 +152,18 @@ func (c Conf) checkSnapshot() error {
 		return fmt.Errorf("%w: SnapshotEvery is %v: want at least 1s, such as 5m, or 0s for at the end only", cache.ErrArgument, c.SnapshotEvery)
 	case c.SnapshotEvery > 0 && c.Snapshot == "":
 		return fmt.Errorf("%w: SnapshotEvery is %v without Snapshot: want Snapshot too, a file", cache.ErrArgument, c.SnapshotEvery)
-	case c.Snapshot == "":
+	}
+	return nil
+}
+
+// makeFolder makes the folder of the Snapshot, which a new service does not have yet. An error
+// at the start is better than none until the save at the end.
+func (c Conf) makeFolder() error {
+	if c.Snapshot == "" {
 		return nil
 	}
-	if folder, err := os.Stat(filepath.Dir(c.Snapshot)); err != nil || !folder.IsDir() {
-		return fmt.Errorf("%w: Snapshot is %s: its folder does not exist: want a file in an existing folder", cache.ErrArgument, c.Snapshot)
+	if err := os.MkdirAll(filepath.Dir(c.Snapshot), 0o700); err != nil {
+		return fmt.Errorf("%w: Snapshot is %s: its folder cannot be made: %w", cache.ErrArgument, c.Snapshot, err)
 	}
 	return nil
 }

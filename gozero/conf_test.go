@@ -104,7 +104,7 @@ func TestConfMistakes(t *testing.T) {
 		{"Name: users\n  SnapshotEvery: 5m", "SnapshotEvery is 5m0s without Snapshot: want Snapshot too, a file"},
 		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: 5ms", "SnapshotEvery is 5ms: want at least 1s"},
 		{"Name: users\n  Snapshot: users.cache\n  SnapshotEvery: -1m", "SnapshotEvery is -1m0s: want at least 1s"},
-		{"Name: users\n  Snapshot: no/such/users.cache", "Snapshot is no/such/users.cache: its folder does not exist"},
+		{"Name: users\n  Snapshot: conf.go/users.cache", "Snapshot is conf.go/users.cache: its folder cannot be made: "},
 	} {
 		c, err := load(t, test.yaml)
 		if err == nil {

@@ -58,8 +58,12 @@ func saved(t *testing.T, conf gozero.Conf, people int) {
 	}
 }
 
+// TestSnapshotWarmsTheNextStart begins as a new service does: without the file, and without its
+// folder.
 func TestSnapshotWarmsTheNextStart(t *testing.T) {
 	conf, path := kept(t)
+	path = filepath.Join(filepath.Dir(path), "data", "caches", "users.cache")
+	conf.Snapshot = path
 	j := newJournal(t)
 	saved(t, conf, 100)
 	j.logged("") // a missing file is not logged

@@ -2,7 +2,7 @@
 // back, for its Save and Restore:
 //
 //	encode, decode := codec.JSON[string, *User]()
-//	err := users.SaveFile("users.cache", encode)
+//	err := users.SaveFile(ctx, "users.cache", encode)
 //
 // JSON and Gob see exported fields only; what a type keeps in others is lost
 // without an error. For types where that matters, and where speed does, write the
