@@ -2,6 +2,10 @@ package pinwheel_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -128,8 +132,9 @@ func TestDocsAreReallyChecked(t *testing.T) {
 	}
 }
 
-// TestSnippets looks for the Go code of all documents in examples/snippets, where it is
-// compiled. That of docs/migration.md is in bench/migration, and compared there.
+// TestSnippets looks for the Go code of all documents, and of the comments that users see, in
+// examples/snippets, where it is compiled. That of docs/migration.md is in bench/migration, and
+// compared there.
 //
 // Catches: a snippet with a name that was renamed, or that does not compile.
 func TestSnippets(t *testing.T) {
@@ -140,17 +145,17 @@ func TestSnippets(t *testing.T) {
 		}
 	})
 	found := 0
-	for file, text := range documents(t) {
-		if file == "docs/migration.md" {
-			continue
-		}
+	texts := documents(t)
+	delete(texts, "docs/migration.md")
+	maps.Copy(texts, commented(t))
+	for file, text := range texts {
 		for _, part := range snippets(text) {
 			if found++; !strings.Contains(compiled, "\n"+part+"\n") {
 				t.Errorf("%s has Go code that examples/snippets has not, so that nothing compiles it:\n%s", file, part)
 			}
 		}
 	}
-	if found < 25 {
+	if found < 40 {
 		t.Errorf("found only %d parts of Go code", found)
 	}
 }
@@ -158,14 +163,82 @@ func TestSnippets(t *testing.T) {
 // Catches: a search that finds nothing, or half of a snippet.
 func TestSnippetsAreFound(t *testing.T) {
 	got := snippets("```go\na  := 1 // x\n\tb()\n\n\nc()\n...\nd()\n```\n```sh\necho\n```\n")
-	if want := []string{"a := 1 // x\nb()", "c()", "d()"}; !slices.Equal(got, want) {
+	if want := []string{"a := 1\nb()", "c()", "d()"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	got = snippets(codeOfComments(t, "// Package x\n//\n//\ta()\n//\n//\tgo run .\npackage x\n\n"+
+		"// A T\n//\n//\tName: x\n//\n// and\n//\n//\tb :=  1\ntype T struct{}\n\n// f\n//\n//\tc()\nfunc f() {}\n"))
+	if want := []string{"a()", "b := 1"}; !slices.Equal(got, want) {
+		t.Errorf("in comments: %q, want %q", got, want)
+	}
+}
+
+// commented returns the Go code in the comments of what packages export, by the path of the file.
+func commented(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	walkFiles(t, ".go", func(path string, text []byte) {
+		if !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "internal/") {
+			files[path] = codeOfComments(t, string(text))
+		}
+	})
+	return files
+}
+
+// codeOfComments returns the Go code in the comments of what a file exports, as a document has it.
+func codeOfComments(t *testing.T, source string) (blocks string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.ParseComments)
+	must(t, err)
+	ast.FileExports(file)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if group, ok := n.(*ast.CommentGroup); ok {
+			for _, block := range new(comment.Parser).Parse(group.Text()).Content {
+				if code, ok := block.(*comment.Code); ok {
+					blocks += goOf(code.Text)
+				}
+			}
+		}
+		return true
+	})
+	return blocks
+}
+
+// goOf returns a text, or those parts of it that are Go code, as blocks of a document.
+func goOf(text string) (blocks string) {
+	parts := []string{text}
+	if !isGo(text) {
+		parts = gap.Split(text, -1)
+	}
+	for _, part := range parts {
+		if isGo(part) {
+			blocks += "```go\n" + part + "```\n"
+		}
+	}
+	return blocks
+}
+
+// isGo reports whether a text is Go code, and not a command, YAML or a table.
+func isGo(text string) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+gap.ReplaceAllString(text, "")+"}", 0)
+	if err != nil {
+		return false
+	}
+	calls := true
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.ExprStmt); ok {
+			_, call := s.X.(*ast.CallExpr)
+			calls = calls && call
+		}
+		return true
+	})
+	return calls
 }
 
 var (
 	goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```")
 	gap     = regexp.MustCompile(`(?m)^(?:\.\.\.)?\n`)
+	remark  = regexp.MustCompile(`\s// .*`)
 )
 
 // snippets returns the Go code of a document in parts: an empty line, or one of three
@@ -181,11 +254,11 @@ func snippets(text string) (parts []string) {
 	return parts
 }
 
-// unspaced returns code without the space that gofmt puts in.
+// unspaced returns code without comments behind it, and without the space that gofmt puts in.
 func unspaced(code string) string {
 	var lines []string
 	for line := range strings.Lines(code) {
-		lines = append(lines, strings.Join(strings.Fields(line), " "))
+		lines = append(lines, strings.Join(strings.Fields(remark.ReplaceAllString(line, "")), " "))
 	}
 	return strings.Join(lines, "\n")
 }

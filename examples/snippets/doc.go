@@ -1,3 +1,3 @@
-// Package snippets has the Go code of the README and of docs/, so that it is compiled,
+// Package snippets has the Go code of the README, of docs/ and of comments, so that it is compiled,
 // with what the reader is to imagine around it. TestSnippets in the root compares.
 package snippets

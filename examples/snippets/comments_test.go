@@ -1,0 +1,67 @@
+package snippets
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/zeromicro/go-zero/core/conf"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/cache/codec"
+	"github.com/pinwheel-cache/pinwheel/gozero"
+	"github.com/pinwheel-cache/pinwheel/lru"
+	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// What only comments of the packages have.
+
+func PackageCache() (*cache.Cache[int64, *User], error) {
+	users, err := cache.New(cache.Options[int64, *User]{
+		Name:   "users",
+		Limit:  100_000,
+		Expire: time.Hour,
+		Jitter: 0.05,
+	})
+	return users, err
+}
+
+func PackageCodec(ctx context.Context, users *cache.Cache[string, *User]) (func([]byte) (string, *User, error), error) {
+	encode, decode := codec.JSON[string, *User]()
+	err := users.SaveFile(ctx, "users.cache", encode)
+	return decode, err
+}
+
+func Evict(policy lru.Policy, hashOfEntry func(uint32) uint64, h uint64) {
+	i, _ := policy.Victim()
+	for policy.Spare(i, hashOfEntry(i)) {
+		i, _ = policy.Victim()
+	}
+	policy.Remove(i)
+	policy.Insert(i, h)
+}
+
+func PackageStats(onlyAdmins func(http.Handler) http.Handler) {
+	http.Handle("/cache/", onlyAdmins(stats.Handler()))
+	stats.Handler(stats.WithHosts("stats.example.com"))
+}
+
+func PackageGoZero(configFile *string, flush func(cache.Event[int64, *User])) *cache.Cache[int64, *User] {
+	var c Config
+	conf.MustLoad(*configFile, &c)
+	users := gozero.MustNewCache[int64, *User](c.Users)
+
+	gozero.MustNewCache(c.Users, func(o *cache.Options[int64, *User]) {
+		o.OnRemove = flush
+	})
+	return users
+}
+
+func PackageOtel(exporter metric.Exporter) (func() error, error) {
+	metric.NewPeriodicReader(exporter, metric.WithProducer(otelpinwheel.NewProducer()))
+	registration, err := otelpinwheel.Register(otel.GetMeterProvider())
+	return registration.Unregister, err
+}
