@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,6 +57,193 @@ func TestSaveFile(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("others may read it: %v, %v", info.Mode(), err)
+	}
+}
+
+// filesBeside returns the names of the files in the folder of path, but for path.
+func filesBeside(t *testing.T, path string) (names []string) {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Name() != filepath.Base(path) {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
+// TestSaveFilesTemporary checks that each SaveFile writes to a new file, which only the owner
+// may read: not to what others have put there, nor to that of another SaveFile.
+func TestSaveFilesTemporary(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	if err := os.WriteFile(theirs, []byte("theirs"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(theirs, path+".tmp"); err != nil {
+		t.Skip("no symbolic links:", err)
+	}
+	first, second := Must(Options[int, int]{}), Must(Options[int, int]{})
+	for k := range 10 {
+		first.Set(k, 1)
+	}
+	second.Set(1, 2)
+	saves := 0
+	err := first.SaveFile(t.Context(), path, func(b []byte, k, v int) ([]byte, error) {
+		if saves++; saves != 5 {
+			return encodeInts(b, k, v)
+		}
+		beside := filesBeside(t, path)
+		info, err := os.Stat(filepath.Join(filepath.Dir(path), beside[len(beside)-1]))
+		if err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("others may read it: %v, %v", info.Mode(), err)
+		}
+		if err := second.SaveFile(t.Context(), path, encodeInts); err != nil {
+			t.Error(err)
+		}
+		return encodeInts(b, k, v)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if n, err := Must(Options[int, int]{}).RestoreFile(path, decodeInts); n != 10 || err != nil {
+		t.Errorf("RestoreFile = %d, %v, of what was renamed last", n, err)
+	}
+	if text, err := os.ReadFile(theirs); string(text) != "theirs" {
+		t.Errorf("what another file has: %q, %v", text, err)
+	}
+}
+
+// TestSaveFileRemovesWhatWasAbandoned checks that the temporary files of processes that were
+// killed do not pile up, and that no other file goes.
+func TestSaveFileRemovesWhatWasAbandoned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	c := Must(Options[int, int]{})
+	c.Set(1, 1)
+	var used string
+	err := c.SaveFile(t.Context(), path, func(b []byte, k, v int) ([]byte, error) {
+		used = filesBeside(t, path)[0]
+		return encodeInts(b, k, v)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	young, other := used+"1", "other"+used
+	for _, name := range []string{used, young, other, "entries.cache.tmp-b", "entries.cache.old"} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		longAgo := time.Now().Add(-2 * abandonedAfter)
+		if err := os.Chtimes(filepath.Join(filepath.Dir(path), name), longAgo, longAgo); name != young && err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(filepath.Join(filepath.Dir(path), young), time.Now(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SaveFile(t.Context(), path, encodeInts); err != nil {
+		t.Error(err)
+	}
+	want := []string{young, other, "entries.cache.tmp-b", "entries.cache.old"}
+	slices.Sort(want)
+	if got := filesBeside(t, path); !slices.Equal(got, want) {
+		t.Errorf("there are %q, want %q", got, want)
+	}
+}
+
+// endsAt is a context that ends when it is looked at for the nth time.
+type endsAt struct {
+	context.Context
+	n, looks int
+}
+
+func (e *endsAt) Err() error {
+	if e.looks++; e.n > 0 && e.looks >= e.n {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestSaveFileEndsWithItsContext checks that SaveFile calls encode no more once its context
+// has ended, and replaces nothing, whenever that is.
+func TestSaveFileEndsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "entries.cache")
+	c := Must(Options[int, int]{})
+	for k := range 30 {
+		c.Set(k, 1)
+	}
+	all := &endsAt{Context: t.Context()}
+	if err := c.SaveFile(all, path, encodeInts); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 30 {
+		c.Set(k, 2)
+	}
+	if all.looks <= 30 {
+		t.Errorf("it was looked at %d times for 30 entries", all.looks)
+	}
+	for n := 1; n <= all.looks; n++ {
+		ctx := &endsAt{Context: t.Context(), n: n}
+		err := c.SaveFile(ctx, path, func(b []byte, k, v int) ([]byte, error) {
+			if ctx.looks >= n {
+				t.Error("encode after the end")
+			}
+			return encodeInts(b, k, v)
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("ended at look %d: %v", n, err)
+		}
+		restored := Must(Options[int, int]{})
+		if _, err := restored.RestoreFile(path, decodeInts); err != nil {
+			t.Error(err)
+		}
+		if v, _ := restored.Get(7); v != 1 || len(filesBeside(t, path)) > 0 {
+			t.Errorf("ended at look %d: the file has %d, and beside it are %q", n, v, filesBeside(t, path))
+		}
+	}
+}
+
+// A slowDisk notes how much it is asked to write or sync at once, and calls wrote.
+type slowDisk struct {
+	written, unsynced, most int
+	wrote                   func()
+}
+
+func (d *slowDisk) Write(b []byte) (int, error) {
+	d.written += len(b)
+	d.unsynced += len(b)
+	d.most = max(d.most, d.unsynced)
+	d.wrote()
+	return len(b), nil
+}
+
+func (d *slowDisk) Sync() error {
+	d.unsynced = 0
+	return nil
+}
+
+// TestSaveFileAndASlowDisk checks that SaveFile never waits for more of the disk than
+// syncEvery, so that the end of a context ends it soon.
+func TestSaveFileAndASlowDisk(t *testing.T) {
+	for _, size := range []int{1000, 3 * syncEvery} {
+		ctx, stop := context.WithCancel(t.Context())
+		d := &slowDisk{}
+		d.wrote = func() {
+			if d.written >= 10*syncEvery {
+				stop()
+			}
+		}
+		u := &untilDone{ctx: ctx, file: d}
+		var err error
+		for err == nil {
+			_, err = u.Write(make([]byte, size))
+		}
+		if !errors.Is(err, context.Canceled) || d.written >= 11*syncEvery || d.most >= 2*syncEvery {
+			t.Errorf("writes of %d: %v after %d bytes, %d at once", size, err, d.written, d.most)
+		}
 	}
 }
 
