@@ -12,54 +12,31 @@ package codec
 import (
 	"bytes"
 	"encoding/gob"
-	"encoding/json"
-	"fmt"
+
+	"github.com/pinwheel-cache/pinwheel/internal/snapshot"
 )
-
-// JSON returns functions that write an entry as a JSON array of its key and its
-// value, and read one. They keep no state and are safe for concurrent use.
-func JSON[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte, error), decode func([]byte) (K, V, error)) {
-	return encodeJSON[K, V], decodeJSON[K, V]
-}
-
-func encodeJSON[K comparable, V any](dst []byte, key K, value V) ([]byte, error) {
-	b, err := json.Marshal([2]any{key, value})
-	return append(dst, b...), err
-}
-
-// decodeJSON parses once: an element that holds a pointer is decoded into what that
-// points to, and the slice gets as many elements as the array has.
-func decodeJSON[K comparable, V any](b []byte) (key K, value V, err error) {
-	parts := []any{&key, &value}
-	if err := json.Unmarshal(b, &parts); err != nil {
-		return key, value, err
-	}
-	if len(parts) != 2 {
-		return key, value, fmt.Errorf("codec: an array of %d: want a key and a value", len(parts))
-	}
-	return key, value, nil
-}
 
 // Gob returns functions that write entries with package encoding/gob, and read
 // them. The entries of a snapshot are one gob stream, which describes the types
-// once: encode is for one Save, and decode for one Restore, of all its entries in
-// their order. Neither is safe for concurrent use.
+// once: encode is for one Save at a time, and decode for one Restore, of all its
+// entries in their order. They can be used again for the next. Neither is safe for
+// concurrent use.
 //
 // Concrete types in interfaces have to be registered with [gob.Register]. A
 // pointer to the zero value of a basic type comes back as nil.
 func Gob[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte, error), decode func([]byte) (K, V, error)) {
-	var out, in bytes.Buffer
-	encoder, decoder := gob.NewEncoder(&out), gob.NewDecoder(&in)
+	out := gobWriter{}
 	encode = func(dst []byte, key K, value V) ([]byte, error) {
-		out.Reset()
-		err := encoder.Encode(&entry[K, V]{key, value})
-		return append(dst, out.Bytes()...), err
+		b, err := out.encode(&entry[K, V]{key, value})
+		return append(dst, b...), err
 	}
+	in := newGobReader()
 	decode = func(b []byte) (K, V, error) {
-		in.Reset()
-		in.Write(b)
+		if len(b) > 0 && b[0] == newStream {
+			in, b = newGobReader(), b[1:]
+		}
 		var e entry[K, V]
-		err := decoder.Decode(&e)
+		err := in.decode(b, &e)
 		return e.Key, e.Value, err
 	}
 	return encode, decode
@@ -69,4 +46,50 @@ func Gob[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte
 type entry[K comparable, V any] struct {
 	Key   K
 	Value V
+}
+
+// newStream is the first byte of an entry with which a gob stream begins. No message of gob
+// begins with it, as none is empty.
+const newStream = 0
+
+// A gobWriter begins a new stream for each Save: with the old one the file would lack what
+// only the earlier file has. It cannot tell the Saves of other caches, and begins one
+// for them too, which costs some bytes.
+type gobWriter struct {
+	saves   uint64 // how many had begun when the stream did
+	stream  *gob.Encoder
+	message bytes.Buffer
+}
+
+// encode returns the bytes of an entry, which are valid until the next call.
+func (w *gobWriter) encode(entry any) ([]byte, error) {
+	w.message.Reset()
+	stream := w.stream
+	if saves := snapshot.Begun(); stream == nil || saves != w.saves {
+		stream, w.saves = gob.NewEncoder(&w.message), saves
+		w.message.WriteByte(newStream)
+	}
+	w.stream = nil // after an error or a panic it may lack descriptions of types
+	if err := stream.Encode(entry); err != nil {
+		return nil, err
+	}
+	w.stream = stream
+	return w.message.Bytes(), nil
+}
+
+// A gobReader reads one stream.
+type gobReader struct {
+	stream  *gob.Decoder
+	message *bytes.Buffer
+}
+
+func newGobReader() gobReader {
+	message := new(bytes.Buffer)
+	return gobReader{gob.NewDecoder(message), message}
+}
+
+func (r gobReader) decode(b []byte, entry any) error {
+	r.message.Reset()
+	r.message.Write(b)
+	return r.stream.Decode(entry)
 }

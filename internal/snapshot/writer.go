@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"sync/atomic"
 )
 
 const (
@@ -58,8 +59,16 @@ type Writer struct {
 	err     error
 }
 
+// begun is how many Writers were made.
+var begun atomic.Uint64
+
+// Begun returns how many snapshots this process has begun to write. An encoder with state
+// sees by it that another snapshot may have begun. It is safe for concurrent use.
+func Begun() uint64 { return begun.Load() }
+
 // NewWriter writes a header to w and returns a Writer for the records.
 func NewWriter(w io.Writer, h Header) (*Writer, error) {
+	begun.Add(1)
 	b := append([]byte(magic), version)
 	b = binary.AppendUvarint(b, uint64(len(h.Schema)))
 	b = append(b, h.Schema...)
