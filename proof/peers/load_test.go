@@ -43,16 +43,7 @@ var loaders = map[string]func(t *testing.T) loader{
 		}
 	},
 	"otter": func(*testing.T) loader {
-		c := otter.Must(&otter.Options[string, int]{})
-		return loader{
-			take: func(fetch func() int) int {
-				v, _ := c.Get(context.Background(), "k", otter.LoaderFunc[string, int](func(context.Context, string) (int, error) { return fetch(), nil }))
-				return v
-			},
-			set: func(v int) { c.Set("k", v) },
-			del: func() { c.Invalidate("k") },
-			get: func() (int, bool) { return c.GetIfPresent("k") },
-		}
+		return otterWith(otter.Options[string, int]{})
 	},
 	"go-zero": func(t *testing.T) loader {
 		logx.Disable() // its statistics, every minute
@@ -126,15 +117,28 @@ var loaders = map[string]func(t *testing.T) loader{
 	},
 }
 
+func otterWith(options otter.Options[string, int]) loader {
+	c := otter.Must(&options)
+	return loader{
+		take: func(fetch func() int) int {
+			v, _ := c.Get(context.Background(), "k", otter.LoaderFunc[string, int](func(context.Context, string) (int, error) { return fetch(), nil }))
+			return v
+		},
+		set: func(v int) { c.Set("k", v) },
+		del: func() { c.Invalidate("k") },
+		get: func() (int, bool) { return c.GetIfPresent("k") },
+	}
+}
+
 // begin has a goroutine take the key, and returns when its fetch runs. end ends the fetch, with
-// the value, and waits for the Take. A cache that fetches again, as the key has changed, gets
-// another value.
-func (l loader) begin(value int) (end func()) {
-	fetching, changed, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+// the value, waits for the Take and returns its result. A cache that fetches again, as the key
+// has changed, gets another value.
+func (l loader) begin(t *testing.T, value int) (end func() int) {
+	t.Helper()
+	fetching, changed, got := make(chan struct{}), make(chan struct{}), make(chan int, 1)
 	fetches := 0
 	go func() {
-		defer close(done)
-		l.take(func() int {
+		got <- l.take(func() int {
 			if fetches++; fetches > 1 {
 				return again
 			}
@@ -143,8 +147,12 @@ func (l loader) begin(value int) (end func()) {
 			return value
 		})
 	}()
-	<-fetching
-	return func() { close(changed); <-done }
+	select {
+	case <-fetching:
+	case <-time.After(time.Minute):
+		t.Fatal("the Take does not fetch")
+	}
+	return func() int { close(changed); return <-got }
 }
 
 const before, after, again = 1, 2, 3
@@ -156,7 +164,7 @@ func TestChangeDuringLoad(t *testing.T) {
 	for name, stale := range map[string]bool{"pinwheel": false, "otter": false, "go-zero": true, "ttlcache": true, "sturdyc": true, "a map and a mutex": true} {
 		t.Run(name+", Del", func(t *testing.T) {
 			l := loaders[name](t)
-			end := l.begin(before)
+			end := l.begin(t, before)
 			l.del()
 			end()
 			if got, ok := l.get(); ok && got == before != stale {
@@ -165,7 +173,7 @@ func TestChangeDuringLoad(t *testing.T) {
 		})
 		t.Run(name+", Set", func(t *testing.T) {
 			l := loaders[name](t)
-			end := l.begin(before)
+			end := l.begin(t, before)
 			l.set(after)
 			end()
 			if got, ok := l.get(); !ok || got == before != stale {
@@ -185,7 +193,7 @@ func TestTakeAfterDel(t *testing.T) {
 			// Whether the later Take has joined cannot be seen: wait longer each time.
 			for wait := time.Millisecond; ; wait *= 2 {
 				l := loaders[name](t)
-				end := l.begin(before)
+				end := l.begin(t, before)
 				l.del()
 				own, got := make(chan struct{}), make(chan int)
 				go func() { got <- l.take(func() int { close(own); return after }) }()

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,52 @@ func TestComputeOverExpired(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A stopping clock stops one reader, after it has read the time, as a scheduler would.
+type stoppingClock struct {
+	now  atomic.Int64
+	next chan func()
+}
+
+func (c *stoppingClock) NowNano() int64 {
+	now := c.now.Load()
+	select {
+	case stop := <-c.next:
+		stop()
+	default:
+	}
+	return now
+}
+
+func (c *stoppingClock) Tick(time.Duration) <-chan time.Time { return nil }
+
+// TestOtterTouchesTheExpired lets an entry expire while SetExpiresAfter gives it a new deadline,
+// and another goroutine finds it gone.
+//
+// Shows: otter's entry is there again. pinwheel's Touch, which stops nowhere, is checked by
+// lincheck.
+func TestOtterTouchesTheExpired(t *testing.T) {
+	clock := &stoppingClock{next: make(chan func(), 1)}
+	c := otter.Must(&otter.Options[int, int]{
+		Clock:            clock,
+		ExpiryCalculator: otter.ExpiryWriting[int, int](time.Second),
+		Executor:         func(func()) {}, // no maintenance, which would read the clock
+	})
+	c.Set(0, before)
+	stopped, goOn, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	clock.next <- func() { close(stopped); <-goOn }
+	go func() { c.SetExpiresAfter(0, time.Hour); close(done) }()
+	<-stopped
+	clock.now.Add(int64(2 * time.Second))
+	if got, ok := c.GetIfPresent(0); ok {
+		t.Errorf("Get = %d after the deadline", got)
+	}
+	close(goOn)
+	<-done
+	if _, ok := c.GetIfPresent(0); !ok {
+		t.Error("otter no longer revives the entry")
 	}
 }
 
