@@ -10,12 +10,16 @@
 // All counts are halved every ten seconds, so that a lookup half a minute ago weighs an
 // eighth of one now. The sample is as large as the stream allows: all of a slow one, and one
 // key in 32 of a fast one. A key in the sample stands for as many keys as the sample skips.
+//
+// The strings in the keys of all counters take at most 8 MB: a key with more than its part of
+// that gets no counter, and so is never among the hottest.
 package hotkeys
 
 import (
 	"cmp"
 	"container/heap"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -40,6 +44,7 @@ const (
 // A Sketch counts keys. It is safe for concurrent use. Make one with [New].
 type Sketch[K comparable] struct {
 	keys  int           // the most that Top returns
+	most  int           // the most bytes of strings in a key; 0 if keys have none
 	every atomic.Uint32 // one key in every is counted; changes under mu
 
 	mu       sync.Mutex // guards the fields below
@@ -59,6 +64,9 @@ func New[K comparable](n int) *Sketch[K] {
 		counters: make(counters[K], 0, size),
 		byKey:    make(map[K]*counter[K], size),
 		halved:   time.Now(),
+	}
+	if hasStrings(reflect.TypeFor[K]()) {
+		s.most = maxBytes / size
 	}
 	s.every.Store(1)
 	return s
@@ -88,6 +96,8 @@ func (s *Sketch[K]) count(key K, many uint64) {
 	c := s.byKey[key]
 	switch {
 	case c != nil:
+	case s.most > 0 && bytesOf(reflect.ValueOf(key)) > s.most:
+		return
 	case len(s.counters) < cap(s.counters):
 		c = &counter[K]{key: key}
 		heap.Push(&s.counters, c)

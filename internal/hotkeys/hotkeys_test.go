@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,31 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
+
+// TestLongKeysGetNoCounter: keys of 100 KB would take a hundred megabytes.
+func TestLongKeysGetNoCounter(t *testing.T) {
+	checkLongKeys(t, func(s string) string { return s })
+	checkLongKeys(t, func(s string) any { return [1]any{s} })
+	checkLongKeys(t, func(s string) struct{ tenant, name string } {
+		return struct{ tenant, name string }{s[:len(s)/2], s[len(s)/2:]}
+	})
+}
+
+// checkLongKeys: keys with less than their part of maxBytes are found, and none with more.
+func checkLongKeys[K comparable](t *testing.T, key func(string) K) {
+	s := New[K](1)
+	long, short := key(strings.Repeat("x", maxBytes/minCounters+1)), key(strings.Repeat("x", maxBytes/minCounters))
+	for range 3 {
+		s.Add(long)
+	}
+	if top := s.Top(); len(top) != 0 {
+		t.Error("a key that is too long has a counter")
+	}
+	s.Add(short)
+	if top := s.Top(); len(top) != 1 || top[0] != (Key[K]{short, 0.25}) {
+		t.Error("a key that is as long as allowed has no counter, or not a quarter")
+	}
+}
 
 func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
