@@ -32,6 +32,9 @@ var errRecording = errors.New("cache: another Record is running: end its context
 // accesses are left out, and the recording says how many. An access is written at most
 // about a second after it was made.
 //
+// Record returns once w has, if a call of its Write is under way when ctx ends: give a
+// connection a deadline.
+//
 // Record returns an error if oneIn is below 1 or above 1048576, if the cache is being
 // recorded already, or if w fails.
 func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error {

@@ -17,9 +17,11 @@
 //
 //	http.Handle("/cache/", stats.Handler())
 //
-// It looks at the last element of the path only, so [http.StripPrefix] is not needed, and
+// It looks at the last element of the path, so [http.StripPrefix] is not needed, and
 // its links are relative, so a proxy may add a prefix. Mount it at a path that ends in a
-// slash.
+// slash. No other element may begin with the name of a file, such as metrics, unless
+// http.ServeMux has that path: so a proxy that lets all see what begins with
+// /cache/metrics shows nothing else.
 //
 //	/cache/            a page for people, with charts
 //	/cache/stats.json  the same numbers as JSON
@@ -43,8 +45,8 @@
 // begins anew.
 //
 // The handler shows counts and the names of caches and timing wheels, never a value,
-// and keys only of a cache that has HotKeys set in its options. Without WithPurge it
-// only reads. Middleware around it must decide who may see the page, as for any other
+// keys only of a cache that has HotKeys set in its options, and of the last error of a
+// load its type, or with [WithErrors] its text. Without WithPurge it only reads. Middleware around it must decide who may see the page, as for any other
 // handler:
 //
 //	http.Handle("/cache/", onlyAdmins(stats.Handler()))

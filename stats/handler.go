@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,7 @@ type handler struct {
 	registered *registries
 	authorize  func(*http.Request) error // of a purge or recording; nil if there is none
 	hosts      []string                  // further names of this machine; see WithHosts
+	errors     bool                      // show the texts of errors
 }
 
 func newHandler(registered *registries, options ...HandlerOption) *handler {
@@ -62,6 +64,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
+	if last != "" && belowFile(r) {
+		http.Error(w, fmt.Sprintf("%q is not here: the path has the name of another file before it", last), http.StatusNotFound)
+		return
+	}
 	if last == "purge" && h.authorize != nil {
 		h.servePurge(w, r)
 		return
@@ -87,6 +93,18 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header.Set("Content-Type", contentType)
 	answer(w, r, write)
+}
+
+// belowFile reports whether an element of the path before the last begins with the name of a
+// file, and is not of the path where http.ServeMux found the handler. What is behind
+// /cache/metrics must not be served: a proxy may let all see what begins with that.
+func belowFile(r *http.Request) bool {
+	dir, _ := path.Split(r.URL.Path)
+	if _, mount, ok := strings.Cut(r.Pattern, "/"); ok && dir == "/"+mount {
+		return false
+	}
+	dir = "/" + strings.ToLower(dir)
+	return slices.ContainsFunc(Files(), func(name string) bool { return strings.Contains(dir, "/"+name) })
 }
 
 // assets are the page and what it loads.
@@ -156,7 +174,7 @@ func page(r *http.Request) (func(io.Writer) error, error) {
 
 func (h *handler) json(r *http.Request) (func(io.Writer) error, error) {
 	f, err := newForm(r.URL.Query())
-	f.purge = h.authorize != nil
+	f.purge, f.errors = h.authorize != nil, h.errors
 	return func(to io.Writer) error { return h.registered.writeJSON(to, f) }, err
 }
 

@@ -60,7 +60,9 @@ func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 	}{
 		{"root", "/", h},
 		{"prefix", "/cache/", h},
-		{"long prefix", "/debug/a.b/%2F/metrics/", h},
+		{"long prefix", "/debug/a.b/%2F/statistics/", h},
+		{"prefix like a file", "/metrics/page.js/", mounted("/metrics/page.js/", h)},
+		{"prefix like a file, of a host", "/metrics/", mounted("example.com/metrics/", h)},
 		{"StripPrefix without slash", "/cache/", http.StripPrefix("/cache", h)},
 		{"StripPrefix with slash", "/cache/", http.StripPrefix("/cache/", h)},
 	}
@@ -79,6 +81,40 @@ func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// mounted is how http.ServeMux serves h.
+func mounted(pattern string, h http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(pattern, h)
+	return mux
+}
+
+// TestNothingIsServedBelowAFile: a proxy, or a middleware, that lets all see what begins with
+// /cache/metrics shows and allows nothing else.
+func TestNothingIsServedBelowAFile(t *testing.T) {
+	var r stats.Registry
+	h := r.Handler(stats.WithPurge(anybody))
+	for name, h := range map[string]http.Handler{
+		"by itself": h, "ServeMux": mounted("/cache/", h), "StripPrefix": http.StripPrefix("/cache", h),
+		"below a file": mounted("/cache/metrics/", http.StripPrefix("/cache/metrics", h)),
+	} {
+		for _, dir := range []string{"/cache/metrics/", "/cache/metricsx/", "/cache/METRICS;x/", "/cache/metrics%2F", "/cache/x/metrics/../", "/cache/style.css/"} {
+			if name == "below a file" {
+				dir = "/cache/metrics" + strings.TrimPrefix(dir, "/cache")
+			}
+			for file := range files {
+				if w := serve(h, http.MethodGet, dir+file); file != "" && w.Code < 300 {
+					t.Errorf("%s: %s is served", name, dir+file)
+				}
+			}
+			for _, does := range []string{"purge", "record"} {
+				if w := serve(h, http.MethodPost, dir+does); w.Code != http.StatusNotFound && w.Code != http.StatusTemporaryRedirect {
+					t.Errorf("%s: %s has status %d", name, dir+does, w.Code)
+				}
+			}
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func (r *registries) writeJSON(to io.Writer, f form) error {
 	}
 	write(strings.TrimSuffix(string(head), "}"))
 	write(`,"caches":[`)
-	err = cmp.Or(err, writeArray(to, &r.caches, caches, func(e *element[Snapshot], l *look[Snapshot]) error { return makeCache(e, l, points) }))
+	err = cmp.Or(err, writeArray(to, &r.caches, caches, func(e *element[Snapshot], l *look[Snapshot]) error { return makeCache(e, l, points, f.errors) }))
 	write(`],"wheels":[`)
 	err = cmp.Or(err, writeArray(to, &r.wheels, wheels, func(e *element[WheelSnapshot], l *look[WheelSnapshot]) error { return makeWheel(e, l, points) }))
 	write("]}\n")

@@ -60,15 +60,15 @@ func (e *element[S]) history(l *look[S], n int, metrics []Metric[S], view view[S
 }
 
 // makeCache makes the object of a cache, with the newest points of its history, or without
-// history if their number is negative.
-func makeCache(e *element[Snapshot], l *look[Snapshot], points int) error {
+// history if their number is negative. withErrors adds the text of an error.
+func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors bool) error {
 	err := e.begin(jsonCache{
 		Name:          l.name,
 		Since:         l.since.UTC(),
 		WhatIf:        newJSONWhatIf(underLimit(l, 5*time.Minute)),
 		HotKeys:       newJSONHotKeys(l.cache),
 		Settings:      newJSONSettings(l.cache.Settings),
-		LastLoadError: newJSONLoadError(l.cache),
+		LastLoadError: newJSONLoadError(l.cache, withErrors),
 		Purgeable:     l.cache.Purge != nil,
 		Prefixes:      l.cache.PurgePrefix != nil,
 		Findings:      findings(l),

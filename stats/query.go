@@ -28,6 +28,7 @@ func (s selection) hasWheel(name string) bool { return !s.some || slices.Contain
 type form struct {
 	selection
 	purge  bool // it is allowed to purge
+	errors bool // the texts of errors are shown
 	points int  // of history for each cache and wheel; below 0 no history at all
 }
 

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,10 @@ const (
 	defaultOneIn   = 64
 
 	maxSeconds = 3600
+
+	// patience is how long a client may take nothing of a recording. As a cache has one
+	// recording at a time, a client that stalls keeps others from it.
+	patience = time.Minute
 )
 
 // serveRecord streams a recording of a cache.
@@ -27,10 +32,11 @@ func (h *handler) serveRecord(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wanted.length)
 	defer cancel()
-	// A server may have a write timeout that is too short for this answer.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
-	out := &flushed{w: w}
-	if err := wanted.record(ctx, out, wanted.oneIn); err != nil && !out.begun {
+	out := &flushed{w: w, to: http.NewResponseController(w)}
+	out.allow(0) // a server may have a write timeout that is too short for this answer
+	err := wanted.record(ctx, out, wanted.oneIn)
+	out.allow(patience) // for what the server writes at the end
+	if err != nil && !out.begun {
 		refuse(http.StatusConflict, "%v", err).answer(w)
 	}
 }
@@ -80,10 +86,21 @@ func numberOf(r *http.Request, field string, otherwise, most int) (int, error) {
 	return n, nil
 }
 
-// flushed flushes after each write, and names the answer as a file to download.
+// flushed flushes after each write, and names the answer as a file to download. A write
+// fails if the client does not take it.
 type flushed struct {
 	w     http.ResponseWriter
+	to    *http.ResponseController
 	begun bool
+}
+
+// allow lets writes take some time, from now on; 0 means any.
+func (f *flushed) allow(d time.Duration) {
+	var deadline time.Time
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	_ = f.to.SetWriteDeadline(deadline) // not all can
 }
 
 func (f *flushed) Write(p []byte) (int, error) {
@@ -92,9 +109,16 @@ func (f *flushed) Write(p []byte) (int, error) {
 		f.w.Header().Set("Content-Type", "application/octet-stream")
 		f.w.Header().Set("Content-Disposition", `attachment; filename="cache.recording"`)
 	}
+	f.allow(patience)
 	n, err := f.w.Write(p)
 	if err == nil {
-		_ = http.NewResponseController(f.w).Flush() // without Flush all is sent at the end
+		// Without Flush all is sent at the end.
+		if err = f.to.Flush(); errors.Is(err, http.ErrNotSupported) {
+			err = nil
+		}
+	}
+	if err == nil {
+		f.allow(0) // until the next write, or HTTP/2 would end the answer meanwhile
 	}
 	return n, err
 }

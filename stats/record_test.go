@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +65,68 @@ func TestRecordEndsWithItsClient(t *testing.T) {
 			t.Error(w.Body)
 		}
 	})
+}
+
+// pipes is a listener whose connections are pipes, for fake time.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Net: "pipe"} }
+
+// TestRecordEndsWithAReaderThatStalls: a client that reads no more holds the cache, of which
+// there is one recording at a time, for a minute at most. One that reads slowly, and a cache
+// without accesses, are no reason to end.
+func TestRecordEndsWithAReaderThatStalls(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var r stats.Registry
+			ended := make(chan error, 1)
+			r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Record: func(ctx context.Context, w io.Writer, _ int) (err error) {
+				defer func() { ended <- err }()
+				for err == nil && ctx.Err() == nil {
+					_, err = w.Write(make([]byte, 1000))
+					time.Sleep(10 * time.Minute)
+				}
+				return err
+			}})
+			listener := make(pipes, 1)
+			server := &http.Server{Handler: r.Handler(stats.WithPurge(anybody)), WriteTimeout: time.Second, ReadHeaderTimeout: time.Minute}
+			served := make(chan struct{})
+			go func() { defer close(served); _ = server.Serve(listener) }()
+			client, connection := net.Pipe()
+			listener <- connection
+			body := "cache=users&seconds=3600"
+			_, err := fmt.Fprintf(client, "POST /record HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			must(t, err)
+			var reader sync.WaitGroup
+			if reads {
+				reader.Go(func() {
+					for err := error(nil); err == nil; time.Sleep(10 * time.Second) {
+						_, err = client.Read(make([]byte, 1000))
+					}
+				})
+			}
+			time.Sleep(12 * time.Minute)
+			if got := len(ended) == 1; got == reads {
+				t.Errorf("it ended: %t; the client reads: %t", got, reads)
+			}
+			time.Sleep(time.Hour)
+			must(t, client.Close())
+			reader.Wait()
+			if err := <-ended; (err == nil) != reads {
+				t.Errorf("it ended with %v; the client reads: %t", err, reads)
+			}
+			close(listener)
+			must(t, server.Close())
+			<-served
+		})
+	}
 }
 
 // TestRecordRefuses: record refuses what purge refuses, and what cannot be recorded.

@@ -36,9 +36,14 @@ type jsonLoadError struct {
 	Text string    `json:"text"`
 }
 
-// newJSONLoadError returns nil if no load has failed. The text of an error may have keys in
-// it, so it is shown only for caches whose keys are shown.
-func newJSONLoadError(c CacheSource) *jsonLoadError {
+// WithErrors makes the handler show the text of the last error of a load of each cache, and
+// not only its type. It may have keys, addresses and passwords in it.
+func WithErrors() HandlerOption {
+	return func(h *handler) { h.errors = true }
+}
+
+// newJSONLoadError returns nil if no load has failed.
+func newJSONLoadError(c CacheSource, withError bool) *jsonLoadError {
 	if c.LastError == nil {
 		return nil
 	}
@@ -47,7 +52,7 @@ func newJSONLoadError(c CacheSource) *jsonLoadError {
 		return nil
 	}
 	shown := &jsonLoadError{Time: at.UTC(), Type: shorten(typeOf(err))}
-	if c.HotKeys != nil {
+	if withError {
 		shown.Text = shorten(fmt.Sprint(err)) // Sprint recovers a panic of Error
 	}
 	return shown

@@ -29,7 +29,7 @@ type CacheSource struct {
 	Settings Settings
 
 	// LastError returns why a load failed last, and when; nil if none did. Its text is
-	// shown only if HotKeys is not nil: it may have keys in it.
+	// shown only by a handler with [WithErrors]: it may have secrets in it.
 	LastError func() (at time.Time, err error)
 
 	// HotKeys returns the keys with the most gets, the hottest first.
