@@ -45,39 +45,50 @@ const (
 )
 
 // advise finds the smallest limit that is within a point of the knee of the best
-// policy's curve. If refine is set it also looks between the limits of the curve.
-func (l *lab) advise(curve []run, ceiling run, in *input, refine bool) (advice, error) {
-	if refused := refusals(curve, ceiling, in); refused != nil {
-		return advice{Refused: refused}, nil
+// policy's curve. If refine is set, or the report has too few limits for a curve, so that advise
+// makes its own, it also looks between the limits of the curve.
+func (l *lab) advise(r *report, policies []string, inBytes, refine bool) (a advice, err error) {
+	curve := slices.DeleteFunc(slices.Clone(r.Runs), func(r run) bool { return r.Policy == clairvoyant || r.limit().inBytes != inBytes })
+	if len(bestCurve(curve)) < minPoints {
+		refine = true
+		policies = slices.DeleteFunc(slices.Clone(policies), func(p string) bool { return p == clairvoyant })
+		if curve, err = l.try(policies, l.grid(r.Input, inBytes)); err != nil {
+			return a, err
+		}
 	}
 	points := bestCurve(curve)
+	if len(points) < minPoints {
+		return advice{Refused: []string{fmt.Sprintf("a curve takes at least %d limits of lru or adaptive", minPoints)}}, nil
+	}
 	knee := kneeOf(points)
 	want := points[knee].ratio() - 0.01
 	i := slices.IndexFunc(points, func(r run) bool { return r.ratio() >= want })
 	found := points[i]
 	if refine && i > 0 {
-		var err error
 		if found, err = l.bisect(points[i-1], points[i], want); err != nil {
 			return advice{}, err
 		}
 	}
-	if found.Unit == "" && float64(l.trace.total) < getsPerEntry*float64(found.Limit) {
+	entries := float64(found.Limit)
+	if inBytes {
+		entries /= r.Input.meanSize()
+	}
+	if float64(l.trace.total) < getsPerEntry*entries {
 		return advice{Refused: []string{fmt.Sprintf("the input has %s gets, which is too few for the limit of %s that it suggests: want %d gets for each entry",
-			thousands(l.trace.total), thousands(found.Limit), getsPerEntry)}}, nil
+			thousands(l.trace.total), row{limit: found.Limit, unit: found.Unit}.name(), getsPerEntry)}}, nil
 	}
 	if found.Error > maxError {
 		return advice{Refused: []string{fmt.Sprintf("the sample may be off by %s: want more keys, or a larger -sample", points100(found.Error))}}, nil
 	}
-	a := advice{
+	a = advice{
 		Policy: found.Policy, Limit: found.Limit, Unit: found.Unit, HitRatio: found.ratio(),
 		Knee: points[knee].Limit, Error: found.Error,
 	}
-	err := l.probe(&a, otherPolicy(curve, a.Policy))
-	return a, err
+	return a, l.probe(&a, otherPolicy(curve, a.Policy))
 }
 
-// refusals returns the reasons against an advice.
-func refusals(curve []run, ceiling run, in *input) (refused []string) {
+// refusals returns the reasons against any advice.
+func refusals(ceiling run, in *input) (refused []string) {
 	if n := in.trace.total; n < minGets {
 		refused = append(refused, fmt.Sprintf("there are only %s gets: want at least %s", thousands(n), thousands(minGets)))
 	}
@@ -87,24 +98,14 @@ func refusals(curve []run, ceiling run, in *input) (refused []string) {
 	if ceiling.ratio() < minCeiling {
 		refused = append(refused, "hardly any key is asked for twice: no cache helps")
 	}
-	if len(bestCurve(curve)) < minPoints {
-		refused = append(refused, fmt.Sprintf("a curve takes at least %d limits: leave -limits out, or give more", minPoints))
-	}
 	return refused
 }
 
-// bestCurve returns the runs of the policy with the most hits in total, by limit. If
-// there are limits in bytes, it uses only those.
+// bestCurve returns the runs of the policy with the most hits in total, by limit.
 func bestCurve(curve []run) (best []run) {
-	unit := ""
-	for _, r := range curve {
-		unit = r.Unit
-	}
 	byPolicy := map[string][]run{}
 	for _, r := range curve {
-		if r.Policy != clairvoyant && r.Unit == unit {
-			byPolicy[r.Policy] = append(byPolicy[r.Policy], r)
-		}
+		byPolicy[r.Policy] = append(byPolicy[r.Policy], r)
 	}
 	hits := func(runs []run) (n uint64) {
 		for _, r := range runs {
@@ -146,7 +147,7 @@ func (l *lab) bisect(below, reaches run, want float64) (run, error) {
 		if n <= below.Limit || n >= reaches.Limit {
 			break
 		}
-		r, err := l.run(reaches.Policy, limit{n: n})
+		r, err := l.run(reaches.Policy, limit{n: n, inBytes: reaches.limit().inBytes})
 		if err != nil {
 			return r, err
 		}
@@ -162,7 +163,7 @@ func (l *lab) bisect(below, reaches run, want float64) (run, error) {
 // probe runs variants of the advised run: other seeds, half and double the limit, the
 // other policy, no TTLs.
 func (l *lab) probe(a *advice, other string) error {
-	of := limit{n: a.Limit, inBytes: a.Unit != ""}
+	of := run{Limit: a.Limit, Unit: a.Unit}.limit()
 	a.Lowest, a.Highest, a.Seeds = a.HitRatio, a.HitRatio, seeds
 	again := make([]limit, seeds-1)
 	for i := range again {
@@ -199,7 +200,7 @@ func (l *lab) probe(a *advice, other string) error {
 // otherPolicy returns the other policy that was tried, or "".
 func otherPolicy(curve []run, than string) string {
 	for _, r := range curve {
-		if r.Policy != than && r.Policy != clairvoyant {
+		if r.Policy != than {
 			return r.Policy
 		}
 	}

@@ -31,6 +31,7 @@ type run struct {
 	BytesInHits uint64 `json:"bytes_in_hits,omitempty"`
 }
 
+func (r run) limit() limit       { return limit{n: r.Limit, inBytes: r.Unit != ""} }
 func (r run) ratio() float64     { return part(r.Hits, r.Gets) }
 func (r run) byteRatio() float64 { return part(r.BytesInHits, r.Bytes) }
 

@@ -15,6 +15,8 @@ type limit struct {
 	inBytes bool
 }
 
+func (l limit) bytes() bool { return l.inBytes }
+
 // parseLimits reads limits as in "1%,5%,1000,64MB".
 func parseLimits(text string) ([]limit, error) {
 	var limits []limit
@@ -90,16 +92,24 @@ func resolved(limits []limit, keys uint64) []limit {
 // gridStep is the ratio of adjacent limits of the grid, which is tried by default.
 const gridStep = 1.5
 
-// grid returns limits from least, or a two-thousandth of the keys, to all keys.
-func grid(keys, least uint64) (limits []limit) {
-	least = max(least, keys/2000, 1)
-	for n := float64(keys); n >= float64(least); n /= gridStep {
-		limits = append(limits, limit{n: min(roundUp(n), keys)})
+// grid returns limits from a two-thousandth of the keys, or of their bytes, to all. In a sample
+// the least, scaled to a part of it, still has a few entries.
+func (l *lab) grid(in summary, inBytes bool) (limits []limit) {
+	all, least := in.Keys, uint64(1)
+	if l.trace.sampled() {
+		least = uint64(256 / l.trace.rate())
+	}
+	if inBytes {
+		all, least = in.Bytes, uint64(float64(least)*in.meanSize())
+	}
+	least = max(least, all/2000, 1)
+	for n := float64(all); n >= float64(least); n /= gridStep {
+		limits = append(limits, limit{n: min(roundUp(n), all), inBytes: inBytes})
 	}
 	if limits == nil {
-		limits = []limit{{n: max(keys, 1)}}
+		limits = []limit{{n: max(all, 1), inBytes: inBytes}}
 	}
-	return resolved(limits, keys)
+	return resolved(limits, in.Keys)
 }
 
 // roundUp returns the next number with two significant digits.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -51,20 +53,22 @@ type settings struct {
 func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 	f := flag.NewFlagSet("cachesim", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	format := f.String("format", "lines", "what the input is: `lines`, a key each, csv or json; a recording of a cache is known by itself, and so is gzip")
+	format := f.String("format", "lines", "the `name` of what the input is: lines, a key each, csv or json; a recording of a cache is known by itself, and so is gzip")
 	expr := f.String("regexp", "", "a regular `expression` for lines of text: its first group, or the one named key, is the key; groups named time, size and ttl may be there too")
 	separator := f.String("separator", ",", "between the columns of csv: a `character`, or tab or space")
 	var names [fieldCount]string
 	for i, what := range []string{"the key", "the time: Unix seconds, RFC 3339, or as nginx has it", "the size in bytes", "the TTL: seconds, or as in 10m"} {
 		f.StringVar(&names[i], strings.TrimPrefix(fieldFlags[i], "-"), "", "`where` a line has "+what+": a column (number, or name in the first line), a path in JSON, or a group")
 	}
-	f.DurationVar(&s.reading.expire, "expire", 0, "the TTL of what has none of its own; it takes -time")
+	const aTime = "a time with its unit, as in 2ms or 10m"
+	parsed(f, "expire", "the TTL of what has none of its own, a `duration` as in 10m; it takes -time", aTime, &s.reading.expire, time.ParseDuration)
 	policies := f.String("policies", everyPolicy, "what to try, of lru, adaptive and min; min is the optimum, which knows the future")
-	limits := f.String("limits", "", "the limits to try: entries, parts of the keys or bytes, as in `1%,5%,1000,64MB`; without it, as many as make a curve")
-	f.Float64Var(&s.rate, "rate", 0, "`gets` per second, to say what a point of hit ratio is worth; without it, that of the input if it has times")
-	f.DurationVar(&s.latency, "latency", 0, "how long the database takes for a miss, for the same, as in `2ms`")
-	f.IntVar(&s.sample, "sample", maxAccesses, "most `accesses` to keep; of an input that has more, a part of the keys is kept, and the error that makes stated")
-	f.IntVar(&s.keys, "sample-keys", maxKeys, "most `keys` to keep, likewise")
+	limits := f.String("limits", "", "a `list` of limits to try: entries, parts of the keys or bytes, as in 1%,5%,1000,64MB; without it, as many as make a curve")
+	parsed(f, "rate", "`gets` per second, to say what a point of hit ratio is worth; without it, that of the input if it has times", "a number", &s.rate, parseFloat)
+	parsed(f, "latency", "how long the database takes for a miss, for the same: a `duration` as in 2ms", aTime, &s.latency, time.ParseDuration)
+	s.sample, s.keys = maxAccesses, maxKeys
+	parsed(f, "sample", fmt.Sprintf("most `accesses` to keep; of an input that has more, a part of the keys is kept, and the error that makes stated (default %d)", maxAccesses), "a whole number", &s.sample, strconv.Atoi)
+	parsed(f, "sample-keys", fmt.Sprintf("most `keys` to keep, likewise (default %d)", maxKeys), "a whole number", &s.keys, strconv.Atoi)
 	f.BoolVar(&s.json, "json", false, "print JSON instead of text")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -86,6 +90,20 @@ func parseFlags(args []string, stderr io.Writer) (s settings, err error) {
 	s.policies = strings.Split(*policies, ",")
 	return s, s.check(*expr != "", names)
 }
+
+// parsed defines a flag whose error says what it wants, where package flag has "parse error".
+func parsed[T any](f *flag.FlagSet, name, usage, want string, to *T, parse func(string) (T, error)) {
+	f.Func(name, usage, func(text string) error {
+		v, err := parse(text)
+		if err != nil {
+			return errors.New("want " + want)
+		}
+		*to = v
+		return nil
+	})
+}
+
+func parseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 
 func newLayout(format, expr, separator string, names [fieldCount]string) (layout, error) {
 	switch {
@@ -158,10 +176,13 @@ func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 	}
 	r := &report{Title: strings.Join(s.files, ", "), Input: summarize(in.trace), Lines: in.lines, Skipped: in.skipped, FirstSkipped: in.firstSkipped}
 	limits := resolved(s.limits, r.Input.Keys)
-	if s.limits == nil {
-		limits = grid(r.Input.Keys, leastOf(in.trace))
+	if i := slices.IndexFunc(limits, limit.bytes); i >= 0 && r.Input.Bytes == 0 {
+		return nil, fmt.Errorf("-limits has %s, and nothing in the input has a size: want -size", byteSize(limits[i].n))
 	}
 	l := newLab(in.trace)
+	if s.limits == nil {
+		limits = l.grid(r.Input, false)
+	}
 	bar = newProgress(stderr, "simulating", l.work(len(limits)*len(s.policies)+1))
 	defer func() { bar.stop() }()
 	l.ticker = bar.add
@@ -184,18 +205,24 @@ func (s *settings) study(stdin io.Reader, stderr io.Writer) (*report, error) {
 			return nil, err
 		}
 	}
-	r.Advice, err = l.advise(r.Runs, r.Ceiling, in, s.limits == nil)
 	r.Worth = worthOfPoint(s.rate, s.latency, r.Input)
-	return r, err
+	return r, s.advise(l, r, in, limits)
 }
 
-// leastOf returns the least limit that a sample can estimate: scaled to a part of the
-// sample, it still has a few entries.
-func leastOf(t *trace) uint64 {
-	if !t.sampled() {
-		return 1
+// advise adds the advice: for entries, and for bytes if sizes are known; or for the units that
+// -limits has.
+func (s *settings) advise(l *lab, r *report, in *input, limits []limit) (err error) {
+	if r.Advice.Refused = refusals(r.Ceiling, in); r.Advice.Refused != nil {
+		return nil
 	}
-	return uint64(256 / t.rate())
+	inBytes := slices.ContainsFunc(limits, limit.bytes) || s.limits == nil && r.Input.Bytes > 0
+	inEntries := !slices.ContainsFunc(limits, limit.bytes) || !limits[0].inBytes
+	if r.Advice, err = l.advise(r, s.policies, !inEntries, s.limits == nil); err != nil || !inEntries || !inBytes {
+		return err
+	}
+	also, err := l.advise(r, s.policies, true, s.limits == nil)
+	r.AdviceInBytes = &also
+	return err
 }
 
 // write writes the report in the formats that the flags select.

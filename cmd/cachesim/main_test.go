@@ -142,6 +142,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"-regexp", "(x)"}, "abc", `"abc": it does not match -regexp`},
 		{[]string{"-format", "csv", "-key", "1", "-time", "2"}, "a,yesterday", `the time is "yesterday": want Unix seconds`},
 		{[]string{"-format", "csv", "-key", "1", "-size", "2"}, "a,-5", `the size is "-5": want a number of bytes`},
+		{[]string{"-limits", "5%,64MB"}, "a", "-limits has 64 MB, and nothing in the input has a size: want -size"},
 		{[]string{"-format", "csv", "-key", "1", "-ttl", "2"}, "a,soon", `the TTL is "soon": want seconds`},
 	} {
 		status, stdout, stderr := cachesim(test.input, test.args...)
@@ -172,15 +173,23 @@ func TestBadFlags(t *testing.T) {
 		"-sample-keys is 5":             "-sample-keys 5",
 		"-rate is -1":                   "-rate -1",
 		"-latency is -1s":               "-latency -1s",
-		"not defined: -nonsense":        "-nonsense",
+		"for flag -latency: want a time with its unit, as in 2ms or 10m": "-latency 3",
+		"for flag -expire: want a time with its unit, as in 2ms or 10m":  "-expire 60",
+		"for flag -rate: want a number":                                  "-rate x",
+		"for flag -sample: want a whole number":                          "-sample 1e6",
+		"for flag -sample-keys: want a whole number":                     "-sample-keys x",
+		"not defined: -nonsense":                                         "-nonsense",
 	} {
 		status, stdout, stderr := cachesim("a\n", strings.Fields(args)...)
 		if status != 2 || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, %s\nwant %s", args, status, stderr, want)
 		}
 	}
-	if status, _, stderr := cachesim("", "-h"); status != 0 || !strings.Contains(stderr, "-limits") {
-		t.Errorf("-h: status %d, %s", status, stderr)
+	status, _, stderr := cachesim("", "-h")
+	for _, want := range []string{"  -limits list\n", "  -latency duration\n", "  -format name\n", "(default 1048576)\n"} {
+		if status != 0 || !strings.Contains(stderr, want) { // no value that reads as the default
+			t.Errorf("-h: status %d, %s\nwant %s", status, stderr, want)
+		}
 	}
 }
 

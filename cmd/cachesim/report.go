@@ -23,8 +23,9 @@ type report struct {
 
 	Recording *check `json:"recording,omitempty"`
 
-	Advice advice `json:"advice"`
-	Worth  worth  `json:"worth_of_a_point"`
+	Advice        advice  `json:"advice"`
+	AdviceInBytes *advice `json:"advice_in_bytes,omitempty"` // beside one in entries
+	Worth         worth   `json:"worth_of_a_point"`
 }
 
 // A worth is the value of one more point of hit ratio.
@@ -191,8 +192,20 @@ func ratioText(ratio float64, ok bool) string {
 }
 
 // advised returns the advice as sentences.
-func (r *report) advised() (lines []string) {
-	a := r.Advice
+func (r *report) advised() []string {
+	lines := r.Advice.text()
+	advised := r.Advice.Refused == nil
+	if a := r.AdviceInBytes; a != nil {
+		lines = append(lines, a.text()...)
+		advised = advised || a.Refused == nil
+	}
+	if advised {
+		lines = append(lines, r.Worth.text())
+	}
+	return lines
+}
+
+func (a advice) text() (lines []string) {
 	if a.Refused != nil {
 		for _, why := range a.Refused {
 			lines = append(lines, "No advice: "+why+".")
@@ -211,7 +224,7 @@ func (r *report) advised() (lines []string) {
 	if a.WithoutTTL > 0 {
 		lines = append(lines, fmt.Sprintf("  Without TTLs it is %s: there they cost %s.", percent(a.WithoutTTL), points100(a.WithoutTTL-a.HitRatio)))
 	}
-	return append(lines, r.Worth.text())
+	return lines
 }
 
 func (a advice) sure() string {

@@ -55,6 +55,9 @@ func summarize(t *trace) summary {
 	return s
 }
 
+// meanSize returns the bytes of a key, on average.
+func (s summary) meanSize() float64 { return float64(s.Bytes) / float64(max(s.Keys, 1)) }
+
 func (s summary) duration() time.Duration { return time.Duration(s.Seconds * 1e9) }
 
 // workingSet returns the greatest number of keys that are between their first get and
