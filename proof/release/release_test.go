@@ -160,6 +160,38 @@ func main() {
 	})
 }
 
+// TestRefusedRelease checks that a release that is refused leaves nothing behind that refuses the
+// next one, such as the lines that the go command adds to go.sum with -mod=mod.
+func TestRefusedRelease(t *testing.T) {
+	releaser := clone(t)
+	gozero := user{filepath.Join(releaser.dir, "gozero"), releaser.env}
+	gozero.run(t, "go", "mod", "edit", "-require="+library+"/near/redis@v0.0.0", "-replace="+library+"/near/redis=../near/redis")
+	releaser.run(t, "git", "commit", "-qam", "a go.mod that is not tidy")
+	refused := func(want string) {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(releaser.dir, "scripts/release"), "-unchecked", version)
+		cmd.Dir, cmd.Env = releaser.dir, releaser.env
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v:\n%s\nwant %s", err, out, want)
+		}
+	}
+	refused("go list fails in gozero")
+	if left := releaser.run(t, "git", "status", "--porcelain"); left != "" {
+		t.Errorf("it leaves %s", left)
+	}
+	releaser.write(t, "go.sum", "")
+	refused("M go.sum")
+}
+
+// clone returns the releaser of a clone, whose go command may change go.mod and go.sum.
+func clone(t *testing.T) user {
+	t.Helper()
+	here, dir := user{".", os.Environ()}, t.TempDir()
+	here.run(t, "git", "clone", "-q", here.run(t, "git", "rev-parse", "--show-toplevel"), dir)
+	return user{dir, append(os.Environ(), "GOFLAGS=-mod=mod",
+		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
+}
+
 // A user has a module in a folder, and an environment.
 type user struct {
 	dir string
@@ -169,11 +201,8 @@ type user struct {
 // publish releases HEAD to a proxy and returns a user of it.
 func publish(t *testing.T) user {
 	t.Helper()
-	here := user{".", os.Environ()}
-	clone, proxy := t.TempDir(), t.TempDir()
-	here.run(t, "git", "clone", "-q", here.run(t, "git", "rev-parse", "--show-toplevel"), clone)
-	releaser := user{clone, append(os.Environ(),
-		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
+	here, proxy := user{".", os.Environ()}, t.TempDir()
+	releaser := clone(t)
 	releaser.run(t, "scripts/release", "-unchecked", version)
 	for _, tag := range strings.Fields(releaser.run(t, "git", "tag", "--list", "*"+version)) {
 		publishTag(t, releaser, proxy, tag)
