@@ -128,7 +128,7 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 // Write to the database first. After that Del is better than Set: two instances may call Set
 // in another order than they wrote to the database.
 func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
-	data, err := c.values.Encode(value)
+	data, err := convert(c.values.Encode, value)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 	for i, key := range keys {
 		texts[i] = c.local.key(key)
 	}
-	return c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
+	return c.remove(ctx, texts...)
 }
 
 // Close ends the watch of the source and empties the memory. It waits for loads under way;

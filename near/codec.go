@@ -1,8 +1,15 @@
 package near
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
 
-// A Codec turns values into bytes and back. Its functions are safe for concurrent use.
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// A Codec turns values into bytes and back. Its functions are safe for concurrent use. If one
+// panics, callers get an error that wraps a cache.PanicError.
 type Codec[V any] struct {
 	// Encode returns the bytes of a value. It must not keep the slice.
 	Encode func(value V) ([]byte, error)
@@ -20,4 +27,23 @@ func JSON[V any]() Codec[V] {
 			return value, err
 		},
 	}
+}
+
+// A panicked is the error of a function that turns keys or values into bytes or back, and
+// that panicked.
+type panicked struct{ *cache.PanicError }
+
+func (e panicked) Error() string { return fmt.Sprintf("near: a codec panicked: %v", e.Value) }
+
+func (e panicked) Unwrap() error { return e.PanicError }
+
+// convert calls such a function. Its argument may be what another program has stored, which
+// would make it panic for every caller, in every instance, as long as it is stored.
+func convert[A, B any](f func(A) (B, error), a A) (b B, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked{&cache.PanicError{Value: p, Stack: debug.Stack()}}
+		}
+	}()
+	return f(a)
 }

@@ -1,10 +1,14 @@
 package near_test
 
 import (
+	"context"
+	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
@@ -29,6 +33,15 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// fetchMany is fetch for TakeMany.
+func (r *rig) fetchMany(ctx context.Context, missing []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, key := range missing {
+		values[key], _ = r.fetch(ctx)
+	}
+	return values, nil
+}
+
 type watcher struct{ near.Watcher }
 
 type lagger struct{ watcher }
@@ -43,4 +56,77 @@ func TestMaxLagOfAWatcher(t *testing.T) {
 	if got := near.MaxLag(lagger{}); got != 5*time.Second {
 		t.Errorf("of one that says 5 s: %v", got)
 	}
+}
+
+// TestDecodeThatDoesNotReturn checks that a value for which Decode panics or calls Goexit is
+// loaded anew, as one for which it returns an error: else nobody gets the key again.
+func TestDecodeThatDoesNotReturn(t *testing.T) {
+	for name, fail := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
+		for call, take := range map[string]func(r *rig){
+			"Take":     func(r *rig) { r.Take(r.t.Context(), "k", r.fetch) },
+			"TakeMany": func(r *rig) { r.TakeMany(r.t.Context(), []string{"k"}, r.fetchMany) },
+		} {
+			bubble(t, func(t *testing.T) {
+				codec := near.JSON[string]()
+				codec.Decode = func(data []byte) (string, error) {
+					if string(data) == "bad" {
+						fail()
+					}
+					return near.JSON[string]().Decode(data)
+				}
+				r := newRig(t, near.Options[string, string]{Values: codec})
+				r.server.put("k", near.Item{State: near.Found, Value: []byte("bad")})
+				ended := make(chan struct{})
+				go func() { defer close(ended); take(r) }()
+				<-ended
+				if item := r.server.look("k"); string(item.Value) == "bad" {
+					t.Errorf("%s in %s: the value is still there", name, call)
+				}
+				before := r.fetched
+				if value, err := r.Take(t.Context(), "k", r.fetch); err != nil || value != "fetched" {
+					t.Errorf("after %s in %s: %q, %v", name, call, value, err)
+				}
+				if name == "panic" && (before != 1 || r.fetched != 1) {
+					t.Errorf("%s in %s: fetched %d times, and then %d", name, call, before, r.fetched-before)
+				}
+			})
+		}
+	}
+}
+
+// TestCodecPanics checks that a panic of a codec is an error, and that one of the Parse of
+// keys counts as a text that is no key.
+func TestCodecPanics(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		boom := errors.New("boom")
+		r := newRig(t, near.Options[string, string]{})
+		c := r.join(r.server, near.Options[string, string]{
+			Prefix: "p:",
+			Values: near.Codec[string]{
+				Encode: func(string) ([]byte, error) { panic(boom) },
+				Decode: func([]byte) (string, error) { panic(boom) },
+			},
+			Keys: near.Text[string]{String: strings.Clone, Parse: func(string) (string, error) { panic(boom) }},
+		})
+		calls := map[string]func() error{
+			"Set":      func() error { return c.Set(t.Context(), "k", "v") },
+			"Take":     func() error { _, err := c.Take(t.Context(), "k", r.fetch); return err },
+			"TakeMany": func() error { _, err := c.TakeMany(t.Context(), []string{"k"}, r.fetchMany); return err },
+			"Get": func() error {
+				r.store("p:there", "1", 0)
+				_, _, err := c.Get(t.Context(), "there")
+				return err
+			},
+		}
+		for name, call := range calls {
+			var panicked *cache.PanicError
+			if err := call(); !errors.Is(err, boom) || !errors.As(err, &panicked) || len(panicked.Stack) == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if item := r.server.look("p:k"); item.State != near.Missing {
+			t.Errorf("the store has %+v", item)
+		}
+		r.hand.Changed("p:k")
+	})
 }

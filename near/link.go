@@ -92,10 +92,9 @@ func (l *link) current(asOf time.Time) {
 
 // trust sets until, and the timer. The lock must be held.
 func (l *link) trust() {
-	careful := l.asOf + int64(l.maxLag)/4*3
-	left := careful - l.now()
+	left := plus(plus(l.asOf, int64(l.maxLag)/4*3), -l.now())
 	if left <= 0 {
-		l.until.Store(l.asOf + int64(l.maxLag))
+		l.until.Store(plus(l.asOf, int64(l.maxLag)))
 		return
 	}
 	l.until.Store(always)
@@ -120,5 +119,16 @@ func (l *link) doubt() {
 func (l *link) lag() (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Duration(l.now() - l.asOf), l.asOf != never
+	return time.Duration(-plus(l.asOf, -l.now())), l.asOf != never
+}
+
+// plus returns the sum of two times, at most the longest Duration, before or after 0.
+func plus(a, b int64) int64 {
+	switch {
+	case a > 0 && b > math.MaxInt64-a:
+		return math.MaxInt64
+	case a < 0 && b < -math.MaxInt64-a:
+		return -math.MaxInt64
+	}
+	return a + b
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -21,10 +22,9 @@ func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[V], fetch f
 		if item.State == Missing {
 			return c.fetch(ctx, key, item.Token, l, fetch)
 		}
-		found, err := c.found(item, began, l)
+		found, err := c.found(ctx, text, item, began, l)
 		if errors.Is(err, errDecode) && !again {
-			err = c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, text) })
-			if err == nil {
+			if err = c.remove(ctx, text); err == nil {
 				continue
 			}
 		}
@@ -34,8 +34,9 @@ func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[V], fetch f
 
 // read is load without a fetch, for Get.
 func (c *Cache[K, V]) read(ctx context.Context, key K, l *cache.Load[V]) (V, error) {
+	text := c.local.key(key)
 	began := time.Now()
-	item, err := c.get(ctx, c.local.key(key))
+	item, err := c.get(ctx, text)
 	switch {
 	case err != nil:
 		return c.withoutStore(ctx, key, l, err, nil)
@@ -44,7 +45,7 @@ func (c *Cache[K, V]) read(ctx context.Context, key K, l *cache.Load[V]) (V, err
 		l.NotFound = true
 		return none, errMissing
 	}
-	return c.found(item, began, l)
+	return c.found(ctx, text, item, began, l)
 }
 
 func (c *Cache[K, V]) get(ctx context.Context, text string) (item Item, err error) {
@@ -62,17 +63,35 @@ var errDecode = errors.New("near: the store has a value that cannot be decoded")
 
 // found returns the result of a load that has read a Found or Absent item. began is when the
 // reading began.
-func (c *Cache[K, V]) found(item Item, began time.Time, l *cache.Load[V]) (value V, err error) {
+func (c *Cache[K, V]) found(ctx context.Context, text string, item Item, began time.Time, l *cache.Load[V]) (value V, err error) {
 	c.counts.remoteHits.Add(1)
 	if item.State == Absent {
 		l.NotFound = true
 		return value, KeepError(c.notFound, c.localTTL(c.notFoundExpire, item.TTL, began))
 	}
-	if value, err = c.values.Decode(item.Value); err != nil {
+	if value, err = c.decode(ctx, text, item.Value); err != nil {
 		return value, fmt.Errorf("%w: %w", errDecode, err)
 	}
 	l.Expire = c.localTTL(c.localExpire, item.TTL, began)
 	return value, nil
+}
+
+// decode decodes a value. After runtime.Goexit nobody gets an error, so it removes the value
+// itself.
+func (c *Cache[K, V]) decode(ctx context.Context, text string, data []byte) (V, error) {
+	exited := true
+	defer func() {
+		if exited {
+			_ = c.remove(ctx, text)
+		}
+	}()
+	value, err := convert(c.values.Decode, data)
+	exited = false
+	return value, err
+}
+
+func (c *Cache[K, V]) remove(ctx context.Context, texts ...string) error {
+	return c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
 }
 
 // fetch calls the function of a Take and stores the result, under a lease if there is one.
@@ -100,7 +119,7 @@ func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.L
 	case err != nil:
 		return value, err
 	default:
-		if item.Value, err = c.values.Encode(value); err != nil {
+		if item.Value, err = convert(c.values.Encode, value); err != nil {
 			return value, err
 		}
 	}
@@ -197,7 +216,7 @@ func (c *Cache[K, V]) ttl(ttl time.Duration) time.Duration {
 	if ttl == 0 || c.jitter == 0 {
 		return ttl
 	}
-	return max(time.Duration(float64(ttl)*(1+c.jitter*(2*rand.Float64()-1))), time.Millisecond)
+	return max(duration(float64(ttl)*(1+c.jitter*(2*rand.Float64()-1))), time.Millisecond)
 }
 
 // localTTL returns the TTL in memory, before jitter, of an item that has the TTL inStore in
@@ -208,12 +227,20 @@ func (c *Cache[K, V]) localTTL(local, inStore time.Duration, began time.Time) ti
 	if inStore == 0 {
 		return local
 	}
-	left := time.Duration(float64(inStore-time.Since(began)) / (1 + c.jitter))
+	left := duration((float64(inStore) - float64(time.Since(began))) / (1 + c.jitter))
 	switch {
-	case left <= 0:
+	case left == 0:
 		return -1
 	case local == 0:
 		return left
 	}
 	return min(local, left)
+}
+
+// duration returns a number of nanoseconds as a Duration: at least 0, at most the longest.
+func duration(ns float64) time.Duration {
+	if ns >= math.MaxInt64 { // what is converted must fit
+		return math.MaxInt64
+	}
+	return time.Duration(max(ns, 0))
 }

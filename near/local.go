@@ -187,7 +187,7 @@ func (w watcher[K, V]) Changed(keys ...string) {
 			continue
 		}
 		w.counts.changes.Add(1)
-		if key, err := w.text.Parse(rest); err == nil {
+		if key, err := convert(w.text.Parse, rest); err == nil {
 			w.cache.Del(key)
 		} else {
 			w.cache.Clear() // an unknown key has changed

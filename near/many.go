@@ -133,7 +133,7 @@ func (m *many[K, V]) obtain(ctx context.Context, keys []K) map[K]V {
 			others = append(others, key)
 		default:
 			var l cache.Load[V]
-			one, err := c.found(item, began, &l)
+			one, err := c.found(ctx, texts[i], item, began, &l)
 			switch {
 			case err == nil:
 				found[key] = one

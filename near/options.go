@@ -79,8 +79,8 @@ type Options[K comparable, V any] struct {
 	// Keys turns keys into strings. It may be zero if K is a string or an integer.
 	Keys Text[K]
 
-	// Values turns values into bytes; zero means JSON. A value that cannot be decoded is
-	// removed from the store and loaded anew.
+	// Values turns values into bytes; zero means JSON. A value that cannot be decoded, also
+	// because Decode panics, is removed from the store and loaded anew.
 	Values Codec[V]
 }
 

@@ -3,6 +3,7 @@ package near_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -351,6 +352,93 @@ func TestLocalTTL(t *testing.T) {
 		r.want("on the way", "1", 1, 0)
 		r.want("ended on the way", "fetched", 1, 1)
 	})
+}
+
+// TestLongTimes checks that the longest time in each option, and in each answer of the store
+// and the source, is a long time.
+func TestLongTimes(t *testing.T) {
+	const long = math.MaxInt64
+	for _, jitter := range []float64{0, 0.1, 0.999} {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{
+				Expire: long, LocalExpire: long, NotFoundExpire: long, MaxLag: long, ServeOn: long, Timeout: long, Lease: long, Jitter: jitter,
+			})
+			take := func(key string, err error) {
+				t.Helper()
+				if value, got := r.Take(t.Context(), key, r.fetch); got != err || err == nil && value != "fetched" {
+					t.Errorf("jitter %v: Take(%q) = %q, %v", jitter, key, value, got)
+				}
+			}
+			ask := func() {
+				t.Helper()
+				for i := range 40 {
+					key := strconv.Itoa(i)
+					r.err = nil
+					take("set "+key, nil)
+					take("fetched "+key, nil)
+					r.err = near.ErrNotFound
+					take("none "+key, near.ErrNotFound)
+				}
+				r.err = nil
+			}
+			for i := range 40 {
+				must(t, r.Set(t.Context(), "set "+strconv.Itoa(i), "fetched"))
+			}
+			ask()
+			for key := range r.server.items {
+				if item := r.server.look(key); item.TTL < 24*time.Hour {
+					t.Errorf("jitter %v: the store has %q for %v", jitter, key, item.TTL)
+				}
+			}
+			reads := r.server.called("lease")
+			if r.fetched != 80 || reads != 120 {
+				t.Errorf("jitter %v: %d fetches and %d reads at first", jitter, r.fetched, reads)
+			}
+			time.Sleep(24 * time.Hour)
+			ask()
+			r.hand.Lost(errServer)
+			r.server.fail = func(string) bool { return true }
+			take("set 1", nil) // by ServeOn
+			if again := r.server.called("lease") - reads; again != 0 || r.fetched != 80 {
+				t.Errorf("jitter %v: after a day %d reads and %d fetches, want them from memory", jitter, again, r.fetched-80)
+			}
+		})
+	}
+	bubble(t, func(t *testing.T) { // a lease of another instance
+		r := newRig(t, near.Options[string, string]{MaxLag: 48 * time.Hour})
+		r.server.Lease(t.Context(), long, "k")
+		go func() {
+			time.Sleep(24 * time.Hour)
+			r.store("k", "1", long)
+			r.hand.Changed("k")
+		}()
+		r.want("the lease is over", "1", 3, 0)
+		r.want("read since", "1", 1, 0)
+		r.want("kept", "1", 0, 0)
+	})
+	bubble(t, func(t *testing.T) { // a TTL that is over since long
+		r := newRig(t, near.Options[string, string]{})
+		r.server.put("k", near.Item{State: near.Found, Value: []byte(`"1"`), TTL: math.MinInt64})
+		r.server.delay = func() time.Duration { return time.Millisecond }
+		r.want("over", "1", 1, 0)
+		r.want("over, again", "1", 1, 0)
+	})
+	bubbleBegan := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, asOf := range []time.Time{{}, bubbleBegan.Add(-long)} {
+		bubble(t, func(t *testing.T) {
+			r := &rig{t: t, server: newServer(), hand: new(hand)}
+			r.Cache = r.join(r.server, near.Options[string, string]{})
+			r.store("k", "1", 0)
+			time.Sleep(time.Second)
+			r.hand.ChangedAll()
+			r.hand.Current(asOf)
+			r.want("vouched for long ago", "1", 1, 0)
+			r.want("vouched for long ago, again", "1", 1, 0)
+			if lag := r.Stats().Near.Lag; lag < time.Second {
+				t.Errorf("%v: the lag is %v", asOf, lag)
+			}
+		})
+	}
 }
 
 // must ends a test with an error that it did not expect.

@@ -12,7 +12,8 @@ type Text[K comparable] struct {
 	// String returns the string of a key.
 	String func(key K) string
 
-	// Parse returns the key with this string, or an error if there is none.
+	// Parse returns the key with this string, or an error if there is none, as which a
+	// panic counts.
 	Parse func(text string) (K, error)
 }
 

@@ -3,9 +3,11 @@ package gozero
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/zeromicro/go-zero/core/jsonx"
+	"github.com/zeromicro/go-zero/core/logx"
 
 	pinwheel "github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
@@ -99,7 +101,7 @@ func (c *Cache) take(ctx context.Context, v any, key string, query func(v any, e
 			c.countHit(err)
 			return err
 		}
-		if jsonx.Unmarshal(data, v) == nil {
+		if c.decode(ctx, key, data, v) {
 			c.countHit(nil)
 			return nil
 		}
@@ -122,12 +124,28 @@ func (c *Cache) get(ctx context.Context, key string, v any) error {
 	case c.IsNotFound(err):
 		c.countHit(err)
 		return err
-	case err == nil && jsonx.Unmarshal(data, v) == nil:
+	case err == nil && c.decode(ctx, key, data, v):
 		c.countHit(nil)
 		return nil
 	}
 	defer c.local.Forget(key) // go-zero's cache removes what cannot be decoded
 	return c.inner.GetCtx(ctx, key, v)
+}
+
+// decode fills v, and reports whether it could. If a method of v panics or calls
+// runtime.Goexit, it removes the key from Redis: go-zero's cache would do the same, for every
+// caller, as long as the value is there.
+func (c *Cache) decode(ctx context.Context, key string, data []byte, v any) (ok bool) {
+	returned := false
+	defer func() {
+		if p := recover(); !returned {
+			logx.WithContext(ctx).Errorf("cache(%s) - key %q is removed, as decoding it panicked: %v\n%s", c.ring.name, key, p, debug.Stack())
+			_ = c.DelCtx(ctx, key)
+		}
+	}()
+	err := jsonx.Unmarshal(data, v)
+	returned = true
+	return err == nil
 }
 
 // countHit adds an answer from memory, or from Redis past go-zero's cache, to the counts of

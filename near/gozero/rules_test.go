@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -272,6 +274,71 @@ func TestUndecodable(t *testing.T) {
 			t.Errorf("Get has left %q", bad)
 		}
 	}
+}
+
+// A fussy decodes everything but the text "bad".
+type fussy struct {
+	Text string
+	fail func()
+}
+
+func (f *fussy) UnmarshalJSON(data []byte) error {
+	if f.Text = string(data); f.Text == `"bad"` {
+		f.fail()
+	}
+	return nil
+}
+
+func (f *fussy) MarshalJSON() ([]byte, error) { return []byte(`"good"`), nil }
+
+// TestDecodeThatDoesNotReturn checks that a value for which the decoding panics, or calls
+// Goexit, is removed from Redis: else nobody gets the key again.
+func TestDecodeThatDoesNotReturn(t *testing.T) {
+	s := server(t)
+	c := newNear(t, gozero.Conf{}, nodes(s.Addr))
+	for name, fail := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
+		for call, ask := range map[string]func(v any) error{
+			"Take": func(v any) error { return c.Take(v, key, func(any) error { return nil }) },
+			"Get":  func(v any) error { return c.Get(key, v) },
+		} {
+			do(t, s, "SET", key, `"bad"`)
+			await(t, "the bad value", func() bool { var text string; return c.Get(key, &text) == nil && text == "bad" })
+			ended := make(chan error, 1)
+			go func() {
+				defer close(ended)
+				ended <- ask(&fussy{fail: fail})
+			}()
+			err, returned := <-ended
+			if returned != (name == "panic") || returned && call == "Take" && err != nil {
+				t.Errorf("%s in %s: %v, %v", name, call, err, returned)
+			}
+			if got := do(t, s, "GET", key); got == `"bad"` {
+				t.Errorf("%s in %s: the value is still there", name, call)
+			}
+		}
+	}
+}
+
+// TestLongTimes checks that the longest time is a long time in the settings, in what is
+// written, and in what Redis answers.
+func TestLongTimes(t *testing.T) {
+	const long = math.MaxInt64
+	s := server(t)
+	c, err := gozero.New(gozero.Conf{Name: t.Name(), Expire: long, MaxLag: long}, nodes(s.Addr), errNotFound)
+	check(t, err)
+	closeAfter(t, c)
+	check(t, c.SetWithExpire(key, 1, long))
+	await(t, "a hit", func() bool {
+		var got int
+		before := hits(t)
+		return c.Get(key, &got) == nil && got == 1 && hits(t) > before
+	})
+	do(t, s, "PEXPIREAT", key, fmt.Sprint(long))
+	await(t, "a hit again", func() bool {
+		var got int
+		before := hits(t)
+		return c.Get(key, &got) == nil && hits(t) > before
+	})
 }
 
 // TestTypes checks that each caller decodes into its own type.

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"math"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
@@ -52,6 +53,8 @@ func lifetime(pttl int64) time.Duration {
 		return 0
 	case pttl <= 0:
 		return 1
+	case pttl > math.MaxInt64/int64(time.Millisecond): // as another program may have set
+		return math.MaxInt64
 	}
 	return time.Duration(pttl) * time.Millisecond
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"net"
 	"slices"
 	"testing"
@@ -12,12 +13,15 @@ import (
 
 // Catches: a key that is about to expire, or has expired, and is kept for ever.
 func TestLifetime(t *testing.T) {
-	for pttl, want := range map[int64]time.Duration{-1: 0, -2: 1, 0: 1, 1: time.Millisecond, 60_000: time.Minute} {
+	for pttl, want := range map[int64]time.Duration{
+		-1: 0, -2: 1, 0: 1, 1: time.Millisecond, 60_000: time.Minute,
+		math.MinInt64: 1, math.MaxInt64: math.MaxInt64, math.MaxInt64 / 1_000_000: math.MaxInt64 / 1_000_000 * 1_000_000, math.MaxInt64/1_000_000 + 1: math.MaxInt64,
+	} {
 		if got := lifetime(pttl); got != want {
 			t.Errorf("PTTL %d is %v, want %v", pttl, got, want)
 		}
 	}
-	for ttl, want := range map[time.Duration]int64{0: 0, -time.Second: 0, 1: 1, time.Millisecond: 1, 1900 * time.Microsecond: 1, time.Minute: 60_000} {
+	for ttl, want := range map[time.Duration]int64{0: 0, -time.Second: 0, 1: 1, time.Millisecond: 1, 1900 * time.Microsecond: 1, time.Minute: 60_000, math.MaxInt64: math.MaxInt64 / 1_000_000} {
 		if got := milliseconds(ttl); got != want {
 			t.Errorf("%v are %d ms, want %d", ttl, got, want)
 		}

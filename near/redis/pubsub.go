@@ -91,7 +91,7 @@ func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
 func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration) (sent time.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("near/redis: nothing came back on channel %q for %v", e.channel, timeout))
 	defer cancel()
-	again := time.NewTicker(timeout / 4)
+	again := time.NewTicker(min(timeout/4, lastPause))
 	defer again.Stop()
 	sent, nonce := time.Now(), rand.Text()
 	for {

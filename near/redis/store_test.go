@@ -3,6 +3,8 @@ package redis_test
 import (
 	"bytes"
 	"context"
+	"math"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/redis/rueidis"
 	"pgregory.net/rapid"
 )
 
@@ -78,6 +81,44 @@ func TestStoreAnswers(t *testing.T) {
 	do(t, s, "SCRIPT", "FLUSH") // as after a restart
 	if items, err := r.Lease(ctx, time.Minute, "user:a", "user:foreign"); err != nil || items[0].Token == "" || items[1].State != near.Found {
 		t.Errorf("after SCRIPT FLUSH: %+v, %v", items, err)
+	}
+}
+
+// TestLongTimes checks that the longest time is a long time to Redis: in the options, in what
+// is written and leased, and in what Redis answers.
+func TestLongTimes(t *testing.T) {
+	const long, century = math.MaxInt64, 100 * 365 * 24 * time.Hour
+	for _, channel := range []string{"", "changes"} {
+		s := server(t)
+		r, err := redis.New(t.Context(), redis.Options{
+			Client:   rueidis.ClientOption{InitAddress: []string{s.Addr}, ConnWriteTimeout: long, Dialer: net.Dialer{Timeout: long}, ConnLifetime: long},
+			Prefixes: []string{"user:"}, Channel: channel,
+		})
+		check(t, err)
+		t.Cleanup(r.Close)
+		w := watch(t, r, long)
+		w.tellsKey(t, "user:1", func() {
+			check(t, r.Set(t.Context(), "user:1", near.Item{State: near.Found, Value: []byte("one"), TTL: long}))
+		})
+		items, err := r.Lease(t.Context(), long, "user:2")
+		check(t, err)
+		_, err = r.Lease(t.Context(), long, "user:3")
+		check(t, err)
+		if filled, err := r.Fill(t.Context(), "user:2", items[0].Token, near.Item{State: near.Absent, TTL: long}); err != nil || !filled {
+			t.Errorf("Fill: %v, %v", filled, err)
+		}
+		do(t, s, "SET", "user:4", "four")
+		do(t, s, "PEXPIREAT", "user:4", strconv.FormatInt(math.MaxInt64, 10))
+		for _, key := range []string{"user:1", "user:2", "user:3", "user:4"} {
+			if got := get(t, r, key); got.TTL < century {
+				t.Errorf("%s: %+v", key, got)
+			}
+			leased, err := r.Lease(t.Context(), long, key)
+			check(t, err)
+			if leased[0].TTL < century {
+				t.Errorf("Lease of %s: %+v", key, leased[0])
+			}
+		}
 	}
 }
 
