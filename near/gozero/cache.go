@@ -52,6 +52,10 @@ func MustNew(c Conf, nodes cache.CacheConf, notFound error, opts ...cache.Option
 	return made
 }
 
+// Format prints, for every verb of package fmt, the name of the cache, without the settings of
+// go-zero's cache, which have passwords.
+func (c *Cache) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "&gozero.Cache{%s}", c.ring.name) }
+
 func newCache(c Conf, nodes cache.CacheConf, notFound error, opts []cache.Option) (*Cache, error) {
 	if notFound == nil {
 		return nil, fmt.Errorf("%w: notFound is nil: want the error of a query that finds nothing, such as sqlc.ErrNotFound", pinwheel.ErrArgument)

@@ -4,12 +4,16 @@ package gozero
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/zeromicro/go-zero/core/logx"
 	"github.com/zeromicro/go-zero/core/stores/cache"
 	gozeroredis "github.com/zeromicro/go-zero/core/stores/redis"
 
@@ -50,6 +54,15 @@ type Conf struct {
 	// in the models of goctl. All other keys go to go-zero's cache. No prefix may begin with
 	// another one. Redis tells of every change of a key with one of them; "" means all keys.
 	Prefixes []string `json:",optional"`
+
+	// CA is a file of the PEM certificates that the certificates of nodes with Tls must come
+	// from; without it they are those of the system. A certificate must be for the name or the
+	// address by which the node is reached.
+	CA string `json:",optional"`
+
+	// InsecureSkipVerify accepts any certificate, as go-zero's own connections always do:
+	// then whoever can pose as Redis gets its password. The log says so.
+	InsecureSkipVerify bool `json:",optional"`
 }
 
 const (
@@ -71,6 +84,9 @@ func checkNodes(nodes cache.CacheConf) error {
 	}
 	var wrong []error
 	for i, n := range nodes {
+		if isURL(n.Host) {
+			wrong = append(wrong, fmt.Errorf("%w: Redis %d: Host is a URL: want host:port, and Tls, User and Pass beside it", pinwheel.ErrArgument, i))
+		}
 		if err := n.Validate(); err != nil {
 			wrong = append(wrong, fmt.Errorf("%w: Redis %d: %w", pinwheel.ErrArgument, i, err))
 		}
@@ -78,8 +94,38 @@ func checkNodes(nodes cache.CacheConf) error {
 	return errors.Join(wrong...)
 }
 
+// isURL reports whether a host looks like what can have a password, which must not be printed.
+func isURL(host string) bool { return strings.Contains(host, "://") || strings.Contains(host, "@") }
+
+// tlsConfig returns how to check the certificates of nodes with Tls; nil if there are none.
+func (c Conf) tlsConfig(nodes cache.CacheConf) (*tls.Config, error) {
+	encrypted := slices.ContainsFunc(nodes, func(n cache.NodeConf) bool { return n.Tls })
+	switch {
+	case c.CA != "" && c.InsecureSkipVerify:
+		return nil, fmt.Errorf("%w: CA and InsecureSkipVerify are both set: want one", pinwheel.ErrArgument)
+	case c.CA != "" && !encrypted:
+		return nil, fmt.Errorf("%w: CA is set, but no Redis has Tls: true", pinwheel.ErrArgument)
+	case !encrypted:
+		return nil, nil
+	case c.InsecureSkipVerify:
+		logx.Errorf("cache(%s) - InsecureSkipVerify is set: any certificate of Redis is accepted, and who poses as Redis gets its password", c.Name)
+		return &tls.Config{InsecureSkipVerify: true}, nil
+	case c.CA == "":
+		return &tls.Config{}, nil
+	}
+	pem, err := os.ReadFile(c.CA)
+	if err != nil {
+		return nil, fmt.Errorf("%w: CA: %w", pinwheel.ErrArgument, err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: CA: %s has no PEM certificate", pinwheel.ErrArgument, c.CA)
+	}
+	return &tls.Config{RootCAs: roots}, nil
+}
+
 // redisOptions returns the options to watch and read the servers of a go-zero node.
-func (c Conf) redisOptions(n cache.NodeConf) redis.Options {
+func (c Conf) redisOptions(n cache.NodeConf, encryption *tls.Config) redis.Options {
 	client := rueidis.ClientOption{InitAddress: []string{n.Host}, Username: n.User, Password: n.Pass}
 	if n.Type == gozeroredis.ClusterType {
 		client.InitAddress = nil
@@ -90,7 +136,7 @@ func (c Conf) redisOptions(n cache.NodeConf) redis.Options {
 		client.ForceSingleClient = true
 	}
 	if n.Tls {
-		client.TLSConfig = &tls.Config{InsecureSkipVerify: true} // as go-zero does
+		client.TLSConfig = encryption
 	}
 	return redis.Options{Client: client, Prefixes: c.prefixes()}
 }

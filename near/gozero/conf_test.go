@@ -1,6 +1,7 @@
 package gozero
 
 import (
+	"crypto/tls"
 	"slices"
 	"testing"
 
@@ -11,8 +12,8 @@ import (
 // TestRedisOptions checks that the settings of a go-zero node become those of near/redis.
 func TestRedisOptions(t *testing.T) {
 	of := func(n redis.RedisConf) (addrs []string, single, encrypted bool, user, password string) {
-		o := Conf{}.redisOptions(cache.NodeConf{RedisConf: n}).Client
-		return o.InitAddress, o.ForceSingleClient, o.TLSConfig != nil && o.TLSConfig.InsecureSkipVerify, o.Username, o.Password
+		o := Conf{}.redisOptions(cache.NodeConf{RedisConf: n}, &tls.Config{}).Client
+		return o.InitAddress, o.ForceSingleClient, o.TLSConfig != nil, o.Username, o.Password
 	}
 	addrs, single, encrypted, user, password := of(redis.RedisConf{Host: "a:1", Type: redis.NodeType, User: "u", Pass: "p"})
 	if !slices.Equal(addrs, []string{"a:1"}) || !single || encrypted || user != "u" || password != "p" {

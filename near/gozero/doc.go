@@ -27,6 +27,14 @@
 // TTL there (go-zero#3000). Leases against that need writers that all know them; package
 // near has them.
 //
+// # TLS
+//
+// The connections of this package to a node with Tls verify its certificate ([Conf] has CA for
+// one that the system does not know). A server that fails this at the start is refused before
+// go-zero connects to it. But go-zero's own connections, for all that memory does not answer,
+// accept any certificate, and have no setting for that (v1.10.3): who can pose as Redis later
+// gets the password from them.
+//
 // # Differences
 //
 // Callers see these differences from go-zero's cache: a hit does not look at the context; Get

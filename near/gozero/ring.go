@@ -2,6 +2,7 @@ package gozero
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"strings"
@@ -29,9 +30,13 @@ type ring struct {
 // newRing connects to the nodes. If a NonBlock node cannot be reached, Watch connects to it
 // later.
 func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
+	encryption, err := c.tlsConfig(nodes)
+	if err != nil {
+		return nil, err
+	}
 	r := &ring{name: c.Name, prefixes: c.prefixes(), dispatcher: hash.NewConsistentHash()}
 	for _, conf := range nodes {
-		n := &node{addr: conf.Host, options: c.redisOptions(conf)}
+		n := &node{addr: conf.Host, options: c.redisOptions(conf, encryption)}
 		r.nodes = append(r.nodes, n)
 		r.dispatcher.AddWithWeight(n, conf.Weight)
 		err := n.connect(context.Background())
@@ -46,10 +51,12 @@ func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
 	return r, nil
 }
 
-// unreachable reports whether an error is one of the network, which may be temporary.
+// unreachable reports whether an error is one of the network, which may be temporary, and not
+// also a certificate that is refused: go-zero would accept that, and send the password.
 func unreachable(err error) bool {
 	var of net.Error
-	return errors.As(err, &of)
+	var refused *tls.CertificateVerificationError
+	return errors.As(err, &of) && !errors.As(err, &refused)
 }
 
 // node returns the node on which go-zero keeps a key.

@@ -3,6 +3,7 @@ package redis
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,10 +31,30 @@ type Options struct {
 	Channel string
 }
 
+// Format prints, for every verb of package fmt, the options without passwords.
+func (o Options) Format(f fmt.State, _ rune) {
+	addrs := slices.Clone(o.Client.InitAddress)
+	for i, addr := range addrs {
+		if isURL(addr) {
+			addrs[i] = "(URL)"
+		}
+	}
+	fmt.Fprintf(f, "{InitAddress:%q Prefixes:%q Channel:%q}", addrs, o.Prefixes, o.Channel)
+}
+
+// isURL reports whether an address looks like one that can have a password, which must not
+// be printed.
+func isURL(addr string) bool {
+	return strings.Contains(addr, "://") || strings.LastIndexByte(addr, '@') > 0
+}
+
 // check returns what is wrong, and fills in the defaults.
 func (o *Options) check() error {
 	if len(o.Client.InitAddress) == 0 {
 		return errors.New(`near/redis: Client.InitAddress is empty: want the address of Redis, of its Sentinels, or of a node of the cluster: []string{"127.0.0.1:6379"}`)
+	}
+	if slices.ContainsFunc(o.Client.InitAddress, isURL) {
+		return errors.New("near/redis: an address of Client.InitAddress is a URL: want host:port; rueidis.ParseURL makes a Client of a URL")
 	}
 	if o.Client.SendToReplicas != nil || o.Client.ReplicaOnly || len(o.Client.Standalone.ReplicaAddress) > 0 {
 		return errors.New("near/redis: Client reads from replicas, whose answers may be older than what the watched master has reported: want no SendToReplicas, ReplicaOnly or Standalone.ReplicaAddress")

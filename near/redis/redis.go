@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -17,7 +18,7 @@ var (
 // A Redis is a near.Source, a near.Leaser and so a near.Store. Its methods are safe for
 // concurrent use.
 type Redis struct {
-	options Options
+	options *Options // not printed as a part of what has a Redis: it has passwords
 
 	mu     sync.Mutex
 	data   *data // nil when closed
@@ -30,7 +31,7 @@ func New(ctx context.Context, o Options) (*Redis, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r := &Redis{options: o}
+	r := &Redis{options: &o}
 	t, err := r.locate(ctx)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,9 @@ func New(ctx context.Context, o Options) (*Redis, error) {
 	}
 	return r, nil
 }
+
+// Format prints, for every verb of package fmt, where Redis is, without passwords.
+func (r *Redis) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "&redis.Redis%v", *r.options) }
 
 // canWatch returns an error if the masters cannot be watched: Watch would fail each time.
 func (r *Redis) canWatch(ctx context.Context, t topology) error {

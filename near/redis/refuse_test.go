@@ -78,6 +78,40 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestSecrets checks that no text about options and clients, and no error, has a password.
+func TestSecrets(t *testing.T) {
+	const secret = "hunter2"
+	s := server(t, "--requirepass", secret)
+	o := redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{
+		InitAddress: []string{s.Addr}, Password: secret, Sentinel: rueidis.SentinelOption{Password: secret},
+	}}
+	r, err := redis.New(t.Context(), o)
+	check(t, err)
+	defer r.Close()
+	url := o
+	url.Client.InitAddress = []string{"redis://app:" + secret + "@" + s.Addr}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
+		for _, of := range []any{o, &o, url, r, struct{ store any }{r}} {
+			if text := fmt.Sprintf(verb, of); strings.Contains(text, secret) {
+				t.Errorf("%s of a %T: %s", verb, of, text)
+			}
+		}
+	}
+	if text := fmt.Sprint(o); !strings.Contains(text, s.Addr) || !strings.Contains(text, "user:") {
+		t.Errorf("the options are %s", text)
+	}
+	for _, addr := range []string{url.Client.InitAddress[0], "rediss://:" + secret + "@h:1/0", "app:" + secret + "@h:1", "redis://h:1?password=" + secret} {
+		o.Client.InitAddress = []string{s.Addr, addr}
+		r, err := redis.New(t.Context(), o)
+		if err == nil {
+			r.Close()
+			t.Errorf("%s: no error", addr)
+		} else if text := err.Error(); strings.Contains(text, secret) || !strings.Contains(text, "rueidis.ParseURL") {
+			t.Errorf("%s: %s", addr, text)
+		}
+	}
+}
+
 // Catches: a user with the rights of the documentation who cannot watch, or read.
 func TestACL(t *testing.T) {
 	s := server(t)
