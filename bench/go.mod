@@ -4,7 +4,10 @@ go 1.26.0
 
 require (
 	github.com/Yiling-J/theine-go v0.6.3
+	github.com/allegro/bigcache/v3 v3.1.0
+	github.com/coocood/freecache v1.2.7
 	github.com/dgraph-io/ristretto/v2 v2.4.2
+	github.com/go-pkgz/expirable-cache/v3 v3.0.0
 	github.com/hashicorp/golang-lru/arc/v2 v2.0.7
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jellydator/ttlcache/v3 v3.4.1
