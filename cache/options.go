@@ -112,6 +112,9 @@ type Options[K comparable, V any] struct {
 	// entries with a deadline. Then it is collected, without calls for entries that have no
 	// deadline: for those, call Close.
 	//
+	// A Set that replaces a value takes four to nine times as long as without OnRemove, one
+	// that evicts two to three times: it queues an event for another goroutine.
+	//
 	// When 4096 events wait, callers that remove a value wait until OnRemove has caught
 	// up. So does the driver: expired entries then stay in memory, but are not found.
 	// Methods that OnRemove calls never wait for it. OnRemove must not wait for another
@@ -133,18 +136,21 @@ type Options[K comparable, V any] struct {
 	Schema string
 
 	// HotKeys is how many of the most requested keys to find, for [Cache.HotKeys] and the
-	// page of package stats: at most 1000; 0 means none. A get then takes some ten
-	// nanoseconds more, and some keys stay in memory after they left the cache.
+	// page of package stats: at most 1000; 0 means none. A get then takes 15 to 60
+	// nanoseconds more, a Set of a key that has a value 30, and some keys stay in memory
+	// after they left the cache.
 	HotKeys int
 
 	// Ages records how old values were when they were evicted. It costs 4 bytes per entry,
-	// and a reading of the clock per value stored or evicted.
+	// and a reading of the clock per value stored or evicted, 60 to 80 nanoseconds: a Set of
+	// a key that has a value takes two to three times as long.
 	Ages bool
 
 	// WhatIf estimates the hit ratio at half the limit and at double, and by the other
 	// Policy, with a sample of some thousand keys that takes about 130 KB. One key in
 	// Limit/1024 is in the sample, or all if Limit is less. A get or set of such a key takes
-	// about a hundred nanoseconds more, and of other keys about five. It needs a Limit.
+	// about a hundred nanoseconds more, a get of other keys 3 to 15, and a Set of one that
+	// has a value 30. It needs a Limit.
 	WhatIf bool
 
 	// Amend, if it is not nil, may change each Snapshot of the cache before Stats or package
