@@ -333,7 +333,7 @@ func TestLongTimes(t *testing.T) {
 		before := hits(t)
 		return c.Get(key, &got) == nil && got == 1 && hits(t) > before
 	})
-	do(t, s, "PEXPIREAT", key, fmt.Sprint(long))
+	do(t, s, "PEXPIREAT", key, fmt.Sprint(int64(long)))
 	await(t, "a hit again", func() bool {
 		var got int
 		before := hits(t)
