@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -418,6 +419,9 @@ func TestIdleForEver(t *testing.T) {
 // TestUseInABubble uses caches that were made outside in a bubble of testing/synctest: what
 // would never expire there is refused before anything is changed, and no lock or load stays.
 func TestUseInABubble(t *testing.T) {
+	from := Must(Options[int, int]{})
+	from.Set(2, 2)
+	file := saved(t, from)
 	for name, use := range map[string]func(c *Cache[int, int]){
 		"Set":           func(c *Cache[int, int]) { c.Set(2, 2) },
 		"SetWithExpire": func(c *Cache[int, int]) { c.SetWithExpire(2, 2, time.Second) },
@@ -426,10 +430,9 @@ func TestUseInABubble(t *testing.T) {
 		"Swap":          func(c *Cache[int, int]) { c.Swap(1, 2) },
 		"Compute":       func(c *Cache[int, int]) { c.Compute(2, func(int, bool) (int, Op) { return 2, OpSet }) },
 		"Take":          func(c *Cache[int, int]) { c.Take(2, func() (int, error) { return 2, nil }) },
-		"TakeMissed":    func(c *Cache[int, int]) { c.TakeMissed(context.Background(), 2, noFetch2) },
-		"TakeMany": func(c *Cache[int, int]) {
-			c.TakeMany(context.Background(), []int{2}, func(context.Context, []int) (map[int]int, error) { return nil, nil })
-		},
+		"TakeMissed":    func(c *Cache[int, int]) { c.TakeMissed(context.Background(), 2, noFetch) },
+		"TakeMany":      func(c *Cache[int, int]) { c.TakeMany(context.Background(), []int{2}, noFetchMany) },
+		"Restore":       func(c *Cache[int, int]) { c.Restore(bytes.NewReader(file), decodeInts) },
 	} {
 		for option, o := range map[string]Options[int, int]{
 			"simple": {Expire: time.Hour}, "Idle": {Expire: time.Hour, Idle: time.Minute}, "Grace": {Expire: time.Hour, Grace: time.Hour, Limit: 10},
@@ -451,8 +454,6 @@ func TestUseInABubble(t *testing.T) {
 		}
 	}
 }
-
-func noFetch2(context.Context, *Load[int]) (int, error) { panic("fetched") }
 
 // TestStatsFromOutsideABubble takes statistics of a cache in a bubble of testing/synctest
 // from outside, where the clock is decades ahead, as the page of package stats does. The

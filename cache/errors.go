@@ -1,10 +1,12 @@
-// This file has the errors that callers of a load get which its fetch did not return.
+// This file has the errors that callers of a load get which its fetch did not return, and what
+// a failed load tells the statistics and OnPanic.
 
 package cache
 
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrGoexit is the error of callers of Take when the fetch that they waited for called
@@ -12,15 +14,16 @@ import (
 var ErrGoexit = errors.New("cache: fetch called runtime.Goexit")
 
 // A PanicError is the error of callers of Take when the fetch that they waited for
-// panicked. The caller that ran the fetch gets the panic itself.
+// panicked, and of Restore when decode did. The caller that ran the fetch gets the panic
+// itself.
 type PanicError struct {
 	Value any    // of the panic
 	Stack []byte // of the goroutine that panicked, as by [debug.Stack]
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("cache: fetch panicked: %v", e.Value) }
+func (e *PanicError) Error() string { return fmt.Sprintf("cache: panicked: %v", e.Value) }
 
-// Unwrap returns the error that fetch panicked with, or nil if that was none.
+// Unwrap returns the error that a function panicked with, or nil if that was none.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
@@ -42,3 +45,43 @@ var errOutOfPatience = errors.New("cache: the caller waits no longer")
 // errFetchEnded is the cause with which a load ends whose last caller was a TakeMany that
 // panicked or called Goexit.
 var errFetchEnded = errors.New("cache: the fetch of a TakeMany that waited panicked or called runtime.Goexit")
+
+// failure returns the error of a load that has failed, or nil. An error that Negative keeps
+// is an answer, not a failure.
+func (l *load[K, V]) failure() error {
+	if l.keepErr > 0 {
+		return nil
+	}
+	return l.err
+}
+
+func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
+	err := l.failure()
+	if err == nil || l.how == returned && l.NotFound {
+		c.loadsOK.Observe(took)
+		return
+	}
+	c.loadsFailed.Observe(took)
+	c.lastFailed.Store(&failure{time.Now(), err})
+}
+
+// A failure is the error of a load, and when it failed.
+type failure struct {
+	at  time.Time
+	err error
+}
+
+// tellFailure reports the panic or Goexit of a load in the background, which no caller gets.
+func (c *Cache[K, V]) tellFailure(err error) {
+	if p, ok := err.(*PanicError); ok {
+		c.tellPanic(p.Value, p.Stack)
+	} else {
+		c.tellPanic(err, nil)
+	}
+}
+
+// tellPanic calls OnPanic. A panic of that ends here: no caller could recover it.
+func (c *Cache[K, V]) tellPanic(recovered any, stack []byte) {
+	defer func() { _ = recover() }()
+	c.onPanic(recovered, stack)
+}

@@ -310,46 +310,6 @@ func (c *Cache[K, V]) returned(l *load[K, V]) {
 	}
 }
 
-// failure returns the error of a load that has failed, or nil. An error that Negative keeps
-// is an answer, not a failure.
-func (l *load[K, V]) failure() error {
-	if l.keepErr > 0 {
-		return nil
-	}
-	return l.err
-}
-
-func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
-	err := l.failure()
-	if err == nil || l.how == returned && l.NotFound {
-		c.loadsOK.Observe(took)
-		return
-	}
-	c.loadsFailed.Observe(took)
-	c.lastFailed.Store(&failure{time.Now(), err})
-}
-
-// A failure is the error of a load, and when it failed.
-type failure struct {
-	at  time.Time
-	err error
-}
-
-// tellFailure reports the panic or Goexit of a load in the background, which no caller gets.
-func (c *Cache[K, V]) tellFailure(err error) {
-	if p, ok := err.(*PanicError); ok {
-		c.tellPanic(p.Value, p.Stack)
-	} else {
-		c.tellPanic(err, nil)
-	}
-}
-
-// tellPanic calls OnPanic. A panic of that ends here: no caller could recover it.
-func (c *Cache[K, V]) tellPanic(recovered any, stack []byte) {
-	defer func() { _ = recover() }()
-	c.onPanic(recovered, stack)
-}
-
 // end ends a load and those of its batch, and hands their results to the callers.
 func (c *Cache[K, V]) end(l *load[K, V]) {
 	reported := false

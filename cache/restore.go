@@ -13,7 +13,7 @@ import (
 // Restore stores the entries that Save wrote, and returns how many it stored. decode makes
 // a key and a value of the bytes that encode appended; it must not keep the slice. It is
 // called for each entry in the order of Save, from the goroutine of Restore. If it panics,
-// that is an error.
+// that is an error, a [PanicError].
 //
 // An entry keeps its deadline by the wall clock, but never has more time left than when it
 // was saved, however clocks are set; expired entries are left out. Jitter is not applied
@@ -88,7 +88,7 @@ func (r *restoration[K, V]) read(in *snapshot.Reader, decode func([]byte) (K, V,
 func decoded[K comparable, V any](decode func([]byte) (K, V, error), payload []byte) (key K, value V, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = &PanicError{p, debug.Stack()}
 		}
 	}()
 	return decode(payload)
@@ -150,10 +150,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	if !left {
 		return
 	}
-	u := update[K, V]{hash: c.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.lifeFrom(c.clock.now(), ttl)}
-	if u.life.deadline == never && ttl > 0 {
-		c.clock.checked()
-	}
+	u := update[K, V]{hash: c.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.lifeFrom(c.clock.checked(), ttl)}
 	s := c.lock(u.hash)
 	if s.restore(&u, e.Mark) {
 		r.stored++

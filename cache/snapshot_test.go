@@ -359,7 +359,7 @@ func TestSnapshotErrors(t *testing.T) {
 			return Must(Options[int, int]{Schema: "v2"}).Restore(bytes.NewReader(file), decodeInts)
 		},
 		"not a snapshot": func() (int, error) { return from.Restore(strings.NewReader("hello, world"), decodeInts) },
-		"decode of entry 1: panic: oops": func() (int, error) {
+		"decode of entry 1: cache: panicked: oops": func() (int, error) {
 			return from.Restore(bytes.NewReader(file), func([]byte) (int, int, error) { panic("oops") })
 		},
 		"decode of entry 1: failed": func() (int, error) {

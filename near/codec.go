@@ -29,20 +29,12 @@ func JSON[V any]() Codec[V] {
 	}
 }
 
-// A panicked is the error of a function that turns keys or values into bytes or back, and
-// that panicked.
-type panicked struct{ *cache.PanicError }
-
-func (e panicked) Error() string { return fmt.Sprintf("near: a codec panicked: %v", e.Value) }
-
-func (e panicked) Unwrap() error { return e.PanicError }
-
-// convert calls such a function. Its argument may be what another program has stored, which
+// convert calls a function that turns keys or values into bytes or back. Its argument may be what another program has stored, which
 // would make it panic for every caller, in every instance, as long as it is stored.
 func convert[A, B any](f func(A) (B, error), a A) (b B, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked{&cache.PanicError{Value: p, Stack: debug.Stack()}}
+			err = fmt.Errorf("near: a codec: %w", &cache.PanicError{Value: p, Stack: debug.Stack()})
 		}
 	}()
 	return f(a)
