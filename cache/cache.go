@@ -18,7 +18,7 @@ import (
 // All its methods are safe for concurrent use, and none holds a lock while it calls a
 // function of the program.
 type Cache[K comparable, V any] struct {
-	common[K, V]
+	common common[K, V]
 
 	resizing  sync.Mutex  // one Resize at a time, so that the shards agree
 	name      string      // in the statistics
@@ -64,27 +64,27 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		negative: o.Negative,
 	}}
 	if o.Negative != nil {
-		c.negatives = newKeptErrors(o.Limit, o.Jitter)
+		c.common.negatives = newKeptErrors(o.Limit, o.Jitter)
 	}
-	c.watch.Store(newWatch(o))
-	c.timeout = o.Timeout
-	c.permits.init(o.MaxLoads)
-	c.timing.init(o.Expire, o.Idle, o.Jitter)
-	c.refresh, c.grace, c.patience = o.Refresh, o.Grace, o.Patience
-	c.renews = o.Refresh > 0 || o.Grace > 0
-	c.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
-	c.limit.Store(int64(o.Limit))
+	c.common.watch.Store(newWatch(o))
+	c.common.timeout = o.Timeout
+	c.common.permits.init(o.MaxLoads)
+	c.common.timing.init(o.Expire, o.Idle, o.Jitter)
+	c.common.refresh, c.common.grace, c.common.patience = o.Refresh, o.Grace, o.Patience
+	c.common.renews = o.Refresh > 0 || o.Grace > 0
+	c.common.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
+	c.common.limit.Store(int64(o.Limit))
 	c.gate.init()
-	if c.onPanic = o.OnPanic; c.onPanic == nil {
-		c.onPanic = logPanic
+	if c.common.onPanic = o.OnPanic; c.common.onPanic == nil {
+		c.common.onPanic = logPanic
 	}
 	c.initDriver(o.OnRemove != nil)
 	c.initTable(1)
 	if o.OnRemove != nil {
-		c.runner = newRunner(o, c.onPanic)
+		c.common.runner = newRunner(o, c.common.onPanic)
 	}
 	c.schema, c.amend = o.Schema, o.Amend
-	c.simple = c.weigh == nil && c.idle == 0 && !c.renews && c.runner == nil && c.negatives == nil
+	c.common.simple = c.common.weigh == nil && c.common.idle == 0 && !c.common.renews && c.common.runner == nil && c.common.negatives == nil
 	return c
 }
 
@@ -100,13 +100,13 @@ func Must[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 
 // initTable makes the first table, of n shards.
 func (c *Cache[K, V]) initTable(n int) {
-	t := c.newTable(n)
+	t := c.common.newTable(n)
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.noted = c.watch.Load() != nil || c.ages
-		s.setLimited(c.budget.max.Load() > 0)
+		s.noted = c.common.watch.Load() != nil || c.common.ages
+		s.setLimited(c.common.budget.max.Load() > 0)
 	}
-	c.table.Store(t)
+	c.common.table.Store(t)
 }
 
 // newRunner returns the runner that calls OnRemove.
@@ -121,14 +121,14 @@ func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) 
 // Get returns the value of a key and true, or false if the cache does not have one or its
 // deadline has passed.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
-	h, hashed := c.hasher.Word(key)
+	h, hashed := c.common.hasher.Word(key)
 	if !hashed {
-		h = c.hasher.Hash(key)
+		h = c.common.hasher.Hash(key)
 	}
-	if w := c.watch.Load(); w != nil {
+	if w := c.common.watch.Load(); w != nil {
 		c.asked(w, h, key)
 	}
-	s := c.shardOf(h)
+	s := c.common.shardOf(h)
 	r := s.lock.RLock()
 	var i uint32
 	home := s.index.Home(h) // find, inlined
@@ -145,7 +145,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		}
 	}
 	e := &s.entries[i]
-	if !c.clock.far(e.deadline.load()) && s.die(i) || c.idle > 0 && !s.slide(i, h) { // expired, inlined
+	if !c.common.clock.far(e.deadline.load()) && s.die(i) || c.common.idle > 0 && !s.slide(i, h) { // expired, inlined
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, false
@@ -179,8 +179,8 @@ func (c *Cache[K, V]) getFar(s *shard[K, V], r biased.Reader, h uint64, key K) (
 // Peek is [Cache.Get], but it is not counted, and does not count as a use: it keeps the
 // entry neither from eviction nor from expiry by Idle.
 func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
-	h := c.hasher.Hash(key)
-	s, r := c.rlock(h)
+	h := c.common.hasher.Hash(key)
+	s, r := c.common.rlock(h)
 	i, ok := s.findLive(h, key)
 	if ok {
 		value = s.entries[i].value
@@ -193,7 +193,7 @@ func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
 // next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
 // counts as a use of the entry.
 func (c *Cache[K, V]) Set(key K, value V) {
-	c.set(key, value, c.expireAfter)
+	c.set(key, value, c.common.expireAfter)
 }
 
 // SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
@@ -208,19 +208,19 @@ func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 }
 
 func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
-	h, hashed := c.hasher.Word(key)
+	h, hashed := c.common.hasher.Word(key)
 	if !hashed {
-		h = c.hasher.Hash(key)
+		h = c.common.hasher.Hash(key)
 	}
-	if !c.simple {
+	if !c.common.simple {
 		c.setAny(h, key, value, ttl)
 		return
 	}
-	deadline := c.deadlineFor(h, ttl)
+	deadline := c.common.deadlineFor(h, ttl)
 	if deadline == never && ttl > 0 {
-		c.clock.checked()
+		c.common.clock.checked()
 	}
-	s := c.lock(h)
+	s := c.common.lock(h)
 	i, found := s.find(h, key)
 	if found && s.overwrite(i, value, deadline) {
 		s.lock.Unlock()
@@ -238,25 +238,25 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 	u.weight = 1
 	u.life = life{deadline, deadline, never}
 	for done := c.endStore(s, &u, s.putAt(i, found, &u)); !done; {
-		s = c.lock(h)
+		s = c.common.lock(h)
 		done = c.endStore(s, &u, s.put(&u))
 	}
 }
 
 // setAny is set in a cache that is not simple.
 func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
 	for done := false; !done; {
-		s := c.lock(h)
+		s := c.common.lock(h)
 		done = c.endStore(s, &u, s.put(&u))
 	}
-	c.settle(u.reported)
+	c.common.settle(u.reported)
 }
 
 // GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
 // Set does, and returns value and false. It counts as a hit or a miss.
 func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
-	return c.getOrSet(key, value, c.expireAfter)
+	return c.getOrSet(key, value, c.common.expireAfter)
 }
 
 // GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as in
@@ -276,30 +276,30 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 	if actual, loaded = c.Get(key); loaded {
 		return actual, true
 	}
-	h := c.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, ttl)}
+	h := c.common.hasher.Hash(key)
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
 	for done := false; !done; {
-		s := c.lock(h)
+		s := c.common.lock(h)
 		if i, found := s.findLive(h, key); found && s.useAt(i, h) {
 			actual = s.entries[i].value
 			s.lock.Unlock()
 			c.abandon(&u)
-			c.settle(u.reported)
+			c.common.settle(u.reported)
 			return actual, true
 		}
 		done = c.endStore(s, &u, s.put(&u))
 	}
-	c.settle(u.reported)
+	c.common.settle(u.reported)
 	return value, false
 }
 
 // Del removes a key and reports whether it had a value whose deadline has not passed. A
 // load of the key that is under way is not stored.
 func (c *Cache[K, V]) Del(key K) bool {
-	h := c.hasher.Hash(key)
-	s := c.lock(h)
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
 	live := s.del(h, key)
-	c.settle(s.unlock())
+	c.common.settle(s.unlock())
 	return live
 }
 
@@ -319,16 +319,16 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 // Len returns the number of entries, which never exceeds the limit. It may count entries
 // that expired within the last tick, or earlier if OnRemove is behind.
 func (c *Cache[K, V]) Len() int {
-	if c.limit.Load() > 0 {
+	if c.common.limit.Load() > 0 {
 		// One number, as a sum over shards that change could exceed the limit. But it
 		// is not the number of entries once a Resize to no limit has begun.
-		if n := c.budget.used.Load(); c.limit.Load() > 0 {
+		if n := c.common.budget.used.Load(); c.common.limit.Load() > 0 {
 			return int(n)
 		}
 	}
 	n := 0
-	shards := c.all()
-	defer c.release()
+	shards := c.common.all()
+	defer c.common.release()
 	for i := range shards {
 		s := &shards[i]
 		r := s.lock.RLock()

@@ -3,15 +3,15 @@ package cache
 // Clear removes all entries that are in the cache when it is called, and keeps the values
 // of loads under way from being stored. Entries that are stored while it runs may stay.
 func (c *Cache[K, V]) Clear() {
-	c.watch.Load().cleared()
-	shards := c.all()
-	defer c.release()
+	c.common.watch.Load().cleared()
+	shards := c.common.all()
+	defer c.common.release()
 	for i := range shards {
 		if !shards[i].drop() {
-			shards[i].clear(c.settle)
+			shards[i].clear(c.common.settle)
 		}
 	}
-	c.dropErrors()
+	c.common.dropErrors()
 }
 
 // drop removes the entries of the shard in one hold of the lock, with all its arrays. It

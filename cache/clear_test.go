@@ -34,7 +34,7 @@ func TestClearDrops(t *testing.T) {
 				if got := c.Stats(); got.Removals.Cleared != n-expired || got.Removals.Expired != expired || got.Entries != 0 || got.Expiry.Tombstones != 0 {
 					t.Errorf("%d cleared, %d expired, %d left, %d tombstones", got.Removals.Cleared, got.Removals.Expired, got.Entries, got.Expiry.Tombstones)
 				}
-				if err := c.check(); err != nil || c.Len() != 0 || slotsOf(c) > minSlots*len(c.table.Load().shards) {
+				if err := c.check(); err != nil || c.Len() != 0 || slotsOf(c) > minSlots*len(c.common.table.Load().shards) {
 					t.Errorf("%d entries, %d slots, %v", c.Len(), slotsOf(c), err)
 				}
 				for k := range n {
@@ -47,7 +47,7 @@ func TestClearDrops(t *testing.T) {
 					t.Errorf("%d entries, %v", c.Len(), err)
 				}
 				c.Stats() // locks the shards, which check does not: the ticks come after it
-				time.Sleep(time.Minute + 2*c.tick)
+				time.Sleep(time.Minute + 2*c.common.tick)
 				synctest.Wait()
 				if err := c.check(); err != nil || c.Len() != 0 {
 					t.Errorf("%d entries are left, %v", c.Len(), err)

@@ -23,12 +23,12 @@ var errInLoad = errors.New("cache: Close called by a fetch, or by Weigh, Negativ
 func (c *Cache[K, V]) Wait(ctx context.Context) error {
 	checkContext(ctx, "Wait")
 	switch {
-	case c.runner == nil:
+	case c.common.runner == nil:
 		return nil
 	case runner.InCallback():
 		return errors.New("cache: Wait called by OnRemove: a callback cannot wait for callbacks to end")
 	}
-	return c.runner.Drain(ctx)
+	return c.common.runner.Drain(ctx)
 }
 
 // Closed reports whether Close has been called.
@@ -51,11 +51,11 @@ func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 func (c *Cache[K, V]) Close(ctx context.Context) error {
 	checkContext(ctx, "Close")
 	c.gate.close()
-	c.stopDriver()
+	c.common.stopDriver()
 	c.unregister()
-	c.watch.Load().closed()
-	shards := c.all()
-	defer c.release()
+	c.common.watch.Load().closed()
+	shards := c.common.all()
+	defer c.common.release()
 	var loads []*load[K, V]
 	for i := range shards {
 		s := &shards[i]
@@ -66,22 +66,22 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 			s.clear(func(bool) {})
 		}
 	}
-	if c.negatives != nil {
-		c.negatives.close()
+	if c.common.negatives != nil {
+		c.common.negatives.close()
 	}
-	if c.runner != nil && runner.InCallback() {
+	if c.common.runner != nil && runner.InCallback() {
 		return errCallback
 	}
-	if (len(loads) > 0 || c.runner != nil && !c.runner.Idle()) && runner.InLoad() {
+	if (len(loads) > 0 || c.common.runner != nil && !c.common.runner.Idle()) && runner.InLoad() {
 		return errInLoad
 	}
 	if err := c.gate.wait(ctx); err != nil {
 		return err
 	}
-	if err := waitForAll(ctx, loads); err != nil || c.runner == nil {
+	if err := waitForAll(ctx, loads); err != nil || c.common.runner == nil {
 		return err
 	}
-	return c.runner.Drain(ctx)
+	return c.common.runner.Drain(ctx)
 }
 
 // close keeps the shard from beginning shared loads. It appends those under way to dst, and

@@ -27,7 +27,7 @@ const (
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(computation[K, V]{key: key, ttl: c.expireAfter, keepLife: true, f: f})
+	return c.compute(computation[K, V]{key: key, ttl: c.common.expireAfter, keepLife: true, f: f})
 }
 
 // ComputeWithExpire is [Cache.Compute], but OpSet gives the key a new TTL: 0 makes
@@ -40,12 +40,12 @@ func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
 	if p.f == nil {
 		panic("cache: the function of Compute is nil: want one")
 	}
-	if !c.hasher.Reflexive(p.key) {
+	if !c.common.hasher.Reflexive(p.key) {
 		var none V
 		p.f(none, false)
 		return none, false // cannot be stored
 	}
-	p.hash = c.hasher.Hash(p.key)
+	p.hash = c.common.hasher.Hash(p.key)
 	for attempt := 0; ; attempt++ {
 		if attempt > 1 { // once or twice may be chance, or a function that does it once
 			p.goroutine = goroutineID()
@@ -71,16 +71,16 @@ type computation[K comparable, V any] struct {
 // meanwhile, so that the result counts.
 func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) {
 	mine := fence{goroutine: p.goroutine}
-	old, found := c.lookAt(p, &mine)
+	old, found := c.common.lookAt(p, &mine)
 	u, op := c.callFenced(p, &mine, old, found)
 	for !done {
-		s := c.lock(p.hash)
+		s := c.common.lock(p.hash)
 		held := s.removeFence(p.key, &mine)
 		i, live := p.find(s)
 		if !held || live != found {
 			s.lock.Unlock()
 			c.abandon(&u)
-			c.settle(u.reported)
+			c.common.settle(u.reported)
 			if mine.own {
 				panic("cache: the function of Compute changes its own key, so it would be called for ever: return the change instead")
 			}
@@ -97,7 +97,7 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) 
 		}
 		done = c.endStore(s, &u, missing)
 	}
-	c.settle(u.reported)
+	c.common.settle(u.reported)
 	switch {
 	case !ok:
 		var none V
@@ -114,7 +114,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found
 	returned := false
 	defer func() {
 		if !returned {
-			s := c.lock(p.hash)
+			s := c.common.lock(p.hash)
 			s.removeFence(p.key, mine)
 			s.lock.Unlock()
 		}
@@ -127,7 +127,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found
 	case op == OpSet && p.ttl < 0:
 		op = OpDelete
 	case op == OpSet:
-		u.weight, u.life = c.weightOf(p.key, u.value), c.lifeOf(p.hash, p.ttl)
+		u.weight, u.life = c.common.weightOf(p.key, u.value), c.common.lifeOf(p.hash, p.ttl)
 	}
 	returned = true
 	return u, op

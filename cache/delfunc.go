@@ -31,12 +31,12 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 			f.void.Store(true)
 		}
 	}()
-	shards := c.all()
-	defer c.release()
+	shards := c.common.all()
+	defer c.common.release()
 	for i := range shards {
 		shards[i].addFilter(f) // all before the first is asked: no load slips in behind
 	}
-	c.dropErrors()
+	c.common.dropErrors()
 	for i := range shards {
 		removed += c.delFuncIn(&shards[i], del)
 	}
@@ -60,7 +60,7 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 		}
 		n, changed, reported := s.delCandidates(wanted, version)
 		removed += n
-		c.settle(reported)
+		c.common.settle(reported)
 		for _, e := range changed {
 			if c.delIf(e.key, del) {
 				removed++

@@ -8,24 +8,24 @@ import (
 
 // divideSome has a table of n shards follow, and divides some of the shards it has.
 func (c *Cache[K, V]) divideSome(n, some int) {
-	c.shape.Lock()
-	defer c.shape.Unlock()
-	t := c.table.Load()
-	t.larger.Store(c.newTable(n))
+	c.common.shape.Lock()
+	defer c.common.shape.Unlock()
+	t := c.common.table.Load()
+	t.larger.Store(c.common.newTable(n))
 	t.growing.Store(true)
 	for range some {
-		c.divideNext(t)
+		c.common.divideNext(t)
 	}
 }
 
 // divideHalf leaves a cache with half of its shards divided, unless it has very many.
 func (c *Cache[K, V]) divideHalf() {
-	if n := len(c.all()); n < 64 {
-		c.release()
+	if n := len(c.common.all()); n < 64 {
+		c.common.release()
 		c.divideSome(2*n, n/2)
 		return
 	}
-	c.release()
+	c.common.release()
 }
 
 // TestWriteDividesOneShard: after a Resize, no write moves more than the entries of one
@@ -35,12 +35,12 @@ func TestWriteDividesOneShard(t *testing.T) {
 	for k := range 8 * mostPerShard {
 		c.Set(k, k)
 	}
-	old := c.table.Load()
+	old := c.common.table.Load()
 	if err := c.Resize(1 << 20); err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n <= len(old.shards); n++ {
-		if c.table.Load() != old {
+		if c.common.table.Load() != old {
 			t.Fatalf("the table is replaced after %d writes, with %d shards", n-1, len(old.shards))
 		}
 		c.Set(-n, 0)
@@ -48,7 +48,7 @@ func TestWriteDividesOneShard(t *testing.T) {
 			t.Errorf("after %d writes %d shards are divided", n, old.divided)
 		}
 	}
-	if c.table.Load() == old {
+	if c.common.table.Load() == old {
 		t.Error("all shards are divided, and the table is still there")
 	}
 	wantWhole(t, c)
@@ -64,7 +64,7 @@ func TestShardsStaySmall(t *testing.T) {
 	} {
 		c := Must(o)
 		c.setShards(2)
-		c.growOn()
+		c.common.growOn()
 		const n = 5 * fullShard
 		for k := range n {
 			c.Set(k, k)
@@ -72,13 +72,13 @@ func TestShardsStaySmall(t *testing.T) {
 		if err := c.check(); err != nil || c.Len() != n {
 			t.Errorf("limit %d: %d entries, %v", o.Limit, c.Len(), err)
 		}
-		for i := range c.table.Load().shards {
-			if s := &c.table.Load().shards[i]; len(s.entries) > fullShard {
-				t.Errorf("limit %d: shard %d of %d has %d slots", o.Limit, i, len(c.table.Load().shards), len(s.entries))
+		for i := range c.common.table.Load().shards {
+			if s := &c.common.table.Load().shards[i]; len(s.entries) > fullShard {
+				t.Errorf("limit %d: shard %d of %d has %d slots", o.Limit, i, len(c.common.table.Load().shards), len(s.entries))
 			}
 		}
-		if limit := o.Limit; limit > 0 && limit > c.wanted()*fullShard {
-			t.Errorf("limit %d: %d shards are wanted", limit, c.wanted())
+		if limit := o.Limit; limit > 0 && limit > c.common.wanted()*fullShard {
+			t.Errorf("limit %d: %d shards are wanted", limit, c.common.wanted())
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestHalfDivided(t *testing.T) {
 			}
 			c.divideSome(32, 4)
 			c.SetWithExpire(keys, 0, time.Hour)
-			time.Sleep(time.Minute + 2*c.tick)
+			time.Sleep(time.Minute + 2*c.common.tick)
 			if n := c.Len(); n != 1 {
 				t.Errorf("%d entries are left", n)
 			}

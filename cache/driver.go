@@ -74,13 +74,13 @@ const noTick = math.MaxInt64
 
 // initDriver gives the cache a driver, which has no timer yet.
 func (c *Cache[K, V]) initDriver(onRemove bool) {
-	c.driver.alarm.Store(noTick)
-	c.driver.at = noTick
+	c.common.driver.alarm.Store(noTick)
+	c.common.driver.at = noTick
 	if onRemove {
-		c.driver.anchor = new(anchor)
+		c.common.driver.anchor = new(anchor)
 	}
-	w, anchor := weak.Make(c), c.driver.anchor
-	c.driver.newTimer = func(wait time.Duration) *time.Timer {
+	w, anchor := weak.Make(c), c.common.driver.anchor
+	c.common.driver.newTimer = func(wait time.Duration) *time.Timer {
 		return time.AfterFunc(wait, func() {
 			if c := w.Value(); c != nil {
 				c.tickNow()
@@ -155,12 +155,12 @@ func (c *Cache[K, V]) tickNow() {
 		return // closed
 	}
 	defer c.gate.exit()
-	c.clock.tick()
-	visiting := c.driver.working.TryLock()
-	c.beginTick(visiting)
+	c.common.clock.tick()
+	visiting := c.common.driver.working.TryLock()
+	c.common.beginTick(visiting)
 	if visiting {
-		defer c.driver.working.Unlock()
-		c.endTick(c.expire())
+		defer c.common.driver.working.Unlock()
+		c.common.endTick(c.expire())
 	}
 }
 

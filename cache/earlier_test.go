@@ -8,8 +8,8 @@ import (
 
 // isMarked reports whether the cache has marked the entry of a key for its next tick.
 func (c *Cache[K, V]) isMarked(key K) bool {
-	h := c.hasher.Hash(key)
-	s := c.lock(h)
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
 	defer s.lock.Unlock()
 	i, ok := s.find(h, key)
 	return ok && s.isEarlier(i)
@@ -85,8 +85,8 @@ func TestHorizonComesBack(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 10 * time.Hour})
 		c.Set(1, 1)
 		c.SetWithExpire(2, 2, time.Hour)
-		if !c.clock.far(c.deadlineOf(2)) {
-			t.Errorf("a deadline in an hour is compared with the clock: the horizon is %v away", time.Duration(c.clock.horizon.Load()-c.clock.now()))
+		if !c.common.clock.far(c.deadlineOf(2)) {
+			t.Errorf("a deadline in an hour is compared with the clock: the horizon is %v away", time.Duration(c.common.clock.horizon.Load()-c.common.clock.now()))
 		}
 	})
 }

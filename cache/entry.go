@@ -15,17 +15,17 @@ type Entry[K comparable, V any] struct {
 // Entry returns the entry of a key and true, or false if there is none or it has expired.
 // Like Peek it is not counted, and does not count as a use of the entry.
 func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
-	h := c.hasher.Hash(key)
+	h := c.common.hasher.Hash(key)
 	e := Entry[K, V]{Key: key}
 	deadline := int64(0)
-	s, r := c.rlock(h)
+	s, r := c.common.rlock(h)
 	i, ok := s.findLive(h, key)
 	if ok {
 		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.load()
 	}
 	s.lock.RUnlock(r)
 	if ok {
-		e.TTL = c.until(deadline)
+		e.TTL = c.common.until(deadline)
 	}
 	return e, ok
 }
@@ -50,23 +50,23 @@ func (t *timing) until(deadline int64) time.Duration {
 // GetAndDel is [Cache.Del], but returns the value that the key had and true, or false if
 // there was none or it had expired. It counts as neither a hit nor a miss.
 func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
-	h := c.hasher.Hash(key)
-	s := c.lock(h)
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
 	if i, found := s.findLive(h, key); found {
 		value = s.entries[i].value
 	}
 	ok = s.del(h, key)
-	c.settle(s.unlock())
+	c.common.settle(s.unlock())
 	return value, ok
 }
 
 // Swap is [Cache.Set], but returns the value that the key had before and true, or false if
 // there was none or it had expired. It counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
-	h := c.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.weightOf(key, value), life: c.lifeOf(h, c.expireAfter)}
+	h := c.common.hasher.Hash(key)
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, c.common.expireAfter)}
 	for done := false; !done; {
-		s := c.lock(h)
+		s := c.common.lock(h)
 		var i uint32
 		var none V
 		if i, ok = s.findLive(h, key); ok {
@@ -76,6 +76,6 @@ func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
 		}
 		done = c.endStore(s, &u, s.put(&u))
 	}
-	c.settle(u.reported)
+	c.common.settle(u.reported)
 	return old, ok
 }

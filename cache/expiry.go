@@ -221,7 +221,7 @@ func (s *shard[K, V]) hashFetched(i uint32, f *fetched) uint64 {
 // takes the shards in turn, a batch of each, so that the driver holds no lock for long.
 func (c *Cache[K, V]) expire() (next int64) {
 	for busy := true; busy; {
-		t := c.table.Load()
+		t := c.common.table.Load()
 		next, busy = c.expireIn(t)
 		if larger := t.larger.Load(); larger != nil {
 			later, more := c.expireIn(larger)
@@ -236,13 +236,13 @@ func (c *Cache[K, V]) expire() (next int64) {
 // more to do now.
 func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	next = noTick
-	now := c.clock.now() / int64(c.tick)
+	now := c.common.clock.now() / int64(c.common.tick)
 	for i := range t.shards {
 		s := &t.shards[i]
 		if s.next.Load() <= now {
 			done, reported := s.expireBatch()
 			busy = busy || !done
-			c.settle(reported)
+			c.common.settle(reported)
 		}
 		next = min(next, s.next.Load())
 	}

@@ -15,8 +15,8 @@ func TestDeadStaysDead(t *testing.T) {
 		time.Sleep(time.Millisecond) // so that the deadline is between ticks, and the entry stays for a while
 		c.Set(1, 1)
 		time.Sleep(time.Minute - 1)
-		s := c.shardOf(c.hasher.Hash(1))
-		i, ok := s.findLive(c.hasher.Hash(1), 1)
+		s := c.common.shardOf(c.common.hasher.Hash(1))
+		i, ok := s.findLive(c.common.hasher.Hash(1), 1)
 		if !ok {
 			t.Fatal("expired too early")
 		}
@@ -38,8 +38,8 @@ func TestDeadStaysDead(t *testing.T) {
 func TestSlideKeepsTheLatest(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
 	c.Set(1, 1)
-	s := c.shardOf(c.hasher.Hash(1))
-	i, _ := s.find(c.hasher.Hash(1), 1)
+	s := c.common.shardOf(c.common.hasher.Hash(1))
+	i, _ := s.find(c.common.hasher.Hash(1), 1)
 	late := s.entries[i].deadline.load() + 1000
 	if !s.slideTo(i, late) || !s.slideTo(i, late-1) {
 		t.Error("an entry that is alive was found dead")

@@ -16,7 +16,7 @@ import (
 // colliding returns a cache whose keys all have the same hash.
 func colliding(o Options[int, int]) *Cache[int, int] {
 	c := Must(o)
-	c.hasher = hash.FromFunc(func(int) uint64 { return 0x5DEECE66D })
+	c.common.hasher = hash.FromFunc(func(int) uint64 { return 0x5DEECE66D })
 	return c
 }
 
@@ -74,7 +74,7 @@ func collidingKeys(t *testing.T, o Options[int, int]) {
 			wantOneLook(t, c)
 		}
 	}
-	if err := c.runner.Drain(context.Background()); err != nil {
+	if err := c.common.runner.Drain(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if got := maps.Collect(c.All()); !maps.Equal(got, stored) {
@@ -92,8 +92,8 @@ func collidingKeys(t *testing.T, o Options[int, int]) {
 // wantOneLook fails if a search for an absent key compares it with an entry twice.
 func wantOneLook(t *testing.T, c *Cache[int, int]) {
 	t.Helper()
-	h := c.hasher.Hash(-1)
-	s := c.shardOf(h)
+	h := c.common.hasher.Hash(-1)
+	s := c.common.shardOf(h)
 	looks := 0
 	look := func(uint32) bool { looks++; return false }
 	for m := s.index.Home(h).Match(h); m != 0; m = m.Next() {
@@ -109,11 +109,11 @@ func wantOneLook(t *testing.T, c *Cache[int, int]) {
 func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.gate.enter()
 	defer c.gate.exit() // before the next tick enters
-	c.clock.start = c.clock.start.Add(-by)
-	c.driver.mu.Lock()
-	defer c.driver.mu.Unlock()
-	if c.driver.timer != nil { // it goes by another clock here
-		c.driver.timer.Reset(max(time.Duration(c.driver.at*int64(c.tick)-c.realTime()), c.untilTick(c.realTime())))
+	c.common.clock.start = c.common.clock.start.Add(-by)
+	c.common.driver.mu.Lock()
+	defer c.common.driver.mu.Unlock()
+	if c.common.driver.timer != nil { // it goes by another clock here
+		c.common.driver.timer.Reset(max(time.Duration(c.common.driver.at*int64(c.common.tick)-c.realTime()), c.common.untilTick(c.realTime())))
 	}
 }
 
@@ -153,19 +153,19 @@ func clockJumps(t *testing.T, by time.Duration) {
 			t.Errorf("an entry with a TTL of %v: found is %t after a jump by %v", ends(i), found, by)
 		}
 	}
-	time.Sleep(c.tick) // the first tick
+	time.Sleep(c.common.tick) // the first tick
 	synctest.Wait()
 	for i := range n {
 		_, found := c.Get(i)
-		if expired := ends(i) <= by+c.tick; found == expired {
+		if expired := ends(i) <= by+c.common.tick; found == expired {
 			t.Errorf("an entry with a TTL of %v: found is %t a tick after a jump by %v", ends(i), found, by)
 		}
-		if cause, expired := removed[i], ends(i) <= by; expired != (cause == Expired) && ends(i) > by+c.tick {
+		if cause, expired := removed[i], ends(i) <= by; expired != (cause == Expired) && ends(i) > by+c.common.tick {
 			t.Errorf("an entry with a TTL of %v: reported as %v after a jump by %v", ends(i), cause, by)
 		}
 	}
 	jump(c, by)
-	time.Sleep(2 * c.tick)
+	time.Sleep(2 * c.common.tick)
 	synctest.Wait()
 	if len(removed) != n || c.Len() != 0 {
 		t.Errorf("%d entries reported, %d left, of %d", len(removed), c.Len(), n)

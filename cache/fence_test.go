@@ -10,7 +10,7 @@ import (
 // fence: the end of one removes only its own, and a change breaks all.
 func TestFencesOfOneKey(t *testing.T) {
 	c := Must(Options[int, int]{})
-	s := &c.table.Load().shards[0]
+	s := &c.common.table.Load().shards[0]
 	for ended := range 3 {
 		var fences [3]fence
 		for i := range fences {
@@ -85,7 +85,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 	if l == nil || err != nil {
 		t.Fatalf("join = %v, %v", l, err)
 	}
-	s := c.lock(l.hash)
+	s := c.common.lock(l.hash)
 	missing := s.endLoad(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
 	s.lock.Unlock()
 	if missing != 1 {
@@ -104,7 +104,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 func TestMapsOfLoadsShrink(t *testing.T) {
 	const n = 1000
 	c := Must(Options[int, int]{Limit: 1})
-	s := &c.table.Load().shards[0]
+	s := &c.common.table.Load().shards[0]
 	var loads []*load[int, int]
 	fences := make([]fence, n)
 	for k := range n {

@@ -44,7 +44,7 @@ func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
 	if !c.anyRemoves(filters, l.key, l.value) {
 		return
 	}
-	s := c.lock(l.hash)
+	s := c.common.lock(l.hash)
 	l.stale = true
 	s.lock.Unlock()
 }

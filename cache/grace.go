@@ -30,11 +30,11 @@ func (s *shard[K, V]) findUsable(h uint64, key K) (i uint32, ok bool) {
 // standIn returns a value to a caller whose load has failed: one in Grace, or one that
 // another caller has stored meanwhile.
 func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
-	if c.grace == 0 {
+	if c.common.grace == 0 {
 		return value, false
 	}
-	h := c.hasher.Hash(key)
-	s, r := c.rlock(h)
+	h := c.common.hasher.Hash(key)
+	s, r := c.common.rlock(h)
 	defer s.lock.RUnlock(r)
 	i, ok := s.findUsable(h, key)
 	if ok {

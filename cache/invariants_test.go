@@ -15,10 +15,10 @@ import (
 // that a shard keeps of its entries. No operation may be under way; check itself keeps
 // ticks from expiring entries meanwhile.
 func (c *Cache[K, V]) check() error {
-	c.driver.working.Lock()
-	defer c.driver.working.Unlock()
+	c.common.driver.working.Lock()
+	defer c.common.driver.working.Unlock()
 	used := uint64(0)
-	for t := c.table.Load(); t != nil; t = t.larger.Load() {
+	for t := c.common.table.Load(); t != nil; t = t.larger.Load() {
 		for i := range t.shards {
 			s := &t.shards[i]
 			if err := s.check(); err != nil {
@@ -27,10 +27,10 @@ func (c *Cache[K, V]) check() error {
 			used += s.used()
 		}
 	}
-	if got := c.budget.used.Load(); got != used {
+	if got := c.common.budget.used.Load(); got != used {
 		return fmt.Errorf("the budget has %d in use, want %d", got, used)
 	}
-	if limit := c.budget.max.Load(); limit > 0 && used > limit {
+	if limit := c.common.budget.max.Load(); limit > 0 && used > limit {
 		return fmt.Errorf("%d of %d in use", used, limit)
 	}
 	return nil
@@ -229,27 +229,27 @@ func (s *shard[K, V]) checkFences() error {
 // setShards gives an empty cache a number of shards, which stays.
 func (c *Cache[K, V]) setShards(n int) {
 	c.initTable(n)
-	c.table.Load().growing.Store(false)
+	c.common.table.Load().growing.Store(false)
 }
 
 // splitInto splits each shard of a cache, unless that makes very many.
 func (c *Cache[K, V]) splitInto(n int) {
-	c.shape.Lock()
-	defer c.shape.Unlock()
-	if t := c.table.Load(); len(t.shards) < 64 {
-		t.larger.CompareAndSwap(nil, c.newTable(n*len(t.shards)))
-		for c.table.Load() == t {
-			c.divideNext(t)
+	c.common.shape.Lock()
+	defer c.common.shape.Unlock()
+	if t := c.common.table.Load(); len(t.shards) < 64 {
+		t.larger.CompareAndSwap(nil, c.common.newTable(n*len(t.shards)))
+		for c.common.table.Load() == t {
+			c.common.divideNext(t)
 		}
 	}
 }
 
 // allShards gives a cache as many shards as it is to have once it needs them.
 func (c *Cache[K, V]) allShards() []shard[K, V] {
-	for t := c.table.Load(); t.growing.Load(); t = c.table.Load() {
-		c.enlarge(t)
+	for t := c.common.table.Load(); t.growing.Load(); t = c.common.table.Load() {
+		c.common.enlarge(t)
 	}
-	return c.table.Load().shards
+	return c.common.table.Load().shards
 }
 
 // goroutineStates returns what the goroutines in a stack trace do.

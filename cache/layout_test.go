@@ -19,7 +19,7 @@ func TestAlignment(t *testing.T) {
 	for _, limit := range []int{1, 8192, 20_000, 40_000, 1 << 17, 1 << 20, 0} {
 		c := Must(Options[string, int]{Limit: limit})
 		if rest := uintptr(unsafe.Pointer(&c.allShards()[0])) % 64; rest != 0 {
-			t.Errorf("limit %d: the first of %d shards begins at byte %d of a cache line", limit, len(c.table.Load().shards), rest)
+			t.Errorf("limit %d: the first of %d shards begins at byte %d of a cache line", limit, len(c.common.table.Load().shards), rest)
 		}
 	}
 }

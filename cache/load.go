@@ -34,7 +34,7 @@ const (
 // takeSlow is Take after its first look. It does not let fetch escape: a function that
 // captures the key would be allocated, which is most of the cost of a hit.
 func (c *Cache[K, V]) takeSlow(key K, first role, fetch func() (V, error)) (V, error) {
-	who := c.plainCaller()
+	who := c.common.plainCaller()
 	if first == undecided {
 		defer c.count(key, &who)
 	}
@@ -42,7 +42,7 @@ func (c *Cache[K, V]) takeSlow(key K, first role, fetch func() (V, error)) (V, e
 	if l != nil {
 		c.run(l, func(_ context.Context, l *load[K, V]) { l.value, l.err = fetch() }, true)
 		value, err = l.value, l.err
-		c.reuse(l)
+		c.common.reuse(l)
 	}
 	return c.orStandIn(key, &who, value, err)
 }
@@ -53,8 +53,8 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value 
 		c.renew(ctx, key, fetch)
 		return value, nil
 	}
-	who := c.callerOf(ctx)
-	who.background, who.patient = true, c.patience > 0
+	who := c.common.callerOf(ctx)
+	who.background, who.patient = true, c.common.patience > 0
 	if first == undecided {
 		defer c.count(key, &who)
 	}
@@ -69,7 +69,7 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value 
 
 // count counts the hit or miss of a caller that saw a value in Grace, once it has a result.
 func (c *Cache[K, V]) count(key K, who *caller) {
-	s, r := c.rlock(c.hasher.Hash(key))
+	s, r := c.common.rlock(c.common.hasher.Hash(key))
 	if who.found {
 		s.lock.RUnlockHit(r)
 		return
@@ -97,7 +97,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 		if err := context.Cause(who.ctx); err != nil {
 			return value, nil, err
 		}
-		who.now = c.clock.checked()
+		who.now = c.common.clock.checked()
 		found, l, role, err := c.assign(key, who, nil)
 		switch role {
 		case finder, refused:
@@ -112,7 +112,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 		case follower, doubter:
 			c.waiters.Add(1)
 		}
-		switch err := l.wait(who, role, who.patienceEnds(c.patience)); {
+		switch err := l.wait(who, role, who.patienceEnds(c.common.patience)); {
 		case err == errOutOfPatience:
 			who.patient = false
 		case err != nil:
@@ -128,8 +128,8 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 // because the cache is closed or the key is not equal to itself, the caller leads a load
 // of its own.
 func (c *Cache[K, V]) assign(key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
-	h := c.hasher.Hash(key)
-	s := c.lock(h)
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
 	value, l, r, err = s.assign(h, key, who, first)
 	s.lock.Unlock()
 	if l != nil && len(who.inside) > 0 {
@@ -236,7 +236,7 @@ func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
 // spawn starts the goroutine of a load. If the leader is a callback, which must not wait
 // for callbacks, the load that it waits for must not wait for them either.
 func (c *Cache[K, V]) spawn(run func()) {
-	if c.runner != nil && runner.InCallback() {
+	if c.common.runner != nil && runner.InCallback() {
 		runner.Go(run)
 	} else {
 		go run()
@@ -246,7 +246,7 @@ func (c *Cache[K, V]) spawn(run func()) {
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
 // fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
-	release, err := c.permits.take(l.flight)
+	release, err := c.common.permits.take(l.flight)
 	if err != nil {
 		l.fail(err)
 		l.how = returned
@@ -261,7 +261,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 			}
 			l.fail(err)
 		}
-		c.observeLoad(time.Duration(c.clock.now()-l.began), l)
+		c.observeLoad(time.Duration(c.common.clock.now()-l.began), l)
 		c.end(l)
 		switch {
 		case l.how == returned:
@@ -304,9 +304,9 @@ func (l *load[K, V]) fail(err error) {
 func (c *Cache[K, V]) returned(l *load[K, V]) {
 	switch {
 	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
-		l.weight = c.weightOf(l.key, l.value)
+		l.weight = c.common.weightOf(l.key, l.value)
 	case l.err != nil && l.batch == nil && !l.mate: // the error of a batch says nothing about a single key
-		l.keepErr = c.keepFor(l.err)
+		l.keepErr = c.common.keepFor(l.err)
 	}
 }
 
@@ -320,7 +320,7 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 	reported = c.conclude(l) || reported
 	l.publish()
 	l.flight.finish()
-	c.settle(reported) // after that: a callback may wait for this load, or one of the batch
+	c.common.settle(reported) // after that: a callback may wait for this load, or one of the batch
 }
 
 // conclude stores the result of a load, unless the load failed or the key was changed
@@ -329,9 +329,9 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	if l.unshared {
 		return false
 	}
-	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.lifeOf(l.hash, max(l.Expire, 0))}
+	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.lifeOf(l.hash, max(l.Expire, 0))}
 	for done := false; !done; {
-		s := c.lock(l.hash)
+		s := c.common.lock(l.hash)
 		if filters := l.filters; len(filters) > 0 && l.err == nil && !l.stale && !l.absent {
 			l.filters = nil
 			s.lock.Unlock()

@@ -69,10 +69,10 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Minute})
 	for n := range 20_000 {
 		c.Set(1, 1)
-		h := c.hasher.Hash(1)
-		s := c.lock(h)
+		h := c.common.hasher.Hash(1)
+		s := c.common.lock(h)
 		i, _ := s.find(h, 1)
-		s.entries[i].deadline.set(c.clock.now() + int64(n%300))
+		s.entries[i].deadline.set(c.common.clock.now() + int64(n%300))
 		who := aPlainTake()
 		s.assign(h, 1, who, nil)
 		if who.inGrace {

@@ -128,7 +128,7 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			for key := range 1000 {
 				c.Take(-1-key, func() (int, error) { return 0, errNotFound })
 			}
-			if got := c.negatives.len(); got != want {
+			if got := c.common.negatives.len(); got != want {
 				t.Errorf("%d errors are kept, want %d", got, want)
 			}
 		}
@@ -143,15 +143,15 @@ func TestFloodOfUnknownKeys(t *testing.T) {
 			flood(limit / 8)
 		}
 		time.Sleep(2 * time.Second)
-		if got := c.negatives.len(); got != 0 {
+		if got := c.common.negatives.len(); got != 0 {
 			t.Errorf("%d errors are kept after their time", got)
 		}
 		flood(100)
-		if err := c.Close(t.Context()); err != nil || c.negatives.len() != 0 {
-			t.Errorf("Close: %v, and %d errors are kept", err, c.negatives.len())
+		if err := c.Close(t.Context()); err != nil || c.common.negatives.len() != 0 {
+			t.Errorf("Close: %v, and %d errors are kept", err, c.common.negatives.len())
 		}
 		c.Take(1, func() (int, error) { return 0, errNotFound })
-		if c.negatives.len() != 0 {
+		if c.common.negatives.len() != 0 {
 			t.Error("a closed cache keeps an error")
 		}
 	})

@@ -22,7 +22,7 @@ func knownHash(k uint64) uint64 {
 // byPolicy returns a cache whose hash is known.
 func byPolicy(p Policy, limit int) *Cache[uint64, uint64] {
 	c := Must(Options[uint64, uint64]{Policy: p, Limit: limit})
-	c.hasher = hash.FromFunc(knownHash)
+	c.common.hasher = hash.FromFunc(knownHash)
 	return c
 }
 

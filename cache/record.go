@@ -49,7 +49,7 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	r := &record{recording.NewRecorder(uint64(oneIn)), end}
-	before := c.watch.Load()
+	before := c.common.watch.Load()
 	with := new(watch[K])
 	if before != nil {
 		*with = *before
@@ -65,21 +65,21 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 
 // setWatch replaces the watch; nil means none. Only Record calls it, one at a time.
 func (c *Cache[K, V]) setWatch(w *watch[K]) {
-	c.watch.Store(w)
-	shards := c.all()
-	defer c.release()
+	c.common.watch.Store(w)
+	shards := c.common.all()
+	defer c.common.release()
 	for i := range shards {
 		s := &shards[i]
 		s.lock.Lock()
-		s.noted = w != nil || c.ages
+		s.noted = w != nil || c.common.ages
 		s.lock.Unlock()
 	}
 }
 
 func (c *Cache[K, V]) recordingHeader(oneIn uint64) recording.Header {
-	h := recording.Header{Cache: c.name, Policy: c.policy.String(), Limit: int(c.limit.Load()), OneIn: oneIn}
-	if c.weigh != nil {
-		h.MaxWeight = c.budget.max.Load()
+	h := recording.Header{Cache: c.name, Policy: c.common.policy.String(), Limit: int(c.common.limit.Load()), OneIn: oneIn}
+	if c.common.weigh != nil {
+		h.MaxWeight = c.common.budget.max.Load()
 	}
 	return h
 }
@@ -107,9 +107,9 @@ func (w *watch[K]) recordOf(h uint64) *record {
 // recordGet records a get that is about to be made.
 func (c *Cache[K, V]) recordGet(r *record, h uint64, key K) {
 	a := recording.Access{Op: recording.Get, Key: h}
-	deadline, weight, ok := c.look(h, key)
+	deadline, weight, ok := c.common.look(h, key)
 	if ok {
-		a.Hit, a.Weight, a.TTL = true, weight, c.left(deadline)
+		a.Hit, a.Weight, a.TTL = true, weight, c.common.left(deadline)
 	}
 	r.Add(a)
 }

@@ -140,15 +140,15 @@ func TestRecordLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, o := range []Options[int, int]{{Limit: 10}, {Limit: 10, Ages: true}, {Limit: 10, WhatIf: true, HotKeys: 3}} {
 			c := Must(o)
-			before := c.watch.Load()
+			before := c.common.watch.Load()
 			recordedOf(t, c, 1, func() {
 				ask(c, 1)
-				if !c.table.Load().shards[0].noted || c.watch.Load().record == nil {
+				if !c.common.table.Load().shards[0].noted || c.common.watch.Load().record == nil {
 					t.Error("it does not record")
 				}
 			})
-			if c.watch.Load() != before || c.table.Load().shards[0].noted != (o.Ages || before != nil) {
-				t.Errorf("%+v: the watch is %v, and noted %v", o, c.watch.Load(), c.table.Load().shards[0].noted)
+			if c.common.watch.Load() != before || c.common.table.Load().shards[0].noted != (o.Ages || before != nil) {
+				t.Errorf("%+v: the watch is %v, and noted %v", o, c.common.watch.Load(), c.common.table.Load().shards[0].noted)
 			}
 			if o.HotKeys > 0 && (len(c.HotKeys()) != 1 || c.Stats().WhatIf.Gets != 2000) {
 				t.Errorf("hot keys %v, what if %+v", c.HotKeys(), c.Stats().WhatIf)

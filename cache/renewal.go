@@ -71,11 +71,11 @@ func (t *timing) pauseAfter(failed int64) int64 {
 // see is Get for the Takes of a cache with Refresh or Grace. If background is set, the
 // caller can begin a renewal that goes on without it.
 func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
-	h := c.hasher.Hash(key)
-	if w := c.watch.Load(); w != nil {
+	h := c.common.hasher.Hash(key)
+	if w := c.common.watch.Load(); w != nil {
 		c.asked(w, h, key)
 	}
-	s, r := c.rlock(h)
+	s, r := c.common.rlock(h)
 	i, found := s.find(h, key)
 	if !found {
 		s.missed(h)
@@ -83,7 +83,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 		return value, seeker
 	}
 	expired := s.expired(i)
-	if expired && s.gone(i) || !expired && c.idle > 0 && !s.slide(i, h) {
+	if expired && s.gone(i) || !expired && c.common.idle > 0 && !s.slide(i, h) {
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, seeker
@@ -122,8 +122,8 @@ func (s *shard[K, V]) seeDue(i uint32, expired, background bool) role {
 // if it would have to wait for a permit, and left to the next caller if ctx has ended.
 func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 	ended := ctx.Err() != nil
-	h := c.hasher.Hash(key)
-	s := c.lock(h)
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
 	l := s.beginDue(ctx, ended, h, key, nil)
 	s.lock.Unlock()
 	if l == nil {

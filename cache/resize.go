@@ -196,7 +196,7 @@ func resized[T any](old []T, n int) []T {
 // With a larger limit, the next writes give the cache as many shards as it needs, unless a
 // walk is under way. With a smaller limit the cache keeps its shards.
 func (c *Cache[K, V]) Resize(limit int) error {
-	if c.weigh != nil {
+	if c.common.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: want ResizeWeight", limit)
 	}
 	if limit < 0 || limit > math.MaxInt32 {
@@ -213,27 +213,27 @@ func (c *Cache[K, V]) Resize(limit int) error {
 // it evicts some before it returns. For 0, and for a cache without a MaxWeight, it
 // returns an error that wraps [ErrArgument].
 func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
-	if c.weigh == nil {
+	if c.common.weigh == nil {
 		return wrongArgument("ResizeWeight(%d) of a cache without MaxWeight: want Resize, or options with Weigh", maxWeight)
 	}
 	if maxWeight == 0 {
 		return wrongArgument("ResizeWeight(0): want at least 1")
 	}
-	c.budget.max.Store(maxWeight)
-	c.growOn()
+	c.common.budget.max.Store(maxWeight)
+	c.common.growOn()
 	c.evictSurplus()
 	return nil
 }
 
 // evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
 func (c *Cache[K, V]) evictSurplus() {
-	for surplus := c.budget.surplus(); surplus > 0; surplus = c.budget.surplus() {
-		shards := c.all()
+	for surplus := c.common.budget.surplus(); surplus > 0; surplus = c.common.budget.surplus() {
+		shards := c.common.all()
 		each := int(min(surplus/uint64(len(shards))+1, batch))
 		for i := range shards {
-			c.settle(shards[i].evictSurplus(each))
+			c.common.settle(shards[i].evictSurplus(each))
 		}
-		c.release()
+		c.common.release()
 	}
 }
 
@@ -242,19 +242,19 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	c.resizing.Lock()
 	defer c.resizing.Unlock()
 	if limit == 0 {
-		c.limit.Store(0) // first: from now on budget.used is not the number of entries
+		c.common.limit.Store(0) // first: from now on budget.used is not the number of entries
 	} else {
-		c.budget.max.Store(uint64(limit))
+		c.common.budget.max.Store(uint64(limit))
 	}
-	shards := c.all()
+	shards := c.common.all()
 	for i := range shards {
 		shards[i].setLimited(limit > 0)
 	}
-	c.limit.Store(int64(limit))
-	c.release()
-	c.growOn()
-	c.watch.Load().resized(limit)
-	c.resizeNegatives(limit)
+	c.common.limit.Store(int64(limit))
+	c.common.release()
+	c.common.growOn()
+	c.common.watch.Load().resized(limit)
+	c.common.resizeNegatives(limit)
 }
 
 // evictSurplus evicts up to n entries while there is a surplus. It reports whether

@@ -98,10 +98,10 @@ func decoded[K comparable, V any](decode func([]byte) (K, V, error), payload []b
 func (r *restoration[K, V]) add(e restored[K, V]) {
 	c := r.cache
 	switch {
-	case c.weigh == nil:
+	case c.common.weigh == nil:
 		e.Weight = 1
 	case !e.Weighed:
-		e.Weight = c.weigh(e.key, e.value)
+		e.Weight = c.common.weigh(e.key, e.value)
 	}
 	room := c.room()
 	if room == math.MaxUint64 {
@@ -150,12 +150,12 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	if !left {
 		return
 	}
-	u := update[K, V]{hash: c.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.lifeFrom(c.clock.checked(), ttl)}
-	s := c.lock(u.hash)
+	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.lifeFrom(c.common.clock.checked(), ttl)}
+	s := c.common.lock(u.hash)
 	if s.restore(&u, e.Mark) {
 		r.stored++
 	}
-	c.settle(s.unlock())
+	c.common.settle(s.unlock())
 }
 
 // restore stores a value with marks, unless the key has one or is about to get one that was
@@ -182,17 +182,17 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 
 // room returns how much may be stored without an eviction, in entries or in weight.
 func (c *Cache[K, V]) room() uint64 {
-	if c.weigh == nil && c.limit.Load() == 0 {
+	if c.common.weigh == nil && c.common.limit.Load() == 0 {
 		return math.MaxUint64
 	}
-	most := c.budget.max.Load()
-	return most - min(most, c.budget.used.Load())
+	most := c.common.budget.max.Load()
+	return most - min(most, c.common.budget.used.Load())
 }
 
 // has reports whether a key has a value, which may be in Grace.
 func (c *Cache[K, V]) has(key K) bool {
-	h := c.hasher.Hash(key)
-	s, r := c.rlock(h)
+	h := c.common.hasher.Hash(key)
+	s, r := c.common.rlock(h)
 	defer s.lock.RUnlock(r)
 	_, found := s.findUsable(h, key)
 	return found

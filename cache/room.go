@@ -27,17 +27,17 @@ func (s *shard[K, V]) lean(h uint64) bool {
 // with abandon.
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	if !u.making {
-		c.budget.release(u.reserved) // for the caller that makes room now
+		c.common.budget.release(u.reserved) // for the caller that makes room now
 		missing += u.reserved
 		u.reserved = 0
-		c.budget.making.Lock()
+		c.common.budget.making.Lock()
 		u.making = true
 	}
 	want := u.reserved + missing
-	t := c.table.Load()
+	t := c.common.table.Load()
 	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // begins with the shard after u's own
 	for k := uint64(0); k < others && u.reserved < want; k += group {
-		t.fullest(c.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
+		t.fullest(c.common.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
 	}
 }
 
@@ -78,8 +78,8 @@ func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
 // abandon gives back the room that was made for u and that u does not need.
 func (c *Cache[K, V]) abandon(u *update[K, V]) {
 	if u.making {
-		c.budget.release(u.reserved)
+		c.common.budget.release(u.reserved)
 		u.reserved, u.making = 0, false
-		c.budget.making.Unlock()
+		c.common.budget.making.Unlock()
 	}
 }

@@ -30,15 +30,15 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 		return fmt.Errorf("cache: Save: Schema has %d bytes: want at most %d", len(c.schema), snapshot.MaxSchema)
 	}
 	h := snapshot.Header{Schema: c.schema, Saved: wallClock().UnixNano(), Entries: uint64(c.Len())}
-	if c.weigh != nil {
-		h.Weight = c.budget.used.Load()
+	if c.common.weigh != nil {
+		h.Weight = c.common.budget.used.Load()
 	}
 	out, err := snapshot.NewWriter(w, h)
 	if err != nil {
 		return fmt.Errorf("cache: Save: %w", err)
 	}
-	shards := c.all()
-	defer c.release()
+	shards := c.common.all()
+	defer c.common.release()
 	walks := make([]coldWalk[K, V], len(shards))
 	for i := range walks {
 		walks[i].begin(&shards[i])
@@ -71,11 +71,11 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 
 // header returns what a snapshot has of an entry beside its encoded key and value.
 func (c *Cache[K, V]) header(e walked[K, V]) snapshot.Entry {
-	h := snapshot.Entry{Mark: e.heat, Weighed: c.weigh != nil, Weight: e.weight}
+	h := snapshot.Entry{Mark: e.heat, Weighed: c.common.weigh != nil, Weight: e.weight}
 	if e.deadline != never {
 		h.Expires = true
 		now := wallClock().UnixNano()
-		if left := e.deadline - c.clock.now(); left < math.MaxInt64-now {
+		if left := e.deadline - c.common.clock.now(); left < math.MaxInt64-now {
 			h.Deadline = now + left
 		} else {
 			h.Deadline = math.MaxInt64

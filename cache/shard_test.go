@@ -13,8 +13,8 @@ import (
 func TestArraysGrowAndShrink(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
 	slots := func() (n int) {
-		for i := range c.table.Load().shards {
-			n += len(c.table.Load().shards[i].entries)
+		for i := range c.common.table.Load().shards {
+			n += len(c.common.table.Load().shards[i].entries)
 		}
 		return n
 	}
@@ -40,7 +40,7 @@ func TestArraysGrowAndShrink(t *testing.T) {
 	}
 	wantWhole(t, c)
 	c.Clear()
-	if got := slots(); got > minSlots*len(c.table.Load().shards) {
+	if got := slots(); got > minSlots*len(c.common.table.Load().shards) {
 		t.Errorf("%d slots for nothing", got)
 	}
 }
@@ -51,13 +51,13 @@ func TestUnusedOptionsTakeNoMemory(t *testing.T) {
 	for k := range 1000 {
 		c.Set(k, k)
 	}
-	s := &c.table.Load().shards[0]
+	s := &c.common.table.Load().shards[0]
 	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.born != nil || s.loads != nil || s.fences != nil {
 		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, born %v, loads %v, fences %v",
 			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.born != nil, s.loads != nil, s.fences != nil)
 	}
-	if c.runner != nil || c.driver.timer != nil {
-		t.Errorf("a plain cache has runner %v, driver %v", c.runner != nil, c.driver.timer != nil)
+	if c.common.runner != nil || c.common.driver.timer != nil {
+		t.Errorf("a plain cache has runner %v, driver %v", c.common.runner != nil, c.common.driver.timer != nil)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestIdleRingCatchesUp(t *testing.T) {
 		c.SetWithExpire(1, 1, time.Second)
 		time.Sleep(10 * time.Hour)
 		c.SetWithExpire(1, 1, time.Second)
-		if now, want := c.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.tick); now < want-1 {
+		if now, want := c.common.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.common.tick); now < want-1 {
 			t.Errorf("the ring is at tick %d, want %d", now, want)
 		}
 	})
@@ -89,7 +89,7 @@ func TestTickAt(t *testing.T) {
 // used.
 func TestStatsHoldsOneShard(t *testing.T) {
 	c := fourShards()
-	last := &c.table.Load().shards[len(c.table.Load().shards)-1]
+	last := &c.common.table.Load().shards[len(c.common.table.Load().shards)-1]
 	r := last.lock.RLock() // the lock for writing waits for this one
 	done, used := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -106,9 +106,9 @@ func TestStatsHoldsOneShard(t *testing.T) {
 		}
 	}
 	go func() {
-		c.table.Load().shards[0].lock.Lock()
+		c.common.table.Load().shards[0].lock.Lock()
 		close(used)
-		c.table.Load().shards[0].lock.Unlock()
+		c.common.table.Load().shards[0].lock.Unlock()
 	}()
 	select {
 	case <-used:

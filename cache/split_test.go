@@ -17,7 +17,7 @@ import (
 // as it needs; one with a small limit keeps one until the limit is raised.
 func TestTableGrows(t *testing.T) {
 	perShard := int(entriesPerShard(runtime.GOMAXPROCS(0)))
-	shards := func(c *Cache[int, int]) int { return len(c.table.Load().shards) }
+	shards := func(c *Cache[int, int]) int { return len(c.common.table.Load().shards) }
 	fill := func(c *Cache[int, int], n int) {
 		for k := range n {
 			c.Set(k, k)
@@ -30,7 +30,7 @@ func TestTableGrows(t *testing.T) {
 			t.Errorf("limit %d: %d shards for few entries", limit, n)
 		}
 		fill(c, crowded+1)
-		if n, want := shards(c), min(c.wanted(), spread); n != want || n < 2 {
+		if n, want := shards(c), min(c.common.wanted(), spread); n != want || n < 2 {
 			t.Errorf("limit %d: %d shards for many entries, want %d", limit, n, want)
 		}
 		wantWhole(t, c)
@@ -44,7 +44,7 @@ func TestTableGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(c, 1)
-	if n, want := shards(c), min(c.wanted(), spread); n != want {
+	if n, want := shards(c), min(c.common.wanted(), spread); n != want {
 		t.Errorf("%d shards after a Resize, want %d", n, want)
 	}
 	if n := c.Len(); n != perShard {
@@ -74,7 +74,7 @@ func TestTableGrowsByWeight(t *testing.T) {
 	for k := range 2 * each {
 		c.Set(k, k)
 	}
-	if n := len(c.table.Load().shards); n != 1 {
+	if n := len(c.common.table.Load().shards); n != 1 {
 		t.Errorf("%d shards with %d entries", n, c.Len())
 	}
 	if err := c.ResizeWeight(1 << 30); err != nil {
@@ -97,7 +97,7 @@ func TestManyProcessors(t *testing.T) {
 	steps := []int{1}
 	for k := range 100_000 {
 		c.Set(k, k)
-		if n := len(c.table.Load().shards); n != steps[len(steps)-1] {
+		if n := len(c.common.table.Load().shards); n != steps[len(steps)-1] {
 			steps = append(steps, n)
 		}
 	}
@@ -113,7 +113,7 @@ func TestManyProcessors(t *testing.T) {
 // with few entries, and that writers that seldom wait do not.
 func TestTableGrowsUnderContention(t *testing.T) {
 	c := Must(Options[int, int]{})
-	s := &c.table.Load().shards[0]
+	s := &c.common.table.Load().shards[0]
 	waitOnce := func() {
 		s.lock.Lock()
 		done := make(chan struct{})
@@ -175,12 +175,12 @@ func TestSplitKeepsOrder(t *testing.T) {
 			}
 			return places
 		}
-		s := &c.table.Load().shards[0]
+		s := &c.common.table.Load().shards[0]
 		numbers := map[int]int{}
 		for i := range s.entries {
 			if s.entries[i].live() {
 				key := s.entries[i].key
-				numbers[key] = int(c.hasher.Hash(key) >> 8 & 3)
+				numbers[key] = int(c.common.hasher.Hash(key) >> 8 & 3)
 			}
 		}
 		var want [4][]place
@@ -189,7 +189,7 @@ func TestSplitKeepsOrder(t *testing.T) {
 		}
 		c.splitInto(4)
 		for n := range want {
-			if got := order(&c.table.Load().shards[n], func(int) bool { return true }); !slices.Equal(got, want[n]) {
+			if got := order(&c.common.table.Load().shards[n], func(int) bool { return true }); !slices.Equal(got, want[n]) {
 				t.Errorf("%v, shard %d: the order is %v, want %v", policy, n, got, want[n])
 			}
 		}
@@ -225,11 +225,11 @@ func TestSplitKeepsStats(t *testing.T) {
 				t.Errorf("after a split:\n%+v, before:\n%+v", after, before)
 			}
 		}
-		time.Sleep(time.Minute + 2*c.tick)
+		time.Sleep(time.Minute + 2*c.common.tick)
 		if got := c.Stats(); got.Removals.Expired != 99 || got.Expiry.Lateness.Count() != 99 || got.Entries != 0 {
 			t.Errorf("%d entries, %d removed as expired, %d late", got.Entries, got.Removals.Expired, got.Expiry.Lateness.Count())
 		}
-		if _, late := got(c.Stats().Expiry.Lateness); late > 2*c.tick {
+		if _, late := got(c.Stats().Expiry.Lateness); late > 2*c.common.tick {
 			t.Errorf("expired %v late", late)
 		}
 	})
@@ -307,11 +307,11 @@ func TestWalkKeepsTable(t *testing.T) {
 			t.Errorf("key %d was seen %d times", k, seen[k])
 		}
 	}
-	if n := len(c.table.Load().shards); n != 1 {
+	if n := len(c.common.table.Load().shards); n != 1 {
 		t.Errorf("%d shards, with a walk under way", n)
 	}
 	c.Set(0, 0)
-	if n := len(c.table.Load().shards); n == 1 {
+	if n := len(c.common.table.Load().shards); n == 1 {
 		t.Error("one shard, with no walk under way")
 	}
 	wantWhole(t, c)
@@ -382,12 +382,12 @@ func TestSplitBesideEverything(t *testing.T) {
 func TestTickWhileAShardIsDivided(t *testing.T) {
 	for range 30 {
 		c := Must(Options[int, int]{Expire: minTTL})
-		c.driver.working.Lock() // so that what has expired stays
-		first := c.table.Load()
+		c.common.driver.working.Lock() // so that what has expired stays
+		first := c.common.table.Load()
 		for k := range crowded {
 			c.Set(k, k)
 		}
-		time.Sleep(3 * c.tick)
+		time.Sleep(3 * c.common.tick)
 		var began, done atomic.Bool
 		var ticks sync.WaitGroup
 		ticks.Go(func() {
@@ -404,8 +404,8 @@ func TestTickWhileAShardIsDivided(t *testing.T) {
 		c.Set(crowded, 0)
 		done.Store(true)
 		ticks.Wait()
-		c.driver.working.Unlock()
-		if c.table.Load() == first {
+		c.common.driver.working.Unlock()
+		if c.common.table.Load() == first {
 			t.Fatal("the shard was not divided")
 		}
 		if err := c.check(); err != nil {

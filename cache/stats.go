@@ -28,38 +28,38 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 // counted returns the counts of the cache itself, without Amend.
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
-		Limit: int(c.limit.Load()),
+		Limit: int(c.common.limit.Load()),
 		Loads: stats.Loads{
 			OK:      c.loadsOK.Histogram(),
 			Failed:  c.loadsFailed.Histogram(),
 			Waiters: c.waiters.Load(),
 
-			Queued:    int(c.permits.waiting.Load()),
-			Abandoned: c.abandoned.Load(),
-			Refreshes: c.renewals.stats(),
+			Queued:    int(c.common.permits.waiting.Load()),
+			Abandoned: c.common.abandoned.Load(),
+			Refreshes: c.common.renewals.stats(),
 		},
 	}
-	if c.negatives != nil {
-		total.Negatives = c.negatives.len()
+	if c.common.negatives != nil {
+		total.Negatives = c.common.negatives.len()
 	}
-	total.Expiry.Lateness = c.lateness.Histogram()
-	total.EvictedAge = c.evictedAge.Ages()
-	if w := c.watch.Load(); w != nil && w.ghosts != nil {
+	total.Expiry.Lateness = c.common.lateness.Histogram()
+	total.EvictedAge = c.common.evictedAge.Ages()
+	if w := c.common.watch.Load(); w != nil && w.ghosts != nil {
 		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
 	}
-	if w := c.watch.Load(); w != nil && w.hot != nil {
+	if w := c.common.watch.Load(); w != nil && w.hot != nil {
 		total.HottestShare = w.hot.Hottest()
 	}
-	if c.runner != nil {
-		total.Callbacks = stats.Callbacks{Queued: c.runner.Queued(), Panics: c.runner.Panics()}
-		total.Callbacks.Running, total.Callbacks.Oldest = c.runner.Running()
+	if c.common.runner != nil {
+		total.Callbacks = stats.Callbacks{Queued: c.common.runner.Queued(), Panics: c.common.runner.Panics()}
+		total.Callbacks.Running, total.Callbacks.Oldest = c.common.runner.Running()
 	}
-	if c.weigh != nil {
-		total.Weight, total.MaxWeight = c.budget.used.Load(), c.budget.max.Load()
+	if c.common.weigh != nil {
+		total.Weight, total.MaxWeight = c.common.budget.used.Load(), c.common.budget.max.Load()
 	}
-	now := c.clock.now()
-	shards := c.all()
-	defer c.release()
+	now := c.common.clock.now()
+	shards := c.common.all()
+	defer c.common.release()
 	for i := range shards {
 		s := &shards[i]
 		s.lock.Lock()
@@ -181,7 +181,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 		}
 		return errGone
 	}
-	if watch := w.Value().watch.Load(); watch != nil && watch.hot != nil {
+	if watch := w.Value().common.watch.Load(); watch != nil && watch.hot != nil {
 		source.HotKeys = func() []stats.HotKey {
 			if c := w.Value(); c != nil {
 				return c.hotKeysAsText()

@@ -24,7 +24,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 		panic("cache: fetch of Take is nil: want a function")
 	}
 	first := seeker
-	if c.renews { // as firstLook, but this caller begins no load in the background
+	if c.common.renews { // as firstLook, but this caller begins no load in the background
 		var value V
 		if value, first = c.see(key, false); first == finder {
 			return value, nil
@@ -37,7 +37,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 
 // firstLook is the first look of the Takes whose loads may go on without them.
 func (c *Cache[K, V]) firstLook(key K) (value V, first role) {
-	if c.renews {
+	if c.common.renews {
 		return c.see(key, true)
 	}
 	if value, ok := c.Get(key); ok {

@@ -42,7 +42,7 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	defer m.count()
 	m.renew()
 	if len(missing) > 0 {
-		m.who = c.callerOf(ctx)
+		m.who = c.common.callerOf(ctx)
 		m.who.patient = true
 	}
 	for len(missing) > 0 {
@@ -66,7 +66,7 @@ type many[K comparable, V any] struct {
 // look looks the keys up and returns those that the cache does not have, each once.
 func (m *many[K, V]) look(keys []K) (missing []K) {
 	for _, key := range keys {
-		m.cache.hasher.Check(key) // before any is found due: who finds that must renew it
+		m.cache.common.hasher.Check(key) // before any is found due: who finds that must renew it
 	}
 	var asked map[K]struct{} // the keys of missing
 	for _, key := range keys {
@@ -78,7 +78,7 @@ func (m *many[K, V]) look(keys []K) (missing []K) {
 		}
 		if value, ok := m.get(key); ok {
 			m.found[key] = value
-		} else if m.cache.hasher.Reflexive(key) {
+		} else if m.cache.common.hasher.Reflexive(key) {
 			if asked == nil {
 				asked = make(map[K]struct{}, len(keys))
 			}
@@ -121,8 +121,8 @@ func (m *many[K, V]) renew() {
 	var first *load[K, V]
 	ended := m.ctx.Err() != nil
 	for _, key := range m.due {
-		h := c.hasher.Hash(key)
-		s := c.lock(h)
+		h := c.common.hasher.Hash(key)
+		s := c.common.lock(h)
 		if l := s.beginDue(m.ctx, ended, h, key, first); l != nil {
 			own = append(own, l)
 			first = own[0]
@@ -143,7 +143,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		m.fails(err)
 		return nil
 	}
-	m.who.now = m.cache.clock.checked()
+	m.who.now = m.cache.common.clock.checked()
 	own, others, behind := m.assign(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit

@@ -183,7 +183,7 @@ func TestTakeManyOverlap(t *testing.T) {
 		keys := []int{0} // in three shards
 		for key := 1; len(keys) < 3; key++ {
 			if !slices.ContainsFunc(keys, func(other int) bool {
-				return c.shardOf(c.hasher.Hash(key)) == c.shardOf(c.hasher.Hash(other))
+				return c.common.shardOf(c.common.hasher.Hash(key)) == c.common.shardOf(c.common.hasher.Hash(other))
 			}) {
 				keys = append(keys, key)
 			}
@@ -198,9 +198,9 @@ func TestTakeManyOverlap(t *testing.T) {
 		// The first call leads the load of one key, and is held up at the next until the
 		// second call leads that of the third key and waits for that of the first.
 		var between *shard[int, int]
-		call(errHook{ctx, sync.OnceFunc(func() { between = c.lock(c.hasher.Hash(keys[1])) })}, keys...)
+		call(errHook{ctx, sync.OnceFunc(func() { between = c.common.lock(c.common.hasher.Hash(keys[1])) })}, keys...)
 		for leads := false; !leads; runtime.Gosched() {
-			s := c.lock(c.hasher.Hash(keys[0]))
+			s := c.common.lock(c.common.hasher.Hash(keys[0]))
 			leads = len(s.loads) > 0
 			s.lock.Unlock()
 		}

@@ -13,23 +13,23 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	if expire < 0 {
 		return c.Del(key)
 	}
-	h, hashed := c.hasher.Word(key)
+	h, hashed := c.common.hasher.Word(key)
 	if !hashed {
-		h = c.hasher.Hash(key)
+		h = c.common.hasher.Hash(key)
 	}
-	l, found, done := c.touch(h, key, expire)
+	l, found, done := c.common.touch(h, key, expire)
 	if !done {
-		if l.deadline == never && c.ends(expire) {
-			c.clock.checked()
+		if l.deadline == never && c.common.ends(expire) {
+			c.common.clock.checked()
 		}
-		found = c.touchTask(h, key, l)
+		found = c.common.touchTask(h, key, l)
 	}
-	if w := c.watch.Load(); w != nil {
+	if w := c.common.watch.Load(); w != nil {
 		if !found {
 			// The ghosts may have a key that the cache has not: this life is for them alone.
-			l = c.lifeFrom(c.clock.now(), expire)
+			l = c.common.lifeFrom(c.common.clock.now(), expire)
 		}
-		c.touched(w, h, l.cap)
+		c.common.touched(w, h, l.cap)
 	}
 	return found
 }

@@ -17,15 +17,15 @@ func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
 		c.each(func(key K, value V, deadline int64) bool {
-			return yield(Entry[K, V]{key, value, c.until(deadline)})
+			return yield(Entry[K, V]{key, value, c.common.until(deadline)})
 		})
 	}
 }
 
 // each calls yield for the entries, with their deadlines, until it returns false.
 func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
-	shards := c.all()
-	defer c.release()
+	shards := c.common.all()
+	defer c.common.release()
 	for i := range shards {
 		if !shards[i].each(yield) {
 			return
@@ -89,8 +89,8 @@ func (s *shard[K, V]) unpin() {
 // by itself within a tick; DelExpired is for callers that cannot wait for that. It looks at
 // every entry.
 func (c *Cache[K, V]) DelExpired() (removed int) {
-	shards := c.all()
-	defer c.release()
+	shards := c.common.all()
+	defer c.common.release()
 	for i := range shards {
 		s := &shards[i]
 		s.pin()
@@ -99,7 +99,7 @@ func (c *Cache[K, V]) DelExpired() (removed int) {
 			var reported bool
 			n, from, more, reported = s.delExpiredBatch(from)
 			removed += n
-			c.settle(reported)
+			c.common.settle(reported)
 		}
 		s.unpin()
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 func slotsOf[K comparable, V any](c *Cache[K, V]) (n int) {
-	for i := range c.table.Load().shards {
-		n += len(c.table.Load().shards[i].entries)
+	for i := range c.common.table.Load().shards {
+		n += len(c.common.table.Load().shards[i].entries)
 	}
 	return n
 }
@@ -42,7 +42,7 @@ func TestWalksGiveMemoryBack(t *testing.T) {
 			c.Set(k, k)
 		}
 		walk(c)
-		if c.Len() != 0 || slotsOf(c) > minSlots*len(c.table.Load().shards) {
+		if c.Len() != 0 || slotsOf(c) > minSlots*len(c.common.table.Load().shards) {
 			t.Errorf("%s: %d entries are left in %d slots", name, c.Len(), slotsOf(c))
 		}
 		if err := c.check(); err != nil {

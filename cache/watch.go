@@ -41,7 +41,7 @@ func newGhosts(limit int, p Policy) *ghost.Ghosts {
 
 // asked tells a watch of a get.
 func (c *Cache[K, V]) asked(w *watch[K], h uint64, key K) {
-	if w.hot != nil && c.hasher.Reflexive(key) {
+	if w.hot != nil && c.common.hasher.Reflexive(key) {
 		w.hot.Add(key)
 	}
 	if w.ghostsOf(h) != nil {
@@ -64,11 +64,11 @@ func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 // askedGhosts tells the ghosts of a get. If a ghost lacks a key that the cache has, it is
 // filled: no Set follows a hit, as it would if the cache were the ghost.
 func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
-	now := c.clock.now()
+	now := c.common.clock.now()
 	if g.Get(h, now) {
 		return
 	}
-	if deadline, _, ok := c.look(h, key); ok {
+	if deadline, _, ok := c.common.look(h, key); ok {
 		g.Fill(h, now, deadline)
 	}
 }
@@ -163,7 +163,7 @@ type HotKey[K comparable] struct {
 // cache is closed. The strings in these keys take at most 8 MB: a key with more than its part,
 // from 64 KB if HotKeys is 16 or less to 1 KB if it is 1000, is counted but never found.
 func (c *Cache[K, V]) HotKeys() []HotKey[K] {
-	w := c.watch.Load()
+	w := c.common.watch.Load()
 	if w == nil || w.hot == nil {
 		return nil
 	}

@@ -71,8 +71,8 @@ func TestNoHotKeys(t *testing.T) {
 		if got := c.HotKeys(); got != nil {
 			t.Errorf("%s: HotKeys are %v", name, got)
 		}
-		if (c.watch.Load() == nil) == o.WhatIf {
-			t.Errorf("%s: the watch is %v", name, c.watch.Load())
+		if (c.common.watch.Load() == nil) == o.WhatIf {
+			t.Errorf("%s: the watch is %v", name, c.common.watch.Load())
 		}
 	}
 }

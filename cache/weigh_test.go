@@ -26,8 +26,8 @@ func TestPartsOfTheBudgetDoNotDrift(t *testing.T) {
 		}
 	}
 	entries := c.Len()
-	for i := range c.table.Load().shards {
-		n, mean := c.table.Load().shards[i].len, entries/len(c.table.Load().shards)
+	for i := range c.common.table.Load().shards {
+		n, mean := c.common.table.Load().shards[i].len, entries/len(c.common.table.Load().shards)
 		if n < mean/2 || n > 2*mean {
 			t.Errorf("shard %d has %d entries, where the mean is %d", i, n, mean)
 		}
@@ -45,8 +45,8 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 		c.Set(k, 1)
 	}
 	const heavy = 30_000
-	u := update[int, int]{hash: c.hasher.Hash(-1), key: -1, value: heavy, weight: heavy, life: forever}
-	s := c.shardOf(u.hash)
+	u := update[int, int]{hash: c.common.hasher.Hash(-1), key: -1, value: heavy, weight: heavy, life: forever}
+	s := c.common.shardOf(u.hash)
 	stop := make(chan struct{})
 	var others sync.WaitGroup
 	defer others.Wait()
@@ -150,8 +150,8 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 	for k := range most {
 		c.Set(k, 1)
 	}
-	u := update[int, int]{hash: c.hasher.Hash(-1), key: -1, value: most, weight: most, life: forever}
-	s := c.shardOf(u.hash)
+	u := update[int, int]{hash: c.common.hasher.Hash(-1), key: -1, value: most, weight: most, life: forever}
+	s := c.common.shardOf(u.hash)
 	for done := false; !done; {
 		before := s.removals[Evicted-Expired]
 		s.lock.Lock()
@@ -182,10 +182,10 @@ func TestUnusedRoomIsGivenBack(t *testing.T) {
 	if v, ok := c.Peek(-1); v != most || !ok || calls != 1 {
 		t.Errorf("Peek = %d, %v after %d calls", v, ok, calls)
 	}
-	u := update[int, int]{hash: c.hasher.Hash(-2), key: -2, value: most, weight: most, life: forever}
+	u := update[int, int]{hash: c.common.hasher.Hash(-2), key: -2, value: most, weight: most, life: forever}
 	c.Set(-1, 1)
 	c.Set(-3, most-1)
-	s := c.shardOf(u.hash)
+	s := c.common.shardOf(u.hash)
 	s.lock.Lock()
 	missing := s.put(&u)
 	if c.endStore(s, &u, missing+1) {
@@ -308,9 +308,9 @@ func TestOrderKnowsWeights(t *testing.T) {
 		c.Set(random.IntN(2000), random.IntN(100)) // some weigh nothing
 	}
 	check("stores and replacements")
-	c.crowd.Store(4)
-	c.table.Load().growing.Store(true)
-	for len(c.table.Load().shards) < 4 {
+	c.common.crowd.Store(4)
+	c.common.table.Load().growing.Store(true)
+	for len(c.common.table.Load().shards) < 4 {
 		c.Set(random.IntN(2000), random.IntN(100))
 	}
 	check("a division into shards")
