@@ -18,7 +18,7 @@ const momentLasts = time.Duration(1) << momentShift
 func checkAges(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, got stats.Ages, count uint64, sum time.Duration) {
+}, got stats.Histogram, count uint64, sum time.Duration) {
 	t.Helper()
 	off := (got.Sum() - sum).Abs()
 	if got.Count() != count || off > time.Duration(count)*momentLasts {

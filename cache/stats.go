@@ -43,7 +43,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 		total.Negatives = c.common.negatives.len()
 	}
 	total.Expiry.Lateness = c.common.lateness.Histogram()
-	total.EvictedAge = c.common.evictedAge.Ages()
+	total.EvictedAge = c.common.evictedAge.Histogram()
 	if w := c.common.watch.Load(); w != nil && w.ghosts != nil {
 		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
 	}

@@ -99,7 +99,7 @@ func (m *metric[S]) collect(to chan<- prometheus.Metric, name string, since time
 
 // cumulative returns the buckets of a histogram as Prometheus wants them: each counts what is
 // below its bound too, and the last, which has no bound, is left out.
-func cumulative(h stats.Durations) (count uint64, buckets map[float64]uint64) {
+func cumulative(h *stats.Histogram) (count uint64, buckets map[float64]uint64) {
 	buckets = make(map[float64]uint64)
 	for bound, n := range h.Buckets() {
 		count += n

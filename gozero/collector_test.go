@@ -51,10 +51,6 @@ func (n *numbers) fill(v reflect.Value) {
 		var r stats.DurationRecorder
 		n.observe(r.Observe)
 		*to = r.Histogram()
-	case *stats.Ages:
-		var r stats.AgeRecorder
-		n.observe(func(d time.Duration) { r.Observe(4096 * d) })
-		*to = r.Ages()
 	case *uint64:
 		*to = n.next()
 	case *int:

@@ -64,7 +64,7 @@ func produced[S any](metrics []stats.Metric[S], sources []source[S]) (all []metr
 
 // point returns a data point. Its buckets have bounds as ours do: each bound belongs to the
 // bucket below it, and the last bucket has none.
-func point(h stats.Durations, since, now time.Time) metricdata.HistogramDataPoint[float64] {
+func point(h *stats.Histogram, since, now time.Time) metricdata.HistogramDataPoint[float64] {
 	p := metricdata.HistogramDataPoint[float64]{StartTime: since, Time: now, Sum: h.Sum().Seconds()}
 	for bound, n := range h.Buckets() {
 		if bound < math.MaxInt64 {

@@ -72,7 +72,7 @@ func jsonNumbers[S any](source, point, window string, metrics []Metric[S], compu
 	add := func(n number[S], says, sample string) {
 		kind := "number"
 		switch n.of(new(S)).(type) {
-		case *uint64, uint64, *int, Durations:
+		case *uint64, uint64, *int, *Histogram:
 			kind = "integer"
 		case *bool:
 			kind = "boolean"
@@ -162,22 +162,15 @@ func (r *registries) Sample(now time.Time) {
 	r.wheels.sample(now)
 }
 
-// Buckets is the number of buckets of a Histogram and of Ages.
+// Buckets is the number of buckets of a Histogram.
 const Buckets = buckets
 
 func Bound(i int) time.Duration { return bound(i) }
 
-func AgeBound(i int) time.Duration {
-	if i == buckets-1 {
-		return bound(i)
-	}
-	return bound(i) * ageScale
-}
-
 // Counts are the counts of the buckets, to be changed.
 func (h *Histogram) Counts() *[Buckets]uint64 { return &h.counts }
 
-func (h *Histogram) SetSum(sum time.Duration) { h.sum = sum }
+// MakeAges makes the durations in h ages.
+func (h *Histogram) MakeAges() { h.scale = ageBits }
 
-// Scaled is the Histogram that Ages are made of.
-func (a *Ages) Scaled() *Histogram { return &a.scaled }
+func (h *Histogram) SetSum(sum time.Duration) { h.sum = sum }

@@ -16,8 +16,9 @@ const buckets = 23
 // 34.4 s.
 const firstBits = 14
 
-// lastBound is the greatest finite bound.
-const lastBound = time.Duration(1) << (firstBits + buckets - 2)
+// ageBits is the scale of ages: a load takes milliseconds, and an entry lives for minutes or
+// days.
+const ageBits = 12
 
 // bound returns the upper bound of bucket i: it counts the durations d with
 // bound(i-1) < d <= bound(i), and bucket 0 those up to bound(0). The last bucket
@@ -39,13 +40,22 @@ func bucket(d time.Duration) int {
 }
 
 // A Histogram counts durations in buckets. The zero Histogram is empty. A
-// [DurationRecorder] records durations.
+// [DurationRecorder] records durations, an [AgeRecorder] longer ones.
 //
 // A Histogram is a value without pointers: it may be copied, compared with == and read by
 // several goroutines.
 type Histogram struct {
 	counts [buckets]uint64 // durations in each bucket; see bound
 	sum    time.Duration   // of all durations counted
+	scale  uint8           // ageBits of ages, else 0: counts and sum are of durations >> scale
+}
+
+// scaled returns a duration that was counted, or a bound, in nanoseconds.
+func (h Histogram) scaled(d time.Duration) time.Duration {
+	if d > math.MaxInt64>>h.scale {
+		return math.MaxInt64
+	}
+	return d << h.scale
 }
 
 // Count returns the number of durations.
@@ -58,7 +68,7 @@ func (h Histogram) Count() uint64 {
 }
 
 // Sum returns the sum of all durations, at most the greatest Duration, 292 years.
-func (h Histogram) Sum() time.Duration { return h.sum }
+func (h Histogram) Sum() time.Duration { return h.scaled(h.sum) }
 
 // Mean returns the mean of the durations, and 0 for an empty Histogram.
 func (h Histogram) Mean() time.Duration {
@@ -66,18 +76,19 @@ func (h Histogram) Mean() time.Duration {
 	if n == 0 {
 		return 0
 	}
-	return time.Duration(uint64(h.sum) / n)
+	return h.scaled(time.Duration(uint64(h.sum) / n))
 }
 
 // Buckets yields the upper bound of each bucket and the number of durations in it,
 // from the shortest to the longest. A duration that equals a bound is in the bucket
 // below it. The last bucket has no upper bound, and yields the greatest Duration,
-// [math.MaxInt64]. All Histograms have the same bounds, each twice the one before, from
-// 16 µs to 34 s; a later version of this package may have others.
+// [math.MaxInt64]. Each bound is twice the one before, from 16 µs to 34 s, and from 67 ms to
+// 39 h if an [AgeRecorder] made the Histogram; a later version of this package may have
+// others.
 func (h Histogram) Buckets() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		for i, n := range h.counts {
-			if !yield(bound(i), n) {
+			if !yield(h.scaled(bound(i)), n) {
 				return
 			}
 		}
@@ -87,7 +98,7 @@ func (h Histogram) Buckets() iter.Seq2[time.Duration, uint64] {
 // Quantile estimates the q-quantile of the durations: 0.5 asks for the median. It finds
 // the bucket and interpolates linearly between its bounds, so it is off by a factor of two
 // at most. In the last bucket, which has no upper bound, it returns the greatest finite
-// bound, about 34 s.
+// bound, about 34 s, or 39 h of ages.
 //
 // Quantile returns 0 for an empty Histogram. A q below 0 or NaN counts as 0, one above 1
 // as 1.
@@ -102,7 +113,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 		if n > 0 && rank <= float64(upTo) {
 			// Counts beyond 2^53 are rounded, so part may be above 1.
 			part := (rank - float64(below)) / float64(n)
-			return interpolate(i, min(part, 1))
+			return h.scaled(interpolate(i, min(part, 1)))
 		}
 		below = upTo
 	}
@@ -112,7 +123,7 @@ func (h Histogram) Quantile(q float64) time.Duration {
 // interpolate returns the quantile of the durations in bucket i.
 func interpolate(i int, part float64) time.Duration {
 	if i == buckets-1 {
-		return lastBound
+		return bound(i - 1)
 	}
 	var lower time.Duration
 	if i > 0 {
@@ -122,8 +133,10 @@ func interpolate(i int, part float64) time.Duration {
 }
 
 // Minus returns the durations that were counted after earlier was taken. A
-// bucket that counts fewer than earlier gives 0.
+// bucket that counts fewer than earlier gives 0. Minus panics if one of the two has durations
+// and the other has ages.
 func (h Histogram) Minus(earlier Histogram) Histogram {
+	h.match(earlier)
 	for i, n := range earlier.counts {
 		h.counts[i] = minus(h.counts[i], n)
 	}
@@ -131,13 +144,27 @@ func (h Histogram) Minus(earlier Histogram) Histogram {
 	return h
 }
 
-// Plus returns the durations of both Histograms together.
+// Plus returns the durations of both Histograms together. It panics if one of the two has
+// durations and the other has ages.
 func (h Histogram) Plus(other Histogram) Histogram {
+	h.match(other)
 	for i, n := range other.counts {
 		h.counts[i] += n
 	}
 	h.sum = duration(uint64(h.sum) + uint64(other.sum))
 	return h
+}
+
+// match gives h the bounds of other if h counts nothing, and panics if they have different
+// bounds and both count something.
+func (h *Histogram) match(other Histogram) {
+	switch {
+	case h.scale == other.scale || other.Count() == 0:
+	case h.Count() == 0:
+		h.scale = other.scale
+	default:
+		panic("stats: one Histogram has durations and the other has ages: their bounds differ")
+	}
 }
 
 // A DurationRecorder records durations for a [Histogram]. The zero DurationRecorder
@@ -165,6 +192,22 @@ func (r *DurationRecorder) Histogram() Histogram {
 	for i := range r.counts {
 		h.counts[i] = r.counts[i].Load()
 	}
+	return h
+}
+
+// An AgeRecorder records how old values were. Its [Histogram] has longer bounds than that of
+// a [DurationRecorder]. The zero AgeRecorder is empty and ready to use. It is safe for
+// concurrent use, and must not be copied after first use.
+type AgeRecorder struct{ scaled DurationRecorder }
+
+// Observe records an age, rounded down to a multiple of 4096 ns. A negative one counts
+// as 0. It makes two atomic additions, never waits and never allocates.
+func (r *AgeRecorder) Observe(age time.Duration) { r.scaled.Observe(max(age, 0) >> ageBits) }
+
+// Histogram returns the ages recorded so far, as [DurationRecorder.Histogram] does.
+func (r *AgeRecorder) Histogram() Histogram {
+	h := r.scaled.Histogram()
+	h.scale = ageBits
 	return h
 }
 

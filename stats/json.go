@@ -154,13 +154,6 @@ func newJSONHotKeys(c CacheSource) []jsonHotKey {
 	return keys
 }
 
-// times is a [Histogram] or [Ages]. It is a type parameter, as a value of an interface would
-// be allocated.
-type times interface {
-	Histogram | Ages
-	Quantile(float64) time.Duration
-}
+func p50(h Histogram) float64 { return h.Quantile(0.50).Seconds() }
 
-func p50[H times](h H) float64 { return h.Quantile(0.50).Seconds() }
-
-func p99[H times](h H) float64 { return h.Quantile(0.99).Seconds() }
+func p99(h Histogram) float64 { return h.Quantile(0.99).Seconds() }

@@ -97,7 +97,7 @@ func appendNumber(buf []byte, of any) []byte {
 		return strconv.AppendBool(buf, *v)
 	case *time.Duration, *float64, float64:
 		return appendFloat(buf, valueOf(v).Float)
-	case Durations:
+	case *Histogram:
 		return strconv.AppendUint(buf, v.Count(), 10)
 	}
 	return strconv.AppendUint(buf, valueOf(of).Count, 10)

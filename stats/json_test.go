@@ -238,7 +238,7 @@ func TestTheFirstEvictionHasAnAge(t *testing.T) {
 	var r stats.Registry
 	var ages stats.AgeRecorder
 	ages.Observe(time.Minute)
-	r.Register("users", always(stats.Snapshot{EvictedAge: ages.Ages()}))
+	r.Register("users", always(stats.Snapshot{EvictedAge: ages.Histogram()}))
 	age, _ := readJSON(t, r.Handler()).Caches[0]["evicted_age"].(map[string]any)
 	if age["count"] != 1.0 {
 		t.Errorf("evicted_age is %v, want that of one", age)

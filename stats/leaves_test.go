@@ -25,6 +25,9 @@ func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.V
 	case reflect.Struct:
 		for i := range v.NumField() {
 			name := v.Type().Field(i).Name
+			if name == "scale" { // of a Histogram: says what the others mean
+				continue
+			}
 			if path != "" {
 				name = path + "." + name
 			}
@@ -87,6 +90,7 @@ func distinct(n uint64) stats.Snapshot {
 	s.Loads.OK.SetSum(1500 * time.Millisecond)
 	s.Loads.Failed.SetSum(2500 * time.Millisecond)
 	s.Expiry.Lateness.SetSum(250 * time.Millisecond)
+	s.EvictedAge.MakeAges()
 	return s
 }
 

@@ -40,16 +40,9 @@ const (
 
 // A Value is a number of a [Metric], as its kind says.
 type Value struct {
-	Count uint64    // of a counter or level
-	Float float64   // of a gauge
-	Times Durations // of a histogram; never nil there
-}
-
-// Durations is a [Histogram] or [Ages].
-type Durations interface {
-	Buckets() iter.Seq2[time.Duration, uint64]
-	Count() uint64
-	Sum() time.Duration
+	Count uint64     // of a counter or level
+	Float float64    // of a gauge
+	Times *Histogram // of a histogram, else nil; it must not be changed
 }
 
 // CacheMetrics returns the metrics of caches. They are always the same, in the same order.
@@ -125,7 +118,7 @@ func valueOf(of any) Value {
 		return Value{Float: finite(*v)}
 	case float64:
 		return Value{Float: finite(v)}
-	case Durations:
+	case *Histogram:
 		return Value{Times: v}
 	}
 	panic("stats: a number of an unknown type")
@@ -154,8 +147,6 @@ func subtract[S any](metrics []Metric[S], s, earlier *S) {
 				*to = minus(*to, *of(earlier).(*uint64))
 			case *Histogram:
 				*to = to.Minus(*of(earlier).(*Histogram))
-			case *Ages:
-				*to = to.Minus(*of(earlier).(*Ages))
 			}
 		}
 	}

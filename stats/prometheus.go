@@ -89,7 +89,7 @@ func (e *exposition) sample(label, value string, v Value) {
 
 // histogram writes the 25 samples of a histogram, unless it is empty, as most are. Buckets of
 // the format are cumulative.
-func (e *exposition) histogram(label string, h Durations) {
+func (e *exposition) histogram(label string, h *Histogram) {
 	if h.Count() == 0 {
 		return
 	}

@@ -44,9 +44,9 @@ type Snapshot struct {
 	Callbacks Callbacks
 	Expiry    Expiry
 
-	EvictedAge Ages   // of the values evicted, since they were stored; empty if the cache does not track it
-	WhatIf     WhatIf // zero if the cache does not estimate it
-	Near       Near   // zero if the cache is none of package near
+	EvictedAge Histogram // of the values evicted, since they were stored; empty if the cache does not track it
+	WhatIf     WhatIf    // zero if the cache does not estimate it
+	Near       Near      // zero if the cache is none of package near
 }
 
 // WhatIf estimates what a cache would do with another limit, or with the other policy. Four

@@ -29,8 +29,8 @@
 // A wheel that was made in a bubble is used in that bubble only, and one that was made
 // outside is not used in any. Otherwise every method panics, once it has checked its
 // arguments and before it changes anything. Some work everywhere: Len, Stats,
-// [TimingWheel.RemoveTimer], [Timer.Stop] of a timer without a channel, and the contexts,
-// which do not use the wheel. Use in a second bubble is not detected.
+// [TimingWheel.RemoveTimer], [Timer.Stop] of a timer without a channel, and
+// [Timers.WithTimeout], which does not use the wheel. Use in a second bubble is not detected.
 //
 // # The ring
 //

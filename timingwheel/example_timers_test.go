@@ -187,34 +187,6 @@ func ExampleTimers_WithTimeout() {
 	// Output: context deadline exceeded
 }
 
-func ExampleTimers_WithTimeoutCause() {
-	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
-	defer timers.Stop()
-
-	ctx, cancel := timers.WithTimeoutCause(context.Background(), 10*time.Millisecond, errors.New("the shop is slow"))
-	defer cancel()
-	query, cancelQuery := context.WithCancel(ctx)
-	defer cancelQuery()
-	<-query.Done()
-	fmt.Println(query.Err(), "-", context.Cause(query))
-	// Output: context deadline exceeded - the shop is slow
-}
-
-func ExampleTimers_WithDeadline() {
-	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
-	defer timers.Stop()
-
-	deadline := time.Now().Add(time.Hour)
-	ctx, cancel := timers.WithDeadline(context.Background(), deadline)
-	got, ok := ctx.Deadline()
-	fmt.Println(got.Equal(deadline), ok)
-	cancel()
-	fmt.Println(ctx.Err())
-	// Output:
-	// true true
-	// context canceled
-}
-
 func ExampleTimer_Stop() {
 	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
 	defer timers.Stop()

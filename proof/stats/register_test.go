@@ -91,12 +91,6 @@ func number(v reflect.Value, n uint64) uint64 {
 	switch field := v.Addr().Interface().(type) {
 	case *stats.Histogram:
 		*field = observed(steps(n)...)
-	case *stats.Ages:
-		var r stats.AgeRecorder
-		for _, age := range steps(n) {
-			r.Observe(age)
-		}
-		*field = r.Ages()
 	default:
 		switch {
 		case v.Kind() == reflect.Struct:

@@ -266,7 +266,7 @@ func metrics(t *testing.T) map[string]*dto.MetricFamily {
 	full := stats.Snapshot{Limit: 1, MaxWeight: 1, HottestShare: 0.5, WhatIf: stats.WhatIf{Gets: 1}, Near: stats.Near{MaxLag: time.Second}}
 	var ages stats.AgeRecorder
 	ages.Observe(time.Second)
-	full.EvictedAge = ages.Ages()
+	full.EvictedAge = ages.Histogram()
 	var used stats.DurationRecorder // one that is not is not written
 	used.Observe(time.Second)
 	full.Loads.OK, full.Loads.Failed, full.Expiry.Lateness = used.Histogram(), used.Histogram(), used.Histogram()
