@@ -1,6 +1,6 @@
 package cache
 
-import "github.com/pinwheel-cache/pinwheel/lru"
+import "github.com/pinwheel-cache/pinwheel/internal/eviction"
 
 // This file has all uses of a shard's eviction order, except the Mark in [Cache.Get]. A
 // shard without a limit has no order. An entry of weight 0 is not in the order, as evicting
@@ -76,11 +76,11 @@ func (s *shard[K, V]) makeOrder() {
 }
 
 // newOrder returns an empty order by a policy.
-func newOrder(p Policy) lru.Policy {
+func newOrder(p Policy) eviction.Policy {
 	if p == Adaptive {
-		return new(lru.Adaptive)
+		return new(eviction.Adaptive)
 	}
-	return new(lru.Order)
+	return new(eviction.Order)
 }
 
 // few is the most entries of a shard in which victim looks at all entries.

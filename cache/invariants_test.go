@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pinwheel-cache/pinwheel/lru"
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 )
 
 // check verifies the invariants that hold between any two operations, over all
@@ -144,7 +144,7 @@ func (s *shard[K, V]) checkOrder() error {
 
 // checkWeights: an Adaptive order knows what its entries weigh.
 func (s *shard[K, V]) checkWeights() error {
-	a, ok := s.order.(*lru.Adaptive)
+	a, ok := s.order.(*eviction.Adaptive)
 	if !ok || s.weights == nil {
 		return nil
 	}

@@ -174,7 +174,7 @@ const (
 	// Adaptive keeps entries that are used again from being evicted by those used once,
 	// as when a program scans the keys, or loops over more of them than the limit. On most
 	// loads it has more hits than LRU with the same limit, and on none many fewer. It takes
-	// some six more bytes per entry. See [lru.Adaptive].
+	// some six more bytes per entry. See package lru.
 	Adaptive
 )
 

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
-	"github.com/pinwheel-cache/pinwheel/lru"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
@@ -31,7 +31,7 @@ type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index
 	entries []entry[K, V]
-	marks   *lru.Marks // of order; nil while there is no limit of any kind
+	marks   *eviction.Marks // of order; nil while there is no limit of any kind
 	common  *common[K, V]
 
 	ring     *timingwheel.Ring // nil before the first TTL
@@ -63,7 +63,7 @@ type shard[K comparable, V any] struct {
 	peakLoads     int32         // most keys with loads since the map shrank
 	peakFences    int32
 	spare         atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
-	order         lru.Policy                 // nil while there is no limit of any kind
+	order         eviction.Policy            // nil while there is no limit of any kind
 	born          []moment                   // when values were stored, if the cache keeps their ages
 	due           []deadline                 // when they are to be loaded anew, with Refresh or Grace; see renewal.go
 	moved         *table[K, V]               // the larger table, once the shard is split

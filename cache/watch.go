@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
-	"github.com/pinwheel-cache/pinwheel/lru"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -35,8 +35,8 @@ func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
 
 func newGhosts(limit int, p Policy) *ghost.Ghosts {
 	return ghost.New(limit,
-		func() lru.Policy { return newOrder(p) },
-		func() lru.Policy { return newOrder(p.other()) })
+		func() eviction.Policy { return newOrder(p) },
+		func() eviction.Policy { return newOrder(p.other()) })
 }
 
 // asked tells a watch of a get.

@@ -7,23 +7,19 @@ import (
 	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
-var seed = maphash.MakeSeed()
-
-func ExampleOrder() {
-	names := []string{"ann", "bob", "cid"} // entry i is in slot i
-	var order lru.Order
-	order.Resize(len(names))
-	for i := range names {
-		order.Insert(uint32(i), 0)
+func ExampleNew() {
+	names := []string{"ann", "bob", "cid"} // in slots 0 to 2
+	order := lru.New(len(names))
+	for slot := range names {
+		order.Insert(uint32(slot))
 	}
 
 	order.Mark(0) // ann was used: eviction passes her over once
-	victim, _ := order.Victim()
+	victim, _ := order.Evict()
 	fmt.Println("evict", names[victim])
-	order.Remove(victim)
 
-	for i := range order.All() {
-		fmt.Println(names[i])
+	for slot := range order.All() {
+		fmt.Println(names[slot])
 	}
 	// Output:
 	// evict bob
@@ -31,32 +27,31 @@ func ExampleOrder() {
 	// ann
 }
 
-// A cache of three entries that are slots of an array.
-func ExampleAdaptive() {
-	names := []string{"ann", "bob", "cid"}
-	hash := func(name string) uint64 { return maphash.String(seed, name) }
-	var order lru.Adaptive
-	order.Resize(len(names))
-	for i, name := range names {
-		order.Insert(uint32(i), hash(name))
-	}
+// A store of two names that evicts by an adaptive order.
+func ExampleNewAdaptive() {
+	seed := maphash.MakeSeed()
+	names := make([]string, 2)
+	slots := map[string]uint32{}
+	order := lru.NewAdaptive(len(names), func(slot uint32) uint64 {
+		return maphash.String(seed, names[slot])
+	})
 
-	order.Mark(0) // ann was used, and stays
-	victim, _ := order.Victim()
-	for order.Spare(victim, hash(names[victim])) { // it was evicted before, and came back
-		victim, _ = order.Victim()
+	ask := func(name string) {
+		slot, ok := slots[name]
+		if ok {
+			order.Mark(slot)
+			return
+		}
+		if slot = uint32(order.Len()); int(slot) == len(names) {
+			slot, _ = order.Evict()
+			fmt.Println("evict", names[slot])
+			delete(slots, names[slot])
+		}
+		names[slot], slots[name] = name, slot // before Insert, which hashes the name
+		order.Insert(slot)
 	}
-	fmt.Println("evict", names[victim])
-	order.Remove(victim)
-	names[victim] = "dan"
-	order.Insert(victim, hash("dan"))
-
-	for i := range order.All() {
-		fmt.Println(names[i])
+	for _, name := range []string{"ann", "bob", "ann", "cid"} {
+		ask(name)
 	}
-	// Output:
-	// evict bob
-	// cid
-	// dan
-	// ann
+	// Output: evict bob
 }

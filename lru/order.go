@@ -1,154 +1,116 @@
 package lru
 
-import "iter"
+import (
+	"fmt"
+	"iter"
 
-// maxMoves is how many marked entries Victim moves on. Then it returns the next one, marked
-// or not: this bounds an eviction after a long time of reads alone. On seven real traces
-// 128 has the hit ratio of no bound; 32 costs a tenth of a point on one.
-const maxMoves = 128
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
+)
 
-// An Order is a [Policy] that evicts the least recently used entry, nearly: see the
-// package. It knows entries by their slot numbers only.
+// An Order knows which slots of a store are in use, and which of them to empty next. [New]
+// and [NewAdaptive] make one. A slot that it does not have, or that is in use where it must
+// not be, causes a panic that says so.
 //
-// The zero Order is empty and has room for no entry; Resize makes room. An
-// Order must not be copied after first use.
-//
-// Mark may be called by any number of goroutines at once. Every other method needs
-// exclusive access: not even Mark may run concurrently.
+// Any number of goroutines may call Mark at once. Every other method needs exclusive access:
+// not even Mark may run beside it.
 type Order struct {
-	// links[0] is the sentinel, links[i+1] belongs to entry i.
-	links links
-	marks Marks
-	len   int
-	ahead lookout
-	left  int // entries that must leave the oldest end before Ahead returns more
+	policy eviction.Policy
+	hash   func(slot uint32) uint64
+	used   []bool // by slot
 }
 
-// Len returns the number of entries in the order.
-func (o *Order) Len() int { return o.len }
+// New returns an Order of n slots, none in use, which evicts the one that was not used for
+// longest, nearly: see the package. It panics if n is negative or above 2^31.
+func New(n int) *Order { return newOrder(new(eviction.Order), n, func(uint32) uint64 { return 0 }) }
 
-// Resize makes room for the slot numbers below n and keeps the order. It must hold no
-// entry at or above n.
+// NewAdaptive is New with an order that also resists scans and loops. Insert and Evict call
+// hash for the hash of the key that is in a slot; it must be evenly distributed, as those of
+// package hash/maphash are. It panics if hash is nil.
+func NewAdaptive(n int, hash func(slot uint32) uint64) *Order {
+	if hash == nil {
+		panic("lru: hash is nil: want a function")
+	}
+	return newOrder(new(eviction.Adaptive), n, hash)
+}
+
+func newOrder(policy eviction.Policy, n int, hash func(uint32) uint64) *Order {
+	o := &Order{policy: policy, hash: hash}
+	o.Resize(n)
+	return o
+}
+
+// Len returns the number of slots in use.
+func (o *Order) Len() int { return o.policy.Len() }
+
+// Insert adds a slot, which was not in use, as the newest one, without a mark.
+func (o *Order) Insert(slot uint32) {
+	o.want("Insert", slot, false)
+	o.policy.Insert(slot, o.hash(slot))
+	o.used[slot] = true
+}
+
+// Mark notes that the key in a slot was used: Evict passes over the slot once more, up to
+// three times. A mark is a hint: when two goroutines mark at the same moment, one mark may
+// be lost.
+func (o *Order) Mark(slot uint32) {
+	o.want("Mark", slot, true)
+	o.policy.Mark(slot)
+}
+
+// Remove frees a slot, whose key was removed.
+func (o *Order) Remove(slot uint32) {
+	o.want("Remove", slot, true)
+	o.remove(slot)
+}
+
+// Evict frees the slot whose key should leave, and returns it, or false if none is in use.
+// It moves marked slots on, 144 at most.
+func (o *Order) Evict() (slot uint32, ok bool) {
+	slot, ok = o.policy.Victim()
+	if !ok {
+		return 0, false
+	}
+	for o.policy.Spare(slot, o.hash(slot)) { // an Adaptive's second thought
+		slot, _ = o.policy.Victim()
+	}
+	o.remove(slot)
+	return slot, true
+}
+
+func (o *Order) remove(slot uint32) {
+	o.policy.Remove(slot)
+	o.used[slot] = false
+}
+
+// All returns an iterator over the slots in use, in the order of eviction, regardless of
+// marks. The order must not change meanwhile.
+func (o *Order) All() iter.Seq[uint32] { return o.policy.All() }
+
+// Resize changes the number of slots to n and keeps the order. It panics if n is negative or
+// above 2^31, or a slot from n on is in use.
 func (o *Order) Resize(n int) {
-	links := make(links, n+1)
-	copy(links, o.links)
-	o.links = links
-	o.marks.resize(n)
-}
-
-// Insert adds entry i, which must not be in the order, as the newest one, without a mark.
-func (o *Order) Insert(i uint32, _ uint64) {
-	o.links.pushNewest(0, i+1)
-	o.marks.clear(i)
-	o.len++
-}
-
-// Weigh does nothing: an Order does not need the weights.
-func (o *Order) Weigh([]uint32) {}
-
-// Reweigh does nothing.
-func (o *Order) Reweigh(uint32, uint32) {}
-
-// Marks returns the marks of the entries.
-func (o *Order) Marks() *Marks { return &o.marks }
-
-// Mark notes a hit of entry i, as [Marks.Mark] does.
-func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
-
-// Spare returns false: every victim is evicted, and its key is not remembered.
-func (o *Order) Spare(uint32, uint64) bool { return false }
-
-// Ahead returns the entries that are evicted next, or none if it has returned them already.
-// See [Policy].
-func (o *Order) Ahead() []Next {
-	if o.left > 0 || o.links == nil {
-		return nil
+	if n < 0 || int64(n) > 1<<31 {
+		panic(fmt.Sprintf("lru: %d slots: want 0 to 2^31", n))
 	}
-	o.left = lookahead
-	return o.ahead.oldest(o.links, 0, 1, &o.marks)
-}
-
-// Fetch reads nothing: an Order needs no more memory to evict than its links.
-func (o *Order) Fetch([]Next) uint64 { return 0 }
-
-// Remove removes entry i, which must be in the order.
-func (o *Order) Remove(i uint32) {
-	o.links.unlink(i + 1)
-	o.len--
-	o.left--
-}
-
-// Victim returns the entry to evict, and leaves it in the order. It reports false if the
-// order is empty.
-//
-// Hits take effect here: a marked entry that Victim meets loses a mark and becomes the
-// newest.
-func (o *Order) Victim() (i uint32, ok bool) {
-	if o.len == 0 {
-		return 0, false
-	}
-	for range maxMoves {
-		oldest := o.links[0].next
-		if !o.marks.take(oldest - 1) {
-			break
-		}
-		o.links.unlink(oldest)
-		o.links.pushNewest(0, oldest)
-		o.left--
-	}
-	return o.links[0].next - 1, true
-}
-
-// Rename gives entry from, which must be in the order, the slot number to, which must
-// not. The entry keeps its position and its mark.
-func (o *Order) Rename(from, to uint32) {
-	o.links.rename(from+1, to+1)
-	o.marks.copy(from, to)
-}
-
-// Split returns an empty Order with room for the slot numbers below n.
-func (o *Order) Split(n int) Policy {
-	part := new(Order)
-	part.Resize(n)
-	return part
-}
-
-// Adopt adds entry i, which must not be in the order, as the newest one, with the mark
-// of entry from of another Order.
-func (o *Order) Adopt(i uint32, other Policy, from uint32) {
-	o.Insert(i, 0)
-	o.marks.set(i, uint32(other.Marks().get(from)))
-}
-
-// All returns an iterator over the order from the oldest entry to the newest, regardless
-// of marks. The order must not change meanwhile.
-func (o *Order) All() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		if o.len == 0 {
-			return
-		}
-		for p := o.links[0].next; p != 0; p = o.links[p].next {
-			if !yield(p - 1) {
-				return
-			}
+	for slot := n; slot < len(o.used); slot++ {
+		if o.used[slot] {
+			panic(fmt.Sprintf("lru: Resize to %d slots: want slot %d free", n, slot))
 		}
 	}
+	used := make([]bool, n)
+	copy(used, o.used)
+	o.used = used
+	o.policy.Resize(n)
 }
 
-// First returns the oldest entry, and false if there is none.
-func (o *Order) First() (i uint32, ok bool) {
-	if o.len == 0 {
-		return 0, false
+// want panics unless a slot is there, and is in use or not.
+func (o *Order) want(method string, slot uint32, used bool) {
+	switch {
+	case int64(slot) >= int64(len(o.used)):
+		panic(fmt.Sprintf("lru: %s of slot %d: want one below %d", method, slot, len(o.used)))
+	case o.used[slot] && !used:
+		panic(fmt.Sprintf("lru: %s of slot %d, which is in use: want a free one", method, slot))
+	case !o.used[slot] && used:
+		panic(fmt.Sprintf("lru: %s of slot %d, which is free: want one in use", method, slot))
 	}
-	return o.links[0].next - 1, true
 }
-
-// After returns the entry that follows entry i, which must be in the order, towards the
-// newest, and false if i is the newest.
-func (o *Order) After(i uint32) (j uint32, ok bool) {
-	next := o.links[i+1].next
-	return next - 1, next != 0
-}
-
-// Heat returns the marks of entry i.
-func (o *Order) Heat(i uint32) uint8 { return o.marks.get(i) }

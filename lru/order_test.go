@@ -3,168 +3,119 @@ package lru
 import (
 	"fmt"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 )
 
-// model is the order as a slice, oldest first, and the marks.
-type model struct {
-	order []uint32
-	marks map[uint32]int
-}
-
-// victim is the second-chance algorithm on slices.
-func (m *model) victim() uint32 {
-	for range maxMoves {
-		i := m.order[0]
-		if m.marks[i] == 0 {
-			break
+// TestOrder compares both orders with the policies of package eviction that they stand for,
+// called as the cache calls them.
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		room := rapid.IntRange(0, 40).Draw(t, "slots")
+		keys := make([]uint64, 200)
+		o, policy := New(room), eviction.Policy(new(eviction.Order))
+		hash := func(slot uint32) uint64 { return keys[slot] * 0x9e3779b97f4a7c15 }
+		if rapid.Bool().Draw(t, "adaptive") {
+			o, policy = NewAdaptive(room, hash), new(eviction.Adaptive)
 		}
-		m.marks[i]--
-		m.order = append(m.order[1:], i)
-	}
-	return m.order[0]
-}
-
-// check compares the order with the model, in both directions.
-func check(o *Order, m *model) error {
-	if got := slices.Collect(o.All()); !slices.Equal(got, m.order) || o.Len() != len(m.order) {
-		return fmt.Errorf("the order is %v, %d entries; want %v", got, o.Len(), m.order)
-	}
-	if len(o.links) > 0 {
-		var back []uint32
-		for p := o.links[0].prev; p != 0; p = o.links[p].prev {
-			back = append(back, p-1)
+		policy.Resize(room)
+		evict := func() (slot uint32, ok bool) {
+			want, wanted := policy.Victim()
+			for wanted && policy.Spare(want, hash(want)) {
+				want, _ = policy.Victim()
+			}
+			if wanted {
+				policy.Remove(want)
+			}
+			if slot, ok = o.Evict(); ok != wanted || ok && slot != want {
+				t.Fatalf("Evict returns %d, %v; want %d, %v", slot, ok, want, wanted)
+			}
+			return slot, ok
 		}
-		if slices.Reverse(back); !slices.Equal(back, m.order) {
-			return fmt.Errorf("backwards the order is %v, want %v", back, m.order)
-		}
-	}
-	for _, i := range m.order {
-		word, shift := o.marks.at(i)
-		if got := int(*word >> shift & maxMark); got != m.marks[i] {
-			return fmt.Errorf("entry %d has mark %d, want %d", i, got, m.marks[i])
-		}
-	}
-	return nil
-}
-
-func TestOrderModel(t *testing.T) { rapid.Check(t, orderModel) }
-
-func FuzzOrder(f *testing.F) { f.Fuzz(rapid.MakeFuzz(orderModel)) }
-
-func orderModel(t *rapid.T) {
-	o, m := new(Order), &model{marks: map[uint32]int{}}
-	room := uint32(0)
-	// used draws an entry of the order, and free returns one outside it. Without one an
-	// action does nothing.
-	used := func(t *rapid.T) (uint32, bool) {
-		if len(m.order) == 0 {
-			return 0, false
-		}
-		return rapid.SampledFrom(m.order).Draw(t, "entry"), true
-	}
-	free := func() (uint32, bool) {
-		for i := range room {
-			if !slices.Contains(m.order, i) {
-				return i, true
-			}
-		}
-		return 0, false
-	}
-	t.Repeat(map[string]func(*rapid.T){
-		"insert": func(t *rapid.T) {
-			if i, ok := free(); ok {
-				o.Insert(i, 0)
-				m.order, m.marks[i] = append(m.order, i), 0
-			}
-		},
-		"mark": func(t *rapid.T) {
-			if i, ok := used(t); ok {
-				o.Mark(i)
-				m.marks[i] = min(m.marks[i]+1, maxMark)
-			}
-		},
-		"remove": func(t *rapid.T) {
-			if i, ok := used(t); ok {
-				o.Remove(i)
-				m.order = slices.DeleteFunc(m.order, func(j uint32) bool { return i == j })
-			}
-		},
-		"victim": func(t *rapid.T) {
-			got, ok := o.Victim()
-			if ok != (len(m.order) > 0) || ok && got != m.victim() {
-				t.Fatalf("the victim is %d, %v; the order %v", got, ok, m.order)
-			}
-		},
-		"rename": func(t *rapid.T) {
-			from, ok := used(t)
-			to, room := free()
-			if ok && room {
-				o.Rename(from, to)
-				m.order[slices.Index(m.order, from)] = to
-				m.marks[to] = m.marks[from]
-			}
-		},
-		"resize": func(t *rapid.T) {
-			least := uint32(0)
-			if len(m.order) > 0 {
-				least = slices.Max(m.order) + 1
-			}
-			room = rapid.Uint32Range(least, least+20).Draw(t, "room")
-			o.Resize(int(room))
-		},
-		"": func(t *rapid.T) {
-			if err := check(o, m); err != nil {
-				t.Fatal(err)
-			}
-		},
+		t.Repeat(map[string]func(*rapid.T){
+			"ask": func(t *rapid.T) { // for keys of which some come back
+				for _, key := range rapid.SliceOfN(rapid.Uint64Range(1, uint64(room)*3/2+2), 1, 100).Draw(t, "keys") {
+					if i := slices.Index(keys, key); i >= 0 && o.used[i] {
+						o.Mark(uint32(i))
+						policy.Mark(uint32(i))
+						continue
+					}
+					i := slices.Index(o.used, false)
+					if i < 0 {
+						slot, ok := evict()
+						if !ok {
+							return // there is no slot
+						}
+						i = int(slot)
+					}
+					keys[i] = key
+					o.Insert(uint32(i))
+					policy.Insert(uint32(i), hash(uint32(i)))
+				}
+			},
+			"remove": func(t *rapid.T) {
+				if all := slices.Collect(o.All()); len(all) > 0 {
+					i := rapid.SampledFrom(all).Draw(t, "slot")
+					o.Remove(i)
+					policy.Remove(i)
+					keys[i] = 0
+				}
+			},
+			"evict": func(*rapid.T) {
+				if i, ok := evict(); ok {
+					keys[i] = 0
+				}
+			},
+			"resize": func(t *rapid.T) {
+				least := 0
+				for i, used := range o.used {
+					if used {
+						least = max(least, i+1)
+					}
+				}
+				n := rapid.IntRange(least, least+20).Draw(t, "n")
+				if n <= len(keys) {
+					o.Resize(n)
+					policy.Resize(n)
+				}
+			},
+			"": func(t *rapid.T) {
+				if got, want := slices.Collect(o.All()), slices.Collect(policy.All()); !slices.Equal(got, want) || o.Len() != len(want) {
+					t.Fatalf("the order is %v, %d slots; want %v", got, o.Len(), want)
+				}
+			},
+		})
 	})
 }
 
-// TestVictimIsBounded: an eviction after reads alone moves on at most maxMoves entries.
-func TestVictimIsBounded(t *testing.T) {
-	const n = 10_000
-	o := new(Order)
-	o.Resize(n)
-	for i := range uint32(n) {
-		o.Insert(i, 0)
-		for range maxMark {
-			o.Mark(i)
-		}
+// TestWrongSlots: each wrong call panics at once, says what was wrong and changes nothing.
+func TestWrongSlots(t *testing.T) {
+	o := New(2)
+	o.Insert(0)
+	for want, f := range map[string]func(){
+		"Insert of slot 2: want one below 2":                 func() { o.Insert(2) },
+		"Insert of slot 0, which is in use: want a free one": func() { o.Insert(0) },
+		"Mark of slot 1, which is free: want one in use":     func() { o.Mark(1) },
+		"Remove of slot 1, which is free: want one in use":   func() { o.Remove(1) },
+		"Remove of slot 4294967295: want one below 2":        func() { o.Remove(1<<32 - 1) },
+		"Resize to 0 slots: want slot 0 free":                func() { o.Resize(0) },
+		"-1 slots: want 0 to 2^31":                           func() { New(-1) },
+		"hash is nil: want a function":                       func() { NewAdaptive(1, nil) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+					t.Errorf("the panic is %q, want %q", got, want)
+				}
+			}()
+			f()
+		}()
 	}
-	if i, _ := o.Victim(); i != maxMoves {
-		t.Errorf("the victim is %d, want %d after that many were moved on", i, maxMoves)
-	}
-}
-
-// TestMarksBesideEachOther: marks that share a word do not change each other, however many
-// goroutines set them.
-func TestMarksBesideEachOther(t *testing.T) {
-	o := new(Order)
-	o.Resize(marksPerWord)
-	for i := range uint32(marksPerWord) {
-		o.Insert(i, 0)
-	}
-	var wg sync.WaitGroup
-	for g := range uint32(4) {
-		wg.Go(func() {
-			for k := range uint32(1000) {
-				o.Mark((k*4 + g) % marksPerWord &^ 1) // even ones only
-			}
-		})
-	}
-	wg.Wait()
-	for i := range uint32(marksPerWord) {
-		word, shift := o.marks.at(i)
-		got, want := *word>>shift&maxMark, uint32(maxMark)
-		if i%2 == 1 {
-			want = 0
-		}
-		if got != want {
-			t.Errorf("entry %d has mark %d, want %d", i, got, want)
-		}
+	if got := slices.Collect(o.All()); !slices.Equal(got, []uint32{0}) || o.Len() != 1 {
+		t.Errorf("the order is %v, want slot 0", got)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/cache/codec"
 	"github.com/pinwheel-cache/pinwheel/gozero"
-	"github.com/pinwheel-cache/pinwheel/lru"
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -33,15 +32,6 @@ func PackageCodec(ctx context.Context, users *cache.Cache[string, *User]) (func(
 	encode, decode := codec.JSON[string, *User]()
 	err := users.SaveFile(ctx, "users.cache", encode)
 	return decode, err
-}
-
-func Evict(policy lru.Policy, hashOfEntry func(uint32) uint64, h uint64) {
-	i, _ := policy.Victim()
-	for policy.Spare(i, hashOfEntry(i)) {
-		i, _ = policy.Victim()
-	}
-	policy.Remove(i)
-	policy.Insert(i, h)
 }
 
 func PackageStats(onlyAdmins func(http.Handler) http.Handler) {

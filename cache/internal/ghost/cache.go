@@ -3,8 +3,8 @@ package ghost
 import (
 	"sync/atomic"
 
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
-	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 // A ghost is a cache of hashes and deadlines, which evicts as the cache does. It has room for
@@ -12,7 +12,7 @@ import (
 // access.
 type ghost struct {
 	index   index.Index
-	order   lru.Policy
+	order   eviction.Policy
 	entries []entry
 	free    uint32        // the first free entry, or the number of entries
 	hits    atomic.Uint64 // each as many times as its weight
@@ -26,7 +26,7 @@ type entry struct {
 
 // reset empties the ghost and gives it a limit and an order, which is empty. Its hits
 // stay.
-func (g *ghost) reset(limit int, order lru.Policy) {
+func (g *ghost) reset(limit int, order eviction.Policy) {
 	g.index = index.New(limit)
 	g.order = order
 	g.order.Resize(limit)

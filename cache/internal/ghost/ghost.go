@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
-	"github.com/pinwheel-cache/pinwheel/lru"
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 )
 
 // sampleSize is how many entries the ghost of the same limit has at most.
@@ -34,9 +34,9 @@ const (
 // A Ghosts is four caches without values. It is safe for concurrent use. Make one
 // with [New].
 type Ghosts struct {
-	orders    [kinds]func() lru.Policy // make the orders of the ghosts
-	threshold atomic.Uint64            // keys with a mixed hash of 32 bits below it are in the sample
-	gets      atomic.Uint64            // each counts as many times as weight says
+	orders    [kinds]func() eviction.Policy // make the orders of the ghosts
+	threshold atomic.Uint64                 // keys with a mixed hash of 32 bits below it are in the sample
+	gets      atomic.Uint64                 // each counts as many times as weight says
 
 	lock   biased.Lock // for reading: gets, which only mark
 	weight uint64      // how many gets one in the sample stands for, times sampleSize
@@ -45,8 +45,8 @@ type Ghosts struct {
 
 // New returns the ghosts of a cache with a limit. order makes the empty order of a ghost, and
 // another that of the ghost with the other policy.
-func New(limit int, order, another func() lru.Policy) *Ghosts {
-	g := &Ghosts{orders: [kinds]func() lru.Policy{half: order, same: order, double: order, other: another}}
+func New(limit int, order, another func() eviction.Policy) *Ghosts {
+	g := &Ghosts{orders: [kinds]func() eviction.Policy{half: order, same: order, double: order, other: another}}
 	g.Resize(limit)
 	return g
 }

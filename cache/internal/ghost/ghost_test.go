@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
-	"github.com/pinwheel-cache/pinwheel/lru"
 )
 
 func TestMain(m *testing.M) {
@@ -246,14 +246,14 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 // byUse makes the orders of most tests.
-func byUse() lru.Policy { return new(lru.Order) }
+func byUse() eviction.Policy { return new(eviction.Order) }
 
-func adaptive() lru.Policy { return new(lru.Adaptive) }
+func adaptive() eviction.Policy { return new(eviction.Adaptive) }
 
 // TestPolicy: ghosts evict as the cache does that they stand for, and one by the other
 // policy.
 func TestPolicy(t *testing.T) {
-	loop := func(order, another func() lru.Policy) Counts {
+	loop := func(order, another func() eviction.Policy) Counts {
 		g := New(100, order, another)
 		for i := range uint64(10_000) {
 			if h := i % 120 * golden; !g.Get(h, 0) {

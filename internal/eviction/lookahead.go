@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 // lookahead is the number of entries for which memory is fetched at once.
 const lookahead = 8

@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 // FetchRemove reads what Remove needs of entry i, which is in the order: its neighbours.
 func (o *Order) FetchRemove(i uint32) uint64 { return o.links.fetch(i + 1) }

@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 import "iter"
 

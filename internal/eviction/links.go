@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 // A link has the positions of the next newer and the next older link. The highest bit of
 // prev is the number of the ring, so that it is read with the link.

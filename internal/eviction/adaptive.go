@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 const (
 	small uint32 = iota // the queue of new entries, and its sentinel

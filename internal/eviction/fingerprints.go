@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 // A fingerprint is 16 bits of a hash. A word has four of them; 0 is none. Each comparison
 // mistakes a key for another with a probability of 1/65,535.

@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 // An Adaptive whose entries have weights follows two more rules.
 //

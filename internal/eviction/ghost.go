@@ -1,4 +1,4 @@
-package lru
+package eviction
 
 import mathbits "math/bits"
 
@@ -40,7 +40,7 @@ func (g ghost) take(h uint64) (age int) {
 			return ((k*perWord+place)*2 + 1) * len(g) / 2
 		}
 	}
-	panic("lru: the ghost does not remember the key")
+	panic("eviction: the ghost does not remember the key")
 }
 
 // A recent remembers a sample of the keys that each queue evicted last. A row has four
