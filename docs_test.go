@@ -20,7 +20,7 @@ import (
 // TestDocs checks that the tests and links that documents name exist.
 //
 // Catches: a test that was renamed or removed while a document still cites it as
-// proof, a link to a file or heading that has moved.
+// proof, a link to a file or heading that has moved, a first page that grows.
 func TestDocs(t *testing.T) {
 	tests := testFolders(t)
 	for file, text := range documents(t) {
@@ -31,6 +31,9 @@ func TestDocs(t *testing.T) {
 		}
 		for _, problem := range brokenLinks(file, text) {
 			t.Error(problem)
+		}
+		if n := len(strings.Fields(text)); file == "README.md" && n >= 1000 {
+			t.Errorf("README.md has %d words: want a page of less than 1000", n)
 		}
 	}
 }
@@ -125,7 +128,7 @@ func TestDocsAreReallyChecked(t *testing.T) {
 		t.Errorf("missing are %v, want %v", missing, want)
 	}
 	text = "# A heading, with `code`\n## Twice\n## Twice\n" +
-		"[1](#a-heading-with-code) [2](#twice-1) [3](../README.md#install) [4](../cache) [5](https://example.com/none) `[6](none)`\n" +
+		"[1](#a-heading-with-code) [2](#twice-1) [3](../README.md#figures) [4](../cache) [5](https://example.com/none) `[6](none)`\n" +
 		"[bad](#twice-2) [bad](none.md) [bad](../README.md#none) [bad](../cache/none.go) ![bad](none.svg)\n"
 	if problems := brokenLinks("docs/example.md", text); len(problems) != 5 {
 		t.Errorf("broken are %q, want the 5 bad ones", problems)
@@ -263,11 +266,13 @@ func unspaced(code string) string {
 	return strings.Join(lines, "\n")
 }
 
-// documents returns the text of all Markdown files by their path.
+// documents returns the text of all Markdown files, and of llms.txt, by their path.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	walkFiles(t, ".md", func(path string, text []byte) { files[path] = string(text) })
+	for _, suffix := range []string{".md", "llms.txt"} {
+		walkFiles(t, suffix, func(path string, text []byte) { files[path] = string(text) })
+	}
 	return files
 }
 

@@ -37,8 +37,8 @@ type Cache[K comparable, V any] struct {
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is
 // wrong with the options.
 //
-// A cache has no goroutine until the first call of OnRemove, and none while nothing
-// expires and no call runs. A cache that nobody holds any more is collected, whether or
+// A cache has no goroutine while nothing expires, and no load and no call of OnRemove
+// runs. A cache that nobody holds any more is collected, whether or
 // not it was closed; one with OnRemove, after OnRemove was called for all entries that
 // wait to expire.
 //

@@ -18,7 +18,7 @@ type Cause uint8
 const (
 	Expired  Cause = iota + 1 // its deadline passed, or it was idle for too long
 	Evicted                   // the cache was full
-	Deleted                   // Del, Compute or a negative TTL removed the key
+	Deleted                   // Del, DelFunc, Compute or a negative TTL removed the key
 	Replaced                  // another value was stored for the key
 	Cleared                   // Clear or Close emptied the cache
 )

@@ -46,10 +46,10 @@ type Options[K comparable, V any] struct {
 	// that would free nothing.
 	Weigh func(key K, value V) uint32
 
-	// Refresh has values loaded anew before they expire: the first TakeCtx or TakeWith that
-	// finds one older than this fraction of its TTL returns it and has it fetched in the
-	// background, by the function that it was called with. Jitter applies; 0 means never,
-	// and 0 <= Refresh < 1. Get never begins a load, nor does the plain Take.
+	// Refresh has values loaded anew before they expire: the first TakeCtx, TakeWith or
+	// TakeMany that finds one older than this fraction of its TTL returns it and has it
+	// fetched in the background, by the function that it was called with. Jitter applies; 0
+	// means never, and 0 <= Refresh < 1. Get and the plain Take never begin such a load.
 	//
 	// It is a load like any other: callers share it, a change of the key wins, and a
 	// load that fails leaves value and deadline alone. The next one follows after a pause,
@@ -172,9 +172,9 @@ const (
 	LRU Policy = iota
 
 	// Adaptive keeps entries that are used again from being evicted by those used once,
-	// as when a program scans the keys, or loops over more of them than the limit. On most
-	// loads it has more hits than LRU with the same limit, and on none many fewer. It takes
-	// some six more bytes per entry. See package lru.
+	// as when a program scans the keys, or loops over more of them than the limit. In the 28
+	// cases of docs/hit-ratio.md it has more hits than LRU in 20, and fewer, by less than a
+	// point, in 5. It takes six more bytes per entry. See package lru.
 	Adaptive
 )
 

@@ -14,7 +14,7 @@ import (
 //
 // If store and source keep the promises in the package documentation, a value that a Cache
 // returns was current in the store, or was the result of fetch, at some moment of the call
-// or of the MaxLag before it.
+// or of the MaxLag before it; with ServeOn, while the store cannot be asked, of that time.
 type Cache[K comparable, V any] struct {
 	local  *Local[K, V]
 	store  Store

@@ -44,15 +44,16 @@
 // points from its registration on. After more than 20 seconds without a sample the history
 // begins anew.
 //
-// The handler shows counts and the names of caches and timing wheels, never a value,
-// keys only of a cache that has HotKeys set in its options, and of the last error of a
-// load its type, or with [WithErrors] its text. Without WithPurge it only reads. Middleware around it must decide who may see the page, as for any other
-// handler:
+// The handler shows program and host, and names, settings and counts of caches and timing
+// wheels, never a value, keys only of a cache that has HotKeys set in its options, and of the
+// last error of a load its type, or with [WithErrors] its text. Without WithPurge it only
+// reads. Middleware around it must decide who may see the page, as for any other handler:
 //
 //	http.Handle("/cache/", onlyAdmins(stats.Handler()))
 //
 // At a loopback address the handler answers only if the Host is localhost, a loopback
-// address or a name of [WithHosts]. Otherwise another site could read it by DNS rebinding.
+// address or a name of [WithHosts]: otherwise another site could read it by DNS rebinding.
+// Only metrics, which has names and numbers, answers to any Host.
 //
 // The function given to WithPurge decides about every request to purge or to record.
 // Requests that a page of another site made a browser send are refused before.

@@ -10,8 +10,8 @@
 //   - A [Ring] is the wheel alone, for code with a lock and a clock of its own, such
 //     as package cache of this module.
 //
-// For a few hundred timers package time is enough: see docs/timers.md of this
-// module.
+// For fewer than ten thousand timers package time is enough: see docs/timers.md of
+// this module.
 //
 // # Delays and arguments
 //

@@ -17,8 +17,9 @@ import (
 // one timer, with a value. It is made by [New], and its methods are safe for
 // concurrent use, also by callbacks.
 //
-// A timer fires once: never before its delay has passed, and at most one tick
-// after that if a worker is free. Until its callback begins it can be moved,
+// A timer fires once: never before its delay has passed, and at most one tick after
+// that if a worker is free, as far as the runtime's own timers are on time (on an idle
+// Linux machine, up to 2 ms late). Until its callback begins it can be moved,
 // replaced and removed, also when it is due and waits for a worker. The last of
 // these operations wins. Callbacks for different keys run at the same time and in no
 // particular order. So do two callbacks for one key, if its timer is set again and
@@ -44,7 +45,7 @@ type Pending[K comparable, V any] struct {
 }
 
 // New returns a wheel with a tick of the given interval that calls execute for
-// every timer that is due. A timer fires up to one interval late, and the wheel wakes
+// every timer that is due: at the next tick after that. The wheel wakes
 // up at most once per interval, only when it has work. Usual intervals are 10 ms
 // to 1 s; the interval must be from 100 µs to a year.
 //

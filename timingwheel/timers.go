@@ -17,7 +17,7 @@ import (
 // [NewTimers]. The methods are safe for concurrent use, also by callbacks.
 //
 // A timer never fires before its time, and at most one tick after it if a worker is
-// free. Channels and sleepers need no worker.
+// free, as far as the runtime's own timers are on time. Channels and sleepers need no worker.
 //
 // While timers wait, the wheel is not garbage-collected.
 type Timers struct {

@@ -82,6 +82,7 @@ type Library struct {
 // All lists the contenders in the order in which they are printed.
 var All = []Library{
 	{Name: "pinwheel", Module: "github.com/pinwheel-cache/pinwheel", Uint64: newPinwheel[uint64, uint64], String: newPinwheel[string, *uint64]},
+	{Name: "pinwheel-adaptive", Module: "github.com/pinwheel-cache/pinwheel", Uint64: newPinwheelAdaptive[uint64, uint64], String: newPinwheelAdaptive[string, *uint64]},
 	{Name: "otter", Module: "github.com/maypok86/otter/v2", Uint64: newOtter[uint64, uint64], String: newOtter[string, *uint64]},
 	{Name: "otter-coarse", Module: "github.com/maypok86/otter/v2", Uint64: newOtterCoarse[uint64, uint64], String: newOtterCoarse[string, *uint64]},
 	{Name: "phuslu", Module: "github.com/phuslu/lru", Uint64: newPhuslu[uint64, uint64], String: newPhuslu[string, *uint64]},

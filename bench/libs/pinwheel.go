@@ -16,6 +16,10 @@ func newPinwheel[K Key, V any](c Config[K, V]) Cache[K, V] {
 	return pinwheel[K, V]{cache.Must(cache.Options[K, V]{Limit: c.Capacity, Expire: c.TTL}), c.Load}
 }
 
+func newPinwheelAdaptive[K Key, V any](c Config[K, V]) Cache[K, V] {
+	return pinwheel[K, V]{cache.Must(cache.Options[K, V]{Limit: c.Capacity, Expire: c.TTL, Policy: cache.Adaptive}), c.Load}
+}
+
 func (p pinwheel[K, V]) SetTTL(key K, value V, ttl time.Duration) { p.SetWithExpire(key, value, ttl) }
 
 func (p pinwheel[K, V]) Touch(key K, ttl time.Duration) { p.Cache.Touch(key, ttl) }

@@ -66,7 +66,8 @@ func TestExpirableCache(t *testing.T) {
 	})
 }
 
-// bigcache returns what has expired until it is cleaned up.
+// bigcache returns what has expired until it is cleaned up, here by the next Set, and says so if
+// asked for it.
 func TestBigCacheReturnsExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := must(bigcache.New(context.Background(), bigcache.Config{Shards: 1, LifeWindow: time.Minute, MaxEntriesInWindow: 10, MaxEntrySize: 10}))
@@ -77,6 +78,11 @@ func TestBigCacheReturnsExpired(t *testing.T) {
 		v, err := b.Get("k")
 		want(t, "bigcache: an hour later", string(v), "v")
 		want(t, "bigcache: error", err, nil)
+		_, info, _ := b.GetWithInfo("k")
+		want(t, "bigcache: status", info.EntryStatus, bigcache.Expired)
+		want(t, "bigcache: error of Set", b.Set("other", nil), nil)
+		_, err = b.Get("k")
+		want(t, "bigcache: error after a Set", err, bigcache.ErrEntryNotFound)
 		want(t, "ours: an hour later", has(p.Get("k")), false)
 	})
 }

@@ -2,6 +2,7 @@ package migration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -55,7 +56,8 @@ func TestOtterExpiryZero(t *testing.T) {
 	})
 }
 
-// ExpiryCreating has no counterpart: Set renews the TTL here. Compute does too.
+// Set of a present key leaves its deadline alone with ExpiryCreating. Here Set renews it, and
+// OpSet of Compute does not.
 func TestOtterExpiryCreating(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOtter(t, otter.Options[string, int]{ExpiryCalculator: otter.ExpiryCreating[string, int](time.Hour)})
@@ -68,6 +70,46 @@ func TestOtterExpiryCreating(t *testing.T) {
 		time.Sleep(time.Hour / 2)
 		want(t, "otter with ExpiryCreating, set again", has(o.GetIfPresent("k")), false)
 		want(t, "ours, set again", has(p.Get("k")), true)
+		p.Compute("k", func(int, bool) (int, cache.Op) { return 3, cache.OpSet })
+		time.Sleep(time.Hour / 2)
+		want(t, "ours, by Compute", has(p.Get("k")), false)
+	})
+}
+
+// With a refresh before the deadline a value outlives failing loads there, as in Grace here. There
+// each Get begins a load, and GetIfPresent finds the value too.
+func TestOtterOldValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := errors.New("down")
+		loads := 0
+		o := newOtter(t, otter.Options[string, int]{
+			ExpiryCalculator:  otter.ExpiryWriting[string, int](time.Hour),
+			RefreshCalculator: otter.RefreshWriting[string, int](time.Minute),
+			Logger:            &otter.NoopLogger{},
+		})
+		o.Set("k", 1)
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour - time.Minute})
+		p.Set("k", 1)
+		time.Sleep(time.Minute)
+		for range 100 {
+			want(t, "otter: old value", must(o.Get(t.Context(), "k", otter.LoaderFunc[string, int](func(context.Context, string) (int, error) {
+				loads++
+				return 0, down
+			}))), 1)
+			synctest.Wait()
+		}
+		want(t, "otter: loads", loads, 100)
+		want(t, "otter: GetIfPresent", has(o.GetIfPresent("k")), true)
+		loads = 0
+		for range 100 {
+			want(t, "ours: old value", must(p.TakeCtx(t.Context(), "k", func(context.Context) (int, error) {
+				loads++
+				return 0, down
+			})), 1)
+			synctest.Wait()
+		}
+		want(t, "ours: loads", loads, 1)
+		want(t, "ours: Get", has(p.Get("k")), false)
 	})
 }
 
@@ -226,12 +268,14 @@ func TestOtterStats(t *testing.T) {
 	want(t, "ours: misses", p.Stats().Misses, 1)
 }
 
-// A loader cannot give a TTL here; a Touch after Take does.
-func TestTouchAfterTake(t *testing.T) {
+// The load chooses the TTL here, as ExpiryWritingFunc does by the value.
+func TestLoadWithTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
-		must(p.Take("k", func() (int, error) { return 1, nil }))
-		p.Touch("k", time.Minute)
+		must(p.TakeWith(t.Context(), "k", func(_ context.Context, l *cache.Load[int]) (int, error) {
+			l.Expire = time.Minute
+			return 1, nil
+		}))
 		time.Sleep(time.Minute)
 		want(t, "ours: there after a minute", has(p.Get("k")), false)
 	})

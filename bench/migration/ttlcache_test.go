@@ -103,3 +103,22 @@ func TestTTLCacheReplaced(t *testing.T) {
 	p.Set("k", 2)
 	want(t, "ours", <-events, cache.Replaced)
 }
+
+// PreviousOrDefaultTTL leaves the deadline alone there, as OpSet of Compute does here.
+func TestTTLCachePreviousTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := ttlcache.New(ttlcache.WithTTL[string, int](time.Hour))
+		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
+		set := func(v int) {
+			c.Set("k", v, ttlcache.PreviousOrDefaultTTL)
+			p.Compute("k", func(int, bool) (int, cache.Op) { return v, cache.OpSet })
+		}
+		set(1)
+		time.Sleep(time.Hour / 2)
+		set(2)
+		want(t, "ours: value", value(p.Get("k")), 2)
+		time.Sleep(time.Hour/2 + 1)
+		want(t, "ttlcache: there an hour after the first Set", c.Has("k"), false)
+		want(t, "ours: there an hour after the first Set", has(p.Get("k")), false)
+	})
+}

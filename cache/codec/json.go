@@ -16,8 +16,8 @@ import (
 // Keys and values that are strings come back whatever their bytes are. What JSON
 // would change is an error of encode: a string inside a key or value that is not
 // UTF-8, and in an interface all but nil, bool, float64, string, map[string]any and
-// []any, as an int there would come back as a float64. What a method MarshalJSON or
-// MarshalText does is not checked.
+// []any, as an int there would come back as a float64. What tags leave out, and what a method
+// MarshalJSON or MarshalText does, as that of time.Time, is not checked.
 func JSON[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte, error), decode func([]byte) (K, V, error)) {
 	interfaces := hasInterface(reflect.TypeFor[entry[K, V]](), map[reflect.Type]bool{})
 	encode = func(dst []byte, key K, value V) ([]byte, error) {

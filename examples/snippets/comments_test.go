@@ -18,14 +18,19 @@ import (
 
 // What only comments of the packages have.
 
-func PackageCache() (*cache.Cache[int64, *User], error) {
+func PackageCache(ctx context.Context, db database, id int64) (*User, error) {
 	users, err := cache.New(cache.Options[int64, *User]{
 		Name:   "users",
 		Limit:  100_000,
 		Expire: time.Hour,
 		Jitter: 0.05,
 	})
-	return users, err
+	if err != nil {
+		return nil, err
+	}
+
+	user, err := users.TakeCtx(ctx, id, func(ctx context.Context) (*User, error) { return db.User(ctx, id) })
+	return user, err
 }
 
 func PackageCodec(ctx context.Context, users *cache.Cache[string, *User]) (func([]byte) (string, *User, error), error) {

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// A Hasher hashes keys with random seeds of its own, so that an attacker cannot choose
-// keys that collide. Make one with [New] or [FromFunc]. It is safe for concurrent use.
+// A Hasher hashes keys with random seeds of its own, so that keys that collide in one do not in
+// another. Make one with [New] or [FromFunc]. It is safe for concurrent use.
 type Hasher[K comparable] struct {
 	word bool // keys are integers of 64 bits, which mix hashes
 	a, b uint64

@@ -17,7 +17,8 @@
 // each question; while it does not answer, nothing is vouched for.
 //
 // A watcher that is slow, or stuck, costs Redis no memory: the messages for it wait in this
-// process, and become one ChangedAll when they exceed 16 MB.
+// process, and become one ChangedAll when they exceed 16 MB. Only what the process itself has
+// no time to read waits in Redis, whose client-output-buffer-limit bounds that.
 //
 // # What Redis has
 //

@@ -11,9 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/mod/module"
-	"golang.org/x/mod/zip"
 )
 
 const (
@@ -31,6 +28,28 @@ var goZeroToo = flag.Bool("release.gozero", false, "build programs with go-zero 
 // and a cache that moves its user's go-zero.
 func TestRelease(t *testing.T) {
 	users := publish(t)
+	t.Run("checksums and notes", func(t *testing.T) {
+		users := users.inFolder(t)
+		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
+		users.run(t, "go", "get", library+"@"+version)
+		sums, err := os.ReadFile(filepath.Join(users.proxy, "checksums.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Split(strings.TrimSpace(string(sums)), "\n")
+		for _, line := range users.sums(t) {
+			if strings.HasPrefix(line, library+" ") && !slices.Contains(got, line) {
+				t.Errorf("go.sum has %s, and checksums.txt\n%s", line, sums)
+			}
+		}
+		if len(got) != 10 {
+			t.Errorf("checksums.txt has %d lines, want two for each of five modules:\n%s", len(got), sums)
+		}
+		notes, err := os.ReadFile(filepath.Join(users.proxy, "../notes.md"))
+		if err != nil || !strings.Contains(string(notes), "Package `cache`") || strings.Contains(string(notes), "\n## ") {
+			t.Errorf("notes.md: %v\n%s", err, notes)
+		}
+	})
 	t.Run("go install", func(t *testing.T) {
 		users.inFolder(t).run(t, "go", "install", library+"/cmd/cachesim@"+version)
 	})
@@ -164,7 +183,7 @@ func main() {
 // next one, such as the lines that the go command adds to go.sum with -mod=mod.
 func TestRefusedRelease(t *testing.T) {
 	releaser := clone(t)
-	gozero := user{filepath.Join(releaser.dir, "gozero"), releaser.env}
+	gozero := user{dir: filepath.Join(releaser.dir, "gozero"), env: releaser.env}
 	gozero.run(t, "go", "mod", "edit", "-require="+library+"/near/redis@v0.0.0", "-replace="+library+"/near/redis=../near/redis")
 	releaser.run(t, "git", "commit", "-qam", "a go.mod that is not tidy")
 	refused := func(want string) {
@@ -186,54 +205,30 @@ func TestRefusedRelease(t *testing.T) {
 // clone returns the releaser of a clone, whose go command may change go.mod and go.sum.
 func clone(t *testing.T) user {
 	t.Helper()
-	here, dir := user{".", os.Environ()}, t.TempDir()
+	here, dir := user{dir: ".", env: os.Environ()}, t.TempDir()
 	here.run(t, "git", "clone", "-q", here.run(t, "git", "rev-parse", "--show-toplevel"), dir)
-	return user{dir, append(os.Environ(), "GOFLAGS=-mod=mod",
+	return user{dir: dir, env: append(os.Environ(), "GOFLAGS=-mod=mod",
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
 }
 
 // A user has a module in a folder, and an environment.
 type user struct {
-	dir string
-	env []string
+	dir   string
+	env   []string
+	proxy string // the folder with the modules, of who uses them
 }
 
 // publish releases HEAD to a proxy and returns a user of it.
 func publish(t *testing.T) user {
 	t.Helper()
-	here, proxy := user{".", os.Environ()}, t.TempDir()
-	releaser := clone(t)
+	here, releaser := user{dir: ".", env: os.Environ()}, clone(t)
 	releaser.run(t, "scripts/release", "-unchecked", version)
-	for _, tag := range strings.Fields(releaser.run(t, "git", "tag", "--list", "*"+version)) {
-		publishTag(t, releaser, proxy, tag)
-	}
 	// Other modules are in the module cache, or come from where the go command gets them.
+	proxy := filepath.Join(releaser.dir, "dist", version, "proxy")
 	proxies := fmt.Sprintf("file://%s,file://%s/cache/download,%s",
 		proxy, here.run(t, "go", "env", "GOMODCACHE"), here.run(t, "go", "env", "GOPROXY"))
-	return user{t.TempDir(), append(os.Environ(), "GOPROXY="+proxies, "GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
+	return user{dir: t.TempDir(), proxy: proxy, env: append(os.Environ(), "GOPROXY="+proxies, "GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
 		"GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "GOWORK=off", "GONOPROXY=", "GOPRIVATE=")}
-}
-
-// publishTag puts a module as of a tag into a proxy.
-func publishTag(t *testing.T, repo user, proxy, tag string) {
-	t.Helper()
-	subdir := strings.TrimSuffix(strings.TrimSuffix(tag, version), "/")
-	path := strings.TrimSuffix(library+"/"+subdir, "/")
-	at := user{filepath.Join(proxy, filepath.FromSlash(path), "@v"), nil}
-	if err := os.MkdirAll(at.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(filepath.Join(at.dir, version+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if err := zip.CreateFromVCS(file, module.Version{Path: path, Version: version}, repo.dir, tag, subdir); err != nil {
-		t.Fatal(err)
-	}
-	at.write(t, "list", version+"\n")
-	at.write(t, version+".info", `{"Version":"`+version+`"}`)
-	at.write(t, version+".mod", repo.run(t, "git", "show", tag+":"+strings.TrimPrefix(subdir+"/go.mod", "/"))+"\n")
 }
 
 // inFolder returns the user with an empty folder.

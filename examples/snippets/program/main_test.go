@@ -1,7 +1,10 @@
+// main.go
 package main
 
 import (
+	"context"
 	"fmt"
+	"log"
 	"net/http"
 	"time"
 
@@ -9,20 +12,22 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func main() {
-	sessions := cache.Must(cache.Options[string, string]{
-		Name:   "sessions",
-		Limit:  10_000,
-		Expire: 30 * time.Second,
-		OnRemove: func(e cache.Event[string, string]) {
-			fmt.Println(e.Value, "left:", e.Cause)
-		},
-	})
-	sessions.Set("s1", "ann")
+var names = cache.Must(cache.Options[string, string]{
+	Name: "names", Limit: 10_000, Expire: time.Minute, Refresh: 0.8, Grace: time.Hour,
+})
 
-	http.HandleFunc("/beat", func(http.ResponseWriter, *http.Request) {
-		sessions.Touch("s1", 30*time.Second) // a sign of life
+func main() {
+	http.HandleFunc("/name/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id := r.PathValue("id")
+		name, err := names.TakeCtx(r.Context(), id, func(context.Context) (string, error) {
+			return "name of " + id, nil // ask the database
+		})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		fmt.Fprintln(w, name)
 	})
-	http.Handle("/cache/", stats.Handler()) // the page, /cache/stats.json, /cache/metrics
-	http.ListenAndServe("127.0.0.1:8080", nil)
+	http.Handle("/cache/", stats.Handler())
+	log.Fatal(http.ListenAndServe("127.0.0.1:8080", nil))
 }

@@ -1,0 +1,190 @@
+package acceptance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
+)
+
+// loading is a function of the user for one key.
+type loading func(context.Context) (int, error)
+
+// takes are the Takes, by name, of the key "k".
+var takes = map[string]func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error){
+	"Take": func(_ context.Context, c *cache.Cache[string, int], load loading) (int, error) {
+		return c.Take("k", func() (int, error) { return load(context.Background()) })
+	},
+	"TakeCtx": func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
+		return c.TakeCtx(ctx, "k", load)
+	},
+	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
+		return c.TakeWith(ctx, "k", func(ctx context.Context, _ *cache.Load[int]) (int, error) { return load(ctx) })
+	},
+	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
+		found, err := c.TakeMany(ctx, []string{"k"}, func(ctx context.Context, missing []string) (map[string]int, error) {
+			v, err := load(ctx)
+			return map[string]int{missing[0]: v}, err
+		})
+		return found["k"], err
+	},
+}
+
+// TestWhichTake finds out which Take honours what, and compares that with the table in the
+// documentation of package cache and with that of the README.
+//
+// Catches: a table that says something else than the code does.
+func TestWhichTake(t *testing.T) {
+	inDoc, inReadme := tableOfDoc(t), tableOfReadme(t)
+	for name, take := range takes {
+		got := []string{
+			honoursContext(t, take),
+			honoursRefresh(t, take),
+			honoursGrace(t, take),
+			honoursTimeout(t, take),
+		}
+		if want := strings.Join(got, " | "); inDoc[name] != want || inReadme[name] != want {
+			t.Errorf("%s: %s\nin cache/doc.go: %s\nin README.md: %s", name, want, inDoc[name], inReadme[name])
+		}
+	}
+	if len(inDoc) != len(takes) || len(inReadme) != len(takes) {
+		t.Errorf("the tables have %v and %v", inDoc, inReadme)
+	}
+}
+
+// tableOfDoc returns the rows of the table in doc.go. At least two spaces are between cells.
+func tableOfDoc(t *testing.T) map[string]string {
+	return table(t, "../doc.go", `(?m)^//\t(Take\w*) {2,}(.*)$`, ` {2,}`)
+}
+
+// tableOfReadme returns the rows of the table in the README.
+func tableOfReadme(t *testing.T) map[string]string {
+	return table(t, "../../README.md", "(?m)^\\| `(Take\\w*)`[^|]*\\| (.*) \\|$", ` \| `)
+}
+
+func table(t *testing.T, file, row, between string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(string(text), -1) {
+		rows[m[1]] = strings.Join(regexp.MustCompile(between).Split(strings.ReplaceAll(m[2], "`", ""), -1), " | ")
+	}
+	return rows
+}
+
+const old, fresh = 1, 2
+
+// after returns a load that takes so long, whatever its context says, and then returns fresh or
+// an error.
+func after(d time.Duration, err error) loading {
+	return func(context.Context) (int, error) { time.Sleep(d); return fresh, err }
+}
+
+type taking = func(context.Context, *cache.Cache[string, int], loading) (int, error)
+
+// honoursContext says what the end of the caller's context does.
+func honoursContext(t *testing.T, take taking) (says string) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := take(ctx, c, after(time.Minute, nil))
+		says = "none"
+		if time.Since(began) == time.Second && errors.Is(err, context.DeadlineExceeded) {
+			says = "ends the wait"
+		}
+		time.Sleep(time.Hour)
+	})
+	return says
+}
+
+// honoursRefresh says whether a value that is due is loaded anew.
+func honoursRefresh(t *testing.T, take taking) (says string) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(t, cache.Options[string, int]{Expire: time.Minute, Refresh: 0.5})
+		c.Set("k", old)
+		time.Sleep(40 * time.Second)
+		if v, err := take(t.Context(), c, after(0, nil)); v != old || err != nil {
+			t.Errorf("a value that is due: %d, %v", v, err)
+		}
+		synctest.Wait()
+		says = "no"
+		if v, _ := c.Peek("k"); v == fresh {
+			says = "yes"
+		}
+	})
+	return says
+}
+
+// honoursGrace says when a value in grace stands in.
+func honoursGrace(t *testing.T, take taking) string {
+	inGrace := func(patience time.Duration, load loading) (v int, waited time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			c := New(t, cache.Options[string, int]{Expire: time.Minute, Grace: time.Hour, Patience: patience})
+			c.Set("k", old)
+			time.Sleep(2 * time.Minute)
+			began := time.Now()
+			v, _ = take(t.Context(), c, load)
+			waited = time.Since(began)
+			time.Sleep(time.Hour)
+		})
+		return v, waited
+	}
+	const patience, slow = time.Second, time.Minute
+	errDown := errors.New("down")
+	v, waited := inGrace(0, after(slow, nil))
+	atOnce := v == old && waited == 0
+	v, waited = inGrace(patience, after(slow, nil))
+	patiently := v == old && waited == patience
+	v, _ = inGrace(patience, after(0, errDown))
+	failing := v == old
+	switch {
+	case !failing:
+		return "no"
+	case atOnce && patiently:
+		return "at once, or after Patience"
+	case atOnce:
+		return "at once; with Patience, if the load fails"
+	}
+	return "if the load fails"
+}
+
+// honoursTimeout says whether Timeout ends a call: one that loads, and one that waits for the
+// load of another.
+func honoursTimeout(t *testing.T, take taking) string {
+	const timeout = time.Second
+	ends := func(beside bool) (at time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			c := New(t, cache.Options[string, int]{Timeout: timeout})
+			if beside {
+				go func() { _, _ = c.TakeCtx(t.Context(), "k", after(time.Minute, nil)) }()
+				synctest.Wait()
+			}
+			began := time.Now()
+			_, err := take(t.Context(), c, after(time.Minute, nil))
+			if at = time.Since(began); at == timeout && !errors.Is(err, cache.ErrTimeout) {
+				t.Errorf("the error at the Timeout is %v", err)
+			}
+			time.Sleep(time.Hour)
+		})
+		return at
+	}
+	own, others := ends(false) == timeout, ends(true) == timeout
+	switch {
+	case own && others:
+		return "yes"
+	case others:
+		return "for loads of others"
+	}
+	return "no"
+}
