@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -13,7 +14,7 @@ import (
 )
 
 // 0 is the default there and for ever here; -1 is for ever there and "has expired
-// already" here.
+// already" here. setWithTTL does what go-cache does.
 func TestGoCacheTTL(t *testing.T) {
 	lives := func(found func() bool) time.Duration {
 		const step = time.Minute
@@ -43,8 +44,33 @@ func TestGoCacheTTL(t *testing.T) {
 			p.SetWithExpire("k", 1, c.ttl)
 			want(t, "ours: life with a TTL of "+c.ttl.String(),
 				lives(func() bool { return has(p.Peek("k")) }), c.here)
+
+			setWithTTL(p, "k", 1, c.ttl)
+			there := c.there
+			if there > 0 {
+				there -= time.Minute
+			}
+			want(t, "ours: life with a TTL of "+c.ttl.String()+" by setWithTTL",
+				lives(func() bool { return has(p.Peek("k")) }), there)
 		})
 	}
+}
+
+// A default of 0 or less is none there. Here 0 is, and less is an error.
+func TestGoCacheNoDefault(t *testing.T) {
+	for _, ttl := range []time.Duration{0, gocache.NoExpiration, -time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			g := gocache.New(ttl, 0)
+			p := pinwheel(t, cache.Options[string, int]{})
+			g.SetDefault("k", 1)
+			p.Set("k", 1)
+			time.Sleep(1000 * time.Hour)
+			want(t, "go-cache: there with a default of "+ttl.String(), has(g.Get("k")), true)
+			want(t, "ours: there without Expire", has(p.Get("k")), true)
+		})
+	}
+	_, err := cache.New(cache.Options[string, int]{Expire: gocache.NoExpiration})
+	want(t, "ours: Expire of -1 refused", errors.Is(err, cache.ErrArgument), true)
 }
 
 func TestGoCacheAtDeadline(t *testing.T) {
@@ -151,9 +177,6 @@ func TestGoCacheWithoutUnit(t *testing.T) {
 	})
 	if _, err := cache.New(cache.Options[string, int]{Expire: 60 * 60}); err == nil {
 		t.Error("ours: Expire: 60*60 is accepted")
-	}
-	if _, err := cache.New(cache.Options[string, int]{Expire: -1}); err == nil {
-		t.Error("ours: Expire: -1 is accepted")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,6 +259,40 @@ func TestOtterEndedContext(t *testing.T) {
 	want(t, "ours: a key that is there", err, nil)
 }
 
+// Statistics have no weights here; OnRemove adds up what otter counts as evicted.
+func TestOtterEvictionWeight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		weigh := func(_, weight int) uint32 { return uint32(weight) }
+		o := newOtter(t, otter.Options[int, int]{
+			MaximumWeight: 100, Weigher: weigh,
+			ExpiryCalculator: otter.ExpiryWriting[int, int](time.Minute),
+			StatsRecorder:    otterstats.NewCounter(),
+		})
+		var evicted atomic.Int64
+		p := pinwheel(t, cache.Options[int, int]{
+			MaxWeight: 100, Weigh: weigh, Expire: time.Minute,
+			OnRemove: func(e cache.Event[int, int]) {
+				if e.Cause == cache.Evicted || e.Cause == cache.Expired {
+					evicted.Add(int64(e.Value))
+				}
+			},
+		})
+		for key := range 10 {
+			o.Set(key, 20)
+			p.Set(key, 20)
+		}
+		o.CleanUp()
+		want(t, "ours: error of Wait", p.Wait(t.Context()), nil)
+		want(t, "otter: weight evicted", o.Stats().EvictionWeight, 100)
+		want(t, "ours: weight evicted", evicted.Load(), 100)
+		time.Sleep(time.Hour)
+		o.CleanUp()
+		synctest.Wait()
+		want(t, "otter: weight evicted or expired", o.Stats().EvictionWeight, 200)
+		want(t, "ours: weight evicted or expired", evicted.Load(), 200)
+	})
+}
+
 // otter counts nothing unless it is given a recorder.
 func TestOtterStats(t *testing.T) {
 	o := newOtter(t, otter.Options[string, int]{})
@@ -268,15 +303,17 @@ func TestOtterStats(t *testing.T) {
 	want(t, "ours: misses", p.Stats().Misses, 1)
 }
 
-// The load chooses the TTL here, as ExpiryWritingFunc does by the value.
-func TestLoadWithTTL(t *testing.T) {
+// A load can give a TTL to its value.
+func TestTakeWithExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
 		must(p.TakeWith(t.Context(), "k", func(_ context.Context, l *cache.Load[int]) (int, error) {
 			l.Expire = time.Minute
 			return 1, nil
 		}))
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute - 1)
+		want(t, "ours: there before a minute has passed", has(p.Get("k")), true)
+		time.Sleep(time.Nanosecond)
 		want(t, "ours: there after a minute", has(p.Get("k")), false)
 	})
 }

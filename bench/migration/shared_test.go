@@ -2,6 +2,7 @@ package migration
 
 import (
 	"testing"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
@@ -30,3 +31,13 @@ func has[V any](_ V, ok bool) bool { return ok }
 
 // value returns what a lookup found.
 func value[V any](v V, _ bool) V { return v }
+
+// setWithTTL stores as the document says for libraries in which a TTL of 0 is the default and
+// a negative one for ever.
+func setWithTTL[K comparable, V any](p *cache.Cache[K, V], k K, v V, d time.Duration) {
+	if d == 0 {
+		p.Set(k, v)
+	} else {
+		p.SetWithExpire(k, v, max(d, 0))
+	}
+}

@@ -1,6 +1,8 @@
 package migration
 
 import (
+	"cmp"
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -11,7 +13,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// 0 is the default there and for ever here. -1 is for ever there and removes here.
+// 0 is the default there and for ever here. -1 is for ever there and removes here. setWithTTL
+// does what ttlcache does.
 func TestTTLCacheTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := ttlcache.New(ttlcache.WithTTL[string, int](time.Hour))
@@ -19,12 +22,86 @@ func TestTTLCacheTTL(t *testing.T) {
 		for key, ttl := range map[string]time.Duration{"zero": 0, "negative": -1} {
 			c.Set(key, 1, ttl)
 			p.SetWithExpire(key, 1, ttl)
+			setWithTTL(p, key+" by setWithTTL", 1, ttl)
 		}
 		want(t, "ours: there after a TTL of -1", has(p.Get("negative")), false)
 		time.Sleep(time.Hour + 1)
 		want(t, "ttlcache: there an hour after a TTL of -1", c.Has("negative"), true)
 		want(t, "ttlcache: there an hour after a TTL of 0", c.Has("zero"), false)
 		want(t, "ours: there an hour after a TTL of 0", has(p.Get("zero")), true)
+		want(t, "ours: there an hour after -1 by setWithTTL", has(p.Get("negative by setWithTTL")), true)
+		want(t, "ours: there an hour after 0 by setWithTTL", has(p.Get("zero by setWithTTL")), false)
+	})
+}
+
+// Each item there begins its own TTL anew when it is read. Idle is one time for all entries:
+// it neither renews their TTLs nor spares those without one. A TTL in the value, and a Touch
+// after Get, do what ttlcache does.
+func TestTTLCacheItemTTLs(t *testing.T) {
+	type item struct{ ttl time.Duration }
+	synctest.Test(t, func(t *testing.T) {
+		c := ttlcache.New(ttlcache.WithTTL[string, int](time.Hour))
+		idle := pinwheel(t, cache.Options[string, int]{Idle: time.Hour})
+		touched := pinwheel(t, cache.Options[string, item]{})
+		get := func(k string) bool {
+			i, ok := touched.Get(k)
+			if ok {
+				touched.Touch(k, i.ttl)
+			}
+			return ok
+		}
+		for k, ttl := range map[string]time.Duration{"a minute": time.Minute, "a day": 24 * time.Hour, "for ever": 0} {
+			c.Set(k, 1, cmp.Or(ttl, ttlcache.NoTTL))
+			idle.SetWithExpire(k, 1, ttl)
+			touched.SetWithExpire(k, item{ttl}, ttl)
+		}
+		for range 3 {
+			time.Sleep(40 * time.Second)
+			c.Get("a minute")
+			idle.Get("a minute")
+			get("a minute")
+		}
+		want(t, "ttlcache: a minute, read each 40 s", c.Has("a minute"), true)
+		want(t, "ours with Idle: a minute, read each 40 s", has(idle.Peek("a minute")), false)
+		want(t, "ours with Touch: a minute, read each 40 s", has(touched.Peek("a minute")), true)
+		time.Sleep(2 * time.Hour)
+		want(t, "ttlcache: a minute, not read", c.Has("a minute"), false)
+		want(t, "ours with Touch: a minute, not read", get("a minute"), false)
+		for _, k := range []string{"a day", "for ever"} {
+			want(t, "ttlcache: "+k, c.Has(k), true)
+			want(t, "ours with Idle: "+k, has(idle.Get(k)), false)
+			want(t, "ours with Touch: "+k, get(k), true)
+		}
+	})
+}
+
+// ttlcache reports an expired item at its deadline, once started; ours within a tick, which is
+// 100 ms in a cache without Expire and Idle.
+func TestExpiryIsReportedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var there, here, finer time.Duration
+		c := ttlcache.New[string, int]()
+		c.OnEviction(func(context.Context, ttlcache.EvictionReason, *ttlcache.Item[string, int]) { there = time.Since(start) })
+		go c.Start()
+		defer c.Stop()
+		synctest.Wait()
+		tells := func(d *time.Duration) func(cache.Event[string, int]) {
+			return func(cache.Event[string, int]) { *d = time.Since(start) }
+		}
+		p := pinwheel(t, cache.Options[string, int]{OnRemove: tells(&here)})
+		q := pinwheel(t, cache.Options[string, int]{OnRemove: tells(&finer), Expire: time.Second})
+		const ttl = 5 * time.Millisecond
+		c.Set("k", 1, ttl)
+		p.SetWithExpire("k", 1, ttl)
+		q.SetWithExpire("k", 1, ttl)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		want(t, "ttlcache: reported", there.Round(time.Millisecond), ttl)
+		want(t, "ours: reported within 100 ms", ttl <= here && here <= ttl+100*time.Millisecond, true)
+		want(t, "ours: reported later than a tick of 10 ms", here > ttl+10*time.Millisecond, true)
+		want(t, "ours with an Expire of 1 s: reported within 10 ms", ttl <= finer && finer <= ttl+10*time.Millisecond, true)
+		want(t, "ours: found at the deadline", has(p.Get("k")), false)
 	})
 }
 
