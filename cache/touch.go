@@ -3,7 +3,7 @@ package cache
 import "time"
 
 // Touch gives the entry of a key a new TTL that begins now, and keeps its value: 0 makes
-// it stay for ever, and a negative TTL removes it, as by Del. Touch reports whether there
+// it stay for ever, but for Idle, and a negative TTL removes it, as by Del. Touch reports whether there
 // was an entry. It is a use of the entry, but counts as neither a hit nor a miss. Jitter
 // applies.
 //
