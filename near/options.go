@@ -63,8 +63,8 @@ type Options[K comparable, V any] struct {
 	ServeOn time.Duration
 
 	// Timeout is how long a single call of the store may take; 0 means as long as the store
-	// and the context of the caller allow. Without a Timeout a store that hangs never counts
-	// as away.
+	// and the context of the caller allow: a store that hangs counts as away only when its own
+	// time-outs end the call.
 	Timeout time.Duration
 
 	// Lease is how long an instance may load a key while others wait; if it dies, they wait

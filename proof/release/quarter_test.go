@@ -62,8 +62,8 @@ func TestQuarterOfAnHour(t *testing.T) {
 			t.Errorf("the commands do not print %q; they print:\n%s", want, printed)
 		}
 	}
-	if rules, err := os.ReadFile(filepath.Join(users.dir, "alerts.yaml")); err != nil || !strings.Contains(string(rules), "alert:") {
-		t.Errorf("alerts.yaml: %v, %d bytes", err, len(rules))
+	if rules, err := os.ReadFile(filepath.Join(users.dir, "pinwheel-alerts.yaml")); err != nil || !strings.Contains(string(rules), "alert:") {
+		t.Errorf("pinwheel-alerts.yaml: %v, %d bytes", err, len(rules))
 	}
 }
 

@@ -21,7 +21,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	names, err := near.New(client, client, near.Options[int, string]{Prefix: "name:", Expire: time.Hour})
+	names, err := near.New(client, client, near.Options[int, string]{Name: "names", Limit: 10_000, Prefix: "name:", Expire: time.Hour})
 	if err != nil {
 		log.Fatal(err)
 	}

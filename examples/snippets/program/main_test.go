@@ -28,6 +28,6 @@ func main() {
 		}
 		fmt.Fprintln(w, name)
 	})
-	http.Handle("/cache/", stats.Handler())
+	http.Handle("/cache/", stats.Handler()) // for operators only
 	log.Fatal(http.ListenAndServe("127.0.0.1:8080", nil))
 }
