@@ -33,7 +33,7 @@
 //	TakeCtx    ends the wait     yes      at once, or after Patience                 yes
 //	TakeWith   ends the wait     yes      at once, or after Patience                 yes
 //	TakeMany   ends the wait     yes      at once; with Patience, if the load fails  yes
-//	Take       none              no       if the load fails                          for loads of others
+//	Take       none              no       after a failed load                        all but its own fetch
 //
 // TakeCtx is for services. In TakeWith the load chooses a TTL, or says that the old value is
 // still right, that there is none, or that the value is not to be stored. Take loads in its
@@ -49,9 +49,10 @@
 //     with Idle, the rest may expire up to a tick early, and more if the machine runs the
 //     tick late; after Touch, up to a quarter of a tick earlier still. A TTL of less than a
 //     hundred ticks is always exact.
-//   - After Set returns, Get sees the value until it expires, or is removed or evicted. One
-//     heavier than MaxWeight is evicted at once. There are never more entries, and never
-//     more weight, than the limit.
+//   - After Set returns, Get sees the value until it expires, or is replaced, removed or
+//     evicted. One heavier than MaxWeight is evicted at once; a closed cache stores nothing.
+//     There are never more entries, and never more weight, than the limit, but while a Resize
+//     to less runs.
 //   - A load never undoes a Set, Del, Clear or Compute that happened since it began. There
 //     is one load per key and version at a time: who comes after a change loads anew at once.
 //   - Every value that is stored leaves once, with one [Cause]. OnRemove is called for it

@@ -17,7 +17,7 @@ func ServiceWithCache(ctx context.Context, db database, id int64, ids []int64) (
 		Limit:   100_000,          // entries; without it the cache grows without limit
 		Expire:  time.Minute,      // a Duration: 60 is refused
 		Jitter:  0.1,              // so that values stored together do not expire together
-		Refresh: 0.8,              // from 48 s on load anew, in the background
+		Refresh: 0.8,              // from about 48 s on load anew, in the background
 		Grace:   10 * time.Minute, // old values stand in while the database fails
 		Timeout: 2 * time.Second,  // of a load
 		Negative: func(err error) time.Duration { // keep "not found", no other error

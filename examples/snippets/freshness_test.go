@@ -22,7 +22,7 @@ func Fresh(ctx context.Context, ids []int64, db persons) (map[int64]*person, err
 		Limit:    100_000,
 		Expire:   time.Minute,
 		Jitter:   0.1,
-		Refresh:  0.8,                    // from 48 s on, have it loaded anew
+		Refresh:  0.8,                    // from about 48 s on, have it loaded anew
 		Grace:    10 * time.Minute,       // a value up to 11 minutes old, rather than an error
 		Patience: 200 * time.Millisecond, // or than to wait for longer
 		Timeout:  5 * time.Second,
