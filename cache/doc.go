@@ -29,11 +29,11 @@
 // All run one load per key, within MaxLoads, and return errors that Negative has kept; TakeMany
 // leaves their keys out.
 //
-//	           caller's context  Refresh  Grace                                      Timeout
-//	TakeCtx    ends the wait     yes      at once, or after Patience                 yes
-//	TakeWith   ends the wait     yes      at once, or after Patience                 yes
-//	TakeMany   ends the wait     yes      at once; with Patience, if the load fails  yes
-//	Take       none              no       after a failed load                        all but its own fetch
+//	           caller's context  Refresh  Grace                                          Timeout
+//	TakeCtx    ends the wait     yes      at once, or within Patience                    yes
+//	TakeWith   ends the wait     yes      at once, or within Patience                    yes
+//	TakeMany   ends the wait     yes      at once; with Patience, after a failed load    yes
+//	Take       none              no       after a failed load                            all but its own fetch
 //
 // TakeCtx is for services. In TakeWith the load chooses a TTL, or says that the old value is
 // still right, that there is none, or that the value is not to be stored. Take loads in its

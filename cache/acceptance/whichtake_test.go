@@ -146,28 +146,29 @@ func honoursGrace(t *testing.T, take taking) string {
 	atOnce := v == old && waited == 0
 	v, waited = inGrace(patience, after(slow, nil))
 	patiently := v == old && waited == patience
-	v, _ = inGrace(patience, after(0, errDown))
-	failing := v == old
+	v, waited = inGrace(patience, after(patience/2, errDown))
+	failed := v == old && waited == patience/2
 	switch {
-	case !failing:
+	case !failed:
 		return "no"
 	case atOnce && patiently:
-		return "at once, or after Patience"
+		return "at once, or within Patience"
 	case atOnce:
-		return "at once; with Patience, if the load fails"
+		return "at once; with Patience, after a failed load"
 	}
-	return "if the load fails"
+	return "after a failed load"
 }
 
-// honoursTimeout says whether Timeout ends a call: one that loads, and one that waits for the
-// load of another.
+// honoursTimeout says whether Timeout ends a call: one that loads, one that waits for the load
+// of another, and one that waits for a permit of MaxLoads.
 func honoursTimeout(t *testing.T, take taking) string {
 	const timeout = time.Second
-	ends := func(beside bool) (at time.Duration) {
+	ends := func(beside string) bool {
+		var at time.Duration
 		synctest.Test(t, func(t *testing.T) {
-			c := New(t, cache.Options[string, int]{Timeout: timeout})
-			if beside {
-				go func() { _, _ = c.TakeCtx(t.Context(), "k", after(time.Minute, nil)) }()
+			c := New(t, cache.Options[string, int]{Timeout: timeout, MaxLoads: 1})
+			if beside != "" {
+				go func() { _, _ = c.TakeCtx(t.Context(), beside, after(time.Minute, nil)) }()
 				synctest.Wait()
 			}
 			began := time.Now()
@@ -177,14 +178,14 @@ func honoursTimeout(t *testing.T, take taking) string {
 			}
 			time.Sleep(time.Hour)
 		})
-		return at
+		return at == timeout
 	}
-	own, others := ends(false) == timeout, ends(true) == timeout
+	own, others, permit := ends(""), ends("k"), ends("another key")
 	switch {
-	case own && others:
+	case own && others && permit:
 		return "yes"
-	case others:
-		return "for loads of others"
+	case others && permit:
+		return "all but its own fetch"
 	}
 	return "no"
 }

@@ -167,7 +167,10 @@ func TestChangeDuringLoad(t *testing.T) {
 			end := l.begin(t, before)
 			l.del()
 			end()
-			if got, ok := l.get(); ok && got == before != stale {
+			got, ok := l.get()
+			back := ok && got == before
+			t.Logf("the value from before is back: %t", back)
+			if back != stale {
 				t.Errorf("Get = %d, %t; the removed value is there: want %t", got, ok, stale)
 			}
 		})
@@ -176,7 +179,9 @@ func TestChangeDuringLoad(t *testing.T) {
 			end := l.begin(t, before)
 			l.set(after)
 			end()
-			if got, ok := l.get(); !ok || got == before != stale {
+			got, ok := l.get()
+			t.Logf("the value from before is back: %t", ok && got == before)
+			if !ok || got == before != stale {
 				t.Errorf("Get = %d, %t; the overwritten value is there: want %t", got, ok, stale)
 			}
 		})
