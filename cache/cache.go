@@ -303,19 +303,6 @@ func (c *Cache[K, V]) Del(key K) bool {
 	return live
 }
 
-// del removes a key and reports whether it had a value whose deadline has not passed.
-func (s *shard[K, V]) del(h uint64, key K) (live bool) {
-	s.breakFences(key)
-	s.common.watch.Load().removed(h)
-	i, found := s.find(h, key)
-	live = found && !s.expired(i)
-	if found {
-		s.remove(i, h, s.causeOr(Deleted, i))
-		s.maybeShrink()
-	}
-	return live
-}
-
 // Len returns the number of entries, which never exceeds the limit. It may count entries
 // that expired within the last tick, or earlier if OnRemove is behind.
 func (c *Cache[K, V]) Len() int {

@@ -1,9 +1,6 @@
 package cache
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // An Entry is a key with its value and the time it has left.
 type Entry[K comparable, V any] struct {
@@ -36,15 +33,6 @@ func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 func (c *Cache[K, V]) TTL(key K) (left time.Duration, ok bool) {
 	e, ok := c.Entry(key)
 	return e.TTL, ok
-}
-
-// until returns the time until a deadline, and at least 1 ns, as it had not passed when
-// the entry was looked at.
-func (t *timing) until(deadline int64) time.Duration {
-	if deadline == never {
-		return math.MaxInt64
-	}
-	return time.Duration(max(deadline-t.clock.now(), 1))
 }
 
 // GetAndDel is [Cache.Del], but returns the value that the key had and true, or false if

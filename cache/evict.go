@@ -172,3 +172,31 @@ func (s *shard[K, V]) evict() bool {
 	s.remove(i, h, s.causeOr(Evicted, i))
 	return true
 }
+
+// evictSurplus evicts up to n entries while there is a surplus. It reports whether
+// settle must follow.
+func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
+	s.lock.Lock()
+	for ; n > 0 && s.common.budget.surplus() > 0 && s.evict(); n-- {
+	}
+	s.maybeShrink()
+	return s.unlock()
+}
+
+// setLimited says whether the entries of the shard count against the budget.
+func (s *shard[K, V]) setLimited(limited bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.limited == limited {
+		return
+	}
+	s.limited = limited
+	if !limited {
+		s.common.budget.release(uint64(s.len))
+		return
+	}
+	s.common.budget.used.Add(uint64(s.len))
+	if s.order == nil {
+		s.makeOrder()
+	}
+}

@@ -31,21 +31,6 @@ func (s *shard[K, V]) setFences(key K, first *fence) {
 	s.peakFences = max(s.peakFences, int32(len(s.fences)))
 }
 
-// shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
-// map never shrinks by itself.
-func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
-	const small = 64
-	if *most <= small || len(m) > int(*most)/sparse {
-		return m
-	}
-	less := make(map[K]E, len(m))
-	for key, e := range m {
-		less[key] = e
-	}
-	*most = int32(len(m))
-	return less
-}
-
 // removeFence removes a fence and reports whether it held.
 func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 	if f.broken {

@@ -390,3 +390,29 @@ func (s *shard[K, V]) prolong(u *update[K, V]) {
 		s.common.touched(w, u.hash, u.life.cap)
 	}
 }
+
+// newLoad returns a load that a caller begins. It joins the batch of first, if that is not
+// nil.
+func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
+	if first != nil {
+		l := new(load[K, V])
+		c.initLoad(l, who, h, key)
+		l.flight, l.mate = first.flight, true
+		return l
+	}
+	l := c.shardOf(h).spare.Swap(nil)
+	if l == nil {
+		l = newSoleLoad[K, V]()
+	}
+	c.initLoad(l, who, h, key)
+	l.flight.begin(who, &c.permits)
+	if who.canLeave() {
+		l.makeDone() // the leader waits too
+	}
+	return l
+}
+
+func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
+	l.common, l.began, l.key, l.hash = c, who.now, key, h
+	l.Expire = c.expireAfter
+}

@@ -70,32 +70,6 @@ const (
 	panicked
 )
 
-// newLoad returns a load that a caller begins. It joins the batch of first, if that is not
-// nil.
-func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
-	if first != nil {
-		l := new(load[K, V])
-		c.initLoad(l, who, h, key)
-		l.flight, l.mate = first.flight, true
-		return l
-	}
-	l := c.shardOf(h).spare.Swap(nil)
-	if l == nil {
-		l = newSoleLoad[K, V]()
-	}
-	c.initLoad(l, who, h, key)
-	l.flight.begin(who, &c.permits)
-	if who.canLeave() {
-		l.makeDone() // the leader waits too
-	}
-	return l
-}
-
-func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
-	l.common, l.began, l.key, l.hash = c, who.now, key, h
-	l.Expire = c.expireAfter
-}
-
 // newSoleLoad returns a load with a flight of its own, in one allocation.
 func newSoleLoad[K comparable, V any]() *load[K, V] {
 	both := new(struct {

@@ -1,72 +1,13 @@
+// This file has the renewals: loads of keys that have a value, due for Refresh or in Grace.
+
 package cache
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync/atomic"
-	"time"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
-
-// A renewal is a load of a key that has a value, which is due for Refresh or in Grace.
-//
-// Beside its deadline an entry has a word that says when it is due: a time; or never, if
-// it has no TTL; or underWay, if a renewal has begun or is about to. The lowest bits count
-// the renewals in a row that failed. A caller that finds a value due swaps the word to
-// underWay, under the lock for reading, so only one begins a renewal. The end of the load
-// sets the word to a time again, whatever has become of the key.
-const (
-	triesMask = 1<<5 - 1
-	maxTries  = triesMask - 1             // as underWay with triesMask is never
-	underWay  = int64(never &^ triesMask) // this and all above it, except never
-
-	minPause   = 100 * time.Millisecond
-	pausePart  = 100         // the first pause is this part of Expire
-	pauseLimit = time.Minute // the longest pause without Expire
-)
-
-// dueFrom returns the word of a value whose TTL begins now. Without Refresh it is due at its
-// deadline.
-func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
-	if t.refresh > 0 {
-		part := time.Duration(float64(ttl) * t.refresh)
-		if t.jitter != 0 {
-			part = t.jittered(part)
-		}
-		ttl = min(part, ttl)
-	}
-	return dueAt(after(now, ttl), 0)
-}
-
-// dueAt returns the word for a time and a number of failures in a row. The time may be
-// early by some nanoseconds.
-func dueAt(at int64, failed int64) int64 {
-	if at >= underWay {
-		return never
-	}
-	return at&^triesMask | failed
-}
-
-// renewing reports whether a renewal is under way.
-func renewing(due int64) bool { return due >= underWay && due != never }
-
-// pauseAfter returns the word for the end of the pause after a renewal that failed or could
-// not begin.
-func (t *timing) pauseAfter(failed int64) int64 {
-	longest := t.expireAfter
-	if longest == 0 {
-		longest = pauseLimit
-	}
-	longest = max(longest, minPause)
-	pause := max(longest/pausePart, minPause)
-	for n := failed; n > 1 && pause < longest; n-- {
-		pause *= 2
-	}
-	pause = min(pause, longest)
-	pause += rand.N(pause / 4) // so that processes do not load in step
-	return dueAt(after(t.clock.now(), pause), failed)
-}
 
 // see is Get for the Takes of a cache with Refresh or Grace. If background is set, the
 // caller can begin a renewal that goes on without it.

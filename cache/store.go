@@ -176,3 +176,16 @@ func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 	}
 	s.countRemoval(u.hash, &entry[K, V]{key: u.key, value: u.value}, Evicted)
 }
+
+// del removes a key and reports whether it had a value whose deadline has not passed.
+func (s *shard[K, V]) del(h uint64, key K) (live bool) {
+	s.breakFences(key)
+	s.common.watch.Load().removed(h)
+	i, found := s.find(h, key)
+	live = found && !s.expired(i)
+	if found {
+		s.remove(i, h, s.causeOr(Deleted, i))
+		s.maybeShrink()
+	}
+	return live
+}

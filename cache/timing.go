@@ -147,3 +147,20 @@ func (t *timing) tickAt(deadline int64) int64 {
 func (t *timing) untilTick(now int64) time.Duration {
 	return t.tick - time.Duration(now)%t.tick
 }
+
+// until returns the time until a deadline, and at least 1 ns, as it had not passed when
+// the entry was looked at.
+func (t *timing) until(deadline int64) time.Duration {
+	if deadline == never {
+		return math.MaxInt64
+	}
+	return time.Duration(max(deadline-t.clock.now(), 1))
+}
+
+// left is until for a recording: 0 means that there is no deadline.
+func (t *timing) left(deadline int64) time.Duration {
+	if deadline == never {
+		return 0
+	}
+	return t.until(deadline)
+}

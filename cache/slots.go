@@ -1,3 +1,5 @@
+// This file gives the arrays of a shard as many slots as they need.
+
 package cache
 
 import (
@@ -188,99 +190,17 @@ func resized[T any](old []T, n int) []T {
 	return a
 }
 
-// Resize changes the limit of the cache to limit entries, or to none if limit
-// is 0. If there are more entries than that, it evicts the surplus before it
-// returns. For a negative limit, and for a cache that has a MaxWeight, which is for
-// ResizeWeight, it returns an error that wraps [ErrArgument].
-//
-// With a larger limit, the next writes give the cache as many shards as it needs, unless a
-// walk is under way. With a smaller limit the cache keeps its shards.
-func (c *Cache[K, V]) Resize(limit int) error {
-	if c.common.weigh != nil {
-		return wrongArgument("Resize(%d) of a cache with MaxWeight: want ResizeWeight", limit)
+// shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
+// map never shrinks by itself.
+func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
+	const small = 64
+	if *most <= small || len(m) > int(*most)/sparse {
+		return m
 	}
-	if limit < 0 || limit > math.MaxInt32 {
-		return wrongArgument("Resize(%d): want a limit from 1 to %d, or 0 for none", limit, math.MaxInt32)
+	less := make(map[K]E, len(m))
+	for key, e := range m {
+		less[key] = e
 	}
-	c.setLimit(limit)
-	if limit > 0 {
-		c.evictSurplus()
-	}
-	return nil
-}
-
-// ResizeWeight changes the MaxWeight of the cache. If its entries weigh more than that,
-// it evicts some before it returns. For 0, and for a cache without a MaxWeight, it
-// returns an error that wraps [ErrArgument].
-func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
-	if c.common.weigh == nil {
-		return wrongArgument("ResizeWeight(%d) of a cache without MaxWeight: want Resize, or options with Weigh", maxWeight)
-	}
-	if maxWeight == 0 {
-		return wrongArgument("ResizeWeight(0): want at least 1")
-	}
-	c.common.budget.max.Store(maxWeight)
-	c.common.growOn()
-	c.evictSurplus()
-	return nil
-}
-
-// evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
-func (c *Cache[K, V]) evictSurplus() {
-	for surplus := c.common.budget.surplus(); surplus > 0; surplus = c.common.budget.surplus() {
-		shards := c.common.all()
-		each := int(min(surplus/uint64(len(shards))+1, batch))
-		for i := range shards {
-			c.common.settle(shards[i].evictSurplus(each))
-		}
-		c.common.release()
-	}
-}
-
-// setLimit sets the limit of the cache and of its shards, but evicts nothing.
-func (c *Cache[K, V]) setLimit(limit int) {
-	c.resizing.Lock()
-	defer c.resizing.Unlock()
-	if limit == 0 {
-		c.common.limit.Store(0) // first: from now on budget.used is not the number of entries
-	} else {
-		c.common.budget.max.Store(uint64(limit))
-	}
-	shards := c.common.all()
-	for i := range shards {
-		shards[i].setLimited(limit > 0)
-	}
-	c.common.limit.Store(int64(limit))
-	c.common.release()
-	c.common.growOn()
-	c.common.watch.Load().resized(limit)
-	c.common.resizeNegatives(limit)
-}
-
-// evictSurplus evicts up to n entries while there is a surplus. It reports whether
-// settle must follow.
-func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
-	s.lock.Lock()
-	for ; n > 0 && s.common.budget.surplus() > 0 && s.evict(); n-- {
-	}
-	s.maybeShrink()
-	return s.unlock()
-}
-
-// setLimited says whether the entries of the shard count against the budget.
-func (s *shard[K, V]) setLimited(limited bool) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.limited == limited {
-		return
-	}
-	s.limited = limited
-	if !limited {
-		s.common.budget.release(uint64(s.len))
-		return
-	}
-	s.common.budget.used.Add(uint64(s.len))
-	if s.order == nil {
-		s.makeOrder()
-	}
+	*most = int32(len(m))
+	return less
 }

@@ -1,0 +1,76 @@
+// This file has the errors that Negative keeps, as loads and shards see them.
+
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// keptErrors keeps errors by the keys of any cache. It is an interface to hide the type of
+// the cache in it: each package that sees a generic type compiles all its methods anew, and
+// a package that uses one cache should not compile two.
+type keptErrors interface {
+	get(key any) error
+	set(key any, err error, ttl time.Duration)
+	del(key any)
+	len() int
+	clear()
+	resize(limit int)
+	close()
+}
+
+// keepFor returns for how long to keep an error of a fetch; 0 means not at all. Errors that
+// say how the load ended, and not what it found, are never kept.
+func (c *common[K, V]) keepFor(err error) time.Duration {
+	var panicked *PanicError
+	switch {
+	case c.negative == nil || err == nil:
+		return 0
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, ErrTimeout), errors.Is(err, ErrGoexit), errors.As(err, &panicked):
+		return 0
+	}
+	return max(c.negative(err), 0)
+}
+
+// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
+// dropped the error. The lock of the shard must be held.
+func (s *shard[K, V]) keepError(l *load[K, V]) {
+	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
+		if _, found := s.find(l.hash, l.key); found {
+			s.del(l.hash, l.key) // the error is the answer now
+		}
+		s.common.negatives.set(l.key, l.err, l.keepErr)
+	}
+}
+
+// keptError returns the kept error of a key, or nil. The lock of the shard must be held.
+func (s *shard[K, V]) keptError(key K) error {
+	if s.common.negatives == nil {
+		return nil
+	}
+	return s.common.negatives.get(key)
+}
+
+// dropError removes the kept error of a key, which is about to change.
+func (c *common[K, V]) dropError(key K) {
+	if c.negatives != nil && c.negatives.len() > 0 {
+		c.negatives.del(key)
+	}
+}
+
+// dropErrors removes all kept errors, after the shards were cleared, or all loads have got the
+// filter of a DelFunc. Loads that were under way then keep none.
+func (c *common[K, V]) dropErrors() {
+	if c.negatives != nil {
+		c.negatives.clear()
+	}
+}
+
+func (c *common[K, V]) resizeNegatives(limit int) {
+	if c.negatives != nil {
+		c.negatives.resize(limit)
+	}
+}

@@ -1,0 +1,155 @@
+// Package layers holds the files of package cache to layers: the API that users call, the loads,
+// the machine that keeps entries, and what knows none of these. Calls run down, or stay in their
+// layer.
+package layers
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// layers are the files of each layer, the topmost first.
+var layers = []struct {
+	name  string
+	files string
+}{
+	{"API", "options check event cache close inline entry overwrite clear delfunc touch compute take takemany walk coldwalk save savefile restore stats hotkeys record limit negative"},
+	{"loads", "errors load caller fetcher renewal filters"},
+	{"machine", "shard slots store budget room evict expiry earlier grace due timing driver gate table split common lostkeys keytext fence loads kepterrors watch recorder"},
+	{"leaf", "clock deadline flight permits goroutine"},
+}
+
+// largest is how many files call each other in a circle, in any way. It may only shrink.
+const largest = 19
+
+// An arrow is a call of a function by code of another file.
+type arrow struct{ from, to, function string }
+
+// TestLayers checks all calls from file to file.
+//
+// Catches: a call from the machine to the API, a file that belongs nowhere, and a circle of calls
+// through more files.
+func TestLayers(t *testing.T) {
+	files, arrows := calls(t, "../../cache")
+	files = slices.DeleteFunc(files, func(file string) bool { return file == "doc" })
+	layer := map[string]int{}
+	for i, l := range layers {
+		for _, file := range strings.Fields(l.files) {
+			layer[file] = i
+		}
+	}
+	for _, file := range files {
+		if _, ok := layer[file]; !ok {
+			t.Errorf("%s.go is in no layer", file)
+		}
+	}
+	for a := range arrows {
+		if layer[a.to] < layer[a.from] {
+			t.Errorf("%s.go calls %s of %s.go, which is above", a.from, a.function, a.to)
+		}
+	}
+	if circle := largestCircle(files, arrows); len(circle) != largest {
+		t.Errorf("%d files call each other, want %d, and to write down if they are fewer: %v", len(circle), largest, circle)
+	}
+}
+
+// Catches: calls that are not seen.
+func TestCallsAreSeen(t *testing.T) {
+	_, arrows := calls(t, "../../cache")
+	for _, a := range []arrow{
+		{"load", "store", "del"},           // a method of a generic type
+		{"take", "caller", "checkContext"}, // a function
+	} {
+		if !arrows[a] {
+			t.Errorf("not seen: %s.go calls %s of %s.go", a.from, a.function, a.to)
+		}
+	}
+	if len(arrows) < 300 {
+		t.Errorf("only %d calls", len(arrows))
+	}
+	if got := largestCircle([]string{"a", "b", "c", "d"}, map[arrow]bool{{"a", "b", ""}: true, {"b", "c", ""}: true, {"c", "a", ""}: true, {"d", "a", ""}: true}); len(got) != 3 {
+		t.Errorf("a circle of three is %v", got)
+	}
+}
+
+// calls returns the files of a package, without .go, and the calls between them.
+func calls(t *testing.T, dir string) (files []string, arrows map[arrow]bool) {
+	t.Helper()
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
+		Dir:  dir,
+	}, ".")
+	if err != nil || len(loaded) != 1 || len(loaded[0].Errors) > 0 {
+		t.Fatal(err, loaded)
+	}
+	p := loaded[0]
+	name := func(n interface{ Pos() token.Pos }) string {
+		return strings.TrimSuffix(filepath.Base(p.Fset.Position(n.Pos()).Filename), ".go")
+	}
+	arrows = map[arrow]bool{}
+	for _, file := range p.Syntax {
+		from := name(file)
+		files = append(files, from)
+		ast.Inspect(file, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			f, ok := p.TypesInfo.Uses[id].(*types.Func)
+			if !ok || f.Pkg() != p.Types {
+				return true
+			}
+			if to := name(f.Origin()); to != from {
+				arrows[arrow{from, to, f.Name()}] = true
+			}
+			return true
+		})
+	}
+	return files, arrows
+}
+
+// largestCircle returns the largest set of files each of which leads to each other one.
+func largestCircle(files []string, arrows map[arrow]bool) (largest []string) {
+	next := map[string]map[string]bool{}
+	for a := range arrows {
+		if next[a.from] == nil {
+			next[a.from] = map[string]bool{}
+		}
+		next[a.from][a.to] = true
+	}
+	reach := map[string]map[string]bool{}
+	for _, file := range files {
+		seen := map[string]bool{}
+		for todo := []string{file}; len(todo) > 0; {
+			at := todo[0]
+			todo = todo[1:]
+			for to := range maps.Keys(next[at]) {
+				if !seen[to] {
+					seen[to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+		reach[file] = seen
+	}
+	for _, file := range files {
+		var circle []string
+		for _, other := range files {
+			if reach[file][other] && reach[other][file] {
+				circle = append(circle, other)
+			}
+		}
+		if len(circle) > len(largest) {
+			largest = circle
+		}
+	}
+	return largest
+}
