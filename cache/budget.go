@@ -1,3 +1,5 @@
+// This file has the budget: what entries may weigh or number, and how a store reserves its part.
+
 package cache
 
 import (

@@ -1,14 +1,14 @@
+// This file has the Cache, and how it is made.
+
 package cache
 
 import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -116,191 +116,6 @@ func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) 
 		workers = runtime.GOMAXPROCS(0)
 	}
 	return runner.New(workers, backlog, o.OnRemove, onPanic)
-}
-
-// Get returns the value of a key and true, or false if the cache does not have one or its
-// deadline has passed.
-func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
-	h, hashed := c.common.hasher.Word(key)
-	if !hashed {
-		h = c.common.hasher.Hash(key)
-	}
-	if w := c.common.watch.Load(); w != nil {
-		c.asked(w, h, key)
-	}
-	s := c.common.shardOf(h)
-	r := s.lock.RLock()
-	var i uint32
-	home := s.index.Home(h) // find, inlined
-	m := home.Match(h)
-	for ; m != 0; m = m.Next() {
-		if i = home.Slot(m); s.entries[i].key == key {
-			break
-		}
-	}
-	if m == 0 {
-		var found bool
-		if s, r, i, found = c.getFar(s, r, h, key); !found {
-			return value, false
-		}
-	}
-	e := &s.entries[i]
-	if !c.common.clock.far(e.deadline.load()) && s.die(i) || c.common.idle > 0 && !s.slide(i, h) { // expired, inlined
-		s.missesExpired.Add(1)
-		s.lock.RUnlockMiss(r)
-		return value, false
-	}
-	value = e.value
-	if s.marks != nil {
-		s.marks.Mark(i)
-	}
-	s.lock.RUnlockHit(r)
-	return value, true
-}
-
-// getFar is the rest of the search of Get for a key that is not in its home group. If it is
-// not found, that is counted, and the lock given back.
-func (c *Cache[K, V]) getFar(s *shard[K, V], r biased.Reader, h uint64, key K) (*shard[K, V], biased.Reader, uint32, bool) {
-	i, found := s.find(h, key)
-	for !found {
-		if !s.split {
-			s.missed(h)
-			s.lock.RUnlockMiss(r)
-			return s, r, 0, false
-		}
-		s.lock.RUnlock(r)
-		s = s.moved.of(h)
-		r = s.lock.RLock()
-		i, found = s.find(h, key)
-	}
-	return s, r, i, true
-}
-
-// Peek is [Cache.Get], but it is not counted, and does not count as a use: it keeps the
-// entry neither from eviction nor from expiry by Idle.
-func (c *Cache[K, V]) Peek(key K) (value V, ok bool) {
-	h := c.common.hasher.Hash(key)
-	s, r := c.common.rlock(h)
-	i, ok := s.findLive(h, key)
-	if ok {
-		value = s.entries[i].value
-	}
-	s.lock.RUnlock(r)
-	return value, ok
-}
-
-// Set stores a value for a key, in place of any it has, with the TTL of the options. The
-// next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
-// counts as a use of the entry.
-func (c *Cache[K, V]) Set(key K, value V) {
-	c.set(key, value, c.common.expireAfter)
-}
-
-// SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
-// applies. With 0 the entry never expires, but by Idle. With a negative TTL it has expired already: the
-// key is removed, as by Del, and value is not stored.
-func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
-	if expire < 0 {
-		c.Del(key)
-		return
-	}
-	c.set(key, value, expire)
-}
-
-func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
-	h, hashed := c.common.hasher.Word(key)
-	if !hashed {
-		h = c.common.hasher.Hash(key)
-	}
-	if !c.common.simple {
-		c.setAny(h, key, value, ttl)
-		return
-	}
-	deadline := c.common.deadlineFor(h, ttl)
-	if deadline == never && ttl > 0 {
-		c.common.clock.checked()
-	}
-	s := c.common.lock(h)
-	i, found := s.find(h, key)
-	if found && s.overwrite(i, value, deadline) {
-		s.lock.Unlock()
-		return
-	}
-	c.setIn(s, i, found, h, key, value, deadline)
-}
-
-// setIn is set in a simple cache if overwrite has refused. Shard s is locked; if found, i is
-// the entry of the key.
-func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
-	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
-	var u update[K, V]
-	u.hash, u.key, u.value = h, key, value
-	u.weight = 1
-	u.life = life{deadline, deadline, never}
-	for done := c.endStore(s, &u, s.putAt(i, found, &u)); !done; {
-		s = c.common.lock(h)
-		done = c.endStore(s, &u, s.put(&u))
-	}
-}
-
-// setAny is set in a cache that is not simple.
-func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
-	for done := false; !done; {
-		s := c.common.lock(h)
-		done = c.endStore(s, &u, s.put(&u))
-	}
-	c.common.settle(u.reported)
-}
-
-// GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
-// Set does, and returns value and false. It counts as a hit or a miss.
-func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
-	return c.getOrSet(key, value, c.common.expireAfter)
-}
-
-// GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as in
-// [Cache.SetWithExpire]: 0 means for ever. With a negative TTL value is returned and not
-// stored.
-func (c *Cache[K, V]) GetOrSetWithExpire(key K, value V, expire time.Duration) (actual V, loaded bool) {
-	if expire >= 0 {
-		return c.getOrSet(key, value, expire)
-	}
-	if actual, loaded = c.Get(key); loaded {
-		return actual, true
-	}
-	return value, false
-}
-
-func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loaded bool) {
-	if actual, loaded = c.Get(key); loaded {
-		return actual, true
-	}
-	h := c.common.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
-	for done := false; !done; {
-		s := c.common.lock(h)
-		if i, found := s.findLive(h, key); found && s.useAt(i, h) {
-			actual = s.entries[i].value
-			s.lock.Unlock()
-			c.abandon(&u)
-			c.common.settle(u.reported)
-			return actual, true
-		}
-		done = c.endStore(s, &u, s.put(&u))
-	}
-	c.common.settle(u.reported)
-	return value, false
-}
-
-// Del removes a key and reports whether it had a value whose deadline has not passed. A
-// load of the key that is under way is not stored.
-func (c *Cache[K, V]) Del(key K) bool {
-	h := c.common.hasher.Hash(key)
-	s := c.common.lock(h)
-	live := s.del(h, key)
-	c.common.settle(s.unlock())
-	return live
 }
 
 // Len returns the number of entries, which never exceeds the limit. It may count entries

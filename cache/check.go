@@ -1,3 +1,5 @@
+// This file checks options: errors that say what is wrong, and what to write instead.
+
 package cache
 
 import (

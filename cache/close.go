@@ -1,3 +1,5 @@
+// This file has Close and Wait, and what they wait for.
+
 package cache
 
 import (

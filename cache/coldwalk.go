@@ -1,3 +1,5 @@
+// This file has the walk of Save: entries from the coldest to the hottest, copied out in batches.
+
 package cache
 
 // A coldWalk goes through the entries of a shard in the order in which they would be

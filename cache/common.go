@@ -1,3 +1,5 @@
+// This file has what the shards of a cache have in common.
+
 package cache
 
 import (

@@ -1,3 +1,5 @@
+// This file has Compute: a change of a value by a function that runs without a lock.
+
 package cache
 
 import (

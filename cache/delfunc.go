@@ -1,3 +1,5 @@
+// This file has DelFunc: removal of the entries that a function selects.
+
 package cache
 
 // DelFunc removes the entries for which del returns true, and returns their number. It

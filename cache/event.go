@@ -1,3 +1,5 @@
+// This file has the events of OnRemove, with their causes.
+
 package cache
 
 import (

@@ -1,9 +1,10 @@
+// This file has all uses of a shard's eviction order, except the Mark in Get.
+
 package cache
 
 import "github.com/pinwheel-cache/pinwheel/internal/eviction"
 
-// This file has all uses of a shard's eviction order, except the Mark in [Cache.Get]. A
-// shard without a limit has no order. An entry of weight 0 is not in the order, as evicting
+// A shard without a limit has no order. An entry of weight 0 is not in the order, as evicting
 // it would free nothing.
 
 // use marks entry i as used.

@@ -1,6 +1,10 @@
+// This file has what a tick does: it visits tasks, and removes entries that have expired. Last come
+// Grace, and deadlines that were brought forward.
+
 package cache
 
 import (
+	"math/bits"
 	"runtime"
 	"time"
 
@@ -247,4 +251,83 @@ func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 		next = min(next, s.next.Load())
 	}
 	return next, busy
+}
+
+// A value in Grace has expired, but may stand in. Its deadline is still the one by TTL, so
+// all methods but the Takes find it expired, as in a cache without Grace. The wheel visits
+// at the deadline and postpones the task to the end of Grace. Setting the task there at once
+// would save a visit, but the horizon reaches only to the next visit, so every read would
+// read the clock.
+
+// end returns when entry i is removed: at its deadline or, if that is by TTL, at the end of
+// Grace.
+func (s *shard[K, V]) end(i uint32) int64 {
+	t := timeOf(s.entries[i].deadline.load())
+	if s.common.grace == 0 || s.caps != nil && t < s.caps[i] {
+		return t
+	}
+	return after(t, s.common.grace)
+}
+
+// gone reports whether entry i has expired and is not in Grace any more.
+func (s *shard[K, V]) gone(i uint32) bool {
+	return s.expired(i) && (s.common.grace == 0 || s.common.clock.passed(s.end(i)))
+}
+
+// findUsable returns the entry of a key if it has not expired or is in Grace.
+func (s *shard[K, V]) findUsable(h uint64, key K) (i uint32, ok bool) {
+	i, ok = s.find(h, key)
+	return i, ok && !s.gone(i)
+}
+
+// When a Set brings a deadline forward, the ring may visit the task of the entry too late.
+// Checking that fetches one more cache line, behind a branch that cannot be predicted. So
+// overwrite marks the entry, and the next tick moves the tasks of all marked entries. All
+// their deadlines are beyond that tick.
+
+// An earlier has a bit for each slot, set if the deadline of its entry was brought forward.
+// The slot may have another entry, or none, since.
+type earlier struct{ words []uint64 }
+
+const bitsPerWord = 64
+
+// markEarlier marks entry i if its new deadline is earlier than the old one.
+func (s *shard[K, V]) markEarlier(i uint32, old, deadline int64) {
+	if s.earlier == nil {
+		s.awaitEarlier()
+	}
+	// Without a branch, which would wait for the old deadline from memory, and be
+	// mispredicted every other time.
+	s.earlier.words[i/bitsPerWord] |= uint64(deadline-old) >> 63 << (i % bitsPerWord)
+}
+
+// awaitEarlier makes the next tick call moveEarlier.
+func (s *shard[K, V]) awaitEarlier() {
+	s.earlier = &earlier{make([]uint64, (len(s.entries)+bitsPerWord-1)/bitsPerWord)}
+	s.visitBy(s.common.nextTick())
+}
+
+// moveEarlier moves the tasks of marked entries that the ring would visit too late, and
+// clears the marks, at most n. It returns done when no marks are left.
+func (s *shard[K, V]) moveEarlier(n int) (done bool) {
+	if s.earlier == nil {
+		return true
+	}
+	for w := range s.earlier.words {
+		for word := &s.earlier.words[w]; *word != 0; *word &= *word - 1 {
+			if n == 0 {
+				return false
+			}
+			n--
+			i := uint32(w*bitsPerWord + bits.TrailingZeros64(*word))
+			if !s.entries[i].live() {
+				continue
+			}
+			if t := timeOf(s.entries[i].deadline.load()); t != never && !s.visitsBy(i, t) {
+				s.schedule(i, s.common.tickAt(t))
+			}
+		}
+	}
+	s.earlier = nil
+	return true
 }

@@ -1,3 +1,5 @@
+// This file has fences: a change of a key breaks those on it, and makes its loads stale.
+
 package cache
 
 // A fence guards a result that is computed outside the lock from the old value of a

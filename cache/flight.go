@@ -1,3 +1,5 @@
+// This file has the context of a load, which its callers share.
+
 package cache
 
 import (

@@ -1,3 +1,5 @@
+// This file tells goroutines apart.
+
 package cache
 
 import (

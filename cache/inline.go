@@ -1,3 +1,5 @@
+// This file has instances of generic types that users inline.
+
 package cache
 
 // A program that uses a generic type compiles its methods itself, and inlines there

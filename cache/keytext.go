@@ -1,3 +1,5 @@
+// This file turns keys into text, and back, for the page.
+
 package cache
 
 import (

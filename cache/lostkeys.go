@@ -1,3 +1,5 @@
+// This file remembers keys that expired or were evicted, to say why a key is missing.
+
 package cache
 
 import (

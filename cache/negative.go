@@ -1,3 +1,5 @@
+// This file has the cache in which the errors of Negative are kept.
+
 package cache
 
 import (

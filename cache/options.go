@@ -1,3 +1,5 @@
+// This file has the options of a cache.
+
 package cache
 
 import (

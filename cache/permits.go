@@ -1,3 +1,5 @@
+// This file has the permits of MaxLoads.
+
 package cache
 
 import (

@@ -1,3 +1,5 @@
+// This file has Record, which writes the accesses to a sample of the keys.
+
 package cache
 
 import (

@@ -1,4 +1,5 @@
-// This file has the renewals: loads of keys that have a value, due for Refresh or in Grace.
+// This file has the renewals: loads of keys that have a value, due for Refresh or in Grace; and how
+// a value in Grace stands in.
 
 package cache
 
@@ -175,4 +176,29 @@ func (r *renewals) count(failed, dropped bool) {
 
 func (r *renewals) stats() stats.Refreshes {
 	return stats.Refreshes{OK: r.ok.Load(), Failed: r.failed.Load(), Dropped: r.dropped.Load(), Skipped: r.skipped.Load()}
+}
+
+// standIn returns a value to a caller whose load has failed: one in Grace, or one that
+// another caller has stored meanwhile.
+func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
+	if c.common.grace == 0 {
+		return value, false
+	}
+	h := c.common.hasher.Hash(key)
+	s, r := c.common.rlock(h)
+	defer s.lock.RUnlock(r)
+	i, ok := s.findUsable(h, key)
+	if ok {
+		value = s.answer(i)
+	}
+	return value, ok
+}
+
+// answer returns the value of entry i, which has not expired or is in Grace, to a Take.
+func (s *shard[K, V]) answer(i uint32) V {
+	s.use(i)
+	if s.common.grace > 0 && s.expired(i) {
+		s.hitsInGrace.Add(1)
+	}
+	return s.entries[i].value
 }

@@ -1,3 +1,5 @@
+// This file has Restore: entries of a snapshot, as far as there is room.
+
 package cache
 
 import (

@@ -1,8 +1,8 @@
+// This file makes room in other shards than that of the key that needs it.
+
 package cache
 
 import "math/rand/v2"
-
-// This file makes room in other shards than that of the key that needs it.
 
 // lean reports whether a shard that must evict for a key with hash h should leave that to
 // another one, which has clearly more entries. In a cache that weighs its values, an

@@ -1,3 +1,5 @@
+// This file has Save, which writes a snapshot.
+
 package cache
 
 import (

@@ -1,3 +1,5 @@
+// This file has SaveFile and RestoreFile: a snapshot in a file that is complete or not there.
+
 package cache
 
 import (

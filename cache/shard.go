@@ -1,3 +1,5 @@
+// This file has a shard: its arrays, its lock, and how an entry is found in it.
+
 package cache
 
 import (

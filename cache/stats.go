@@ -1,3 +1,5 @@
+// This file adds up what Stats and the page show.
+
 package cache
 
 import (

@@ -1,3 +1,6 @@
+// This file has the table of shards: which one a key is in, and how shards are divided when there
+// are more entries than before.
+
 package cache
 
 import (
@@ -178,4 +181,175 @@ func (c *common[K, V]) growOn() {
 	shards := c.all()
 	defer c.release()
 	c.table.Load().growing.Store(len(shards) < c.wanted())
+}
+
+const (
+	// crowded bounds the entries of a shard while its table is growing.
+	crowded = 256
+
+	// spread is into how many shards one is divided, if the cache needs as many.
+	spread = 32
+
+	// A write that must wait for another one strains a shard by wait, and any other write
+	// relieves it by one. So a shard is strained if more than one write in seventeen waits
+	// for some time.
+	wait     = 16
+	strained = 1024
+)
+
+// lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
+// or strained: then it returns false, and a larger table should follow.
+func (s *shard[K, V]) lockGrowing() (locked bool) {
+	if s.lock.LockCrowded() {
+		s.strain += wait
+	} else if s.strain > 0 {
+		s.strain--
+	}
+	if s.split || s.len >= crowded || s.strain >= strained {
+		s.lock.Unlock()
+		return false
+	}
+	return true
+}
+
+// enlarge replaces t by a larger table, unless that has happened already. Each call divides
+// one shard, so that no write takes long. During a walk through all shards it does nothing,
+// and the next write calls it again.
+func (c *common[K, V]) enlarge(t *table[K, V]) {
+	if !c.shape.TryLock() {
+		return
+	}
+	defer c.shape.Unlock()
+	if c.table.Load() != t {
+		return
+	}
+	if t.larger.Load() == nil {
+		n := min(c.wanted(), spread*len(t.shards))
+		if n <= len(t.shards) {
+			t.growing.Store(false)
+			return
+		}
+		t.larger.Store(c.newTable(n))
+	}
+	c.divideNext(t)
+}
+
+// divideNext divides the next shard of a table. After the last one, the larger table
+// replaces t. shape must be held for writing.
+func (c *common[K, V]) divideNext(t *table[K, V]) {
+	larger, step := t.larger.Load(), len(t.shards)
+	t.shards[t.divided].divide(larger, t.divided, step)
+	// A tick that looked at the shards of t meanwhile has not seen the new ones.
+	for i := t.divided; i < len(larger.shards); i += step {
+		c.wakeBy(larger.shards[i].next.Load())
+	}
+	if t.divided++; t.divided == step {
+		c.table.Store(larger)
+	}
+}
+
+// divide moves the entries of a shard, in one hold of its lock, to the shards of a larger
+// table to which its keys belong: every step-th from number first on. No other caller sees
+// those until then. They get the entries in the order in which they would be evicted, with
+// all their state. A caller that finds the shard split goes on in the larger table.
+func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	hashes := make([]uint64, len(s.entries))
+	sizes := make([]int, len(larger.shards)/step)
+	for i := range s.entries {
+		if e := &s.entries[i]; e.live() {
+			hashes[i] = s.common.hasher.Hash(e.key)
+			sizes[larger.number(hashes[i])/step]++
+		}
+	}
+	for i := first; i < len(larger.shards); i += step {
+		larger.shards[i].lock.Lock()
+		defer larger.shards[i].lock.Unlock()
+		larger.shards[i].inherit(s, sizes[i/step], len(larger.shards))
+	}
+	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
+	if s.order != nil {
+		for i := range s.order.All() {
+			move(i)
+		}
+	}
+	for i := range s.entries {
+		if s.entries[i].live() && (s.order == nil || s.weight(uint32(i)) == 0) {
+			move(uint32(i))
+		}
+	}
+	s.splitFences(larger)
+	larger.shards[first].inheritCounts(s)
+	s.giveUp(larger)
+}
+
+// inherit gives s the settings of a shard that is being split, and room for n of its
+// entries. s is one of so many shards.
+func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
+	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
+	if n > 0 {
+		s.setSlots(max(n, minSlots))
+	}
+	if n > 0 && from.ring != nil {
+		s.makeRing(s.common.ringSlots(shards))
+	}
+	if from.order != nil {
+		s.order = from.order.Split(len(s.entries))
+		if s.weights != nil {
+			s.order.Weigh(s.weights)
+		}
+		s.marks = s.order.Marks()
+	}
+}
+
+// adopt copies entry j of a shard that is being split, whose key has hash h.
+func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
+	i := s.takeSlot()
+	s.copyEntry(i, from, j)
+	s.index.Insert(h, i)
+	if s.weight(i) > 0 {
+		if s.order != nil {
+			s.order.Adopt(i, from.order, j)
+		}
+		s.countEvictable(1)
+	}
+	switch deadline := s.entries[i].deadline.load(); {
+	case deadline == never:
+	case deadline < 0: // dead: the next tick removes it
+		s.schedule(i, from.ring.Now()+1)
+	default:
+		s.schedule(i, s.common.tickAt(deadline))
+	}
+}
+
+// splitFences moves loads and fences to the shards of a larger table.
+func (s *shard[K, V]) splitFences(larger *table[K, V]) {
+	for _, newest := range s.loads {
+		larger.of(newest.hash).setLoads(newest) // with those behind it
+	}
+	for key, f := range s.fences {
+		larger.of(s.common.hasher.Hash(key)).setFences(key, f)
+	}
+}
+
+// inheritCounts takes over the counts of a shard. Both locks must be held for writing.
+func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
+	s.lock.Count(from.lock.Counts())
+	s.missesExpired.Store(from.missesExpired.Load())
+	s.missesEvicted.Store(from.missesEvicted.Load())
+	s.hitsInGrace.Store(from.hitsInGrace.Load())
+	s.removals, s.restored = from.removals, from.restored
+}
+
+// giveUp empties a shard, except for the table to which its entries moved.
+func (s *shard[K, V]) giveUp(larger *table[K, V]) {
+	s.split, s.moved = true, larger
+	s.anchor(false)
+	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
+	s.order, s.marks, s.limited = nil, nil, false
+	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
+	s.loads, s.fences, s.lost = nil, nil, lostKeys{}
+	s.evictable.Store(0)
+	s.next.Store(noTick)
 }

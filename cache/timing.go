@@ -1,3 +1,5 @@
+// This file computes lives: deadlines, ticks and jitter, from the options of time.
+
 package cache
 
 import (

@@ -1,3 +1,5 @@
+// This file has Touch, and how a deadline changes in place.
+
 package cache
 
 import "time"

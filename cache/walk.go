@@ -1,3 +1,5 @@
+// This file has All and Entries, and how a walk pins the slots of a shard.
+
 package cache
 
 import "iter"

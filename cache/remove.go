@@ -1,4 +1,30 @@
+// This file has what removes: Del, GetAndDel, and Clear, which drops whole arrays where it can,
+// else removes batch by batch. DelFunc has a file of its own.
+
 package cache
+
+// Del removes a key and reports whether it had a value whose deadline has not passed. A
+// load of the key that is under way is not stored.
+func (c *Cache[K, V]) Del(key K) bool {
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
+	live := s.del(h, key)
+	c.common.settle(s.unlock())
+	return live
+}
+
+// GetAndDel is [Cache.Del], but returns the value that the key had and true, or false if
+// there was none or it had expired. It counts as neither a hit nor a miss.
+func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
+	if i, found := s.findLive(h, key); found {
+		value = s.entries[i].value
+	}
+	ok = s.del(h, key)
+	c.common.settle(s.unlock())
+	return value, ok
+}
 
 // Clear removes all entries that are in the cache when it is called, and keeps the values
 // of loads under way from being stored. Entries that are stored while it runs may stay.

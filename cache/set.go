@@ -1,0 +1,129 @@
+// This file has what stores: Set, GetOrSet and Swap.
+
+package cache
+
+import "time"
+
+// Set stores a value for a key, in place of any it has, with the TTL of the options. The
+// next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
+// counts as a use of the entry.
+func (c *Cache[K, V]) Set(key K, value V) {
+	c.set(key, value, c.common.expireAfter)
+}
+
+// SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
+// applies. With 0 the entry never expires, but by Idle. With a negative TTL it has expired already: the
+// key is removed, as by Del, and value is not stored.
+func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
+	if expire < 0 {
+		c.Del(key)
+		return
+	}
+	c.set(key, value, expire)
+}
+
+func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
+	h, hashed := c.common.hasher.Word(key)
+	if !hashed {
+		h = c.common.hasher.Hash(key)
+	}
+	if !c.common.simple {
+		c.setAny(h, key, value, ttl)
+		return
+	}
+	deadline := c.common.deadlineFor(h, ttl)
+	if deadline == never && ttl > 0 {
+		c.common.clock.checked()
+	}
+	s := c.common.lock(h)
+	i, found := s.find(h, key)
+	if found && s.overwrite(i, value, deadline) {
+		s.lock.Unlock()
+		return
+	}
+	c.setIn(s, i, found, h, key, value, deadline)
+}
+
+// setIn is set in a simple cache if overwrite has refused. Shard s is locked; if found, i is
+// the entry of the key.
+func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
+	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
+	var u update[K, V]
+	u.hash, u.key, u.value = h, key, value
+	u.weight = 1
+	u.life = life{deadline, deadline, never}
+	for done := c.endStore(s, &u, s.putAt(i, found, &u)); !done; {
+		s = c.common.lock(h)
+		done = c.endStore(s, &u, s.put(&u))
+	}
+}
+
+// setAny is set in a cache that is not simple.
+func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
+	for done := false; !done; {
+		s := c.common.lock(h)
+		done = c.endStore(s, &u, s.put(&u))
+	}
+	c.common.settle(u.reported)
+}
+
+// GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
+// Set does, and returns value and false. It counts as a hit or a miss.
+func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
+	return c.getOrSet(key, value, c.common.expireAfter)
+}
+
+// GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as in
+// [Cache.SetWithExpire]: 0 means for ever. With a negative TTL value is returned and not
+// stored.
+func (c *Cache[K, V]) GetOrSetWithExpire(key K, value V, expire time.Duration) (actual V, loaded bool) {
+	if expire >= 0 {
+		return c.getOrSet(key, value, expire)
+	}
+	if actual, loaded = c.Get(key); loaded {
+		return actual, true
+	}
+	return value, false
+}
+
+func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loaded bool) {
+	if actual, loaded = c.Get(key); loaded {
+		return actual, true
+	}
+	h := c.common.hasher.Hash(key)
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
+	for done := false; !done; {
+		s := c.common.lock(h)
+		if i, found := s.findLive(h, key); found && s.useAt(i, h) {
+			actual = s.entries[i].value
+			s.lock.Unlock()
+			c.abandon(&u)
+			c.common.settle(u.reported)
+			return actual, true
+		}
+		done = c.endStore(s, &u, s.put(&u))
+	}
+	c.common.settle(u.reported)
+	return value, false
+}
+
+// Swap is [Cache.Set], but returns the value that the key had before and true, or false if
+// there was none or it had expired. It counts as neither a hit nor a miss.
+func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
+	h := c.common.hasher.Hash(key)
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, c.common.expireAfter)}
+	for done := false; !done; {
+		s := c.common.lock(h)
+		var i uint32
+		var none V
+		if i, ok = s.findLive(h, key); ok {
+			old = s.entries[i].value
+		} else {
+			old = none
+		}
+		done = c.endStore(s, &u, s.put(&u))
+	}
+	c.common.settle(u.reported)
+	return old, ok
+}
