@@ -170,3 +170,10 @@ func TestMoments(t *testing.T) {
 		}
 	})
 }
+
+// TestStatsOfANewCache: the zero Snapshot is that of a new cache, also to ==.
+func TestStatsOfANewCache(t *testing.T) {
+	if got := Must(Options[int, int]{}).Stats(); got != (stats.Snapshot{}) {
+		t.Errorf("the statistics of a new cache are %+v", got)
+	}
+}

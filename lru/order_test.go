@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -117,5 +118,24 @@ func TestWrongSlots(t *testing.T) {
 	}
 	if got := slices.Collect(o.All()); !slices.Equal(got, []uint32{0}) || o.Len() != 1 {
 		t.Errorf("the order is %v, want slot 0", got)
+	}
+}
+
+// TestMarks: goroutines mark at once, which the race detector watches.
+func TestMarks(t *testing.T) {
+	o := New(2)
+	o.Insert(0)
+	o.Insert(1)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 1000 {
+				o.Mark(0)
+			}
+		})
+	}
+	all.Wait()
+	if slot, ok := o.Evict(); slot != 1 || !ok {
+		t.Errorf("Evict returns %d, %v; want 1, which was not marked", slot, ok)
 	}
 }

@@ -141,6 +141,9 @@ func (h Histogram) Minus(earlier Histogram) Histogram {
 		h.counts[i] = minus(h.counts[i], n)
 	}
 	h.sum = max(h.sum-earlier.sum, 0)
+	if h == (Histogram{scale: h.scale}) {
+		return Histogram{} // nothing is the same of durations and of ages
+	}
 	return h
 }
 
@@ -207,7 +210,9 @@ func (r *AgeRecorder) Observe(age time.Duration) { r.scaled.Observe(max(age, 0) 
 // Histogram returns the ages recorded so far, as [DurationRecorder.Histogram] does.
 func (r *AgeRecorder) Histogram() Histogram {
 	h := r.scaled.Histogram()
-	h.scale = ageBits
+	if h != (Histogram{}) {
+		h.scale = ageBits
+	}
 	return h
 }
 

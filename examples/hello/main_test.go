@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Catches: a service that answers wrongly, a page or line without numbers, a database that
-// -outage leaves alone, and an interrupt that waits for connections or is an error.
+// Catches: a service that answers wrongly, a page or line without numbers, and an interrupt that
+// waits for connections or is an error.
 func TestHello(t *testing.T) {
-	p := start(t, "-addr", "127.0.0.1:0", "-outage", "1s")
+	p := start(t, "-addr", "127.0.0.1:0")
 	url, _, _ := strings.Cut(p.line(t, "/cache/ shows the cache"), "/cache/")
 	for path, want := range map[string]string{
 		"/user/1":           `{"ID":"1","Name":"User 1"}`,
@@ -40,13 +40,19 @@ func TestHello(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	for strings.Contains(p.line(t, " requests, hit ratio "), " 0 failed loads") {
-	}
+	p.line(t, " requests, hit ratio ")
 	unused, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")) // as browsers do
 	must(t, err)
 	defer unused.Close()
 	must(t, p.Process.Signal(os.Interrupt))
 	p.ends(t, true)
+}
+
+// Catches: a database that -outage leaves alone.
+func TestOutage(t *testing.T) {
+	p := start(t, "-addr", "127.0.0.1:0", "-outage", "1s")
+	for strings.Contains(p.line(t, " requests, hit ratio "), " 0 failed loads") {
+	}
 }
 
 // Catches: -for that is ignored, and an address in use without a word about -addr.

@@ -5,7 +5,6 @@ package api
 import (
 	"flag"
 	"fmt"
-	"go/constant"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -139,14 +138,9 @@ func describe(o types.Object) (lines []string) {
 		}
 		return p.Name()
 	}
-	text := func(t types.Type) string { return types.TypeString(t, within) }
 	switch o := o.(type) {
 	case *types.Const:
-		value := o.Val().ExactString()
-		if o.Val().Kind() == constant.String {
-			value = o.Val().String()
-		}
-		return []string{fmt.Sprintf("const %s %s = %s", o.Name(), text(o.Type()), value)}
+		return []string{fmt.Sprintf("const %s %s = %s", o.Name(), types.TypeString(o.Type(), within), o.Val().ExactString())}
 	case *types.TypeName:
 		return describeType(o, within)
 	}

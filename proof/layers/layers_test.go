@@ -23,7 +23,7 @@ var layers = []struct {
 	files string
 }{
 	{"API", "options check event cache inline get set remove delfunc touch compute take takemany walk coldwalk save savefile restore stats hotkeys record limit negative close"},
-	{"loads", "errors load caller fetcher renewal filters"},
+	{"loads", "errors join load caller fetcher renewal filters"},
 	{"machine", "shard slots store budget room evict expiry due timing driver table common lostkeys keytext fence loads kepterrors watch"},
 	{"leaf", "clock flight permits goroutine"},
 }
@@ -57,7 +57,7 @@ func TestLayers(t *testing.T) {
 	}
 	for a := range arrows {
 		if layer[a.to] < layer[a.from] {
-			t.Errorf("%s.go calls %s of %s.go, which is above", a.from, a.function, a.to)
+			t.Errorf("%s.go calls %s of %s.go, which is above: of the %s", a.from, a.function, a.to, layers[layer[a.to]].name)
 		}
 	}
 	if circle := largestCircle(files, arrows); len(circle) != largest {
