@@ -3,14 +3,13 @@
 package cache
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
-	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -55,36 +54,27 @@ func New[K comparable, V any](o Options[K, V]) (*Cache[K, V], error) {
 
 // build is New without a check of the options, and without the statistics.
 func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
-	c := &Cache[K, V]{saving: semaphore.NewWeighted(1), unregister: func() {}, common: common[K, V]{
-		hasher: hash.New[K](),
-		weigh:  o.Weigh,
-		policy: o.Policy,
-		ages:   o.Ages,
-
-		negative: o.Negative,
-	}}
-	if o.Negative != nil {
-		c.common.negatives = newKeptErrors(o.Limit, o.Jitter)
-	}
-	c.common.watch.Store(newWatch(o))
-	c.common.timeout = o.Timeout
-	c.common.permits.init(o.MaxLoads)
-	c.common.timing.init(o.Expire, o.Idle, o.Jitter)
-	c.common.refresh, c.common.grace, c.common.patience = o.Refresh, o.Grace, o.Patience
-	c.common.renews = o.Refresh > 0 || o.Grace > 0
-	c.common.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
-	c.common.limit.Store(int64(o.Limit))
+	c := &Cache[K, V]{saving: semaphore.NewWeighted(1), unregister: func() {}, schema: o.Schema, amend: o.Amend}
 	c.gate.init()
-	if c.common.onPanic = o.OnPanic; c.common.onPanic == nil {
-		c.common.onPanic = logPanic
+	m := &c.common
+	m.hasher = hash.New[K]()
+	m.watch.Store(newWatch(o))
+	m.time.init(o.Expire, o.Idle, o.Jitter)
+	m.time.renew(o.Refresh, o.Grace, o.Patience)
+	w := weak.Make(c)
+	m.time.driver.init(o.OnRemove != nil, func() {
+		if c := w.Value(); c != nil {
+			c.tickNow()
+		}
+	})
+	m.size.init(o)
+	m.loads.init(o.Timeout, o.MaxLoads)
+	if o.Negative != nil {
+		m.loads.negative, m.negatives = o.Negative, newKeptErrors(o.Limit, o.Jitter)
 	}
-	c.initDriver(o.OnRemove != nil)
+	m.observers.init(o)
+	m.simple = m.size.weigh == nil && m.time.idle == 0 && !m.time.renews && m.observers.runner == nil && m.negatives == nil
 	c.initTable(1)
-	if o.OnRemove != nil {
-		c.common.runner = newRunner(o, c.common.onPanic)
-	}
-	c.schema, c.amend = o.Schema, o.Amend
-	c.common.simple = c.common.weigh == nil && c.common.idle == 0 && !c.common.renews && c.common.runner == nil && c.common.negatives == nil
 	return c
 }
 
@@ -103,28 +93,19 @@ func (c *Cache[K, V]) initTable(n int) {
 	t := c.common.newTable(n)
 	for i := range t.shards {
 		s := &t.shards[i]
-		s.noted = c.common.watch.Load() != nil || c.common.ages
-		s.setLimited(c.common.budget.max.Load() > 0)
+		s.noted = c.common.watch.Load() != nil || c.common.observers.ages
+		s.setLimited(c.common.size.budget.max.Load() > 0)
 	}
 	c.common.table.Store(t)
-}
-
-// newRunner returns the runner that calls OnRemove.
-func newRunner[K comparable, V any](o Options[K, V], onPanic func(any, []byte)) *runner.Runner[Event[K, V]] {
-	workers := o.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	return runner.New(workers, backlog, o.OnRemove, onPanic)
 }
 
 // Len returns the number of entries, which never exceeds the limit. It may count entries
 // that expired within the last tick, or earlier if OnRemove is behind.
 func (c *Cache[K, V]) Len() int {
-	if c.common.limit.Load() > 0 {
+	if c.common.size.limit.Load() > 0 {
 		// One number, as a sum over shards that change could exceed the limit. But it
 		// is not the number of entries once a Resize to no limit has begun.
-		if n := c.common.budget.used.Load(); c.common.limit.Load() > 0 {
+		if n := c.common.size.budget.used.Load(); c.common.size.limit.Load() > 0 {
 			return int(n)
 		}
 	}

@@ -29,13 +29,13 @@ type caller struct {
 }
 
 // plainCaller returns the caller of a plain Take.
-func (c *common[K, V]) plainCaller() caller {
-	return caller{ctx: context.Background(), patient: true, timeout: c.timeout}
+func (l *loading) plainCaller() caller {
+	return caller{ctx: context.Background(), patient: true, timeout: l.timeout}
 }
 
 // callerOf returns a caller with a context.
-func (c *common[K, V]) callerOf(ctx context.Context) caller {
-	who := caller{ctx: ctx, ends: ctx.Done() != nil, inside: c.permits.flightsAround(ctx), timeout: c.timeout}
+func (l *loading) callerOf(ctx context.Context) caller {
+	who := caller{ctx: ctx, ends: ctx.Done() != nil, inside: l.permits.flightsAround(ctx), timeout: l.timeout}
 	if deadline, ok := ctx.Deadline(); ok {
 		who.deadline = deadline
 	}
@@ -136,7 +136,7 @@ func (l *load[K, V]) await(who *caller, giveUp <-chan time.Time) (err, cause err
 	case <-l.done:
 		return nil, nil
 	case <-who.ctx.Done():
-		l.common.abandoned.Add(1)
+		l.common.loads.abandoned.Add(1)
 		return reasonOf(who.ctx)
 	case <-giveUp:
 		return context.Canceled, errOutOfPatience

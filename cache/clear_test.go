@@ -47,7 +47,7 @@ func TestClearDrops(t *testing.T) {
 					t.Errorf("%d entries, %v", c.Len(), err)
 				}
 				c.Stats() // locks the shards, which check does not: the ticks come after it
-				time.Sleep(time.Minute + 2*c.common.tick)
+				time.Sleep(time.Minute + 2*c.common.time.tick)
 				synctest.Wait()
 				if err := c.check(); err != nil || c.Len() != 0 {
 					t.Errorf("%d entries are left, %v", c.Len(), err)

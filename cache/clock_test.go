@@ -208,7 +208,7 @@ func (c *Cache[K, V]) deadlineOf(key K) int64 {
 }
 
 // realTime is the time on the clock of the cache by the real clock.
-func (c *Cache[K, V]) realTime() int64 { return int64(time.Since(c.common.clock.start)) }
+func (c *Cache[K, V]) realTime() int64 { return int64(time.Since(c.common.time.clock.start)) }
 
 // TestBusyTicksKeepTTLs stores far more entries in a tick than there are exact readings.
 // None lives longer than its TTL, or shorter by more than a tick.
@@ -216,15 +216,15 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, ttl = 3000, time.Hour
 		c := Must(Options[int, int]{Expire: ttl})
-		if c.common.tick != time.Second {
-			t.Fatalf("the tick is %v, not a second", c.common.tick)
+		if c.common.time.tick != time.Second {
+			t.Fatalf("the tick is %v, not a second", c.common.time.tick)
 		}
 		time.Sleep(time.Millisecond / 2) // so that nothing falls on a tick
 		early := 0
 		for k := range n {
 			c.Set(k, k)
 			lives := time.Duration(c.deadlineOf(k) - c.realTime())
-			if lives > ttl || lives < ttl-c.common.tick {
+			if lives > ttl || lives < ttl-c.common.time.tick {
 				t.Fatalf("entry %d of %d lives for %v", k, n, lives)
 			}
 			if lives != ttl {
@@ -236,7 +236,7 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 			t.Errorf("only %d of %d lives are early: this test needs a busy tick", early, n)
 		}
 		// The same from outside: entry k was stored k milliseconds after the first.
-		time.Sleep(ttl - n*time.Millisecond - c.common.tick - 1)
+		time.Sleep(ttl - n*time.Millisecond - c.common.time.tick - 1)
 		for k := range n + 1000 {
 			if _, ok := c.Peek(k); !ok && k < n {
 				t.Fatalf("entry %d is gone a tick before its time", k)
@@ -247,7 +247,7 @@ func TestBusyTicksKeepTTLs(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond - 1)
 		}
-		time.Sleep(c.common.tick)
+		time.Sleep(c.common.time.tick)
 		if got := c.Len(); got != 0 {
 			t.Errorf("%d entries are left", got)
 		}
@@ -264,20 +264,20 @@ func TestBusyTouchesKeepTTLs(t *testing.T) {
 		c.Set(0, 0)
 		for n := range 10_000 {
 			if n%100 == 0 {
-				time.Sleep(c.common.untilTick(c.realTime()) + 1)
+				time.Sleep(c.common.time.untilTick(c.realTime()) + 1)
 				for k := range 2 * readingsPerTick {
 					c.Set(k+1, k)
 				}
 			}
-			time.Sleep(c.common.tick / 128)
+			time.Sleep(c.common.time.tick / 128)
 			if !c.Touch(0, ttl) {
 				t.Fatal("the entry is gone")
 			}
-			if lives := time.Duration(c.deadlineOf(0) - c.realTime()); lives > ttl || lives < ttl-2*c.common.tick {
+			if lives := time.Duration(c.deadlineOf(0) - c.realTime()); lives > ttl || lives < ttl-2*c.common.time.tick {
 				t.Fatalf("the entry lives for %v", lives)
 			}
 		}
-		time.Sleep(ttl + c.common.tick)
+		time.Sleep(ttl + c.common.time.tick)
 		if got := c.Len(); got != 0 {
 			t.Errorf("%d entries are left", got)
 		}
@@ -303,28 +303,28 @@ func TestShortTTLsAreExact(t *testing.T) {
 			c := Must(o)
 			for k := range n {
 				c.Set(-k-1, k) // uses up the exact readings
-				for _, ttl := range []time.Duration{1, time.Millisecond, c.common.tick, ticksPerTTL*c.common.tick - 1} {
+				for _, ttl := range []time.Duration{1, time.Millisecond, c.common.time.tick, ticksPerTTL*c.common.time.tick - 1} {
 					c.SetWithExpire(k, k, ttl)
 					check(t, c, k, ttl)
 					if !c.Touch(k, 2*ttl/3+1) {
 						t.Fatalf("%s: entry %d is gone", name, k)
 					}
 					check(t, c, k, 2*ttl/3+1)
-					c.Touch(k, 2*ttl/3+c.common.tick/8) // next to nothing counts too
-					check(t, c, k, 2*ttl/3+c.common.tick/8)
+					c.Touch(k, 2*ttl/3+c.common.time.tick/8) // next to nothing counts too
+					check(t, c, k, 2*ttl/3+c.common.time.tick/8)
 				}
-				time.Sleep(c.common.tick / n)
+				time.Sleep(c.common.time.tick / n)
 			}
-			time.Sleep(ticksPerTTL * c.common.tick)
+			time.Sleep(ticksPerTTL * c.common.time.tick)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Idle: 500 * time.Millisecond})
 		c.Set(0, 0)
 		for range n {
-			time.Sleep(c.common.tick / n)
+			time.Sleep(c.common.time.tick / n)
 			c.Get(0)
-			check(t, c, 0, c.common.idle)
+			check(t, c, 0, c.common.time.idle)
 		}
 		time.Sleep(time.Second)
 	})
@@ -370,11 +370,11 @@ func TestJitterInABusyTick(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 10 * time.Second, Jitter: 0.999})
 		c.Set(-1, 1)
 		for n := range 3000 {
-			time.Sleep(c.common.untilTick(c.realTime()) + 1)
+			time.Sleep(c.common.time.untilTick(c.realTime()) + 1)
 			for k := range readingsPerTick + 1 {
 				c.Set(-k, k)
 			}
-			time.Sleep(c.common.tick - 2)
+			time.Sleep(c.common.time.tick - 2)
 			c.Set(n, n)
 			if _, ok := c.Get(n); !ok {
 				t.Fatalf("Set %d was lost", n)
@@ -394,7 +394,7 @@ func TestAbsentKeysTakeNoReadings(t *testing.T) {
 			c.Touch(2, time.Hour)
 			c.Get(1)
 		}
-		time.Sleep(c.common.tick / 2)
+		time.Sleep(c.common.time.tick / 2)
 		c.Set(3, 3)
 		if got := time.Duration(c.deadlineOf(3) - c.realTime()); got != 100*time.Second {
 			t.Errorf("a TTL of %v, want 100 s", got)
@@ -411,7 +411,7 @@ func TestIdleForEver(t *testing.T) {
 		c.Set(1, 1)
 		time.Sleep(11 * time.Second)
 		c.Get(1)
-		c.common.stopDriver()
+		c.common.time.stopDriver()
 		wantWhole(t, c)
 	})
 }

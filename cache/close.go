@@ -25,12 +25,12 @@ var errInLoad = errors.New("cache: Close called by a fetch, or by Weigh, Negativ
 func (c *Cache[K, V]) Wait(ctx context.Context) error {
 	checkContext(ctx, "Wait")
 	switch {
-	case c.common.runner == nil:
+	case c.common.observers.runner == nil:
 		return nil
 	case runner.InCallback():
 		return errors.New("cache: Wait called by OnRemove: a callback cannot wait for callbacks to end")
 	}
-	return c.common.runner.Drain(ctx)
+	return c.common.observers.runner.Drain(ctx)
 }
 
 // Closed reports whether Close has been called.
@@ -53,7 +53,7 @@ func (c *Cache[K, V]) Closed() bool { return c.gate.closed.Load() }
 func (c *Cache[K, V]) Close(ctx context.Context) error {
 	checkContext(ctx, "Close")
 	c.gate.close()
-	c.common.stopDriver()
+	c.common.time.stopDriver()
 	c.unregister()
 	c.common.watch.Load().closed()
 	shards := c.common.all()
@@ -71,19 +71,19 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	if c.common.negatives != nil {
 		c.common.negatives.close()
 	}
-	if c.common.runner != nil && runner.InCallback() {
+	if c.common.observers.runner != nil && runner.InCallback() {
 		return errCallback
 	}
-	if (len(loads) > 0 || c.common.runner != nil && !c.common.runner.Idle()) && runner.InLoad() {
+	if (len(loads) > 0 || c.common.observers.runner != nil && !c.common.observers.runner.Idle()) && runner.InLoad() {
 		return errInLoad
 	}
 	if err := c.gate.wait(ctx); err != nil {
 		return err
 	}
-	if err := waitForAll(ctx, loads); err != nil || c.common.runner == nil {
+	if err := waitForAll(ctx, loads); err != nil || c.common.observers.runner == nil {
 		return err
 	}
-	return c.common.runner.Drain(ctx)
+	return c.common.observers.runner.Drain(ctx)
 }
 
 // close keeps the shard from beginning shared loads. It appends those under way to dst, and

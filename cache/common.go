@@ -3,7 +3,10 @@
 package cache
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,50 +25,66 @@ type common[K comparable, V any] struct {
 	hasher hash.Hasher[K]
 	watch  atomic.Pointer[watch[K]] // nil unless HotKeys or WhatIf is set, or Record runs
 	simple bool                     // no weights, Idle, Refresh, Grace, Negative and OnRemove: Set has a shorter way
-	timing
+	time   timing
 
 	// shape is held for reading while all shards are walked, and for writing, only ever
 	// by TryLock, to replace the table by a larger one.
 	shape sync.RWMutex
 
-	limit   atomic.Int64                // Limit; 0 without one, or with MaxWeight
-	crowd   atomic.Int64                // shards needed for the entries, without a limit of entries
-	weigh   func(K, V) uint32           // nil if entries are counted
-	budget  budget                      // what the entries may weigh
-	runner  *runner.Runner[Event[K, V]] // nil without OnRemove
-	onPanic func(any, []byte)           // is told of panics of callbacks
-	policy  Policy                      // of eviction
-	ages    bool                        // the ages of values are kept
+	negatives keptErrors // nil without Negative
 
-	abandoned atomic.Uint64 // callers that gave up before their load had ended
+	size      sizing[K, V]
+	loads     loading
+	observers observers[K, V]
+}
+
+// A loading has the options and counts of loads.
+type loading struct {
 	timeout   time.Duration // of a load; 0: none
 	permits   permits
-
-	renewals renewals
-
+	renewals  renewals
 	negative  func(error) time.Duration // how long to keep an error; nil: none
-	negatives keptErrors                // those that are kept; nil without negative
+	abandoned atomic.Uint64             // callers that gave up before their load had ended
+}
 
+func (l *loading) init(timeout time.Duration, maxLoads int) {
+	l.timeout = timeout
+	l.permits.init(maxLoads)
+}
+
+// An observers has who is told of removals and panics, and what is measured of entries.
+type observers[K comparable, V any] struct {
+	runner     *runner.Runner[Event[K, V]] // nil without OnRemove
+	onPanic    func(any, []byte)           // is told of panics of callbacks
+	ages       bool                        // the ages of values are kept
 	lateness   stats.DurationRecorder
 	evictedAge stats.AgeRecorder
 }
 
-// weightOf calls Weigh, if there is one.
-func (c *common[K, V]) weightOf(key K, value V) uint32 {
-	if c.weigh == nil {
-		return 1
+func (o *observers[K, V]) init(options Options[K, V]) {
+	o.ages = options.Ages
+	if o.onPanic = options.OnPanic; o.onPanic == nil {
+		o.onPanic = logPanic
 	}
-	return c.weigh(key, value)
+	if options.OnRemove != nil {
+		workers := cmp.Or(options.Workers, runtime.GOMAXPROCS(0))
+		o.runner = runner.New(workers, backlog, options.OnRemove, o.onPanic)
+	}
+}
+
+// logPanic logs a panic of OnRemove if there is no OnPanic.
+func logPanic(recovered any, stack []byte) {
+	slog.Error("cache: a callback panicked", "panic", recovered, "stack", string(stack))
 }
 
 // settle waits, if the caller has queued events for OnRemove, while there are too many
 // of them. No lock may be held.
-func (c *common[K, V]) settle(reported bool) {
+func (o *observers[K, V]) settle(reported bool) {
 	if reported {
-		c.waitForRunner()
+		o.waitForRunner()
 	}
 }
 
-func (c *common[K, V]) waitForRunner() {
-	_ = c.runner.Wait(context.Background()) // fails only when its context ends
+func (o *observers[K, V]) waitForRunner() {
+	_ = o.runner.Wait(context.Background()) // fails only when its context ends
 }

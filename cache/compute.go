@@ -29,7 +29,7 @@ const (
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(computation[K, V]{key: key, ttl: c.common.expireAfter, keepLife: true, f: f})
+	return c.compute(computation[K, V]{key: key, ttl: c.common.time.expireAfter, keepLife: true, f: f})
 }
 
 // ComputeWithExpire is [Cache.Compute], but OpSet gives the key a new TTL: 0 makes
@@ -75,32 +75,27 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) 
 	mine := fence{goroutine: p.goroutine}
 	old, found := c.common.lookAt(p, &mine)
 	u, op := c.callFenced(p, &mine, old, found)
-	for !done {
-		s := c.common.lock(p.hash)
+	c.store(&u, func(s *shard[K, V]) (missing uint64) {
 		held := s.removeFence(p.key, &mine)
 		i, live := p.find(s)
-		if !held || live != found {
-			s.lock.Unlock()
-			c.abandon(&u)
-			c.common.settle(u.reported)
-			if mine.own {
-				panic("cache: the function of Compute changes its own key, so it would be called for ever: return the change instead")
-			}
-			return old, false, false
+		if done = held && live == found; !done {
+			return 0
 		}
 		if live && p.keepLife && op == OpSet {
 			u.life = s.lifeAt(i, p.hash)
 		}
-		var missing uint64
 		ok, missing = s.apply(op, live, &u)
 		if missing > 0 { // the result is as good as before, unless the key is changed
 			mine = fence{}
 			s.addFence(p.key, &mine)
 		}
-		done = c.endStore(s, &u, missing)
-	}
-	c.common.settle(u.reported)
+		return missing
+	})
 	switch {
+	case mine.own:
+		panic("cache: the function of Compute changes its own key, so it would be called for ever: return the change instead")
+	case !done:
+		return old, false, false
 	case !ok:
 		var none V
 		return none, false, true
@@ -129,7 +124,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found
 	case op == OpSet && p.ttl < 0:
 		op = OpDelete
 	case op == OpSet:
-		u.weight, u.life = c.common.weightOf(p.key, u.value), c.common.lifeOf(p.hash, p.ttl)
+		u.weight, u.life = c.common.size.weightOf(p.key, u.value), c.common.time.lifeOf(p.hash, p.ttl)
 	}
 	returned = true
 	return u, op

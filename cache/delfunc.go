@@ -62,7 +62,7 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 		}
 		n, changed, reported := s.delCandidates(wanted, version)
 		removed += n
-		c.common.settle(reported)
+		c.common.observers.settle(reported)
 		for _, e := range changed {
 			if c.delIf(e.key, del) {
 				removed++

@@ -77,8 +77,8 @@ func TestShardsStaySmall(t *testing.T) {
 				t.Errorf("limit %d: shard %d of %d has %d slots", o.Limit, i, len(c.common.table.Load().shards), len(s.entries))
 			}
 		}
-		if limit := o.Limit; limit > 0 && limit > c.common.wanted()*fullShard {
-			t.Errorf("limit %d: %d shards are wanted", limit, c.common.wanted())
+		if limit := o.Limit; limit > 0 && limit > c.common.size.wanted()*fullShard {
+			t.Errorf("limit %d: %d shards are wanted", limit, c.common.size.wanted())
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestHalfDivided(t *testing.T) {
 			}
 			c.divideSome(32, 4)
 			c.SetWithExpire(keys, 0, time.Hour)
-			time.Sleep(time.Minute + 2*c.common.tick)
+			time.Sleep(time.Minute + 2*c.common.time.tick)
 			if n := c.Len(); n != 1 {
 				t.Errorf("%d entries are left", n)
 			}

@@ -59,6 +59,10 @@
 //     once, outside all locks and in order for each key; not for values without a deadline in
 //     a cache that nobody holds.
 //
+// # Packages that build on a cache
+//
+// [Cache.TakeMissed] and the option Amend are for them alone, as for package near.
+//
 // # Keys
 //
 // A key can have any comparable type. Each cache hashes keys with a random seed of its own,

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -53,7 +52,7 @@ type anchor struct {
 
 // anchor notes whether some entry of the shard waits to expire.
 func (s *shard[K, V]) anchor(waits bool) {
-	a := s.common.driver.anchor
+	a := s.common.time.driver.anchor
 	if a == nil || waits == s.anchored {
 		return
 	}
@@ -78,19 +77,17 @@ func (s *shard[K, V]) unanchor() {
 // noTick is a tick that never comes.
 const noTick = math.MaxInt64
 
-// initDriver gives the cache a driver, which has no timer yet.
-func (c *Cache[K, V]) initDriver(onRemove bool) {
-	c.common.driver.alarm.Store(noTick)
-	c.common.driver.at = noTick
+// init makes a driver, which has no timer yet. tick must not keep the cache alive.
+func (d *driver) init(onRemove bool, tick func()) {
+	d.alarm.Store(noTick)
+	d.at = noTick
 	if onRemove {
-		c.common.driver.anchor = new(anchor)
+		d.anchor = new(anchor)
 	}
-	w, anchor := weak.Make(c), c.common.driver.anchor
-	c.common.driver.newTimer = func(wait time.Duration) *time.Timer {
+	anchor := d.anchor
+	d.newTimer = func(wait time.Duration) *time.Timer {
 		return time.AfterFunc(wait, func() {
-			if c := w.Value(); c != nil {
-				c.tickNow()
-			}
+			tick()
 			runtime.KeepAlive(anchor)
 		})
 	}
@@ -153,21 +150,6 @@ func (t *timing) setTimer(tick int64) {
 		return
 	}
 	d.timer.Reset(wait)
-}
-
-// tickNow is one tick: it advances the clock, sets the next tick, and expires entries.
-func (c *Cache[K, V]) tickNow() {
-	if !c.gate.enter() {
-		return // closed
-	}
-	defer c.gate.exit()
-	c.common.clock.tick()
-	visiting := c.common.driver.working.TryLock()
-	c.common.beginTick(visiting)
-	if visiting {
-		defer c.common.driver.working.Unlock()
-		c.common.endTick(c.expire())
-	}
 }
 
 // beginTick sets the timer for the next tick, which advances the clock while this one

@@ -10,7 +10,7 @@ import (
 // ticksOf counts the ticks of the driver of a cache, which has not begun, while f runs.
 func ticksOf(c *Cache[int, int], f func()) int64 {
 	var n atomic.Int64
-	c.common.driver.newTimer = func(wait time.Duration) *time.Timer {
+	c.common.time.driver.newTimer = func(wait time.Duration) *time.Timer {
 		return time.AfterFunc(wait, func() { n.Add(1); c.tickNow() })
 	}
 	f()
@@ -39,7 +39,7 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 				if _, ok := c.Peek(1); ok {
 					t.Errorf("%s: there at its time", name)
 				}
-				time.Sleep(c.common.tick)
+				time.Sleep(c.common.time.tick)
 				synctest.Wait()
 				if c.Len() != 0 {
 					t.Errorf("%s: not removed a tick later", name)
@@ -48,8 +48,8 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 				t.Errorf("%s: %d ticks for one entry, want at most %d", name, got, most)
 			}
 			wantWhole(t, c)
-			if c.common.driver.at != noTick {
-				t.Errorf("%s: the driver is to tick at %d, with nothing in the cache", name, c.common.driver.at)
+			if c.common.time.driver.at != noTick {
+				t.Errorf("%s: the driver is to tick at %d, with nothing in the cache", name, c.common.time.driver.at)
 			}
 		})
 	}
@@ -60,11 +60,11 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 func TestSetWhileShardsAreVisited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{})
-		c.common.beginTick(true)
+		c.common.time.beginTick(true)
 		next := c.expire()
 		c.SetWithExpire(1, 1, time.Second)
-		c.common.endTick(next)
-		time.Sleep(time.Second + c.common.tick)
+		c.common.time.endTick(next)
+		time.Sleep(time.Second + c.common.time.tick)
 		synctest.Wait()
 		if c.Len() != 0 {
 			t.Error("the driver sleeps on")
@@ -80,12 +80,12 @@ func TestHorizonOfALongSleep(t *testing.T) {
 		c.SetWithExpire(1, 1, 8*time.Minute)            // less than a revolution
 		for wait := time.Minute; wait < 8*time.Minute; wait += time.Minute {
 			time.Sleep(time.Minute)
-			if !c.common.clock.far(c.deadlineOf(1)) {
+			if !c.common.time.clock.far(c.deadlineOf(1)) {
 				t.Fatalf("a read after %v of 8 minutes reads the clock", wait)
 			}
 		}
 		time.Sleep(time.Minute - time.Second)
-		if c.common.clock.far(c.deadlineOf(1)) {
+		if c.common.time.clock.far(c.deadlineOf(1)) {
 			t.Error("a read a second before the end does not read the clock")
 		}
 		c.Clear()
@@ -102,7 +102,7 @@ func TestABusyTickEnds(t *testing.T) {
 			for k := range 2 * readingsPerTick {
 				c.Set(k, k)
 			}
-			time.Sleep(10*c.common.tick + c.common.tick/2)
+			time.Sleep(10*c.common.time.tick + c.common.time.tick/2)
 			c.Set(-1, 0)
 			if lives := time.Duration(c.deadlineOf(-1) - c.realTime()); lives != ttl {
 				t.Fatalf("a TTL of %v, want %v", lives, ttl)

@@ -85,8 +85,8 @@ func TestHorizonComesBack(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 10 * time.Hour})
 		c.Set(1, 1)
 		c.SetWithExpire(2, 2, time.Hour)
-		if !c.common.clock.far(c.deadlineOf(2)) {
-			t.Errorf("a deadline in an hour is compared with the clock: the horizon is %v away", time.Duration(c.common.clock.horizon.Load()-c.common.clock.now()))
+		if !c.common.time.clock.far(c.deadlineOf(2)) {
+			t.Errorf("a deadline in an hour is compared with the clock: the horizon is %v away", time.Duration(c.common.time.clock.horizon.Load()-c.common.time.clock.now()))
 		}
 	})
 }

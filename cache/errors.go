@@ -83,5 +83,5 @@ func (c *Cache[K, V]) tellFailure(err error) {
 // tellPanic calls OnPanic. A panic of that ends here: no caller could recover it.
 func (c *Cache[K, V]) tellPanic(recovered any, stack []byte) {
 	defer func() { _ = recover() }()
-	c.common.onPanic(recovered, stack)
+	c.common.observers.onPanic(recovered, stack)
 }

@@ -4,7 +4,6 @@ package cache
 
 import (
 	"fmt"
-	"log/slog"
 )
 
 // An Event describes a value that left the cache.
@@ -37,8 +36,3 @@ func (c Cause) String() string {
 
 // backlog is how many events may wait for OnRemove before removers wait.
 const backlog = 4096
-
-// logPanic logs a panic of OnRemove if there is no OnPanic.
-func logPanic(recovered any, stack []byte) {
-	slog.Error("cache: a callback panicked", "panic", recovered, "stack", string(stack))
-}

@@ -14,13 +14,6 @@ func (s *shard[K, V]) use(i uint32) {
 	}
 }
 
-// useAt is use of an entry that has not expired, by a caller that holds the lock for
-// writing: it also postpones the end of idleness. It returns false if that has come.
-func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
-	s.use(i)
-	return s.common.idle == 0 || s.slide(i, h)
-}
-
 // enlist adds entry i, whose key has hash h, to the order.
 func (s *shard[K, V]) enlist(i uint32, h uint64) {
 	if s.order != nil {
@@ -66,7 +59,7 @@ func (s *shard[K, V]) resizeOrder(n int) {
 // makeOrder makes the order of a shard that had no limit so far, with its entries by slot
 // number.
 func (s *shard[K, V]) makeOrder() {
-	s.order = newOrder(s.common.policy)
+	s.order = newOrder(s.common.size.policy)
 	s.resizeOrder(len(s.entries))
 	s.marks = s.order.Marks()
 	for i := range s.entries {
@@ -131,9 +124,6 @@ func (s *shard[K, V]) lookAhead() {
 	s.fetched += uint32(read)
 }
 
-// hashOf returns the hash of the key of entry i.
-func (s *shard[K, V]) hashOf(i uint32) uint64 { return s.common.hasher.Hash(s.entries[i].key) }
-
 // firstBut returns the entry that is next by the order, other than entry i. It returns false
 // if there is no other.
 func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
@@ -143,61 +133,4 @@ func (s *shard[K, V]) firstBut(i uint32) (j uint32, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// takeOver evicts the entry that is next by the order and gives its slot to a key that has
-// no entry. Deadline and task are still those of the old entry.
-func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
-	i, old, _ := s.victim()
-	e := &s.entries[i]
-	s.noteRemoval(i, old, s.causeOr(Evicted, i))
-	s.index.Remove(old, i)
-	s.index.Insert(u.hash, i)
-	s.lost.forget(u.hash)
-	s.delist(i)
-	s.enlist(i, u.hash)
-	e.key, e.value = u.key, u.value
-	return i
-}
-
-// evict removes the entry that is next by the order. It returns false if there is none, or
-// if the shard is not limited during a Resize.
-func (s *shard[K, V]) evict() bool {
-	if !s.limited {
-		return false
-	}
-	i, h, ok := s.victim()
-	if !ok {
-		return false
-	}
-	s.remove(i, h, s.causeOr(Evicted, i))
-	return true
-}
-
-// evictSurplus evicts up to n entries while there is a surplus. It reports whether
-// settle must follow.
-func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
-	s.lock.Lock()
-	for ; n > 0 && s.common.budget.surplus() > 0 && s.evict(); n-- {
-	}
-	s.maybeShrink()
-	return s.unlock()
-}
-
-// setLimited says whether the entries of the shard count against the budget.
-func (s *shard[K, V]) setLimited(limited bool) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.limited == limited {
-		return
-	}
-	s.limited = limited
-	if !limited {
-		s.common.budget.release(uint64(s.len))
-		return
-	}
-	s.common.budget.used.Add(uint64(s.len))
-	if s.order == nil {
-		s.makeOrder()
-	}
 }

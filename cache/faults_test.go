@@ -74,7 +74,7 @@ func collidingKeys(t *testing.T, o Options[int, int]) {
 			wantOneLook(t, c)
 		}
 	}
-	if err := c.common.runner.Drain(context.Background()); err != nil {
+	if err := c.common.observers.runner.Drain(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if got := maps.Collect(c.All()); !maps.Equal(got, stored) {
@@ -109,11 +109,11 @@ func wantOneLook(t *testing.T, c *Cache[int, int]) {
 func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.gate.enter()
 	defer c.gate.exit() // before the next tick enters
-	c.common.clock.start = c.common.clock.start.Add(-by)
-	c.common.driver.mu.Lock()
-	defer c.common.driver.mu.Unlock()
-	if c.common.driver.timer != nil { // it goes by another clock here
-		c.common.driver.timer.Reset(max(time.Duration(c.common.driver.at*int64(c.common.tick)-c.realTime()), c.common.untilTick(c.realTime())))
+	c.common.time.clock.start = c.common.time.clock.start.Add(-by)
+	c.common.time.driver.mu.Lock()
+	defer c.common.time.driver.mu.Unlock()
+	if c.common.time.driver.timer != nil { // it goes by another clock here
+		c.common.time.driver.timer.Reset(max(time.Duration(c.common.time.driver.at*int64(c.common.time.tick)-c.realTime()), c.common.time.untilTick(c.realTime())))
 	}
 }
 
@@ -153,19 +153,19 @@ func clockJumps(t *testing.T, by time.Duration) {
 			t.Errorf("an entry with a TTL of %v: found is %t after a jump by %v", ends(i), found, by)
 		}
 	}
-	time.Sleep(c.common.tick) // the first tick
+	time.Sleep(c.common.time.tick) // the first tick
 	synctest.Wait()
 	for i := range n {
 		_, found := c.Get(i)
-		if expired := ends(i) <= by+c.common.tick; found == expired {
+		if expired := ends(i) <= by+c.common.time.tick; found == expired {
 			t.Errorf("an entry with a TTL of %v: found is %t a tick after a jump by %v", ends(i), found, by)
 		}
-		if cause, expired := removed[i], ends(i) <= by; expired != (cause == Expired) && ends(i) > by+c.common.tick {
+		if cause, expired := removed[i], ends(i) <= by; expired != (cause == Expired) && ends(i) > by+c.common.time.tick {
 			t.Errorf("an entry with a TTL of %v: reported as %v after a jump by %v", ends(i), cause, by)
 		}
 	}
 	jump(c, by)
-	time.Sleep(2 * c.common.tick)
+	time.Sleep(2 * c.common.time.tick)
 	synctest.Wait()
 	if len(removed) != n || c.Len() != 0 {
 		t.Errorf("%d entries reported, %d left, of %d", len(removed), c.Len(), n)

@@ -129,6 +129,6 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 }
 
 func aPlainTake() *caller {
-	who := new(common[int, int]).plainCaller()
+	who := new(common[int, int]).loads.plainCaller()
 	return &who
 }

@@ -243,7 +243,7 @@ func TestFreshness3IsOneLoad(t *testing.T) {
 				if v, ok := c.Peek("k"); v != change.value || ok != change.has {
 					t.Errorf("after %s and a refresh: %d, %v", name, v, ok)
 				}
-				if n := c.common.renewals.dropped.Load(); n != 1 {
+				if n := c.common.loads.renewals.dropped.Load(); n != 1 {
 					t.Errorf("%d refreshes were dropped", n)
 				}
 				if name == "Compute" { // it keeps the life, and so the next one is due
@@ -302,7 +302,7 @@ func TestFreshness5PausesAfterFailures(t *testing.T) {
 		time.Sleep(45 * time.Second)
 		c.take(value)
 		c.asked(value + 2)
-		if ok, failed := c.common.renewals.ok.Load(), c.common.renewals.failed.Load(); ok != 1 || failed != uint64(c.db.asked-2) {
+		if ok, failed := c.common.loads.renewals.ok.Load(), c.common.loads.renewals.failed.Load(); ok != 1 || failed != uint64(c.db.asked-2) {
 			t.Errorf("%d refreshes succeeded, and %d failed", ok, failed)
 		}
 	}, func(o *Options[string, int]) { o.Expire = time.Hour })
@@ -615,7 +615,7 @@ func TestFreshness15Idle(t *testing.T) {
 		if err := c.check(); err != nil || c.Len() != 1 || c.DelExpired() != 0 {
 			t.Error("a value in Grace is removed, or its task is wrong:", err)
 		}
-		time.Sleep(time.Millisecond + c.common.tick)
+		time.Sleep(time.Millisecond + c.common.time.tick)
 		c.removed(Event[string, int]{"k", 1, Expired})
 		if late := c.Stats().Expiry.Lateness; late.Count() != 1 || late.Quantile(1) > 2*time.Second {
 			t.Errorf("%d removals were late by %v", late.Count(), late.Quantile(1))
@@ -714,7 +714,7 @@ func TestFreshness20LeavesOnce(t *testing.T) {
 		},
 		Cleared: func(c *freshCache) { c.Clear() },
 		Evicted: func(c *freshCache) { c.Set("other", 7) },
-		Expired: func(c *freshCache) { time.Sleep(time.Minute + c.common.tick) },
+		Expired: func(c *freshCache) { time.Sleep(time.Minute + c.common.time.tick) },
 	} {
 		t.Run(cause.String(), func(t *testing.T) {
 			freshTest(t, func(t *testing.T, c *freshCache) {

@@ -46,7 +46,7 @@ func optionsTest(t *testing.T, o Options[byte, int], ops []byte) {
 	}
 	for _, op := range ops {
 		operate(t, c, &o, op)
-		if weight := c.common.budget.used.Load(); o.Limit > 0 && c.Len() > o.Limit || o.MaxWeight > 0 && weight > o.MaxWeight {
+		if weight := c.common.size.budget.used.Load(); o.Limit > 0 && c.Len() > o.Limit || o.MaxWeight > 0 && weight > o.MaxWeight {
 			t.Fatalf("after %d: %d entries, which weigh %d", op, c.Len(), weight)
 		}
 	}
@@ -91,7 +91,7 @@ func operate(t *testing.T, c *Cache[byte, int], o *Options[byte, int], op byte) 
 			t.Fatalf("%d is there after Del", key)
 		}
 	case 6:
-		time.Sleep(min(c.common.tick, time.Hour) * time.Duration(key))
+		time.Sleep(min(c.common.time.tick, time.Hour) * time.Duration(key))
 		synctest.Wait()
 	case 7:
 		for k := range key * 8 {

@@ -35,7 +35,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		}
 	}
 	e := &s.entries[i]
-	if !c.common.clock.far(e.deadline.load()) && s.die(i) || c.common.idle > 0 && !s.slide(i, h) { // expired, inlined
+	if !c.common.time.clock.far(e.deadline.load()) && s.die(i) || c.common.time.idle > 0 && !s.slide(i, h) { // expired, inlined
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, false
@@ -99,7 +99,7 @@ func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 	}
 	s.lock.RUnlock(r)
 	if ok {
-		e.TTL = c.common.until(deadline)
+		e.TTL = c.common.time.until(deadline)
 	}
 	return e, ok
 }

@@ -15,8 +15,8 @@ import (
 // that a shard keeps of its entries. No operation may be under way; check itself keeps
 // ticks from expiring entries meanwhile.
 func (c *Cache[K, V]) check() error {
-	c.common.driver.working.Lock()
-	defer c.common.driver.working.Unlock()
+	c.common.time.driver.working.Lock()
+	defer c.common.time.driver.working.Unlock()
 	used := uint64(0)
 	for t := c.common.table.Load(); t != nil; t = t.larger.Load() {
 		for i := range t.shards {
@@ -27,10 +27,10 @@ func (c *Cache[K, V]) check() error {
 			used += s.used()
 		}
 	}
-	if got := c.common.budget.used.Load(); got != used {
+	if got := c.common.size.budget.used.Load(); got != used {
 		return fmt.Errorf("the budget has %d in use, want %d", got, used)
 	}
-	if limit := c.common.budget.max.Load(); limit > 0 && used > limit {
+	if limit := c.common.size.budget.max.Load(); limit > 0 && used > limit {
 		return fmt.Errorf("%d of %d in use", used, limit)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (s *shard[K, V]) checkWeights() error {
 
 // checkEvictable: in a cache that weighs, what others read of the order's length is right.
 func (s *shard[K, V]) checkEvictable() error {
-	if s.common.weigh == nil {
+	if s.common.size.weigh == nil {
 		return nil
 	}
 	want := int64(0)
@@ -177,12 +177,12 @@ func (s *shard[K, V]) checkEvictable() error {
 // checkRing: the ring visits an entry with a deadline no later than that, and has no task
 // for a slot without one. The driver wakes no later than the next visit.
 func (s *shard[K, V]) checkRing() error {
-	if waits := s.common.driver.anchor != nil && s.ring != nil && s.ring.Len() > 0; waits != s.anchored {
+	if waits := s.common.time.driver.anchor != nil && s.ring != nil && s.ring.Len() > 0; waits != s.anchored {
 		return fmt.Errorf("an entry of a cache with OnRemove waits to expire: %v; the shard says %v", waits, s.anchored)
 	}
 	if s.ring != nil {
 		visit, ok := s.ring.NextVisit()
-		next, alarm := s.next.Load(), s.common.driver.alarm.Load()
+		next, alarm := s.next.Load(), s.common.time.driver.alarm.Load()
 		if ok && next > visit || !s.closed && alarm > next {
 			return fmt.Errorf("the ring has a visit at %d (%v), the shard says %d, and the driver comes at %d", visit, ok, next, alarm)
 		}
@@ -206,8 +206,8 @@ func (s *shard[K, V]) checkRing() error {
 		if s.isEarlier(uint32(i)) {
 			due = s.next.Load()
 		}
-		if waits && due > max(s.common.tickAt(deadline), s.ring.Now()+1) {
-			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.tickAt(deadline), due)
+		if waits && due > max(s.common.time.tickAt(deadline), s.ring.Now()+1) {
+			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.time.tickAt(deadline), due)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ const (
 // takeSlow is Take after its first look. It does not let fetch escape: a function that
 // captures the key would be allocated, which is most of the cost of a hit.
 func (c *Cache[K, V]) takeSlow(key K, first role, fetch func() (V, error)) (V, error) {
-	who := c.common.plainCaller()
+	who := c.common.loads.plainCaller()
 	if first == undecided {
 		defer c.count(key, &who)
 	}
@@ -47,8 +47,8 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value 
 		c.renew(ctx, key, fetch)
 		return value, nil
 	}
-	who := c.common.callerOf(ctx)
-	who.background, who.patient = true, c.common.patience > 0
+	who := c.common.loads.callerOf(ctx)
+	who.background, who.patient = true, c.common.time.patience > 0
 	if first == undecided {
 		defer c.count(key, &who)
 	}
@@ -91,7 +91,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 		if err := context.Cause(who.ctx); err != nil {
 			return value, nil, err
 		}
-		who.now = c.common.clock.checked()
+		who.now = c.common.time.clock.checked()
 		found, l, role, err := c.assign(key, who, nil)
 		switch role {
 		case finder, refused:
@@ -106,7 +106,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 		case follower, doubter:
 			c.waiters.Add(1)
 		}
-		switch err := l.wait(who, role, who.patienceEnds(c.common.patience)); {
+		switch err := l.wait(who, role, who.patienceEnds(c.common.time.patience)); {
 		case err == errOutOfPatience:
 			who.patient = false
 		case err != nil:
@@ -216,7 +216,7 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 		l = newSoleLoad[K, V]()
 	}
 	c.initLoad(l, who, h, key)
-	l.flight.begin(who, &c.permits)
+	l.flight.begin(who, &c.loads.permits)
 	if who.canLeave() {
 		l.makeDone() // the leader waits too
 	}
@@ -225,5 +225,28 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 
 func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
 	l.common, l.began, l.key, l.hash = c, who.now, key, h
-	l.Expire = c.expireAfter
+	l.Expire = c.time.expireAfter
+}
+
+// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
+// does not if another goroutine may still use it: a caller that waited for it, or the one in
+// which package context watches a flight that waited for a permit.
+func (c *common[K, V]) reuse(l *load[K, V]) {
+	if l.done != nil || l.how != returned || c.loads.permits.free != nil {
+		return
+	}
+	spare, f := &c.shardOf(l.hash).spare, l.flight
+	*f = flight{}
+	*l = load[K, V]{flight: f}
+	spare.Store(l)
+}
+
+// newSoleLoad returns a load with a flight of its own, in one allocation.
+func newSoleLoad[K comparable, V any]() *load[K, V] {
+	both := new(struct {
+		load   load[K, V]
+		flight flight
+	})
+	both.load.flight = &both.flight
+	return &both.load
 }

@@ -23,27 +23,16 @@ type keptErrors interface {
 
 // keepFor returns for how long to keep an error of a fetch; 0 means not at all. Errors that
 // say how the load ended, and not what it found, are never kept.
-func (c *common[K, V]) keepFor(err error) time.Duration {
+func (l *loading) keepFor(err error) time.Duration {
 	var panicked *PanicError
 	switch {
-	case c.negative == nil || err == nil:
+	case l.negative == nil || err == nil:
 		return 0
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, ErrTimeout), errors.Is(err, ErrGoexit), errors.As(err, &panicked):
 		return 0
 	}
-	return max(c.negative(err), 0)
-}
-
-// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
-// dropped the error. The lock of the shard must be held.
-func (s *shard[K, V]) keepError(l *load[K, V]) {
-	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
-		if _, found := s.find(l.hash, l.key); found {
-			s.del(l.hash, l.key) // the error is the answer now
-		}
-		s.common.negatives.set(l.key, l.err, l.keepErr)
-	}
+	return max(l.negative(err), 0)
 }
 
 // keptError returns the kept error of a key, or nil. The lock of the shard must be held.

@@ -12,7 +12,7 @@ import "math"
 // With a larger limit, the next writes give the cache as many shards as it needs, unless a
 // walk is under way. With a smaller limit the cache keeps its shards.
 func (c *Cache[K, V]) Resize(limit int) error {
-	if c.common.weigh != nil {
+	if c.common.size.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: want ResizeWeight", limit)
 	}
 	if limit < 0 || limit > math.MaxInt32 {
@@ -29,13 +29,13 @@ func (c *Cache[K, V]) Resize(limit int) error {
 // it evicts some before it returns. For 0, and for a cache without a MaxWeight, it
 // returns an error that wraps [ErrArgument].
 func (c *Cache[K, V]) ResizeWeight(maxWeight uint64) error {
-	if c.common.weigh == nil {
+	if c.common.size.weigh == nil {
 		return wrongArgument("ResizeWeight(%d) of a cache without MaxWeight: want Resize, or options with Weigh", maxWeight)
 	}
 	if maxWeight == 0 {
 		return wrongArgument("ResizeWeight(0): want at least 1")
 	}
-	c.common.budget.max.Store(maxWeight)
+	c.common.size.budget.max.Store(maxWeight)
 	c.common.growOn()
 	c.evictSurplus()
 	return nil
@@ -46,15 +46,15 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	c.resizing.Lock()
 	defer c.resizing.Unlock()
 	if limit == 0 {
-		c.common.limit.Store(0) // first: from now on budget.used is not the number of entries
+		c.common.size.limit.Store(0) // first: from now on budget.used is not the number of entries
 	} else {
-		c.common.budget.max.Store(uint64(limit))
+		c.common.size.budget.max.Store(uint64(limit))
 	}
 	shards := c.common.all()
 	for i := range shards {
 		shards[i].setLimited(limit > 0)
 	}
-	c.common.limit.Store(int64(limit))
+	c.common.size.limit.Store(int64(limit))
 	c.common.release()
 	c.common.growOn()
 	c.common.watch.Load().resized(limit)
@@ -63,12 +63,54 @@ func (c *Cache[K, V]) setLimit(limit int) {
 
 // evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
 func (c *Cache[K, V]) evictSurplus() {
-	for surplus := c.common.budget.surplus(); surplus > 0; surplus = c.common.budget.surplus() {
+	for surplus := c.common.size.budget.surplus(); surplus > 0; surplus = c.common.size.budget.surplus() {
 		shards := c.common.all()
 		each := int(min(surplus/uint64(len(shards))+1, batch))
 		for i := range shards {
-			c.common.settle(shards[i].evictSurplus(each))
+			c.common.observers.settle(shards[i].evictSurplus(each))
 		}
 		c.common.release()
+	}
+}
+
+// evict removes the entry that is next by the order. It returns false if there is none, or
+// if the shard is not limited during a Resize.
+func (s *shard[K, V]) evict() bool {
+	if !s.limited {
+		return false
+	}
+	i, h, ok := s.victim()
+	if !ok {
+		return false
+	}
+	s.remove(i, h, s.causeOr(Evicted, i))
+	return true
+}
+
+// evictSurplus evicts up to n entries while there is a surplus. It reports whether
+// settle must follow.
+func (s *shard[K, V]) evictSurplus(n int) (reported bool) {
+	s.lock.Lock()
+	for ; n > 0 && s.common.size.budget.surplus() > 0 && s.evict(); n-- {
+	}
+	s.maybeShrink()
+	return s.unlock()
+}
+
+// setLimited says whether the entries of the shard count against the budget.
+func (s *shard[K, V]) setLimited(limited bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.limited == limited {
+		return
+	}
+	s.limited = limited
+	if !limited {
+		s.common.size.budget.release(uint64(s.len))
+		return
+	}
+	s.common.size.budget.used.Add(uint64(s.len))
+	if s.order == nil {
+		s.makeOrder()
 	}
 }

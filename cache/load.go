@@ -39,7 +39,7 @@ func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
 // spawn starts the goroutine of a load. If the leader is a callback, which must not wait
 // for callbacks, the load that it waits for must not wait for them either.
 func (c *Cache[K, V]) spawn(run func()) {
-	if c.common.runner != nil && runner.InCallback() {
+	if c.common.observers.runner != nil && runner.InCallback() {
 		runner.Go(run)
 	} else {
 		go run()
@@ -49,7 +49,7 @@ func (c *Cache[K, V]) spawn(run func()) {
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
 // fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
-	release, err := c.common.permits.take(l.flight)
+	release, err := c.common.loads.permits.take(l.flight)
 	if err != nil {
 		l.fail(err)
 		l.how = returned
@@ -64,7 +64,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 			}
 			l.fail(err)
 		}
-		c.observeLoad(time.Duration(c.common.clock.now()-l.began), l)
+		c.observeLoad(time.Duration(c.common.time.clock.now()-l.began), l)
 		c.end(l)
 		switch {
 		case l.how == returned:
@@ -107,9 +107,9 @@ func (l *load[K, V]) fail(err error) {
 func (c *Cache[K, V]) returned(l *load[K, V]) {
 	switch {
 	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
-		l.weight = c.common.weightOf(l.key, l.value)
+		l.weight = c.common.size.weightOf(l.key, l.value)
 	case l.err != nil && l.batch == nil && !l.mate: // the error of a batch says nothing about a single key
-		l.keepErr = c.common.keepFor(l.err)
+		l.keepErr = c.common.loads.keepFor(l.err)
 	}
 }
 
@@ -123,7 +123,7 @@ func (c *Cache[K, V]) end(l *load[K, V]) {
 	reported = c.conclude(l) || reported
 	l.publish()
 	l.flight.finish()
-	c.common.settle(reported) // after that: a callback may wait for this load, or one of the batch
+	c.common.observers.settle(reported) // after that: a callback may wait for this load, or one of the batch
 }
 
 // conclude stores the result of a load, unless the load failed or the key was changed
@@ -132,19 +132,21 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	if l.unshared {
 		return false
 	}
-	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.lifeOf(l.hash, max(l.Expire, 0))}
-	for done := false; !done; {
-		s := c.common.lock(l.hash)
-		if filters := l.filters; len(filters) > 0 && l.err == nil && !l.stale && !l.absent {
-			l.filters = nil
-			s.lock.Unlock()
-			c.abandon(&u)
-			c.filterLoad(l, filters)
-			continue
+	u := update[K, V]{hash: l.hash, key: l.key, value: l.value, weight: l.weight, life: c.common.time.lifeOf(l.hash, max(l.Expire, 0))}
+	for {
+		var unasked []*filter[K, V]
+		c.storeUnsettled(&u, func(s *shard[K, V]) uint64 {
+			if len(l.filters) > 0 && l.err == nil && !l.stale && !l.absent {
+				unasked, l.filters = l.filters, nil
+				return 0
+			}
+			return s.endLoad(l, &u)
+		})
+		if unasked == nil {
+			return u.reported
 		}
-		done = c.endStore(s, &u, s.endLoad(l, &u))
+		c.filterLoad(l, unasked)
 	}
-	return u.reported
 }
 
 // endLoad is the part of conclude under the lock. If there is too little room in the shard,
@@ -191,5 +193,16 @@ func (s *shard[K, V]) prolong(u *update[K, V]) {
 	s.use(i)
 	if w := s.common.watch.Load(); w != nil {
 		s.common.touched(w, u.hash, u.life.cap)
+	}
+}
+
+// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
+// dropped the error. The lock of the shard must be held.
+func (s *shard[K, V]) keepError(l *load[K, V]) {
+	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
+		if _, found := s.find(l.hash, l.key); found {
+			s.del(l.hash, l.key) // the error is the answer now
+		}
+		s.common.negatives.set(l.key, l.err, l.keepErr)
 	}
 }

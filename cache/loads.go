@@ -70,29 +70,6 @@ const (
 	panicked
 )
 
-// newSoleLoad returns a load with a flight of its own, in one allocation.
-func newSoleLoad[K comparable, V any]() *load[K, V] {
-	both := new(struct {
-		load   load[K, V]
-		flight flight
-	})
-	both.load.flight = &both.flight
-	return &both.load
-}
-
-// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
-// does not if another goroutine may still use it: a caller that waited for it, or the one in
-// which package context watches a flight that waited for a permit.
-func (c *common[K, V]) reuse(l *load[K, V]) {
-	if l.done != nil || l.how != returned || c.permits.free != nil {
-		return
-	}
-	spare, f := &c.shardOf(l.hash).spare, l.flight
-	*f = flight{}
-	*l = load[K, V]{flight: f}
-	spare.Store(l)
-}
-
 // mates returns the other loads of the batch whose first load is l.
 func (l *load[K, V]) mates() []*load[K, V] {
 	if len(l.batch) == 0 {
@@ -174,4 +151,19 @@ func (s *shard[K, V]) allLoads() iter.Seq[*load[K, V]] {
 			}
 		}
 	}
+}
+
+// shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
+// map never shrinks by itself.
+func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
+	const small = 64
+	if *most <= small || len(m) > int(*most)/sparse {
+		return m
+	}
+	less := make(map[K]E, len(m))
+	for key, e := range m {
+		less[key] = e
+	}
+	*most = int32(len(m))
+	return less
 }

@@ -444,8 +444,8 @@ func (m *modelCache) settle(t *rapid.T, events []Event[int, int], key int, cause
 
 // checkAll compares the whole contents.
 func (m *modelCache) checkAll(t *rapid.T) {
-	if min(m.common.clock.stores.left.Load(), m.common.clock.idleness.left.Load()) < readingsPerTick/2 {
-		time.Sleep(m.common.tick) // a deadline of a busy cache may be early
+	if min(m.common.time.clock.stores.left.Load(), m.common.time.clock.idleness.left.Load()) < readingsPerTick/2 {
+		time.Sleep(m.common.time.tick) // a deadline of a busy cache may be early
 	}
 	m.settleEvents(t, -1, Expired)
 	if err := m.check(); err != nil {
@@ -456,7 +456,7 @@ func (m *modelCache) checkAll(t *rapid.T) {
 	for k, e := range m.entries {
 		if !m.expired(e) {
 			want[k] = e.value
-		} else if end, _ := m.end(e); time.Since(end) >= m.common.tick { // fake time
+		} else if end, _ := m.end(e); time.Since(end) >= m.common.time.tick { // fake time
 			t.Fatalf("%d expired at %v and is still there, at %v", k, end, time.Now())
 		}
 	}

@@ -155,10 +155,10 @@ type Options[K comparable, V any] struct {
 	// has a value 30. It needs a Limit.
 	WhatIf bool
 
-	// Amend, if it is not nil, may change each Snapshot of the cache before Stats or package
-	// stats return it: code that builds on a cache adds its own counts, as package near
-	// does. It is called outside all locks, by several goroutines at once, and must not ask
-	// for statistics.
+	// Amend is for packages that build on a cache, as near does. If it is not nil, it may
+	// change each Snapshot of the cache before Stats or package stats return it, to add counts
+	// of its own. It is called outside all locks, by several goroutines at once, and must not
+	// ask for statistics.
 	Amend func(*stats.Snapshot)
 }
 

@@ -72,15 +72,15 @@ func (c *Cache[K, V]) setWatch(w *watch[K]) {
 	for i := range shards {
 		s := &shards[i]
 		s.lock.Lock()
-		s.noted = w != nil || c.common.ages
+		s.noted = w != nil || c.common.observers.ages
 		s.lock.Unlock()
 	}
 }
 
 func (c *Cache[K, V]) recordingHeader(oneIn uint64) recording.Header {
-	h := recording.Header{Cache: c.name, Policy: c.common.policy.String(), Limit: int(c.common.limit.Load()), OneIn: oneIn}
-	if c.common.weigh != nil {
-		h.MaxWeight = c.common.budget.max.Load()
+	h := recording.Header{Cache: c.name, Policy: c.common.size.policy.String(), Limit: int(c.common.size.limit.Load()), OneIn: oneIn}
+	if c.common.size.weigh != nil {
+		h.MaxWeight = c.common.size.budget.max.Load()
 	}
 	return h
 }

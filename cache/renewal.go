@@ -25,7 +25,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 		return value, seeker
 	}
 	expired := s.expired(i)
-	if expired && s.gone(i) || !expired && c.common.idle > 0 && !s.slide(i, h) {
+	if expired && s.gone(i) || !expired && c.common.time.idle > 0 && !s.slide(i, h) {
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, seeker
@@ -46,13 +46,13 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 // seeDue is see for entry i, whose value can be returned.
 func (s *shard[K, V]) seeDue(i uint32, expired, background bool) role {
 	c := s.common
-	if !expired && (!background || c.refresh == 0) {
+	if !expired && (!background || c.time.refresh == 0) {
 		return finder
 	}
 	due := s.due[i].load()
-	passed := c.clock.passed(due)
+	passed := c.time.clock.passed(due)
 	switch {
-	case expired && (c.patience > 0 || !background) && (passed || renewing(due)):
+	case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
 		return undecided
 	case background && passed && s.due[i].swap(due, underWay|due&triesMask):
 		return renewer
@@ -78,7 +78,7 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 	due := s.due[i].load()
-	return !s.common.clock.passed(due) && !renewing(due) || l != nil && !who.patient
+	return !s.common.time.clock.passed(due) && !renewing(due) || l != nil && !who.patient
 }
 
 // beginDue begins a renewal, unless the key was stored anew since it was found due, another
@@ -104,18 +104,18 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 
 // dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
 func (s *shard[K, V]) dueNow(i uint32) {
-	s.due[i].set(dueAt(s.common.clock.now(), s.due[i].load()&triesMask))
+	s.due[i].set(dueAt(s.common.time.clock.now(), s.due[i].load()&triesMask))
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
 // load to share. It joins the batch of first, if that is not nil. It returns nil if it would
 // have to wait for a permit.
 func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
-	if s.closed || first == nil && !s.common.permits.try() {
+	if s.closed || first == nil && !s.common.loads.permits.try() {
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.timeout, now: s.common.clock.now()}, h, s.entries[i].key, first)
+	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.loads.timeout, now: s.common.time.clock.now()}, h, s.entries[i].key, first)
 	if first == nil {
 		l.flight.keep()
 	}
@@ -133,8 +133,8 @@ func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
 
 // skipRenewal postpones a renewal of entry i that cannot begin now.
 func (s *shard[K, V]) skipRenewal(i uint32) {
-	s.common.renewals.skipped.Add(1)
-	s.due[i].set(s.common.pauseAfter(s.due[i].load() & triesMask))
+	s.common.loads.renewals.skipped.Add(1)
+	s.due[i].set(s.common.time.pauseAfter(s.due[i].load() & triesMask))
 }
 
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
@@ -143,7 +143,7 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
-		s.common.renewals.count(failed, dropped)
+		s.common.loads.renewals.count(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
 	if !ok || !renewing(s.due[i].load()) || s.current(l.key) != nil {
@@ -151,7 +151,7 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	}
 	if failed {
 		tries := s.due[i].load() & triesMask
-		s.due[i].set(s.common.pauseAfter(min(tries+1, maxTries)))
+		s.due[i].set(s.common.time.pauseAfter(min(tries+1, maxTries)))
 	} else {
 		s.dueNow(i)
 	}
@@ -181,7 +181,7 @@ func (r *renewals) stats() stats.Refreshes {
 // standIn returns a value to a caller whose load has failed: one in Grace, or one that
 // another caller has stored meanwhile.
 func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
-	if c.common.grace == 0 {
+	if c.common.time.grace == 0 {
 		return value, false
 	}
 	h := c.common.hasher.Hash(key)
@@ -197,7 +197,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 // answer returns the value of entry i, which has not expired or is in Grace, to a Take.
 func (s *shard[K, V]) answer(i uint32) V {
 	s.use(i)
-	if s.common.grace > 0 && s.expired(i) {
+	if s.common.time.grace > 0 && s.expired(i) {
 		s.hitsInGrace.Add(1)
 	}
 	return s.entries[i].value

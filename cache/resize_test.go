@@ -26,7 +26,7 @@ func TestSetDuringResize(t *testing.T) {
 		c := fourShards()
 		c.Set(0, 0)
 		c.Set(2, 0)
-		c.common.budget.max.Store(1)
+		c.common.size.budget.max.Store(1)
 		c.common.table.Load().shards[0].setLimited(true)
 		c.common.table.Load().shards[1].setLimited(true)
 		c.Set(1, 0)
@@ -46,7 +46,7 @@ func TestSetDuringResize(t *testing.T) {
 		for i := range c.common.table.Load().shards {
 			c.common.table.Load().shards[i].setLimited(false)
 		}
-		if used := c.common.budget.used.Load(); used != 0 {
+		if used := c.common.size.budget.used.Load(); used != 0 {
 			t.Errorf("%d of the budget in use by nobody", used)
 		}
 	})

@@ -100,10 +100,10 @@ func decoded[K comparable, V any](decode func([]byte) (K, V, error), payload []b
 func (r *restoration[K, V]) add(e restored[K, V]) {
 	c := r.cache
 	switch {
-	case c.common.weigh == nil:
+	case c.common.size.weigh == nil:
 		e.Weight = 1
 	case !e.Weighed:
-		e.Weight = c.common.weigh(e.key, e.value)
+		e.Weight = c.common.size.weigh(e.key, e.value)
 	}
 	room := c.room()
 	if room == math.MaxUint64 {
@@ -152,12 +152,12 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	if !left {
 		return
 	}
-	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.lifeFrom(c.common.clock.checked(), ttl)}
+	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.checked(), ttl)}
 	s := c.common.lock(u.hash)
 	if s.restore(&u, e.Mark) {
 		r.stored++
 	}
-	c.common.settle(s.unlock())
+	c.common.observers.settle(s.unlock())
 }
 
 // restore stores a value with marks, unless the key has one or is about to get one that was
@@ -167,7 +167,7 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	switch l := s.current(u.key); {
 	case s.closed, found && !s.gone(i), s.fences[u.key] != nil, l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
 		return false
-	case (s.limited || s.weights != nil) && !s.common.budget.reserve(uint64(u.weight)):
+	case (s.limited || s.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
 	}
 	if found {
@@ -184,11 +184,11 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 
 // room returns how much may be stored without an eviction, in entries or in weight.
 func (c *Cache[K, V]) room() uint64 {
-	if c.common.weigh == nil && c.common.limit.Load() == 0 {
+	if c.common.size.weigh == nil && c.common.size.limit.Load() == 0 {
 		return math.MaxUint64
 	}
-	most := c.common.budget.max.Load()
-	return most - min(most, c.common.budget.used.Load())
+	most := c.common.size.budget.max.Load()
+	return most - min(most, c.common.size.budget.used.Load())
 }
 
 // has reports whether a key has a value, which may be in Grace.

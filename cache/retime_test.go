@@ -86,7 +86,7 @@ func (m *expiryModel) settle() error {
 		case r.Cause == Replaced:
 			continue
 		case !ok,
-			r.Cause == Expired && (end.IsZero() || late < 0 || late >= m.common.tick),
+			r.Cause == Expired && (end.IsZero() || late < 0 || late >= m.common.time.tick),
 			r.Cause != Expired && !end.IsZero() && late >= 0:
 			return fmt.Errorf("%d has left as %v at %v, deadline %v", r.Key, r.Cause, r.at, end)
 		}
@@ -106,7 +106,7 @@ func (m *expiryModel) check() error {
 	for key, end := range m.ends {
 		if !end.IsZero() {
 			pending++
-			if late := time.Since(end); late >= m.common.tick { // fake time
+			if late := time.Since(end); late >= m.common.time.tick { // fake time
 				return fmt.Errorf("%d is still there %v after its deadline", key, late)
 			}
 		}
@@ -136,9 +136,9 @@ func retimeModel(t *rapid.T) {
 	}
 	rapid.SyncTest(t, func(t *rapid.T) {
 		m := newExpiryModel(o)
-		tick := m.common.tick
+		tick := m.common.time.tick
 		ttls := rapid.SampledFrom([]time.Duration{
-			0, 0, 1, time.Millisecond, tick - 1, tick, tick + 1, 3*tick + 7, 60 * tick, slots * tick, 3000 * tick, time.Hour, 100 * time.Hour,
+			0, 0, 1, time.Millisecond, tick - 1, tick, tick + 1, 3*tick + 7, 60 * tick, ringOfMany * tick, 3000 * tick, time.Hour, 100 * time.Hour,
 		})
 		key := rapid.IntRange(0, 7)
 		must := func(t *rapid.T, err error) {
@@ -163,7 +163,7 @@ func retimeModel(t *rapid.T) {
 			},
 			"sleep long": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "long") == 0 {
-					time.Sleep(rapid.SampledFrom([]time.Duration{slots * tick, 1500*tick + 1}).Draw(t, "d"))
+					time.Sleep(rapid.SampledFrom([]time.Duration{ringOfMany * tick, 1500*tick + 1}).Draw(t, "d"))
 				} else {
 					time.Sleep(60 * tick)
 				}
@@ -205,25 +205,25 @@ func TestEveryChangeOfTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExpiryModel(Options[int, int]{Expire: time.Hour, Limit: 1 << 12})
 		ttls := []time.Duration{
-			0, time.Millisecond, m.common.tick - 1, m.common.tick, m.common.tick + 1, 2 * m.common.tick, 9 * m.common.tick, 10 * m.common.tick, 100 * m.common.tick,
-			(slots - 1) * m.common.tick, slots*m.common.tick + 1, 2 * time.Hour, 25 * time.Hour, 30 * 24 * time.Hour,
+			0, time.Millisecond, m.common.time.tick - 1, m.common.time.tick, m.common.time.tick + 1, 2 * m.common.time.tick, 9 * m.common.time.tick, 10 * m.common.time.tick, 100 * m.common.time.tick,
+			(ringOfMany - 1) * m.common.time.tick, ringOfMany*m.common.time.tick + 1, 2 * time.Hour, 25 * time.Hour, 30 * 24 * time.Hour,
 		}
 		key := 0
 		for _, old := range ttls {
 			for _, ttl := range ttls {
 				for name, change := range ways {
-					for _, wait := range []time.Duration{0, min(old/2, m.common.tick+1)} {
+					for _, wait := range []time.Duration{0, min(old/2, m.common.time.tick+1)} {
 						key++
-						time.Sleep(m.common.tick / 16) // so that no tick is busy
+						time.Sleep(m.common.time.tick / 16) // so that no tick is busy
 						if wait == 0 {
-							time.Sleep(m.common.untilTick(m.realTime())) // deadlines fall on ticks
+							time.Sleep(m.common.time.untilTick(m.realTime())) // deadlines fall on ticks
 						}
 						err := m.set(key, old)
 						time.Sleep(wait)
 						if err = errors.Join(err, change(m, key, ttl)); err != nil {
 							t.Fatalf("%s, from %v to %v after %v: %v", name, old, ttl, wait, err)
 						}
-						if 0 < ttl && ttl <= 10*m.common.tick {
+						if 0 < ttl && ttl <= 10*m.common.time.tick {
 							m.outlive(t, key)
 						}
 					}
@@ -234,7 +234,7 @@ func TestEveryChangeOfTTL(t *testing.T) {
 		for _, key := range m.byEnd(time.Now().Add(26 * time.Hour)) {
 			m.outlive(t, key)
 		}
-		time.Sleep(m.common.tick)
+		time.Sleep(m.common.time.tick)
 		if err := m.check(); err != nil {
 			t.Error(err)
 		}
@@ -284,13 +284,13 @@ func (m *expiryModel) outlive(t *testing.T, key int) {
 func TestTouchOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10})
-		c.SetWithExpire(1, 1, 20*c.common.tick)
+		c.SetWithExpire(1, 1, 20*c.common.time.tick)
 		h := c.common.hasher.Hash(1)
 		for _, step := range []struct {
 			ticks time.Duration
 			done  bool
 		}{{50, true}, {20, true}, {30, true}, {19, false}, {0, false}} {
-			l, found, done := c.common.touch(h, 1, step.ticks*c.common.tick)
+			l, found, done := c.common.touch(h, 1, step.ticks*c.common.time.tick)
 			if !found || done != step.done {
 				t.Errorf("to %d ticks: found is %v, done %v, want %v", step.ticks, found, done, step.done)
 			} else if done && c.deadlineOf(1) != l.deadline {
@@ -307,7 +307,7 @@ func TestTakenOverSlotsHaveOneTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExpiryModel(Options[int, int]{Limit: 8})
 		random := rand.New(rand.NewPCG(3, 4))
-		ttls := []time.Duration{0, 0, time.Millisecond, m.common.tick, 5 * m.common.tick, 300 * m.common.tick, 2 * slots * m.common.tick, time.Hour}
+		ttls := []time.Duration{0, 0, time.Millisecond, m.common.time.tick, 5 * m.common.time.tick, 300 * m.common.time.tick, 2 * ringOfMany * m.common.time.tick, time.Hour}
 		mixed := 0 // checks with entries of both kinds
 		for range 5000 {
 			key, ttl := random.IntN(40), ttls[random.IntN(len(ttls))]
@@ -321,7 +321,7 @@ func TestTakenOverSlotsHaveOneTask(t *testing.T) {
 			if n := len(m.byEnd(time.Now().Add(2 * time.Hour))); 0 < n && n < len(m.ends) {
 				mixed++
 			}
-			time.Sleep(m.common.tick / time.Duration(1+random.IntN(50)))
+			time.Sleep(m.common.time.tick / time.Duration(1+random.IntN(50)))
 		}
 		if mixed < 1000 {
 			t.Errorf("only %d times there were entries with and without a deadline", mixed)

@@ -1,8 +1,47 @@
-// This file makes room in other shards than that of the key that needs it.
+// This file makes room for a store: in the shard of its key, and in others that have more entries.
 
 package cache
 
 import "math/rand/v2"
+
+// reserveFor takes from the budget what the value of u needs as a new entry or, if
+// found, in place of the value of entry i. While too little is left it evicts other
+// entries of this shard, a batch at most. It returns what is still missing; the weight
+// of the evicted entries stays reserved for u.
+func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing uint64) {
+	b := &s.common.size.budget
+	need := uint64(u.weight)
+	if found {
+		old := uint64(s.weights[i])
+		b.release(old - min(old, need))
+		need -= min(old, need)
+	}
+	for range batch {
+		if u.reserved >= need {
+			b.release(u.reserved - need)
+			u.reserved = 0
+			return 0
+		}
+		if b.reserve(need - u.reserved) {
+			u.reserved = 0
+			return 0
+		}
+		if s.lean(u.hash) && (u.making || b.making.TryLock()) {
+			u.making = true
+			break
+		}
+		victim, h, ok := s.victim()
+		if ok && found && victim == i {
+			victim, ok = s.firstBut(i)
+			h = s.hashOf(victim)
+		}
+		if !ok {
+			break
+		}
+		u.reserved += s.detach(victim, h, s.causeOr(Evicted, victim))
+	}
+	return need - min(need, u.reserved)
+}
 
 // lean reports whether a shard that must evict for a key with hash h should leave that to
 // another one, which has clearly more entries. In a cache that weighs its values, an
@@ -23,21 +62,20 @@ func (s *shard[K, V]) lean(h uint64) bool {
 
 // makeRoom evicts entries of other shards for u, which lacks the weight missing. It goes
 // once through the shards, in groups, and evicts a batch at most from the fullest of each.
-// Then the caller tries to store u again; that ends in endStore, or the caller gives up
-// with abandon.
+// Then the caller tries to store u again. endMaking must follow in the end.
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	if !u.making {
-		c.common.budget.release(u.reserved) // for the caller that makes room now
+		c.common.size.budget.release(u.reserved) // for the caller that makes room now
 		missing += u.reserved
 		u.reserved = 0
-		c.common.budget.making.Lock()
+		c.common.size.budget.making.Lock()
 		u.making = true
 	}
 	want := u.reserved + missing
 	t := c.common.table.Load()
 	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // begins with the shard after u's own
 	for k := uint64(0); k < others && u.reserved < want; k += group {
-		t.fullest(c.common.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
+		t.fullest(c.common.size.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
 	}
 }
 
@@ -75,11 +113,9 @@ func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
 	u.reported = s.unlock() || u.reported
 }
 
-// abandon gives back the room that was made for u and that u does not need.
-func (c *Cache[K, V]) abandon(u *update[K, V]) {
-	if u.making {
-		c.common.budget.release(u.reserved)
-		u.reserved, u.making = 0, false
-		c.common.budget.making.Unlock()
-	}
+// endMaking gives back the room that was made for u and that u does not need.
+func (c *Cache[K, V]) endMaking(u *update[K, V]) {
+	c.common.size.budget.release(u.reserved)
+	u.reserved, u.making = 0, false
+	c.common.size.budget.making.Unlock()
 }

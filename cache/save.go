@@ -32,8 +32,8 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 		return fmt.Errorf("cache: Save: Schema has %d bytes: want at most %d", len(c.schema), snapshot.MaxSchema)
 	}
 	h := snapshot.Header{Schema: c.schema, Saved: wallClock().UnixNano(), Entries: uint64(c.Len())}
-	if c.common.weigh != nil {
-		h.Weight = c.common.budget.used.Load()
+	if c.common.size.weigh != nil {
+		h.Weight = c.common.size.budget.used.Load()
 	}
 	out, err := snapshot.NewWriter(w, h)
 	if err != nil {
@@ -73,11 +73,11 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 
 // header returns what a snapshot has of an entry beside its encoded key and value.
 func (c *Cache[K, V]) header(e walked[K, V]) snapshot.Entry {
-	h := snapshot.Entry{Mark: e.heat, Weighed: c.common.weigh != nil, Weight: e.weight}
+	h := snapshot.Entry{Mark: e.heat, Weighed: c.common.size.weigh != nil, Weight: e.weight}
 	if e.deadline != never {
 		h.Expires = true
 		now := wallClock().UnixNano()
-		if left := e.deadline - c.common.clock.now(); left < math.MaxInt64-now {
+		if left := e.deadline - c.common.time.clock.now(); left < math.MaxInt64-now {
 			h.Deadline = now + left
 		} else {
 			h.Deadline = math.MaxInt64

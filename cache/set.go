@@ -8,7 +8,7 @@ import "time"
 // next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
 // counts as a use of the entry.
 func (c *Cache[K, V]) Set(key K, value V) {
-	c.set(key, value, c.common.expireAfter)
+	c.set(key, value, c.common.time.expireAfter)
 }
 
 // SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
@@ -31,9 +31,9 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 		c.setAny(h, key, value, ttl)
 		return
 	}
-	deadline := c.common.deadlineFor(h, ttl)
+	deadline := c.common.time.deadlineFor(h, ttl)
 	if deadline == never && ttl > 0 {
-		c.common.clock.checked()
+		c.common.time.clock.checked()
 	}
 	s := c.common.lock(h)
 	i, found := s.find(h, key)
@@ -52,26 +52,31 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 	u.hash, u.key, u.value = h, key, value
 	u.weight = 1
 	u.life = life{deadline, deadline, never}
-	for done := c.endStore(s, &u, s.putAt(i, found, &u)); !done; {
-		s = c.common.lock(h)
-		done = c.endStore(s, &u, s.put(&u))
+	if !c.endStore(s, &u, s.putAt(i, found, &u)) {
+		c.putAgain(&u)
 	}
 }
 
 // setAny is set in a cache that is not simple.
 func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
-	for done := false; !done; {
-		s := c.common.lock(h)
-		done = c.endStore(s, &u, s.put(&u))
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, ttl)}
+	s := c.common.lock(h)
+	if !c.endStore(s, &u, s.put(&u)) {
+		c.putAgain(&u)
 	}
-	c.common.settle(u.reported)
+	c.common.observers.settle(u.reported)
+}
+
+// putAgain goes on with a Set whose first attempt has missed room, which few do. The first one
+// stands apart, as store would call a function for it.
+func (c *Cache[K, V]) putAgain(u *update[K, V]) {
+	c.storeUnsettled(u, func(s *shard[K, V]) uint64 { return s.put(u) })
 }
 
 // GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
 // Set does, and returns value and false. It counts as a hit or a miss.
 func (c *Cache[K, V]) GetOrSet(key K, value V) (actual V, loaded bool) {
-	return c.getOrSet(key, value, c.common.expireAfter)
+	return c.getOrSet(key, value, c.common.time.expireAfter)
 }
 
 // GetOrSetWithExpire is [Cache.GetOrSet] with a TTL of its own for value, as in
@@ -92,29 +97,24 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 		return actual, true
 	}
 	h := c.common.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, ttl)}
-	for done := false; !done; {
-		s := c.common.lock(h)
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, ttl)}
+	actual = value
+	c.store(&u, func(s *shard[K, V]) uint64 {
 		if i, found := s.findLive(h, key); found && s.useAt(i, h) {
-			actual = s.entries[i].value
-			s.lock.Unlock()
-			c.abandon(&u)
-			c.common.settle(u.reported)
-			return actual, true
+			actual, loaded = s.entries[i].value, true
+			return 0
 		}
-		done = c.endStore(s, &u, s.put(&u))
-	}
-	c.common.settle(u.reported)
-	return value, false
+		return s.put(&u)
+	})
+	return actual, loaded
 }
 
 // Swap is [Cache.Set], but returns the value that the key had before and true, or false if
 // there was none or it had expired. It counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
 	h := c.common.hasher.Hash(key)
-	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.weightOf(key, value), life: c.common.lifeOf(h, c.common.expireAfter)}
-	for done := false; !done; {
-		s := c.common.lock(h)
+	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, c.common.time.expireAfter)}
+	c.store(&u, func(s *shard[K, V]) uint64 {
 		var i uint32
 		var none V
 		if i, ok = s.findLive(h, key); ok {
@@ -122,8 +122,7 @@ func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
 		} else {
 			old = none
 		}
-		done = c.endStore(s, &u, s.put(&u))
-	}
-	c.common.settle(u.reported)
+		return s.put(&u)
+	})
 	return old, ok
 }

@@ -12,6 +12,10 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
+// batch is how many tasks or entries one hold of a shard's lock handles at most: some 5 µs of
+// work, or 20 if all of it comes from memory.
+const batch = 64
+
 // A shard is a part of the cache under a lock of its own. It is made of parallel
 // arrays: number i of each belongs to the same entry, and i is all that the
 // index, the eviction order and the timing wheel know of it.
@@ -124,7 +128,7 @@ func (s *shard[K, V]) findLive(h uint64, key K) (i uint32, ok bool) {
 // dead from now on: a reader that saw it alive just before can no longer extend it, so
 // nobody finds what another caller has missed.
 func (s *shard[K, V]) expired(i uint32) bool {
-	return !s.common.clock.far(s.entries[i].deadline.load()) && s.die(i)
+	return !s.common.time.clock.far(s.entries[i].deadline.load()) && s.die(i)
 }
 
 // die is expired for a deadline that is not far.
@@ -132,7 +136,7 @@ func (s *shard[K, V]) die(i uint32) bool {
 	e := &s.entries[i]
 	for {
 		deadline := e.deadline.load()
-		if !s.common.clock.passed(deadline) {
+		if !s.common.time.clock.passed(deadline) {
 			return false
 		}
 		if deadline < 0 || e.deadline.swap(deadline, -deadline) {
@@ -141,43 +145,31 @@ func (s *shard[K, V]) die(i uint32) bool {
 	}
 }
 
-// causeOr returns the cause for which entry i is removed: Expired if its deadline and
-// Grace have passed and it only waits for the wheel, and else the one given.
-func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
-	if s.gone(i) {
-		return Expired
+// A value in Grace has expired, but may stand in. Its deadline is still the one by TTL, so
+// all methods but the Takes find it expired, as in a cache without Grace. The wheel visits
+// at the deadline and postpones the task to the end of Grace. Setting the task there at once
+// would save a visit, but the horizon reaches only to the next visit, so every read would
+// read the clock.
+
+// end returns when entry i is removed: at its deadline or, if that is by TTL, at the end of
+// Grace.
+func (s *shard[K, V]) end(i uint32) int64 {
+	t := timeOf(s.entries[i].deadline.load())
+	if s.common.time.grace == 0 || s.caps != nil && t < s.caps[i] {
+		return t
 	}
-	return cause
+	return after(t, s.common.time.grace)
 }
 
-// remove takes entry i, whose key has hash h, out of the cache.
-func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
-	weight := s.detach(i, h, cause)
-	if s.limited {
-		s.common.budget.release(weight)
-	}
+// gone reports whether entry i has expired and is not in Grace any more.
+func (s *shard[K, V]) gone(i uint32) bool {
+	return s.expired(i) && (s.common.time.grace == 0 || s.common.time.clock.passed(s.end(i)))
 }
 
-// detach takes entry i, whose key has hash h, out of all arrays and returns its
-// weight, which the budget still counts.
-func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
-	s.noteRemoval(i, h, cause)
-	weight = uint64(s.weight(i))
-	s.index.Remove(h, i)
-	if weight > 0 {
-		s.delist(i)
-	}
-	if s.ring != nil {
-		s.ring.Remove(i)
-		s.unanchor()
-	}
-	var key K
-	var value V
-	e := &s.entries[i]
-	e.key, e.value = key, value // the slot must not keep them alive
-	s.freeSlot(i)
-	s.len--
-	return weight
+// findUsable returns the entry of a key if it has not expired or is in Grace.
+func (s *shard[K, V]) findUsable(h uint64, key K) (i uint32, ok bool) {
+	i, ok = s.find(h, key)
+	return i, ok && !s.gone(i)
 }
 
 // weight returns the weight of entry i.
@@ -186,53 +178,6 @@ func (s *shard[K, V]) weight(i uint32) uint32 {
 		return 1
 	}
 	return s.weights[i]
-}
-
-// freeSlot puts a slot at the head of the free ones.
-func (s *shard[K, V]) freeSlot(i uint32) {
-	s.entries[i].deadline.set(freeSlots + int64(s.free))
-	s.free = i
-}
-
-// afterFree returns the free slot that follows free slot i.
-func (s *shard[K, V]) afterFree(i uint32) uint32 {
-	if next := s.entries[i].deadline.load(); next != unused {
-		return uint32(next - freeSlots)
-	}
-	return i + 1
-}
-
-// noteRemoval records that entry i, whose key has hash h, is removed: in the ages, fences,
-// counts and events.
-func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
-	e := &s.entries[i]
-	if s.noted && cause == Evicted && s.born != nil {
-		s.common.evictedAge.Observe(s.born[i].until(s.common.clock.moment()))
-	}
-	switch cause {
-	case Expired: // the key has had no value since the deadline, so nothing changes now
-	case Evicted:
-		s.passEviction(e.key)
-	default:
-		s.breakFences(e.key)
-	}
-	s.lost.add(h, cause, len(s.entries))
-	s.countRemoval(h, e, cause)
-}
-
-// countRemoval counts a value that is removed and queues the event for OnRemove.
-func (s *shard[K, V]) countRemoval(h uint64, e *entry[K, V], cause Cause) {
-	s.removals[cause-Expired]++
-	if s.common.runner != nil {
-		s.report(h, e, cause)
-	}
-}
-
-// report queues an event. The lock of the shard is held, which keeps the events of a key
-// in order.
-func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
-	s.common.runner.Push(h, Event[K, V]{e.key, e.value, cause})
-	s.reported = true
 }
 
 // unlock releases the lock for writing. It reports whether an event was queued while it
@@ -246,3 +191,6 @@ func (s *shard[K, V]) unlock() (reported bool) {
 	s.lock.Unlock()
 	return reported
 }
+
+// hashOf returns the hash of the key of entry i.
+func (s *shard[K, V]) hashOf(i uint32) uint64 { return s.common.hasher.Hash(s.entries[i].key) }

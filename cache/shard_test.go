@@ -56,8 +56,8 @@ func TestUnusedOptionsTakeNoMemory(t *testing.T) {
 		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, born %v, loads %v, fences %v",
 			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.born != nil, s.loads != nil, s.fences != nil)
 	}
-	if c.common.runner != nil || c.common.driver.timer != nil {
-		t.Errorf("a plain cache has runner %v, driver %v", c.common.runner != nil, c.common.driver.timer != nil)
+	if c.common.observers.runner != nil || c.common.time.driver.timer != nil {
+		t.Errorf("a plain cache has runner %v, driver %v", c.common.observers.runner != nil, c.common.time.driver.timer != nil)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestIdleRingCatchesUp(t *testing.T) {
 		c.SetWithExpire(1, 1, time.Second)
 		time.Sleep(10 * time.Hour)
 		c.SetWithExpire(1, 1, time.Second)
-		if now, want := c.common.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.common.tick); now < want-1 {
+		if now, want := c.common.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.common.time.tick); now < want-1 {
 			t.Errorf("the ring is at tick %d, want %d", now, want)
 		}
 	})

@@ -3,8 +3,6 @@
 package cache
 
 import (
-	"math"
-
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
@@ -22,39 +20,16 @@ const (
 func (s *shard[K, V]) grow() {
 	used := len(s.entries)
 	n := max(minSlots, 2*used)
-	if n >= s.common.fullSlots() {
+	shards := len(s.common.table.Load().shards)
+	if n >= s.common.size.fullSlots(shards) {
 		s.common.crowds()
 	}
-	if s.common.weigh != nil {
-		n = min(n, used+max(used/8+1, s.common.room(used)))
-	} else if most := s.common.expectedSlots(); most > 0 && n > most {
+	if s.common.size.weigh != nil {
+		n = min(n, used+max(used/8+1, s.common.size.roomForMore(used)))
+	} else if most := s.common.size.expectedSlots(shards); most > 0 && n > most {
 		n = max(most, used+used/64+1)
 	}
 	s.setSlots(n)
-}
-
-// room returns how many entries more than n a cache that weighs its values has room for, if
-// new ones weigh as much as the present ones. It is at least n while half of the budget is
-// left.
-func (c *common[K, V]) room(n int) int {
-	most, used := c.budget.max.Load(), c.budget.used.Load()
-	if used <= most/2 {
-		return n
-	}
-	return int(float64(n) * float64(most-min(used, most)) / float64(used))
-}
-
-// expectedSlots returns how many entries a shard of a cache with a limit is expected to
-// have at most: the mean and a standard deviation. A shard that gets more grows a little.
-// It returns 0 if the number of entries has no limit.
-func (c *common[K, V]) expectedSlots() int {
-	limit := int(c.limit.Load())
-	n := len(c.table.Load().shards)
-	if n == 1 {
-		return limit
-	}
-	mean := float64(limit) / float64(n)
-	return int(mean + math.Sqrt(mean))
 }
 
 // maybeShrink frees memory if many entries were removed.
@@ -78,16 +53,16 @@ func (s *shard[K, V]) setSlots(n int) {
 		used = n
 	}
 	s.entries = resized(s.entries, n)
-	if s.common.weigh != nil {
+	if s.common.size.weigh != nil {
 		s.weights = resized(s.weights, n)
 	}
-	if s.common.idle > 0 {
+	if s.common.time.idle > 0 {
 		s.caps = resized(s.caps, n)
 	}
-	if s.common.renews {
+	if s.common.time.renews {
 		s.due = resized(s.due, n)
 	}
-	if s.common.ages {
+	if s.common.observers.ages {
 		s.born = resized(s.born, n)
 	}
 	s.resizeOrder(n)
@@ -152,6 +127,15 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	}
 }
 
+// fetched has the entries that are about to be needed, with the hashes of their
+// keys.
+type fetched struct {
+	slots  [batch]uint32
+	hashes [batch]uint64
+	n      int
+	next   int // the first that the ring may still visit
+}
+
 // rebuildIndex makes a new index for the entries, which are in slots below used. It hashes
 // the keys of a batch before it inserts them, unless they are integers: so the bytes of many
 // strings come from memory at once.
@@ -190,17 +174,28 @@ func resized[T any](old []T, n int) []T {
 	return a
 }
 
-// shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
-// map never shrinks by itself.
-func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
-	const small = 64
-	if *most <= small || len(m) > int(*most)/sparse {
-		return m
+// freeSlot puts a slot at the head of the free ones.
+func (s *shard[K, V]) freeSlot(i uint32) {
+	s.entries[i].deadline.set(freeSlots + int64(s.free))
+	s.free = i
+}
+
+// afterFree returns the free slot that follows free slot i.
+func (s *shard[K, V]) afterFree(i uint32) uint32 {
+	if next := s.entries[i].deadline.load(); next != unused {
+		return uint32(next - freeSlots)
 	}
-	less := make(map[K]E, len(m))
-	for key, e := range m {
-		less[key] = e
+	return i + 1
+}
+
+// takeSlot returns a slot that was free, for an entry without a deadline.
+func (s *shard[K, V]) takeSlot() uint32 {
+	if s.len == len(s.entries) {
+		s.grow()
 	}
-	*most = int32(len(m))
-	return less
+	i := s.free
+	s.free = s.afterFree(i)
+	s.entries[i].deadline.set(never)
+	s.len++
+	return i
 }

@@ -30,7 +30,7 @@ func TestTableGrows(t *testing.T) {
 			t.Errorf("limit %d: %d shards for few entries", limit, n)
 		}
 		fill(c, crowded+1)
-		if n, want := shards(c), min(c.common.wanted(), spread); n != want || n < 2 {
+		if n, want := shards(c), min(c.common.size.wanted(), spread); n != want || n < 2 {
 			t.Errorf("limit %d: %d shards for many entries, want %d", limit, n, want)
 		}
 		wantWhole(t, c)
@@ -44,7 +44,7 @@ func TestTableGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(c, 1)
-	if n, want := shards(c), min(c.common.wanted(), spread); n != want {
+	if n, want := shards(c), min(c.common.size.wanted(), spread); n != want {
 		t.Errorf("%d shards after a Resize, want %d", n, want)
 	}
 	if n := c.Len(); n != perShard {
@@ -225,11 +225,11 @@ func TestSplitKeepsStats(t *testing.T) {
 				t.Errorf("after a split:\n%+v, before:\n%+v", after, before)
 			}
 		}
-		time.Sleep(time.Minute + 2*c.common.tick)
+		time.Sleep(time.Minute + 2*c.common.time.tick)
 		if got := c.Stats(); got.Removals.Expired != 99 || got.Expiry.Lateness.Count() != 99 || got.Entries != 0 {
 			t.Errorf("%d entries, %d removed as expired, %d late", got.Entries, got.Removals.Expired, got.Expiry.Lateness.Count())
 		}
-		if _, late := got(c.Stats().Expiry.Lateness); late > 2*c.common.tick {
+		if _, late := got(c.Stats().Expiry.Lateness); late > 2*c.common.time.tick {
 			t.Errorf("expired %v late", late)
 		}
 	})
@@ -382,12 +382,12 @@ func TestSplitBesideEverything(t *testing.T) {
 func TestTickWhileAShardIsDivided(t *testing.T) {
 	for range 30 {
 		c := Must(Options[int, int]{Expire: minTTL})
-		c.common.driver.working.Lock() // so that what has expired stays
+		c.common.time.driver.working.Lock() // so that what has expired stays
 		first := c.common.table.Load()
 		for k := range crowded {
 			c.Set(k, k)
 		}
-		time.Sleep(3 * c.common.tick)
+		time.Sleep(3 * c.common.time.tick)
 		var began, done atomic.Bool
 		var ticks sync.WaitGroup
 		ticks.Go(func() {
@@ -404,7 +404,7 @@ func TestTickWhileAShardIsDivided(t *testing.T) {
 		c.Set(crowded, 0)
 		done.Store(true)
 		ticks.Wait()
-		c.common.driver.working.Unlock()
+		c.common.time.driver.working.Unlock()
 		if c.common.table.Load() == first {
 			t.Fatal("the shard was not divided")
 		}

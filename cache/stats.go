@@ -30,36 +30,36 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 // counted returns the counts of the cache itself, without Amend.
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
-		Limit: int(c.common.limit.Load()),
+		Limit: int(c.common.size.limit.Load()),
 		Loads: stats.Loads{
 			OK:      c.loadsOK.Histogram(),
 			Failed:  c.loadsFailed.Histogram(),
 			Waiters: c.waiters.Load(),
 
-			Queued:    int(c.common.permits.waiting.Load()),
-			Abandoned: c.common.abandoned.Load(),
-			Refreshes: c.common.renewals.stats(),
+			Queued:    int(c.common.loads.permits.waiting.Load()),
+			Abandoned: c.common.loads.abandoned.Load(),
+			Refreshes: c.common.loads.renewals.stats(),
 		},
 	}
 	if c.common.negatives != nil {
 		total.Negatives = c.common.negatives.len()
 	}
-	total.Expiry.Lateness = c.common.lateness.Histogram()
-	total.EvictedAge = c.common.evictedAge.Histogram()
+	total.Expiry.Lateness = c.common.observers.lateness.Histogram()
+	total.EvictedAge = c.common.observers.evictedAge.Histogram()
 	if w := c.common.watch.Load(); w != nil && w.ghosts != nil {
 		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
 	}
 	if w := c.common.watch.Load(); w != nil && w.hot != nil {
 		total.HottestShare = w.hot.Hottest()
 	}
-	if c.common.runner != nil {
-		total.Callbacks = stats.Callbacks{Queued: c.common.runner.Queued(), Panics: c.common.runner.Panics()}
-		total.Callbacks.Running, total.Callbacks.Oldest = c.common.runner.Running()
+	if c.common.observers.runner != nil {
+		total.Callbacks = stats.Callbacks{Queued: c.common.observers.runner.Queued(), Panics: c.common.observers.runner.Panics()}
+		total.Callbacks.Running, total.Callbacks.Oldest = c.common.observers.runner.Running()
 	}
-	if c.common.weigh != nil {
-		total.Weight, total.MaxWeight = c.common.budget.used.Load(), c.common.budget.max.Load()
+	if c.common.size.weigh != nil {
+		total.Weight, total.MaxWeight = c.common.size.budget.used.Load(), c.common.size.budget.max.Load()
 	}
-	now := c.common.clock.now()
+	now := c.common.time.clock.now()
 	shards := c.common.all()
 	defer c.common.release()
 	for i := range shards {
@@ -100,7 +100,7 @@ func (s *shard[K, V]) late(now int64) bool {
 		return false
 	}
 	next, ok := s.ring.NextVisit()
-	return ok && next+2 <= now/int64(s.common.tick)
+	return ok && next+2 <= now/int64(s.common.time.tick)
 }
 
 // overdue returns how many entries have a deadline that has passed. The lock must be held,

@@ -1,19 +1,9 @@
-// This file stores and removes values in a shard.
+// This file has how a value is stored in a shard.
 
 package cache
 
 // An update is a value to store for a key, with everything that is computed before the
-// shard is locked. To store it, lock the shard, call put and then endStore, and repeat that
-// while room is missing:
-//
-//	for done := false; !done; {
-//		s := c.lock(u.hash)
-//		done = c.endStore(s, &u, s.put(&u))
-//	}
-//	c.settle(u.reported)
-//
-// Check any condition of the store before each put. If it does not hold any more, call
-// abandon.
+// shard is locked.
 type update[K comparable, V any] struct {
 	hash   uint64
 	key    K
@@ -26,6 +16,22 @@ type update[K comparable, V any] struct {
 	reported bool   // events were queued: settle must follow
 }
 
+// store stores u, in one attempt or more. Each attempt runs with the shard of u locked: it
+// calls put, or does nothing if u is not to be stored any more, and returns how much room is
+// missing. store makes that room between attempts, without a lock.
+func (c *Cache[K, V]) store(u *update[K, V], attempt func(*shard[K, V]) (missing uint64)) {
+	c.storeUnsettled(u, attempt)
+	c.common.observers.settle(u.reported)
+}
+
+// storeUnsettled is store for a caller that calls settle itself.
+func (c *Cache[K, V]) storeUnsettled(u *update[K, V], attempt func(*shard[K, V]) (missing uint64)) {
+	for done := false; !done; {
+		s := c.common.lock(u.hash)
+		done = c.endStore(s, u, attempt(s))
+	}
+}
+
 // endStore ends an attempt to store u in s, which is locked: it unlocks s and makes missing
 // room by evictions in other shards. It returns done if no room was missing.
 func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) (done bool) {
@@ -35,7 +41,7 @@ func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) 
 		return false
 	}
 	if u.making {
-		c.abandon(u) // gives back what is still reserved
+		c.endMaking(u)
 	}
 	return true
 }
@@ -51,19 +57,14 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 // putAt is put after find: if found, i is the entry of the key.
 func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	s.breakFences(u.key)
-	return s.storeAt(i, found, u)
-}
-
-// storeAt is putAt, but does not affect loads of the key.
-func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
 	}
-	if found && !s.common.clock.far(s.entries[i].deadline.load()) && s.gone(i) {
+	if found && !s.common.time.clock.far(s.entries[i].deadline.load()) && s.gone(i) {
 		s.remove(i, u.hash, Expired)
 		found = false
 	}
-	if s.common.weigh != nil {
+	if s.common.size.weigh != nil {
 		return s.putWeighed(i, found, u)
 	}
 	switch {
@@ -72,7 +73,7 @@ func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing ui
 	case s.limited && u.reserved > 0:
 		u.reserved--
 		i = s.insert(u)
-	case s.limited && !s.common.budget.reserve(1):
+	case s.limited && !s.common.size.budget.reserve(1):
 		if s.len == 0 {
 			return 1
 		}
@@ -84,20 +85,19 @@ func (s *shard[K, V]) storeAt(i uint32, found bool, u *update[K, V]) (missing ui
 	return 0
 }
 
-// begin begins the life of a value that was stored in entry i.
-func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
-	s.setLife(i, u.life)
-	if s.noted {
-		s.note(i, u)
-	}
-}
-
-// note records that entry i has a new value: for its age, and for the watch.
-func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
-	if s.born != nil {
-		s.born[i] = s.common.clock.moment()
-	}
-	s.common.stored(u)
+// takeOver evicts the entry that is next by the order and gives its slot to a key that has
+// no entry. Deadline and task are still those of the old entry: begin replaces them.
+func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
+	i, old, _ := s.victim()
+	e := &s.entries[i]
+	s.noteRemoval(i, old, s.causeOr(Evicted, i))
+	s.index.Remove(old, i)
+	s.index.Insert(u.hash, i)
+	s.lost.forget(u.hash)
+	s.delist(i)
+	s.enlist(i, u.hash)
+	e.key, e.value = u.key, u.value
+	return i
 }
 
 // insert makes an entry without a deadline for a key that has none. Its weight is reserved.
@@ -116,18 +116,6 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	return i
 }
 
-// takeSlot returns a slot that was free, for an entry without a deadline.
-func (s *shard[K, V]) takeSlot() uint32 {
-	if s.len == len(s.entries) {
-		s.grow()
-	}
-	i := s.free
-	s.free = s.afterFree(i)
-	s.entries[i].deadline.set(never)
-	s.len++
-	return i
-}
-
 // replace replaces the value of entry i, which has not expired or is in Grace.
 func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 	e := &s.entries[i]
@@ -138,7 +126,7 @@ func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 
 // putWeighed is put in a cache that weighs its values. If found, i is the entry of the key.
 func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	if uint64(u.weight) > s.common.budget.max.Load() {
+	if uint64(u.weight) > s.common.size.budget.max.Load() {
 		s.refuse(i, found, u)
 		return 0
 	}
@@ -179,17 +167,20 @@ func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 	s.countRemoval(u.hash, &entry[K, V]{key: u.key, value: u.value}, Evicted)
 }
 
-// del removes a key and reports whether it had a value whose deadline has not passed.
-func (s *shard[K, V]) del(h uint64, key K) (live bool) {
-	s.breakFences(key)
-	s.common.watch.Load().removed(h)
-	i, found := s.find(h, key)
-	live = found && !s.expired(i)
-	if found {
-		s.remove(i, h, s.causeOr(Deleted, i))
-		s.maybeShrink()
+// begin begins the life of a value that was stored in entry i.
+func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
+	s.setLife(i, u.life)
+	if s.noted {
+		s.note(i, u)
 	}
-	return live
+}
+
+// note records that entry i has a new value: for its age, and for the watch.
+func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
+	if s.born != nil {
+		s.born[i] = s.common.time.clock.moment()
+	}
+	s.common.stored(u)
 }
 
 // overwrite gives entry i another value and deadline, for a Set in a simple cache. It returns
@@ -199,7 +190,7 @@ func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
 	old, c := e.deadline.load(), s.common
 	switch {
-	case !c.clock.far(old), !c.clock.far(deadline): // expired, or nearly
+	case !c.time.clock.far(old), !c.time.clock.far(deadline): // expired, or nearly
 		return false
 	case (old == never) != (deadline == never): // a task must be set or removed
 		return false

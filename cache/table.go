@@ -4,8 +4,6 @@
 package cache
 
 import (
-	"math/bits"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
@@ -23,74 +21,6 @@ type table[K comparable, V any] struct {
 	// the number of shards that have moved. shape guards both.
 	larger  atomic.Pointer[table[K, V]]
 	divided int
-}
-
-const (
-	// fewestPerShard and mostPerShard bound entriesPerShard.
-	fewestPerShard, mostPerShard = 512, 4096
-
-	// shardsPerProc is enough that two writers seldom meet.
-	shardsPerProc = 16
-
-	// fullShard is about the most entries of a shard. So its arrays are copied in half a
-	// millisecond when it grows, and its entries move to other shards in one.
-	fullShard = 16384
-)
-
-// entriesPerShard returns the least part of the limit of a shard: the more processors, the
-// smaller, as more of them meet in it. A cache with a lower limit has one shard, and so one
-// exact order of eviction.
-func entriesPerShard(procs int) uint64 {
-	return uint64(max(fewestPerShard, min(mostPerShard, 2*mostPerShard/procs)))
-}
-
-// shardCount returns the number of shards, a power of two, for a limit of entries. Each gets
-// at least part of the limit; a limit of 0 means none.
-func shardCount(limit, part uint64, procs int) int {
-	n := 1 << bits.Len(uint(shardsPerProc*procs-1))
-	for n > 1 && limit > 0 && uint64(n)*part > limit {
-		n /= 2
-	}
-	return n
-}
-
-// wanted returns how many shards the cache should have when it needs them.
-func (c *common[K, V]) wanted() int {
-	procs := runtime.GOMAXPROCS(0)
-	if c.weigh != nil {
-		return max(1, int(c.crowd.Load()))
-	}
-	limit := uint64(c.limit.Load())
-	n := shardCount(limit, entriesPerShard(procs), procs)
-	if limit == 0 {
-		return max(n, int(c.crowd.Load()))
-	}
-	for limit > uint64(n)*fullShard {
-		n *= 2
-	}
-	return n
-}
-
-// fullSlots returns how many slots a shard has when it is crowded. A cache that weighs its
-// values does not know how many entries it can have before it has them. Then it gets about as
-// many shards as with a limit of so many entries.
-func (c *common[K, V]) fullSlots() int {
-	procs := runtime.GOMAXPROCS(0)
-	if c.weigh != nil && len(c.table.Load().shards) < shardCount(0, 0, procs) {
-		return int(min(fullShard, 4*entriesPerShard(procs)))
-	}
-	return fullShard
-}
-
-// crowds makes a larger table follow, as a shard is about to have half of its fullSlots. A
-// cache with a limit of entries has enough shards already.
-func (c *common[K, V]) crowds() {
-	if c.limit.Load() > 0 {
-		return
-	}
-	t := c.table.Load()
-	c.crowd.Store(int64(2 * len(t.shards)))
-	t.growing.Store(true)
 }
 
 // alignedShards is how many shards take more than 32 KiB. The runtime puts a header of eight
@@ -111,7 +41,7 @@ func (c *common[K, V]) newTable(n int) *table[K, V] {
 		s.next.Store(noTick)
 		s.index = index.New(0)
 	}
-	t.growing.Store(n < c.wanted())
+	t.growing.Store(n < c.size.wanted())
 	return t
 }
 
@@ -180,7 +110,7 @@ func (c *common[K, V]) release() { c.shape.RUnlock() }
 func (c *common[K, V]) growOn() {
 	shards := c.all()
 	defer c.release()
-	c.table.Load().growing.Store(len(shards) < c.wanted())
+	c.table.Load().growing.Store(len(shards) < c.size.wanted())
 }
 
 const (
@@ -224,7 +154,7 @@ func (c *common[K, V]) enlarge(t *table[K, V]) {
 		return
 	}
 	if t.larger.Load() == nil {
-		n := min(c.wanted(), spread*len(t.shards))
+		n := min(c.size.wanted(), spread*len(t.shards))
 		if n <= len(t.shards) {
 			t.growing.Store(false)
 			return
@@ -241,7 +171,7 @@ func (c *common[K, V]) divideNext(t *table[K, V]) {
 	t.shards[t.divided].divide(larger, t.divided, step)
 	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := t.divided; i < len(larger.shards); i += step {
-		c.wakeBy(larger.shards[i].next.Load())
+		c.time.wakeBy(larger.shards[i].next.Load())
 	}
 	if t.divided++; t.divided == step {
 		c.table.Store(larger)
@@ -292,7 +222,7 @@ func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
 		s.setSlots(max(n, minSlots))
 	}
 	if n > 0 && from.ring != nil {
-		s.makeRing(s.common.ringSlots(shards))
+		s.makeRing(s.common.size.ringSlots(shards))
 	}
 	if from.order != nil {
 		s.order = from.order.Split(len(s.entries))
@@ -319,7 +249,7 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 	case deadline < 0: // dead: the next tick removes it
 		s.schedule(i, from.ring.Now()+1)
 	default:
-		s.schedule(i, s.common.tickAt(deadline))
+		s.schedule(i, s.common.time.tickAt(deadline))
 	}
 }
 

@@ -24,7 +24,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 		panic("cache: fetch of Take is nil: want a function")
 	}
 	first := seeker
-	if c.common.renews { // as firstLook, but this caller begins no load in the background
+	if c.common.time.renews { // as firstLook, but this caller begins no load in the background
 		var value V
 		if value, first = c.see(key, false); first == finder {
 			return value, nil
@@ -37,7 +37,7 @@ func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 
 // firstLook is the first look of the Takes whose loads may go on without them.
 func (c *Cache[K, V]) firstLook(key K) (value V, first role) {
-	if c.common.renews {
+	if c.common.time.renews {
 		return c.see(key, true)
 	}
 	if value, ok := c.Get(key); ok {
@@ -88,9 +88,10 @@ func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx contex
 	return c.takeSlowCtx(ctx, key, first, old, fetchWith[K, V](fetch))
 }
 
-// TakeMissed is [Cache.TakeWith] for a caller whose Get has just missed the key: it counts
-// no second miss. Get and TakeMissed together allocate a function literal for fetch only at
-// a miss; TakeWith allocates it at every hit.
+// TakeMissed is for packages that build on a cache, as near does. It is [Cache.TakeWith] for
+// a caller whose Get has just missed the key: it counts no second miss. Get and TakeMissed
+// together allocate a function literal for fetch only at a miss; TakeWith allocates it at
+// every hit.
 func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	if fetch == nil {
 		panic("cache: fetch of TakeMissed is nil: want a function")

@@ -42,7 +42,7 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	defer m.count()
 	m.renew()
 	if len(missing) > 0 {
-		m.who = c.common.callerOf(ctx)
+		m.who = c.common.loads.callerOf(ctx)
 		m.who.patient = true
 	}
 	for len(missing) > 0 {
@@ -143,7 +143,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		m.fails(err)
 		return nil
 	}
-	m.who.now = m.cache.common.clock.checked()
+	m.who.now = m.cache.common.time.clock.checked()
 	own, others, behind := m.assign(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit

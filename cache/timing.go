@@ -37,6 +37,12 @@ func (t *timing) init(expire, idle time.Duration, jitter float64) {
 	t.clock.init(t.tick)
 }
 
+// renew sets the options by which values are loaded anew.
+func (t *timing) renew(refresh float64, grace, patience time.Duration) {
+	t.refresh, t.grace, t.patience = refresh, grace, patience
+	t.renews = refresh > 0 || grace > 0
+}
+
 // tickFor returns the tick for entries that live for expire, and idle, both 0
 // if they do not expire.
 func tickFor(expire, idle time.Duration) time.Duration {

@@ -21,15 +21,15 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	}
 	l, found, done := c.common.touch(h, key, expire)
 	if !done {
-		if l.deadline == never && c.common.ends(expire) {
-			c.common.clock.checked()
+		if l.deadline == never && c.common.time.ends(expire) {
+			c.common.time.clock.checked()
 		}
 		found = c.common.touchTask(h, key, l)
 	}
 	if w := c.common.watch.Load(); w != nil {
 		if !found {
 			// The ghosts may have a key that the cache has not: this life is for them alone.
-			l = c.common.lifeFrom(c.common.clock.now(), expire)
+			l = c.common.time.lifeFrom(c.common.time.clock.now(), expire)
 		}
 		c.common.touched(w, h, l.cap)
 	}
@@ -46,18 +46,18 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	if found {
 		old = s.entries[i].deadline.load()
 	}
-	if !found || !c.clock.far(old) && s.die(i) { // findLive, inlined
+	if !found || !c.time.clock.far(old) && s.die(i) { // findLive, inlined
 		s.lock.RUnlock(r)
 		return l, false, true
 	}
 	if c.simple {
-		deadline := c.deadlineFor(h, ttl)
+		deadline := c.time.deadlineFor(h, ttl)
 		l = life{deadline, deadline, never}
 	} else {
-		l = c.lifeIn(h, ttl)
+		l = c.time.lifeIn(h, ttl)
 	}
 	later := l.deadline - old
-	done = s.caps == nil && l.deadline != never && (0 <= later && later <= c.slack(ttl) || s.retime(i, l.deadline))
+	done = s.caps == nil && l.deadline != never && (0 <= later && later <= c.time.slack(ttl) || s.retime(i, l.deadline))
 	if done {
 		s.use(i)
 		if s.due != nil {

@@ -19,7 +19,7 @@ func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
 		c.each(func(key K, value V, deadline int64) bool {
-			return yield(Entry[K, V]{key, value, c.common.until(deadline)})
+			return yield(Entry[K, V]{key, value, c.common.time.until(deadline)})
 		})
 	}
 }
@@ -101,7 +101,7 @@ func (c *Cache[K, V]) DelExpired() (removed int) {
 			var reported bool
 			n, from, more, reported = s.delExpiredBatch(from)
 			removed += n
-			c.common.settle(reported)
+			c.common.observers.settle(reported)
 		}
 		s.unpin()
 	}

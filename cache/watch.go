@@ -44,7 +44,7 @@ func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 // askedGhosts tells the ghosts of a get. If a ghost lacks a key that the cache has, it is
 // filled: no Set follows a hit, as it would if the cache were the ghost.
 func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
-	now := c.common.clock.now()
+	now := c.common.time.clock.now()
 	if g.Get(h, now) {
 		return
 	}
@@ -150,15 +150,15 @@ func (c *Cache[K, V]) recordGet(r *record, h uint64, key K) {
 	a := recording.Access{Op: recording.Get, Key: h}
 	deadline, weight, ok := c.common.look(h, key)
 	if ok {
-		a.Hit, a.Weight, a.TTL = true, weight, c.common.left(deadline)
+		a.Hit, a.Weight, a.TTL = true, weight, c.common.time.left(deadline)
 	}
 	r.Add(a)
 }
 
 // recordSet records a value that is stored.
 func (c *common[K, V]) recordSet(r *record, u *update[K, V]) {
-	a := recording.Access{Op: recording.Set, Key: u.hash, TTL: c.left(u.life.cap)}
-	if c.weigh != nil {
+	a := recording.Access{Op: recording.Set, Key: u.hash, TTL: c.time.left(u.life.cap)}
+	if c.size.weigh != nil {
 		a.Weight = u.weight
 	}
 	r.Add(a)
@@ -166,7 +166,7 @@ func (c *common[K, V]) recordSet(r *record, u *update[K, V]) {
 
 // recordTouch records another deadline for a key.
 func (c *common[K, V]) recordTouch(r *record, h uint64, deadline int64) {
-	r.Add(recording.Access{Op: recording.Touch, Key: h, TTL: c.left(deadline)})
+	r.Add(recording.Access{Op: recording.Touch, Key: h, TTL: c.time.left(deadline)})
 }
 
 func (r *record) removed(h uint64) { r.Add(recording.Access{Op: recording.Remove, Key: h}) }

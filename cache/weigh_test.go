@@ -191,7 +191,7 @@ func TestUnusedRoomIsGivenBack(t *testing.T) {
 	if c.endStore(s, &u, missing+1) {
 		t.Fatal("it is stored")
 	}
-	c.abandon(&u)
+	c.endMaking(&u)
 	wantWhole(t, c)
 }
 
@@ -308,7 +308,7 @@ func TestOrderKnowsWeights(t *testing.T) {
 		c.Set(random.IntN(2000), random.IntN(100)) // some weigh nothing
 	}
 	check("stores and replacements")
-	c.common.crowd.Store(4)
+	c.common.size.crowd.Store(4)
 	c.common.table.Load().growing.Store(true)
 	for len(c.common.table.Load().shards) < 4 {
 		c.Set(random.IntN(2000), random.IntN(100))

@@ -1,4 +1,4 @@
-// This file has what removes: Del, GetAndDel, and Clear, which drops whole arrays where it can,
+// This file has Del, GetAndDel, and Clear, which drops whole arrays where it can,
 // else removes batch by batch. DelFunc has a file of its own.
 
 package cache
@@ -9,7 +9,7 @@ func (c *Cache[K, V]) Del(key K) bool {
 	h := c.common.hasher.Hash(key)
 	s := c.common.lock(h)
 	live := s.del(h, key)
-	c.common.settle(s.unlock())
+	c.common.observers.settle(s.unlock())
 	return live
 }
 
@@ -22,7 +22,7 @@ func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
 		value = s.entries[i].value
 	}
 	ok = s.del(h, key)
-	c.common.settle(s.unlock())
+	c.common.observers.settle(s.unlock())
 	return value, ok
 }
 
@@ -34,7 +34,7 @@ func (c *Cache[K, V]) Clear() {
 	defer c.common.release()
 	for i := range shards {
 		if !shards[i].drop() {
-			shards[i].clear(c.common.settle)
+			shards[i].clear(c.common.observers.settle)
 		}
 	}
 	c.common.dropErrors()
@@ -46,7 +46,7 @@ func (c *Cache[K, V]) Clear() {
 func (s *shard[K, V]) drop() (ok bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.common.runner != nil || s.pins.Load() != 0 {
+	if s.common.observers.runner != nil || s.pins.Load() != 0 {
 		return false
 	}
 	s.breakAllFences()
@@ -62,7 +62,7 @@ func (s *shard[K, V]) drop() (ok bool) {
 	}
 	s.removals[Cleared-Expired] += uint64(s.len)
 	if s.limited {
-		s.common.budget.release(weight)
+		s.common.size.budget.release(weight)
 	}
 	s.evictable.Store(0)
 	s.len = 0

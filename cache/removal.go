@@ -1,0 +1,88 @@
+// This file has how an entry leaves a shard: what is freed, counted, and told, by cause.
+
+package cache
+
+// del removes a key and reports whether it had a value whose deadline has not passed.
+func (s *shard[K, V]) del(h uint64, key K) (live bool) {
+	s.breakFences(key)
+	s.common.watch.Load().removed(h)
+	i, found := s.find(h, key)
+	live = found && !s.expired(i)
+	if found {
+		s.remove(i, h, s.causeOr(Deleted, i))
+		s.maybeShrink()
+	}
+	return live
+}
+
+// causeOr returns the cause for which entry i is removed: Expired if its deadline and
+// Grace have passed and it only waits for the wheel, and else the one given.
+func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
+	if s.gone(i) {
+		return Expired
+	}
+	return cause
+}
+
+// remove takes entry i, whose key has hash h, out of the cache.
+func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
+	weight := s.detach(i, h, cause)
+	if s.limited {
+		s.common.size.budget.release(weight)
+	}
+}
+
+// detach takes entry i, whose key has hash h, out of all arrays and returns its
+// weight, which the budget still counts.
+func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
+	s.noteRemoval(i, h, cause)
+	weight = uint64(s.weight(i))
+	s.index.Remove(h, i)
+	if weight > 0 {
+		s.delist(i)
+	}
+	if s.ring != nil {
+		s.ring.Remove(i)
+		s.unanchor()
+	}
+	var key K
+	var value V
+	e := &s.entries[i]
+	e.key, e.value = key, value // the slot must not keep them alive
+	s.freeSlot(i)
+	s.len--
+	return weight
+}
+
+// noteRemoval records that entry i, whose key has hash h, is removed: in the ages, fences,
+// counts and events.
+func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
+	e := &s.entries[i]
+	if s.noted && cause == Evicted && s.born != nil {
+		s.common.observers.evictedAge.Observe(s.born[i].until(s.common.time.clock.moment()))
+	}
+	switch cause {
+	case Expired: // the key has had no value since the deadline, so nothing changes now
+	case Evicted:
+		s.passEviction(e.key)
+	default:
+		s.breakFences(e.key)
+	}
+	s.lost.add(h, cause, len(s.entries))
+	s.countRemoval(h, e, cause)
+}
+
+// countRemoval counts a value that is removed and queues the event for OnRemove.
+func (s *shard[K, V]) countRemoval(h uint64, e *entry[K, V], cause Cause) {
+	s.removals[cause-Expired]++
+	if s.common.observers.runner != nil {
+		s.report(h, e, cause)
+	}
+}
+
+// report queues an event. The lock of the shard is held, which keeps the events of a key
+// in order.
+func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
+	s.common.observers.runner.Push(h, Event[K, V]{e.key, e.value, cause})
+	s.reported = true
+}

@@ -1,0 +1,166 @@
+// This file has the lives of entries in a shard: their deadlines, the tasks in the ring that end them,
+// idleness, and deadlines that were brought forward.
+
+package cache
+
+import (
+	"math/bits"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
+)
+
+// setLife gives entry i a life, and a task in the ring. If the slot has a task already,
+// of this entry or of the one it replaces, and the ring visits that soon enough, the task
+// stays as it is: expireBatch then postpones it.
+func (s *shard[K, V]) setLife(i uint32, l life) {
+	e := &s.entries[i]
+	old := e.deadline.load()
+	e.deadline.set(l.deadline)
+	if s.caps != nil {
+		s.caps[i] = l.cap
+	}
+	if s.due != nil {
+		s.due[i].set(l.due)
+	}
+	switch {
+	case l.deadline == never:
+		if old != never {
+			s.ring.Remove(i)
+			s.unanchor()
+		}
+	case old == never || (old < 0 || l.deadline < old) && !s.visitsBy(i, l.deadline):
+		s.schedule(i, s.common.time.tickAt(l.deadline))
+	}
+}
+
+// lifeAt returns the life of entry i, whose key has hash h and is being used now.
+func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
+	l := forever
+	if s.due != nil {
+		l.due = s.due[i].load()
+	}
+	if s.caps == nil {
+		l.deadline = s.entries[i].deadline.load()
+		l.cap = l.deadline
+	} else {
+		l.cap = s.caps[i]
+		l.deadline = min(after(s.common.time.timeFor(&s.common.time.clock.idleness, h, 0), s.common.time.idle), l.cap)
+	}
+	return l
+}
+
+// visitsBy reports whether the ring visits the task of entry i in time for a deadline.
+func (s *shard[K, V]) visitsBy(i uint32, deadline int64) bool {
+	tick, ok := s.ring.Visit(i)
+	return ok && (tick-1)*int64(s.common.time.tick) < deadline // as tick <= tickAt(deadline), but faster
+}
+
+// schedule makes entry i due at a tick.
+func (s *shard[K, V]) schedule(i uint32, due int64) {
+	n := s.common.size.ringSlots(len(s.common.table.Load().shards))
+	if s.ring == nil {
+		s.makeRing(n)
+	}
+	if due-s.ring.Now() > int64(n) {
+		// The driver advances a ring only when there is something to visit. Without this
+		// a task that is due soon would go to the overflow level.
+		s.ring.Advance(s.common.time.clock.coarse.Load()/int64(s.common.time.tick), 0, nil)
+	}
+	s.ring.Set(i, due)
+	s.anchor(true)
+	visit, _ := s.ring.Visit(i)
+	s.visitBy(visit)
+}
+
+// visitBy makes the driver visit the shard by a tick.
+func (s *shard[K, V]) visitBy(tick int64) {
+	if tick < s.next.Load() {
+		s.next.Store(tick)
+		s.common.time.wakeBy(tick)
+	}
+}
+
+// makeRing makes the ring, with slots slots per level.
+func (s *shard[K, V]) makeRing(slots int) {
+	s.ring = timingwheel.NewRing(slots)
+	s.ring.Resize(len(s.entries))
+}
+
+// useAt is use of an entry that has not expired, by a caller that holds the lock for
+// writing: it also postpones the end of idleness. It returns false if that has come.
+func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
+	s.use(i)
+	return s.common.time.idle == 0 || s.slide(i, h)
+}
+
+// slide postpones the end of idleness of entry i, whose key has hash h and which is being
+// read. It returns false if another caller has found the entry expired meanwhile.
+func (s *shard[K, V]) slide(i uint32, h uint64) bool {
+	return s.slideTo(i, min(after(s.common.time.timeFor(&s.common.time.clock.idleness, h, 0), s.common.time.idle), s.caps[i]))
+}
+
+// slideTo is slide to a deadline, unless another caller has set a later one. For never the
+// task would have to be removed, so the deadline, 292 years from now, stays as it is.
+func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
+	d := &s.entries[i].deadline
+	for {
+		switch old := d.load(); {
+		case old < 0:
+			return false
+		case deadline <= old || deadline == never || d.swap(old, deadline):
+			return true
+		}
+	}
+}
+
+// When a Set brings a deadline forward, the ring may visit the task of the entry too late.
+// Checking that fetches one more cache line, behind a branch that cannot be predicted. So
+// overwrite marks the entry, and the next tick moves the tasks of all marked entries. All
+// their deadlines are beyond that tick.
+
+// An earlier has a bit for each slot, set if the deadline of its entry was brought forward.
+// The slot may have another entry, or none, since.
+type earlier struct{ words []uint64 }
+
+const bitsPerWord = 64
+
+// markEarlier marks entry i if its new deadline is earlier than the old one.
+func (s *shard[K, V]) markEarlier(i uint32, old, deadline int64) {
+	if s.earlier == nil {
+		s.awaitEarlier()
+	}
+	// Without a branch, which would wait for the old deadline from memory, and be
+	// mispredicted every other time.
+	s.earlier.words[i/bitsPerWord] |= uint64(deadline-old) >> 63 << (i % bitsPerWord)
+}
+
+// awaitEarlier makes the next tick call moveEarlier.
+func (s *shard[K, V]) awaitEarlier() {
+	s.earlier = &earlier{make([]uint64, (len(s.entries)+bitsPerWord-1)/bitsPerWord)}
+	s.visitBy(s.common.time.nextTick())
+}
+
+// moveEarlier moves the tasks of marked entries that the ring would visit too late, and
+// clears the marks, at most n. It returns done when no marks are left.
+func (s *shard[K, V]) moveEarlier(n int) (done bool) {
+	if s.earlier == nil {
+		return true
+	}
+	for w := range s.earlier.words {
+		for word := &s.earlier.words[w]; *word != 0; *word &= *word - 1 {
+			if n == 0 {
+				return false
+			}
+			n--
+			i := uint32(w*bitsPerWord + bits.TrailingZeros64(*word))
+			if !s.entries[i].live() {
+				continue
+			}
+			if t := timeOf(s.entries[i].deadline.load()); t != never && !s.visitsBy(i, t) {
+				s.schedule(i, s.common.time.tickAt(t))
+			}
+		}
+	}
+	s.earlier = nil
+	return true
+}
