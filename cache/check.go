@@ -26,7 +26,7 @@ func (e argumentError) Error() string { return string(e) }
 
 func (argumentError) Unwrap() error { return ErrArgument }
 
-// check returns what is wrong with the options, all of it.
+// check returns all mistakes in the options as one error, or nil.
 func (o *Options[K, V]) check() error {
 	var m mistakes
 	o.checkLimits(&m)
@@ -41,7 +41,7 @@ func (o *Options[K, V]) check() error {
 	return errors.Join(m...)
 }
 
-// checkLimits checks how much the cache may hold, and what depends on that.
+// checkLimits checks the limits, and the options that need one.
 func (o *Options[K, V]) checkLimits(m *mistakes) {
 	if o.Limit < 0 {
 		m.add("Limit is %d: want the most entries, or 0 for no limit", o.Limit)
@@ -90,7 +90,7 @@ func (o *Options[K, V]) checkLoads(m *mistakes) {
 	}
 }
 
-// mistakes are what is wrong with options, an error for each.
+// mistakes has an error for each wrong option.
 type mistakes []error
 
 func (m *mistakes) add(format string, args ...any) {

@@ -26,8 +26,8 @@
 //
 // # Which Take
 //
-// All run one load per key, within MaxLoads, and return errors that Negative has kept; TakeMany
-// leaves their keys out.
+// All run one load per key, within MaxLoads. All return errors that Negative has kept, but
+// TakeMany leaves their keys out.
 //
 //	           caller's context  Refresh  Grace                                          Timeout
 //	TakeCtx    ends the wait     yes      at once, or within Patience                    yes
@@ -35,29 +35,27 @@
 //	TakeMany   ends the wait     yes      at once; with Patience, after a failed load    yes
 //	Take       none              no       after a failed load                            all but its own fetch
 //
-// TakeCtx is for services. In TakeWith the load chooses a TTL, or says that the old value is
-// still right, that there is none, or that the value is not to be stored. Take loads in its
-// own goroutine.
+// TakeCtx is for services. In TakeWith the load chooses a TTL; or it says that the old value is
+// still right, that the key has no value, or that the value is not to be stored. Take loads in
+// its own goroutine.
 //
 // # What it promises
 //
-//   - A value is never returned at or after its deadline, but by a Take in Grace. The wheel
-//     only frees memory and reports, at the next tick: a tick is a hundredth of the shorter of
-//     Expire and Idle, at least 10 ms and at most 1 s; 100 ms without either. A process that was
-//     stopped for more than ten seconds may return an expired value before its next tick.
-//   - If more than 256 values are stored or touched in a tick, or more than 256 are read
-//     with Idle, the rest may expire up to a tick early, and more if the machine runs the
-//     tick late; after Touch, up to a quarter of a tick earlier still. A TTL of less than a
-//     hundred ticks is always exact.
+//   - Only a Take in Grace returns a value at or after its deadline. The wheel frees memory and
+//     reports, at the next tick. A tick is a hundredth of the shorter of Expire and Idle, at
+//     least 10 ms and at most 1 s; 100 ms without either. A process that was stopped for more
+//     than ten seconds may return an expired value before its next tick.
+//   - After 256 values stored or touched in a tick, or 256 read with Idle, others may expire up
+//     to a tick early, and more if the machine runs the tick late; after Touch, up to a quarter
+//     of a tick earlier still. A TTL of less than a hundred ticks is always exact.
 //   - After Set returns, Get sees the value until it expires, or is replaced, removed or
-//     evicted. One heavier than MaxWeight is evicted at once; a closed cache stores nothing.
-//     There are never more entries, and never more weight, than the limit, but while a Resize
-//     to less runs.
+//     evicted. A value heavier than MaxWeight is evicted at once; a closed cache stores nothing.
+//     Entries and weight never exceed the limit, but while a Resize to less runs.
 //   - A load never undoes a Set, Del, Clear or Compute that happened since it began. There
-//     is one load per key and version at a time: who comes after a change loads anew at once.
-//   - Every value that is stored leaves once, with one [Cause]. OnRemove is called for it
-//     once, outside all locks and in order for each key; not for values without a deadline in
-//     a cache that nobody holds.
+//     is one load per key and version at a time: a caller after a change loads anew at once.
+//   - Every stored value leaves once, with one [Cause]. OnRemove is called for it once, outside
+//     all locks and in order for each key. A cache that nobody holds is collected after its
+//     last deadline, without calls for values that have none: for those, call Close.
 //
 // # Packages that build on a cache
 //
@@ -73,6 +71,6 @@
 //
 // # What is copied
 //
-// Values are copied in and out by assignment. What a value points to is shared by the cache
-// and all callers that got the value, and should not be changed.
+// Values are copied in and out by assignment. The cache and all callers share what a value
+// points to: do not change it.
 package cache

@@ -1,5 +1,5 @@
-// This file has the errors that callers of a load get which its fetch did not return, and what
-// a failed load tells the statistics and OnPanic.
+// This file has the errors that the cache gives to callers of a load, and what a failed load
+// tells the statistics and OnPanic.
 
 package cache
 
@@ -23,7 +23,7 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("cache: panicked: %v", e.Value) }
 
-// Unwrap returns the error that a function panicked with, or nil if that was none.
+// Unwrap returns Value if it is an error, else nil.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
@@ -33,17 +33,17 @@ func (e *PanicError) Unwrap() error {
 // context, when a load takes longer than the option Timeout.
 var ErrTimeout = errors.New("cache: the load took longer than Timeout")
 
-// errUnchanged is the error of a load that finds unchanged what is not there.
+// errUnchanged is the error of a load that says Unchanged without an old value.
 var errUnchanged = errors.New("cache: the function of TakeWith says Unchanged, but there is no Old: look at HasOld first")
 
 // errOwnKey is the error of a fetch that takes its own key: it would wait for itself.
 var errOwnKey = errors.New("cache: a fetch takes the key that it loads, with its own context, and would wait for itself: use Peek, or take another key")
 
-// errOutOfPatience is why a caller leaves when a value in Grace can stand in.
+// errOutOfPatience is why a caller leaves after Patience, for a value in Grace.
 var errOutOfPatience = errors.New("cache: the caller waits no longer")
 
-// errFetchEnded is the cause with which a load ends whose last caller was a TakeMany that
-// panicked or called Goexit.
+// errFetchEnded is the cause of a load's end when its last caller was a TakeMany that panicked
+// or called Goexit.
 var errFetchEnded = errors.New("cache: the fetch of a TakeMany that waited panicked or called runtime.Goexit")
 
 // failure returns the error of a load that has failed, or nil. An error that Negative keeps
@@ -71,7 +71,7 @@ type failure struct {
 	err error
 }
 
-// tellFailure reports the panic or Goexit of a load in the background, which no caller gets.
+// tellFailure reports the panic or Goexit of a load in the background: no caller gets it.
 func (c *Cache[K, V]) tellFailure(err error) {
 	if p, ok := err.(*PanicError); ok {
 		c.tellPanic(p.Value, p.Stack)
@@ -80,7 +80,7 @@ func (c *Cache[K, V]) tellFailure(err error) {
 	}
 }
 
-// tellPanic calls OnPanic. A panic of that ends here: no caller could recover it.
+// tellPanic calls OnPanic. A panic of OnPanic ends here: no caller could recover it.
 func (c *Cache[K, V]) tellPanic(recovered any, stack []byte) {
 	defer func() { _ = recover() }()
 	c.common.observers.onPanic(recovered, stack)

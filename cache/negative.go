@@ -10,9 +10,9 @@ import (
 )
 
 // The errors that Negative keeps are in a cache of their own. So they evict each other and
-// no values; they expire and free their memory as values do. An error is stored and removed
-// under the lock of its key's shard, which comes before the locks of that cache: a change
-// of the key removes the error, as it makes a load stale.
+// no values, and they expire and free their memory as values do. An error is stored and removed
+// under the lock of its key's shard, so that a change of the key removes the error. The locks
+// of the errors' cache come below that lock.
 
 const (
 	// There is room for Limit/negativeShare errors, or negativeLimit without a Limit.
