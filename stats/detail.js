@@ -58,11 +58,11 @@ const phrases = {
 	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
 	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
 	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'gets when nothing could be served',
-	served_on: 'of these, served on', store_errors: 'errors of the store', changes: 'changes told', forgotten_all: 'everything forgotten',
+	served_on: 'of these, answered from memory', store_errors: 'errors of the store', changes: 'changes told', forgotten_all: 'everything forgotten',
 	reconnects: 'connections lost', lag_seconds: 'lag of the source', max_lag_seconds: 'most lag',
 };
 
-// newSheets returns tables of all numbers and settings in stats: none is unreachable.
+// newSheets returns tables of all numbers and settings in stats, so that each can be found.
 function newSheets(stats, title = '', path = '') {
 	const rows = [], more = [];
 	for (const [name, v] of Object.entries(stats)) {

@@ -8,8 +8,8 @@
 // Every cache and timing wheel calls [Register]. [Caches] and [Wheels] take a snapshot of
 // each, and [Handler] serves them over HTTP. The package knows a cache only by the
 // functions of its [CacheSource]. It starts no goroutine, and before the first call of
-// Handler it computes nothing unless asked. The wheel that expires the entries of a cache is
-// not registered: its counts are in the Snapshot of the cache.
+// Handler it computes only what it is asked for. A cache's own timing wheel is not registered:
+// its counts are in the Snapshot of the cache.
 //
 // # What Handler serves
 //
@@ -20,8 +20,8 @@
 // It looks at the last element of the path, so [http.StripPrefix] is not needed, and
 // its links are relative, so a proxy may add a prefix. Mount it at a path that ends in a
 // slash. No other element may begin with the name of a file, such as metrics, unless
-// http.ServeMux has that path: so a proxy that lets all see what begins with
-// /cache/metrics shows nothing else.
+// http.ServeMux has that path. So a proxy may open all paths that begin with /cache/metrics:
+// they show nothing else.
 //
 //	/cache/            a page for people, with charts
 //	/cache/stats.json  the same numbers as JSON
@@ -45,8 +45,8 @@
 // begins anew.
 //
 // The handler shows program and host, and names, settings and counts of caches and timing
-// wheels, never a value, keys only of a cache that has HotKeys set in its options, and of the
-// last error of a load its type, or with [WithErrors] its text. Without WithPurge it only
+// wheels. It shows keys only of a cache with the option HotKeys, and never a value. Of the last
+// error of a load it shows the type, with [WithErrors] the text. Without WithPurge it only
 // reads. Middleware around it must decide who may see the page, as for any other handler:
 //
 //	http.Handle("/cache/", onlyAdmins(stats.Handler()))
@@ -72,8 +72,8 @@
 // All counters are cumulative since the cache or timing wheel was made, except that
 // those in windows and history are of that time only. All durations are in seconds,
 // and all quantiles are estimates, 0 when there was nothing to measure. Every field
-// but history is always there. A field may be added; one that is renamed, removed or
-// changed in meaning also changes version. docs/stats.schema.json, a JSON
+// but history is always there. A field may be added. Where a field is renamed, removed or
+// changed in meaning, version changes too. docs/stats.schema.json, a JSON
 // Schema, describes each field.
 //
 // # Metrics
@@ -89,8 +89,8 @@
 //
 // The list has the name of each metric, its kind, its name, unit and attribute in package
 // otelpinwheel, and what it counts. A level is a gauge whose sum over all caches has a
-// meaning. A cache lacks the metrics of what it does not have: a limit, weights, hot keys,
-// estimates, package near. "go test ./stats -update" writes the list.
+// meaning. A cache has metrics of a limit, weights, hot keys, estimates and package near only
+// if it has these. "go test ./stats -update" writes the list.
 //
 // The metrics of caches are:
 //
@@ -99,7 +99,7 @@
 //	    Lookups, by whether they found a live entry.
 //	cache_misses_total{reason=absent|expired|evicted} counter
 //	  pinwheel.cache.misses{pinwheel.cache.miss.reason=absent|expired|evicted}, in {miss}
-//	    Lookups that found no live entry, by whether the key has recently expired or been evicted.
+//	    Lookups that found no live entry, by what became of the key recently: expired, evicted, or neither.
 //	cache_puts_total counter
 //	  pinwheel.cache.puts, in {put}
 //	    Values stored.
@@ -132,7 +132,7 @@
 //	    How long ago the cache was made.
 //	cache_hottest_key_share gauge
 //	  pinwheel.cache.hottest_key.share, in 1
-//	    Share of the recent lookups that are of the hottest key: a lower bound.
+//	    Share of the hottest key in recent lookups: a lower bound.
 //	cache_loads_seconds{result=success|failure} histogram
 //	  pinwheel.cache.load.duration{pinwheel.cache.load.result=success|failure}, in {load}
 //	    How long loads took, by result.
@@ -153,13 +153,13 @@
 //	    Loads that wait for a permit of MaxLoads.
 //	cache_grace_hits_total counter
 //	  pinwheel.cache.grace.hits, in {hit}
-//	    Lookups that a value past its deadline answered.
+//	    Lookups answered by a value past its deadline.
 //	cache_refreshes_total{result=success|failure|dropped|skipped} counter
 //	  pinwheel.cache.refreshes{pinwheel.cache.refresh.result=success|failure|dropped|skipped}, in {refresh}
 //	    Loads of keys that had a value, by result.
 //	cache_negatives level
 //	  pinwheel.cache.negative.count, in {error}
-//	    Errors of loads that are kept.
+//	    Kept errors of loads.
 //	cache_callbacks_queued level
 //	  pinwheel.cache.callback.queued, in {callback}
 //	    Removal callbacks that have not begun yet.
@@ -183,28 +183,28 @@
 //	    Removed tasks the timing wheel has not reached yet.
 //	cache_expiry_lateness_seconds histogram
 //	  pinwheel.cache.expiry.lateness, in {entry}
-//	    How long after its deadline an expired entry was removed.
+//	    Time from the deadline of an entry to its removal.
 //	cache_evicted_age_seconds histogram
 //	  pinwheel.cache.eviction.age, in {entry}
-//	    How long ago a value had been stored when it was evicted because the cache was full.
+//	    Age of values when they were evicted because the cache was full.
 //	cache_what_if_hits_total{limit=half|same|double} counter
 //	  pinwheel.cache.what_if.hits{pinwheel.cache.what_if.limit=half|same|double}, in {hit}
-//	    Lookups that a cache of half, the same or double the limit would answer, as estimated by a sample of the keys.
+//	    Estimated hits with half the limit, the same or double, by a sample of the keys.
 //	cache_what_if_other_policy_hits_total counter
 //	  pinwheel.cache.what_if.other_policy.hits, in {hit}
-//	    Lookups that a cache of the same limit with the other policy of eviction would answer, as estimated by a sample of the keys.
+//	    Estimated hits with the same limit and the other policy of eviction, by a sample of the keys.
 //	cache_near_remote_hits_total counter
 //	  pinwheel.cache.near.remote_hits, in {hit}
 //	    Answers of the store of a near cache: values, and "not found".
 //	cache_near_fetches_total counter
 //	  pinwheel.cache.near.fetches, in {fetch}
-//	    Keys that the store of a near cache did not have, and that were fetched.
+//	    Keys fetched because the store of a near cache did not have them.
 //	cache_near_bypasses_total counter
 //	  pinwheel.cache.near.bypasses, in {fetch}
-//	    Fetches past the store of a near cache, which could not be asked.
+//	    Fetches while the store of a near cache could not be asked.
 //	cache_near_waits_total counter
 //	  pinwheel.cache.near.waits, in {load}
-//	    Loads of a near cache that waited for another one, mostly of another instance.
+//	    Loads of a near cache that waited for another load, mostly of another instance.
 //	cache_near_overtaken_total counter
 //	  pinwheel.cache.near.overtaken, in {value}
 //	    Values that a near cache fetched and kept nowhere, as their key changed meanwhile.
@@ -213,7 +213,7 @@
 //	    Lookups while a near cache could serve nothing from memory.
 //	cache_near_served_on_total counter
 //	  pinwheel.cache.near.served_on, in {get}
-//	    Lookups that a value from memory answered as the store of a near cache could not.
+//	    Lookups answered from memory because the store of a near cache could not be asked.
 //	cache_near_store_errors_total counter
 //	  pinwheel.cache.near.store.errors, in {error}
 //	    Calls of the store of a near cache that failed.
@@ -222,16 +222,16 @@
 //	    Keys that the source of a near cache reported as changed.
 //	cache_near_forgotten_all_total counter
 //	  pinwheel.cache.near.forgotten_all, in {time}
-//	    Times that the source of a near cache reported that anything may have changed.
+//	    Reports by the source of a near cache that any key may have changed.
 //	cache_near_reconnects_total counter
 //	  pinwheel.cache.near.reconnects, in {connection}
-//	    Times that the source of a near cache lost its connection.
+//	    Lost connections of the source of a near cache.
 //	cache_near_serving level
 //	  pinwheel.cache.near.serving, in {cache}
-//	    1 if a near cache serves what it has in memory, else 0.
+//	    1 if a near cache serves from memory, else 0.
 //	cache_near_lag_seconds gauge
 //	  pinwheel.cache.near.lag, in s
-//	    Time since the moment up to which the source of a near cache has vouched for its changes.
+//	    Time since the moment up to which the source of a near cache has confirmed all changes.
 //	cache_near_max_lag_seconds gauge
 //	  pinwheel.cache.near.max_lag, in s
 //	    The lag above which a near cache serves nothing from memory.
@@ -248,7 +248,7 @@
 //	    Timers that wait for their time.
 //	timingwheel_backlog level
 //	  pinwheel.timingwheel.timer.backlog, in {timer}
-//	    Timers that are due and whose callbacks have not begun yet.
+//	    Due timers whose callbacks have not begun yet.
 //	timingwheel_running level
 //	  pinwheel.timingwheel.callback.running, in {callback}
 //	    Callbacks running now.
@@ -269,5 +269,5 @@
 //	    Callbacks that panicked or ended their goroutine.
 //	timingwheel_lateness_seconds histogram
 //	  pinwheel.timingwheel.lateness, in {timer}
-//	    How long after its timer was due a callback began.
+//	    Time from the tick at which a timer was due to its callback.
 package stats

@@ -54,13 +54,13 @@ func findings(l *look[Snapshot]) []finding {
 	}
 	if now.failed >= 5 && now.failed*20 > now.loads {
 		trouble = true
-		say(loadsFail, "Loads fail: %s of those in the last minute. %s", part(now.failed, now.loads), meanwhile(now))
+		say(loadsFail, "Loads fail: %s of the loads in the last minute. %s", part(now.failed, now.loads), meanwhile(now))
 	}
 	if now.loads >= 5 && now.loadTime() > slow && past.loads >= 5 && now.loadTime() > 5*past.loadTime() {
-		say(loadsSlow, "Loads are slow: they take %s on average in the last minute, and took %s before. Callers that miss wait for them.", span(now.loadTime()), span(past.loadTime()))
+		say(loadsSlow, "Loads are slow: they took %s on average in the last minute, and %s before. Callers that miss wait for them.", span(now.loadTime()), span(past.loadTime()))
 	}
 	if s.Callbacks.Oldest >= stuck {
-		say(callbacksHang, "A call of OnRemove has run for %s, and %d wait.", span(s.Callbacks.Oldest), s.Callbacks.Queued)
+		say(callbacksHang, "A call of OnRemove has run for %s, and %d calls wait.", span(s.Callbacks.Oldest), s.Callbacks.Queued)
 	}
 	if cause, words := whyMisses(l, now); cause != "" && !trouble {
 		say(cause, "%s", words)
@@ -69,7 +69,7 @@ func findings(l *look[Snapshot]) []finding {
 		say(oneKey, "One key has at least %s of the recent gets.", percent(s.HottestShare))
 	}
 	if more, ok := growth(l); ok {
-		say(grows, "It has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
+		say(grows, "The cache has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
 	}
 	return all
 }
@@ -77,9 +77,9 @@ func findings(l *look[Snapshot]) []finding {
 // meanwhile says what callers get while loads fail.
 func meanwhile(now period) string {
 	if now.inGrace > 0 {
-		return "Values past their deadline stand in, for " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."
+		return "Values past their deadline answer " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."
 	}
-	return "Errors are not stored, so expired values are missing from then on."
+	return "Errors are not stored, so a value is missing once it has expired."
 }
 
 // growth returns how many entries a cache without a limit has gained in five minutes, if it

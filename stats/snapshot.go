@@ -4,10 +4,9 @@ import "time"
 
 // A Snapshot has the counts of one cache. Counters are cumulative since the cache was made;
 // gauges, marked as such, are the present state. A Snapshot is taken part by part while the
-// cache is in use. Numbers of one part fit together, such as hits and misses, or the values
-// stored, those removed and the entries. Numbers of different parts, such as evictions and
-// their ages, may differ by what happened in between. The zero Snapshot is that of a new
-// cache.
+// cache is in use. Numbers of one part fit together, such as hits and misses, or values stored,
+// values removed and entries. Numbers of different parts, such as evictions and their ages, may
+// differ by what happened in between. A new cache has the zero Snapshot.
 //
 // A Snapshot is a value without pointers: it may be copied, compared with == and read by
 // several goroutines.
@@ -15,11 +14,10 @@ type Snapshot struct {
 	Hits   uint64 // gets that found a live entry
 	Misses uint64 // gets that did not
 
-	// MissesExpired counts the misses of keys that expired recently, MissesEvicted those of
-	// keys that were evicted recently. A cache remembers about as many such keys as it has
-	// entries. Of more than 512 entries in a shard it remembers a sample, and the counts are
-	// estimates. The other misses are of keys that were never there, or long ago, or were
-	// removed by the program.
+	// MissesExpired counts misses of keys that expired recently, MissesEvicted misses of keys
+	// that were evicted recently. A cache remembers about as many such keys as it has entries.
+	// Of more than 512 entries in a shard it remembers a sample, and the counts are estimates.
+	// The keys of other misses were never there, or only long ago, or the program removed them.
 	MissesExpired, MissesEvicted uint64
 
 	// HitsInGrace counts the Takes that got a value past its deadline. All but those of
@@ -32,30 +30,30 @@ type Snapshot struct {
 	Loads    Loads
 
 	Entries   int    // gauge
-	Negatives int    // gauge: errors of loads that are kept; not among Entries
+	Negatives int    // gauge: kept errors of loads; not among Entries
 	Limit     int    // gauge: most entries; 0 = no limit
 	Weight    uint64 // gauge; 0 if not weighted
 	MaxWeight uint64 // gauge: most weight; 0 = not weighted
 
-	// HottestShare is a gauge: the share of recent gets that are of the hottest key, from 0
-	// to 1, a lower bound. It is 0 if the cache does not find hot keys.
+	// HottestShare is a gauge: the share of the hottest key in recent gets, from 0 to 1, a
+	// lower bound. It is 0 if the cache does not find hot keys.
 	HottestShare float64
 
 	Callbacks Callbacks
 	Expiry    Expiry
 
-	EvictedAge Histogram // of the values evicted, since they were stored; empty if the cache does not track it
-	WhatIf     WhatIf    // zero if the cache does not estimate it
-	Near       Near      // zero if the cache is none of package near
+	EvictedAge Histogram // how old values were when they were evicted; empty without Ages
+	WhatIf     WhatIf    // zero if the cache estimates nothing
+	Near       Near      // zero if the cache is not a near cache
 }
 
 // WhatIf estimates what a cache would do with another limit, or with the other policy. Four
 // caches without values see a sample of the keys. The counts are scaled up to the whole
 // cache.
 type WhatIf struct {
-	Gets               uint64 // gets
-	Half, Same, Double uint64 // those of Gets that a cache of half the limit, of the same and of double answered
-	OtherPolicy        uint64 // those that one of the same limit answered which evicts by the other policy
+	Gets               uint64 // estimated gets
+	Half, Same, Double uint64 // estimated hits with half the limit, the same and double
+	OtherPolicy        uint64 // estimated hits with the same limit and the other policy
 }
 
 // Removals counts the values that left a cache, by cause.
@@ -67,50 +65,50 @@ type Removals struct {
 	Cleared  uint64 // the program removed all keys
 }
 
-// Loads counts the values a cache had fetched for its callers.
+// Loads is about the fetches of a cache for its callers.
 type Loads struct {
-	OK      Histogram // durations of the loads that returned a value, or an error that Negative keeps
-	Failed  Histogram // durations of the loads that did not
+	OK      Histogram // durations of loads with a value, or with an error that Negative keeps
+	Failed  Histogram // durations of all other loads
 	Waiters uint64    // callers that joined the load of another caller
 
 	Running   int           // gauge: loads that have not ended
-	Oldest    time.Duration // gauge: how long the oldest of Running has run; 0 if none does
-	Queued    int           // gauge: those of Running that wait for a permit of MaxLoads
+	Oldest    time.Duration // gauge: how long the oldest running load has run; 0 if there is none
+	Queued    int           // gauge: running loads that wait for a permit of MaxLoads
 	Abandoned uint64        // callers that gave up, as their context ended before the load
 	Refreshes Refreshes
 }
 
-// Refreshes counts the loads of keys that had a value, due to be refreshed or in grace.
-// They are among the loads of OK and Failed, but for those skipped.
+// Refreshes counts the loads of keys with a value that was due to be refreshed, or in grace.
+// All but the skipped ones are among OK and Failed of [Loads] too.
 type Refreshes struct {
 	OK      uint64 // brought a value, or an error that Negative keeps
-	Failed  uint64 // did not: the present one stayed
+	Failed  uint64 // brought nothing: the present value stayed
 	Dropped uint64 // ended in vain: the key was changed or evicted meanwhile
-	Skipped uint64 // did not begin: there was no place, or another load of the key ran
+	Skipped uint64 // did not begin: there was no permit, or another load of the key ran
 }
 
-// Callbacks is about the functions that a cache calls when it removes a value.
+// Callbacks is about the calls of OnRemove.
 type Callbacks struct {
 	Queued  int           // gauge: calls that have not begun yet
 	Running int           // gauge: calls that have begun and not ended
-	Oldest  time.Duration // gauge: how long the oldest of Running has run; 0 if none does
+	Oldest  time.Duration // gauge: how long the oldest running call has run; 0 if there is none
 	Panics  uint64        // calls that ended in a panic
 }
 
 // Expiry is about the timing wheel that removes expired entries.
 type Expiry struct {
 	Pending    int       // gauge: entries with a deadline
-	Overdue    int       // gauge: those of Pending whose deadline has passed, once removal is late
+	Overdue    int       // gauge: entries past their deadline whose removal is late
 	Tombstones int       // gauge: removed tasks the wheel has not reached yet
 	Lateness   Histogram // from an entry's deadline to its removal
 }
 
-// Gets returns the number of gets, which is hits plus misses.
+// Gets returns the number of gets: hits plus misses.
 func (s Snapshot) Gets() uint64 {
 	return s.Hits + s.Misses
 }
 
-// HitRatio returns the share of the gets that were hits, from 0 to 1. It is 0 without gets.
+// HitRatio returns the share of hits in the gets, from 0 to 1. It is 0 without gets.
 func (s Snapshot) HitRatio() float64 {
 	gets := s.Gets()
 	if gets == 0 {
@@ -119,11 +117,11 @@ func (s Snapshot) HitRatio() float64 {
 	return float64(s.Hits) / float64(gets)
 }
 
-// WhatIfHalf returns an estimate of the hit ratio that the cache would have with half
-// its limit, from 0 to 1. It is false if nothing was estimated yet.
+// WhatIfHalf returns an estimate of the hit ratio with half the limit, from 0 to 1; ok is false
+// if nothing was estimated yet.
 //
 // The estimate is the hit ratio of the cache, minus the difference between Same and Half in
-// [WhatIf]. Because both see the same sample, it matters little which keys are in it.
+// [WhatIf]. Both see the same sample, so it matters little which keys are in the sample.
 func (s Snapshot) WhatIfHalf() (ratio float64, ok bool) { return s.whatIf(s.WhatIf.Half) }
 
 // WhatIfDouble is [Snapshot.WhatIfHalf] for double the limit.
@@ -137,7 +135,7 @@ func (s Snapshot) whatIf(hits uint64) (ratio float64, ok bool) {
 	if s.WhatIf.Gets == 0 || s.Gets() == 0 {
 		return 0, false
 	}
-	// Not as a share of WhatIf.Gets: that depends on which hot keys are in the sample.
+	// A share of WhatIf.Gets would depend on which hot keys are in the sample.
 	change := (float64(hits) - float64(s.WhatIf.Same)) / float64(s.Gets())
 	return min(max(s.HitRatio()+change, 0), 1), true
 }

@@ -6,7 +6,7 @@ var wheelMetrics = []Metric[WheelSnapshot]{
 		Help:    "Timers that wait for their time.",
 		numbers: inJSON("pending", func(w *WheelSnapshot) any { return &w.Pending })},
 	{Name: "timingwheel_backlog", Path: "pinwheel.timingwheel.timer.backlog", Kind: KindLevel, Unit: "{timer}",
-		Help:    "Timers that are due and whose callbacks have not begun yet.",
+		Help:    "Due timers whose callbacks have not begun yet.",
 		numbers: inJSON("backlog", func(w *WheelSnapshot) any { return &w.Backlog })},
 	{Name: "timingwheel_running", Path: "pinwheel.timingwheel.callback.running", Kind: KindLevel, Unit: "{callback}",
 		Help:    "Callbacks running now.",
@@ -27,7 +27,7 @@ var wheelMetrics = []Metric[WheelSnapshot]{
 		Help:    "Callbacks that panicked or ended their goroutine.",
 		numbers: inJSON("panics", func(w *WheelSnapshot) any { return &w.Panics })},
 	{Name: "timingwheel_lateness_seconds", Path: "pinwheel.timingwheel.lateness", Kind: KindHistogram, Unit: "{timer}",
-		Help:    "How long after its timer was due a callback began.",
+		Help:    "Time from the tick at which a timer was due to its callback.",
 		numbers: []number[WheelSnapshot]{{of: func(w *WheelSnapshot) any { return &w.Lateness }}}},
 }
 

@@ -1,29 +1,27 @@
 package stats
 
-// A WheelSnapshot has the counts of one timing wheel. Counters are cumulative since the
-// wheel was made; gauges, marked as such, are the state of now. Its parts are read one
-// after another while the wheel is in use, and may differ by what happened in between.
-// The zero WheelSnapshot is that of a timing wheel nobody has used.
+// A WheelSnapshot has the counts of one timing wheel. Counters are cumulative since the wheel
+// was made; gauges, marked as such, are the present state. Its parts are read one after another
+// while the wheel is in use, and may differ by what happened in between. A new timing wheel has
+// the zero WheelSnapshot.
 //
 // A WheelSnapshot is a value without pointers: it may be copied, compared with == and read
 // by several goroutines.
 type WheelSnapshot struct {
 	Pending int // gauge: timers that wait for their time
 
-	// Backlog is a gauge: timers that are due and whose callbacks have not
-	// begun. They are not in Pending any more.
+	// Backlog is a gauge: due timers whose callbacks have not begun. They have left Pending.
 	Backlog int
 
 	Running    int // gauge: callbacks running now
 	Tombstones int // gauge: removed tasks that the wheel has not visited yet
 
-	// Started counts the timers set. Moving one does not count, nor does setting the
-	// timer of a key that has one, and one that repeats counts for each of its calls.
+	// Started counts the timers set. A timer that repeats counts for each of its calls. Moving
+	// a timer does not count, nor does setting the timer of a key that has one.
 	Started uint64
 
-	// Removed counts the timers that were removed before they fired, by the
-	// program or because the wheel was drained. One that was replaced by another
-	// of its key was not removed.
+	// Removed counts the timers that were removed before they fired, by the program or because
+	// the wheel was drained. A timer replaced by another of its key does not count.
 	Removed uint64
 
 	Fired    uint64    // callbacks begun
@@ -31,9 +29,9 @@ type WheelSnapshot struct {
 	Lateness Histogram // from the tick at which a timer was due to the beginning of its callback
 }
 
-// Minus returns what happened after earlier was taken: each counter less that
-// of earlier, and the gauges of w. Both must be of the same timing wheel. A
-// counter that is below its earlier value gives 0, as in [Snapshot.Minus].
+// Minus returns what happened after earlier was taken: each counter minus that of earlier, and
+// the gauges of w. Both must be of the same timing wheel. A counter below its earlier value
+// gives 0, as in [Snapshot.Minus].
 func (w WheelSnapshot) Minus(earlier WheelSnapshot) WheelSnapshot {
 	subtract(wheelMetrics, &w, &earlier)
 	return w

@@ -84,7 +84,7 @@ func whyEvicted(l *look[Snapshot], now, before period, rose bool) (cause, becaus
 	}
 	because = "the limit is too small: " + evidence
 	if double, ok := underLimit(l, 5*time.Minute).WhatIfDouble(); ok {
-		because += fmt.Sprintf(", and double the limit would hit %s", percent(double))
+		because += fmt.Sprintf(", and with double the limit %s of the gets would hit", percent(double))
 	}
 	return limitTooSmall, because
 }
@@ -98,9 +98,9 @@ func whyAbsent(l *look[Snapshot], now, _ period, rose bool) (cause, because stri
 	if full := s.Removals.Evicted > 0; !full && age < kept*interval {
 		return isNew, fmt.Sprintf("the cache is new and filling: it was made %s ago, and has %d entries", span(age), s.Entries)
 	}
-	evidence := part(now.absent, now.misses) + " of the misses are of keys that were not here recently"
+	evidence := part(now.absent, now.misses) + " of the misses are of keys that were not in the cache recently"
 	if now.evictions*2 > now.absent || !rose {
-		return onceOnly, fmt.Sprintf("many keys are asked for only once, as by a scan: %s, and %d entries were evicted for them in a minute", evidence, now.evictions)
+		return onceOnly, fmt.Sprintf("many keys are asked for only once, as by a scan: %s, and %d entries were evicted in a minute", evidence, now.evictions)
 	}
 	return moreKeys, fmt.Sprintf("more keys are asked for than before: %s, and there are %d entries", evidence, s.Entries)
 }

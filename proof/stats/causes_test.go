@@ -120,15 +120,15 @@ func TestCausesAreNamed(t *testing.T) {
 		{"database slow", cache.Options[int, int]{Limit: 1_000, Expire: 4 * time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(time.Minute, func() { p.take(p.key(), 300*time.Millisecond, nil) })
-		}, "loads slow", "Loads are slow: they take "},
+		}, "loads slow", "Loads are slow: they took "},
 		{"database down", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(2*time.Minute, func() { p.take(p.key(), time.Millisecond, errors.New("refused")) })
-		}, "loads fail", "Loads fail: 100 % of those in the last minute."},
+		}, "loads fail", "Loads fail: 100 % of the loads in the last minute."},
 		{"database down, with Grace", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute, Grace: time.Hour}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			p.serve(2*time.Minute, func() { p.take(p.key(), time.Millisecond, errors.New("refused")) })
-		}, "loads fail", "Values past their deadline stand in, for "},
+		}, "loads fail", "Values past their deadline answer "},
 		{"database hangs", cache.Options[int, int]{Limit: 1_000, Expire: time.Minute}, func(p *patient) {
 			p.serve(10*time.Minute, p.usual)
 			answer := make(chan struct{})
@@ -161,7 +161,7 @@ func TestCausesAreNamed(t *testing.T) {
 					p.Set(p.newKey(), 1)
 				}
 			})
-		}, "grows without limit", "It has no limit and grows: "},
+		}, "grows without limit", "The cache has no limit and grows: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if cause, ok := inGuide[test.name]; ok && cause != test.cause {
