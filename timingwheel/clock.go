@@ -27,9 +27,8 @@ func (c *clock) now() int64 {
 	return now
 }
 
-// Bubbles of testing/synctest begin in the year 2000: a clock that
-// was made outside and is read in a bubble shows a negative time, and one that was
-// made in a bubble and is read outside shows more than 20 years.
+// Bubbles of testing/synctest begin in the year 2000: a clock from outside shows a negative
+// time in a bubble, and a clock from a bubble shows more than 20 years outside.
 const twentyYears = 20 * 365 * 24 * uint64(time.Hour)
 
 // checkUse panics if the clock was made in another bubble: see checkBubble. It costs a
@@ -89,9 +88,9 @@ func (c *clock) slow() bool { return c.tick >= int64(shrinkWithin) }
 // than a tick late.
 func (c *clock) dueTick(deadline int64) int64 { return (deadline-1)/c.tick + 1 }
 
-// sameTick reports whether two deadlines are due at the same tick, of which the second is not
-// the earlier one. As it does not divide, it may return false although they are, but not the
-// other way round.
+// sameTick reports whether two deadlines are due at the same tick. The second must not be the
+// earlier one. sameTick does not divide, so it may report false for the same tick, but never
+// true for two.
 func (c *clock) sameTick(first, second int64) bool {
 	before, _ := bits.Mul64(uint64(first-1), c.inv) // at most dueTick(first) - 1
 	return second <= (int64(before)+1)*c.tick

@@ -121,7 +121,7 @@ func (w *wheel) offer() (found bool) {
 	return true
 }
 
-// An offer is a call that is submitted for a timer that is due.
+// An offer is a call submitted for a timer that is due.
 type offer struct {
 	wheel *wheel
 	begun atomic.Bool // or refused: it does not count in offered any more
@@ -134,7 +134,7 @@ func (o *offer) call() {
 	o.wheel.pool.Run(func() { o.wheel.callUpTo(1) })
 }
 
-// end counts the offer no longer, once.
+// end takes the offer out of offered, once.
 func (o *offer) end() {
 	if o.begun.CompareAndSwap(false, true) {
 		o.wheel.offered.Add(-1)
@@ -149,9 +149,9 @@ func (o *offer) refused() {
 	w.wakeBy(w.ticks(w.now()) + 1)
 }
 
-// failed ends an offer of which submit panicked with cause, or ended the goroutine. If
-// it did that after call had begun, a callback has most likely done so, in submit, and
-// Run has reported it.
+// failed ends an offer whose submit panicked with cause, or ended the goroutine. If the
+// goroutine ended after call had begun, most likely a callback ended it, in submit, and Run
+// has reported it.
 func (o *offer) failed(cause any) {
 	if cause == nil && o.begun.Load() {
 		return

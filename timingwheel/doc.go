@@ -26,11 +26,11 @@
 //
 // # Bubbles of testing/synctest
 //
-// A wheel that was made in a bubble is used in that bubble only, and one that was made
-// outside is not used in any. Otherwise every method panics, once it has checked its
-// arguments and before it changes anything. Some work everywhere: Len, Stats,
-// [TimingWheel.RemoveTimer], [Timer.Stop] of a timer without a channel, and
-// [Timers.WithTimeout], which does not use the wheel. Use in a second bubble is not detected.
+// Use a wheel from a bubble only in that bubble, and a wheel from outside only outside.
+// Otherwise every method panics, once it has checked its arguments and before it changes
+// anything. Some work everywhere: Len, Stats, [TimingWheel.RemoveTimer], [Timer.Stop] of a
+// timer without a channel, and [Timers.WithTimeout], which does not use the wheel. Use in a
+// second bubble is not detected.
 //
 // # The ring
 //

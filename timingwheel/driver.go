@@ -28,8 +28,8 @@ type driver struct {
 	closed bool
 }
 
-// awake is the value of alarm while shards are being visited, when the driver looks
-// at the next visits afterwards anyway, and after Stop.
+// awake is the value of alarm after Stop, and while shards are being visited: the driver
+// looks at the next visits afterwards anyway.
 const awake = math.MinInt64
 
 func (w *wheel) initDriver() { w.alarm.Store(never) }
@@ -68,7 +68,7 @@ func (w *wheel) sleep() {
 }
 
 // rearm sets the alarm again after many timers were removed, so that it does not go
-// off for one of those.
+// off for one of them.
 func (w *wheel) rearm() {
 	w.driver.mu.Lock()
 	defer w.driver.mu.Unlock()

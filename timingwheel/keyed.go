@@ -44,10 +44,9 @@ type Pending[K comparable, V any] struct {
 	Due   time.Time // when it is due, rounded up to a tick
 }
 
-// New returns a wheel with a tick of the given interval that calls execute for
-// every timer that is due: at the next tick after that. The wheel wakes
-// up at most once per interval, only when it has work. Usual intervals are 10 ms
-// to 1 s; the interval must be from 100 µs to a year.
+// New returns a wheel with a tick of the given interval. It calls execute for every timer
+// that is due, at the next tick. The wheel wakes up at most once per interval, only when it
+// has work. Usual intervals are 10 ms to 1 s; the interval must be from 100 µs to a year.
 //
 // slots is the number of ticks in a revolution of the wheel. It must be positive, and
 // is rounded up to a power of two and cut at [MaxSlots]. The wheel visits a timer

@@ -10,9 +10,9 @@ const (
 
 	// The upper two bits of task.at say which kind of list the task is in; 0 is
 	// no list. The others are, for a slot, the tick of its next visit, counted
-	// in slots of its level and modulo 2n. Modulo n that is the slot; the bit
-	// above tells a task that waits for its visit at the present tick from one
-	// linked into the same slot for a revolution later.
+	// in slots of its level and modulo 2n. Modulo n this tick is the slot. The bit
+	// above tells tasks of the present tick, still to be visited, from tasks of the
+	// same slot a revolution later.
 	inCircle   = 1 << 14
 	inOverflow = 2 << 14
 	inDue      = 3 << 14

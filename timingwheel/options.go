@@ -49,25 +49,24 @@ func WithName(name string) Option { return func(o *options) { o.name = name } }
 
 // WithWorkers sets how many callbacks may run at once; the default is 64. Further
 // timers that are due wait, and can be removed and moved until their callback
-// begins; the ticks go on. While workers cannot call all that is due, they call each key
-// or timer about as often as another. n must be positive. WithWorkers cannot be combined
-// with [WithPool].
+// begins; the ticks go on. While workers cannot call all that is due, they call all keys
+// or timers about equally often. n must be positive. WithWorkers cannot be combined with
+// [WithPool].
 func WithWorkers(n int) Option {
 	return func(o *options) { o.workers, o.workersSet = n, true }
 }
 
 // WithPool runs callbacks in a pool of the caller's instead of in goroutines of the
-// wheel. For every timer that is due, the wheel calls submit with a function that the
-// pool must call once, on any goroutine. That function claims a timer that is due, if
-// there still is one, and calls its callback. A panic in the callback does not leave
-// it.
+// wheel. For every timer that is due, the wheel calls submit with a function. The pool
+// must call the function once, on any goroutine. It claims a timer that is due, if there
+// still is one, and calls its callback. A panic of the callback ends inside the function.
 //
 // submit is called by one goroutine of the wheel at a time. It may wait until the
 // pool has room; the ticks go on. If it returns an error, the wheel offers nothing until
-// the next tick, also if the pool has room before that: all timers that are due are late
-// then, not lost. If it returns nil, the pool must call the function sooner or later. If
-// the pool drops the function, a timer waits until submit is called for another. submit
-// must not be nil.
+// the next tick, even if the pool has room before: timers that are due are then late, not
+// lost. If it returns nil, the pool must call the function sooner or later. If the pool
+// drops the function, a timer waits until submit is called for another. submit must not
+// be nil.
 //
 // The functions take the timers from each part of the wheel in turn. So while the pool
 // cannot call all that is due, some timers that repeat are called several times as often

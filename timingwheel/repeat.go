@@ -43,8 +43,8 @@ func (r *repeat) next(c *clock) (wait span, moment time.Time, ok bool) {
 }
 
 // nextInterval returns the span until the next multiple of the interval whose tick
-// has not begun. A call always begins some time after its tick, so that alone must
-// not make it skip the next.
+// has not begun. A call always begins some time after its tick: this alone must not
+// make it skip the next.
 func (r *repeat) nextInterval(c *clock) span {
 	now := c.now()
 	if r.planned == 0 {
@@ -58,9 +58,9 @@ func (r *repeat) nextInterval(c *clock) span {
 	return span{now, deadline}
 }
 
-// nextMoment asks the scheduler for the moment after the planned one. If the tick of
-// that has begun already, the call is missed, and nextMoment asks for the first
-// moment after the present.
+// nextMoment asks the scheduler for the moment after the planned one. If its tick has
+// begun already, the call is missed, and nextMoment asks for the first moment after the
+// present.
 func (r *repeat) nextMoment(c *clock) (wait span, moment time.Time, ok bool) {
 	if !r.moment.IsZero() {
 		moment = r.scheduler.Next(r.moment)

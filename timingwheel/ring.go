@@ -43,7 +43,7 @@ type Ring struct {
 //
 //	due = now + dist + circle·n + diff,  0 <= diff < n
 //
-// where dist, the ticks until the list that the task is in is visited next, is
+// where dist is the number of ticks until the next visit of the task's list. It is
 // positive, or 0 for a task that Advance has yet to visit at the present tick.
 type task struct {
 	next, prev uint32 // neighbours in its list, or none; in the due list, next is its place
@@ -66,7 +66,7 @@ func NewRing(slots int) *Ring {
 	return r
 }
 
-// fewSlots is the most slots of a ring that is not worth a wake-up to give it back.
+// fewSlots: a ring with no more slots is not worth a wake-up to give it back.
 const fewSlots = 64
 
 // large reports whether the ring holds the lists of more than a few slots.
@@ -100,8 +100,8 @@ func (r *Ring) Tombstones() int { return r.removed }
 func (r *Ring) Now() int64 { return r.now }
 
 // Set makes the task due at the given tick, whether or not it was set before.
-// A tick that has been processed already means the next one; one more than
-// 2³² revolutions away is cut to that.
+// A tick that has been processed already means the next one. A tick more
+// than 2³² revolutions away is cut to that distance.
 //
 // A task that is in a slot and is visited there before it is due stays where it
 // is: only its circle and diff change. The next visit moves it on.
@@ -168,8 +168,8 @@ func (r *Ring) Due(i uint32) (int64, bool) {
 	return r.now + r.dist(t) + r.rest(t), true
 }
 
-// Visit returns the tick at which Advance will next visit the task, at or before the
-// tick at which it is due, and false if it does not wait for a tick.
+// Visit returns the tick of Advance's next visit to the task, at or before the tick at
+// which it is due, and false if it does not wait for a tick.
 func (r *Ring) Visit(i uint32) (int64, bool) {
 	t := &r.tasks[i]
 	if t.at == 0 || t.diff == tombstone || t.list() == inDue {
@@ -226,8 +226,7 @@ func (r *Ring) Advance(to int64, budget int, visit func(i uint32) (again int64))
 
 // AdvanceAll is Advance for a caller that keeps the deadlines of tasks itself, and
 // may have changed them without calling Set: it calls visit for every task in the
-// slots that it passes, also for one that is due later. [Ring.Visit] says when it
-// passes.
+// slots that it passes, due or not. [Ring.Visit] says when it passes a task.
 func (r *Ring) AdvanceAll(to int64, budget int, visit func(i uint32) (again int64)) bool {
 	return r.advance(to, budget, visit, true)
 }
@@ -273,7 +272,7 @@ func (r *Ring) scanned() uint32 {
 
 // visit visits task i, the first of a list being scanned. It finishes what moveTask
 // and Remove deferred: it drops a tombstone, and links a task that is not due into its
-// slot. If all is set, due decides that too.
+// slot. If all is set, due also decides whether a task is due.
 func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 	t := r.tasks[i]
 	r.unlink(i)
@@ -297,8 +296,8 @@ func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 }
 
 // NextVisit returns the tick at which Advance will next find a task or a
-// tombstone in a slot, at or before the tick at which the next task is due. It
-// returns false if the slots are empty.
+// tombstone in a slot. No task in a slot is due before it. NextVisit returns false if
+// the slots are empty.
 func (r *Ring) NextVisit() (int64, bool) {
 	if r.scanned() != none {
 		return r.now, true
@@ -317,7 +316,7 @@ func (r *Ring) nextVisit() int64 {
 	return at
 }
 
-// dist returns the ticks until the slot that t is in is visited.
+// dist returns the ticks until the next visit of t's slot.
 func (r *Ring) dist(t *task) int64 {
 	mask := 2*r.slots() - 1
 	if t.list() == inCircle {

@@ -44,7 +44,7 @@ type shard[E any] struct {
 	anchored bool
 	closed   bool
 	walks    int   // iterations under way, which need the numbers to stay
-	empty    int64 // since which tick there have been no timers, or never if that is not known
+	empty    int64 // the tick since which there have been no timers; never if unknown
 	counts   counts
 
 	next     atomic.Int64
@@ -152,9 +152,9 @@ func (s *slab[E]) compact(moved func(e E, to uint32)) {
 	s.free = nil
 }
 
-// set makes task i due at the end of a span. It returns the tick by which the
-// driver has to be awake. For a long span that is before the task is due: otherwise
-// the ring would have to catch up on all its visits in the overflow level at once.
+// set makes task i due at the end of a span. It returns the tick by which the driver has to
+// be awake. For a long span the tick is before the task is due: otherwise the ring would
+// have to catch up on all its visits in the overflow level at once.
 func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 	if s.ring.Len() == s.ring.Held() {
 		// A ring in which no task waits for a tick is not advanced. Here it
@@ -198,9 +198,9 @@ func (s *shard[E]) advance(tick int64, visit func(i uint32) int64) (done bool) {
 	return done
 }
 
-// shrinkAfter requests a visit if the arrays are to shrink, at the next tick, or the ring
-// is to be given back. It returns the tick by which the driver has to be awake for that,
-// or never.
+// shrinkAfter requests a visit at the next tick if the arrays are to shrink, or later if the
+// ring is to be given back. It returns the tick by which the driver has to be awake for that
+// visit, or never.
 func (s *shard[E]) shrinkAfter(tick int64) int64 {
 	at := int64(never)
 	switch {
@@ -218,8 +218,8 @@ func (s *shard[E]) shrinkAfter(tick int64) int64 {
 	return at
 }
 
-// spent reports whether the shard has had no timers for so long that its ring is given
-// back by now. A shard that is used again soon keeps it: a ring is some KB.
+// spent reports whether the shard has had no timers for long enough to give its ring back. A
+// shard that is used again soon keeps its ring, of some KB.
 func (s *shard[E]) spent(tick int64) bool {
 	if s.walks > 0 || !s.idle() {
 		return false

@@ -20,9 +20,9 @@ type Timer struct {
 	// with shard.mu held, except that Reset makes a deadline later by a
 	// compare-and-swap without the lock. So every other change must be a swap too.
 	//
-	// Invariant: the task of a timer with a deadline is due no later than the
-	// first tick after that. It may be due earlier; the visit then postpones it. The
-	// last Reset may have meant a later deadline that is due at the same tick.
+	// Invariant: the task of a timer with a deadline is due no later than the first
+	// tick at or after the deadline. It may be due earlier; the visit then postpones
+	// it. The last Reset may have meant a later deadline at the same tick.
 	state timerState
 
 	repeat *repeat // nil if there is one call only; what it points to is guarded by shard.mu
@@ -30,8 +30,8 @@ type Timer struct {
 	sends  bool    // the driver calls f, with shard.mu held; otherwise a worker does
 }
 
-// A timerState is an [atomic.Int64] that start sets without the cost of an atomic store, which
-// is five of the hundred nanoseconds of AfterFunc and Stop.
+// A timerState is an [atomic.Int64], but start sets it without an atomic store: that saves
+// five of the hundred nanoseconds of AfterFunc and Stop.
 type timerState struct {
 	_ [0]atomic.Int64 // for its alignment on 32 bits
 	v int64
@@ -120,7 +120,7 @@ func (t *Timer) mustShard() *timerShard {
 	return t.shard
 }
 
-// unsend takes a time that was not received yet back from C, and reports whether
+// unsend takes back from C a time that was not received yet, and reports whether
 // there was one. shard.mu must be held, so that the driver does not send meanwhile.
 // It leaves C alone if the timer does not send on it.
 func (t *Timer) unsend() bool {

@@ -82,7 +82,7 @@ func (s *timerShard) visit(tick int64) (done bool) {
 }
 
 // visited is called for a timer whose task is due. It claims the timer or sends, or
-// returns the ticks until the deadline if Reset made that later.
+// returns the ticks until the deadline if Reset has postponed it.
 func (s *timerShard) visited(i uint32) (again int64) {
 	s.fetch(s.ring.Ahead())
 	t := s.entries[i]

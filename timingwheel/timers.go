@@ -97,10 +97,10 @@ type Scheduler interface {
 }
 
 // Schedule calls f at the moments that a Scheduler returns. It first asks for the
-// moment after the present, and after each call for the moment after the one for
-// which the call was planned; so a Next that adds an interval does not drift. If that
-// moment has passed, because the call or the machine took too long, it asks for the
-// moment after the present: as with [Timers.Every], calls neither overlap nor burst.
+// moment after the present. After each call it asks for the moment after the call's
+// planned one, so a Next that adds an interval does not drift. If the answer has passed,
+// because the call or the machine took too long, it asks for the moment after the
+// present: as with [Timers.Every], calls neither overlap nor burst.
 //
 // Next is first called by the goroutine that calls Schedule, and then by workers,
 // never by two at once. If it panics, f is not called again. Schedule panics if s or f

@@ -11,20 +11,20 @@
 // lock counts reads and writes instead. If there are at least readsPerWrite reads per
 // write, each writer restores the bias when it unlocks, so nearly all reads are
 // biased; that costs the writer a look at every stripe and two atomic stores. If there
-// are fewer, the bias stays off, and readers and writers take the mutex. That is
-// cheaper then: except for the shared cache line, a read through the mutex costs no
-// more than a biased one.
+// are fewer, the bias stays off, and readers and writers take the mutex. Then the mutex
+// is cheaper: apart from the shared cache line, a read through it costs no more than a
+// biased read.
 //
-// While a writer is inside that will restore the bias, readers wait for the bias and not
-// for the mutex. Otherwise all readers that come meanwhile would go through the mutex, one
-// after another: with sixteen processors that would take until after the next write.
+// If the writer inside will restore the bias, readers wait for the bias and not for the
+// mutex. Otherwise they would go through the mutex one after another, with sixteen
+// processors until after the next write.
 //
 // A stripe's word holds the number of readers inside and, in the bits above, the
 // hits so far. Counting a hit costs nothing, since the word is written anyway.
 //
-// The stripes are made when the bias first comes on, so that a lock that is hardly used
-// is small. If readers often meet in a stripe, and the machine has many processors, the
-// lock gets more stripes.
+// The stripes are made when the bias first comes on, so a lock with little use is small. If
+// readers often meet in a stripe, and the machine has many processors, the lock gets more
+// stripes.
 package biased
 
 import (
@@ -41,10 +41,9 @@ const (
 	waiting  = 1 << (hitShift - 1) // a writer sleeps until the stripe is empty
 	inside   = waiting - 1         // the readers inside a stripe
 
-	// A window ends after windowWrites writes or windowReads reads, whichever
-	// comes first; that decides whether writers restore the bias. It is long
-	// enough for a stable decision: at 5 % writes one window in some hundred
-	// decides wrongly, at 25 % none.
+	// A window ends after windowReads reads, and then writers restore the bias, or
+	// after windowWrites writes, and then they do not. It is long enough for a stable
+	// decision: at 5 % writes one window in some hundred decides wrongly, at 25 % none.
 	windowWrites  = 16
 	readsPerWrite = 8
 	windowReads   = windowWrites * readsPerWrite
@@ -72,17 +71,17 @@ const (
 type Lock struct {
 	// All biased readers read these fields; only a change of the bias writes them.
 	//
-	// bias is off, away, or tells which stripes are in use: they are picked by the top bits
-	// of a hash, and it is the shift to these, with inMore if they are in more.
+	// bias is off, away, or on. On, it is the shift of a hash to the top bits, which pick a
+	// stripe; inMore is added if the stripes of more are in use.
 	bias    atomic.Uint32
 	on      uint32   // what bias is when it is on
 	stripes []stripe // a power of two of them; nil before the first bias
 	more    []stripe // in use instead of them; nil before readers met often
 
-	// striped is how many of the reads in the stripes a window has counted already.
-	// drained is closed when the stripe with the waiting mark is empty: it is made
-	// before the mark is set, and read by the goroutine that clears the mark. Both
-	// change only with the bias, so they are here. mu guards striped.
+	// striped is how many reads in the stripes were counted in a window already; mu guards
+	// it. drained is closed when the stripe with the waiting mark is empty. It is made
+	// before the mark is set; the goroutine that clears the mark reads it. Both change only
+	// with the bias, so they are here.
 	striped uint64
 	drained chan struct{}
 
@@ -99,7 +98,7 @@ type Lock struct {
 // What bias is if it is not on.
 const (
 	off  = 0 // readers take mu
-	away = 1 // a writer is inside that will restore the bias
+	away = 1 // the writer inside will restore the bias
 )
 
 // inMore is added to a bias that is on: a shift is less than 64.
@@ -113,8 +112,8 @@ type stripe struct {
 	_      [44]byte
 }
 
-// A Reader is a read lock held, to be passed to RUnlock: the stripe in which the
-// reader is registered, or nil if it holds the mutex.
+// A Reader is a held read lock, for RUnlock: the stripe of the reader, or nil if the
+// reader holds the mutex.
 type Reader *stripe
 
 // RLock locks for reading. Until RUnlock no writer is inside.
@@ -137,8 +136,8 @@ func (l *Lock) RLock() Reader {
 	return l.rlock()
 }
 
-// stripe returns the stripe of this goroutine while the bias is on. Writers look at all
-// stripes, so it may be one of those before a widen.
+// stripe returns the stripe of this goroutine while the bias is on. It may be a stripe from
+// before a widen, as writers look at all stripes.
 func (l *Lock) stripe(bias uint32) *stripe {
 	stripes := l.stripes
 	if bias&inMore != 0 {
@@ -194,8 +193,8 @@ func (l *Lock) RUnlockMiss(r Reader) {
 	l.RUnlock(r)
 }
 
-// runlock is the rare part of RUnlock: for a reader that holds the mutex, or that left a
-// stripe with another reader inside, or for which a writer waits.
+// runlock is the rare part of RUnlock: the reader holds the mutex, or it has left a stripe
+// with another reader inside, or a writer waits for the stripe.
 func (l *Lock) runlock(r Reader, hits uint64) {
 	if r != nil {
 		l.left(r)
@@ -221,9 +220,9 @@ func (l *Lock) left(s *stripe) {
 
 // wake clears the waiting mark of a stripe that is empty, and wakes the writer.
 // Several readers may get here for one mark, since readers that find the bias off
-// enter and leave the stripe meanwhile; the one that clears the mark wakes. A reader
-// that was delayed may find the mark of the next writer instead, and must not clear it
-// while readers are inside.
+// enter and leave the stripe meanwhile; the one that clears the mark wakes. A delayed
+// reader may find the mark of the next writer instead, and must not clear it while readers
+// are inside.
 func (l *Lock) wake(s *stripe) {
 	for {
 		word := s.word.Load()
@@ -254,7 +253,7 @@ func (l *Lock) LockCrowded() (crowded bool) {
 	return crowded
 }
 
-// enter lets a writer in that holds mu. It is inlined.
+// enter lets in a writer, which holds mu. It is inlined.
 func (l *Lock) enter() {
 	if l.writes++; l.writes == windowWrites || l.bias.Load() != off {
 		l.entered()
@@ -282,7 +281,7 @@ func (l *Lock) Unlock() {
 	l.mu.Unlock()
 }
 
-// endWindow ends a window, after which writers restore the bias or do not. mu must be
+// endWindow ends a window. From then on writers restore the bias if keep is set. mu must be
 // held.
 func (l *Lock) endWindow(keep bool) {
 	l.keep = keep
@@ -377,16 +376,15 @@ func (l *Lock) Counts() (hits, misses uint64) {
 	return hits + l.hits, misses + l.misses
 }
 
-// Count adds hits and misses of another lock to those of this one, which must be held
-// for writing.
+// Count adds hits and misses of another lock. The lock must be held for writing.
 func (l *Lock) Count(hits, misses uint64) {
 	l.hits += hits
 	l.misses += misses
 }
 
 // hitsIn returns the hits in a stripe, and moves them out if there are many: a stripe
-// has room for 2⁴⁴. The count would overflow only if the lock had some hundred days of
-// hits without a write or a call of Counts.
+// has room for 2⁴⁴. The count would overflow only after some hundred days of hits without
+// a write or a call of Counts.
 func (l *Lock) hitsIn(s *stripe) uint64 {
 	n := s.word.Load() >> hitShift
 	if n < foldAt {

@@ -39,15 +39,15 @@ const (
 // percent of the slots. Entries used there go on to main. A hit only raises a two-bit
 // mark, as in [Order].
 //
-// An unused entry goes to main too if small has evicted its key before and the key came
-// back soon: sooner than main's oldest entry is old, as in LIRS (Jiang and Zhang,
-// SIGMETRICS 2002), and that entry was not used meanwhile. The ghost, which remembers the
-// evicted keys, is asked when the entry is about to leave small, not when it is inserted.
-// By then the entries that follow are known, so the memory for several of them can be
-// fetched at once: see [Adaptive.Ahead].
+// An unused entry goes to main too if small has evicted its key before, the key came back
+// soon, and main's oldest entry was not used meanwhile. Soon means sooner than that entry is
+// old, as in LIRS (Jiang and Zhang, SIGMETRICS 2002). The ghost, which remembers the evicted
+// keys, is asked when the entry is about to leave small, not when it is inserted. By then the
+// next entries are known, so the memory for several of them can be fetched at once: see
+// [Adaptive.Ahead].
 //
-// Small grows when a key comes back that it has just evicted, and shrinks when a key comes
-// back that main has just evicted, as in ARC (Megiddo and Modha, FAST 2003).
+// Small grows when one of its latest victims comes back, and shrinks when one of main's latest
+// victims does, as in ARC (Megiddo and Modha, FAST 2003).
 //
 // The zero Adaptive is empty and has room for no entry; Resize makes room. An
 // Adaptive must not be copied after first use.
@@ -127,9 +127,9 @@ func (a *Adaptive) Marks() *Marks { return &a.marks }
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (a *Adaptive) Mark(i uint32) { a.marks.Mark(i) }
 
-// Spare reports whether entry i, which Victim has just returned and whose key has hash
-// h, stays after all. If so, it is now the newest of main, and Victim must be called again.
-// Else its key is remembered.
+// Spare reports whether entry i stays after all. Victim must have returned i last, and h is
+// the hash of its key. If the entry stays, it is now the newest of main, and Victim must be
+// called again. Else its key is remembered.
 func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	q := a.queueOf(i + firstEntry)
 	if q == small {
@@ -157,8 +157,8 @@ func (a *Adaptive) spareKnown(i uint32, h uint64) bool {
 	return true
 }
 
-// admits reports whether main admits the key of entry i. The age at which the key came back
-// is how long ago small had evicted it.
+// admits reports whether main admits the key of entry i. age is how long ago small had
+// evicted the key when it came back.
 func (a *Adaptive) admits(i uint32, age int) bool {
 	if age < a.slots {
 		a.growSmall(1)
@@ -166,7 +166,7 @@ func (a *Adaptive) admits(i uint32, age int) bool {
 	if a.len[main] == 0 || a.smallLen() > a.targetLen()+a.slack() {
 		return true
 	}
-	// Main has its share: either the key is evicted or main's oldest.
+	// Main has its share: either this key is evicted or main's oldest.
 	a.won = a.youth(i, age)*100 < a.mainAge()*youngPercent && a.challenge()
 	return a.won
 }
@@ -178,8 +178,8 @@ func (a *Adaptive) growSmall(by int) {
 }
 
 // challenge reports whether main, which must not be empty, has an entry without a mark
-// among its oldest. Then that is the oldest: marked ones before it lose a mark and become
-// the newest.
+// among its oldest. It makes that entry the oldest: marked ones before it lose a mark and
+// become the newest.
 func (a *Adaptive) challenge() bool {
 	for range maxChallenged {
 		p := a.oldest(main)
@@ -192,8 +192,8 @@ func (a *Adaptive) challenge() bool {
 	return false
 }
 
-// Insert adds entry i, which must not be in the order and whose key has hash h, as the
-// newest of small, without a mark.
+// Insert adds entry i, whose key has hash h, as the newest of small, without a mark. Entry i
+// must not be in the order.
 func (a *Adaptive) Insert(i uint32, h uint64) {
 	if a.recent.samples(h) {
 		a.balance(h)
@@ -289,8 +289,8 @@ func (a *Adaptive) Remove(i uint32) {
 	a.moved, a.won = 0, false
 }
 
-// Rename gives entry from, which must be in the order, the slot number to, which must
-// not. The entry keeps its position and its mark.
+// Rename gives entry from the slot number to: from must be in the order, to must not. The
+// entry keeps its position and its mark.
 func (a *Adaptive) Rename(from, to uint32) {
 	a.links.rename(from+firstEntry, to+firstEntry)
 	a.marks.copy(from, to)

@@ -27,8 +27,8 @@ func (a *Adaptive) First() (i uint32, ok bool) {
 	return a.from(small, a.links[small].next)
 }
 
-// After returns the entry that follows entry i, which must be in the order, in All, and
-// false if there is none.
+// After returns the entry that follows entry i in All, and false if there is none. Entry i
+// must be in the order.
 func (a *Adaptive) After(i uint32) (j uint32, ok bool) {
 	at := a.links[i+firstEntry]
 	return a.from(at.ring(), at.next)

@@ -54,8 +54,8 @@ type recent struct {
 // minSample is the least number of keys of a queue in a sample of many.
 const minSample = 16
 
-// newRecent returns a recent that samples the last n keys of each queue: a power of two of
-// them for each in the sample.
+// newRecent returns a recent that samples the last n keys of each queue: each key in the
+// sample stands for a power of two of them.
 func newRecent(n int) recent {
 	every := 1
 	for n/every >= 2*minSample {

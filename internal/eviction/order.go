@@ -4,7 +4,7 @@ import "iter"
 
 // maxMoves is how many marked entries Victim moves on. Then it returns the next one, marked
 // or not: this bounds an eviction after a long time of reads alone. On seven real traces
-// 128 has the hit ratio of no bound; 32 costs a tenth of a point on one.
+// 128 has the hit ratio of no bound; 32 loses a tenth of a point on one trace.
 const maxMoves = 128
 
 // An Order is a [Policy] that evicts the least recently used entry, nearly: see the
@@ -99,8 +99,8 @@ func (o *Order) Victim() (i uint32, ok bool) {
 	return o.links[0].next - 1, true
 }
 
-// Rename gives entry from, which must be in the order, the slot number to, which must
-// not. The entry keeps its position and its mark.
+// Rename gives entry from the slot number to: from must be in the order, to must not. The
+// entry keeps its position and its mark.
 func (o *Order) Rename(from, to uint32) {
 	o.links.rename(from+1, to+1)
 	o.marks.copy(from, to)
@@ -143,8 +143,8 @@ func (o *Order) First() (i uint32, ok bool) {
 	return o.links[0].next - 1, true
 }
 
-// After returns the entry that follows entry i, which must be in the order, towards the
-// newest, and false if i is the newest.
+// After returns the entry that follows entry i towards the newest, and false if i is the
+// newest. Entry i must be in the order.
 func (o *Order) After(i uint32) (j uint32, ok bool) {
 	next := o.links[i+1].next
 	return next - 1, next != 0

@@ -26,9 +26,9 @@ type Policy interface {
 	Resize(n int)
 
 	// Weigh sets the weights of the entries, if their owner limits the weight: entry i has
-	// weights[i], above 0. Without it each weighs 1. It must follow every Resize, with n
-	// weights. The slice stays the owner's, who sets the weight of an entry before Insert or
-	// Adopt, and calls Reweigh before changing that of an entry in the order.
+	// weights[i], above 0. Without Weigh each weighs 1. It must follow every Resize, with n
+	// weights. The slice stays the owner's. The owner sets the weight of an entry before
+	// Insert or Adopt, and calls Reweigh before it changes the weight of an entry in the order.
 	Weigh(weights []uint32)
 
 	// Reweigh notes that entry i, which is in the order, is about to weigh weight.
@@ -41,21 +41,21 @@ type Policy interface {
 	Mark(i uint32)
 
 	// Victim returns the entry to evict, and leaves it in the order. It reports false
-	// if there is none. It moves used entries before it on: at most 128 until one is
-	// evicted or removed, and together with Spare at most 144.
+	// if there is none. It moves on the used entries before the victim: at most 128 until
+	// an entry is evicted or removed, and together with Spare at most 144.
 	Victim() (i uint32, ok bool)
 
-	// Spare reports whether entry i, which Victim has just returned and whose key has
-	// hash h, stays after all because its key came back soon. If so, Spare has moved it
-	// on, and Victim must be called again. Else an Adaptive remembers the key, and Remove
-	// must follow.
+	// Spare reports whether entry i stays after all, because its key came back soon. Victim
+	// must have returned i last, and h is the hash of its key. If the entry stays, Spare has
+	// moved it on, and Victim must be called again. Else an Adaptive remembers the key, and
+	// Remove must follow.
 	Spare(i uint32, h uint64) bool
 
 	// Ahead returns entries that Victim will return next unless they are used before, or
 	// none if it has returned them already. They are valid until the next call. The caller
 	// sets the hash of each, calls Fetch with them, and reads whatever else it needs to
-	// evict them. So the memory of several entries is fetched at once; waiting for that of
-	// one after another takes several times as long.
+	// evict them. So the memory of several entries is fetched at once; one after another
+	// takes several times as long.
 	Ahead() []Next
 
 	// Fetch reads what Spare needs of entries from Ahead. The result means
@@ -66,15 +66,14 @@ type Policy interface {
 	// must be used, as that of Fetch.
 	FetchRemove(i uint32) uint64
 
-	// Insert adds entry i, which is not in the order and whose key has hash h, without
-	// a mark.
+	// Insert adds entry i, whose key has hash h, without a mark. It is not in the order.
 	Insert(i uint32, h uint64)
 
 	// Remove removes entry i, which is in the order.
 	Remove(i uint32)
 
-	// Rename gives entry from, which is in the order, the slot number to, which is not.
-	// The entry keeps its position and its mark.
+	// Rename gives entry from the slot number to: from is in the order, to is not. The
+	// entry keeps its position and its mark.
 	Rename(from, to uint32)
 
 	// Split returns an empty policy of the same kind for a part of the entries, with room

@@ -6,12 +6,12 @@ package eviction
 // could drive all others out of main before small has more than its share.
 //
 // Light entries stay longer. In main an entry lighter than the mean loses its marks more
-// slowly: of those that weigh half as much, every second one keeps its mark. Its key may also
-// come back later and still challenge main. So a byte has more hits, as in
-// GreedyDual-Size-Frequency (Cherkasova, "Improving WWW Proxies Performance with
-// Greedy-Dual-Size-Frequency Caching Policy", 1998). Entries heavier than the mean count
-// like those of the mean weight: they have most of the bytes, so evicting them sooner would
-// cost more bytes in hits than it brings hits.
+// slowly: at half the mean, every second one keeps its mark. Its key may also come back later
+// and still challenge main. So a byte has more hits, as in GreedyDual-Size-Frequency
+// (Cherkasova, "Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
+// Policy", 1998). Entries heavier than the mean count like those of the mean weight. They have
+// most of the bytes: evicting them sooner would lose more hits, in bytes, than it gains in
+// number.
 
 // An entry counts as at least the mean weight divided by maxLightness. If it counted as less,
 // tiny entries would keep their marks long after their last use.
@@ -33,8 +33,8 @@ func (a *Adaptive) count(q, i uint32, sign int64) {
 	}
 }
 
-// smallLen returns the length of small to compare with the target. With weights that is how
-// many entries of the mean weight would weigh as much as small.
+// smallLen returns the length of small to compare with the target. With weights it is the
+// weight of small, in entries of the mean weight.
 func (a *Adaptive) smallLen() int {
 	if a.weights == nil || a.len[small] == 0 {
 		return a.len[small]
@@ -42,8 +42,8 @@ func (a *Adaptive) smallLen() int {
 	return int(a.weight[small] / a.meanWeight())
 }
 
-// slack returns how many entries more than its target small may have before main admits every
-// key that came back, as main then has less than its share. It is more with weights, as the
+// slack returns by how many entries small may exceed its target. Beyond it main has less than
+// its share, and admits every key that came back. The slack is more with weights, as the
 // number of entries varies.
 func (a *Adaptive) slack() int {
 	if a.weights == nil {
@@ -64,8 +64,8 @@ func (a *Adaptive) weightOf(i uint32) (weight, mean uint64) {
 }
 
 // takeMark reports whether entry i of queue q has a mark, and lowers the mark. With weights it
-// lowers one in main only when the marked entries that it passed over weigh as much as the
-// mean together.
+// lowers a mark in main only when the marked entries that it has passed over weigh the mean
+// together.
 func (a *Adaptive) takeMark(q, i uint32) bool {
 	if a.weights == nil || q == small || a.marks.get(i) == 0 {
 		return a.marks.take(i)

@@ -54,8 +54,8 @@ func onStack(entry uintptr) bool {
 	}
 }
 
-// maxSize is more than the size of work or Load. It excludes most pcs without a lookup,
-// which costs more than the walk, and an allocation for an inlined function.
+// maxSize is more than the size of work or Load. It excludes most pcs without a lookup: that
+// would cost more than the walk, and an allocation for an inlined function.
 const maxSize = 1 << 16
 
 // isIn reports whether the return address pc is in the function with an entry.

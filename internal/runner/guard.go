@@ -11,9 +11,9 @@ type guard struct {
 	failed atomic.Uint64
 }
 
-// end is deferred by a function that calls one of the user's and sets *returned after
-// it. If that panics, end recovers and the deferring function returns. A Goexit cannot
-// be stopped: end counts it, and it goes on to the deferred functions of the callers.
+// end is deferred by the caller of a function of the user. The caller sets *returned
+// afterwards. If the function panics, end recovers and the caller returns. A Goexit cannot
+// be stopped: end counts it, and it goes on to the deferred functions further up.
 func (g *guard) end(returned *bool) {
 	if !*returned {
 		g.fail(recover())
@@ -21,7 +21,7 @@ func (g *guard) end(returned *bool) {
 }
 
 // fail counts and reports a callback that did not return: it panicked with cause, or
-// called Goexit if that is nil. It must be called while the stack of the callback is
+// called Goexit if cause is nil. fail must be called while the stack of the callback is
 // still there.
 func (g *guard) fail(cause any) {
 	if cause == nil {

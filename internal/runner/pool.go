@@ -18,13 +18,12 @@ import (
 // A pool has no queue. Its owner keeps the work, and a worker calls next until
 // there is none. The danger is a lost wake-up: Wake starts no worker, because all
 // are running, and the worker on which it relied leaves with the work unclaimed.
-// That cannot happen, because each of the two writes before it loads, and atomics
+// This cannot happen, because each of the two writes before it loads, and atomics
 // are in one order: either Wake sees that the worker has left, and starts one, or
 // the worker sees that there is work, and stays. Hence
 //
-//	invariant: once Wake has returned, work that nobody has claimed has a
-//	worker that will call next before it leaves; and a worker that is in a
-//	callback calls next after it
+//	invariant: once Wake has returned, unclaimed work has a worker that will
+//	call next before it leaves; a worker in a callback calls next after it
 //
 // A worker that stays is counted in again in the critical section in which it was
 // counted out. So the limit holds, and a Drain never sees the moment between.
@@ -32,9 +31,9 @@ import (
 // Guests are goroutines in Run. They are counted separately and may leave at any
 // time; the invariant does not rely on them.
 
-// A Pool runs callbacks that its owner keeps, in the owner's order and under the
-// owner's lock: the pool only provides the goroutines that fetch them. It is made by
-// [NewPool] and safe for concurrent use.
+// A Pool runs callbacks. Its owner keeps them, in its own order and under its own lock:
+// the pool only provides the goroutines that fetch them. It is made by [NewPool] and safe
+// for concurrent use.
 //
 // A [Pool.Wake] does not in general happen before the call of next that finds the
 // work (in the terms of the Go memory model): the owner's lock must order them. The
@@ -98,10 +97,10 @@ func NewPool(workers int, next, ready func() bool, report func(recovered any, st
 // Wake starts a worker if work is ready and fewer workers than the limit run. Work
 // that was ready before the call is run as soon as a worker is free.
 //
-// Wake starts at most one worker, however much work there is: that one claims a
-// piece and wakes the next. It never blocks and calls only ready, so it may be called
-// with locks held, also those that next takes. While all workers run it takes no lock
-// and costs an atomic load.
+// Wake starts at most one worker, however much work there is: the worker claims a piece
+// and wakes the next. Wake never blocks and calls only ready, so it may be called with
+// locks held, also the locks that next takes. While all workers run it takes no lock and
+// costs an atomic load.
 func (p *Pool) Wake() {
 	if p.workers.Load() < p.limit && p.ready() && p.enter() {
 		go p.start()
@@ -197,9 +196,9 @@ func (p *Pool) Run(f func()) {
 	})
 }
 
-// Fail counts and reports a function of the user that the pool has not called itself, as
-// if it were a callback. It panicked with cause, or called Goexit if that is nil. A
-// deferred function must call Fail, so that the stack still has the function.
+// Fail counts and reports a failed function of the user as if it were a callback. The
+// function panicked with cause, or called Goexit if cause is nil. A deferred function must
+// call Fail, so that the stack still has the failed function.
 func (p *Pool) Fail(cause any) { p.guard.fail(cause) }
 
 // Drain waits until the pool is idle: no worker and no call of Run is left, and all

@@ -52,15 +52,15 @@ import (
 // finds fifo empty. Both happen in the critical section that also changes fifo,
 // hence
 //
-//	invariant: a worker that is not in a callback is about to look into
-//	fifo, and of these there are at least as many as fifo has items, or as
-//	many as the limit leaves beside the running callbacks
+//	invariant: a worker outside a callback is about to look into fifo, and
+//	there are at least as many such workers as items in fifo, or as many as
+//	the limit leaves beside the running callbacks
 //
 // and no item is left behind. The number of workers is a plain counter under that
-// lock and not a semaphore.Weighted. A Drain that waits in Weighted.Acquire for all
-// the weight would make every TryAcquire fail meanwhile, so no push could start a
-// worker: one blocked callback would delay the others, a callback that waits for one
-// that it pushed would hang, and an item pushed while Drain holds all the weight
+// lock and not a semaphore.Weighted. A Drain would wait in Weighted.Acquire for all
+// the weight, and meanwhile every TryAcquire would fail, so no push could start a
+// worker. One blocked callback would delay the others, a callback could wait for ever
+// for an item that it pushed, and an item pushed while Drain holds all the weight
 // would be left behind.
 
 // ErrCallback is returned by [Runner.Drain] and [Pool.Drain] to a callback.
@@ -108,8 +108,8 @@ type running[T any] struct {
 	chain *queue[T] // the items deferred until it ends; nil before the first
 }
 
-// New returns a runner that calls call for each item, at most workers at once,
-// and whose [Runner.Wait] waits while more than backlog items are queued.
+// New returns a runner that calls call for each item, at most workers at once. Its
+// [Runner.Wait] waits while more than backlog items are queued.
 //
 // A panic in call is recovered and handed to report with the stack on which it
 // happened, and so is [ErrGoexit] when call ends its goroutine. If report is nil,
@@ -166,8 +166,8 @@ func (r *Runner[T]) Push(order uint64, item T) {
 //
 // In a callback of any runner or pool Wait returns nil at once: otherwise a callback
 // could wait for itself, or two runners for each other. Wait does not recognise a
-// goroutine that a callback starts, unless by [Go], nor an iterator that it runs by
-// [iter.Pull]: a callback must not wait for one that calls Wait.
+// callback's goroutines, unless started by [Go], or its iterators run by [iter.Pull]: a
+// callback must not wait for one of them that calls Wait.
 func (r *Runner[T]) Wait(ctx context.Context) error {
 	if r.queued.Load() <= r.backlog {
 		return nil
@@ -192,9 +192,9 @@ func (r *Runner[T]) waitForRoom(ctx context.Context) error {
 	return wait(ctx, room)
 }
 
-// Drain waits until the runner is idle: all items that were pushed have been
-// called, also those that their callbacks pushed, and no worker is left. If ctx ends
-// first, Drain returns its cause, and the callbacks go on.
+// Drain waits until the runner is idle: all items, also those pushed by callbacks, have
+// been called, and no worker is left. If ctx ends first, Drain returns its cause, and the
+// callbacks go on.
 //
 // Drain does not stop the runner. Producers that keep pushing can keep Drain waiting,
 // and items pushed after it has returned are called as usual.
@@ -250,8 +250,8 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 // Queued returns the number of items that wait to be called.
 func (r *Runner[T]) Queued() int { return int(r.queued.Load()) }
 
-// Running returns the number of callbacks that run now, and how long the oldest of
-// them has run, which is 0 if there is none.
+// Running returns the number of callbacks that run now, and how long the oldest has run:
+// 0 if there is none.
 func (r *Runner[T]) Running() (n int, oldest time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,7 +56,7 @@ func (g *ghost) live(h uint64, now int64) (i uint32, ok bool) {
 	return i, ok && now < g.entries[i].deadline
 }
 
-// get counts a hit, if it is one. Then it also marks the entry if mark is set.
+// get reports and counts a hit, and then marks the entry if mark is set.
 func (g *ghost) get(h uint64, now int64, weight uint64, mark bool) (hit bool) {
 	i, hit := g.live(h, now)
 	if hit {

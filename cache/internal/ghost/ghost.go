@@ -43,16 +43,16 @@ type Ghosts struct {
 	ghosts [kinds]ghost
 }
 
-// New returns the ghosts of a cache with a limit. order makes the empty order of a ghost, and
-// another that of the ghost with the other policy.
+// New returns the ghosts of a cache with a limit. order makes an empty order of the cache's
+// policy, another one of the other policy.
 func New(limit int, order, another func() eviction.Policy) *Ghosts {
 	g := &Ghosts{orders: [kinds]func() eviction.Policy{half: order, same: order, double: order, other: another}}
 	g.Resize(limit)
 	return g
 }
 
-// Resize empties the ghosts and gives them limits for that of the cache. If limit is 0, they
-// see nothing from now on.
+// Resize empties the ghosts and gives them limits in proportion to the cache's limit. If that
+// is 0, they see nothing from now on.
 func (g *Ghosts) Resize(limit int) {
 	sample := min(limit, sampleSize)
 	g.lock.Lock()
@@ -70,8 +70,8 @@ func (g *Ghosts) Sees(h uint64) bool { return h*golden>>32 < g.threshold.Load() 
 
 const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 
-// Get is a get of a key in the sample at a time. It reports whether all ghosts had the key. If
-// one did not, but the cache does, Fill must follow.
+// Get is a get of a key in the sample at the time now. It reports whether all ghosts had the
+// key. If one did not, but the cache does, Fill must follow.
 func (g *Ghosts) Get(h uint64, now int64) (all bool) {
 	r := g.lock.RLock()
 	defer g.lock.RUnlock(r)
@@ -85,8 +85,8 @@ func (g *Ghosts) Get(h uint64, now int64) (all bool) {
 	return all
 }
 
-// Fill stores a key in the sample, which the cache has with a deadline, in the ghosts that
-// lack it at a time. A cache like such a ghost would have missed, and the program would have
+// Fill stores a key in the sample in the ghosts that lack it at the time now; deadline is the
+// key's in the cache. A cache like such a ghost would have missed, and the program would have
 // set the key.
 func (g *Ghosts) Fill(h uint64, now, deadline int64) {
 	g.each(func(g *ghost) { g.fill(h, now, deadline) })
