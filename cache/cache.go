@@ -60,7 +60,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	m.hasher = hash.New[K]()
 	m.watch.Store(newWatch(o))
 	m.time.init(o.Expire, o.Idle, o.Jitter)
-	m.time.renew(o.Refresh, o.Grace, o.Patience)
+	m.time.initRenewal(o.Refresh, o.Grace, o.Patience)
 	w := weak.Make(c)
 	m.time.driver.init(o.OnRemove != nil, func() {
 		if c := w.Value(); c != nil {

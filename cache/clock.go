@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A clock tells the time in nanoseconds. It is monotonic and begins at one tick.
-// Reading the real clock takes longer than a whole lookup, so two times are kept
-// beside it: a coarse one, which is never ahead, and the horizon.
+// A clock tells the time in nanoseconds. It is monotonic and begins at one tick. Reading the
+// real clock takes longer than a whole lookup. So a clock keeps two times: a coarse one, which
+// is never ahead, and the horizon.
 type clock struct {
 	start    time.Time
 	perTick  int64 // nanoseconds
@@ -22,14 +22,13 @@ type clock struct {
 }
 
 const (
-	// near is how far beyond the next tick of the driver the horizon lies. A value is
-	// read past its deadline only if that tick is later than this: if the machine does
-	// not run a due timer for ten seconds.
-	near = int64(10 * time.Second)
+	// horizonAhead is how far beyond the next tick of the driver the horizon lies. If the
+	// machine runs that tick ten seconds late, a value may be read past its deadline.
+	horizonAhead = int64(10 * time.Second)
 
-	// readingsPerTick is how many deadlines are exact in a tick. After that the
-	// program is busy: the real clock is read for one in readEvery, or it would be
-	// a third of what a Set costs.
+	// readingsPerTick is how many deadlines are exact in a tick. After them the program is
+	// busy: one deadline in readEvery reads the real clock. If each did, that would be a third
+	// of a Set.
 	readingsPerTick = 256
 	readEvery       = 32
 
@@ -37,9 +36,8 @@ const (
 	// it: all processors must then fetch it anew.
 	step = int64(50 * time.Microsecond)
 
-	// outside is how far ahead a time is if it was read outside the bubble of the cache:
-	// bubbles of testing/synctest begin in the year 2000, and the page of package stats
-	// reads the caches in them too.
+	// outside tells a time of the real clock from one of a bubble of testing/synctest: bubbles
+	// begin in the year 2000. The page of package stats, outside, reads caches in bubbles too.
 	outside = int64(20 * 365 * 24 * time.Hour)
 )
 
@@ -63,11 +61,10 @@ func (c *clock) checked() int64 {
 	return now
 }
 
-// recent returns the time from which a new deadline counts. It is exact while r has
-// readings left, and always if exact is set. Otherwise it may be early, by at most a tick
-// if the tick is not late; h, the hash of a key, decides whether it reads the real clock.
-// If recent took the last reading of r, it returns last: then the driver must bring the
-// next tick.
+// recent returns the time from which a new deadline counts. The time is exact while r has
+// readings left, and always if exact is set. Otherwise it may be early, by a tick at most
+// unless the tick is late. The hash of the key, h, decides whether recent reads the real clock.
+// With the last reading of r, recent returns last: then the driver must bring the next tick.
 func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool) {
 	if exact {
 		return c.now(), false
@@ -75,7 +72,7 @@ func (c *clock) recent(r *readings, h uint64, exact bool) (now int64, last bool)
 	if r.left.Load() > 0 {
 		now = int64(time.Since(c.start))
 		c.advance(now, 0)
-		return now, r.take(now, c.perTick)
+		return now, r.use(now, c.perTick)
 	}
 	if (h>>20^uint64(c.coarse.Load()))%readEvery == 0 {
 		c.advance(int64(time.Since(c.start)), step)
@@ -115,13 +112,13 @@ func (c *clock) advance(now, step int64) int64 {
 func (c *clock) tick() {
 	now := int64(time.Since(c.start))
 	c.advance(now, 0)
-	c.stores.renew(now, c.perTick)
-	c.idleness.renew(now, c.perTick)
+	c.stores.refill(now, c.perTick)
+	c.idleness.refill(now, c.perTick)
 }
 
 // trust sets the horizon, for a driver that will tick at a given time. It may set the horizon
 // back: the nearer it is, the fewer deadlines are compared with the real clock.
-func (c *clock) trust(at int64) { c.horizon.Store(at + near) }
+func (c *clock) trust(at int64) { c.horizon.Store(at + horizonAhead) }
 
 // far reports whether a deadline, or never, lies beyond the horizon and so has not
 // passed. Nearly all do, so this check is inlined.
@@ -138,16 +135,15 @@ type readings struct {
 	end  atomic.Int64 // of the tick; from then on there are new ones
 }
 
-// take takes a reading, whose time is now, and reports whether it was the last of its
-// tick.
-func (r *readings) take(now, tick int64) (last bool) {
+// use takes a reading at the time now, and reports whether it was the last of its tick.
+func (r *readings) use(now, tick int64) (last bool) {
 	if now >= r.end.Load() {
-		r.renew(now, tick)
+		r.refill(now, tick)
 	}
 	return r.left.Add(-1) == 0
 }
 
-func (r *readings) renew(now, tick int64) {
+func (r *readings) refill(now, tick int64) {
 	r.end.Store((now/tick + 1) * tick)
 	r.left.Store(readingsPerTick)
 }
@@ -187,13 +183,13 @@ type deadline struct {
 	t int64
 }
 
-func (d *deadline) load() int64 { return atomic.LoadInt64(&d.t) }
+func (d *deadline) get() int64 { return atomic.LoadInt64(&d.t) }
 
 func (d *deadline) swap(old, to int64) bool { return atomic.CompareAndSwapInt64(&d.t, old, to) }
 
 func (d *deadline) set(t int64) { d.t = t }
 
-func (d *deadline) store(t int64) { atomic.StoreInt64(&d.t, t) }
+func (d *deadline) setAtomic(t int64) { atomic.StoreInt64(&d.t, t) }
 
 // timeOf returns the time that a deadline names, whether or not it is negated.
 func timeOf(deadline int64) int64 {

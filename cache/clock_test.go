@@ -204,7 +204,7 @@ func (c *Cache[K, V]) deadlineOf(key K) int64 {
 	if !ok {
 		panic("deadlineOf: no such key")
 	}
-	return s.entries[i].deadline.load()
+	return s.entries[i].deadline.get()
 }
 
 // realTime is the time on the clock of the cache by the real clock.

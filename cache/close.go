@@ -94,7 +94,7 @@ func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
 	s.closed = true
 	for l := range s.allLoads() {
 		l.makeDone()
-		if l.flight.kept {
+		if l.flight.background {
 			l.flight.end(context.Canceled, errClosed)
 		}
 		dst = append(dst, l)

@@ -38,8 +38,8 @@ type walked[K comparable, V any] struct {
 // maxRestarts bounds how often the passes of a walk start again.
 const maxRestarts = 100
 
-// begin pins the shard, which the caller must unpin.
-func (w *coldWalk[K, V]) begin(s *shard[K, V]) {
+// start pins the shard, which the caller must unpin.
+func (w *coldWalk[K, V]) start(s *shard[K, V]) {
 	s.pin()
 	r := s.lock.RLock()
 	n := len(s.entries)
@@ -109,11 +109,11 @@ func (w *coldWalk[K, V]) add(dst []walked[K, V], i uint32) []walked[K, V] {
 		return dst
 	}
 	e := &w.s.entries[i]
-	if !e.live() || w.s.expired(i) {
+	if !e.live() || w.s.checkExpired(i) {
 		return dst
 	}
 	w.seen[word] |= bit
-	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.load(), weight: w.s.weight(i)}
+	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.get(), weight: w.s.weight(i)}
 	if w.s.caps != nil {
 		f.deadline = w.s.caps[i]
 	}

@@ -54,7 +54,7 @@ func (s *shard[K, V]) drop() (ok bool) {
 	for i := range s.entries {
 		switch e := &s.entries[i]; {
 		case !e.live():
-		case s.gone(uint32(i)):
+		case s.checkGone(uint32(i)):
 			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
 		default:
 			weight += uint64(s.weight(uint32(i)))

@@ -98,7 +98,7 @@ func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candi
 	defer s.lock.RUnlock(r)
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && !s.gone(uint32(i)) {
+		if e := &s.entries[i]; e.live() && !s.checkGone(uint32(i)) {
 			dst = append(dst, candidate[K, V]{e.key, e.value, uint32(i)})
 		}
 	}

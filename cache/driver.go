@@ -32,10 +32,10 @@ type driver struct {
 
 	// mu guards what follows, and changes of alarm. It may be taken with the lock of
 	// a shard held.
-	mu     sync.Mutex
-	timer  *time.Timer // nil before the first deadline
-	at     int64       // the tick for which timer is set, or noTick
-	closed bool
+	mu       sync.Mutex
+	timer    *time.Timer // nil before the first deadline
+	wakeTick int64       // the tick for which timer is set, or noTick
+	closed   bool
 
 	newTimer func(wait time.Duration) *time.Timer // whose function is a tick
 
@@ -80,7 +80,7 @@ const noTick = math.MaxInt64
 // init makes a driver, which has no timer yet. tick must not keep the cache alive.
 func (d *driver) init(onRemove bool, tick func()) {
 	d.alarm.Store(noTick)
-	d.at = noTick
+	d.wakeTick = noTick
 	if onRemove {
 		d.anchor = new(anchor)
 	}
@@ -116,7 +116,7 @@ func (t *timing) lowerAlarm(tick int64) {
 			return
 		}
 		d.alarm.Store(tick)
-		if at := t.wakeAt(tick); at < d.at {
+		if at := t.wakeAt(tick); at < d.wakeTick {
 			t.setTimer(at)
 		}
 	})
@@ -127,7 +127,7 @@ func (t *timing) lowerAlarm(tick int64) {
 // seconds beyond the next tick. So until then the horizon is before the visit, and reads of
 // entries that expire after the visit need not read the clock.
 func (t *timing) wakeAt(visit int64) int64 {
-	ahead := near/int64(t.tick) + 2
+	ahead := horizonAhead/int64(t.tick) + 2
 	if visit == noTick || visit-ahead <= t.clock.now()/int64(t.tick) {
 		return visit
 	}
@@ -137,7 +137,7 @@ func (t *timing) wakeAt(visit int64) int64 {
 // setTimer sets the timer for a tick. driver.mu must be held.
 func (t *timing) setTimer(tick int64) {
 	d := &t.driver
-	d.at = tick
+	d.wakeTick = tick
 	if tick == noTick {
 		d.timer.Stop()
 		return

@@ -48,8 +48,8 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 				t.Errorf("%s: %d ticks for one entry, want at most %d", name, got, most)
 			}
 			wantWhole(t, c)
-			if c.common.time.driver.at != noTick {
-				t.Errorf("%s: the driver is to tick at %d, with nothing in the cache", name, c.common.time.driver.at)
+			if c.common.time.driver.wakeTick != noTick {
+				t.Errorf("%s: the driver is to tick at %d, with nothing in the cache", name, c.common.time.driver.wakeTick)
 			}
 		})
 	}

@@ -22,8 +22,8 @@ const (
 	pauseLimit = time.Minute // the longest pause without Expire
 )
 
-// dueFrom returns the word of a value whose TTL begins now. Without Refresh it is due at its
-// deadline.
+// dueFrom returns the word for a TTL that begins at the time now. Without Refresh a value is due
+// at its deadline.
 func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 	if t.refresh > 0 {
 		part := time.Duration(float64(ttl) * t.refresh)

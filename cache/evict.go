@@ -88,7 +88,7 @@ const few = 16
 func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 	if s.len <= few && s.ring != nil {
 		for i := range s.entries {
-			if s.entries[i].live() && s.weight(uint32(i)) > 0 && s.expired(uint32(i)) {
+			if s.entries[i].live() && s.weight(uint32(i)) > 0 && s.checkExpired(uint32(i)) {
 				return uint32(i), s.hashOf(uint32(i)), true
 			}
 		}
@@ -98,13 +98,13 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
 		if i, ok = s.order.Victim(); !ok {
 			return 0, 0, false
 		}
-		if h = s.hashOf(i); s.expired(i) || !s.order.Spare(i, h) {
+		if h = s.hashOf(i); s.checkExpired(i) || !s.order.Spare(i, h) {
 			return i, h, true
 		}
 	}
 }
 
-// lookAhead fetches what the next evictions need, for several of them at once: first all
+// lookAhead reads what the next evictions need, for several of them at once: first all
 // entries, then all that their hashes lead to.
 func (s *shard[K, V]) lookAhead() {
 	next := s.order.Ahead()
@@ -114,14 +114,14 @@ func (s *shard[K, V]) lookAhead() {
 	for k := range next {
 		next[k].Hash = s.hashOf(next[k].Entry)
 	}
-	read := s.order.Fetch(next)
+	read := s.order.Prefetch(next)
 	for k := range next {
-		read += s.index.FetchHome(next[k].Hash)
+		read += s.index.PrefetchHome(next[k].Hash)
 	}
 	for k := range next {
-		read += s.index.Fetch(next[k].Hash)
+		read += s.index.Prefetch(next[k].Hash)
 	}
-	s.fetched += uint32(read)
+	s.sink += uint32(read)
 }
 
 // firstBut returns the entry that is next by the order, other than entry i. It returns false

@@ -21,21 +21,21 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		s.lock.Unlock()
 		return false, false
 	}
-	var ahead fetched
+	var ahead prefetched
 	done = s.ring.AdvanceAll(now/int64(s.common.time.tick), batch, func(i uint32) (again int64) {
-		s.fetch(s.ring.Ahead(), &ahead)
+		s.prefetch(s.ring.Ahead(), &ahead)
 		e := &s.entries[i]
-		deadline := e.deadline.load()
+		deadline := e.deadline.get()
 		if deadline > now { // not due, or postponed
 			return s.common.time.tickAt(deadline) - s.ring.Now()
 		}
-		end := s.end(i)
+		end := s.removalTime(i)
 		if end > now { // in Grace
 			e.deadline.set(-timeOf(deadline))
 			return s.common.time.tickAt(end) - s.ring.Now()
 		}
 		s.common.observers.lateness.Observe(time.Duration(now - end))
-		s.remove(i, s.hashFetched(i, &ahead), Expired)
+		s.remove(i, s.prefetchedHash(i, &ahead), Expired)
 		return 0
 	})
 	if done {
@@ -46,15 +46,15 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		if !ok {
 			next = noTick
 		}
-		s.next.Store(next)
+		s.nextVisit.Store(next)
 	}
 	return done, s.unlock()
 }
 
-// fetch reads what the removal of the entries of some tasks needs, for all of them at once:
+// prefetch reads what the removal of the entries of some tasks needs, for all of them at once:
 // first the entries with their keys and neighbours, and then the index. It sets f, except if
 // there are no tasks.
-func (s *shard[K, V]) fetch(slots []uint32, f *fetched) {
+func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 	if len(slots) == 0 {
 		return
 	}
@@ -67,17 +67,17 @@ func (s *shard[K, V]) fetch(slots []uint32, f *fetched) {
 		f.slots[f.n], f.hashes[f.n] = i, s.hashOf(i)
 		f.n++
 		if s.order != nil && s.weight(i) > 0 {
-			sum += s.order.FetchRemove(i)
+			sum += s.order.PrefetchRemove(i)
 		}
 	}
 	for _, h := range f.hashes[:f.n] {
-		sum += s.index.Fetch(h)
+		sum += s.index.Prefetch(h)
 	}
-	s.fetched += uint32(sum)
+	s.sink += uint32(sum)
 }
 
-// hashFetched returns the hash of the key of entry i, which is visited now.
-func (s *shard[K, V]) hashFetched(i uint32, f *fetched) uint64 {
+// prefetchedHash returns the hash of the key of entry i, which is visited now.
+func (s *shard[K, V]) prefetchedHash(i uint32, f *prefetched) uint64 {
 	for f.next < f.n {
 		n := f.next
 		f.next++
@@ -110,12 +110,12 @@ func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	now := c.common.time.clock.now() / int64(c.common.time.tick)
 	for i := range t.shards {
 		s := &t.shards[i]
-		if s.next.Load() <= now {
+		if s.nextVisit.Load() <= now {
 			done, reported := s.expireBatch()
 			busy = busy || !done
 			c.common.observers.settle(reported)
 		}
-		next = min(next, s.next.Load())
+		next = min(next, s.nextVisit.Load())
 	}
 	return next, busy
 }

@@ -113,7 +113,7 @@ func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.common.time.driver.mu.Lock()
 	defer c.common.time.driver.mu.Unlock()
 	if c.common.time.driver.timer != nil { // it goes by another clock here
-		c.common.time.driver.timer.Reset(max(time.Duration(c.common.time.driver.at*int64(c.common.time.tick)-c.realTime()), c.common.time.untilTick(c.realTime())))
+		c.common.time.driver.timer.Reset(max(time.Duration(c.common.time.driver.wakeTick*int64(c.common.time.tick)-c.realTime()), c.common.time.untilTick(c.realTime())))
 	}
 }
 

@@ -86,13 +86,13 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatalf("join = %v, %v", l, err)
 	}
 	s := c.common.lock(l.hash)
-	missing := s.endLoad(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
+	missing := s.conclude(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
 	s.lock.Unlock()
 	if missing != 1 {
 		t.Fatalf("%d is missing, want 1", missing)
 	}
 	c.Del(0)
-	c.end(l)
+	c.concludeAll(l)
 	if _, ok := c.Peek(0); ok {
 		t.Error("a load undoes a Del")
 	}
@@ -114,7 +114,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 		s.addFence(k, &fences[k])
 	}
 	for k := range n - 1 {
-		c.end(loads[k])
+		c.concludeAll(loads[k])
 		s.removeFence(k, &fences[k])
 	}
 	if s.peakLoads > n/2 || s.peakFences > n/2 {
@@ -123,7 +123,7 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 	if s.loads[n-1] != loads[n-1] || s.fences[n-1] != &fences[n-1] {
 		t.Error("the last load or fence is lost")
 	}
-	c.end(loads[n-1])
+	c.concludeAll(loads[n-1])
 	s.removeFence(n-1, &fences[n-1])
 	wantWhole(t, c)
 }

@@ -17,13 +17,13 @@ import (
 // No context of package context can do this: none can postpone its deadline, or end with an
 // error that is known only at the end.
 type flight struct {
-	values context.Context // of the first caller, without its end
-	late   chan struct{}   // closed at the Timeout; nil without one
-	timer  *time.Timer     // closes late; nil without a Timeout
-	limit  time.Time       // when the Timeout ends
-	owner  *permits        // of the cache
-	kept   bool            // the load goes on when no caller waits
-	over   atomic.Bool     // the fetch has ended
+	values     context.Context // of the first caller, without its end
+	late       chan struct{}   // closed at the Timeout; nil without one
+	timer      *time.Timer     // closes late; nil without a Timeout
+	limit      time.Time       // when the Timeout ends
+	owner      *permits        // of the cache
+	background bool            // the load goes on when no caller waits
+	over       atomic.Bool     // the fetch has ended
 
 	mu       sync.Mutex
 	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
@@ -36,8 +36,8 @@ type flight struct {
 	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
-// begin makes f the context of a load that a caller began.
-func (f *flight) begin(who *caller, owner *permits) {
+// start makes f the context of a load that a caller began.
+func (f *flight) start(who *caller, owner *permits) {
 	f.values, f.owner = who.ctx, owner
 	if who.ctx != context.Background() { // that of a plain Take has no end
 		f.values = context.WithoutCancel(who.ctx)
@@ -54,9 +54,9 @@ func (f *flight) begin(who *caller, owner *permits) {
 	}
 }
 
-// keep makes f, which nobody else knows yet, a flight without callers that goes on.
-func (f *flight) keep() {
-	f.kept = true
+// runInBackground makes f a flight that goes on without callers. Nobody else may know f yet.
+func (f *flight) runInBackground() {
+	f.background = true
 	f.callers = 0
 }
 
@@ -88,7 +88,7 @@ func (f *flight) join(who *caller) bool {
 func (f *flight) leave(err, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.callers--; f.callers == 0 && !f.kept {
+	if f.callers--; f.callers == 0 && !f.background {
 		f.endLocked(err, cause)
 	}
 }
@@ -147,7 +147,7 @@ func (f *flight) Deadline() (deadline time.Time, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	deadline = f.deadline
-	if f.kept {
+	if f.background {
 		deadline = time.Time{}
 	}
 	if !f.limit.IsZero() && (deadline.IsZero() || f.limit.Before(deadline)) {

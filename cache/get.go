@@ -35,7 +35,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		}
 	}
 	e := &s.entries[i]
-	if !c.common.time.clock.far(e.deadline.load()) && s.die(i) || c.common.time.idle > 0 && !s.slide(i, h) { // expired, inlined
+	if !c.common.time.clock.far(e.deadline.get()) && s.markIfPassed(i) || c.common.time.idle > 0 && !s.slide(i, h) { // checkExpired, inlined
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, false
@@ -54,7 +54,7 @@ func (c *Cache[K, V]) getFar(s *shard[K, V], r biased.Reader, h uint64, key K) (
 	i, found := s.find(h, key)
 	for !found {
 		if !s.split {
-			s.missed(h)
+			s.countMiss(h)
 			s.lock.RUnlockMiss(r)
 			return s, r, 0, false
 		}
@@ -95,7 +95,7 @@ func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 	s, r := c.common.rlock(h)
 	i, ok := s.findLive(h, key)
 	if ok {
-		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.load()
+		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.get()
 	}
 	s.lock.RUnlock(r)
 	if ok {

@@ -182,14 +182,14 @@ func (s *shard[K, V]) checkRing() error {
 	}
 	if s.ring != nil {
 		visit, ok := s.ring.NextVisit()
-		next, alarm := s.next.Load(), s.common.time.driver.alarm.Load()
+		next, alarm := s.nextVisit.Load(), s.common.time.driver.alarm.Load()
 		if ok && next > visit || !s.closed && alarm > next {
 			return fmt.Errorf("the ring has a visit at %d (%v), the shard says %d, and the driver comes at %d", visit, ok, next, alarm)
 		}
 	}
 	for i := range s.entries {
 		e := &s.entries[i]
-		deadline := e.deadline.load()
+		deadline := e.deadline.get()
 		due, waits := int64(0), false
 		if s.ring != nil {
 			due, waits = s.ring.Visit(uint32(i))
@@ -201,10 +201,10 @@ func (s *shard[K, V]) checkRing() error {
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
 		}
 		if deadline < 0 && waits {
-			deadline = s.end(uint32(i))
+			deadline = s.removalTime(uint32(i))
 		}
 		if s.isEarlier(uint32(i)) {
-			due = s.next.Load()
+			due = s.nextVisit.Load()
 		}
 		if waits && due > max(s.common.time.tickAt(deadline), s.ring.Now()+1) {
 			return fmt.Errorf("slot %d expires at %d, tick %d, and the ring comes by at %d", i, deadline, s.common.time.tickAt(deadline), due)

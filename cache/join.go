@@ -30,7 +30,7 @@ const (
 func (c *Cache[K, V]) takeSlow(key K, first role, fetch func() (V, error)) (V, error) {
 	who := c.common.loads.plainCaller()
 	if first == undecided {
-		defer c.count(key, &who)
+		defer c.countUndecided(key, &who)
 	}
 	value, l, err := c.join(key, &who, nil)
 	if l != nil {
@@ -50,7 +50,7 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value 
 	who := c.common.loads.callerOf(ctx)
 	who.background, who.patient = true, c.common.time.patience > 0
 	if first == undecided {
-		defer c.count(key, &who)
+		defer c.countUndecided(key, &who)
 	}
 	value, l, err := c.join(key, &who, fetch)
 	if l != nil {
@@ -61,8 +61,9 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first role, value 
 	return c.orStandIn(key, &who, value, err)
 }
 
-// count counts the hit or miss of a caller that saw a value in Grace, once it has a result.
-func (c *Cache[K, V]) count(key K, who *caller) {
+// countUndecided counts the hit or miss of a caller that saw a value in Grace, once the caller
+// has a result.
+func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 	s, r := c.common.rlock(c.common.hasher.Hash(key))
 	if who.found {
 		s.lock.RUnlockHit(r)
@@ -124,7 +125,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 func (c *Cache[K, V]) assign(key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
 	h := c.common.hasher.Hash(key)
 	s := c.common.lock(h)
-	value, l, r, err = s.assign(h, key, who, first)
+	value, l, r, err = s.decide(h, key, who, first)
 	s.lock.Unlock()
 	if l != nil && len(who.inside) > 0 {
 		l.flight.lendPermit()
@@ -132,16 +133,16 @@ func (c *Cache[K, V]) assign(key K, who *caller, first *load[K, V]) (value V, l 
 	return value, l, r, err
 }
 
-// assign is Cache.assign under the lock of the shard.
-func (s *shard[K, V]) assign(h uint64, key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
+// decide is the part of assign under the lock of the shard.
+func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (value V, l *load[K, V], r role, err error) {
 	if s.closed || !s.common.hasher.Reflexive(key) {
 		l = s.common.newLoad(who, h, key, first)
 		l.unshared = true
 		return value, l, leader, nil
 	}
 	i, found := s.find(h, key)
-	expired := found && s.expired(i) // once, as the entry may expire at any moment
-	who.inGrace = expired && !s.gone(i)
+	expired := found && s.checkExpired(i) // once, as the entry may expire at any moment
+	who.inGrace = expired && !s.checkGone(i)
 	l = s.current(key)
 	if found && !expired && s.useAt(i, h) || who.inGrace && s.standsIn(i, l, who) {
 		who.found = true
@@ -208,7 +209,7 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 	if first != nil {
 		l := new(load[K, V])
 		c.initLoad(l, who, h, key)
-		l.flight, l.mate = first.flight, true
+		l.flight, l.member = first.flight, true
 		return l
 	}
 	l := c.shardOf(h).spare.Swap(nil)
@@ -216,7 +217,7 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 		l = newSoleLoad[K, V]()
 	}
 	c.initLoad(l, who, h, key)
-	l.flight.begin(who, &c.loads.permits)
+	l.flight.start(who, &c.loads.permits)
 	if who.canLeave() {
 		l.makeDone() // the leader waits too
 	}

@@ -49,11 +49,11 @@ func (c *Cache[K, V]) spawn(run func()) {
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
 // fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
-	release, err := c.common.loads.permits.take(l.flight)
+	release, err := c.common.loads.permits.acquire(l.flight)
 	if err != nil {
 		l.fail(err)
 		l.how = returned
-		c.end(l)
+		c.concludeAll(l)
 		return
 	}
 	defer func() {
@@ -65,10 +65,10 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 			l.fail(err)
 		}
 		c.observeLoad(time.Duration(c.common.time.clock.now()-l.began), l)
-		c.end(l)
+		c.concludeAll(l)
 		switch {
 		case l.how == returned:
-		case l.flight.kept:
+		case l.flight.background:
 			c.tellFailure(l.err)
 		case l.how == panicked && repanic:
 			panic(l.err.(*PanicError).Value)
@@ -77,7 +77,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 	runner.Load(func() {
 		l.call(fetch, release)
 		c.returned(l)
-		for _, mate := range l.mates() {
+		for _, mate := range l.members() {
 			c.returned(mate)
 		}
 	})
@@ -98,7 +98,7 @@ func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), release func
 func (l *load[K, V]) fail(err error) {
 	var none V
 	l.value, l.err, l.keepErr, l.absent = none, err, 0, false
-	for _, mate := range l.mates() {
+	for _, mate := range l.members() {
 		mate.fail(err)
 	}
 }
@@ -108,15 +108,15 @@ func (c *Cache[K, V]) returned(l *load[K, V]) {
 	switch {
 	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
 		l.weight = c.common.size.weightOf(l.key, l.value)
-	case l.err != nil && l.batch == nil && !l.mate: // the error of a batch says nothing about a single key
+	case l.err != nil && l.batch == nil && !l.member: // the error of a batch says nothing about a single key
 		l.keepErr = c.common.loads.keepFor(l.err)
 	}
 }
 
-// end ends a load and those of its batch, and hands their results to the callers.
-func (c *Cache[K, V]) end(l *load[K, V]) {
+// concludeAll ends a load and those of its batch, and hands their results to the callers.
+func (c *Cache[K, V]) concludeAll(l *load[K, V]) {
 	reported := false
-	for _, mate := range l.mates() {
+	for _, mate := range l.members() {
 		reported = c.conclude(mate) || reported
 		mate.publish()
 	}
@@ -140,7 +140,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 				unasked, l.filters = l.filters, nil
 				return 0
 			}
-			return s.endLoad(l, &u)
+			return s.conclude(l, &u)
 		})
 		if unasked == nil {
 			return u.reported
@@ -149,9 +149,9 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 	}
 }
 
-// endLoad is the part of conclude under the lock. If there is too little room in the shard,
+// conclude is the part of Cache.conclude under the lock. If there is too little room in the shard,
 // it returns how much is missing, and the load goes on.
-func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
+func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) {
 	s.removeLoad(l)
 	dropped := l.stale || l.evicted && !l.flight.awaited()
 	switch {
@@ -159,7 +159,7 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	case l.err != nil:
 		s.keepError(l)
 	default:
-		missing = s.keep(l, u)
+		missing = s.storeResult(l, u)
 	}
 	if missing > 0 {
 		s.addLoad(l) // it was the newest, and no other could begin under this lock
@@ -169,9 +169,9 @@ func (s *shard[K, V]) endLoad(l *load[K, V], u *update[K, V]) (missing uint64) {
 	return missing
 }
 
-// keep stores the result of a load, as its fields Expire and Unchanged say. If there is too
+// storeResult stores the result of a load, as its fields Expire and Unchanged say. If there is too
 // little room in the shard, it returns how much is missing.
-func (s *shard[K, V]) keep(l *load[K, V], u *update[K, V]) (missing uint64) {
+func (s *shard[K, V]) storeResult(l *load[K, V], u *update[K, V]) (missing uint64) {
 	switch {
 	case l.Expire < 0:
 		s.del(l.hash, l.key)

@@ -74,7 +74,7 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		i, _ := s.find(h, 1)
 		s.entries[i].deadline.set(c.common.time.clock.now() + int64(n%300))
 		who := aPlainTake()
-		s.assign(h, 1, who, nil)
+		s.decide(h, 1, who, nil)
 		if who.inGrace {
 			t.Error("a value is in Grace")
 		}

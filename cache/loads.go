@@ -46,7 +46,7 @@ type load[K comparable, V any] struct {
 	filters  []*filter[K, V] // of DelFunc, asked before the value is stored
 	filtered uint8           // how many filters it has got, also those asked already
 	batch    []*load[K, V]   // in the first load of a batch: all loads of it
-	mate     bool            // not the first of a batch: it ends with the first
+	member   bool            // of a batch, and not its first load: it ends with the first
 	newer    *load[K, V]     // a load of the same key that began later; see below
 	older    *load[K, V]     // one that began earlier; it is stale
 	// stale, evicted, done, filters, filtered, newer and older are guarded by the lock of the shard.
@@ -70,8 +70,8 @@ const (
 	panicked
 )
 
-// mates returns the other loads of the batch whose first load is l.
-func (l *load[K, V]) mates() []*load[K, V] {
+// members returns the other loads of the batch whose first load is l.
+func (l *load[K, V]) members() []*load[K, V] {
 	if len(l.batch) == 0 {
 		return nil
 	}

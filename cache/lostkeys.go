@@ -12,13 +12,13 @@ import (
 // fingerprints. A key is mistaken for another with a probability of at most 1/32,768. The
 // zero lostKeys is empty.
 //
-// In a shard of many entries it remembers a sample of the keys, chosen by hash. Then most
-// removals and stores do not touch the table, which is so small that it stays in the
-// processor's cache. A miss of a key in the sample stands for the misses of several keys:
-// the others are owed, and later misses of keys outside the sample are counted for the same
-// cause. So no miss is counted twice, whichever key is missed most.
+// In a shard of many entries it remembers a sample of the keys, chosen by hash. So most
+// removals and stores do not touch the table, and the table stays in the processor's cache.
+// A miss of a sampled key tells the cause of several misses: its own, and some of unsampled
+// keys. The latter are owed. A later miss of an unsampled key is counted for a cause that is
+// owed. So no miss is counted twice, whichever key is missed most.
 //
-// The lock of the shard guards it: misses read it under the lock for reading.
+// The lock of the shard guards it. Misses read it under the lock for reading.
 type lostKeys struct {
 	slots *[]uint16       // each 15 bits of a hash and evictedBit, or 0 if free; a pointer, as a shard has no more room
 	skip  uint32          // a key is in the sample if these bits of its hash are 0
@@ -29,8 +29,8 @@ const (
 	minLostSlots = 64
 	maxLostSlots = 512
 
-	// maxOwed bounds for how many keys of the sample misses are owed. If nearly all misses
-	// have the same cause, more may be owed now and then than follow.
+	// maxOwed bounds the misses that are owed: those of so many sampled keys. If nearly all
+	// misses have one cause, fewer misses may follow than are owed.
 	maxOwed = 64
 
 	evictedBit = 1
@@ -90,9 +90,9 @@ func (l *lostKeys) cause(h uint64) Cause {
 	return 0
 }
 
-// missed returns the cause to count for a miss of a key with hash h: Expired, Evicted, or 0.
+// causeOfMiss returns the cause to count for a miss of a key with hash h: Expired, Evicted, or 0.
 // It is safe for concurrent use with itself.
-func (l *lostKeys) missed(h uint64) Cause {
+func (l *lostKeys) causeOfMiss(h uint64) Cause {
 	if l.remembers(h) {
 		cause := l.cause(h)
 		if cause != 0 && l.skip > 0 {
@@ -110,10 +110,10 @@ func (l *lostKeys) missed(h uint64) Cause {
 	return 0
 }
 
-// missed counts a miss of a key with hash h that has no entry. The lock must be held, at
+// countMiss counts a miss of a key with hash h that has no entry. The lock must be held, at
 // least for reading.
-func (s *shard[K, V]) missed(h uint64) {
-	switch s.lost.missed(h) {
+func (s *shard[K, V]) countMiss(h uint64) {
+	switch s.lost.causeOfMiss(h) {
 	case Expired:
 		s.missesExpired.Add(1)
 	case Evicted:

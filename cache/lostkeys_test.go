@@ -130,7 +130,7 @@ func TestLostKeysEstimate(t *testing.T) {
 				default:
 					l.add(h, cause, entries)
 				}
-				got[l.missed(h)] += 1. / misses
+				got[l.causeOfMiss(h)] += 1. / misses
 				l.forget(h)
 			}
 			for i := range got {

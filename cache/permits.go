@@ -24,13 +24,13 @@ func (p *permits) init(maxLoads int) {
 	}
 }
 
-// take waits until the load whose context is f has a permit; then release must follow. If
-// the context ends first, take returns its cause.
-func (p *permits) take(f *flight) (release func(), err error) {
+// acquire waits until the load whose context is f has a permit; then release must follow. If
+// the context ends first, acquire returns its cause.
+func (p *permits) acquire(f *flight) (release func(), err error) {
 	if p.free == nil {
 		return func() {}, nil
 	}
-	if f.kept || p.free.TryAcquire(1) { // a kept load has tried already
+	if f.background || p.free.TryAcquire(1) { // tryAcquire has succeeded
 		return p.release, nil
 	}
 	ctx, cancel := context.WithCancel(f)
@@ -50,8 +50,8 @@ func (p *permits) take(f *flight) (release func(), err error) {
 	return nil, context.Cause(f)
 }
 
-// try takes a permit, if one is free, for a load in the background.
-func (p *permits) try() bool { return p.free == nil || p.free.TryAcquire(1) }
+// tryAcquire takes a permit, if one is free, for a load in the background.
+func (p *permits) tryAcquire() bool { return p.free == nil || p.free.TryAcquire(1) }
 
 func (p *permits) release() { p.free.Release(1) }
 

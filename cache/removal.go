@@ -7,7 +7,7 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	s.breakFences(key)
 	s.common.watch.Load().removed(h)
 	i, found := s.find(h, key)
-	live = found && !s.expired(i)
+	live = found && !s.checkExpired(i)
 	if found {
 		s.remove(i, h, s.causeOr(Deleted, i))
 		s.maybeShrink()
@@ -18,7 +18,7 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 // causeOr returns the cause for which entry i is removed: Expired if its deadline and
 // Grace have passed and it only waits for the wheel, and else the one given.
 func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
-	if s.gone(i) {
+	if s.checkGone(i) {
 		return Expired
 	}
 	return cause

@@ -20,12 +20,12 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 	s, r := c.common.rlock(h)
 	i, found := s.find(h, key)
 	if !found {
-		s.missed(h)
+		s.countMiss(h)
 		s.lock.RUnlockMiss(r)
 		return value, seeker
 	}
-	expired := s.expired(i)
-	if expired && s.gone(i) || !expired && c.common.time.idle > 0 && !s.slide(i, h) {
+	expired := s.checkExpired(i)
+	if expired && s.checkGone(i) || !expired && c.common.time.idle > 0 && !s.slide(i, h) {
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, seeker
@@ -49,7 +49,7 @@ func (s *shard[K, V]) seeDue(i uint32, expired, background bool) role {
 	if !expired && (!background || c.time.refresh == 0) {
 		return finder
 	}
-	due := s.due[i].load()
+	due := s.due[i].get()
 	passed := c.time.clock.passed(due)
 	switch {
 	case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
@@ -77,7 +77,7 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
-	due := s.due[i].load()
+	due := s.due[i].get()
 	return !s.common.time.clock.passed(due) && !renewing(due) || l != nil && !who.patient
 }
 
@@ -86,7 +86,7 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 // joins the batch of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
-	if !ok || !renewing(s.due[i].load()) {
+	if !ok || !renewing(s.due[i].get()) {
 		return nil
 	}
 	l := s.current(key)
@@ -104,20 +104,20 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 
 // dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
 func (s *shard[K, V]) dueNow(i uint32) {
-	s.due[i].set(dueAt(s.common.time.clock.now(), s.due[i].load()&triesMask))
+	s.due[i].set(dueAt(s.common.time.clock.now(), s.due[i].get()&triesMask))
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
 // load to share. It joins the batch of first, if that is not nil. It returns nil if it would
 // have to wait for a permit.
 func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
-	if s.closed || first == nil && !s.common.loads.permits.try() {
+	if s.closed || first == nil && !s.common.loads.permits.tryAcquire() {
 		s.skipRenewal(i)
 		return nil
 	}
 	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.loads.timeout, now: s.common.time.clock.now()}, h, s.entries[i].key, first)
 	if first == nil {
-		l.flight.keep()
+		l.flight.runInBackground()
 	}
 	s.renewBy(l, i)
 	s.addLoad(l)
@@ -128,13 +128,13 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
 	l.renewal = true
 	l.Old, l.HasOld = s.entries[i].value, true
-	s.due[i].set(underWay | s.due[i].load()&triesMask)
+	s.due[i].set(underWay | s.due[i].get()&triesMask)
 }
 
 // skipRenewal postpones a renewal of entry i that cannot begin now.
 func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.common.loads.renewals.skipped.Add(1)
-	s.due[i].set(s.common.time.pauseAfter(s.due[i].load() & triesMask))
+	s.due[i].set(s.common.time.pauseAfter(s.due[i].get() & triesMask))
 }
 
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
@@ -143,14 +143,14 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
-		s.common.loads.renewals.count(failed, dropped)
+		s.common.loads.renewals.countEnd(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
-	if !ok || !renewing(s.due[i].load()) || s.current(l.key) != nil {
+	if !ok || !renewing(s.due[i].get()) || s.current(l.key) != nil {
 		return
 	}
 	if failed {
-		tries := s.due[i].load() & triesMask
+		tries := s.due[i].get() & triesMask
 		s.due[i].set(s.common.time.pauseAfter(min(tries+1, maxTries)))
 	} else {
 		s.dueNow(i)
@@ -162,8 +162,8 @@ type renewals struct {
 	ok, failed, dropped, skipped atomic.Uint64
 }
 
-// count counts one that has ended.
-func (r *renewals) count(failed, dropped bool) {
+// countEnd counts a renewal that has ended.
+func (r *renewals) countEnd(failed, dropped bool) {
 	switch {
 	case dropped:
 		r.dropped.Add(1)
@@ -197,7 +197,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 // answer returns the value of entry i, which has not expired or is in Grace, to a Take.
 func (s *shard[K, V]) answer(i uint32) V {
 	s.use(i)
-	if s.common.time.grace > 0 && s.expired(i) {
+	if s.common.time.grace > 0 && s.checkExpired(i) {
 		s.hitsInGrace.Add(1)
 	}
 	return s.entries[i].value

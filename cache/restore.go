@@ -105,7 +105,7 @@ func (r *restoration[K, V]) add(e restored[K, V]) {
 	case !e.Weighed:
 		e.Weight = c.common.size.weigh(e.key, e.value)
 	}
-	room := c.room()
+	room := c.roomLeft()
 	if room == math.MaxUint64 {
 		r.store(&e)
 		return
@@ -129,7 +129,7 @@ func (r *restoration[K, V]) fit(room uint64) {
 
 // storeAll stores the entries that have waited.
 func (r *restoration[K, V]) storeAll() {
-	r.fit(r.cache.room())
+	r.fit(r.cache.roomLeft())
 	for i := range r.waits {
 		r.store(&r.waits[i])
 	}
@@ -165,7 +165,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.current(u.key); {
-	case s.closed, found && !s.gone(i), s.fences[u.key] != nil, l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
+	case s.closed, found && !s.checkGone(i), s.fences[u.key] != nil, l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
 		return false
 	case (s.limited || s.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
@@ -174,7 +174,7 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 		s.remove(i, u.hash, Expired)
 	}
 	i = s.insert(u)
-	s.begin(i, u)
+	s.beginLife(i, u)
 	for range marks {
 		s.use(i)
 	}
@@ -182,8 +182,8 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	return true
 }
 
-// room returns how much may be stored without an eviction, in entries or in weight.
-func (c *Cache[K, V]) room() uint64 {
+// roomLeft returns how much may be stored without an eviction, in entries or in weight.
+func (c *Cache[K, V]) roomLeft() uint64 {
 	if c.common.size.weigh == nil && c.common.size.limit.Load() == 0 {
 		return math.MaxUint64
 	}

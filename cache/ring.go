@@ -14,7 +14,7 @@ import (
 // stays as it is: expireBatch then postpones it.
 func (s *shard[K, V]) setLife(i uint32, l life) {
 	e := &s.entries[i]
-	old := e.deadline.load()
+	old := e.deadline.get()
 	e.deadline.set(l.deadline)
 	if s.caps != nil {
 		s.caps[i] = l.cap
@@ -37,10 +37,10 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
 	l := forever
 	if s.due != nil {
-		l.due = s.due[i].load()
+		l.due = s.due[i].get()
 	}
 	if s.caps == nil {
-		l.deadline = s.entries[i].deadline.load()
+		l.deadline = s.entries[i].deadline.get()
 		l.cap = l.deadline
 	} else {
 		l.cap = s.caps[i]
@@ -74,8 +74,8 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 
 // visitBy makes the driver visit the shard by a tick.
 func (s *shard[K, V]) visitBy(tick int64) {
-	if tick < s.next.Load() {
-		s.next.Store(tick)
+	if tick < s.nextVisit.Load() {
+		s.nextVisit.Store(tick)
 		s.common.time.wakeBy(tick)
 	}
 }
@@ -104,7 +104,7 @@ func (s *shard[K, V]) slide(i uint32, h uint64) bool {
 func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
-		switch old := d.load(); {
+		switch old := d.get(); {
 		case old < 0:
 			return false
 		case deadline <= old || deadline == never || d.swap(old, deadline):
@@ -156,7 +156,7 @@ func (s *shard[K, V]) moveEarlier(n int) (done bool) {
 			if !s.entries[i].live() {
 				continue
 			}
-			if t := timeOf(s.entries[i].deadline.load()); t != never && !s.visitsBy(i, t) {
+			if t := timeOf(s.entries[i].deadline.get()); t != never && !s.visitsBy(i, t) {
 				s.schedule(i, s.common.time.tickAt(t))
 			}
 		}

@@ -26,7 +26,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 			u.reserved = 0
 			return 0
 		}
-		if s.lean(u.hash) && (u.making || b.making.TryLock()) {
+		if s.shouldBorrow(u.hash) && (u.making || b.making.TryLock()) {
 			u.making = true
 			break
 		}
@@ -43,14 +43,15 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 	return need - min(need, u.reserved)
 }
 
-// lean reports whether a shard that must evict for a key with hash h should leave that to
-// another one, which has clearly more entries. In a cache that weighs its values, an
-// eviction frees more than it must, and the next store, in any shard, takes the rest. So
-// without a correction the shares of the budget that shards have drift apart. Hashing gives
-// all shards equally many keys, so they should have equally many entries, whatever single
-// ones weigh. Looking at one other shard is enough, and in one of eight evictions if the
-// shard has many entries.
-func (s *shard[K, V]) lean(h uint64) bool {
+// shouldBorrow reports whether s, which must evict for a key with hash h, should leave that to
+// another shard with clearly more entries.
+//
+// In a cache that weighs its values, an eviction frees more than it must. The next store takes
+// the rest, in any shard. So the shards' shares of the budget drift apart, unless something
+// corrects them. Hashing gives all shards equally many keys; so they should have equally many
+// entries, whatever an entry weighs. It is enough to look at one other shard and, in a shard
+// with many entries, at one eviction in eight.
+func (s *shard[K, V]) shouldBorrow(h uint64) bool {
 	n := s.evictable.Load()
 	t := s.common.table.Load()
 	if len(t.shards) == 1 || n > 64 && h>>20%8 != 0 {
@@ -60,7 +61,7 @@ func (s *shard[K, V]) lean(h uint64) bool {
 	return t.of(other).evictable.Load() > n+n/8+1
 }
 
-// makeRoom evicts entries of other shards for u, which lacks the weight missing. It goes
+// makeRoom evicts entries of other shards for u, until the weight missing is free. It goes
 // once through the shards, in groups, and evicts a batch at most from the fullest of each.
 // Then the caller tries to store u again. endMaking must follow in the end.
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {

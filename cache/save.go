@@ -43,7 +43,7 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	defer c.common.release()
 	walks := make([]coldWalk[K, V], len(shards))
 	for i := range walks {
-		walks[i].begin(&shards[i])
+		walks[i].start(&shards[i])
 		defer shards[i].unpin()
 	}
 	var body []byte

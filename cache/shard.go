@@ -59,7 +59,7 @@ type shard[K comparable, V any] struct {
 	lock     biased.Lock
 	removals [Cleared]uint64 // by cause, from Expired on
 
-	next          atomic.Int64 // the tick by which the ring has to be visited, or noTick
+	nextVisit     atomic.Int64 // the tick by which the ring has to be visited, or noTick
 	free          uint32       // the first free slot; the others follow from it
 	pins          atomic.Int32 // walks under way, during which slot numbers stay
 	len           int
@@ -78,7 +78,7 @@ type shard[K comparable, V any] struct {
 
 	restored uint64 // entries stored by Restore
 
-	fetched uint32 // without meaning: it makes the reads of lookAhead count
+	sink uint32 // of no meaning: without it the compiler would drop what prefetches read
 
 	// evictable counts the entries with a weight above 0, in a cache that weighs. It
 	// changes under the lock; other shards that need room read it without.
@@ -99,7 +99,7 @@ type entry[K comparable, V any] struct {
 }
 
 func (e *entry[K, V]) live() bool {
-	deadline := e.deadline.load()
+	deadline := e.deadline.get()
 	return deadline > freeSlots+math.MaxUint32 && deadline != unused
 }
 
@@ -121,21 +121,21 @@ func (s *shard[K, V]) find(h uint64, key K) (i uint32, ok bool) {
 // findLive is find for entries that have not expired.
 func (s *shard[K, V]) findLive(h uint64, key K) (i uint32, ok bool) {
 	i, ok = s.find(h, key)
-	return i, ok && !s.expired(i)
+	return i, ok && !s.checkExpired(i)
 }
 
-// expired reports whether the deadline of entry i has passed. If it has, the entry is
-// dead from now on: a reader that saw it alive just before can no longer extend it, so
+// checkExpired reports whether the deadline of entry i has passed. If it has, checkExpired
+// marks the entry as dead: a reader that saw it alive just before can no longer extend it. So
 // nobody finds what another caller has missed.
-func (s *shard[K, V]) expired(i uint32) bool {
-	return !s.common.time.clock.far(s.entries[i].deadline.load()) && s.die(i)
+func (s *shard[K, V]) checkExpired(i uint32) bool {
+	return !s.common.time.clock.far(s.entries[i].deadline.get()) && s.markIfPassed(i)
 }
 
-// die is expired for a deadline that is not far.
-func (s *shard[K, V]) die(i uint32) bool {
+// markIfPassed is checkExpired for a deadline that is not far.
+func (s *shard[K, V]) markIfPassed(i uint32) bool {
 	e := &s.entries[i]
 	for {
-		deadline := e.deadline.load()
+		deadline := e.deadline.get()
 		if !s.common.time.clock.passed(deadline) {
 			return false
 		}
@@ -151,25 +151,26 @@ func (s *shard[K, V]) die(i uint32) bool {
 // would save a visit, but the horizon reaches only to the next visit, so every read would
 // read the clock.
 
-// end returns when entry i is removed: at its deadline or, if that is by TTL, at the end of
-// Grace.
-func (s *shard[K, V]) end(i uint32) int64 {
-	t := timeOf(s.entries[i].deadline.load())
+// removalTime returns when entry i is removed: at its deadline or, if that is by TTL, at the
+// end of Grace.
+func (s *shard[K, V]) removalTime(i uint32) int64 {
+	t := timeOf(s.entries[i].deadline.get())
 	if s.common.time.grace == 0 || s.caps != nil && t < s.caps[i] {
 		return t
 	}
 	return after(t, s.common.time.grace)
 }
 
-// gone reports whether entry i has expired and is not in Grace any more.
-func (s *shard[K, V]) gone(i uint32) bool {
-	return s.expired(i) && (s.common.time.grace == 0 || s.common.time.clock.passed(s.end(i)))
+// checkGone reports whether entry i has expired and is not in Grace any more. Like checkExpired
+// it marks an entry that has expired.
+func (s *shard[K, V]) checkGone(i uint32) bool {
+	return s.checkExpired(i) && (s.common.time.grace == 0 || s.common.time.clock.passed(s.removalTime(i)))
 }
 
 // findUsable returns the entry of a key if it has not expired or is in Grace.
 func (s *shard[K, V]) findUsable(h uint64, key K) (i uint32, ok bool) {
 	i, ok = s.find(h, key)
-	return i, ok && !s.gone(i)
+	return i, ok && !s.checkGone(i)
 }
 
 // weight returns the weight of entry i.

@@ -45,7 +45,7 @@ func (s *shard[K, V]) setSlots(n int) {
 	used := len(s.entries)
 	if s.len == 0 { // nothing in the arrays is needed
 		s.entries, s.ring, s.earlier, used = nil, nil, nil, 0
-		s.next.Store(noTick)
+		s.nextVisit.Store(noTick)
 	}
 	s.moveEarlier(used)
 	if n < used {
@@ -112,7 +112,7 @@ func (s *shard[K, V]) rename(from, to uint32) {
 func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	a, b := &other.entries[from], &s.entries[to]
 	b.key, b.value = a.key, a.value
-	b.deadline.set(a.deadline.load())
+	b.deadline.set(a.deadline.get())
 	if s.weights != nil {
 		s.weights[to] = other.weights[from]
 	}
@@ -120,16 +120,16 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 		s.caps[to] = other.caps[from]
 	}
 	if s.due != nil {
-		s.due[to].set(other.due[from].load())
+		s.due[to].set(other.due[from].get())
 	}
 	if s.born != nil {
 		s.born[to] = other.born[from]
 	}
 }
 
-// fetched has the entries that are about to be needed, with the hashes of their
-// keys.
-type fetched struct {
+// prefetched has entries that are about to be needed, with the hashes of their keys, in the
+// order in which they will be.
+type prefetched struct {
 	slots  [batch]uint32
 	hashes [batch]uint64
 	n      int
@@ -141,7 +141,7 @@ type fetched struct {
 // strings come from memory at once.
 func (s *shard[K, V]) rebuildIndex(used int) {
 	s.index = index.New(len(s.entries))
-	var f fetched
+	var f prefetched
 	for i := range uint32(used) {
 		e := &s.entries[i]
 		if !e.live() {
@@ -152,16 +152,16 @@ func (s *shard[K, V]) rebuildIndex(used int) {
 			continue
 		}
 		if f.n == batch {
-			s.insertFetched(&f)
+			s.insertPrefetched(&f)
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.common.hasher.Hash(e.key)
 		f.n++
 	}
-	s.insertFetched(&f)
+	s.insertPrefetched(&f)
 }
 
-// insertFetched inserts entries into the index.
-func (s *shard[K, V]) insertFetched(f *fetched) {
+// insertPrefetched inserts entries into the index.
+func (s *shard[K, V]) insertPrefetched(f *prefetched) {
 	for n, i := range f.slots[:f.n] {
 		s.index.Insert(f.hashes[n], i)
 	}
@@ -182,14 +182,14 @@ func (s *shard[K, V]) freeSlot(i uint32) {
 
 // afterFree returns the free slot that follows free slot i.
 func (s *shard[K, V]) afterFree(i uint32) uint32 {
-	if next := s.entries[i].deadline.load(); next != unused {
+	if next := s.entries[i].deadline.get(); next != unused {
 		return uint32(next - freeSlots)
 	}
 	return i + 1
 }
 
-// takeSlot returns a slot that was free, for an entry without a deadline.
-func (s *shard[K, V]) takeSlot() uint32 {
+// claimSlot returns a slot that was free, for an entry without a deadline.
+func (s *shard[K, V]) claimSlot() uint32 {
 	if s.len == len(s.entries) {
 		s.grow()
 	}

@@ -83,7 +83,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 // be held, at least for reading.
 func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
 	for l := range s.allLoads() {
-		if !l.mate {
+		if !l.member {
 			total.Loads.Running++
 		}
 		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
@@ -107,7 +107,7 @@ func (s *shard[K, V]) late(now int64) bool {
 // at least for reading.
 func (s *shard[K, V]) overdue(now int64) (n int) {
 	for i := range s.entries {
-		if _, ok := s.ring.Due(uint32(i)); ok && s.end(uint32(i)) <= now {
+		if _, ok := s.ring.Due(uint32(i)); ok && s.removalTime(uint32(i)) <= now {
 			n++
 		}
 	}

@@ -60,7 +60,7 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
 	}
-	if found && !s.common.time.clock.far(s.entries[i].deadline.load()) && s.gone(i) {
+	if found && !s.common.time.clock.far(s.entries[i].deadline.get()) && s.checkGone(i) {
 		s.remove(i, u.hash, Expired)
 		found = false
 	}
@@ -81,7 +81,7 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 	default:
 		i = s.insert(u)
 	}
-	s.begin(i, u)
+	s.beginLife(i, u)
 	return 0
 }
 
@@ -102,7 +102,7 @@ func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
 
 // insert makes an entry without a deadline for a key that has none. Its weight is reserved.
 func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
-	i := s.takeSlot()
+	i := s.claimSlot()
 	e := &s.entries[i]
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
@@ -139,7 +139,7 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 	} else {
 		i = s.insert(u)
 	}
-	s.begin(i, u)
+	s.beginLife(i, u)
 	s.maybeShrink() // one heavy value can evict many
 	return 0
 }
@@ -167,8 +167,8 @@ func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 	s.countRemoval(u.hash, &entry[K, V]{key: u.key, value: u.value}, Evicted)
 }
 
-// begin begins the life of a value that was stored in entry i.
-func (s *shard[K, V]) begin(i uint32, u *update[K, V]) {
+// beginLife begins the life of a value that was stored in entry i.
+func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
 	s.setLife(i, u.life)
 	if s.noted {
 		s.note(i, u)
@@ -188,7 +188,7 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 // ages or the watch. It need not check closed: a closed shard is empty, or soon will be.
 func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
-	old, c := e.deadline.load(), s.common
+	old, c := e.deadline.get(), s.common
 	switch {
 	case !c.time.clock.far(old), !c.time.clock.far(deadline): // expired, or nearly
 		return false

@@ -38,7 +38,7 @@ func (c *common[K, V]) newTable(n int) *table[K, V] {
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.common = c
-		s.next.Store(noTick)
+		s.nextVisit.Store(noTick)
 		s.index = index.New(0)
 	}
 	t.growing.Store(n < c.size.wanted())
@@ -171,7 +171,7 @@ func (c *common[K, V]) divideNext(t *table[K, V]) {
 	t.shards[t.divided].divide(larger, t.divided, step)
 	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := t.divided; i < len(larger.shards); i += step {
-		c.time.wakeBy(larger.shards[i].next.Load())
+		c.time.wakeBy(larger.shards[i].nextVisit.Load())
 	}
 	if t.divided++; t.divided == step {
 		c.table.Store(larger)
@@ -235,7 +235,7 @@ func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
 
 // adopt copies entry j of a shard that is being split, whose key has hash h.
 func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
-	i := s.takeSlot()
+	i := s.claimSlot()
 	s.copyEntry(i, from, j)
 	s.index.Insert(h, i)
 	if s.weight(i) > 0 {
@@ -244,7 +244,7 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 		}
 		s.countEvictable(1)
 	}
-	switch deadline := s.entries[i].deadline.load(); {
+	switch deadline := s.entries[i].deadline.get(); {
 	case deadline == never:
 	case deadline < 0: // dead: the next tick removes it
 		s.schedule(i, from.ring.Now()+1)
@@ -281,5 +281,5 @@ func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
 	s.loads, s.fences, s.lost = nil, nil, lostKeys{}
 	s.evictable.Store(0)
-	s.next.Store(noTick)
+	s.nextVisit.Store(noTick)
 }

@@ -38,9 +38,9 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	}
 	checkContext(ctx, "TakeMany")
 	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchMissing[K, V](fetch), found: make(map[K]V, len(keys))}
-	missing := m.look(keys)
-	defer m.count()
-	m.renew()
+	missing := m.search(keys)
+	defer m.countUndecided()
+	m.renewDue()
 	if len(missing) > 0 {
 		m.who = c.common.loads.callerOf(ctx)
 		m.who.patient = true
@@ -63,8 +63,8 @@ type many[K comparable, V any] struct {
 	inGrace map[K]*caller // seen in Grace, and not counted yet
 }
 
-// look looks the keys up and returns those that the cache does not have, each once.
-func (m *many[K, V]) look(keys []K) (missing []K) {
+// search looks for the keys and returns those that the cache does not have, each once.
+func (m *many[K, V]) search(keys []K) (missing []K) {
 	for _, key := range keys {
 		m.cache.common.hasher.Check(key) // before any is found due: who finds that must renew it
 	}
@@ -104,15 +104,15 @@ func (m *many[K, V]) get(key K) (value V, ok bool) {
 	return value, first == finder || first == renewer
 }
 
-// count counts the keys that were seen in Grace, when they have a result.
-func (m *many[K, V]) count() {
+// countUndecided counts the keys that were seen in Grace, when they have a result.
+func (m *many[K, V]) countUndecided() {
 	for key, who := range m.inGrace {
-		m.cache.count(key, who)
+		m.cache.countUndecided(key, who)
 	}
 }
 
-// renew begins a renewal of the values that are due, in a batch of its own.
-func (m *many[K, V]) renew() {
+// renewDue begins a renewal of the values that are due, in a batch of its own.
+func (m *many[K, V]) renewDue() {
 	c := m.cache
 	if len(m.due) == 0 {
 		return
@@ -144,7 +144,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		return nil
 	}
 	m.who.now = m.cache.common.time.clock.checked()
-	own, others, behind := m.assign(keys)
+	own, others, behind := m.assignAll(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit
 		for _, j := range others[waited:] {
@@ -157,7 +157,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		if err := j.l.wait(&m.who, j.as, nil); err == nil && j.l.doubtful(j.as) {
 			again = append(again, j.l.key)
 		} else {
-			m.take(j.l, err)
+			m.accept(j.l, err)
 		}
 	}
 	for _, l := range behind {
@@ -170,8 +170,8 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 	return again
 }
 
-// take takes the result of a load. err is that of the wait for it.
-func (m *many[K, V]) take(l *load[K, V], err error) {
+// accept takes the result of a load. err is that of the wait for it.
+func (m *many[K, V]) accept(l *load[K, V], err error) {
 	if err != nil {
 		m.fail(l.key, err)
 		return
@@ -210,10 +210,10 @@ func (m *many[K, V]) has(key K, value V) {
 	}
 }
 
-// assign decides what to do about keys: own are loads that this call fetches, with one
+// assignAll decides what to do about keys: own are loads that this call fetches, with one
 // flight; others are loads of others whose results it takes; behind are loads that must
 // end before it can try again.
-func (m *many[K, V]) assign(keys []K) (own []*load[K, V], others []joined[K, V], behind []*load[K, V]) {
+func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []joined[K, V], behind []*load[K, V]) {
 	c := m.cache
 	var first *load[K, V]
 	for _, key := range keys {
@@ -253,6 +253,6 @@ func (m *many[K, V]) lead(own []*load[K, V]) {
 	own[0].batch = own
 	err := m.cache.lead(&m.who, own[0], m.fetch)
 	for _, l := range own {
-		m.take(l, err) // also if the caller has left, and the fetch goes on
+		m.accept(l, err) // also if the caller has left, and the fetch goes on
 	}
 }

@@ -37,8 +37,8 @@ func (t *timing) init(expire, idle time.Duration, jitter float64) {
 	t.clock.init(t.tick)
 }
 
-// renew sets the options by which values are loaded anew.
-func (t *timing) renew(refresh float64, grace, patience time.Duration) {
+// initRenewal sets the options by which values are loaded anew.
+func (t *timing) initRenewal(refresh float64, grace, patience time.Duration) {
 	t.refresh, t.grace, t.patience = refresh, grace, patience
 	t.renews = refresh > 0 || grace > 0
 }

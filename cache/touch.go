@@ -44,9 +44,9 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	i, found := s.find(h, key)
 	var old int64
 	if found {
-		old = s.entries[i].deadline.load()
+		old = s.entries[i].deadline.get()
 	}
-	if !found || !c.time.clock.far(old) && s.die(i) { // findLive, inlined
+	if !found || !c.time.clock.far(old) && s.markIfPassed(i) { // findLive, inlined
 		s.lock.RUnlock(r)
 		return l, false, true
 	}
@@ -61,7 +61,7 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	if done {
 		s.use(i)
 		if s.due != nil {
-			s.due[i].store(l.due)
+			s.due[i].setAtomic(l.due)
 		}
 	}
 	s.lock.RUnlock(r)
@@ -75,7 +75,7 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
-		old := d.load()
+		old := d.get()
 		if old == never || old < 0 || deadline < old && !s.visitsBy(i, deadline) {
 			return false
 		}

@@ -62,8 +62,8 @@ func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, mo
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
 	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
-		if e := &s.entries[i]; e.live() && !s.expired(uint32(i)) {
-			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.load()}, true
+		if e := &s.entries[i]; e.live() && !s.checkExpired(uint32(i)) {
+			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.get()}, true
 		}
 	}
 	return f, ok, i, i < len(s.entries)
@@ -114,7 +114,7 @@ func (s *shard[K, V]) delExpiredBatch(from int) (removed, next int, more, report
 	s.lock.Lock()
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && s.gone(uint32(i)) {
+		if e := &s.entries[i]; e.live() && s.checkGone(uint32(i)) {
 			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
 			removed++
 		}

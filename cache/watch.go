@@ -48,14 +48,14 @@ func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
 	if g.Get(h, now) {
 		return
 	}
-	if deadline, _, ok := c.common.look(h, key); ok {
+	if deadline, _, ok := c.common.deadlineAndWeight(h, key); ok {
 		g.Fill(h, now, deadline)
 	}
 }
 
-// look returns the deadline of a key by its TTL, and its weight, which is 0 if the cache
-// does not weigh. It returns false if the key has no entry or that has expired.
-func (c *common[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok bool) {
+// deadlineAndWeight returns the deadline of a key by its TTL, and its weight, which is 0 in a
+// cache that does not weigh. It returns false if the key has no entry that lives.
+func (c *common[K, V]) deadlineAndWeight(h uint64, key K) (deadline int64, weight uint32, ok bool) {
 	s, r := c.rlock(h)
 	defer s.lock.RUnlock(r)
 	i, ok := s.findLive(h, key)
@@ -68,7 +68,7 @@ func (c *common[K, V]) look(h uint64, key K) (deadline int64, weight uint32, ok 
 	if s.caps != nil {
 		return s.caps[i], weight, true
 	}
-	return s.entries[i].deadline.load(), weight, true
+	return s.entries[i].deadline.get(), weight, true
 }
 
 // touched tells a watch that a key has another deadline.
@@ -148,7 +148,7 @@ func (w *watch[K]) recordOf(h uint64) *record {
 // recordGet records a get that is about to be made.
 func (c *Cache[K, V]) recordGet(r *record, h uint64, key K) {
 	a := recording.Access{Op: recording.Get, Key: h}
-	deadline, weight, ok := c.common.look(h, key)
+	deadline, weight, ok := c.common.deadlineAndWeight(h, key)
 	if ok {
 		a.Hit, a.Weight, a.TTL = true, weight, c.common.time.left(deadline)
 	}

@@ -11,8 +11,8 @@ import (
 type keyedShard[K comparable, V any] struct {
 	index index.Index
 	shard[keyed[K, V]]
-	wheel   *TimingWheel[K, V]
-	fetched uint64 // of no meaning: what fetch read
+	wheel *TimingWheel[K, V]
+	sink  uint64 // of no meaning: what prefetch read
 }
 
 type keyed[K comparable, V any] struct {
@@ -126,7 +126,7 @@ func (s *keyedShard[K, V]) freeMemory(tick int64) bool {
 func (s *keyedShard[K, V]) callNext() bool {
 	now := s.clock.now()
 	s.mu.Lock()
-	s.fetch(s.ring.HeldAhead())
+	s.prefetch(s.ring.HeldAhead())
 	i, due, ok := s.ring.Take()
 	if !ok {
 		s.mu.Unlock()
@@ -150,15 +150,15 @@ func (s *keyedShard[K, V]) callNext() bool {
 	return true
 }
 
-// fetch reads what the removal of some timers needs, for all of them at once: first their
+// prefetch reads what the removal of some timers needs, for all of them at once: first their
 // keys, and then the index.
-func (s *keyedShard[K, V]) fetch(tasks []uint32) {
+func (s *keyedShard[K, V]) prefetch(tasks []uint32) {
 	var hashes [lookahead]uint64
 	for n, i := range tasks {
 		hashes[n] = s.wheel.hasher.Hash(s.entries[i].key)
 	}
 	for _, h := range hashes[:len(tasks)] {
-		s.fetched += s.index.Fetch(h)
+		s.sink += s.index.Prefetch(h)
 	}
 }
 

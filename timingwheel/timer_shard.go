@@ -6,8 +6,8 @@ import "time"
 // its task number.
 type timerShard struct {
 	shard[*Timer]
-	timers  *Timers
-	fetched int64 // of no meaning: what fetch read
+	timers *Timers
+	sink   int64 // of no meaning: what prefetch read
 }
 
 func (s *timerShard) init(t *Timers, i int) {
@@ -84,7 +84,7 @@ func (s *timerShard) visit(tick int64) (done bool) {
 // visited is called for a timer whose task is due. It claims the timer or sends, or
 // returns the ticks until the deadline if Reset has postponed it.
 func (s *timerShard) visited(i uint32) (again int64) {
-	s.fetch(s.ring.Ahead())
+	s.prefetch(s.ring.Ahead())
 	t := s.entries[i]
 	for {
 		deadline := t.state.Load() // positive, as there is a task in a slot
@@ -123,7 +123,7 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 func (s *timerShard) callNext() bool {
 	now := s.clock.now()
 	s.mu.Lock()
-	s.fetch(s.ring.HeldAhead())
+	s.prefetch(s.ring.HeldAhead())
 	i, due, ok := s.ring.Take()
 	if !ok {
 		s.mu.Unlock()
@@ -155,11 +155,11 @@ func (s *timerShard) callNext() bool {
 	return true
 }
 
-// fetch reads the handles of some tasks, all at once.
-func (s *timerShard) fetch(tasks []uint32) {
+// prefetch reads the handles of some tasks, all at once.
+func (s *timerShard) prefetch(tasks []uint32) {
 	for _, i := range tasks {
 		if t := s.entries[i]; t != nil { // else a tombstone
-			s.fetched += t.state.Load()
+			s.sink += t.state.Load()
 		}
 	}
 }

@@ -273,10 +273,10 @@ func (a *Adaptive) Ahead() []Next {
 	return a.ahead.oldest(a.links, q, firstEntry, &a.marks)
 }
 
-// Fetch reads the rows of the ghost that belong to these entries, so that Spare does
+// Prefetch reads the rows of the ghost that belong to these entries, so that Spare does
 // not wait for memory. The result means nothing but must be used: otherwise the
 // compiler removes the reads.
-func (a *Adaptive) Fetch(entries []Next) (read uint64) {
+func (a *Adaptive) Prefetch(entries []Next) (read uint64) {
 	for _, next := range entries {
 		read += a.ghost[rowOf(next.Hash, len(a.ghost))][0]
 	}

@@ -71,7 +71,7 @@ func TestDoesNotAllocate(t *testing.T) {
 		key := uint64(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			key = (key + 1) % 150
-			p.Fetch(p.Ahead())
+			p.Prefetch(p.Ahead())
 			i, _ := p.Victim()
 			if p.Spare(i, hashOf(key+1)) {
 				i, _ = p.Victim()

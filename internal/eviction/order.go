@@ -68,8 +68,8 @@ func (o *Order) Ahead() []Next {
 	return o.ahead.oldest(o.links, 0, 1, &o.marks)
 }
 
-// Fetch reads nothing: an Order needs no more memory to evict than its links.
-func (o *Order) Fetch([]Next) uint64 { return 0 }
+// Prefetch reads nothing: an Order needs no more memory to evict than its links.
+func (o *Order) Prefetch([]Next) uint64 { return 0 }
 
 // Remove removes entry i, which must be in the order.
 func (o *Order) Remove(i uint32) {

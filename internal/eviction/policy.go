@@ -60,11 +60,11 @@ type Policy interface {
 
 	// Fetch reads what Spare needs of entries from Ahead. The result means
 	// nothing but must be used: otherwise the compiler removes the reads.
-	Fetch(entries []Next) uint64
+	Prefetch(entries []Next) uint64
 
 	// FetchRemove reads what Remove needs of entry i, which is in the order. The result
 	// must be used, as that of Fetch.
-	FetchRemove(i uint32) uint64
+	PrefetchRemove(i uint32) uint64
 
 	// Insert adds entry i, whose key has hash h, without a mark. It is not in the order.
 	Insert(i uint32, h uint64)

@@ -1,13 +1,13 @@
 package eviction
 
-// FetchRemove reads what Remove needs of entry i, which is in the order: its neighbours.
-func (o *Order) FetchRemove(i uint32) uint64 { return o.links.fetch(i + 1) }
+// PrefetchRemove reads what Remove needs of entry i, which is in the order: its neighbours.
+func (o *Order) PrefetchRemove(i uint32) uint64 { return o.links.prefetch(i + 1) }
 
-// FetchRemove reads what Remove needs of entry i, which is in the order: its neighbours.
-func (a *Adaptive) FetchRemove(i uint32) uint64 { return a.links.fetch(i + firstEntry) }
+// PrefetchRemove reads what Remove needs of entry i, which is in the order: its neighbours.
+func (a *Adaptive) PrefetchRemove(i uint32) uint64 { return a.links.prefetch(i + firstEntry) }
 
-// fetch reads the neighbours of position p.
-func (l links) fetch(p uint32) uint64 {
+// prefetch reads the neighbours of position p.
+func (l links) prefetch(p uint32) uint64 {
 	at := l[p]
 	return uint64(l[at.older()].prev + l[at.next].next)
 }

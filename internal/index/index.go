@@ -93,13 +93,13 @@ func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool)
 	return 0, false
 }
 
-// FetchHome reads the home group of h. Call it for several hashes before Fetch of each.
-func (x *Index) FetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
+// PrefetchHome reads the home group of h. Call it for several hashes before Prefetch of each.
+func (x *Index) PrefetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
 
-// Fetch reads the groups that a removal of h probably needs, so that a removal soon after
+// Prefetch reads the groups that a removal of h probably needs, so that a removal soon after
 // does not wait for memory. The result means nothing, but must be used, as otherwise the
 // compiler removes the reads.
-func (x *Index) Fetch(h uint64) uint64 {
+func (x *Index) Prefetch(h uint64) uint64 {
 	g := x.home(h)
 	if m := x.groups[g].passers(); m != 0 {
 		g = x.next(g, m.class())
