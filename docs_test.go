@@ -6,6 +6,7 @@ import (
 	"go/doc/comment"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -406,4 +407,64 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestLocksAndArrays checks that CONTRIBUTING.md names every lock of the library, and every array
+// of a shard of the cache.
+//
+// Catches: a new lock whose order nobody has written down, a new array that the table lacks.
+func TestLocksAndArrays(t *testing.T) {
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	must(t, err)
+	_, locks, _ := strings.Cut(string(text), "## The locks")
+	_, arrays, _ := strings.Cut(string(text), "| array |")
+	arrays, _, _ = strings.Cut(arrays, "\n\n")
+	isLock := regexp.MustCompile(`^(sync\.(RW)?Mutex|biased\.Lock)$`)
+	isArray := regexp.MustCompile(`^\[\]|^index\.Index$|^eviction\.Policy$|^\*timingwheel\.Ring$`)
+	nLocks, nArrays := 0, 0
+	eachField(t, func(file, field, kind string) {
+		switch owner, name, _ := strings.Cut(field, "."); {
+		case isLock.MatchString(kind):
+			nLocks++
+			if !strings.Contains(locks, "`"+field+"`") {
+				t.Errorf("CONTRIBUTING.md does not name the lock `%s` of %s", field, file)
+			}
+		case file == "cache/shard.go" && owner == "shard" && isArray.MatchString(kind):
+			nArrays++
+			if !strings.Contains(arrays, "\n| `"+name+"`") {
+				t.Errorf("CONTRIBUTING.md has no row for the array `%s`", name)
+			}
+		}
+	})
+	if nLocks < 20 || nArrays < 8 {
+		t.Errorf("%d locks and %d arrays: does this test look for the right thing?", nLocks, nArrays)
+	}
+}
+
+// eachField calls f for the fields of all structs of the library and its modules, but in tests and
+// what is for tests: with its file, its name as in "shard.lock", and its type.
+func eachField(t *testing.T, f func(file, field, kind string)) {
+	t.Helper()
+	library := regexp.MustCompile(`^(cache|timingwheel|lru|stats|internal|near|gozero|otel)/`)
+	walkFiles(t, ".go", func(path string, text []byte) {
+		if !library.MatchString(path) || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "redistest") {
+			return
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+		must(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range s.Fields.List {
+					for _, name := range field.Names {
+						f(path, spec.Name.Name+"."+name.Name, types.ExprString(field.Type))
+					}
+				}
+			}
+			return true
+		})
+	})
 }
