@@ -22,19 +22,6 @@ const (
 	pauseLimit = time.Minute // the longest pause without Expire
 )
 
-// dueFrom returns the word for a TTL that begins at the time now. Without Refresh a value is due
-// at its deadline.
-func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
-	if t.refresh > 0 {
-		part := time.Duration(float64(ttl) * t.refresh)
-		if t.jitter != 0 {
-			part = t.jittered(part)
-		}
-		ttl = min(part, ttl)
-	}
-	return dueAt(after(now, ttl), 0)
-}
-
 // dueAt returns the word for a time and a number of failures in a row. The time may be
 // early by some nanoseconds.
 func dueAt(at int64, failed int64) int64 {

@@ -125,6 +125,19 @@ func (t *timing) lasting(now int64, ttl time.Duration) life {
 	return l
 }
 
+// dueFrom returns the word for a TTL that begins at the time now. Without Refresh a value is due
+// at its deadline.
+func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
+	if t.refresh > 0 {
+		part := time.Duration(float64(ttl) * t.refresh)
+		if t.jitter != 0 {
+			part = t.jittered(part)
+		}
+		ttl = min(part, ttl)
+	}
+	return dueAt(after(now, ttl), 0)
+}
+
 // timeFor returns the time at which a life with the given TTL, or idleness, begins. It is
 // exact if either is short, and else early by at most a hundredth of it.
 func (t *timing) timeFor(r *readings, h uint64, ttl time.Duration) int64 {

@@ -37,7 +37,7 @@ type arrow struct{ from, to, function string }
 // TestLayers checks all calls from file to file, and that each file says first what it has.
 //
 // Catches: a call from the machine to the API, a file that belongs nowhere or does not say what
-// for, and a circle of calls through more files.
+// for, a circle of calls through more files than now, and any in the machine.
 func TestLayers(t *testing.T) {
 	files, arrows := calls(t, "../../cache")
 	files = slices.DeleteFunc(files, func(file string) bool { return file == "doc" })
@@ -62,6 +62,10 @@ func TestLayers(t *testing.T) {
 	}
 	if circle := largestCircle(files, arrows); len(circle) != largest {
 		t.Errorf("%d files call each other, want %d, and to write down if they are fewer: %v", len(circle), largest, circle)
+	}
+	machine := slices.DeleteFunc(files, func(file string) bool { return layers[layer[file]].name != "machine" })
+	if circle := largestCircle(machine, arrows); len(circle) > 1 {
+		t.Errorf("these files of the machine call each other: %v", circle)
 	}
 }
 
