@@ -34,40 +34,6 @@ func TestRingAhead(t *testing.T) {
 	}
 }
 
-// TestRingAheadIsAHint: a task that was returned may be removed, or moved, before its visit.
-func TestRingAheadIsAHint(t *testing.T) {
-	r := NewRing(16)
-	r.Resize(10)
-	for i := range uint32(10) {
-		r.Set(i, 1)
-	}
-	visited := map[uint32]int64{}
-	visit := func(i uint32) int64 {
-		visited[i] = r.Now()
-		for k, j := range r.Ahead() {
-			switch k % 3 {
-			case 0:
-				r.Forget(j)
-				visited[j] = 0
-			case 1:
-				r.Set(j, 5)
-			}
-		}
-		return 0
-	}
-	r.Advance(10, 100, visit)
-	at := map[int64]int{}
-	for _, tick := range visited {
-		at[tick]++
-	}
-	if at[0] != 3 || at[1] != 4 || at[5] != 3 {
-		t.Errorf("tasks by the tick of their visit, or 0 if they were removed: %v", at)
-	}
-	if err := check(r); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestRingHeldAhead: HeldAhead has returned every task that Take takes, each once.
 func TestRingHeldAhead(t *testing.T) {
 	const tasks = 100
