@@ -20,57 +20,6 @@ func tmWantNothing(t *testing.T, what string, c <-chan time.Time) {
 	}
 }
 
-// TestChannelTimer compares a timer with a channel with that of package time, also when
-// the time was not received.
-func TestChannelTimer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8)
-		ours, theirs := timers.NewTimer(20*ms), time.NewTimer(20*ms)
-		same := func(what string, ours, theirs, want bool) {
-			t.Helper()
-			if theirs != want {
-				t.Fatalf("%s: package time says %v", what, theirs)
-			}
-			wantTimers(t, what, ours, want)
-		}
-		nothing := func(what string) {
-			t.Helper()
-			tmWantNothing(t, what, ours.C)
-			tmWantNothing(t, what+", package time", theirs.C)
-		}
-		receive := func() {
-			t.Helper()
-			a, b := <-ours.C, <-theirs.C
-			if !a.Equal(b) {
-				t.Errorf("received %v, want %v", a, b)
-			}
-		}
-		nothing("before it fires")
-		time.Sleep(35 * ms)
-		receive()
-		nothing("after it was received")
-		same("Stop after that", ours.Stop(), theirs.Stop(), false)
-		same("Reset after that", ours.Reset(25*ms), theirs.Reset(25*ms), false) // 60
-		same("Reset of one that waits", ours.Reset(15*ms), theirs.Reset(15*ms), true)
-		time.Sleep(35 * ms)
-		same("Reset of one that was not received", ours.Reset(50*ms), theirs.Reset(50*ms), true)
-		nothing("after Reset")
-		time.Sleep(60 * ms)
-		same("Stop of one that was not received", ours.Stop(), theirs.Stop(), true)
-		nothing("after Stop")
-		same("Stop again", ours.Stop(), theirs.Stop(), false)
-		nothing("after Stop")
-		time.Sleep(time.Second)
-		nothing("a second after Stop")
-		same("Reset of one that was stopped", ours.Reset(70*ms), theirs.Reset(70*ms), false)
-		same("Stop of one that waits", ours.Stop(), theirs.Stop(), true)
-		time.Sleep(time.Second)
-		nothing("after that")
-		same("Reset", ours.Reset(time.Hour), theirs.Reset(time.Hour), false)
-		same("Stop", ours.Stop(), theirs.Stop(), true)
-	})
-}
-
 // TestChannelTimerRaces resets and stops timers as they fire: no time from before is
 // received.
 func TestChannelTimerRaces(t *testing.T) {
@@ -141,66 +90,51 @@ func TestChannelTimersNeedNoWorker(t *testing.T) {
 // TestSleep checks what Sleep returns, and when: after d, when its context ends, and after
 // Stop.
 func TestSleep(t *testing.T) {
-	var (
-		stop  = errors.New("stop")
-		ended = func(cause error) context.Context {
-			ctx, cancel := context.WithCancelCause(context.Background())
+	stop := errors.New("stop")
+	none := context.Background
+	ended := func(cause error) func() context.Context {
+		return func() context.Context {
+			ctx, cancel := context.WithCancelCause(none())
 			cancel(cause)
 			return ctx
 		}
-	)
-	for _, test := range []struct {
-		name string
-		ctx  func(*Timers) (context.Context, context.CancelFunc)
-		d    time.Duration
-		want error
-		took time.Duration
+	}
+	ends := func() context.Context {
+		ctx, cancel := context.WithTimeoutCause(none(), 12*ms, stop)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	for name, test := range map[string]struct {
+		ctx   func() context.Context
+		stops time.Duration // when the wheel is stopped, if it is
+		d     time.Duration
+		want  error
+		took  time.Duration
 	}{
-		{"in full", nil, 25 * ms, nil, 30 * ms},
-		{"0", nil, 0, nil, 0},
-		{"negative", nil, -1, nil, 0},
-		{"ctx has ended", func(*Timers) (context.Context, context.CancelFunc) { return ended(stop), func() {} }, time.Hour, stop, 0},
-		{"ctx has ended, without a cause", func(*Timers) (context.Context, context.CancelFunc) { return ended(nil), func() {} }, time.Hour, context.Canceled, 0},
-		{"ctx has ended, 0", func(*Timers) (context.Context, context.CancelFunc) { return ended(stop), func() {} }, 0, stop, 0},
-		{"ctx ends", func(*Timers) (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(context.Background(), 12*ms, stop)
-		}, time.Hour, stop, 12 * ms},
-		{"ctx of the wheel ends", func(t *Timers) (context.Context, context.CancelFunc) {
-			return t.WithTimeout(context.Background(), 12*ms)
-		}, time.Hour, context.DeadlineExceeded, 12 * ms},
-		{"Stop", func(t *Timers) (context.Context, context.CancelFunc) {
-			return context.Background(), func() { time.AfterFunc(13*ms, t.Stop) }
-		}, time.Hour, ErrClosed, 13 * ms},
-		{"after Stop", func(t *Timers) (context.Context, context.CancelFunc) {
-			t.Stop()
-			return context.Background(), func() {}
-		}, time.Hour, ErrClosed, 0},
+		"in full":                        {none, -1, 25 * ms, nil, 30 * ms},
+		"0":                              {none, -1, 0, nil, 0},
+		"negative":                       {none, -1, -1, nil, 0},
+		"ctx has ended":                  {ended(stop), -1, time.Hour, stop, 0},
+		"ctx has ended, without a cause": {ended(nil), -1, time.Hour, context.Canceled, 0},
+		"ctx has ended, 0":               {ended(stop), -1, 0, stop, 0},
+		"ctx ends":                       {ends, -1, time.Hour, stop, 12 * ms},
+		"Stop":                           {none, 13 * ms, time.Hour, ErrClosed, 13 * ms},
+		"after Stop":                     {none, 0, time.Hour, ErrClosed, 0},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				timers := mustTimers(t, 10*ms, 8)
-				ctx := context.Background()
-				if test.ctx != nil {
-					var cancel context.CancelFunc
-					ctx, cancel = test.ctx(timers)
-					if test.want == ErrClosed {
-						cancel()
-					} else {
-						defer cancel()
-					}
-				}
-				start := time.Now()
-				if err := timers.Sleep(ctx, test.d); err != test.want {
-					t.Errorf("got %v, want %v", err, test.want)
-				}
-				if took := time.Since(start); took != test.took {
-					t.Errorf("took %v, want %v", took, test.took)
-				}
+		synctest.Test(t, func(t *testing.T) {
+			timers := mustTimers(t, 10*ms, 8)
+			if test.stops >= 0 {
+				time.AfterFunc(test.stops, timers.Stop)
 				synctest.Wait()
-				if n := timers.Len(); n != 0 {
-					t.Errorf("Len after it: %d", n)
-				}
-			})
+			}
+			start := time.Now()
+			if err := timers.Sleep(test.ctx(), test.d); err != test.want || time.Since(start) != test.took {
+				t.Errorf("%s: got %v after %v, want %v after %v", name, err, time.Since(start), test.want, test.took)
+			}
+			synctest.Wait()
+			if n := timers.Len(); n != 0 {
+				t.Errorf("%s: Len after it: %d", name, n)
+			}
 		})
 	}
 }
@@ -246,6 +180,14 @@ func TestTickerAgainstTime(t *testing.T) {
 				t.Errorf("tick %d of Tick: got %v, want %v", i, got, want)
 			}
 		}
+		wantTimers(t, "Reset", ours.Reset(10*ms), true)
+		theirs.Reset(10 * ms)
+		for i := range 10 {
+			want := <-theirs.C
+			if got := <-ours.C; !got.Equal(want) {
+				t.Errorf("tick %d after Reset: got %v, want %v", i, got, want)
+			}
+		}
 		if n := timers.Len(); n != 2 {
 			t.Errorf("Len: %d, want both tickers", n)
 		}
@@ -263,50 +205,39 @@ func TestTickerAgainstTime(t *testing.T) {
 
 // TestTicksEnd ends the loop over ticks in each possible way.
 func TestTicksEnd(t *testing.T) {
-	for name, end := range map[string]func(timers *Timers, cancel func()){
-		"context": func(_ *Timers, cancel func()) { cancel() },
-		"Stop":    func(timers *Timers, _ func()) { timers.Stop() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				timers := mustTimers(t, 10*ms, 8)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				time.AfterFunc(45*ms, func() { end(timers, cancel) })
-				l := newTimes()
-				for at := range timers.Ticks(ctx, 20*ms) {
-					if !at.Equal(time.Now()) {
-						t.Errorf("got %v at %v", at, time.Now())
-					}
-					l.note()
-				}
-				l.want(t, 20, 40)
-				if got := time.Since(l.start); got != 45*ms {
-					t.Errorf("the loop ended after %v", got)
-				}
-				if n := timers.Len(); n != 0 {
-					t.Errorf("Len: %d", n)
-				}
-			})
-		})
-	}
-	t.Run("in the body", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			timers := mustTimers(t, 10*ms, 8)
-			for range 20 {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				n := 0
-				for range timers.Ticks(ctx, 20*ms) {
-					n++
-					cancel()
-					time.Sleep(100 * ms) // a tick is there, but so is the end
-				}
-				if n != 1 || timers.Len() != 0 {
-					t.Fatalf("%d ticks, Len %d", n, timers.Len())
-				}
+	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 8)
+		for range 20 { // in the body
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			n := 0
+			for range timers.Ticks(ctx, 20*ms) {
+				n++
+				cancel()
+				time.Sleep(100 * ms) // a tick is there, but so is the end
 			}
-		})
+			if n != 1 || timers.Len() != 0 {
+				t.Fatalf("%d ticks, Len %d", n, timers.Len())
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		for _, end := range []func(){cancel, timers.Stop} {
+			time.AfterFunc(45*ms, end)
+			l := newTimes()
+			for at := range timers.Ticks(ctx, 20*ms) {
+				if !at.Equal(time.Now()) {
+					t.Errorf("got %v at %v", at, time.Now())
+				}
+				l.note()
+			}
+			l.note()
+			l.want(t, 20, 40, 45)
+			if n := timers.Len(); n != 0 {
+				t.Errorf("Len: %d", n)
+			}
+			ctx = t.Context()
+			time.Sleep(5 * ms) // to a tick
+		}
 	})
 }
 

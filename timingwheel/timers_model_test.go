@@ -196,6 +196,8 @@ type tmModel struct {
 	all  []*tmTimer
 	err  error
 	over time.Duration // after that nothing may fire, if it is positive
+
+	failed uint64 // calls
 }
 
 func (m *tmModel) now() time.Duration { return time.Since(m.start) }
@@ -365,23 +367,20 @@ func (m *tmModel) receive(h *tmTimer) {
 	if h.kind != tmNewTimer {
 		return
 	}
-	select {
-	case at := <-h.timer.C:
-		if m.due(h) { // open, and this is the answer
-			h.pending, h.buffered = false, true
-		}
-		if !h.buffered {
-			m.fail("received from timer %d: want nothing: %+v", h.id, *h)
-		}
-		if at := at.Sub(m.start); at < h.lo || at > h.hi {
-			m.fail("received %v from timer %d, want %v to %v", at, h.id, h.lo, h.hi)
-		}
-		h.buffered = false
-	default:
+	received := tmReceived(h.timer.C)
+	if received.IsZero() {
 		if h.buffered {
 			m.fail("received nothing from timer %d: %+v", h.id, *h)
 		}
+		return
 	}
+	if m.due(h) { // open, and this is the answer
+		h.pending, h.buffered = false, true
+	}
+	if at := received.Sub(m.start); !h.buffered || at < h.lo || at > h.hi {
+		m.fail("received %v from timer %d: %+v", at, h.id, *h)
+	}
+	h.buffered = false
 }
 
 // waitFor receives and blocks until the timer has fired.
@@ -493,6 +492,9 @@ func (m *tmModel) called(h *tmTimer) {
 		}
 	}
 	m.end(h)
+	if s.ending > 0 {
+		m.failed++
+	}
 	switch s.ending {
 	case 1:
 		panic("oops")
@@ -526,6 +528,9 @@ func (m *tmModel) settled() error {
 	}
 	if got := m.timers.Len(); got > pending || got < pending-open {
 		m.fail("Len: got %d, want %d", got, pending)
+	}
+	if got := m.timers.Stats().Panics; got != m.failed {
+		m.fail("Stats: %d panics, want %d", got, m.failed)
 	}
 	return errors.Join(m.err, checkTimers(m.timers))
 }
@@ -617,6 +622,11 @@ func (p tmPlan) follow(t *testing.T) (err error) {
 		m.mu.Lock()
 		timers.Stop()
 		m.over = m.now()
+		for _, h := range m.all {
+			if h.kind != tmNewTimer && (h.timer.Stop() || h.timer.Reset(tmTick)) {
+				m.fail("Stop or Reset of timer %d after Stop: got true", h.id)
+			}
+		}
 		m.mu.Unlock()
 		if e := timers.Shutdown(t.Context()); e != nil && err == nil {
 			err = fmt.Errorf("Shutdown: %w", e)
@@ -689,12 +699,11 @@ func FuzzTimers(f *testing.F) {
 	})
 }
 
-// tmPair is a timer of the wheel next to one of package time.
+// A tmPair is a timer of the wheel next to one of package time.
 type tmPair struct {
 	ours        *Timer
 	theirs      *time.Timer
-	mu          sync.Mutex
-	fired, want []time.Duration
+	fired, want *tmTimes
 }
 
 // TestTimersAgainstTime runs the same operations on timers of the wheel and of package
@@ -711,18 +720,8 @@ func TestTimersAgainstTime(t *testing.T) {
 }
 
 func (p tmPlan) race(t *testing.T) error {
-	timers, err := NewTimers(tmTick, p.slots)
-	if err != nil {
-		return err
-	}
-	start := time.Now()
-	defer timers.Stop()
-	var pairs []*tmPair
-	defer func() {
-		for _, q := range pairs {
-			q.theirs.Stop()
-		}
-	}()
+	timers := mustTimers(t, tmTick, p.slots)
+	var pairs []tmPair
 	soon := false // a delay that is not positive was given at this moment
 	for i, s := range p.steps {
 		s.d = s.d / tmTick * tmTick
@@ -730,79 +729,52 @@ func (p tmPlan) race(t *testing.T) error {
 		if soon {
 			s.advance = max(s.advance, tmTick) // ours may be a tick late
 		}
-		soon = false
 		time.Sleep(s.advance)
 		synctest.Wait()
-
-		var q *tmPair
-		if len(pairs) > 0 {
-			q = pairs[s.target%len(pairs)]
-		}
 		if s.op == tmStart {
-			q = &tmPair{}
-			pairs = append(pairs, q)
+			q := tmPair{fired: newTimes(), want: newTimes()}
 			if s.kind == tmNewTimer {
 				q.ours, q.theirs = timers.NewTimer(s.d), time.NewTimer(s.d)
 			} else {
-				note := func(to *[]time.Duration) func() {
-					return func() {
-						q.mu.Lock()
-						defer q.mu.Unlock()
-						*to = append(*to, time.Since(start))
-					}
-				}
-				q.ours, q.theirs = timers.AfterFunc(s.d, note(&q.fired)), time.AfterFunc(s.d, note(&q.want))
+				q.ours, q.theirs = timers.AfterFunc(s.d, q.fired.note), time.AfterFunc(s.d, q.want.note)
 			}
-			soon = s.d <= 0
+			pairs = append(pairs, q)
 		}
-		if q == nil {
+		if len(pairs) == 0 {
 			continue
 		}
+		q, got, want := pairs[s.target%len(pairs)], true, true
 		switch s.op {
 		case tmStop:
-			if got, want := q.ours.Stop(), q.theirs.Stop(); got != want {
-				return fmt.Errorf("step %d: Stop: got %v, want %v", i, got, want)
-			}
+			got, want = q.ours.Stop(), q.theirs.Stop()
 		case tmReset:
-			if got, want := q.ours.Reset(s.d), q.theirs.Reset(s.d); got != want {
-				return fmt.Errorf("step %d: Reset: got %v, want %v", i, got, want)
-			}
-			soon = s.d <= 0
+			got, want = q.ours.Reset(s.d), q.theirs.Reset(s.d)
 		case tmReceive:
-			if q.ours.C == nil {
-				break
-			}
-			var got, want time.Time
-			select {
-			case got = <-q.ours.C:
-			default:
-			}
-			select {
-			case want = <-q.theirs.C:
-			default:
-			}
-			if late := got.Sub(want); late < 0 || late > tmTick {
-				return fmt.Errorf("step %d: received %v, want %v", i, got.Sub(start), want.Sub(start))
-			}
+			late := tmReceived(q.ours.C).Sub(tmReceived(q.theirs.C))
+			got = 0 <= late && late <= tmTick
 		}
-		if soon {
+		if got != want {
+			return fmt.Errorf("step %d, %+v: got %v, want %v", i, s, got, want)
+		}
+		if soon = s.d <= 0 && (s.op == tmStart || s.op == tmReset); soon {
 			continue
 		}
 		synctest.Wait()
+		inTime := func(got, want time.Duration) bool { return want <= got && got <= want+tmTick }
 		for n, q := range pairs {
-			late := func(got, want time.Duration) int {
-				if got < want || got > want+tmTick {
-					return 1
-				}
-				return 0
-			}
-			q.mu.Lock()
-			fired, want := slices.Clone(q.fired), slices.Clone(q.want)
-			q.mu.Unlock()
-			if slices.CompareFunc(fired, want, late) != 0 {
-				return fmt.Errorf("step %d: timer %d fired at %v, want %v", i, n, fired, want)
+			if !slices.EqualFunc(q.fired.all, q.want.all, inTime) {
+				return fmt.Errorf("step %d: timer %d fired at %v, want %v", i, n, q.fired.all, q.want.all)
 			}
 		}
 	}
 	return nil
+}
+
+// tmReceived receives, if there is something.
+func tmReceived(c <-chan time.Time) (at time.Time) {
+	select {
+	case at = <-c:
+	default:
+	}
+	return at
 }
