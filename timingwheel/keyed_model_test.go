@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ import (
 //  11. Tombstones have no place of their own: checkNumbers, as each has a number, and
 //     these are at most four times as many as timers.
 //  12. Drain gives each timer to its function once, and to nobody else: the steps,
-//     settle. Its function may use the wheel: TestKeyedDrainFunctionUsesWheel.
+//     settle. Its function may use the wheel: the steps.
 //  13. A callback that blocks, panics or exits delays no other beyond the limit, and
 //     no tick: settle demands that no timer waits while a worker is free, and the
 //     limit. TestKeyedFailingCallbacks.
@@ -438,10 +439,16 @@ func (r *keyedRun) move(s keyedStep) error {
 // drain drains, and has the function set some of the timers again.
 func (r *keyedRun) drain(s keyedStep) error {
 	var given keyedCalls[int, keyedValue]
+	var lost atomic.Bool // a timer that Drain has given is still there
 	again := func(key int) bool { return key&1<<s.which != 0 }
 	due := r.ceil(r.now() + s.d + 1)
 	err := r.sys.Drain(func(key int, v keyedValue) {
 		given.add(key, v)
+		moved, _ := r.sys.MoveTimer(key, 1)
+		removed, _ := r.sys.RemoveTimer(key)
+		if moved || removed {
+			lost.Store(true)
+		}
 		if again(key) {
 			_ = r.sys.SetTimer(key, v, s.d+1)
 		}
@@ -450,8 +457,8 @@ func (r *keyedRun) drain(s keyedStep) error {
 	if err != nil {
 		return err
 	}
-	if got, want := given.len(), r.len(); got != want {
-		return fmt.Errorf("Drain gave %d timers, want %d", got, want)
+	if got, want := given.len(), r.len(); got != want || lost.Load() {
+		return fmt.Errorf("Drain gave %d timers, want %d; one is still there: %v", got, want, lost.Load())
 	}
 	r.removed += uint64(r.len())
 	for _, c := range given.take() {

@@ -1,10 +1,7 @@
 package timingwheel
 
 import (
-	"context"
-	"errors"
-	"runtime"
-	"sync/atomic"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,74 +78,6 @@ func TestTimersStopKeepsWhatWasSent(t *testing.T) {
 	})
 }
 
-// TestTimersStopDuringCalls checks that running calls go on after Stop, that no other
-// begins, and that Shutdown waits for them.
-func TestTimersStopDuringCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8, WithWorkers(3))
-		l := newTimes()
-		var ended atomic.Int32
-		var every, repeat *Timer
-		long := func() {
-			l.note()
-			time.Sleep(100 * ms)
-			ended.Add(1)
-		}
-		every = timers.Every(20*ms, long)
-		repeat = timers.Repeat(5, 20*ms, long)
-		timers.AfterFunc(20*ms, long)
-		backlog := timers.AfterFunc(30*ms, l.note)
-		time.Sleep(45 * ms)
-		timers.Stop() // at 45
-		wantTimers(t, "Stop of one that was due", backlog.Stop(), false)
-		wantTimers(t, "Stop of Every during its call", every.Stop(), false)
-		wantTimers(t, "Reset of Repeat during its call", repeat.Reset(ms), false)
-
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 15*ms, errors.New("too long"))
-		defer cancel()
-		if err := timers.Shutdown(ctx); err == nil || err.Error() != "too long" {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if got := time.Since(l.start); got != 60*ms {
-			t.Errorf("Shutdown returned at %v", got)
-		}
-		if err := timers.Shutdown(t.Context()); err != nil {
-			t.Errorf("Shutdown: %v", err)
-		}
-		if got := time.Since(l.start); got != 120*ms || ended.Load() != 3 {
-			t.Errorf("Shutdown returned at %v, with %d calls ended", got, ended.Load())
-		}
-		wantTimers(t, "Stop of Every", every.Stop(), false)
-		wantTimers(t, "Reset of Repeat", repeat.Reset(1), false)
-		time.Sleep(time.Minute)
-		l.want(t, 20, 20, 20)
-	})
-}
-
-// TestTimersStopByCallback checks that a callback may stop the wheel, and that Shutdown in
-// it returns an error.
-func TestTimersStopByCallback(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8)
-		l := newTimes()
-		var err error
-		timers.Every(20*ms, func() {
-			l.note()
-			timers.Stop()
-			err = timers.Shutdown(context.Background())
-		})
-		timers.AfterFunc(30*ms, l.note)
-		time.Sleep(time.Minute)
-		l.want(t, 20)
-		if err == nil {
-			t.Error("Shutdown in a callback: no error")
-		}
-		if err := timers.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // tmAlarms counts the goroutines that the alarm starts, by whether it is set.
 func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != never }
 
@@ -156,37 +85,23 @@ func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != never }
 // while no timer waits.
 func TestNoWakeUpsWithoutTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
 		timers := mustTimers(t, 10*ms, 8)
-		if tmAlarm(timers) {
-			t.Error("the alarm is set in a new wheel")
-		}
-		l := newTimes()
-		timers.AfterFunc(20*ms, l.note)
-		timers.Repeat(2, 20*ms, l.note)
-		far := timers.AfterFunc(time.Hour, l.note)
-		if n := runtime.NumGoroutine(); n != before {
-			t.Errorf("%d goroutines, %d before", n, before)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		// One that has just ended, or runs a cleanup of the runtime, may be counted
-		// for a moment yet.
-		for range 1000 {
-			if runtime.NumGoroutine() == before {
-				break
+		asleep := func(set bool) {
+			t.Helper()
+			synctest.Wait()
+			if n := keyedGoroutines(); n > 0 || tmAlarm(timers) != set {
+				t.Errorf("%d goroutines, and the alarm is set: %v", n, tmAlarm(timers))
 			}
-			runtime.Gosched()
 		}
-		if n := runtime.NumGoroutine(); n != before {
-			t.Errorf("%d goroutines, %d before", n, before)
-		}
+		asleep(false)
+		timers.AfterFunc(20*ms, func() {})
+		timers.Repeat(2, 20*ms, func() {})
+		far := timers.AfterFunc(time.Hour, func() {})
+		time.Sleep(time.Second)
+		asleep(true)
 		wantTimers(t, "Stop", far.Stop(), true)
 		time.Sleep(time.Minute) // the alarm may go off once more, within the slots
-		synctest.Wait()
-		if tmAlarm(timers) {
-			t.Error("the alarm is set with no timer in the wheel")
-		}
+		asleep(false)
 	})
 }
 
@@ -212,60 +127,20 @@ func TestIdleShardCatchesUp(t *testing.T) {
 	})
 }
 
-// TestUnreferencedTimersFire drops a wheel while timers wait. They fire, and then the
-// wheel is collected.
-func TestUnreferencedTimersFire(t *testing.T) {
-	done := make(chan struct{})
-	var ref weak.Pointer[Timers]
-	func() {
-		timers, err := NewTimers(ms, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ref = weak.Make(timers)
-		timers.Repeat(3, 15*ms, func() {})
-		timers.AfterFunc(50*ms, func() { close(done) })
-	}()
-	for range 5 {
-		runtime.GC()
-	}
-	collected := ref.Value() == nil
-	select {
-	case <-done: // on a busy machine also before the wheel was looked for
-	default:
-		if collected {
-			t.Error("collected with timers in it")
-		}
-	}
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatal("did not fire")
-	}
-	if !collectKeyed(func() bool { return ref.Value() == nil }) {
-		t.Error("not collected after its timers have fired")
-	}
-}
-
 // TestTimerKeepsNothingAlive checks that what a callback refers to is collected after its
 // timer was stopped.
 func TestTimerKeepsNothingAlive(t *testing.T) {
 	timers := mustTimers(t, time.Hour, 8)
 	var refs []weak.Pointer[[64]int]
-	start := func(n int) {
-		for i := range n {
-			p := new([64]int)
-			refs = append(refs, weak.Make(p))
-			timer := timers.AfterFunc(time.Duration(i)*time.Hour, func() { p[0]++ })
-			timer.Stop()
-		}
+	for i := range 100 {
+		p := new([64]int)
+		refs = append(refs, weak.Make(p))
+		timers.AfterFunc(time.Duration(i)*time.Hour, func() { p[0]++ }).Stop()
 	}
-	start(100)
 	keep := timers.AfterFunc(time.Hour, func() {})
-	for i, ref := range refs {
-		if !collectKeyed(func() bool { return ref.Value() == nil }) {
-			t.Fatalf("%d is still there", i)
-		}
+	kept := func(p weak.Pointer[[64]int]) bool { return p.Value() != nil }
+	if !collectKeyed(func() bool { return !slices.ContainsFunc(refs, kept) }) {
+		t.Error("what a stopped timer refers to is still there")
 	}
 	keep.Stop()
 }

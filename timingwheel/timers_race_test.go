@@ -2,7 +2,6 @@ package timingwheel
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -150,33 +149,6 @@ func TestTimersNeverEarly(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTimersFireOnTime compares when callbacks begin with when they were due, in real time
-// and with many at once.
-func TestTimersFireOnTime(t *testing.T) {
-	timers := mustTimers(t, ms, 16)
-	var early atomic.Int64
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 2000 {
-				d := time.Duration(rand.Int64N(int64(60 * ms)))
-				due := time.Now().Add(d)
-				wg.Add(1)
-				timers.AfterFunc(d, func() {
-					defer wg.Done()
-					if time.Now().Before(due) {
-						early.Add(1)
-					}
-				})
-			}
-		})
-	}
-	wg.Wait()
-	if n := early.Load(); n != 0 {
-		t.Errorf("%d calls were early", n)
-	}
-}
-
 // TestTimerDueAndUnclaimed checks that timers that are due while the only worker is busy
 // can be stopped and moved until their callbacks begin.
 func TestTimerDueAndUnclaimed(t *testing.T) {
@@ -232,32 +204,6 @@ func TestWorkersLimitTimers(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		l.want(t, 10, 10, 10, 110, 110, 110, 210, 210, 210)
-	})
-}
-
-// TestTimersWithPool runs callbacks in a pool that is full now and then.
-func TestTimersWithPool(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		full := errors.New("full")
-		var refuse atomic.Bool
-		timers := mustTimers(t, 10*ms, 8, WithPool(func(run func()) error {
-			if refuse.Load() {
-				return full
-			}
-			go run()
-			return nil
-		}))
-		l := newTimes()
-		refuse.Store(true)
-		timers.AfterFunc(10*ms, l.note)
-		stop := timers.AfterFunc(10*ms, l.note)
-		timers.Repeat(2, 20*ms, l.note)
-		time.Sleep(45 * ms)
-		l.want(t)
-		wantTimers(t, "Stop", stop.Stop(), true)
-		refuse.Store(false)
-		time.Sleep(time.Second)
-		l.want(t, 50, 50, 60)
 	})
 }
 
