@@ -1,51 +1,11 @@
 package timingwheel
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// TestShrinkAfterFiring checks that when most timers have fired the driver frees their
-// memory while the rest still waits, a shard at each wake-up.
-func TestShrinkAfterFiring(t *testing.T) {
-	const n = 20_000
-	delay := func(i int) time.Duration { // nine of ten at once, the others one by one
-		if i%10 > 0 {
-			return 10 * time.Millisecond
-		}
-		return time.Second + time.Duration(i)*time.Millisecond
-	}
-	synctest.Test(t, func(t *testing.T) {
-		w, err := New(10*time.Millisecond, 64, func(int, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		timers, err := NewTimers(10*time.Millisecond, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		timers.shift = 64 // all in one shard
-		for i := range n {
-			_ = w.SetTimer(i, i, delay(i))
-			timers.AfterFunc(delay(i), func() {})
-		}
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		entries := 0
-		for s := range made(w.shards) {
-			entries += len(s.entries)
-		}
-		if most := 5*w.Len() + minSlab*len(w.shards); entries > most || w.Len() < n/20 {
-			t.Errorf("by key: %d entries for %d timers, want at most %d", entries, w.Len(), most)
-		}
-		if entries, most := len(timers.shards[0].Load().entries), 5*timers.Len(); entries > most {
-			t.Errorf("by handle: %d entries for %d timers, want at most %d", entries, timers.Len(), most)
-		}
-		w.Stop()
-		timers.Stop()
-	})
-}
 
 // TestShrinkAfterABurst sets a few timers of a day and many of two seconds: the memory of
 // these is freed within ten seconds, although the others wake nobody.
@@ -77,6 +37,9 @@ func TestShrinkAfterABurst(t *testing.T) {
 			if most := sparseFactor*few + minSlab*shards; w.Len() != few || timers.Len() != few || keyed > most || handles > most {
 				t.Errorf("tick %v: %d entries by key for %d timers, %d by handle for %d, want at most %d", tick, keyed, w.Len(), handles, timers.Len(), most)
 			}
+			if err := errors.Join(checkKeyed(w), checkTimers(timers)); err != nil {
+				t.Errorf("tick %v: %v", tick, err)
+			}
 			alarm := w.alarm.Load()
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
@@ -84,5 +47,33 @@ func TestShrinkAfterABurst(t *testing.T) {
 				t.Errorf("tick %v: awake after it has shrunk", tick)
 			}
 		})
+	}
+}
+
+// TestShrinkAtOnce removes most timers: their memory is freed at once, and the others, which
+// change their numbers, are still found.
+func TestShrinkAtOnce(t *testing.T) {
+	const many, few = 5000, 100
+	w, timers := newKeyed(t, time.Hour, 8, func(int, int) {}), mustTimers(t, time.Hour, 8)
+	w.mask, timers.shift = 0, 64 // one shard
+	var all []*Timer
+	for i := range many {
+		mustSetKeyed(t, w, i, i, time.Duration(1+i%900)*time.Hour)
+		all = append(all, timers.AfterFunc(time.Duration(1+i%900)*time.Hour, func() {}))
+	}
+	for i, timer := range all {
+		if i%(many/few) > 0 {
+			wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(i))
+			wantTimers(t, "Stop", timer.Stop(), true)
+		} else {
+			wantKeyed(t, "MoveTimer", true)(w.MoveTimer(i, time.Hour))
+			wantTimers(t, "Reset", timer.Reset(time.Hour), true)
+		}
+	}
+	if keyed, handles := len(w.shards[0].Load().entries), len(timers.shards[0].Load().entries); max(keyed, handles) > sparseFactor*few {
+		t.Errorf("%d entries by key and %d by handle for %d timers", keyed, handles, few)
+	}
+	if err := errors.Join(checkKeyed(w), checkTimers(timers)); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package timingwheel
 
 import (
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,30 +8,6 @@ import (
 
 // What other timing wheels fail at, where no other test tries it: the models and TestRingExhaustive
 // try the rest. go-zero's wheel is tried beside ours in proof/gozero.
-
-// TestRussellLuoKafka adds timers to the slot that fires. RussellLuo/timingwheel, a port of
-// Kafka's wheel, has lost a lock: a service stood for 2644 minutes (#53).
-func TestRussellLuoKafka(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const chains, links = 1000, 20
-		timers := mustTimers(t, ms, 4)
-		var calls atomic.Int64
-		var add func(left int)
-		add = func(left int) {
-			if left > 0 {
-				timers.AfterFunc(ms, func() { calls.Add(1); add(left - 1) })
-			}
-		}
-		for range chains {
-			add(links)
-		}
-		time.Sleep(links * ms)
-		synctest.Wait()
-		if n := calls.Load(); n != chains*links {
-			t.Errorf("%d calls after %d ms, want %d", n, links, chains*links)
-		}
-	})
-}
 
 // TestYearsOfUptime: timers fire in time after 12 days and one long sleep, when tokio's hung
 // (tokio#8334), after 2³⁶ ms, when TiKV's panicked (tikv#11940), and after a century.

@@ -207,56 +207,6 @@ func TestWorkersLimitTimers(t *testing.T) {
 	})
 }
 
-// TestTimersShrink starts many timers and stops most: the others change their numbers, and
-// must still be found.
-func TestTimersShrink(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8)
-		l := newTimes()
-		var all []*Timer
-		for i := range 5000 {
-			all = append(all, timers.AfterFunc(time.Duration(1+i%900)*10*ms, l.note))
-		}
-		entries := func() (n int) {
-			for s := range made(timers.shards) {
-				n += len(s.entries)
-			}
-			return n
-		}
-		before := entries()
-		rest := 0
-		for i, timer := range all {
-			if i%50 == 49 {
-				rest++
-				continue
-			}
-			wantTimers(t, "Stop", timer.Stop(), true)
-			if i%500 == 0 {
-				if err := checkTimers(timers); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if after := entries(); before < 5000 || after > 5000/10 {
-			t.Errorf("%d entries before, %d after", before, after)
-		}
-		for i := 49; i < len(all); i += 50 {
-			wantTimers(t, "Reset", all[i].Reset(time.Duration(i%700)*10*ms+5*ms), true)
-		}
-		if err := checkTimers(timers); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		if l.len() != rest {
-			t.Errorf("%d called, want %d", l.len(), rest)
-		}
-		if err := checkTimers(timers); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
 // TestTimersStopRaces stops a wheel while goroutines start, stop and reset its timers.
 // After Shutdown nothing runs, nothing waits, and contexts end.
 func TestTimersStopRaces(t *testing.T) {
