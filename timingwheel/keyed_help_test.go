@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -79,31 +80,57 @@ func (c *keyedCalls[K, V]) len() int {
 	return len(c.all)
 }
 
-// checkKeyed verifies what must hold of a wheel whenever nobody works on it: of
-// every shard, and that the driver will be awake in time.
+// checkKeyed verifies what must hold of a wheel whenever nobody works on it.
 func checkKeyed[K comparable, V any](w *TimingWheel[K, V]) error {
-	n, alarm := 0, w.alarm.Load()
-	for i := range w.shards {
-		s := w.shards[i].Load()
+	n, err := checkShards(&w.wheel, w.shards)
+	if w.quota.limit > 0 && w.quota.used.Load() != int64(n) {
+		return fmt.Errorf("%d timers, and the limit counts %d", n, w.quota.used.Load())
+	}
+	if got := w.Len(); err == nil && got != n {
+		return fmt.Errorf("Len is %d, want %d", got, n)
+	}
+	return err
+}
+
+// checkShards checks every shard of a wheel, and that the driver will be awake in time. It
+// returns the number of timers.
+func checkShards[S any, P interface {
+	*S
+	anyShard
+	len() int
+	check() error
+}](w *wheel, shards []atomic.Pointer[S]) (n int, err error) {
+	for i := range shards {
+		s := P(shards[i].Load())
 		if s == nil {
 			continue
 		}
 		if err := s.check(); err != nil {
-			return fmt.Errorf("shard %d: %w", i, err)
+			return n, fmt.Errorf("shard %d: %w", i, err)
 		}
-		if next := s.next.Load(); alarm > next {
-			return fmt.Errorf("shard %d: next visit at %d, alarm at %d", i, next, alarm)
+		if next, alarm := s.nextVisit(), w.alarm.Load(); alarm > next {
+			return n, fmt.Errorf("shard %d: next visit at %d, alarm at %d", i, next, alarm)
 		}
 		if held := w.anchors[i] != nil; held != (s.len() > 0) {
-			return fmt.Errorf("shard %d: %d timers, and the alarm holds the wheel: %v", i, s.len(), held)
+			return n, fmt.Errorf("shard %d: %d timers, and the alarm holds the wheel: %v", i, s.len(), held)
 		}
 		n += s.len()
 	}
-	if w.quota.limit > 0 && w.quota.used.Load() != int64(n) {
-		return fmt.Errorf("%d timers, and the limit counts %d", n, w.quota.used.Load())
+	return n, nil
+}
+
+// check verifies the invariants of a shard of either kind. Its lock must be held.
+func (s *shard[E]) check() error {
+	if err := errors.Join(check(s.ring), s.checkNumbers()); err != nil {
+		return err
 	}
-	if got := w.Len(); got != n {
-		return fmt.Errorf("Len is %d, want %d", got, n)
+	if got, want := s.held.Load(), int64(s.ring.Held()); got != want {
+		return fmt.Errorf("published that %d are held, want %d", got, want)
+	}
+	for i := range uint32(s.used) {
+		if at, waits := s.ring.Visit(i); waits && at < s.next.Load() {
+			return fmt.Errorf("number %d is to be visited at %d, next visit at %d", i, at, s.next.Load())
+		}
 	}
 	return nil
 }
@@ -112,14 +139,8 @@ func checkKeyed[K comparable, V any](w *TimingWheel[K, V]) error {
 func (s *keyedShard[K, V]) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := check(s.ring); err != nil {
+	if err := s.shard.check(); err != nil {
 		return err
-	}
-	if err := s.checkNumbers(); err != nil {
-		return err
-	}
-	if got, want := s.held.Load(), int64(s.ring.Held()); got != want {
-		return fmt.Errorf("published that %d are held, want %d", got, want)
 	}
 	soon := s.next.Load() <= s.clock.ticks(s.clock.now())+1 // the driver wakes soon
 	if live, most := s.ring.Len(), len(s.entries); s.walks == 0 && most > minSlab && most > sparseFactor*live && !soon {
@@ -141,16 +162,13 @@ func (s *keyedShard[K, V]) check() error {
 		if at, ok := s.find(hashes[i], key); !ok || at != i {
 			return fmt.Errorf("key %v has number %d, and is found under %d, %v", key, i, at, ok)
 		}
-		if at, waits := s.ring.Visit(i); waits && at < s.next.Load() {
-			return fmt.Errorf("key %v is to be visited at %d, next visit at %d", key, at, s.next.Load())
-		}
 	}
 	return s.index.Check(hashes)
 }
 
 // checkNumbers verifies that every number is in use, given back, or not handed
 // out yet, and that what is not in use holds nothing.
-func (s *keyedShard[K, V]) checkNumbers() error {
+func (s *slab[E]) checkNumbers() error {
 	if len(s.ring.tasks) != len(s.entries) || s.used > len(s.entries) {
 		return fmt.Errorf("%d tasks, %d entries, %d used", len(s.ring.tasks), len(s.entries), s.used)
 	}

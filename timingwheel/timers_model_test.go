@@ -537,76 +537,32 @@ func (m *tmModel) settled() error {
 
 // checkTimers checks the invariants of timers that nothing moves in.
 func checkTimers(t *Timers) error {
-	var errs []error
-	next := int64(never)
-	for i := range t.shards {
-		s := t.shards[i].Load()
-		if s == nil {
-			continue
-		}
-		s.mu.Lock()
-		if err := checkTimerShard(s); err != nil {
-			errs = append(errs, fmt.Errorf("shard %d: %w", i, err))
-		}
-		next = min(next, s.next.Load())
-		if held := t.anchors[i] != nil; held != (s.ring.Len() > 0) {
-			errs = append(errs, fmt.Errorf("shard %d: %d timers, and the alarm holds the wheel: %v", i, s.ring.Len(), held))
-		}
-		s.mu.Unlock()
+	n, err := checkShards(&t.wheel, t.shards)
+	if s := t.Stats(); err == nil && (n != t.Len() || int(s.Started-s.Removed-s.Fired) != n) {
+		return fmt.Errorf("started %d, removed %d, fired %d, Len is %d, but %d wait", s.Started, s.Removed, s.Fired, t.Len(), n)
 	}
-	if alarm := t.alarm.Load(); alarm > next {
-		errs = append(errs, fmt.Errorf("the alarm is set for tick %d, the next visit is %d", alarm, next))
-	}
-	s := t.Stats()
-	if got, want := int(s.Started-s.Removed-s.Fired), t.Len(); got != want {
-		errs = append(errs, fmt.Errorf("started %d, removed %d, fired %d, but %d wait", s.Started, s.Removed, s.Fired, want))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
-func checkTimerShard(s *timerShard) error {
-	free := make(map[uint32]bool)
-	for _, i := range s.free {
-		if free[i] || int(i) >= s.used {
-			return fmt.Errorf("the free list is wrong: %v with %d used", s.free, s.used)
-		}
-		free[i] = true
+// check verifies the invariants of a shard.
+func (s *timerShard) check() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.shard.check(); err != nil {
+		return err
 	}
-	live, held := 0, 0
 	for i, t := range s.entries {
-		i := uint32(i)
-		due, ok := s.ring.Due(i)
-		switch {
-		case int(i) >= s.used && (ok || t != nil):
-			return fmt.Errorf("number %d is in use, beyond %d", i, s.used)
-		case int(i) >= s.used:
-			continue
-		case ok == free[i]:
-			return fmt.Errorf("number %d: live %v, free %v", i, ok, free[i])
-		case !ok && t != nil:
-			return fmt.Errorf("number %d is free and has a timer", i)
-		case !ok:
+		due, ok := s.ring.Due(uint32(i))
+		if !ok {
 			continue
 		}
-		live++
-		if t == nil || t.task != i || t.shard != s {
+		if t == nil || t.task != uint32(i) || t.shard != s {
 			return fmt.Errorf("number %d has another's timer: %+v", i, t)
 		}
-		if state := t.state.Load(); s.ring.tasks[i].list() == inDue {
-			held++
-			if state != claimed {
-				return fmt.Errorf("number %d is in the due list with state %d", i, state)
-			}
-		} else if state <= 0 {
-			return fmt.Errorf("number %d is in a slot with state %d", i, state)
-		} else if last := max(s.clock.dueTick(state), s.ring.Now()+1); due > last {
-			return fmt.Errorf("number %d is due at tick %d, after %d", i, due, last)
-		} else if visit, ok := s.ring.Visit(i); !ok || s.next.Load() > visit {
-			return fmt.Errorf("the next visit is at tick %d, and that of number %d at %d", s.next.Load(), i, visit)
+		state, held := t.state.Load(), s.ring.tasks[i].list() == inDue
+		if held != (state == claimed) || !held && (state <= 0 || due > max(s.clock.dueTick(state), s.ring.Now()+1)) {
+			return fmt.Errorf("number %d is due at tick %d, held %v, with state %d", i, due, held, state)
 		}
-	}
-	if live != s.ring.Len() || held != s.ring.Held() || int64(held) != s.held.Load() {
-		return fmt.Errorf("live %d, %d; held %d, %d, %d", live, s.ring.Len(), held, s.ring.Held(), s.held.Load())
 	}
 	return nil
 }
