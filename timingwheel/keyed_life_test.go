@@ -108,33 +108,25 @@ func TestKeyedStop(t *testing.T) {
 				t.Errorf("stopped: Len %d, stats %+v", w.Len(), s)
 			}
 		}
-		for p := range w.All() {
-			t.Errorf("stopped, All yields %v", p)
+		found, moved := w.MoveTimer("far", keyedTick)
+		gone, removed := w.RemoveTimer("far")
+		for what, err := range map[string]error{
+			"SetTimer":            w.SetTimer("far", 0, keyedTick),
+			"SetTimer of another": w.SetTimer("other", 0, keyedTick),
+			"SetTimerAt":          w.SetTimerAt("far", 0, time.Now()),
+			"MoveTimer":           moved,
+			"RemoveTimer":         removed,
+			"Drain":               w.Drain(func(string, int) { t.Error("stopped, and Drain calls") }),
+		} {
+			wantKeyedErr(t, what, err, ErrClosed)
 		}
-		wantKeyedErr(t, "SetTimer", w.SetTimer("far", 0, keyedTick), ErrClosed)
-		wantKeyedErr(t, "SetTimer of another", w.SetTimer("other", 0, keyedTick), ErrClosed)
-		wantKeyedErr(t, "SetTimerAt", w.SetTimerAt("far", 0, time.Now()), ErrClosed)
-		found, err := w.MoveTimer("far", keyedTick)
-		wantKeyedErr(t, "MoveTimer", err, ErrClosed)
-		removed, err := w.RemoveTimer("far")
-		wantKeyedErr(t, "RemoveTimer", err, ErrClosed)
-		if found || removed {
-			t.Errorf("stopped, and found: %v, %v", found, removed)
+		if found || gone || len(slices.Collect(w.All())) > 0 || w.madeShards() != nil || w.driver.timer.Stop() {
+			t.Errorf("stopped, and found: %v, %v, or All yields, a shard is left, or the timer of the driver armed", found, gone)
 		}
-		wantKeyedErr(t, "Drain", w.Drain(func(string, int) { t.Error("stopped, and Drain calls") }), ErrClosed)
 		close(g.open)
 		time.Sleep(2 * time.Hour)
-		if g.len() != 2 {
-			t.Errorf("called %v, want the two that were running", g.take())
-		}
-		if err := w.Shutdown(t.Context()); err != nil {
-			t.Errorf("Shutdown after Stop: %v", err)
-		}
-		for range made(w.shards) {
-			t.Error("a shard is left")
-		}
-		if w.driver.timer.Stop() {
-			t.Error("stopped, and the timer of the driver is armed")
+		if err := w.Shutdown(t.Context()); err != nil || g.len() != 2 {
+			t.Errorf("called %v, want the two that were running; Shutdown after Stop: %v", g.take(), err)
 		}
 	})
 }
@@ -238,12 +230,11 @@ func TestKeyedShutdownWaitsForDrain(t *testing.T) {
 // TestKeyedDrain checks that Drain gives each waiting timer to its function, as many at
 // once as there are workers, and returns after the last.
 func TestKeyedDrain(t *testing.T) {
-	for _, workers := range []int{1, 4} {
+	for _, workers := range []int64{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
 			var m keyedMeter
-			var called, given keyedCalls[int, int]
-			var failed atomic.Int64
-			w := newKeyed(t, keyedTick, 4, called.add, WithWorkers(workers), WithOnPanic(func(any, []byte) { failed.Add(1) }))
+			var given keyedCalls[int, int]
+			w := newKeyed(t, keyedTick, 4, given.add, WithWorkers(int(workers)), WithOnPanic(func(any, []byte) {}))
 			const n = 100
 			for key := range n {
 				mustSetKeyed(t, w, key, key, time.Duration(key+1)*keyedTick)
@@ -263,21 +254,19 @@ func TestKeyedDrain(t *testing.T) {
 				t.Errorf("Drain returned %v after %v, while %d calls run", err, time.Since(start), m.now.Load())
 			}
 			time.Sleep(time.Hour)
-			seen := map[int]int{}
-			for _, c := range append(called.take(), given.take()...) {
-				seen[c.key]++
-				if c.key != c.value || seen[c.key] > 1 {
-					t.Errorf("called %v, the call number %d", c, seen[c.key])
+			seen := map[int]bool{}
+			for _, c := range given.take() {
+				if seen[c.key] || c.key != c.value {
+					t.Errorf("called %v, before: %v", c, seen[c.key])
 				}
+				seen[c.key] = true
 			}
-			if len(seen) != n || m.all.Load() != n/2 || m.most.Load() != int64(workers) || failed.Load() != n/20 {
-				t.Errorf("%d called, %d drained, %d at once, %d failed", len(seen), m.all.Load(), m.most.Load(), failed.Load())
+			s := w.Stats()
+			if len(seen) != n || m.all.Load() != n/2 || m.most.Load() != workers || s.Removed != n/2 || s.Fired != n/2 || s.Panics != n/20 {
+				t.Errorf("%d called, %d drained, %d at once, stats %+v", len(seen), m.all.Load(), m.most.Load(), s)
 			}
-			if s := w.Stats(); s.Removed != n/2 || s.Fired != n/2 || s.Panics != n/20 || w.Len() != 0 {
-				t.Errorf("stats %+v, %d left", s, w.Len())
-			}
-			if err := checkKeyed(w); err != nil {
-				t.Error(err)
+			if err := checkKeyed(w); err != nil || w.Len() != 0 {
+				t.Errorf("%d left, %v", w.Len(), err)
 			}
 		})
 	}

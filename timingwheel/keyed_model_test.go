@@ -15,41 +15,28 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What holds of a TimingWheel, and which check proves it. Where no other test is
-// named, TestKeyedModel does, which compares a wheel with a map of keys after
-// every one of random operations: settle looks at the calls of the callback,
-// compare at what the wheel says, checkKeyed at what it keeps.
+// What holds of a TimingWheel, and which check of TestKeyedModel proves it, after every one
+// of random operations: settle looks at the calls of the callback, compare at what the wheel
+// says, checkKeyed at what it keeps.
 //
-//  1. At a tick exactly the keys that are due then fire, each once, with the value
-//     set last: settle. It is the tick ceil((now+delay)/interval).
-//  2. Never early: settle, by the exact time of a call. TestKeyedStress in real time.
-//  3. At most a tick late if a worker is free: settle. After a stall, at the first
-//     wake-up: TestKeyedCatchesUp.
-//  4. The last Set or Move wins: settle, as the model knows no other.
-//  5. After Remove returned true nothing is called, also if it was due and had to
-//     wait for a worker: settle. At the same time: TestKeyedStress.
-//  6. Move and Remove of an absent key say so and change nothing, and Set works
-//     after a key was fired, removed and drained: the steps, compare.
-//  7. Len is the size of the model, and tombstones do not count; Pending and Backlog
-//     are its parts, and Started, Fired and Removed have counted right: compare.
-//  8. The index has exactly the live timers, each under its number, and every number
-//     is live or free: keyedShard.check. After Drain and Stop too: TestKeyedStop.
-//  9. Invariant R: compare, by the due times that All gives, and check in ring_test.go.
-//  10. A tick visits a timer once: settle, as it would fire early otherwise, and
-//     TestRingVisits.
-//  11. Tombstones have no place of their own: checkNumbers, as each has a number, and
-//     these are at most four times as many as timers.
-//  12. Drain gives each timer to its function once, and to nobody else: the steps,
-//     settle. Its function may use the wheel: the steps.
-//  13. A callback that blocks, panics or exits delays no other beyond the limit, and
-//     no tick: settle demands that no timer waits while a worker is free, and the
-//     limit. TestKeyedFailingCallbacks.
-//  14. The cursor makes no difference: the plan begins anywhere on the circle.
-//  15. After Stop nothing begins and all methods say so; Shutdown waits:
-//     TestKeyedStop, TestKeyedShutdown.
-//
-// Besides, of the shards: what others read without the lock is published (held),
-// the driver is awake in time (next, alarm): keyedShard.check, checkKeyed.
+//   - At a tick exactly the keys that are due then fire, each once, with the value set last,
+//     never early, and at most a tick late if a worker is free: settle. The tick is
+//     ceil((now+delay)/interval). After a stall: TestKeyedCatchesUp.
+//   - After Remove returned true nothing is called, also if it was due and had to wait for a
+//     worker: settle. At the same time: TestKeyedStress.
+//   - Move and Remove of an absent key say so and change nothing, and Set works after a key
+//     was fired, removed and drained: the steps, compare.
+//   - Len is the size of the model, and tombstones do not count; Pending and Backlog are its
+//     parts, and Started, Fired and Removed have counted right: compare.
+//   - The index has exactly the live timers, each under its number, and every number is live
+//     or free: keyedShard.check. After Drain and Stop too: TestKeyedStop.
+//   - Drain gives each timer to its function once, and to nobody else, and its function may
+//     use the wheel: the steps, settle.
+//   - A callback that blocks, panics or exits delays no other beyond the limit, and no tick:
+//     settle demands that no timer waits while a worker is free.
+//   - The cursor makes no difference: the plan begins anywhere on the circle.
+//   - What others read without the lock is published, and the driver is awake in time:
+//     checkShards.
 
 // A keyedValue says what the callback does.
 type keyedValue struct {

@@ -468,72 +468,47 @@ func TestKeyedLimitOfOne(t *testing.T) {
 	}
 }
 
-// TestKeyedPoolCallsTwice checks that timers fire on time in a pool that calls at once, and
-// that one that breaks the rules, by calling a function twice or refusing it after the call,
-// is not offered calls for ever.
-func TestKeyedPoolCallsTwice(t *testing.T) {
+// TestKeyedInlinePool checks that timers fire on time in a pool that calls at once, and that
+// one that breaks the rules, by calling a function twice or refusing it after the call, is not
+// offered calls for ever. Callbacks that panic, or call Goexit and so end the goroutine that
+// submits, delay no others and are reported once each.
+func TestKeyedInlinePool(t *testing.T) {
+	const keys = 10
 	for name, after := range map[string]func(call func()) error{
 		"once":               func(func()) error { return nil },
 		"twice":              func(call func()) error { call(); return nil },
 		"called and refused": func(func()) error { return errors.New("busy") },
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			var submits, called atomic.Int64
-			w := newKeyed(t, keyedTick, 4, func(key int, due time.Time) {
-				called.Add(1)
-				if now := time.Now(); !now.Equal(due) {
-					t.Errorf("%s: key %d called at %v, want %v", name, key, now, due)
+		for _, exits := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				var submits, called, reports atomic.Int64
+				w := newKeyed(t, keyedTick, 4, func(key int, due time.Time) {
+					called.Add(1)
+					if now := time.Now(); !now.Equal(due) {
+						t.Errorf("%s: key %d called at %v, want %v", name, key, now, due)
+					}
+					panicOrExitKeyed(!exits)
+				}, WithOnPanic(func(any, []byte) { reports.Add(1) }), WithPool(func(call func()) error {
+					if submits.Add(1) > 100 {
+						return nil // enough is seen
+					}
+					call()
+					return after(call)
+				}))
+				for key := range keys {
+					delay := keyedTick
+					if name != "once" {
+						delay *= time.Duration(1 + key) // what was refused waits for the next tick
+					}
+					mustSetKeyed(t, w, key, time.Now().Add(delay), delay)
 				}
-				if key == 2 {
-					panic("oops") // which must not come out of call
+				time.Sleep(time.Minute)
+				if s := w.Stats(); submits.Load() > 2*keys || called.Load() != keys || reports.Load() != keys || s.Panics != keys || s.Running != 0 {
+					t.Errorf("%s: %d calls, want %d; %d offers, %d reports; stats %+v", name, called.Load(), keys, submits.Load(), reports.Load(), s)
 				}
-			}, WithOnPanic(func(any, []byte) {}), WithPool(func(call func()) error {
-				if submits.Add(1) > 100 {
-					return nil // enough is seen
-				}
-				call()
-				return after(call)
-			}))
-			for key := range 5 {
-				delay := keyedTick * time.Duration(1+key)
-				mustSetKeyed(t, w, key, time.Now().Add(delay), delay)
-			}
-			time.Sleep(time.Minute)
-			if n, s := submits.Load(), w.Stats(); n > 10 || called.Load() != 5 || s.Panics != 1 || s.Running != 0 {
-				t.Errorf("%s: %d calls, want 5; %d offers; stats %+v", name, called.Load(), n, s)
-			}
-		})
+			})
+		}
 	}
-}
-
-// TestKeyedInlinePool checks that in a pool that calls at once callbacks that call Goexit,
-// and so end the goroutine that submits, delay no others and are reported once each.
-func TestKeyedInlinePool(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const exits = 10
-		var called keyedCalls[int, int]
-		var reports atomic.Int64
-		w := newKeyed(t, keyedTick, 4, func(key, value int) {
-			called.add(key, value)
-			runtime.Goexit()
-		}, WithOnPanic(func(any, []byte) { reports.Add(1) }), WithPool(func(call func()) error {
-			call()
-			return nil
-		}))
-		due := time.Now().Add(keyedTick)
-		for key := range exits {
-			mustSetKeyed(t, w, key, 0, keyedTick)
-		}
-		time.Sleep(time.Minute)
-		for _, c := range called.take() {
-			if !c.at.Equal(due) {
-				t.Errorf("key %d called at %v, want %v", c.key, c.at, due)
-			}
-		}
-		if s := w.Stats(); s.Fired != exits || s.Panics != exits || reports.Load() != exits || s.Running != 0 {
-			t.Errorf("%d reports; stats %+v, want %d of each and none running", reports.Load(), s, exits)
-		}
-	})
 }
 
 // TestKeyedFair checks that a worker which cannot call all that is due calls each key about
