@@ -126,7 +126,8 @@ func underRaceDetector() bool {
 
 // TestTimersClockJumps: time passes without an alarm, as when a process is stopped. Due
 // timers fire at the first wake-up, once, and repeating ones are called once for all missed
-// calls. A start, stop or reset between the jump and the wake-up counts from the present. TestKeyedCatchesUp does it by key.
+// calls. A start, stop or reset
+// between the jump and the wake-up counts from the present. TestKeyedCatchesUp does it by key.
 //
 // Catches: a burst of calls for what was missed, a delay counted from the tick that
 // the wheel has reached, a timer that fires although it was stopped while overdue.

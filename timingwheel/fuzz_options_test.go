@@ -58,12 +58,14 @@ func FuzzWheelOptions(f *testing.F) {
 		refuse("WithLimit(", limitSet && int(limit) < 1)
 		refuse("WithOnPanic(nil)", onPanic%3 == givenNil)
 
-		synctest.Test(t, func(t *testing.T) {
-			firesInTime(t, time.Duration(interval), int(slots), time.Duration(delay), opts, wrong)
+		firesInTime(t, time.Duration(interval), time.Duration(delay), wrong, func(call func()) (lenStopper, func(time.Duration), error) {
+			w, err := New(time.Duration(interval), int(slots), func(int, int) { call() }, opts...)
+			return w, func(d time.Duration) { mustSetKeyed(t, w, 1, 1, d) }, err
 		})
 		refuse("WithLimit(", limitSet && len(wrong) == 0)
-		synctest.Test(t, func(t *testing.T) {
-			timersFireInTime(t, time.Duration(interval), int(slots), time.Duration(delay), opts, wrong)
+		firesInTime(t, time.Duration(interval), time.Duration(delay), wrong, func(call func()) (lenStopper, func(time.Duration), error) {
+			timers, err := NewTimers(time.Duration(interval), int(slots), opts...)
+			return timers, func(d time.Duration) { timers.AfterFunc(d, call) }, err
 		})
 	})
 }
@@ -88,58 +90,30 @@ func checkError(t *testing.T, err error, wrong []string) (ok bool) {
 	return false
 }
 
-// checkLate checks, when a timer fires, that it is not early, and less than a tick late.
-func checkLate(t *testing.T, start time.Time, delay, interval time.Duration) {
-	if late := time.Since(start) - delay; late < 0 || late >= interval {
-		t.Errorf("a timer of %v fired %v late", delay, late)
-	}
+type lenStopper interface {
+	Len() int
+	Stop()
 }
 
-// delayOf returns a delay of up to a hundred ticks, in steps of 1/655 tick: long enough for
-// several revolutions of a wheel with few slots.
-func delayOf(delay, interval time.Duration) time.Duration { return 1 + delay*(interval/655) }
-
-func firesInTime(t *testing.T, interval time.Duration, slots int, delay time.Duration, opts []Option, wrong []string) {
-	fired := 0
-	var start time.Time
-	w, err := New(interval, slots, func(int, int) {
-		checkLate(t, start, delayOf(delay, interval), interval)
-		fired++
-	}, opts...)
-	if !checkError(t, err, wrong) {
-		return
-	}
-	time.Sleep(interval/3 + delay)
-	start = time.Now()
-	if err := w.SetTimer(1, 1, delayOf(delay, interval)); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(delayOf(delay, interval) + interval)
-	synctest.Wait()
-	if fired != 1 || w.Len() != 0 {
-		t.Errorf("fired %d times, and %d timers are left", fired, w.Len())
-	}
-	w.Stop()
-	if err := w.SetTimer(1, 1, 1); !errors.Is(err, ErrClosed) {
-		t.Errorf("SetTimer after Stop: %v", err)
-	}
-}
-
-func timersFireInTime(t *testing.T, interval time.Duration, slots int, delay time.Duration, opts []Option, wrong []string) {
-	timers, err := NewTimers(interval, slots, opts...)
-	if !checkError(t, err, wrong) {
-		return
-	}
-	time.Sleep(interval/3 + delay)
-	start, fired := time.Now(), 0
-	timers.AfterFunc(delayOf(delay, interval), func() {
-		checkLate(t, start, delayOf(delay, interval), interval)
-		fired++
+// firesInTime makes a wheel in a bubble. If none of the arguments is wrong, a timer must be called
+// once, not early, and less than a tick late.
+func firesInTime(t *testing.T, interval, delay time.Duration, wrong []string, start func(call func()) (lenStopper, func(time.Duration), error)) {
+	synctest.Test(t, func(t *testing.T) {
+		var called *tmTimes
+		w, set, err := start(func() { called.note() })
+		if !checkError(t, err, wrong) {
+			return
+		}
+		time.Sleep(interval/3 + delay)
+		// Up to a hundred ticks, in steps of 1/655 tick: several revolutions of a wheel with few slots.
+		delay := 1 + delay*(interval/655)
+		called = newTimes()
+		set(delay)
+		time.Sleep(delay + interval)
+		synctest.Wait()
+		if len(called.all) != 1 || called.all[0] < delay || called.all[0] >= delay+interval || w.Len() != 0 {
+			t.Errorf("fired after %v, want %v; %d timers are left", called.all, delay, w.Len())
+		}
+		w.Stop()
 	})
-	time.Sleep(delayOf(delay, interval) + interval)
-	synctest.Wait()
-	if fired != 1 || timers.Len() != 0 {
-		t.Errorf("fired %d times, and %d timers are left", fired, timers.Len())
-	}
-	timers.Stop()
 }

@@ -212,12 +212,9 @@ func TestWorkersLimitTimers(t *testing.T) {
 func TestTimersStopRaces(t *testing.T) {
 	for round := range 60 {
 		timers := mustTimers(t, minInterval, 4, WithWorkers(4))
-		var (
-			over  atomic.Bool
-			stop  = make(chan struct{})
-			wg    sync.WaitGroup
-			tasks [8]*Timer
-		)
+		var over, end atomic.Bool
+		var wg sync.WaitGroup
+		var tasks [8]*Timer
 		f := func() {
 			if over.Load() {
 				t.Error("called after Shutdown")
@@ -228,12 +225,7 @@ func TestTimersStopRaces(t *testing.T) {
 		}
 		for range 4 {
 			wg.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
+				for !end.Load() {
 					d := time.Duration(rand.IntN(4)) * minInterval
 					switch i := rand.IntN(len(tasks)); rand.IntN(7) {
 					case 0:
@@ -257,19 +249,18 @@ func TestTimersStopRaces(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Duration(round%10) * minInterval / 2)
-		timers.Stop()
 		if err := timers.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		over.Store(true)
 		time.Sleep(minInterval)
-		close(stop)
+		end.Store(true)
 		wg.Wait()
-		if n := timers.Len(); n != 0 {
-			t.Fatalf("Len: %d", n)
-		}
 		for range made(timers.shards) {
 			t.Fatal("a shard is left")
+		}
+		if n := timers.Len(); n != 0 {
+			t.Fatalf("Len: %d", n)
 		}
 	}
 }

@@ -40,26 +40,15 @@ func TestSameTick(t *testing.T) {
 // the timer fires at that tick. A Reset to the next tick counts.
 func TestResetWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		timers, err := NewTimers(10*ms, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer timers.Stop()
-		start, fired := time.Now(), make(chan time.Duration, 1)
-		timer := timers.AfterFunc(21*ms, func() { fired <- time.Since(start) })
-		set := timer.state.Load()
+		timers, l := mustTimers(t, 10*ms, 64), newTimes()
+		same, next := timers.AfterFunc(21*ms, l.note), timers.AfterFunc(21*ms, l.note)
+		set := same.state.Load()
 		time.Sleep(4 * ms)
-		if !timer.Reset(21*ms) || timer.state.Load() != set {
-			t.Errorf("Reset from 21 to 25 ms: deadline %d is now %d, want no change", set, timer.state.Load())
+		if !same.Reset(21*ms) || same.state.Load() != set {
+			t.Errorf("Reset from 21 to 25 ms: deadline %d is now %d, want no change", set, same.state.Load())
 		}
-		if at := <-fired; at != 30*ms {
-			t.Errorf("reset to 25 ms, fired after %v, want 30 ms", at)
-		}
-		timer = timers.AfterFunc(21*ms, func() { fired <- time.Since(start) })
-		time.Sleep(5 * ms)
-		timer.Reset(26 * ms)
-		if at := <-fired; at != 70*ms {
-			t.Errorf("reset to 61 ms, fired after %v, want 70 ms", at)
-		}
+		next.Reset(27 * ms)
+		time.Sleep(time.Second)
+		l.want(t, 30, 40)
 	})
 }
