@@ -175,36 +175,32 @@ func panicOrExitKeyed(panics bool) {
 // workers, although none ends: a worker wakes the next before it calls.
 func TestKeyedAllThatAreDueBegin(t *testing.T) {
 	const timers = 1000 // many more than shards, and than a shard handles in one hold of its lock
-	for _, c := range []struct {
-		opts     []Option
-		oneShard bool
-		want     int64
-	}{
-		{[]Option{WithWorkers(timers)}, false, timers},
-		{[]Option{WithWorkers(timers)}, true, timers},
-		{nil, false, defaultWorkers},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var begun atomic.Int64
-			end := make(chan struct{})
-			w := newKeyed(t, keyedTick, 16, func(int, int) { begun.Add(1); <-end }, c.opts...)
-			if c.oneShard {
-				w.mask = 0
-			}
-			for key := range timers {
-				mustSetKeyed(t, w, key, 0, keyedTick)
-			}
-			time.Sleep(2*keyedTick - 1) // one tick, on which all of them are due
-			synctest.Wait()
-			if n := begun.Load(); n != c.want {
-				t.Errorf("%d callbacks have begun, want %d", n, c.want)
-			}
-			close(end)
-			synctest.Wait()
-			if n := begun.Load(); n != timers || w.Len() != 0 {
-				t.Errorf("%d callbacks at the end, want %d; %d timers are left", n, timers, w.Len())
-			}
-		})
+	for _, oneShard := range []bool{false, true} {
+		for _, workers := range []int64{timers, defaultWorkers} {
+			synctest.Test(t, func(t *testing.T) {
+				var begun atomic.Int64
+				end := make(chan struct{})
+				opts := []Option{WithWorkers(int(workers))}
+				if workers == defaultWorkers {
+					opts = nil
+				}
+				w := newKeyed(t, keyedTick, 16, func(int, int) { begun.Add(1); <-end }, opts...)
+				if oneShard {
+					w.mask = 0
+				}
+				for key := range timers {
+					mustSetKeyed(t, w, key, 0, keyedTick)
+				}
+				time.Sleep(2*keyedTick - 1) // one tick, on which all of them are due
+				synctest.Wait()
+				n := begun.Load()
+				close(end)
+				synctest.Wait()
+				if n != workers || begun.Load() != timers || w.Len() != 0 {
+					t.Errorf("%d callbacks began, want %d; at the end %d, want %d; %d timers are left", n, workers, begun.Load(), timers, w.Len())
+				}
+			})
+		}
 	}
 }
 

@@ -164,11 +164,8 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 		stays := timers.AfterFunc(60*ms, l.note)
 		time.Sleep(75 * ms)
 		synctest.Wait()
-		if s := timers.Stats(); s.Backlog != 6 || s.Running != 1 || s.Pending != 0 || timers.Len() != 6 {
-			t.Errorf("Stats: %+v", s)
-		}
-		if err := checkTimers(timers); err != nil {
-			t.Error(err)
+		if s, err := timers.Stats(), checkTimers(timers); s.Backlog != 6 || s.Running != 1 || s.Pending != 0 || err != nil {
+			t.Errorf("Stats: %+v, %v", s, err)
 		}
 		wantTimers(t, "Stop", stop.Stop(), true)
 		wantTimers(t, "Stop again", stop.Stop(), false)
@@ -177,11 +174,8 @@ func TestTimerDueAndUnclaimed(t *testing.T) {
 		wantTimers(t, "Reset of Every", every.Reset(60*ms), true)    // 135, at 140, then 195, at 200
 		wantTimers(t, "Stop of a Repeat", once.Stop(), true)         //
 		wantTimers(t, "Reset of a Repeat", once.Reset(70*ms), false) // 145, at 150
-		if n := timers.Len(); n != 5 {
-			t.Errorf("Len: %d", n)
-		}
-		if err := checkTimers(timers); err != nil {
-			t.Error(err)
+		if err := checkTimers(timers); timers.Len() != 5 || err != nil {
+			t.Errorf("Len: %d, %v", timers.Len(), err)
 		}
 		time.Sleep(130 * ms)
 		l.want(t, 105, 105, 140, 150, 180, 200)
