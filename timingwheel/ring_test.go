@@ -79,13 +79,12 @@ func (k *keeper) advance(to int64, budget int, answer func(i uint32) int64) (don
 		if again = due - k.Now(); again <= 0 {
 			again = answer(i)
 		}
-		switch _, set := k.told[i]; {
+		switch {
 		case again == Hold:
-			k.drop(i) // if it was set
+			k.drop(i) // if answer has set it
 			k.held = append(k.held, held{i, k.Now()})
 		case again > 0:
 			k.note(i, k.Now()+again)
-		case set: // by answer
 		}
 		return again
 	})

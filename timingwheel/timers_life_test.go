@@ -33,7 +33,7 @@ func TestTimersStop(t *testing.T) {
 		waiting := tmAll(timers, 20*ms, l.note)
 		timers.Stop()
 		timers.Stop()
-		after := tmAll(timers, 20*ms, l.note)
+		after, afterStop := tmAll(timers, 20*ms, l.note), timers.After(20*ms)
 		for _, all := range []map[string]*Timer{waiting, after} {
 			for kind, timer := range all {
 				wantTimers(t, kind+": Stop", timer.Stop(), false)
@@ -47,7 +47,7 @@ func TestTimersStop(t *testing.T) {
 		time.Sleep(time.Minute)
 		l.want(t)
 		for what, c := range map[string]<-chan time.Time{
-			"After": timers.After(20 * ms), "NewTimer after Stop": after["NewTimer"].C, "NewTimer": waiting["NewTimer"].C,
+			"After": afterStop, "NewTimer after Stop": after["NewTimer"].C, "NewTimer": waiting["NewTimer"].C,
 			"stopped": stopped.C, "reset": reset.C,
 		} {
 			tmWantNothing(t, what, c)
