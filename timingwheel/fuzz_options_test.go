@@ -111,8 +111,8 @@ func firesInTime(t *testing.T, interval, delay time.Duration, wrong []string, st
 		set(delay)
 		time.Sleep(delay + interval)
 		synctest.Wait()
-		if len(called.all) != 1 || called.all[0] < delay || called.all[0] >= delay+interval || w.Len() != 0 {
-			t.Errorf("fired after %v, want %v; %d timers are left", called.all, delay, w.Len())
+		if all := called.times(); len(all) != 1 || all[0] < delay || all[0] >= delay+interval || w.Len() != 0 {
+			t.Errorf("fired after %v, want %v; %d timers are left", all, delay, w.Len())
 		}
 		w.Stop()
 	})

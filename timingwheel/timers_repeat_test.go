@@ -42,24 +42,24 @@ func (l *tmTimes) note() {
 	l.all = append(l.all, time.Since(l.start))
 }
 
-func (l *tmTimes) len() int {
+func (l *tmTimes) times() []time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.all)
+	return slices.Clone(l.all)
 }
+
+func (l *tmTimes) len() int { return len(l.times()) }
 
 // want checks the times, in milliseconds, when nothing moves.
 func (l *tmTimes) want(t *testing.T, ms ...int) {
 	t.Helper()
 	synctest.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	want := make([]time.Duration, len(ms))
+	want, all := make([]time.Duration, len(ms)), l.times()
 	for i, n := range ms {
 		want[i] = time.Duration(n) * time.Millisecond
 	}
-	if !slices.Equal(l.all, want) {
-		t.Fatalf("called at %v, want %v", l.all, want)
+	if !slices.Equal(all, want) {
+		t.Fatalf("called at %v, want %v", all, want)
 	}
 }
 
@@ -99,13 +99,14 @@ func TestEveryDoesNotDrift(t *testing.T) {
 		every := timers.Every(25*ms, l.note)
 		time.Sleep(20_000*25*ms + 10*ms)
 		wantTimers(t, "Stop", every.Stop(), true)
-		for i, at := range l.all {
+		all := l.times()
+		for i, at := range all {
 			if late := at - time.Duration(i+1)*25*ms; late < 0 || late >= 10*ms {
 				t.Fatalf("call %d at %v", i, at)
 			}
 		}
-		if len(l.all) != 20_000 {
-			t.Errorf("%d calls", len(l.all))
+		if len(all) != 20_000 {
+			t.Errorf("%d calls", len(all))
 		}
 	})
 }
@@ -226,7 +227,7 @@ func TestScheduleOfThePast(t *testing.T) {
 		time.Sleep(45 * ms)
 		wantTimers(t, "Stop", timer.Stop(), true)
 		if n := l.len(); n < 4 || n > 5 {
-			t.Errorf("%d calls in 4 ticks: %v", n, l.all)
+			t.Errorf("%d calls in 4 ticks: %v", n, l.times())
 		}
 		l = newTimes() // at 45
 		nothing := timers.Schedule(tmNexts{}, l.note)
@@ -254,6 +255,7 @@ func TestSchedulerPanics(t *testing.T) {
 				return after.Add(20 * ms)
 			}}, l.note)
 			time.Sleep(time.Second)
+			synctest.Wait()
 			wantTimers(t, "Stop", timer.Stop(), false)
 			if len(reported) != 1 || !strings.Contains(fmt.Sprint(reported[0]), text) {
 				t.Errorf("reported %v, want %s", reported, text)
