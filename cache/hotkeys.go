@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -41,7 +42,7 @@ func (c *Cache[K, V]) hotKeysAsText() []stats.HotKey {
 	hottest := c.HotKeys()
 	keys := make([]stats.HotKey, 0, len(hottest))
 	for _, k := range hottest {
-		keys = append(keys, stats.HotKey{Key: keyText(k.Key), Share: k.Share})
+		keys = append(keys, stats.HotKey{Key: keytext.Of(k.Key), Share: k.Share})
 	}
 	return keys
 }

@@ -2,6 +2,8 @@
 
 package cache
 
+import "github.com/pinwheel-cache/pinwheel/cache/internal/lost"
+
 // del removes a key and reports whether it had a value whose deadline has not passed.
 func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	s.breakFences(key)
@@ -63,12 +65,13 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	}
 	switch cause {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
+		s.lost.Add(h, lost.Expired, len(s.entries))
 	case Evicted:
 		s.passEviction(e.key)
+		s.lost.Add(h, lost.Evicted, len(s.entries))
 	default:
 		s.breakFences(e.key)
 	}
-	s.lost.add(h, cause, len(s.entries))
 	s.countRemoval(h, e, cause)
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
@@ -74,7 +75,7 @@ type shard[K comparable, V any] struct {
 	due           []deadline                 // when they are to be loaded anew, with Refresh or Grace; see renewal.go
 	moved         *table[K, V]               // the larger table, once the shard is split
 
-	lost lostKeys
+	lost lost.Keys
 
 	restored uint64 // entries stored by Restore
 
@@ -195,3 +196,14 @@ func (s *shard[K, V]) unlock() (reported bool) {
 
 // hashOf returns the hash of the key of entry i.
 func (s *shard[K, V]) hashOf(i uint32) uint64 { return s.common.hasher.Hash(s.entries[i].key) }
+
+// countMiss counts a miss of a key with hash h that has no entry. The lock must be held, at
+// least for reading.
+func (s *shard[K, V]) countMiss(h uint64) {
+	switch s.lost.Miss(h) {
+	case lost.Expired:
+		s.missesExpired.Add(1)
+	case lost.Evicted:
+		s.missesEvicted.Add(1)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -199,7 +200,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 			return removed
 		}
 	}
-	if parse := keyParser[K](); parse != nil {
+	if parse := keytext.Parser[K](); parse != nil {
 		source.Purge = func(text string) (removed int, err error) {
 			key, err := parse(text)
 			if c := w.Value(); err == nil && c != nil && c.Del(key) {

@@ -93,7 +93,7 @@ func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
 	s.noteRemoval(i, old, s.causeOr(Evicted, i))
 	s.index.Remove(old, i)
 	s.index.Insert(u.hash, i)
-	s.lost.forget(u.hash)
+	s.lost.Forget(u.hash)
 	s.delist(i)
 	s.enlist(i, u.hash)
 	e.key, e.value = u.key, u.value
@@ -106,7 +106,7 @@ func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
 	e := &s.entries[i]
 	e.key, e.value = u.key, u.value
 	s.index.Insert(u.hash, i)
-	s.lost.forget(u.hash)
+	s.lost.Forget(u.hash)
 	if s.weights != nil {
 		s.weights[i] = u.weight
 	}

@@ -6,6 +6,7 @@ package cache
 import (
 	"sync/atomic"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
@@ -279,7 +280,7 @@ func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
 	s.order, s.marks, s.limited = nil, nil, false
 	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
-	s.loads, s.fences, s.lost = nil, nil, lostKeys{}
+	s.loads, s.fences, s.lost = nil, nil, lost.Keys{}
 	s.evictable.Store(0)
 	s.nextVisit.Store(noTick)
 }

@@ -24,7 +24,7 @@ var layers = []struct {
 }{
 	{"API", "options check event cache inline get set del delfunc touch compute take takemany walk coldwalk save savefile restore stats hotkeys record limit negative close"},
 	{"loads", "errors join load caller fetcher renewal filters"},
-	{"machine", "shard slots sizing store removal budget room evict ring expiry due timing driver table common lostkeys keytext fence loads kepterrors watch"},
+	{"machine", "shard slots sizing store removal budget room evict ring expiry due timing driver table common fence loads kepterrors watch"},
 	{"leaf", "clock flight permits goroutine"},
 }
 

@@ -1,7 +1,6 @@
-package cache
+package keytext_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,7 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
 )
 
 type (
@@ -59,50 +59,14 @@ func (s secret) String() string               { return "secret" }
 func (s secret) MarshalText() ([]byte, error) { return nil, errors.New("not to be told") }
 func (s *secret) UnmarshalText([]byte) error  { return nil }
 
-// shownAndPurged checks that each key, as the hot keys show it, is purged by what is
-// shown. Each shape of a key is a cache to compile, so the other types have writtenAs.
-func shownAndPurged[K comparable](t *testing.T, keys map[K]string) {
-	t.Helper()
-	for key, want := range keys {
-		t.Run(fmt.Sprintf("%T %s", key, want), func(t *testing.T) {
-			c := Must(Options[K, int]{HotKeys: 1})
-			source := sourceOf(weak.Make(c))
-			c.Set(key, 1)
-			ask(c, key)
-			hot := source.HotKeys()
-			if len(hot) != 1 || hot[0].Key != want || hot[0].Share != 1 {
-				t.Fatalf("hot keys are %v, want %q", hot, want)
-			}
-			if n, err := source.Purge(hot[0].Key); n != 1 || err != nil {
-				t.Errorf("Purge(%q) = %d, %v", hot[0].Key, n, err)
-			}
-			if _, ok := c.Peek(key); ok {
-				t.Errorf("%v is still there", key)
-			}
-			if n, err := source.Purge(hot[0].Key); n != 0 || err != nil {
-				t.Errorf("Purge(%q) once more = %d, %v", hot[0].Key, n, err)
-			}
-		})
-	}
-}
-
-// TestWhatIsShownCanBePurged checks that the text that the page shows of a key purges that
-// key.
-func TestWhatIsShownCanBePurged(t *testing.T) {
-	shownAndPurged(t, map[string]string{"": "", "a": "a", " a b\n": " a b\n", "ключ": "ключ", "\x00": "\x00"})
-	shownAndPurged(t, map[name]string{"ann": "ann"})
-	shownAndPurged(t, map[int]string{0: "0", math.MinInt: strconv.Itoa(math.MinInt), math.MaxInt: strconv.Itoa(math.MaxInt)})
-	shownAndPurged(t, map[level]string{1: "1"}) // not "high", which nothing can read
-}
-
 // writtenAs checks how each key is written, and that it is read from that.
 func writtenAs[K comparable](t *testing.T, keys map[K]string) {
 	t.Helper()
 	for key, want := range keys {
-		if got := keyText(key); got != want {
+		if got := keytext.Of(key); got != want {
 			t.Errorf("%T %v is written as %q, want %q", key, key, got, want)
 		}
-		if got, err := keyParser[K]()(want); got != key || err != nil {
+		if got, err := keytext.Parser[K]()(want); got != key || err != nil {
 			t.Errorf("%q is read as %T %v, %v, want %v", want, got, got, err, key)
 		}
 	}
@@ -142,7 +106,7 @@ func TestKeysAreReadAsWritten(t *testing.T) {
 func TestPointerKeysHideWhatTheyPointTo(t *testing.T) {
 	type user struct{ name, password string }
 	u := &user{"ann", "hunter2"}
-	for _, text := range []string{keyText(u), keyText[any](u), keyText(struct{ *user }{u})} {
+	for _, text := range []string{keytext.Of(u), keytext.Of[any](u), keytext.Of(struct{ *user }{u})} {
 		if strings.Contains(text, "hunter2") || !strings.Contains(text, "0x") {
 			t.Errorf("a pointer is shown as %s", text)
 		}
@@ -153,17 +117,17 @@ func TestPointerKeysHideWhatTheyPointTo(t *testing.T) {
 // fmt does.
 func TestKeysThatCannotBeWritten(t *testing.T) {
 	for want, got := range map[string]string{
-		"secret": keyText(secret{1}),
-		"{1 a}": keyText(struct {
+		"secret": keytext.Of(secret{1}),
+		"{1 a}": keytext.Of(struct {
 			n int
 			s string
 		}{1, "a"}),
-		"0.5":        keyText(0.5),
-		"[1 2]":      keyText([2]int{1, 2}),
-		"<nil>":      keyText[any](nil),
-		"any":        keyText[any]("any"),
-		"high":       keyText[any](level(1)),
-		"the name x": keyText[fmt.Stringer](name("x")),
+		"0.5":        keytext.Of(0.5),
+		"[1 2]":      keytext.Of([2]int{1, 2}),
+		"<nil>":      keytext.Of[any](nil),
+		"any":        keytext.Of[any]("any"),
+		"high":       keytext.Of[any](level(1)),
+		"the name x": keytext.Of[fmt.Stringer](name("x")),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -176,7 +140,7 @@ func TestKeysThatCannotBeWritten(t *testing.T) {
 func refuses[K comparable](t *testing.T, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		key, err := keyParser[K]()(text)
+		key, err := keytext.Parser[K]()(text)
 		if err == nil {
 			t.Errorf("%q is read as the %T %v", text, key, key)
 			continue
@@ -202,69 +166,28 @@ func TestTextsThatAreNoKeys(t *testing.T) {
 	refuses[netip.Addr](t, "a", "1.2.3", "1.2.3.4:5")
 	refuses[time.Time](t, "", "today", "2026-01-02 03:04:05 +0000 UTC")
 	refuses[id](t, "", "abc", "id ab01")
-	if _, err := keyParser[id]()("abc"); err == nil || !strings.Contains(err.Error(), "an id has 4 digits") {
+	if _, err := keytext.Parser[id]()("abc"); err == nil || !strings.Contains(err.Error(), "an id has 4 digits") {
 		t.Errorf("the error %v hides that of UnmarshalText", err)
 	}
 
-	c := Must(Options[int, int]{})
-	c.Set(0, 1) // which a text that is no key must not remove
-	if n, err := sourceOf(weak.Make(c)).Purge("a"); n != 0 || err == nil || c.Len() != 1 {
-		t.Errorf("Purge of what is no key = %d, %v; %d entries left", n, err, c.Len())
-	}
 }
 
-// TestKeysThatCannotBePurged checks that a cache whose keys cannot be parsed offers no
-// purge by key.
-func TestKeysThatCannotBePurged(t *testing.T) {
-	purgeable := map[string]bool{
-		"struct":    keyParser[struct{ n int }]() != nil,
-		"float64":   keyParser[float64]() != nil,
-		"complex":   keyParser[complex64]() != nil,
-		"interface": keyParser[any]() != nil,
-		"Stringer":  keyParser[fmt.Stringer]() != nil,
-		"array":     keyParser[[4]byte]() != nil,
-		"pointer":   keyParser[*int]() != nil,
-		"*Addr":     keyParser[*netip.Addr]() != nil,
-		"channel":   keyParser[chan int]() != nil,
+// TestKeysThatCannotBeRead checks for which types there is no parser.
+func TestKeysThatCannotBeRead(t *testing.T) {
+	readable := map[string]bool{
+		"struct":    keytext.Parser[struct{ n int }]() != nil,
+		"float64":   keytext.Parser[float64]() != nil,
+		"complex":   keytext.Parser[complex64]() != nil,
+		"interface": keytext.Parser[any]() != nil,
+		"Stringer":  keytext.Parser[fmt.Stringer]() != nil,
+		"array":     keytext.Parser[[4]byte]() != nil,
+		"pointer":   keytext.Parser[*int]() != nil,
+		"*Addr":     keytext.Parser[*netip.Addr]() != nil,
+		"channel":   keytext.Parser[chan int]() != nil,
 	}
-	for what, ok := range purgeable {
+	for what, ok := range readable {
 		if ok {
-			t.Errorf("a key that is a %s can be purged", what)
+			t.Errorf("a key that is a %s can be read", what)
 		}
-	}
-	c := Must(Options[any, int]{})
-	source := sourceOf(weak.Make(c))
-	if source.Purge != nil || source.HotKeys != nil {
-		t.Error("Purge or HotKeys is offered, but there is none")
-	}
-	c.Set(1, 1)
-	c.Set(2, 1)
-	if n := source.PurgeAll(); n != 2 || c.Len() != 0 {
-		t.Errorf("PurgeAll removed %d, and left %d", n, c.Len())
-	}
-}
-
-// TestSourceOfACollectedCache checks that the functions given to package stats do nothing
-// after the cache was collected.
-func TestSourceOfACollectedCache(t *testing.T) {
-	c := Must(withExtras(Options[int, int]{Limit: 10}))
-	w := weak.Make(c)
-	source := sourceOf(w)
-	c.Set(1, 1)
-	if err := c.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	c = nil
-	if !collectedUntil(func() bool { return w.Value() == nil }) {
-		t.Fatal("the extras keep the cache")
-	}
-	if source.HotKeys() != nil || source.PurgeAll() != 0 {
-		t.Error("there are hot keys or entries in no cache")
-	}
-	if n, err := source.Purge("1"); n != 0 || err != nil {
-		t.Errorf("Purge = %d, %v", n, err)
-	}
-	if _, err := source.Purge("x"); err == nil {
-		t.Error("Purge of what is no key returns no error")
 	}
 }

@@ -1,6 +1,5 @@
-// This file turns keys into text, and back, for the page.
-
-package cache
+// Package keytext turns keys into text, and back, for the page of package stats.
+package keytext
 
 import (
 	"encoding"
@@ -10,10 +9,10 @@ import (
 	"strings"
 )
 
-// keyParser returns a function that reads a key as keyText writes it: strings,
+// Parser returns a function that reads a key as Of writes it: strings,
 // integers, booleans, and what has an UnmarshalText method. It returns nil for other
 // types.
-func keyParser[K comparable]() func(text string) (K, error) {
+func Parser[K comparable]() func(text string) (K, error) {
 	if _, ok := any(new(K)).(encoding.TextUnmarshaler); ok {
 		return func(text string) (key K, err error) {
 			if err := any(&key).(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
@@ -70,9 +69,9 @@ func setterOf(t reflect.Type) func(v reflect.Value, text string) error {
 	return nil
 }
 
-// keyText returns a key as text. If keyParser has a function for the type, that reads the
-// text, so keyText ignores a String method. For other types it is fmt.Sprint.
-func keyText[K comparable](key K) string {
+// Of returns a key as text. If Parser has a function for the type, that reads the
+// text, so Of ignores a String method. For other types it is fmt.Sprint.
+func Of[K comparable](key K) string {
 	if _, ok := any(&key).(encoding.TextUnmarshaler); ok {
 		if m, ok := any(&key).(encoding.TextMarshaler); ok {
 			if text, err := m.MarshalText(); err == nil {

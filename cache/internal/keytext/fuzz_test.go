@@ -1,10 +1,12 @@
-package cache
+package keytext_test
 
 import (
 	"fmt"
 	"net/netip"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
 )
 
 // FuzzKeyText reads any text as a key of each kind. What is read is the key itself
@@ -40,17 +42,17 @@ func FuzzKeyText(f *testing.F) {
 // and read.
 func rewritten[K comparable](t *testing.T, text string) {
 	t.Helper()
-	key, err := keyParser[K]()(text)
+	key, err := keytext.Parser[K]()(text)
 	if err != nil {
 		return
 	}
-	readAs(t, keyText(key), key)
+	readAs(t, keytext.Of(key), key)
 }
 
 // readAs checks that a text is read as a key.
 func readAs[K comparable](t *testing.T, text string, want K) {
 	t.Helper()
-	if got, err := keyParser[K]()(text); got != want || err != nil {
+	if got, err := keytext.Parser[K]()(text); got != want || err != nil {
 		t.Fatalf("%q is read as the %T %v, %v, want %v", text, got, got, err, want)
 	}
 }

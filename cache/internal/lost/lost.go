@@ -1,0 +1,120 @@
+// Package lost remembers the keys that a shard has lost, by expiry or eviction, to say why a key is
+// missing.
+package lost
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// Keys remembers the keys that expired or were evicted lately in a shard, so that a miss
+// of one can be told from a miss of an unknown key. It is a direct-mapped table of
+// fingerprints. A key is mistaken for another with a probability of at most 1/32,768. The
+// zero Keys is empty.
+//
+// In a shard of many entries it remembers a sample of the keys, chosen by hash. So most
+// removals and stores do not touch the table, and the table stays in the processor's cache.
+// A miss of a sampled key tells the cause of several misses: its own, and some of unsampled
+// keys. The latter are owed. A later miss of an unsampled key is counted for a cause that is
+// owed. So no miss is counted twice, whichever key is missed most.
+//
+// The lock of the shard guards it. Misses read it under the lock for reading.
+type Keys struct {
+	slots *[]uint16       // each 15 bits of a hash and evictedBit, or 0 if free; a pointer, as a shard has no more room
+	skip  uint32          // a key is in the sample if these bits of its hash are 0
+	owed  [2]atomic.Int32 // misses still to be counted for Expired, and for Evicted
+}
+
+// A Cause is why a key is missing.
+type Cause uint8
+
+const (
+	Unknown Cause = iota // it was never there, or was removed otherwise, or is forgotten
+	Expired
+	Evicted
+)
+
+const (
+	minSlots = 64
+	maxSlots = 512
+
+	// maxOwed bounds the misses that are owed: those of so many sampled keys. If nearly all
+	// misses have one cause, fewer misses may follow than are owed.
+	maxOwed = 64
+
+	evictedBit = 1
+)
+
+// remembers reports whether a key with hash h is in the sample.
+func (k *Keys) remembers(h uint64) bool { return uint32(h>>49)&k.skip == 0 }
+
+// fingerprint returns the slot of a hash, and its content if the key is remembered as
+// expired.
+func (k *Keys) fingerprint(h uint64) (slot *uint16, print uint16) {
+	slots := *k.slots
+	return &slots[h>>40&uint64(len(slots)-1)], max(uint16(h>>24)&^evictedBit, 2)
+}
+
+// Add remembers a key with hash h that was removed, as Expired or Evicted, from a shard with room
+// for so many entries.
+func (k *Keys) Add(h uint64, cause Cause, entries int) {
+	if !k.remembers(h) {
+		return
+	}
+	if k.slots == nil || len(*k.slots) < min(entries, maxSlots) {
+		n := min(max(entries, minSlots), maxSlots)
+		slots := make([]uint16, 1<<bits.Len(uint(n-1)))
+		k.slots = &slots
+	}
+	k.skip = 1<<bits.Len(uint(max(entries-1, 0)/maxSlots)) - 1
+	slot, print := k.fingerprint(h)
+	if cause == Evicted {
+		print |= evictedBit
+	}
+	*slot = print
+}
+
+// Forget removes a key with hash h, which has a value again.
+func (k *Keys) Forget(h uint64) {
+	if !k.remembers(h) || k.slots == nil {
+		return
+	}
+	if slot, print := k.fingerprint(h); *slot&^evictedBit == print {
+		*slot = 0
+	}
+}
+
+// cause returns why a key with hash h of the sample is missing.
+func (k *Keys) cause(h uint64) Cause {
+	if !k.remembers(h) || k.slots == nil {
+		return Unknown
+	}
+	slot, print := k.fingerprint(h)
+	switch *slot {
+	case print:
+		return Expired
+	case print | evictedBit:
+		return Evicted
+	}
+	return Unknown
+}
+
+// Miss returns the cause to count for a miss of a key with hash h. It is safe for concurrent use
+// with itself.
+func (k *Keys) Miss(h uint64) Cause {
+	if k.remembers(h) {
+		cause := k.cause(h)
+		if cause != Unknown && k.skip > 0 {
+			if owed := &k.owed[cause-Expired]; owed.Load() < maxOwed*int32(k.skip) {
+				owed.Add(int32(k.skip))
+			}
+		}
+		return cause
+	}
+	for i := range k.owed {
+		if n := k.owed[i].Load(); n > 0 && k.owed[i].CompareAndSwap(n, n-1) {
+			return Expired + Cause(i)
+		}
+	}
+	return Unknown
+}
