@@ -81,6 +81,7 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 			}
 		},
 		"Clear": func(*rapid.T) { c.Clear() },
+		"split": func(*rapid.T) { c.splitInto(2) },
 		"Resize": func(t *rapid.T) {
 			_ = c.Resize(rapid.SampledFrom([]int{0, 1, 10, 100}).Draw(t, "limit"))
 		},
@@ -99,49 +100,6 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 	synctest.Wait()
 }
 
-// TestAgesOfManyShards checks ages in several shards, also of entries that moved to
-// another slot when their shard shrank.
-func TestAgesOfManyShards(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const many = 20_000
-		c := Must(Options[int, int]{Limit: many, Ages: true})
-		if len(c.allShards()) == 1 {
-			t.Fatal("only one shard")
-		}
-		for key := range many {
-			c.Set(key, 0)
-		}
-		time.Sleep(time.Hour)
-		resize := func(limit int) {
-			if err := c.Resize(limit); err != nil {
-				t.Fatal(err)
-			}
-		}
-		resize(100)
-		checkAges(t, c.Stats().EvictedAge, many-100, (many-100)*time.Hour)
-		before := c.Stats().EvictedAge
-		time.Sleep(time.Hour)
-		for key := range many { // those that are still there are new again
-			if _, ok := c.Peek(key); ok && key%2 == 0 {
-				c.Set(key, 1)
-			}
-		}
-		renewed := 0
-		for _, value := range c.All() {
-			renewed += value
-		}
-		time.Sleep(time.Hour)
-		resize(1)
-		got := c.Stats().EvictedAge.Minus(before)
-		left := 0
-		for _, value := range c.All() {
-			left += value
-		}
-		renewed -= left
-		checkAges(t, got, 99, time.Duration(renewed)*time.Hour+time.Duration(99-renewed)*3*time.Hour)
-	})
-}
-
 // TestMoments checks that moments distinguish times up to two years apart, also when their
 // number wraps around.
 func TestMoments(t *testing.T) {
@@ -156,19 +114,6 @@ func TestMoments(t *testing.T) {
 	if longest := moment(1).until(0); longest < 2*year {
 		t.Errorf("the longest time is %v", longest)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		var c clock
-		c.init(time.Second)
-		before := c.moment()
-		time.Sleep(year)
-		if off := (before.until(c.moment()) - year).Abs(); off > momentLasts {
-			t.Errorf("a year is off by %v", off)
-		}
-		time.Sleep(year * 3 / 2) // the number runs over
-		if off := (before.until(c.moment()) - year*5/2 + 1<<32*momentLasts).Abs(); off > momentLasts {
-			t.Errorf("after that, off by %v", off)
-		}
-	})
 }
 
 // TestStatsOfANewCache: the zero Snapshot is that of a new cache, also to ==.

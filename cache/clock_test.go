@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -112,41 +111,6 @@ func TestRecentModel(t *testing.T) {
 				},
 			})
 		})
-	})
-}
-
-// TestRecentOfABusyTick checks that the first readings of a tick are exact, that after
-// them one in readEvery brings the time up to date, and that the next tick has exact
-// readings again, whether or not the driver brings it.
-func TestRecentOfABusyTick(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newClockModel(time.Second)
-		random := rand.New(rand.NewPCG(1, 2))
-		for range 3 { // with these, no tick is busy
-			for range readingsPerTick - 1 {
-				m.recent(t, random.Uint64())
-				time.Sleep(time.Microsecond)
-			}
-			time.Sleep(time.Second)
-		}
-		for range 2 {
-			m.tick()
-			const n = 100 * readEvery
-			steps := 0
-			for k := range n {
-				before := m.last
-				if got := m.recent(t, random.Uint64()); k >= readingsPerTick && got != before {
-					steps++
-				}
-				time.Sleep(2 * time.Duration(step))
-			}
-			if m.spare != 0 {
-				t.Fatalf("%d exact readings are left", m.spare)
-			}
-			if steps < 50 || steps > 200 {
-				t.Errorf("the time moved on %d times in %d readings, want one in %d", steps, n, readEvery)
-			}
-		}
 	})
 }
 

@@ -94,3 +94,38 @@ func TestCloseAgainInAFetch(t *testing.T) {
 		mustClose(t, c)
 	})
 }
+
+// TestWaitForCallbacks checks that Wait waits for OnRemove without closing the cache.
+func TestWaitForCallbacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		var c *Cache[int, int]
+		var inside error
+		c = Must(Options[int, int]{Workers: 1, OnRemove: func(Event[int, int]) {
+			inside = c.Wait(context.Background())
+			time.Sleep(time.Second)
+			told++
+		}})
+		for k := range 3 {
+			c.Set(k, k)
+			c.Del(k)
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("enough"))
+		defer cancel()
+		if err := c.Wait(ctx); err == nil || err.Error() != "enough" {
+			t.Errorf("Wait with too short a time: %v", err)
+		}
+		if err := c.Wait(t.Context()); err != nil || told != 3 {
+			t.Errorf("Wait: %v, and OnRemove was told %d times", err, told)
+		}
+		if inside == nil {
+			t.Error("Wait in a callback: no error")
+		}
+		if c.Closed() {
+			t.Error("it is closed")
+		}
+		if err := c.Close(t.Context()); err != nil || !c.Closed() {
+			t.Errorf("Close: %v, closed is %v", err, c.Closed())
+		}
+	})
+}

@@ -5,20 +5,23 @@ import (
 	"testing"
 )
 
-// TestComputeThatChangesItsOwnKey checks that Compute panics, and is not called for ever,
-// if its function always changes its own key.
+// TestComputeThatChangesItsOwnKey checks that Compute panics, and is not called for ever, if its
+// function always changes its own key; and that a panic of the function changes nothing.
 func TestComputeThatChangesItsOwnKey(t *testing.T) {
 	for name, change := range map[string]func(c *Cache[int, int]){
 		"Set":     func(c *Cache[int, int]) { c.Set(1, 5) },
 		"Del":     func(c *Cache[int, int]) { c.Del(1) },
+		"own key": func(c *Cache[int, int]) { panic("on purpose, with its own key") },
 		"Clear":   func(c *Cache[int, int]) { c.Clear() },
 		"Compute": func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 7, OpSet }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Must(Options[int, int]{})
+			c.Set(1, 10)
 			defer func() {
-				if p, _ := recover().(string); !strings.Contains(p, "own key") {
-					t.Errorf("panic %q", p)
+				p, _ := recover().(string)
+				if v, _ := c.Peek(1); !strings.Contains(p, "own key") || name == "own key" && v != 10 {
+					t.Errorf("panic %q, and the value is %d", p, v)
 				}
 				wantWhole(t, c)
 			}()

@@ -261,33 +261,19 @@ func TestDelFuncThatCallsItself(t *testing.T) {
 // TestTakeAfterDelFunc: who comes when DelFunc has returned gets no value of a load from before
 // that it picks, nor an error that was kept before, or is found by such a load.
 func TestTakeAfterDelFunc(t *testing.T) {
-	for name, take := range map[string]func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error){
-		"Take": func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error) {
-			return c.Take(1, fetch)
-		},
-		"TakeCtx": func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error) {
-			return c.TakeCtx(ctx, 1, func(context.Context) (int, error) { return fetch() })
-		},
-		"TakeMany": func(ctx context.Context, c *Cache[int, int], fetch func() (int, error)) (int, error) {
-			got, err := c.TakeMany(ctx, []int{1}, func(context.Context, []int) (map[int]int, error) {
-				v, err := fetch()
-				return map[int]int{1: v}, err
-			})
-			return got[1], err
-		},
-	} {
+	for name, take := range takers[int, int]() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for _, pick := range []int{7, 9} { // the value of before, and another one
 					c := Must(Options[int, int]{Negative: forASecond})
-					go take(t.Context(), c, func() (int, error) { time.Sleep(time.Second); return 7, nil })
+					go take(t.Context(), c, 1, func(context.Context) (int, error) { time.Sleep(time.Second); return 7, nil })
 					synctest.Wait()
 					c.DelFunc(func(_, v int) bool { return v == pick })
 					want, fetches := 7, 0
 					if pick == 7 {
 						want = 8
 					}
-					v, err := take(t.Context(), c, func() (int, error) { fetches++; return 8, nil })
+					v, err := take(t.Context(), c, 1, func(context.Context) (int, error) { fetches++; return 8, nil })
 					if v != want || err != nil || fetches != want-7 {
 						t.Errorf("DelFunc picks %d: %d, %v after %d fetches; want %d", pick, v, err, fetches, want)
 					}

@@ -129,3 +129,15 @@ func TestTickFor(t *testing.T) {
 		}
 	}
 }
+
+// TestHorizonComesBack: a shorter TTL than those before does not make reads read the clock.
+func TestHorizonComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: 10 * time.Hour})
+		c.Set(1, 1)
+		c.SetWithExpire(2, 2, time.Hour)
+		if !c.common.time.clock.far(c.deadlineOf(2)) {
+			t.Errorf("a deadline in an hour is compared with the clock: the horizon is %v away", time.Duration(c.common.time.clock.horizon.Load()-c.common.time.clock.now()))
+		}
+	})
+}

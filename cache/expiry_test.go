@@ -67,3 +67,25 @@ func TestLatenessOfABusyDriver(t *testing.T) {
 		mustClose(t, c)
 	})
 }
+
+// TestTouchOfAReader checks that a shorter TTL takes no lock for writing if the ring
+// visits the entry in time.
+func TestTouchOfAReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 10})
+		c.SetWithExpire(1, 1, 20*c.common.time.tick)
+		h := c.common.hasher.Hash(1)
+		for _, step := range []struct {
+			ticks time.Duration
+			done  bool
+		}{{50, true}, {20, true}, {30, true}, {19, false}, {0, false}} {
+			l, found, done := c.common.touch(h, 1, step.ticks*c.common.time.tick)
+			if !found || done != step.done {
+				t.Errorf("to %d ticks: found is %v, done %v, want %v", step.ticks, found, done, step.done)
+			} else if done && c.deadlineOf(1) != l.deadline {
+				t.Errorf("to %d ticks: the deadline is %d, want %d", step.ticks, c.deadlineOf(1), l.deadline)
+			}
+		}
+		c.Clear()
+	})
+}

@@ -1,11 +1,8 @@
 package cache
 
 import (
-	"context"
 	"errors"
-	"maps"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,52 +36,37 @@ func TestCollidingKeys(t *testing.T) {
 
 func collidingKeys(t *testing.T, o Options[int, int]) {
 	const keys = 1500
-	stored := map[int]int{}
-	var mu sync.Mutex
-	o.Workers = 1
-	o.OnRemove = func(e Event[int, int]) {
-		mu.Lock()
-		defer mu.Unlock()
-		if e.Cause != Replaced && stored[e.Key] == e.Value {
-			delete(stored, e.Key)
-		}
-	}
 	c := colliding(o)
+	stored := map[int]int{}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for v := 1; v <= 6*keys; v++ {
 		key := rng.IntN(keys)
 		if rng.IntN(3) == 0 {
 			c.Del(key)
+			delete(stored, key)
 		} else {
-			mu.Lock()
-			stored[key] = v
-			mu.Unlock()
 			c.Set(key, v)
-			if got, ok := c.Get(key); got != v || !ok {
-				t.Fatalf("Get(%d) = %d, %t after Set of %d", key, got, ok, v)
-			}
+			stored[key] = v
 		}
-		if n := c.Len(); o.Limit > 0 && n > o.Limit {
-			t.Fatalf("Len = %d of %d", n, o.Limit)
+		if got, ok := c.Get(key); got != stored[key] || ok != (got != 0) {
+			t.Fatalf("Get(%d) = %d, %t; want %d", key, got, ok, stored[key])
+		}
+		if n := c.Len(); o.Limit > 0 && n > o.Limit || n > len(stored) {
+			t.Fatalf("Len = %d of %d, %d stored", n, o.Limit, len(stored))
 		}
 		if v%keys == 0 {
-			if err := c.check(); err != nil {
-				t.Fatal(err)
-			}
+			wantWhole(t, c)
 			wantOneLook(t, c)
 		}
 	}
-	if err := c.common.observers.runner.Drain(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if got := maps.Collect(c.All()); !maps.Equal(got, stored) {
-		t.Errorf("%d entries, want %d, or others", len(got), len(stored))
-	}
-	for key := range keys {
-		want, there := stored[key]
-		if got, ok := c.Get(key); got != want || ok != there {
-			t.Fatalf("Get(%d) = %d, %t; want %d, %t", key, got, ok, want, there)
+	evicted := len(stored) - c.Len()
+	for key, v := range c.All() {
+		if v != stored[key] {
+			t.Errorf("key %d has %d, want %d", key, v, stored[key])
 		}
+	}
+	if limited := o.Limit > 0 || o.MaxWeight > 0; evicted > 0 && !limited {
+		t.Errorf("%d entries are missing", evicted)
 	}
 	mustClose(t, c)
 }

@@ -35,25 +35,6 @@ func TestFencesOfOneKey(t *testing.T) {
 	}
 }
 
-// TestComputePanicRemovesItsFence checks that no fence is left when the function of
-// Compute panics, that its caller gets the panic, and that the value stays.
-func TestComputePanicRemovesItsFence(t *testing.T) {
-	c := Must(Options[int, int]{})
-	c.Set(1, 10)
-	func() {
-		defer func() {
-			if got := recover(); got != "on purpose" {
-				t.Errorf("recovered %v, want the panic of the function", got)
-			}
-		}()
-		c.Compute(1, func(int, bool) (int, Op) { panic("on purpose") })
-	}()
-	wantWhole(t, c)
-	if v, ok := c.Get(1); v != 10 || !ok {
-		t.Errorf("Get = %d, %t after the panic, want 10", v, ok)
-	}
-}
-
 // TestComputeOfWhatExpires checks that a result computed from a value that expires
 // meanwhile is not stored.
 func TestComputeOfWhatExpires(t *testing.T) {
@@ -129,6 +110,6 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 }
 
 func aPlainTake() *caller {
-	who := new(common[int, int]).loads.plainCaller()
+	who := new(loading).plainCaller()
 	return &who
 }

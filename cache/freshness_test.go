@@ -384,25 +384,15 @@ func TestFreshness7KeptErrors(t *testing.T) {
 func TestFreshness9EndedContexts(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, take := range map[string]func(c *freshCache, ctx context.Context) (int, error){
-		"TakeCtx": func(c *freshCache, ctx context.Context) (int, error) { return c.TakeCtx(ctx, "k", c.db.fetch) },
-		"TakeWith": func(c *freshCache, ctx context.Context) (int, error) {
-			return c.TakeWith(ctx, "k", func(ctx context.Context, _ *Load[int]) (int, error) { return c.db.fetch(ctx) })
-		},
-		"TakeMany": func(c *freshCache, ctx context.Context) (int, error) {
-			got, err := c.TakeMany(ctx, []string{"k"}, func(ctx context.Context, _ []string) (map[string]int, error) {
-				v, err := c.db.fetch(ctx)
-				return map[string]int{"k": v}, err
-			})
-			return got["k"], err
-		},
-	} {
+	all := takers[string, int]()
+	delete(all, "Take") // which has no context
+	for name, take := range all {
 		for _, age := range []time.Duration{31 * time.Second, time.Minute} { // due, in Grace
 			freshTest(t, func(t *testing.T, c *freshCache) {
 				c.take(1)
 				time.Sleep(age)
 				for range 2 {
-					if v, err := take(c, ended); v != 1 || err != nil {
+					if v, err := take(ended, c.Cache, "k", c.db.fetch); v != 1 || err != nil {
 						t.Errorf("%s: %d, %v", name, v, err)
 					}
 				}
@@ -410,7 +400,7 @@ func TestFreshness9EndedContexts(t *testing.T) {
 				if c.db.asked != 1 {
 					t.Errorf("%s after %v: %d fetches with a context that had ended", name, age, c.db.asked-1)
 				}
-				take(c, t.Context())
+				take(t.Context(), c.Cache, "k", c.db.fetch)
 				synctest.Wait()
 				if c.db.asked != 2 {
 					t.Errorf("%s after %v: the next caller begins no fetch", name, age)

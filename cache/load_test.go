@@ -82,29 +82,3 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		s.lock.Unlock()
 	}
 }
-
-// TestClosedCacheSharesNoLoads checks that in a closed cache each Take calls its own fetch,
-// while another caller's for the key runs, and that Close waits only for the earlier one.
-func TestClosedCacheSharesNoLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		took := make(chan int, 2)
-		take := func(value int, delay time.Duration) {
-			v, _ := c.Take(1, func() (int, error) { time.Sleep(delay); return value, nil })
-			took <- v
-		}
-		go take(1, time.Minute)
-		synctest.Wait()
-		go func() {
-			time.Sleep(time.Second) // Close waits by now
-			take(2, time.Hour)
-		}()
-		start := time.Now()
-		if err := c.Close(t.Context()); err != nil || time.Since(start) != time.Minute {
-			t.Errorf("Close returned %v after %v", err, time.Since(start))
-		}
-		if first, second := <-took, <-took; first != 1 || second != 2 {
-			t.Errorf("the Takes returned %d and %d", first, second)
-		}
-	})
-}

@@ -8,6 +8,31 @@ import (
 	"time"
 )
 
+// A taker is one of the Takes, of one key.
+type taker[K comparable, V any] func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error)
+
+// takers returns all of them, by name.
+func takers[K comparable, V any]() map[string]taker[K, V] {
+	return map[string]taker[K, V]{
+		"Take": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+			return c.Take(key, func() (V, error) { return fetch(ctx) })
+		},
+		"TakeCtx": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+			return c.TakeCtx(ctx, key, fetch)
+		},
+		"TakeWith": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+			return c.TakeWith(ctx, key, func(ctx context.Context, _ *Load[V]) (V, error) { return fetch(ctx) })
+		},
+		"TakeMany": func(ctx context.Context, c *Cache[K, V], key K, fetch func(context.Context) (V, error)) (V, error) {
+			got, err := c.TakeMany(ctx, []K{key}, func(ctx context.Context, _ []K) (map[K]V, error) {
+				v, err := fetch(ctx)
+				return map[K]V{key: v}, err
+			})
+			return got[key], err
+		},
+	}
+}
+
 // TestTakeAfterAChange checks that a Take after a change of its key fetches at once, beside
 // a load that hangs, and that the result of the old load goes to its own callers only.
 func TestTakeAfterAChange(t *testing.T) {
@@ -17,46 +42,36 @@ func TestTakeAfterAChange(t *testing.T) {
 		"Clear":   func(c *Cache[int, int]) { c.Clear() },
 		"Compute": func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 0, OpDelete }) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := Must(Options[int, int]{})
-				var old sync.WaitGroup
-				for range 2 { // who leads, and who joins
-					old.Go(func() {
-						if v, err := c.Take(1, func() (int, error) { time.Sleep(time.Hour); return 10, nil }); v != 10 || err != nil {
-							t.Errorf("who came before the change got %d, %v", v, err)
-						}
-					})
-				}
-				synctest.Wait()
-				change(c)
-				began := time.Now()
-				for _, take := range []func() (int, error){
-					func() (int, error) { return c.Take(1, func() (int, error) { return 20, nil }) },
-					func() (int, error) {
-						c.Del(1)
-						return c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { return 20, nil })
-					},
-					func() (int, error) {
-						c.Del(1)
-						got, err := c.TakeMany(t.Context(), []int{1}, func(context.Context, []int) (map[int]int, error) { return map[int]int{1: 20}, nil })
-						return got[1], err
-					},
-				} {
-					if v, err := take(); v != 20 || err != nil || time.Since(began) != 0 {
-						t.Errorf("Take = %d, %v after %v", v, err, time.Since(began))
+		for by, take := range takers[int, int]() {
+			t.Run(name+", "+by, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := Must(Options[int, int]{})
+					var old sync.WaitGroup
+					for range 2 { // who leads, and who joins
+						old.Go(func() {
+							if v, err := c.Take(1, func() (int, error) { time.Sleep(time.Hour); return 10, nil }); v != 10 || err != nil {
+								t.Errorf("who came before the change got %d, %v", v, err)
+							}
+						})
 					}
-				}
-				if n := c.Stats().Loads.Running; n != 1 {
-					t.Errorf("%d loads run, want the old one", n)
-				}
-				old.Wait()
-				if v, ok := c.Peek(1); v != 20 || !ok {
-					t.Errorf("Peek = %d, %v", v, ok)
-				}
-				wantWhole(t, c)
+					synctest.Wait()
+					change(c)
+					began := time.Now()
+					v, err := take(t.Context(), c, 1, func(context.Context) (int, error) { return 20, nil })
+					if v != 20 || err != nil || time.Since(began) != 0 {
+						t.Errorf("%d, %v after %v", v, err, time.Since(began))
+					}
+					if n := c.Stats().Loads.Running; n != 1 {
+						t.Errorf("%d loads run, want the old one", n)
+					}
+					old.Wait()
+					if v, ok := c.Peek(1); v != 20 || !ok {
+						t.Errorf("Peek = %d, %v", v, ok)
+					}
+					wantWhole(t, c)
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -64,8 +79,8 @@ func TestTakeAfterAChange(t *testing.T) {
 // whichever ends first, that Close waits for all, and that only the last is stored.
 func TestOneLoadPerVersion(t *testing.T) {
 	const versions = 4
-	for name, slowest := range map[string]int{"the oldest ends last": 0, "the newest ends last": versions - 1, "one between ends last": 1} {
-		t.Run(name, func(t *testing.T) {
+	for name, take := range takers[int, int]() {
+		for _, slowest := range []int{0, versions - 1, 1} { // the oldest, the newest, or one between ends last
 			synctest.Test(t, func(t *testing.T) {
 				c := Must(Options[int, int]{})
 				fetched := 0
@@ -76,19 +91,19 @@ func TestOneLoadPerVersion(t *testing.T) {
 				for version := range versions {
 					for range 3 {
 						calls.Go(func() {
-							v, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) {
+							v, err := take(t.Context(), c, 1, func(context.Context) (int, error) {
 								fetched++
 								time.Sleep(took(version))
 								return version, nil
 							})
 							if v != version || err != nil {
-								t.Errorf("a caller of version %d got %d, %v", version, v, err)
+								t.Errorf("%s: a caller of version %d got %d, %v", name, version, v, err)
 							}
 						})
 						synctest.Wait()
 					}
 					if st := c.Stats().Loads; fetched != version+1 || st.Running != version+1 {
-						t.Errorf("version %d: %d fetches, %d run", version, fetched, st.Running)
+						t.Errorf("%s: version %d: %d fetches, %d run", name, version, fetched, st.Running)
 					}
 					if version < versions-1 {
 						c.Del(1)
@@ -100,7 +115,7 @@ func TestOneLoadPerVersion(t *testing.T) {
 				}
 				wantWhole(t, c)
 			})
-		})
+		}
 	}
 }
 

@@ -114,21 +114,31 @@ func TestFreshnessMemory(t *testing.T) {
 	}
 }
 
-// TestSmallShardsMemory checks that shards that are small, as there are many processors,
-// have small rings: with 512 slots to a level an entry took two bytes more.
+// TestSmallShardsMemory checks that shards that are small, as there are many processors, have small
+// rings: with 512 slots to a level an entry took two bytes more; and that a plain cache has no
+// arrays but those of its entries and their index.
 func TestSmallShardsMemory(t *testing.T) {
 	if !alone(t) {
 		return
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
-	const limit, most = 100_000, 63.5
-	before := heapInUse()
-	c := Must(Options[uint64, uint64]{Limit: limit, Expire: time.Hour})
-	for k := range uint64(3 * limit) {
-		c.Set(k, k)
+	const limit = 100_000
+	for _, test := range []struct {
+		o    Options[uint64, uint64]
+		most float64
+	}{{Options[uint64, uint64]{Limit: limit, Expire: time.Hour}, 63.5}, {Options[uint64, uint64]{}, 35}} {
+		before := heapInUse()
+		c := Must(test.o)
+		for k := range uint64(3 * limit) {
+			c.Set(k, k)
+		}
+		slots := slotsOf(c)
+		if test.o.Limit > 0 {
+			slots = limit
+		}
+		if each := float64(heapInUse()-before) / float64(slots); each > test.most {
+			t.Errorf("limit %d: %.2f bytes per entry in %d shards, want at most %v", test.o.Limit, each, len(c.allShards()), test.most)
+		}
+		runtime.KeepAlive(c)
 	}
-	if each := float64(heapInUse()-before) / limit; each > most {
-		t.Errorf("%.2f bytes per entry in %d shards, want at most %v", each, len(c.allShards()), most)
-	}
-	runtime.KeepAlive(c)
 }

@@ -9,10 +9,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelTTLs are round ones, and those about a nanosecond, a tick or a second.
-func modelTTLs() *rapid.Generator[time.Duration] {
+// modelTTLs are round ones, those about a nanosecond, a tick or a second, and those at the
+// borders of the ring.
+func modelTTLs(tick time.Duration) *rapid.Generator[time.Duration] {
 	return rapid.OneOf(
-		rapid.SampledFrom([]time.Duration{0, 1, time.Millisecond, 15 * time.Millisecond, time.Second, 20 * time.Second, time.Hour}),
+		rapid.SampledFrom([]time.Duration{0, 1, time.Millisecond, 15 * time.Millisecond, time.Second, 20 * time.Second, time.Hour, 100 * time.Hour}),
+		rapid.SampledFrom([]time.Duration{tick - 1, tick, tick + 1, 3*tick + 7, 60 * tick, ringOfMany * tick, 3000 * tick}),
 		rapid.Custom(func(t *rapid.T) time.Duration {
 			unit := rapid.SampledFrom([]time.Duration{2, time.Microsecond, 10 * time.Millisecond, 100 * time.Millisecond}).Draw(t, "unit")
 			return unit*time.Duration(rapid.IntRange(1, 50).Draw(t, "n")) + time.Duration(rapid.IntRange(-1, 1).Draw(t, "ns"))
@@ -20,14 +22,18 @@ func modelTTLs() *rapid.Generator[time.Duration] {
 	)
 }
 
-// sleepTo sleeps to the end of an entry, give or take a nanosecond.
-func (m *modelCache) sleepTo(t *rapid.T, key int) {
-	end, ok := m.end(m.entries[key])
-	if !ok || !m.live(key) {
-		return
+// sleepTo sleeps to the end of an entry, give or take a nanosecond, and returns its key: the first
+// from key on that has one, or -1.
+func (m *modelCache) sleepTo(t *rapid.T, key int) int {
+	for range modelKeys {
+		if end, ok := m.end(m.entries[key]); ok && m.live(key) {
+			time.Sleep(time.Until(end) + time.Duration(rapid.IntRange(-1, 1).Draw(t, "ns")))
+			m.settleEvents(t, -1, Expired)
+			return key
+		}
+		key = (key + 1) % modelKeys
 	}
-	time.Sleep(time.Until(end) + time.Duration(rapid.IntRange(-1, 1).Draw(t, "ns")))
-	m.settleEvents(t, -1, Expired)
+	return -1
 }
 
 // told is what all calls of OnRemove amount to.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -45,14 +46,23 @@ type modelEntry struct {
 	used     time.Time // from when on it is idle
 }
 
+// A removal is an event, and when OnRemove was told of it.
+type removal struct {
+	Event[int, int]
+	at time.Time
+}
+
 // A modelCache is the naive cache, the real one, and what has left that.
 type modelCache struct {
 	*Cache[int, int]
 	options Options[int, int]
 	entries map[int]modelEntry
-	events  []Event[int, int] // guarded by told.mu
-	next    int               // value
+	events  []removal // guarded by told.mu
+	next    int       // value
+	near    int       // the key of all operations now, which is at its deadline, or -1
 	told    told
+
+	hits, misses, sets, loads, failed uint64
 }
 
 const modelKeys = 60
@@ -60,7 +70,7 @@ const modelKeys = 60
 func runModel(t *rapid.T, mask uint64) {
 	o := Options[int, int]{
 		Limit:   rapid.SampledFrom([]int{0, 1, 2, 7, 16, 50}).Draw(t, "limit"),
-		Expire:  rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Second}).Draw(t, "expire"),
+		Expire:  rapid.SampledFrom([]time.Duration{0, 5 * time.Millisecond, time.Second, time.Hour}).Draw(t, "expire"),
 		Idle:    rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond}).Draw(t, "idle"),
 		Policy:  rapid.SampledFrom([]Policy{LRU, Adaptive}).Draw(t, "policy"),
 		Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
@@ -73,14 +83,15 @@ func runModel(t *rapid.T, mask uint64) {
 		o = withExtras(o)
 	}
 	rapid.SyncTest(t, func(t *rapid.T) {
-		m := &modelCache{options: o, entries: map[int]modelEntry{}}
+		m := &modelCache{options: o, entries: map[int]modelEntry{}, near: -1}
 		o.OnRemove = func(e Event[int, int]) {
 			m.told.note(t, e)
 			m.told.mu.Lock()
-			m.events = append(m.events, e)
+			m.events = append(m.events, removal{e, time.Now()})
 			m.told.mu.Unlock()
 		}
 		m.Cache = Must(o)
+		time.Sleep(123_456 * time.Nanosecond) // so that few deadlines are on a tick
 		if mask != hashes["good"] {
 			good := m.common.hasher
 			m.common.hasher = hash.FromFunc(func(k int) uint64 { return good.Hash(k) & mask })
@@ -93,15 +104,23 @@ func runModel(t *rapid.T, mask uint64) {
 		if m.Len() != 0 || len(m.entries) != 0 {
 			t.Fatalf("%d entries after Close, and %d in the model", m.Len(), len(m.entries))
 		}
-		m.told.check(t, m.Stats().Removals)
+		m.checkStats(t)
 	})
 }
 
 func (m *modelCache) actions() map[string]func(*rapid.T) {
-	key := rapid.IntRange(0, modelKeys-1)
-	ttl := modelTTLs()
+	key := rapid.Map(rapid.IntRange(0, modelKeys-1), func(k int) int {
+		if m.near >= 0 {
+			return m.near
+		}
+		return k
+	})
+	ttl := modelTTLs(m.common.time.tick)
 	orNegative := rapid.OneOf(ttl, ttl, rapid.Just(time.Duration(-1)))
-	return map[string]func(*rapid.T){
+	ofOneKey := rapid.SampledFrom([]string{"Set", "SetWithExpire", "Get", "Peek", "Touch", "Del", "GetAndDel", "Swap", "GetOrSet",
+		"GetOrSetWithExpire", "Take", "TakeWith", "TakeMissed", "TakeMany", "Compute", "ComputeWithExpire"})
+	var all map[string]func(*rapid.T)
+	all = map[string]func(*rapid.T){
 		"Set": func(t *rapid.T) { m.set(t, key.Draw(t, "key"), m.options.Expire, m.Set) },
 		"SetWithExpire": func(t *rapid.T) {
 			k, d := key.Draw(t, "key"), orNegative.Draw(t, "ttl")
@@ -115,14 +134,12 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 		"Get": func(t *rapid.T) {
 			k := key.Draw(t, "key")
 			v, ok := m.Get(k)
-			m.wantValue(t, "Get", k, v, ok)
-			m.use(k)
+			m.got(t, "Get", k, v, ok)
 		},
 		"Get all": func(t *rapid.T) {
 			for k := range modelKeys {
 				v, ok := m.Get(k)
-				m.wantValue(t, "Get", k, v, ok)
-				m.use(k)
+				m.got(t, "Get", k, v, ok)
 			}
 		},
 		"Peek": func(t *rapid.T) {
@@ -138,19 +155,46 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			}
 			m.settleEvents(t, k, Deleted)
 		},
-		"GetOrSet": func(t *rapid.T) {
+		"GetAndDel": func(t *rapid.T) {
 			k := key.Draw(t, "key")
-			if m.live(k) {
-				v, loaded := m.GetOrSet(k, -1)
-				m.wantValue(t, "GetOrSet", k, v, loaded)
-				m.use(k)
-				return
-			}
-			m.set(t, k, m.options.Expire, func(k, v int) {
-				if got, loaded := m.GetOrSet(k, v); got != v || loaded {
-					t.Fatalf("GetOrSet(%d, %d) = %d, %v", k, v, got, loaded)
+			v, ok := m.GetAndDel(k)
+			m.wantValue(t, "GetAndDel", k, v, ok)
+			m.settleEvents(t, k, Deleted)
+		},
+		"DelFunc": func(t *rapid.T) {
+			third, want := rapid.IntRange(0, 2).Draw(t, "third"), 0
+			for k := third; k < modelKeys; k += 3 {
+				if m.live(k) {
+					want++
 				}
+			}
+			if n := m.DelFunc(func(k, _ int) bool { return k%3 == third }); n != want {
+				t.Fatalf("DelFunc removed %d, want %d", n, want)
+			}
+			m.settleEvents(t, -1, Deleted)
+		},
+		"DelExpired": func(t *rapid.T) {
+			want := 0
+			for k := range m.entries {
+				if !m.live(k) {
+					want++
+				}
+			}
+			if n := m.DelExpired(); n != want || m.Len() != len(m.entries)-want {
+				t.Fatalf("DelExpired removed %d, want %d; %d are left of %d", n, want, m.Len(), len(m.entries))
+			}
+			m.settleEvents(t, -1, Expired)
+		},
+		"Swap": func(t *rapid.T) {
+			m.set(t, key.Draw(t, "key"), m.options.Expire, func(k, v int) {
+				had, ok := m.Swap(k, v)
+				m.wantValue(t, "Swap", k, had, ok)
 			})
+		},
+		"GetOrSet": func(t *rapid.T) { m.getOrSet(t, key.Draw(t, "key"), m.options.Expire, m.GetOrSet) },
+		"GetOrSetWithExpire": func(t *rapid.T) {
+			d := orNegative.Draw(t, "ttl")
+			m.getOrSet(t, key.Draw(t, "key"), d, func(k, v int) (int, bool) { return m.GetOrSetWithExpire(k, v, d) })
 		},
 		"fill": func(t *rapid.T) {
 			from := key.Draw(t, "from")
@@ -164,13 +208,36 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 				m.settleEvents(t, k, Deleted)
 			}
 		},
-		"Take": func(t *rapid.T) { m.take(t, key.Draw(t, "key"), rapid.Bool().Draw(t, "fails")) },
+		"Take": func(t *rapid.T) {
+			take := m.Take
+			if rapid.Bool().Draw(t, "context") {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				take = func(key int, fetch func() (int, error)) (int, error) {
+					return m.TakeCtx(ctx, key, func(context.Context) (int, error) { return fetch() })
+				}
+			}
+			m.take(t, key.Draw(t, "key"), m.options.Expire, rapid.Bool().Draw(t, "fails"), take)
+		},
+		"TakeWith": func(t *rapid.T) {
+			d := orNegative.Draw(t, "ttl")
+			m.take(t, key.Draw(t, "key"), d, rapid.Bool().Draw(t, "fails"), m.takeWith(t, m.Cache.TakeWith, d))
+		},
+		"TakeMissed": func(t *rapid.T) {
+			k, d := key.Draw(t, "key"), orNegative.Draw(t, "ttl")
+			if m.live(k) { // a hit, and who calls it has counted a miss
+				m.hits--
+			} else {
+				m.misses--
+			}
+			m.take(t, k, d, rapid.Bool().Draw(t, "fails"), m.takeWith(t, m.Cache.TakeMissed, d))
+		},
 		"TakeMany": func(t *rapid.T) {
 			m.takeMany(t, rapid.SliceOfN(key, 0, 10).Draw(t, "keys"), rapid.Bool().Draw(t, "fails"))
 		},
 		"Compute": func(t *rapid.T) { m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), nil) },
 		"ComputeWithExpire": func(t *rapid.T) {
-			d := ttl.Draw(t, "ttl")
+			d := orNegative.Draw(t, "ttl")
 			m.compute(t, key.Draw(t, "key"), Op(rapid.IntRange(0, 2).Draw(t, "op")), &d)
 		},
 		"Clear":  func(t *rapid.T) { m.Clear(); m.settleEvents(t, -1, Cleared) },
@@ -179,11 +246,26 @@ func (m *modelCache) actions() map[string]func(*rapid.T) {
 			time.Sleep(rapid.SampledFrom([]time.Duration{1, time.Millisecond, 99 * time.Millisecond, 200 * time.Millisecond, time.Second, time.Minute}).Draw(t, "d"))
 			m.settleEvents(t, -1, Expired)
 		},
-		"sleep to a deadline": func(t *rapid.T) { m.sleepTo(t, key.Draw(t, "key")) },
-		"split half":          func(t *rapid.T) { m.divideHalf() },
-		"split":               func(t *rapid.T) { m.splitInto(rapid.SampledFrom([]int{2, 4, 32}).Draw(t, "shards")) },
-		"":                    m.checkAll,
+		"at a deadline": func(t *rapid.T) {
+			m.near = m.sleepTo(t, key.Draw(t, "key"))
+			all[ofOneKey.Draw(t, "then")](t)
+			m.near = -1
+		},
+		"split half": func(t *rapid.T) { m.divideHalf() },
+		"split": func(t *rapid.T) {
+			before := m.Stats()
+			m.splitInto(rapid.SampledFrom([]int{2, 4, 32}).Draw(t, "shards"))
+			after := m.Stats()
+			// Tombstones go. What expired just now is overdue by the rings that are new.
+			before.Expiry.Tombstones, after.Expiry.Tombstones = 0, 0
+			before.Expiry.Overdue, after.Expiry.Overdue = 0, 0
+			if after != before {
+				t.Fatalf("after a split:\n%+v, before:\n%+v", after, before)
+			}
+		},
+		"": m.checkAll,
 	}
+	return all
 }
 
 // live reports whether the model has a value for the key now.
@@ -192,9 +274,19 @@ func (m *modelCache) live(key int) bool {
 	return ok && !m.expired(e)
 }
 
-func (m *modelCache) expired(e modelEntry) bool {
+func (m *modelCache) expired(e modelEntry) bool { return m.expiredAt(e, time.Now()) }
+
+func (m *modelCache) expiredAt(e modelEntry, at time.Time) bool {
 	end, ok := m.end(e)
-	return ok && !time.Now().Before(end)
+	return ok && !at.Before(end)
+}
+
+// left returns how long an entry that lives has left.
+func (m *modelCache) left(e modelEntry) time.Duration {
+	if end, ok := m.end(e); ok {
+		return time.Until(end)
+	}
+	return math.MaxInt64
 }
 
 // end returns the deadline of an entry, and false if it has none.
@@ -210,9 +302,23 @@ func (m *modelCache) end(e modelEntry) (end time.Time, ok bool) {
 
 func (m *modelCache) wantValue(t *rapid.T, op string, key, value int, ok bool) {
 	want, live := m.entries[key].value, m.live(key)
-	if ok != live || ok && value != want {
+	if !live {
+		want = 0
+	}
+	if ok != live || value != want {
 		t.Fatalf("%s(%d) = %d, %v; want %d, %v", op, key, value, ok, want, live)
 	}
+}
+
+// got is wantValue of an operation that counts as a hit or a miss, and uses the entry.
+func (m *modelCache) got(t *rapid.T, op string, key, value int, ok bool) {
+	m.wantValue(t, op, key, value, ok)
+	if ok {
+		m.hits++
+	} else {
+		m.misses++
+	}
+	m.use(key)
 }
 
 // use notes that a live entry was read.
@@ -236,6 +342,7 @@ func (m *modelCache) set(t *rapid.T, key int, ttl time.Duration, store func(key,
 // setUntil is set with a deadline.
 func (m *modelCache) setUntil(t *rapid.T, key int, deadline time.Time, store func(key, value int)) {
 	m.next++
+	m.sets++
 	store(key, m.next)
 	m.settleEvents(t, key, Replaced)
 	if old, ok := m.entries[key]; ok {
@@ -272,25 +379,65 @@ func (m *modelCache) touch(t *rapid.T, key int, ttl time.Duration) {
 	m.entries[key] = e
 }
 
-func (m *modelCache) take(t *rapid.T, key int, fails bool) {
+func (m *modelCache) getOrSet(t *rapid.T, key int, ttl time.Duration, getOrSet func(key, value int) (int, bool)) {
+	if m.live(key) {
+		v, loaded := getOrSet(key, -1)
+		m.got(t, "GetOrSet", key, v, loaded)
+		return
+	}
+	m.misses++
+	store := func(key, value int) {
+		if v, loaded := getOrSet(key, value); v != value || loaded {
+			t.Fatalf("GetOrSet(%d, %d) = %d, %v", key, value, v, loaded)
+		}
+	}
+	if ttl < 0 {
+		store(key, -1)
+		return
+	}
+	m.set(t, key, ttl, store)
+}
+
+// takeWith is a Take by TakeWith or TakeMissed whose fetch chooses a TTL.
+func (m *modelCache) takeWith(t *rapid.T, take func(context.Context, int, func(context.Context, *Load[int]) (int, error)) (int, error), ttl time.Duration) func(int, func() (int, error)) (int, error) {
+	return func(key int, fetch func() (int, error)) (int, error) {
+		return take(context.Background(), key, func(_ context.Context, l *Load[int]) (int, error) {
+			if l.Expire != m.options.Expire || l.HasOld || l.Old != 0 {
+				t.Fatalf("the load is told %+v", *l)
+			}
+			l.Expire = ttl
+			return fetch()
+		})
+	}
+}
+
+// take takes a key by a Take whose values get a TTL.
+func (m *modelCache) take(t *rapid.T, key int, ttl time.Duration, fails bool, take func(int, func() (int, error)) (int, error)) {
 	failed := errors.New("failed")
 	if m.live(key) {
-		v, err := m.Take(key, func() (int, error) { t.Fatal("fetched"); return 0, nil })
-		m.wantValue(t, "Take", key, v, err == nil)
-		m.use(key)
+		v, err := take(key, func() (int, error) { t.Fatal("fetched"); return 0, nil })
+		m.got(t, "Take", key, v, err == nil)
 		return
 	}
+	m.misses++
 	if fails {
-		if v, err := m.Take(key, func() (int, error) { return 7, failed }); err != failed || v != 7 {
+		m.failed++
+		if v, err := take(key, func() (int, error) { return 7, failed }); err != failed || v != 7 {
 			t.Fatalf("Take(%d) = %d, %v", key, v, err)
 		}
 		return
 	}
-	m.set(t, key, m.options.Expire, func(key, value int) {
-		if v, err := m.Take(key, func() (int, error) { return value, nil }); v != value || err != nil {
+	m.loads++
+	load := func(key, value int) {
+		if v, err := take(key, func() (int, error) { return value, nil }); v != value || err != nil {
 			t.Fatalf("Take(%d) = %d, %v", key, v, err)
 		}
-	})
+	}
+	if ttl < 0 {
+		load(key, -1)
+		return
+	}
+	m.set(t, key, ttl, load)
 }
 
 // takeMany takes keys of which those divisible by three have no value.
@@ -299,11 +446,12 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 	want := map[int]int{}
 	var missing []int
 	for _, key := range keys {
-		if m.live(key) {
+		if _, seen := want[key]; !seen && m.live(key) {
 			want[key] = m.entries[key].value
-			m.use(key)
-		} else if !slices.Contains(missing, key) {
+			m.got(t, "TakeMany", key, want[key], true)
+		} else if !seen && !slices.Contains(missing, key) {
 			missing = append(missing, key)
+			m.misses++
 		}
 	}
 	values := map[int]int{}
@@ -322,11 +470,17 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 		}
 		return values, nil
 	})
-	if fails && len(missing) > 0 {
+	switch {
+	case len(missing) == 0:
+		failed = nil
+	case fails:
+		m.failed++
 		clear(values)
-	} else {
+	default:
+		m.loads++
 		failed = nil
 	}
+	m.sets += uint64(len(values))
 	maps.Copy(want, values)
 	if !maps.Equal(got, want) || err != failed {
 		t.Fatalf("TakeMany(%v) = %v, %v; want %v, %v", keys, got, err, want, failed)
@@ -335,8 +489,8 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 	if m.options.Expire > 0 {
 		deadline = time.Now().Add(m.options.Expire)
 	}
-	var own []Event[int, int] // of what was stored and evicted again
-	others := slices.DeleteFunc(m.takeEvents(), func(e Event[int, int]) bool {
+	var own []removal // of what was stored and evicted again
+	others := slices.DeleteFunc(m.takeEvents(), func(e removal) bool {
 		if values[e.Key] == e.Value {
 			own = append(own, e)
 		}
@@ -363,16 +517,16 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 		}
 		return m.Compute(key, f)
 	}
-	switch op {
-	case OpKeep:
+	switch {
+	case op == OpKeep:
 		v, ok := run(-1)
 		m.wantValue(t, "Compute", key, v, ok)
-	case OpDelete:
+	case op == OpDelete, ttl != nil && *ttl < 0:
 		if v, ok := run(-1); ok || v != 0 {
 			t.Fatalf("Compute(%d) = %d, %v after OpDelete", key, v, ok)
 		}
 		m.settleEvents(t, key, Deleted)
-	case OpSet:
+	default:
 		var deadline time.Time
 		switch {
 		case ttl != nil && *ttl > 0:
@@ -392,18 +546,21 @@ func (m *modelCache) compute(t *rapid.T, key int, op Op, ttl *time.Duration) {
 }
 
 func (m *modelCache) resize(t *rapid.T, limit int) {
-	if m.options.Weigh != nil {
-		return
+	resize := func() error { return m.Resize(limit) }
+	if m.options.Weigh == nil {
+		m.options.Limit = limit
+	} else {
+		m.options.MaxWeight = uint64(max(limit, 1))
+		resize = func() error { return m.ResizeWeight(m.options.MaxWeight) }
 	}
-	if err := m.Resize(limit); err != nil {
+	if err := resize(); err != nil {
 		t.Fatal(err)
 	}
-	m.options.Limit = limit
 	m.settleEvents(t, -1, Evicted)
 }
 
 // takeEvents returns what OnRemove was told since the last call, once all calls have ended.
-func (m *modelCache) takeEvents() []Event[int, int] {
+func (m *modelCache) takeEvents() []removal {
 	synctest.Wait()
 	m.told.mu.Lock()
 	defer m.told.mu.Unlock()
@@ -420,18 +577,20 @@ func (m *modelCache) settleEvents(t *rapid.T, key int, cause Cause) {
 // settle takes what was removed out of the model. An operation on a key may remove
 // that for the given cause, and one with key -1 any; besides, what has expired may be
 // removed as such, and any entry evicted if there is a limit.
-func (m *modelCache) settle(t *rapid.T, events []Event[int, int], key int, cause Cause) {
+func (m *modelCache) settle(t *rapid.T, events []removal, key int, cause Cause) {
 	for _, e := range events {
 		had, ok := m.entries[e.Key]
-		if e.Cause == Evicted && m.tooHeavy(e.Key, e.Value) {
+		if ok = ok && had.value == e.Value; !ok && e.Cause == Evicted && m.tooHeavy(e.Key, e.Value) {
 			continue
 		}
-		if !ok || had.value != e.Value {
+		if !ok {
 			t.Fatalf("%+v was removed, which is not in the model: %+v", e, had)
 		}
-		switch {
-		case m.expired(had) != (e.Cause == Expired):
-			t.Fatalf("%+v: expired is %v", e, m.expired(had))
+		switch end, _ := m.end(had); {
+		case m.expiredAt(had, e.at) != (e.Cause == Expired):
+			t.Fatalf("%+v: expired is %v", e, m.expiredAt(had, e.at))
+		case e.Cause == Expired && e.at.Sub(end) >= m.common.time.tick:
+			t.Fatalf("%+v: the end was at %v", e, end)
 		case e.Cause == Expired:
 		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil && m.options.Weigh(e.Key, e.Value) > 0):
 		case e.Cause == cause && (key == -1 || key == e.Key):
@@ -451,22 +610,54 @@ func (m *modelCache) checkAll(t *rapid.T) {
 	if err := m.check(); err != nil {
 		t.Fatal(err)
 	}
-	got := maps.Collect(m.All())
-	want := map[int]int{}
+	got, want, all := maps.Collect(m.All()), map[int]int{}, map[int]Entry[int, int]{}
+	for e := range m.Entries() {
+		all[e.Key] = e
+	}
 	for k, e := range m.entries {
 		if !m.expired(e) {
 			want[k] = e.value
+			found, ok := m.Entry(k)
+			left, _ := m.TTL(k)
+			if found != all[k] || !ok || found != (Entry[int, int]{k, e.value, m.left(e)}) || left != found.TTL {
+				t.Fatalf("Entry = %+v, %v, TTL %v, and Entries %+v; want %d with %v left", found, ok, left, all[k], e.value, m.left(e))
+			}
 		} else if end, _ := m.end(e); time.Since(end) >= m.common.time.tick { // fake time
 			t.Fatalf("%d expired at %v and is still there, at %v", k, end, time.Now())
 		}
 	}
-	if !maps.Equal(got, want) {
-		t.Fatalf("the cache has %v, want %v", got, want)
-	}
-	if m.Len() != len(m.entries) {
-		t.Fatalf("Len is %d, want %d", m.Len(), len(m.entries))
+	if !maps.Equal(got, want) || len(all) != len(want) {
+		t.Fatalf("the cache has %v, and %v, want %v", got, all, want)
 	}
 	if m.options.Limit > 0 && m.Len() > m.options.Limit {
 		t.Fatalf("Len is %d, the limit %d", m.Len(), m.options.Limit)
+	}
+	m.checkStats(t)
+}
+
+// checkStats compares the statistics with what was done and with what is there.
+func (m *modelCache) checkStats(t *rapid.T) {
+	s := m.Stats()
+	m.told.check(t, s.Removals)
+	weight, pending := uint64(0), 0
+	for k, e := range m.entries {
+		if m.options.Weigh != nil {
+			weight += uint64(m.options.Weigh(k, e.value))
+		}
+		if _, ok := m.end(e); ok {
+			pending++
+		}
+	}
+	if s.Hits != m.hits || s.Misses != m.misses || s.Sets != m.sets {
+		t.Fatalf("%d hits, %d misses, %d sets; want %d, %d, %d", s.Hits, s.Misses, s.Sets, m.hits, m.misses, m.sets)
+	}
+	if ok, failed := s.Loads.OK.Count(), s.Loads.Failed.Count(); ok != m.loads || failed != m.failed {
+		t.Fatalf("%d loads, and %d failed; want %d and %d", ok, failed, m.loads, m.failed)
+	}
+	if hot := m.HotKeys(); hot != nil && m.options.HotKeys == 0 {
+		t.Fatalf("hot keys are %v, without the option", hot)
+	}
+	if n := len(m.entries); m.Len() != n || s.Entries != n || s.Expiry.Pending != pending || s.Weight != weight || s.MaxWeight != m.options.MaxWeight {
+		t.Fatalf("Len %d, %d entries that weigh %d, %d wait to expire; want %d, %d, %d", m.Len(), s.Entries, s.Weight, s.Expiry.Pending, n, weight, pending)
 	}
 }

@@ -19,6 +19,8 @@ func TestSimpleModel(t *testing.T) {
 	})
 }
 
+const simpleKeys = 200
+
 type plainModel struct {
 	*Cache[int, int]
 	entries  map[int]modelEntry
@@ -27,7 +29,7 @@ type plainModel struct {
 }
 
 func (m *plainModel) actions() map[string]func(*rapid.T) {
-	key := rapid.IntRange(0, 9)
+	key := rapid.IntRange(0, simpleKeys-1)
 	ttl := rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 20 * time.Minute, time.Hour, 2 * time.Hour, 50 * time.Hour})
 	return map[string]func(*rapid.T){
 		"SetWithExpire": func(t *rapid.T) { m.set(key.Draw(t, "key"), ttl.Draw(t, "ttl")) },
@@ -38,6 +40,21 @@ func (m *plainModel) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"Del": func(t *rapid.T) { k := key.Draw(t, "key"); m.Del(k); delete(m.entries, k) },
+		"fill": func(t *rapid.T) {
+			from, d := key.Draw(t, "from"), ttl.Draw(t, "ttl")
+			for k := from; k < simpleKeys; k++ {
+				m.set(k, d)
+			}
+			time.Sleep(m.common.time.tick) // another fill would use up the exact readings
+			synctest.Wait()
+		},
+		"drain": func(t *rapid.T) {
+			for k := key.Draw(t, "from"); k < simpleKeys; k++ {
+				m.Del(k)
+				delete(m.entries, k)
+			}
+		},
+		"split": func(t *rapid.T) { m.splitInto(2) },
 		"sleep": func(t *rapid.T) {
 			// Also to between two ticks, when what has expired is still there.
 			time.Sleep(ttl.Draw(t, "d") + rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond}).Draw(t, "more"))
@@ -47,12 +64,23 @@ func (m *plainModel) actions() map[string]func(*rapid.T) {
 			if err := m.check(); err != nil {
 				t.Fatal(err)
 			}
-			for k := range 10 {
+			late := 0 // what has expired since the last tick
+			for k := range simpleKeys {
 				e, ok := m.entries[k]
-				ok = ok && (e.deadline.IsZero() || time.Now().Before(e.deadline))
+				if ok && !e.deadline.IsZero() && !time.Now().Before(e.deadline) {
+					ok = false
+					if time.Since(e.deadline) < m.common.time.tick { // fake time
+						late++
+					} else {
+						delete(m.entries, k)
+					}
+				}
 				if v, found := m.Peek(k); found != ok || ok && v != e.value {
 					t.Fatalf("Peek(%d) = %d, %v; want %d, %v", k, v, found, e.value, ok)
 				}
+			}
+			if n := m.Len(); n > len(m.entries) || n < len(m.entries)-late {
+				t.Fatalf("%d entries, want %d, of which %d may be gone", n, len(m.entries), late)
 			}
 			if got := m.Stats().Removals.Replaced; got != m.replaced {
 				t.Fatalf("%d values were replaced, want %d", got, m.replaced)
@@ -77,21 +105,4 @@ func entryFor(value int, ttl time.Duration) modelEntry {
 		e.deadline = time.Now().Add(ttl)
 	}
 	return e
-}
-
-// TestUse: a Set or a Touch of a live key keeps its entry from eviction, whether or not it moves
-// the task of the entry.
-func TestUse(t *testing.T) {
-	for name, use := range map[string]func(c *Cache[int, int]){
-		"Set":                    func(c *Cache[int, int]) { c.Set(1, 1); c.Set(2, 2); c.Set(1, 1) },
-		"Touch, a new task":      func(c *Cache[int, int]) { c.Set(1, 1); c.Set(2, 2); c.Touch(1, 2*time.Hour) },
-		"Touch, task left alone": func(c *Cache[int, int]) { c.SetWithExpire(1, 1, time.Hour); c.Set(2, 2); c.Touch(1, 2*time.Hour) },
-	} {
-		c := Must(Options[int, int]{Limit: 2})
-		use(c)
-		c.Set(3, 3)
-		if _, ok := c.Peek(1); !ok {
-			t.Errorf("%s: the entry was used, and evicted next", name)
-		}
-	}
 }

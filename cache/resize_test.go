@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,36 +51,6 @@ func TestSetDuringResize(t *testing.T) {
 	})
 }
 
-// TestResizeBesideSets changes the limit, also from and to none, while others store.
-func TestResizeBesideSets(t *testing.T) {
-	c := Must(Options[int, int]{Expire: time.Hour})
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	for g := range 3 {
-		wg.Go(func() {
-			for k := g; ; k += 3 {
-				select {
-				case <-done:
-					return
-				default:
-					c.Set(k%5000, k)
-				}
-			}
-		})
-	}
-	for k := range 3000 {
-		if err := c.Resize([]int{0, 1, 7, 1000}[k%4]); err != nil {
-			t.Error(err)
-		}
-	}
-	close(done)
-	wg.Wait()
-	if err := c.Resize(100); err != nil || c.Len() > 100 {
-		t.Errorf("Resize(100): %v, Len %d", err, c.Len())
-	}
-	wantWhole(t, c)
-}
-
 // TestShrinkingKeepsTTLs checks that an entry with Idle that moves to another slot when
 // its shard shrinks keeps its end by TTL.
 func TestShrinkingKeepsTTLs(t *testing.T) {
@@ -115,7 +84,7 @@ func TestShrinkingKeepsTTLs(t *testing.T) {
 func TestResizeRefuses(t *testing.T) {
 	counted := Must(Options[int, int]{Limit: 2})
 	weighed := Must(Options[int, int]{MaxWeight: 2, Weigh: func(_, v int) uint32 { return uint32(v) }})
-	for _, err := range []error{counted.Resize(-1), weighed.Resize(1)} {
+	for _, err := range []error{counted.Resize(-1), weighed.Resize(1), weighed.ResizeWeight(0), counted.ResizeWeight(1)} {
 		if !errors.Is(err, ErrArgument) {
 			t.Errorf("Resize = %v, want an ErrArgument", err)
 		}

@@ -45,22 +45,6 @@ func TestArraysGrowAndShrink(t *testing.T) {
 	}
 }
 
-// TestUnusedOptionsTakeNoMemory checks that arrays that no option needs are not allocated.
-func TestUnusedOptionsTakeNoMemory(t *testing.T) {
-	c := Must(Options[int, int]{})
-	for k := range 1000 {
-		c.Set(k, k)
-	}
-	s := &c.common.table.Load().shards[0]
-	if s.order != nil || s.ring != nil || s.weights != nil || s.caps != nil || s.born != nil || s.loads != nil || s.fences != nil {
-		t.Errorf("a plain cache has order %v, ring %v, weights %v, caps %v, born %v, loads %v, fences %v",
-			s.order != nil, s.ring != nil, s.weights != nil, s.caps != nil, s.born != nil, s.loads != nil, s.fences != nil)
-	}
-	if c.common.observers.runner != nil || c.common.time.driver.timer != nil {
-		t.Errorf("a plain cache has runner %v, driver %v", c.common.observers.runner != nil, c.common.time.driver.timer != nil)
-	}
-}
-
 // TestIdleRingCatchesUp checks that after a time without TTLs the first task does not pass
 // through all missed revolutions.
 func TestIdleRingCatchesUp(t *testing.T) {

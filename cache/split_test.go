@@ -7,10 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // TestTableGrows checks that a cache has one shard until that is crowded, and then as many
@@ -35,7 +32,19 @@ func TestTableGrows(t *testing.T) {
 		}
 		wantWhole(t, c)
 	}
-	c := Must(Options[int, int]{Limit: perShard})
+	c := Must(Options[int, int]{})
+	fill(c, 1)
+	for range c.All() {
+		if fill(c, 2*crowded); shards(c) != 1 {
+			t.Errorf("%d shards, with a walk under way", shards(c))
+		}
+		break
+	}
+	if fill(c, 1); shards(c) == 1 {
+		t.Error("one shard, with no walk under way")
+	}
+
+	c = Must(Options[int, int]{Limit: perShard})
 	fill(c, perShard)
 	if n := shards(c); n != 1 {
 		t.Errorf("%d shards with a small limit", n)
@@ -65,28 +74,6 @@ func TestShardsForProcessors(t *testing.T) {
 			t.Errorf("limit %d, %d processors: %d shards, want %d", test.limit, test.procs, got, test.want)
 		}
 	}
-}
-
-// TestTableGrowsByWeight checks that shards follow the entries also after ResizeWeight.
-func TestTableGrowsByWeight(t *testing.T) {
-	each := int(entriesPerShard(runtime.GOMAXPROCS(0)))
-	c := Must(Options[int, int]{MaxWeight: uint64(each), Weigh: func(int, int) uint32 { return 1 }})
-	for k := range 2 * each {
-		c.Set(k, k)
-	}
-	if n := len(c.common.table.Load().shards); n != 1 {
-		t.Errorf("%d shards with %d entries", n, c.Len())
-	}
-	if err := c.ResizeWeight(1 << 30); err != nil {
-		t.Fatal(err)
-	}
-	for k := range 10 * each {
-		c.Set(k, k)
-	}
-	if n := len(c.allShards()); n < 2 || c.Len() != 10*each {
-		t.Errorf("%d shards with %d entries", n, c.Len())
-	}
-	wantWhole(t, c)
 }
 
 // TestManyProcessors checks that with many processors the table grows in steps, and does
@@ -199,45 +186,6 @@ func TestSplitKeepsOrder(t *testing.T) {
 	}
 }
 
-// TestSplitKeepsStats checks that a split loses no count, and counts nothing twice.
-func TestSplitKeepsStats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 100, Expire: time.Minute, Ages: true})
-		for k := range 200 {
-			c.Set(k, k)
-			c.Get(k)
-			c.Get(-1)
-		}
-		c.Set(199, 0)
-		c.Del(198)
-		c.SetWithExpire(197, 0, time.Millisecond)
-		time.Sleep(2 * time.Millisecond)
-		c.Get(197) // expired, and not removed yet
-		before := c.Stats()
-		if before.MissesExpired != 1 || before.Removals.Evicted != 100 || before.Hits != 200 {
-			t.Fatalf("%+v", before)
-		}
-		for range 3 {
-			c.splitInto(4)
-			after := c.Stats()
-			after.Expiry, before.Expiry = stats.Expiry{}, stats.Expiry{} // tombstones go
-			if after != before {
-				t.Errorf("after a split:\n%+v, before:\n%+v", after, before)
-			}
-		}
-		time.Sleep(time.Minute + 2*c.common.time.tick)
-		if got := c.Stats(); got.Removals.Expired != 99 || got.Expiry.Lateness.Count() != 99 || got.Entries != 0 {
-			t.Errorf("%d entries, %d removed as expired, %d late", got.Entries, got.Removals.Expired, got.Expiry.Lateness.Count())
-		}
-		if _, late := got(c.Stats().Expiry.Lateness); late > 2*c.common.time.tick {
-			t.Errorf("expired %v late", late)
-		}
-	})
-}
-
-// got returns how many durations a histogram has, and the most that one can be.
-func got(h stats.Histogram) (n uint64, most time.Duration) { return h.Count(), h.Quantile(1) }
-
 // TestSplitBesideLoad checks that a load, a Compute and a DelFunc under way go on in the
 // new shards after a split.
 func TestSplitBesideLoad(t *testing.T) {
@@ -283,38 +231,6 @@ func TestSplitBesideLoad(t *testing.T) {
 			wantWhole(t, c)
 		})
 	}
-}
-
-// TestWalkKeepsTable checks that the shards stay during a walk, whatever the body of its
-// loop does, and that the first write after it enlarges the table.
-func TestWalkKeepsTable(t *testing.T) {
-	c := Must(Options[int, int]{})
-	for k := range 10 {
-		c.Set(k, k)
-	}
-	seen := map[int]int{}
-	for k := range c.All() {
-		seen[k]++
-		for i := range 100 {
-			c.Set(1000*(k+1)+i, 0)
-		}
-		if c.Len(); len(seen) > 2000 {
-			break
-		}
-	}
-	for k := range 10 {
-		if seen[k] != 1 {
-			t.Errorf("key %d was seen %d times", k, seen[k])
-		}
-	}
-	if n := len(c.common.table.Load().shards); n != 1 {
-		t.Errorf("%d shards, with a walk under way", n)
-	}
-	c.Set(0, 0)
-	if n := len(c.common.table.Load().shards); n == 1 {
-		t.Error("one shard, with no walk under way")
-	}
-	wantWhole(t, c)
 }
 
 // TestSplitBesideEverything runs all methods while the table grows again and again. A key

@@ -4,44 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 )
-
-// TestTakeWithChoosesTheTTL checks that the TTL that a load sets replaces that of the
-// options, and that with a negative one nothing is stored.
-func TestTakeWithChoosesTheTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{Expire: time.Minute})
-		take := func(key string, expire time.Duration) {
-			v, err := c.TakeWith(t.Context(), key, func(_ context.Context, l *Load[int]) (int, error) {
-				if l.Expire != time.Minute || l.HasOld || l.Old != 0 {
-					t.Errorf("the load is told %+v", *l)
-				}
-				l.Expire = expire
-				return 7, nil
-			})
-			if v != 7 || err != nil {
-				t.Errorf("TakeWith = %d, %v", v, err)
-			}
-		}
-		has := func(key string) bool { _, ok := c.Peek(key); return ok }
-		take("hour", time.Hour)
-		take("ever", 0)
-		take("not", -1)
-		if has("not") {
-			t.Error("a value that was not to be kept is kept")
-		}
-		time.Sleep(time.Hour - 1)
-		if !has("hour") || !has("ever") {
-			t.Error("a value has gone before its TTL")
-		}
-		time.Sleep(time.Nanosecond)
-		if has("hour") || !has("ever") {
-			t.Error("the TTL of a load is not what it said")
-		}
-	})
-}
 
 // TestTakeWithAfterAChange checks that after a change of the key the TTL that a load set
 // is dropped with its value.

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,69 +105,4 @@ func TestAllSeesChangesInItsBody(t *testing.T) {
 	if seen != 60 {
 		t.Errorf("%d entries were yielded of 60", seen)
 	}
-}
-
-// TestTTLAndEntries checks the times left by TTL, Entry and Entries, with and without
-// Idle.
-func TestTTLAndEntries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{Expire: time.Hour})
-		c.Set("hour", 1)
-		c.SetWithExpire("ever", 2, 0)
-		c.SetWithExpire("minute", 3, time.Minute)
-		time.Sleep(20 * time.Second)
-		want := map[string]time.Duration{"hour": time.Hour - 20*time.Second, "ever": math.MaxInt64, "minute": 40 * time.Second}
-		for k, left := range want {
-			if got, ok := c.TTL(k); got != left || !ok {
-				t.Errorf("TTL(%q) = %v, %v; want %v", k, got, ok, left)
-			}
-		}
-		for e := range c.Entries() {
-			if got, ok := c.Entry(e.Key); got != e || !ok || e.TTL != want[e.Key] {
-				t.Errorf("Entries has %+v, Entry %+v, %v", e, got, ok)
-			}
-		}
-		time.Sleep(40 * time.Second)
-		if got, ok := c.TTL("minute"); got != 0 || ok {
-			t.Errorf("TTL after the deadline = %v, %v", got, ok)
-		}
-		if s := c.Stats(); s.Hits+s.Misses != 0 {
-			t.Errorf("%d hits, %d misses were counted", s.Hits, s.Misses)
-		}
-
-		idle := Must(Options[string, int]{Expire: time.Hour, Idle: time.Minute})
-		idle.Set("a", 1)
-		time.Sleep(30 * time.Second)
-		if got, _ := idle.TTL("a"); got != 30*time.Second {
-			t.Errorf("TTL with Idle = %v", got)
-		}
-		idle.Get("a")
-		if got, _ := idle.TTL("a"); got != time.Minute {
-			t.Errorf("TTL with Idle after a Get = %v", got)
-		}
-	})
-}
-
-// TestDelExpired checks that DelExpired removes and counts what the wheel has not visited
-// yet.
-func TestDelExpired(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		causes := map[Cause]int{}
-		c := Must(Options[int, int]{Expire: time.Hour, Workers: 1, OnRemove: func(e Event[int, int]) { causes[e.Cause]++ }})
-		for k := range 300 {
-			c.SetWithExpire(k, k, time.Millisecond)
-			c.Set(1000+k, k)
-		}
-		time.Sleep(2 * time.Millisecond)
-		if n := c.DelExpired(); n != 300 || c.Len() != 300 {
-			t.Errorf("DelExpired removed %d, and %d are left", n, c.Len())
-		}
-		if n := c.DelExpired(); n != 0 {
-			t.Errorf("then it removed %d", n)
-		}
-		if err := c.Wait(t.Context()); err != nil || causes[Expired] != 300 || len(causes) != 1 {
-			t.Errorf("OnRemove was told %v, %v", causes, err)
-		}
-		wantWhole(t, c)
-	})
 }

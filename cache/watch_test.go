@@ -58,25 +58,6 @@ func TestHotKeys(t *testing.T) {
 	}
 }
 
-// TestNoHotKeys checks that without the option nothing is counted.
-func TestNoHotKeys(t *testing.T) {
-	for name, o := range map[string]Options[int, int]{
-		"nothing to watch": {Limit: 10, Ages: true},
-		"only WhatIf":      {Limit: 10, WhatIf: true},
-	} {
-		c := Must(o)
-		for range 1000 {
-			c.Get(1)
-		}
-		if got := c.HotKeys(); got != nil {
-			t.Errorf("%s: HotKeys are %v", name, got)
-		}
-		if (c.common.watch.Load() == nil) == o.WhatIf {
-			t.Errorf("%s: the watch is %v", name, c.common.watch.Load())
-		}
-	}
-}
-
 // ask gets a key until it is in the sample.
 func ask[K comparable](c *Cache[K, int], key K) {
 	for range 2000 {

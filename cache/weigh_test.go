@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // byValue weighs a value as it says.
@@ -166,81 +164,8 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 	}
 }
 
-// TestUnusedRoomIsGivenBack checks that room made for a value that is not stored in the
-// end goes back to the budget.
-func TestUnusedRoomIsGivenBack(t *testing.T) {
-	const most = 1000
-	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
-	for k := range most {
-		c.Set(k, 1)
-	}
-	calls := 0
-	c.Compute(-1, func(int, bool) (int, Op) {
-		calls++
-		return most, OpSet
-	})
-	if v, ok := c.Peek(-1); v != most || !ok || calls != 1 {
-		t.Errorf("Peek = %d, %v after %d calls", v, ok, calls)
-	}
-	u := update[int, int]{hash: c.common.hasher.Hash(-2), key: -2, value: most, weight: most, life: forever}
-	c.Set(-1, 1)
-	c.Set(-3, most-1)
-	s := c.common.shardOf(u.hash)
-	s.lock.Lock()
-	missing := s.put(&u)
-	if c.endStore(s, &u, missing+1) {
-		t.Fatal("it is stored")
-	}
-	c.endMaking(&u)
-	wantWhole(t, c)
-}
-
-// TestExpiredGoBeforeLive checks that in a shard with few entries those that expired since
-// the last tick are evicted first.
-func TestExpiredGoBeforeLive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{Limit: 4})
-		c.Set("live", 1)
-		for _, k := range []string{"a", "b", "c"} {
-			c.SetWithExpire(k, 1, time.Millisecond)
-		}
-		time.Sleep(2 * time.Millisecond)
-		c.Set("new", 1)
-		if _, ok := c.Get("live"); !ok {
-			t.Error("an entry that lives was driven out by one where three had expired")
-		}
-		if got := c.Stats().Removals; got.Expired != 1 || got.Evicted != 0 {
-			t.Errorf("removed: %+v", got)
-		}
-	})
-}
-
-// TestResizeWeight checks ResizeWeight down and up, and what it refuses.
-func TestResizeWeight(t *testing.T) {
-	c := Must(Options[int, int]{MaxWeight: 1000, Weigh: byValue})
-	for k := range 100 {
-		c.Set(k, 10)
-	}
-	if err := c.ResizeWeight(305); err != nil || c.Len() != 30 {
-		t.Errorf("ResizeWeight(305): %v, and %d entries are left", err, c.Len())
-	}
-	if err := c.ResizeWeight(2000); err != nil {
-		t.Error(err)
-	}
-	for k := range 200 {
-		c.Set(k, 10)
-	}
-	if c.Len() != 200 {
-		t.Errorf("%d entries are there", c.Len())
-	}
-	wantWhole(t, c)
-	if c.ResizeWeight(0) == nil || Must(Options[int, int]{Limit: 1}).ResizeWeight(1) == nil {
-		t.Error("no error")
-	}
-}
-
 // TestWeighedShards checks that a cache which weighs its values gets shards by the number
-// of its entries, like one with a Limit, and not by what they weigh.
+// of its entries, like one with a Limit, and not by what they weigh; and more after a ResizeWeight.
 func TestWeighedShards(t *testing.T) {
 	each := int(entriesPerShard(runtime.GOMAXPROCS(0)))
 	for _, test := range []struct{ weight, entries int }{{1 << 20, each}, {1 << 10, 4 * each}, {1, 20 * each}} {
@@ -255,6 +180,15 @@ func TestWeighedShards(t *testing.T) {
 		}
 		if got := c.Len(); got != test.entries {
 			t.Errorf("%d entries, want %d", got, test.entries)
+		}
+		if err := c.ResizeWeight(1 << 50); err != nil {
+			t.Fatal(err)
+		}
+		for k := range 8 * test.entries {
+			c.Set(k, test.weight)
+		}
+		if more := len(c.allShards()); more < 2*n || c.Len() != 8*test.entries {
+			t.Errorf("%d shards with %d entries, after %d with %d", more, c.Len(), n, test.entries)
 		}
 		wantWhole(t, c)
 	}
@@ -291,39 +225,4 @@ func TestAsHeavyAsTheCache(t *testing.T) {
 		}
 		wantWhole(t, c)
 	}
-}
-
-// TestOrderKnowsWeights checks that the order of each shard knows what its entries weigh,
-// after all that changes that.
-func TestOrderKnowsWeights(t *testing.T) {
-	c := Must(Options[int, int]{MaxWeight: 50_000, Weigh: byValue, Policy: Adaptive})
-	random := rand.New(rand.NewPCG(7, 8))
-	check := func(after string) {
-		t.Helper()
-		if err := c.check(); err != nil {
-			t.Fatalf("after %s: %v", after, err)
-		}
-	}
-	for range 5000 {
-		c.Set(random.IntN(2000), random.IntN(100)) // some weigh nothing
-	}
-	check("stores and replacements")
-	c.common.size.crowd.Store(4)
-	c.common.table.Load().growing.Store(true)
-	for len(c.common.table.Load().shards) < 4 {
-		c.Set(random.IntN(2000), random.IntN(100))
-	}
-	check("a division into shards")
-	for range 1000 {
-		c.Set(random.IntN(2000), 1+random.IntN(20))
-		c.Del(random.IntN(2000))
-	}
-	check("lighter values, and removals")
-	if err := c.ResizeWeight(500); err != nil {
-		t.Fatal(err)
-	}
-	check("a smaller limit, and smaller arrays")
-	c.Clear()
-	c.Set(1, 100)
-	check("Clear")
 }

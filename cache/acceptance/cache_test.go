@@ -7,7 +7,6 @@ package acceptance
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,54 +17,6 @@ import (
 
 func TestMain(m *testing.M) {
 	settle.VerifyTestMain(m)
-}
-
-func TestResize(t *testing.T) {
-	// Catches: Resize that leaves the surplus to later Sets, evicts the wrong end, or does not report.
-	Bubble(t, "down evicts the oldest at once", func(t *testing.T) {
-		var rec Recorder[string, int]
-		c := New(t, cache.Options[string, int]{Limit: 5, OnRemove: rec.Add})
-		for i, k := range Numbered("k", 5) {
-			c.Set(k, i)
-		}
-		MustResize(t, c, 2)
-		WantLen(t, c, 2)
-		WantEvents(t, &rec, Event("k0", 0, cache.Evicted), Event("k1", 1, cache.Evicted), Event("k2", 2, cache.Evicted))
-		c.Set("k5", 5)
-		WantEvents(t, &rec, Event("k3", 3, cache.Evicted))
-		WantHit(t, c, "k4", 4)
-		WantHit(t, c, "k5", 5)
-	})
-
-	// Catches: Resize that rebuilds and forgets, or that does not use the new room.
-	Bubble(t, "up keeps and makes room", func(t *testing.T) {
-		c := New(t, cache.Options[string, int]{Limit: 3})
-		keys := Numbered("k", 6)
-		for i, k := range keys[:3] {
-			c.Set(k, i)
-		}
-		MustResize(t, c, 6)
-		for i, k := range keys[3:] {
-			c.Set(k, i+3)
-		}
-		for i, k := range keys {
-			WantHit(t, c, k, i)
-		}
-		c.Set("one more", 1)
-		WantLen(t, c, 6)
-	})
-
-	// Catches: a limit that grows past the size where shards begin, and is not honoured.
-	Bubble(t, "from 100 to 10000", func(t *testing.T) {
-		c := New(t, cache.Options[string, int]{Limit: 100})
-		MustResize(t, c, 10_000)
-		for i := range 30_000 {
-			c.Set(strconv.Itoa(i), i)
-		}
-		if n := c.Len(); n <= 5_000 || n > 10_000 {
-			t.Errorf("Len = %d, want about and at most 10000", n)
-		}
-	})
 }
 
 func TestAll(t *testing.T) {
@@ -99,29 +50,6 @@ func TestAll(t *testing.T) {
 			}
 		})
 	}
-
-	// Catches: arrays that shrink and so move entries from slots that All has yet to visit to slots that
-	// it has visited.
-	Bubble(t, "the body may remove most", func(t *testing.T) {
-		c := New(t, cache.Options[string, int]{Limit: 4000})
-		Fill(c, 4000)
-		times := map[string]int{}
-		for k := range c.All() {
-			if times[k]++; len(times) > 1 {
-				continue
-			}
-			for i := range 4000 {
-				if i%100 != 0 {
-					c.Del(strconv.Itoa(i))
-				}
-			}
-		}
-		for i := 0; i < 4000; i += 100 {
-			if n := times[strconv.Itoa(i)]; n != 1 {
-				t.Errorf("%d: yielded %d times, want once", i, n)
-			}
-		}
-	})
 
 	// Catches: a race between All and writers (-race), and stable keys lost beside them.
 	t.Run("beside writers", func(t *testing.T) {

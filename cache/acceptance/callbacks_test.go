@@ -22,20 +22,8 @@ import (
 // cache; a panic is recovered, counted and reported; Close waits for them. When
 // too many wait, callers that remove values wait too (a callback never does).
 //
-// "Exactly once" under load is TestLedger.
+// The causes are cache.TestModel; "exactly once" under load is TestLedger.
 func TestPromise5Callbacks(t *testing.T) {
-	for _, r := range removals() {
-		// Catches: a removal that is not reported, reported twice, or with another cause or value.
-		Bubble(t, "cause of "+r.name, func(t *testing.T) {
-			var rec Recorder[string, int]
-			c := New(t, cache.Options[string, int]{Limit: 2, Expire: time.Minute, OnRemove: rec.Add})
-			r.remove(c)
-			WantEvents(t, &rec, r.want...)
-			MustClose(t, c)
-			WantEvents(t, &rec, r.atClose...)
-			wantRemovals(t, c, append(r.want, r.atClose...))
-		})
-	}
 
 	t.Run("in order per key, many writers", orderOfManyWriters)
 	for _, workers := range []int{1, 3, 16} {
@@ -55,77 +43,6 @@ func TestPromise5Callbacks(t *testing.T) {
 	t.Run("Resize in a callback of Resize", resizeFromCallback)
 	Bubble(t, "Take in a callback of a load that waits for room", takeFromCallback)
 	Bubble(t, "Close of another cache", closeFromCallback)
-}
-
-type removal struct {
-	name          string
-	remove        func(c *cache.Cache[string, int])
-	want, atClose []cache.Event[string, int]
-}
-
-func removals() []removal {
-	type C = *cache.Cache[string, int]
-	type events = []cache.Event[string, int]
-	compute := func(c C, op cache.Op) {
-		c.Compute("k", func(int, bool) (int, cache.Op) { return 2, op })
-	}
-	k := func(value int, cause cache.Cause) events { return events{Event("k", value, cause)} }
-	return []removal{
-		{"nothing", func(c C) { c.Set("k", 1) }, nil, k(1, cache.Cleared)},
-		{"Del", func(c C) { c.Set("k", 1); c.Del("k"); c.Del("k") }, k(1, cache.Deleted), nil},
-		{"Set again", func(c C) { c.Set("k", 1); c.Set("k", 1) }, k(1, cache.Replaced), k(1, cache.Cleared)},
-		{"Clear", func(c C) { c.Set("k", 1); c.Clear() }, k(1, cache.Cleared), nil},
-		{"expiry", func(c C) { c.SetWithExpire("k", 1, time.Second); time.Sleep(2 * time.Second) }, k(1, cache.Expired), nil},
-		{"expiry by default", func(c C) { c.Set("k", 1); time.Sleep(61 * time.Second) }, k(1, cache.Expired), nil},
-		{"eviction", func(c C) { c.Set("k", 1); c.Set("l", 2); c.Set("m", 3) }, k(1, cache.Evicted),
-			events{Event("l", 2, cache.Cleared), Event("m", 3, cache.Cleared)}},
-		{"eviction by Take", func(c C) {
-			c.Set("k", 1)
-			c.Set("l", 2)
-			_, _ = c.Take("m", func() (int, error) { return 3, nil })
-		}, k(1, cache.Evicted), events{Event("l", 2, cache.Cleared), Event("m", 3, cache.Cleared)}},
-		{"eviction by GetOrSet", func(c C) { c.Set("k", 1); c.Set("l", 2); c.GetOrSet("m", 3) }, k(1, cache.Evicted),
-			events{Event("l", 2, cache.Cleared), Event("m", 3, cache.Cleared)}},
-		{"Resize", func(c C) { c.Set("k", 1); c.Set("l", 2); _ = c.Resize(1) }, k(1, cache.Evicted),
-			events{Event("l", 2, cache.Cleared)}},
-		{"negative SetWithExpire", func(c C) { c.Set("k", 1); c.SetWithExpire("k", 2, -1) }, k(1, cache.Deleted), nil},
-		{"negative SetWithExpire of nothing", func(c C) { c.SetWithExpire("k", 2, -1) }, nil, nil},
-		{"negative Touch", func(c C) { c.Set("k", 1); c.Touch("k", -1) }, k(1, cache.Deleted), nil},
-		{"Touch", func(c C) { c.Set("k", 1); c.Touch("k", time.Hour) }, nil, k(1, cache.Cleared)},
-		{"Compute with OpSet", func(c C) { c.Set("k", 1); compute(c, cache.OpSet) }, k(1, cache.Replaced), k(2, cache.Cleared)},
-		{"Compute with OpDelete", func(c C) { c.Set("k", 1); compute(c, cache.OpDelete) }, k(1, cache.Deleted), nil},
-		{"Compute with OpKeep", func(c C) { c.Set("k", 1); compute(c, cache.OpKeep) }, nil, k(1, cache.Cleared)},
-		{"Set over an expired value", func(c C) {
-			c.SetWithExpire("k", 1, time.Nanosecond)
-			time.Sleep(time.Nanosecond)
-			c.Set("k", 2)
-		}, k(1, cache.Expired), k(2, cache.Cleared)},
-		{"Take over an expired value", func(c C) {
-			c.SetWithExpire("k", 1, time.Nanosecond)
-			time.Sleep(time.Nanosecond)
-			_, _ = c.Take("k", func() (int, error) { return 2, nil })
-		}, k(1, cache.Expired), k(2, cache.Cleared)},
-		{"Del of an expired value", func(c C) {
-			c.SetWithExpire("k", 1, time.Nanosecond)
-			time.Sleep(time.Nanosecond)
-			c.Del("k")
-			time.Sleep(MaxTick)
-		}, k(1, cache.Expired), nil},
-	}
-}
-
-// wantRemovals compares the counters of removals with the events.
-func wantRemovals(t *testing.T, c *cache.Cache[string, int], events []cache.Event[string, int]) {
-	t.Helper()
-	by := map[cache.Cause]uint64{}
-	for _, e := range events {
-		by[e.Cause]++
-	}
-	r := c.Stats().Removals
-	if r.Expired != by[cache.Expired] || r.Evicted != by[cache.Evicted] || r.Deleted != by[cache.Deleted] ||
-		r.Replaced != by[cache.Replaced] || r.Cleared != by[cache.Cleared] {
-		t.Errorf("counted %+v, reported %v", r, by)
-	}
 }
 
 // Catches: events queued after the lock is released, so that writers overtake each other. The

@@ -1,7 +1,6 @@
 package acceptance
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -15,10 +14,8 @@ import (
 // only if it is the one that expired; an entry always has its task; a load that
 // began before a Set, Del or Clear of its key never stores over it.
 func TestPromise3EntriesLiveTheirLife(t *testing.T) {
-	// Lost: catches expiry by key or by slot number that hits the entry that came after.
-	for _, offset := range []time.Duration{-1, 0, 1, 50 * time.Millisecond, 100 * time.Millisecond, time.Second} {
-		Bubble(t, fmt.Sprintf("overwritten %v after its deadline", offset), func(t *testing.T) { overwrittenLate(t, offset) })
-	}
+	// Lost: catches expiry by key or by slot number that hits the entry that came after. Of one
+	// goroutine, this is cache.TestModel.
 	Bubble(t, "overwritten by many while it expires", overwrittenByMany)
 
 	// Immortal: catches a task lost between Del and Set, in a Clear, or when TTLs come and go.
@@ -30,51 +27,9 @@ func TestPromise3EntriesLiveTheirLife(t *testing.T) {
 			Bubble(t, f.name+" fences "+take.Name, func(t *testing.T) { fenced(t, f, take) })
 		}
 	}
-	Bubble(t, "callers after the fence fetch again", lateCallers)
 	Bubble(t, "only its own key is fenced", unfenced)
 	Bubble(t, "expiry does not fence", expiryDoesNotFence)
 	Bubble(t, "stored with the TTL from the end of the load", loadedTTL)
-}
-
-func overwrittenLate(t *testing.T, offset time.Duration) {
-	var rec Recorder[string, int]
-	c := New(t, cache.Options[string, int]{OnRemove: rec.Add})
-	keys := Numbered("k", 2000)
-	for _, k := range keys {
-		c.SetWithExpire(k, 1, time.Second)
-	}
-	time.Sleep(time.Second + offset)
-	for i, k := range keys {
-		switch i % 3 {
-		case 0:
-			c.SetWithExpire(k, 2, time.Hour)
-		case 1:
-			c.Set(k, 2) // without a TTL
-		case 2:
-			if live := c.Touch(k, time.Hour); live != (offset < 0) {
-				t.Fatalf("Touch = %t", live)
-			}
-		}
-	}
-	time.Sleep(30 * time.Minute)
-	cause := cache.Expired
-	if offset < 0 {
-		cause = cache.Replaced
-	}
-	var want []cache.Event[string, int]
-	for i, k := range keys {
-		switch touched := i%3 == 2; {
-		case !touched:
-			WantHit(t, c, k, 2)
-			want = append(want, Event(k, 1, cause))
-		case offset < 0:
-			WantHit(t, c, k, 1)
-		default:
-			WantMiss(t, c, k)
-			want = append(want, Event(k, 1, cache.Expired))
-		}
-	}
-	WantEvents(t, &rec, want...)
 }
 
 // overwrittenByMany has writers that wake at the same instants as the driver and race with it.
@@ -191,46 +146,6 @@ func fenced(t *testing.T, f fence, take Taker) {
 		if v, ok := c.Get("k"); v != f.want || ok != (f.want != 0) {
 			t.Errorf("%s before: Get = %d, %t after the load; want %d", before, v, ok, f.want)
 		}
-	}
-}
-
-// Catches: a caller that joins a load which began before the Del it has seen return, or waits for
-// it; two fetches at once for the callers after one Del; a second fence that is forgotten; a fenced
-// result that is stored.
-func lateCallers(t *testing.T) {
-	for _, take := range Takers() {
-		c := New(t, cache.Options[string, int]{})
-		gate1, gate2 := make(chan struct{}), make(chan struct{})
-		var fetching atomic.Bool
-		first := Start(func() (int, error) { return take.Take(c, "k", Gated(gate1, 1)) })
-		c.Del("k")
-		var late [3]*Outcome
-		for i := range late {
-			late[i] = Start(func() (int, error) {
-				return take.Take(c, "k", func() (int, error) {
-					if fetching.Swap(true) {
-						t.Errorf("%s: two fetches at once", take.Name)
-					}
-					<-gate2
-					fetching.Store(false)
-					return 2, nil
-				})
-			})
-		}
-		synctest.Wait()
-		if !fetching.Load() {
-			t.Errorf("%s: the late callers wait for the fenced fetch", take.Name)
-		}
-		c.Del("k") // fences the second load as well
-		third := Start(func() (int, error) { return take.Take(c, "k", func() (int, error) { return 3, nil }) })
-		third.Want(t, 3, nil)
-		close(gate2)
-		for _, o := range late {
-			o.Want(t, 2, nil)
-		}
-		close(gate1)
-		first.Want(t, 1, nil)
-		WantHit(t, c, "k", 3)
 	}
 }
 

@@ -167,8 +167,8 @@ func watch[V any](t *testing.T, c *cache.Cache[int, V], look func(entries int, w
 // limit, while every other method is called; and no value is lost.
 //
 // Catches: a surplus that is left because others stored meanwhile, entries that
-// shards limited at different times count twice or not at all, an evicted value that
-// is not reported.
+// shards limited at different times count twice or not at all, room that nobody has any more, an
+// evicted value that is not reported.
 func TestResizeUnderLoad(t *testing.T) {
 	for name, o := range map[string]cache.Options[int, int]{
 		"from none": {},
@@ -198,6 +198,14 @@ func TestResizeUnderLoad(t *testing.T) {
 			mustResizeTo(t, l.Cache, 3)
 			if n := len(Collect(t, l.Cache)); n > 3 {
 				t.Errorf("All yields %d entries after Resize(3)", n)
+			}
+			for key := range 100 {
+				v := l.new()
+				l.Cache.Set(key, v)
+				l.mark(v, stored)
+			}
+			if n := l.Cache.Len(); n != 3 {
+				t.Errorf("a limit of 3 has room for %d", n)
 			}
 			l.Audit()
 		})

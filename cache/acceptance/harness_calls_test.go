@@ -65,29 +65,47 @@ func Recovered(f func()) (value any) {
 	return nil
 }
 
-// A Taker is one of the ways to have a value loaded.
+// takes are the Takes, by name.
+var takes = map[string]func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error){
+	"Take": func(_ context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+		return c.Take(key, func() (int, error) { return fetch(context.Background()) })
+	},
+	"TakeCtx": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+		return c.TakeCtx(ctx, key, fetch)
+	},
+	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+		return c.TakeWith(ctx, key, func(ctx context.Context, _ *cache.Load[int]) (int, error) { return fetch(ctx) })
+	},
+	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], key string, fetch func(context.Context) (int, error)) (int, error) {
+		found, err := c.TakeMany(ctx, []string{key}, func(ctx context.Context, missing []string) (map[string]int, error) {
+			v, err := fetch(ctx)
+			return map[string]int{missing[0]: v}, err
+		})
+		return found[key], err
+	},
+}
+
+// A Taker is one of the ways to have a value loaded, in a goroutine of the load or not.
 type Taker struct {
 	Name string
 	Take func(c *cache.Cache[string, int], key string, fetch func() (int, error)) (int, error)
 }
 
 // Takers returns all of them.
-func Takers() []Taker {
-	type C = *cache.Cache[string, int]
-	takeCtx := func(ctx context.Context, c C, key string, fetch func() (int, error)) (int, error) {
-		return c.TakeCtx(ctx, key, func(context.Context) (int, error) { return fetch() })
+func Takers() (all []Taker) {
+	for name, take := range takes {
+		for how, end := range map[string]bool{"": false, " cancellable": true} {
+			all = append(all, Taker{name + how, func(c *cache.Cache[string, int], key string, fetch func() (int, error)) (int, error) {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				if !end {
+					ctx = context.Background()
+				}
+				return take(ctx, c, key, func(context.Context) (int, error) { return fetch() })
+			}})
+		}
 	}
-	return []Taker{
-		{"Take", C.Take},
-		{"TakeCtx", func(c C, key string, fetch func() (int, error)) (int, error) {
-			return takeCtx(context.Background(), c, key, fetch)
-		}},
-		{"TakeCtx cancellable", func(c C, key string, fetch func() (int, error)) (int, error) {
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			return takeCtx(ctx, c, key, fetch)
-		}},
-	}
+	return all
 }
 
 // An Outcome is how a call on a goroutine of its own ended.

@@ -1,7 +1,6 @@
 package acceptance
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -12,10 +11,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// Promise 7: bad input is an error that says what and why, from New. A TTL of 0
-// in SetWithExpire means never, a negative one removes the key, one under a
-// millisecond is honoured. Keys that cannot be hashed panic before any lock is
-// taken; keys unequal to themselves are never stored.
+// Promise 7: bad input is an error that says what and why, from New. Keys that cannot be hashed
+// panic before any lock is taken; keys unequal to themselves are never stored. Odd TTLs of methods
+// are cache.TestModel.
 func TestPromise7BadInput(t *testing.T) {
 	// Catches: an option that is not validated (a limit of -1 that means "none", a TTL of 3600 ns).
 	for name, bad := range badOptions() {
@@ -48,8 +46,6 @@ func TestPromise7BadInput(t *testing.T) {
 	}
 	t.Run("a limit beyond all memory", hugeLimit)
 
-	Bubble(t, "TTLs of SetWithExpire", oddTTLs)
-	Bubble(t, "TTLs of Touch", oddTouches)
 	Bubble(t, "keys that cannot be hashed", unhashableKeys)
 	Bubble(t, "keys unequal to themselves", unequalKeys)
 	Bubble(t, "keys of every type", equalKeys)
@@ -126,54 +122,6 @@ func hugeLimit(t *testing.T) {
 	WantHit(t, c, "999", 999)
 }
 
-func oddTTLs(t *testing.T) {
-	c := New(t, cache.Options[string, int]{Expire: time.Minute})
-	c.SetWithExpire("never", 1, 0)
-	c.SetWithExpire("removed", 1, time.Hour)
-	c.SetWithExpire("removed", 2, -1)
-	c.SetWithExpire("absent", 1, -time.Hour)
-	WantMiss(t, c, "removed")
-	WantMiss(t, c, "absent")
-	WantLen(t, c, 1)
-	for _, short := range []time.Duration{1, 20, time.Microsecond, 300 * time.Microsecond} {
-		c.SetWithExpire("short", 1, short)
-		WantHit(t, c, "short", 1)
-		time.Sleep(short - 1)
-		WantHit(t, c, "short", 1)
-		time.Sleep(time.Nanosecond)
-		WantMiss(t, c, "short")
-	}
-	time.Sleep(24 * time.Hour)
-	WantHit(t, c, "never", 1)
-}
-
-func oddTouches(t *testing.T) {
-	c := New(t, cache.Options[string, int]{Expire: time.Minute})
-	want := func(key string, ttl time.Duration, want bool) {
-		t.Helper()
-		if got := c.Touch(key, ttl); got != want {
-			t.Errorf("Touch(%s, %v) = %t, want %t", key, ttl, got, want)
-		}
-	}
-	for _, ttl := range []time.Duration{-1, 0, 1, time.Hour, math.MaxInt64} {
-		want("absent", ttl, false)
-	}
-	WantLen(t, c, 0)
-	c.Set("k", 1)
-	want("k", -1, true)
-	want("k", -1, false)
-	WantMiss(t, c, "k")
-	c.Set("k", 1)
-	want("k", math.MaxInt64, true)
-	time.Sleep(time.Hour)
-	WantHit(t, c, "k", 1)
-	want("k", 1, true)
-	WantHit(t, c, "k", 1)
-	time.Sleep(time.Nanosecond)
-	want("k", time.Hour, false)
-	WantMiss(t, c, "k")
-}
-
 // Catches: a panic of the runtime's hash under a lock, after which the cache hangs.
 func unhashableKeys(t *testing.T) {
 	type pair struct{ a, b any }
@@ -206,24 +154,14 @@ func unhashableKeys(t *testing.T) {
 	MustClose(t, c)
 }
 
-// keyedCalls returns every method that takes a key.
+// keyedCalls returns a call of every method that takes a key.
 func keyedCalls[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
-	fetch := func() (int, error) { return 1, nil }
-	return map[string]func(){
-		"Get":                    func() { c.Get(key) },
-		"Peek":                   func() { c.Peek(key) },
-		"Set":                    func() { c.Set(key, 1) },
-		"SetWithExpire":          func() { c.SetWithExpire(key, 1, time.Hour) },
-		"SetWithExpire negative": func() { c.SetWithExpire(key, 1, -1) },
-		"Touch":                  func() { c.Touch(key, time.Hour) },
-		"Take":                   func() { _, _ = c.Take(key, fetch) },
-		"TakeCtx": func() {
-			_, _ = c.TakeCtx(context.Background(), key, func(context.Context) (int, error) { return 1, nil })
-		},
-		"GetOrSet": func() { c.GetOrSet(key, 1) },
-		"Compute":  func() { c.Compute(key, func(int, bool) (int, cache.Op) { return 1, cache.OpSet }) },
-		"Del":      func() { c.Del(key) },
+	all, keyed := methods(c, key), map[string]func(){}
+	for name := range strings.FieldsSeq("Get Peek Entry TTL Set SetWithExpire GetOrSet GetOrSetWithExpire Swap Compute ComputeWithExpire " +
+		"Touch Take TakeCtx TakeWith TakeMissed TakeMany Del GetAndDel") {
+		keyed[name] = all[name]
 	}
+	return keyed
 }
 
 // Catches: entries that can never be found, replaced or deleted: each Set leaks one.

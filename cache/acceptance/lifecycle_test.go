@@ -219,7 +219,8 @@ func closeAgain(t *testing.T) {
 	MustClose(t, unused)
 }
 
-// Catches: Close that abandons loads, stores their results, or fails their callers.
+// Catches: Close that abandons loads, stores their results, or fails their callers; or that waits
+// for loads that began after it.
 func closeWaitsForLoads(t *testing.T, o cache.Options[string, int]) {
 	for _, take := range Takers() {
 		c := New(t, o)
@@ -235,10 +236,14 @@ func closeWaitsForLoads(t *testing.T, o cache.Options[string, int]) {
 		if !closing.Running() {
 			t.Errorf("%s: Close returned while a load runs", take.Name)
 		}
+		later := make(chan struct{})
+		own := Start(func() (int, error) { return take.Take(c, "k", Gated(later, 2)) })
 		close(gate)
 		loader.Want(t, 1, nil)
 		waiter.Want(t, 1, nil)
 		closing.Want(t, 0, nil)
+		close(later)
+		own.Want(t, 2, nil)
 		WantMiss(t, c, "k")
 		WantLen(t, c, 0)
 	}

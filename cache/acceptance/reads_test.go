@@ -13,28 +13,12 @@ import (
 // Promise 1: Get never returns a value past its deadline, whatever the wheel does.
 // The wheel only reclaims and reports, within one tick.
 //
-// An entry set at t with a TTL of d is readable while now < t+d and never later.
+// An entry set at t with a TTL of d is readable while now < t+d and never later, by all methods:
+// cache.TestModel sleeps to deadlines.
 func TestPromise1ExactReads(t *testing.T) {
 	// Catches: < for <=, TTLs rounded to ticks or milliseconds, a coarse clock used near the deadline.
 	for _, phase := range []time.Duration{0, 1, 37 * time.Millisecond, 100*time.Millisecond - 1} {
 		Bubble(t, fmt.Sprintf("at the deadline, phase %v", phase), func(t *testing.T) { exactDeadlines(t, phase) })
-	}
-
-	// Catches: one method with a deadline check of its own that is missing or off by one.
-	for name, found := range presenceChecks() {
-		Bubble(t, "by "+name, func(t *testing.T) {
-			c := New(t, cache.Options[string, int]{})
-			c.SetWithExpire("k", 1, time.Minute)
-			time.Sleep(time.Minute - time.Nanosecond)
-			if !found(c) {
-				t.Error("not found a nanosecond before the deadline")
-			}
-			c.SetWithExpire("k", 1, time.Minute)
-			time.Sleep(time.Minute)
-			if found(c) {
-				t.Error("found at the deadline")
-			}
-		})
 	}
 
 	Bubble(t, "reclaimed and reported within a tick", reclaimedInTime)
@@ -60,35 +44,6 @@ func exactDeadlines(t *testing.T, phase time.Duration) {
 		}
 		time.Sleep(time.Nanosecond)
 		WantMiss(t, c, ttl.String())
-	}
-}
-
-// presenceChecks returns the ways to ask whether "k" is there. Each asks once.
-func presenceChecks() map[string]func(c *cache.Cache[string, int]) bool {
-	return map[string]func(c *cache.Cache[string, int]) bool{
-		"Get":  func(c *cache.Cache[string, int]) bool { _, ok := c.Get("k"); return ok },
-		"Peek": func(c *cache.Cache[string, int]) bool { _, ok := c.Peek("k"); return ok },
-		"Take": func(c *cache.Cache[string, int]) bool { _, err := c.Take("k", FailFetch); return err == nil },
-		"GetOrSet": func(c *cache.Cache[string, int]) bool {
-			_, loaded := c.GetOrSet("k", 2)
-			return loaded
-		},
-		"Touch":          func(c *cache.Cache[string, int]) bool { return c.Touch("k", time.Hour) },
-		"Touch negative": func(c *cache.Cache[string, int]) bool { return c.Touch("k", -1) },
-		"Del":            func(c *cache.Cache[string, int]) bool { return c.Del("k") },
-		"Compute": func(c *cache.Cache[string, int]) (there bool) {
-			c.Compute("k", func(old int, found bool) (int, cache.Op) {
-				there = found
-				return old, cache.OpKeep
-			})
-			return there
-		},
-		"All": func(c *cache.Cache[string, int]) bool {
-			for range c.All() {
-				return true
-			}
-			return false
-		},
 	}
 }
 

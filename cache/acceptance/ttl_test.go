@@ -57,9 +57,12 @@ func TestJitter(t *testing.T) {
 		c := New(t, cache.Options[string, int]{Expire: math.MaxInt64, Jitter: 0.5})
 		c.Set("default", 1)
 		c.SetWithExpire("given", 2, math.MaxInt64)
+		c.SetWithExpire("touched", 3, time.Minute)
+		c.Touch("touched", math.MaxInt64)
 		time.Sleep(time.Hour)
 		WantHit(t, c, "default", 1)
 		WantHit(t, c, "given", 2)
+		WantHit(t, c, "touched", 3)
 	})
 }
 

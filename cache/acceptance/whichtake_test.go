@@ -16,26 +16,6 @@ import (
 // loading is a function of the user for one key.
 type loading func(context.Context) (int, error)
 
-// takes are the Takes, by name, of the key "k".
-var takes = map[string]func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error){
-	"Take": func(_ context.Context, c *cache.Cache[string, int], load loading) (int, error) {
-		return c.Take("k", func() (int, error) { return load(context.Background()) })
-	},
-	"TakeCtx": func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
-		return c.TakeCtx(ctx, "k", load)
-	},
-	"TakeWith": func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
-		return c.TakeWith(ctx, "k", func(ctx context.Context, _ *cache.Load[int]) (int, error) { return load(ctx) })
-	},
-	"TakeMany": func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
-		found, err := c.TakeMany(ctx, []string{"k"}, func(ctx context.Context, missing []string) (map[string]int, error) {
-			v, err := load(ctx)
-			return map[string]int{missing[0]: v}, err
-		})
-		return found["k"], err
-	},
-}
-
 // TestWhichTake finds out which Take honours what, and compares that with the table in the
 // documentation of package cache and with that of the README.
 //
@@ -43,6 +23,9 @@ var takes = map[string]func(ctx context.Context, c *cache.Cache[string, int], lo
 func TestWhichTake(t *testing.T) {
 	inDoc, inReadme := tableOfDoc(t), tableOfReadme(t)
 	for name, take := range takes {
+		take := func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
+			return take(ctx, c, "k", load)
+		}
 		got := []string{
 			honoursContext(t, take),
 			honoursRefresh(t, take),

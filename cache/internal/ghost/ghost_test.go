@@ -115,64 +115,6 @@ func TestSampleIsIndependent(t *testing.T) {
 	}
 }
 
-// TestDeadlines: a key is there until its deadline, not at it.
-func TestDeadlines(t *testing.T) {
-	g := New(10, byUse, byUse)
-	g.Set(1, 5)
-	if !g.Get(1, 4) || g.Get(1, 5) {
-		t.Error("a key with deadline 5 is not there at 4, or is at 5")
-	}
-	g.Fill(1, 4, 6)
-	if g.Get(1, 5) {
-		t.Error("Fill at 4 changed a key that was there")
-	}
-	g.Fill(1, 5, 6)
-	if !g.Get(1, 5) {
-		t.Error("Fill at 5 did not store a key that had expired")
-	}
-	g.Touch(1, 9)
-	if !g.Get(1, 8) || g.Get(1, 9) {
-		t.Error("a key touched to deadline 9 is not there at 8, or is at 9")
-	}
-}
-
-// TestGetTellsOfEachGhost: it asks for Fill if any of them has not got the key.
-func TestGetTellsOfEachGhost(t *testing.T) {
-	g := New(10, byUse, byUse)
-	for i := range g.ghosts {
-		ghost := &g.ghosts[i]
-		g.Fill(1, 0, 5)
-		if !g.Get(1, 0) {
-			t.Error("a ghost does not have a key after Fill")
-		}
-		ghost.remove(1)
-		if g.Get(1, 0) {
-			t.Errorf("ghost %d has a key that was removed from it", i)
-		}
-	}
-}
-
-// TestResizeToNothing: gets and sets that are under way then find nothing to do.
-func TestResizeToNothing(t *testing.T) {
-	g := New(10, byUse, byUse)
-	g.Set(1, 100)
-	g.Resize(0)
-	if g.Sees(1) || g.Sees(0) {
-		t.Error("keys are in the sample without a limit")
-	}
-	g.Set(1, 100)
-	g.Fill(1, 0, 100)
-	g.Touch(1, 200)
-	if g.Get(1, 0) {
-		t.Error("a hit without a limit")
-	}
-	g.Remove(1)
-	g.Resize(10)
-	if !g.Sees(1) || g.Get(1, 0) {
-		t.Error("after two Resizes a key is not in the sample, or is still there")
-	}
-}
-
 // TestWeight: after a Resize a get counts for as many as the sample is smaller then.
 func TestWeight(t *testing.T) {
 	g := New(sampleSize, byUse, byUse)

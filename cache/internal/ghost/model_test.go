@@ -156,17 +156,22 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 	resize(limit)
 	g := New(limit, byUse, byUse)
 	gets, now := uint64(0), int64(0)
+	get := func(t *rapid.T, h uint64) {
+		gets++
+		hit := want[same].get(h, now, true)
+		all := hit
+		for _, i := range [...]int{half, double, other} {
+			all = want[i].get(h, now, hit) && all
+		}
+		if got := g.Get(h, now); got != all {
+			t.Fatalf("Get is %v, want %v", got, all)
+		}
+	}
 	t.Repeat(map[string]func(*rapid.T){
-		"Get": func(t *rapid.T) {
-			h := hashes.Draw(t, "h")
-			gets++
-			hit := want[same].get(h, now, true)
-			all := hit
-			for _, i := range [...]int{half, double, other} {
-				all = want[i].get(h, now, hit) && all
-			}
-			if got := g.Get(h, now); got != all {
-				t.Fatalf("Get is %v, want %v", got, all)
+		"Get": func(t *rapid.T) { get(t, hashes.Draw(t, "h")) },
+		"Get all": func(t *rapid.T) {
+			for k := range 60 {
+				get(t, hash(k))
 			}
 		},
 		"Set": func(t *rapid.T) {
