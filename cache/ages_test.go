@@ -1,18 +1,18 @@
 package cache
 
 import (
-	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // momentLasts is the greatest error of an age.
-const momentLasts = time.Duration(1) << momentShift
+const momentLasts = time.Duration(1) << clock.MomentShift
 
 // checkAges compares the number and the sum of the recorded ages.
 func checkAges(t interface {
@@ -98,22 +98,6 @@ func agesModel(t *rapid.T, o Options[int, int]) {
 	})
 	c.Clear()
 	synctest.Wait()
-}
-
-// TestMoments checks that moments distinguish times up to two years apart, also when their
-// number wraps around.
-func TestMoments(t *testing.T) {
-	const year = 365 * 24 * time.Hour
-	for _, from := range []moment{0, 1, 1 << 31, math.MaxUint32} {
-		for _, age := range []moment{0, 1, 1000, math.MaxUint32} {
-			if got, want := from.until(from+age), time.Duration(age)*momentLasts; got != want {
-				t.Errorf("from %d to %d it is %v, want %v", from, from+age, got, want)
-			}
-		}
-	}
-	if longest := moment(1).until(0); longest < 2*year {
-		t.Errorf("the longest time is %v", longest)
-	}
 }
 
 // TestStatsOfANewCache: the zero Snapshot is that of a new cache, also to ==.

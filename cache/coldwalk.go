@@ -113,7 +113,7 @@ func (w *coldWalk[K, V]) add(dst []walked[K, V], i uint32) []walked[K, V] {
 		return dst
 	}
 	w.seen[word] |= bit
-	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.get(), weight: w.s.weight(i)}
+	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.Get(), weight: w.s.weight(i)}
 	if w.s.caps != nil {
 		f.deadline = w.s.caps[i]
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -127,8 +128,8 @@ func (t *timing) lowerAlarm(tick int64) {
 // seconds beyond the next tick. So until then the horizon is before the visit, and reads of
 // entries that expire after the visit need not read the clock.
 func (t *timing) wakeAt(visit int64) int64 {
-	ahead := horizonAhead/int64(t.tick) + 2
-	if visit == noTick || visit-ahead <= t.clock.now()/int64(t.tick) {
+	ahead := clock.HorizonAhead/int64(t.tick) + 2
+	if visit == noTick || visit-ahead <= t.clock.Now()/int64(t.tick) {
 		return visit
 	}
 	return visit - ahead
@@ -143,8 +144,8 @@ func (t *timing) setTimer(tick int64) {
 		return
 	}
 	at := tick * int64(t.tick)
-	t.clock.trust(at)
-	wait := time.Duration(at - t.clock.now())
+	t.clock.Trust(at)
+	wait := time.Duration(at - t.clock.Now())
 	if d.timer == nil {
 		d.timer = d.newTimer(wait)
 		return
@@ -174,7 +175,7 @@ func (t *timing) endTick(next int64) {
 }
 
 // nextTick returns the first tick after now.
-func (t *timing) nextTick() int64 { return t.clock.now()/int64(t.tick) + 1 }
+func (t *timing) nextTick() int64 { return t.clock.Now()/int64(t.tick) + 1 }
 
 // stopDriver prevents further ticks. One may still be running.
 func (t *timing) stopDriver() {

@@ -5,6 +5,8 @@ package cache
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
 // Beside its deadline an entry has a word that says when it is due: a time; or never, if
@@ -14,8 +16,8 @@ import (
 // sets the word to a time again, whatever has become of the key.
 const (
 	triesMask = 1<<5 - 1
-	maxTries  = triesMask - 1             // as underWay with triesMask is never
-	underWay  = int64(never &^ triesMask) // this and all above it, except never
+	maxTries  = triesMask - 1                   // as underWay with triesMask is never
+	underWay  = int64(clock.Never &^ triesMask) // this and all above it, except never
 
 	minPause   = 100 * time.Millisecond
 	pausePart  = 100         // the first pause is this part of Expire
@@ -26,13 +28,13 @@ const (
 // early by some nanoseconds.
 func dueAt(at int64, failed int64) int64 {
 	if at >= underWay {
-		return never
+		return clock.Never
 	}
 	return at&^triesMask | failed
 }
 
 // renewing reports whether a renewal is under way.
-func renewing(due int64) bool { return due >= underWay && due != never }
+func renewing(due int64) bool { return due >= underWay && due != clock.Never }
 
 // pauseAfter returns the word for the end of the pause after a renewal that failed or could
 // not begin.
@@ -48,5 +50,5 @@ func (t *timing) pauseAfter(failed int64) int64 {
 	}
 	pause = min(pause, longest)
 	pause += rand.N(pause / 4) // so that processes do not load in step
-	return dueAt(after(t.clock.now(), pause), failed)
+	return dueAt(clock.After(t.clock.Now(), pause), failed)
 }

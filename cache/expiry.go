@@ -6,12 +6,14 @@ package cache
 import (
 	"runtime"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
 // expireBatch advances the ring to now, by at most a batch of tasks, and removes what has
 // expired. It returns done when no task is left to visit.
 func (s *shard[K, V]) expireBatch() (done, reported bool) {
-	now := s.common.time.clock.now()
+	now := s.common.time.clock.Now()
 	s.lock.Lock()
 	if s.split || s.ring == nil {
 		s.lock.Unlock()
@@ -25,13 +27,13 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	done = s.ring.AdvanceAll(now/int64(s.common.time.tick), batch, func(i uint32) (again int64) {
 		s.prefetch(s.ring.Ahead(), &ahead)
 		e := &s.entries[i]
-		deadline := e.deadline.get()
+		deadline := e.deadline.Get()
 		if deadline > now { // not due, or postponed
 			return s.common.time.tickAt(deadline) - s.ring.Now()
 		}
 		end := s.removalTime(i)
 		if end > now { // in Grace
-			e.deadline.set(-timeOf(deadline))
+			e.deadline.Set(-clock.TimeOf(deadline))
 			return s.common.time.tickAt(end) - s.ring.Now()
 		}
 		s.common.observers.lateness.Observe(time.Duration(now - end))
@@ -107,7 +109,7 @@ func (c *Cache[K, V]) expire() (next int64) {
 // more to do now.
 func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	next = noTick
-	now := c.common.time.clock.now() / int64(c.common.time.tick)
+	now := c.common.time.clock.Now() / int64(c.common.time.tick)
 	for i := range t.shards {
 		s := &t.shards[i]
 		if s.nextVisit.Load() <= now {
@@ -126,7 +128,7 @@ func (c *Cache[K, V]) tickNow() {
 		return // closed
 	}
 	defer c.gate.exit()
-	c.common.time.clock.tick()
+	c.common.time.clock.Tick()
 	visiting := c.common.time.driver.working.TryLock()
 	c.common.time.beginTick(visiting)
 	if visiting {

@@ -40,11 +40,11 @@ func TestSlideKeepsTheLatest(t *testing.T) {
 	c.Set(1, 1)
 	s := c.common.shardOf(c.common.hasher.Hash(1))
 	i, _ := s.find(c.common.hasher.Hash(1), 1)
-	late := s.entries[i].deadline.get() + 1000
+	late := s.entries[i].deadline.Get() + 1000
 	if !s.slideTo(i, late) || !s.slideTo(i, late-1) {
 		t.Error("an entry that is alive was found dead")
 	}
-	if got := s.entries[i].deadline.get(); got != late {
+	if got := s.entries[i].deadline.Get(); got != late {
 		t.Errorf("the deadline is %d, want %d", got, late)
 	}
 }

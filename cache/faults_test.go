@@ -91,7 +91,7 @@ func wantOneLook(t *testing.T, c *Cache[int, int]) {
 func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {
 	c.gate.enter()
 	defer c.gate.exit() // before the next tick enters
-	c.common.time.clock.start = c.common.time.clock.start.Add(-by)
+	c.common.time.clock.Skip(by)
 	c.common.time.driver.mu.Lock()
 	defer c.common.time.driver.mu.Unlock()
 	if c.common.time.driver.timer != nil { // it goes by another clock here

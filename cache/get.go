@@ -35,7 +35,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 		}
 	}
 	e := &s.entries[i]
-	if !c.common.time.clock.far(e.deadline.get()) && s.markIfPassed(i) || c.common.time.idle > 0 && !s.slide(i, h) { // checkExpired, inlined
+	if !c.common.time.clock.Far(e.deadline.Get()) && s.markIfPassed(i) || c.common.time.idle > 0 && !s.slide(i, h) { // checkExpired, inlined
 		s.missesExpired.Add(1)
 		s.lock.RUnlockMiss(r)
 		return value, false
@@ -95,7 +95,7 @@ func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
 	s, r := c.common.rlock(h)
 	i, ok := s.findLive(h, key)
 	if ok {
-		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.get()
+		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.Get()
 	}
 	s.lock.RUnlock(r)
 	if ok {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 )
 
@@ -189,15 +190,15 @@ func (s *shard[K, V]) checkRing() error {
 	}
 	for i := range s.entries {
 		e := &s.entries[i]
-		deadline := e.deadline.get()
+		deadline := e.deadline.Get()
 		due, waits := int64(0), false
 		if s.ring != nil {
 			due, waits = s.ring.Visit(uint32(i))
 		}
 		switch {
-		case (!e.live() || deadline == never) && waits:
+		case (!e.live() || deadline == clock.Never) && waits:
 			return fmt.Errorf("slot %d has a task and deadline %d", i, deadline)
-		case e.live() && deadline != never && !waits:
+		case e.live() && deadline != clock.Never && !waits:
 			return fmt.Errorf("slot %d expires at %d and has no task", i, deadline)
 		}
 		if deadline < 0 && waits {

@@ -64,7 +64,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 			}
 			l.fail(err)
 		}
-		c.observeLoad(time.Duration(c.common.time.clock.now()-l.began), l)
+		c.observeLoad(time.Duration(c.common.time.clock.Now()-l.began), l)
 		c.concludeAll(l)
 		switch {
 		case l.how == returned:

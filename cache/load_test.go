@@ -72,7 +72,7 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		h := c.common.hasher.Hash(1)
 		s := c.common.lock(h)
 		i, _ := s.find(h, 1)
-		s.entries[i].deadline.set(c.common.time.clock.now() + int64(n%300))
+		s.entries[i].deadline.Set(c.common.time.clock.Now() + int64(n%300))
 		who := aPlainTake()
 		s.decide(h, 1, who, nil)
 		if who.inGrace {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"pgregory.net/rapid"
 )
@@ -603,7 +604,7 @@ func (m *modelCache) settle(t *rapid.T, events []removal, key int, cause Cause) 
 
 // checkAll compares the whole contents.
 func (m *modelCache) checkAll(t *rapid.T) {
-	if min(m.common.time.clock.stores.left.Load(), m.common.time.clock.idleness.left.Load()) < readingsPerTick/2 {
+	if min(m.common.time.clock.Stores.Left(), m.common.time.clock.Idleness.Left()) < clock.ReadingsPerTick/2 {
 		time.Sleep(m.common.time.tick) // a deadline of a busy cache may be early
 	}
 	m.settleEvents(t, -1, Expired)

@@ -61,7 +61,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	e := &s.entries[i]
 	if s.noted && cause == Evicted && s.born != nil {
-		s.common.observers.evictedAge.Observe(s.born[i].until(s.common.time.clock.moment()))
+		s.common.observers.evictedAge.Observe(s.born[i].Until(s.common.time.clock.Moment()))
 	}
 	switch cause {
 	case Expired: // the key has had no value since the deadline, so nothing changes now

@@ -49,12 +49,12 @@ func (s *shard[K, V]) seeDue(i uint32, expired, background bool) role {
 	if !expired && (!background || c.time.refresh == 0) {
 		return finder
 	}
-	due := s.due[i].get()
-	passed := c.time.clock.passed(due)
+	due := s.due[i].Get()
+	passed := c.time.clock.Passed(due)
 	switch {
 	case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
 		return undecided
-	case background && passed && s.due[i].swap(due, underWay|due&triesMask):
+	case background && passed && s.due[i].Swap(due, underWay|due&triesMask):
 		return renewer
 	}
 	return finder
@@ -77,8 +77,8 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
-	due := s.due[i].get()
-	return !s.common.time.clock.passed(due) && !renewing(due) || l != nil && !who.patient
+	due := s.due[i].Get()
+	return !s.common.time.clock.Passed(due) && !renewing(due) || l != nil && !who.patient
 }
 
 // beginDue begins a renewal, unless the key was stored anew since it was found due, another
@@ -86,7 +86,7 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 // joins the batch of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
-	if !ok || !renewing(s.due[i].get()) {
+	if !ok || !renewing(s.due[i].Get()) {
 		return nil
 	}
 	l := s.current(key)
@@ -104,7 +104,7 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 
 // dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
 func (s *shard[K, V]) dueNow(i uint32) {
-	s.due[i].set(dueAt(s.common.time.clock.now(), s.due[i].get()&triesMask))
+	s.due[i].Set(dueAt(s.common.time.clock.Now(), s.due[i].Get()&triesMask))
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
@@ -115,7 +115,7 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.loads.timeout, now: s.common.time.clock.now()}, h, s.entries[i].key, first)
+	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.loads.timeout, now: s.common.time.clock.Now()}, h, s.entries[i].key, first)
 	if first == nil {
 		l.flight.runInBackground()
 	}
@@ -128,13 +128,13 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
 	l.renewal = true
 	l.Old, l.HasOld = s.entries[i].value, true
-	s.due[i].set(underWay | s.due[i].get()&triesMask)
+	s.due[i].Set(underWay | s.due[i].Get()&triesMask)
 }
 
 // skipRenewal postpones a renewal of entry i that cannot begin now.
 func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.common.loads.renewals.skipped.Add(1)
-	s.due[i].set(s.common.time.pauseAfter(s.due[i].get() & triesMask))
+	s.due[i].Set(s.common.time.pauseAfter(s.due[i].Get() & triesMask))
 }
 
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
@@ -146,12 +146,12 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 		s.common.loads.renewals.countEnd(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
-	if !ok || !renewing(s.due[i].get()) || s.current(l.key) != nil {
+	if !ok || !renewing(s.due[i].Get()) || s.current(l.key) != nil {
 		return
 	}
 	if failed {
-		tries := s.due[i].get() & triesMask
-		s.due[i].set(s.common.time.pauseAfter(min(tries+1, maxTries)))
+		tries := s.due[i].Get() & triesMask
+		s.due[i].Set(s.common.time.pauseAfter(min(tries+1, maxTries)))
 	} else {
 		s.dueNow(i)
 	}

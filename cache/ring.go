@@ -6,6 +6,7 @@ package cache
 import (
 	"math/bits"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
@@ -14,21 +15,21 @@ import (
 // stays as it is: expireBatch then postpones it.
 func (s *shard[K, V]) setLife(i uint32, l life) {
 	e := &s.entries[i]
-	old := e.deadline.get()
-	e.deadline.set(l.deadline)
+	old := e.deadline.Get()
+	e.deadline.Set(l.deadline)
 	if s.caps != nil {
 		s.caps[i] = l.cap
 	}
 	if s.due != nil {
-		s.due[i].set(l.due)
+		s.due[i].Set(l.due)
 	}
 	switch {
-	case l.deadline == never:
-		if old != never {
+	case l.deadline == clock.Never:
+		if old != clock.Never {
 			s.ring.Remove(i)
 			s.unanchor()
 		}
-	case old == never || (old < 0 || l.deadline < old) && !s.visitsBy(i, l.deadline):
+	case old == clock.Never || (old < 0 || l.deadline < old) && !s.visitsBy(i, l.deadline):
 		s.schedule(i, s.common.time.tickAt(l.deadline))
 	}
 }
@@ -37,14 +38,14 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 func (s *shard[K, V]) lifeAt(i uint32, h uint64) life {
 	l := forever
 	if s.due != nil {
-		l.due = s.due[i].get()
+		l.due = s.due[i].Get()
 	}
 	if s.caps == nil {
-		l.deadline = s.entries[i].deadline.get()
+		l.deadline = s.entries[i].deadline.Get()
 		l.cap = l.deadline
 	} else {
 		l.cap = s.caps[i]
-		l.deadline = min(after(s.common.time.timeFor(&s.common.time.clock.idleness, h, 0), s.common.time.idle), l.cap)
+		l.deadline = min(clock.After(s.common.time.timeFor(&s.common.time.clock.Idleness, h, 0), s.common.time.idle), l.cap)
 	}
 	return l
 }
@@ -64,7 +65,7 @@ func (s *shard[K, V]) schedule(i uint32, due int64) {
 	if due-s.ring.Now() > int64(n) {
 		// The driver advances a ring only when there is something to visit. Without this
 		// a task that is due soon would go to the overflow level.
-		s.ring.Advance(s.common.time.clock.coarse.Load()/int64(s.common.time.tick), 0, nil)
+		s.ring.Advance(s.common.time.clock.Coarse()/int64(s.common.time.tick), 0, nil)
 	}
 	s.ring.Set(i, due)
 	s.anchor(true)
@@ -96,7 +97,7 @@ func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
 // slide postpones the end of idleness of entry i, whose key has hash h and which is being
 // read. It returns false if another caller has found the entry expired meanwhile.
 func (s *shard[K, V]) slide(i uint32, h uint64) bool {
-	return s.slideTo(i, min(after(s.common.time.timeFor(&s.common.time.clock.idleness, h, 0), s.common.time.idle), s.caps[i]))
+	return s.slideTo(i, min(clock.After(s.common.time.timeFor(&s.common.time.clock.Idleness, h, 0), s.common.time.idle), s.caps[i]))
 }
 
 // slideTo is slide to a deadline, unless another caller has set a later one. For never the
@@ -104,10 +105,10 @@ func (s *shard[K, V]) slide(i uint32, h uint64) bool {
 func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
-		switch old := d.get(); {
+		switch old := d.Get(); {
 		case old < 0:
 			return false
-		case deadline <= old || deadline == never || d.swap(old, deadline):
+		case deadline <= old || deadline == clock.Never || d.Swap(old, deadline):
 			return true
 		}
 	}
@@ -156,7 +157,7 @@ func (s *shard[K, V]) moveEarlier(n int) (done bool) {
 			if !s.entries[i].live() {
 				continue
 			}
-			if t := timeOf(s.entries[i].deadline.get()); t != never && !s.visitsBy(i, t) {
+			if t := clock.TimeOf(s.entries[i].deadline.Get()); t != clock.Never && !s.visitsBy(i, t) {
 				s.schedule(i, s.common.time.tickAt(t))
 			}
 		}

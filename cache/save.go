@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/internal/snapshot"
 )
 
@@ -74,10 +75,10 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 // header returns what a snapshot has of an entry beside its encoded key and value.
 func (c *Cache[K, V]) header(e walked[K, V]) snapshot.Entry {
 	h := snapshot.Entry{Mark: e.heat, Weighed: c.common.size.weigh != nil, Weight: e.weight}
-	if e.deadline != never {
+	if e.deadline != clock.Never {
 		h.Expires = true
 		now := wallClock().UnixNano()
-		if left := e.deadline - c.common.time.clock.now(); left < math.MaxInt64-now {
+		if left := e.deadline - c.common.time.clock.Now(); left < math.MaxInt64-now {
 			h.Deadline = now + left
 		} else {
 			h.Deadline = math.MaxInt64

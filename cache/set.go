@@ -2,7 +2,11 @@
 
 package cache
 
-import "time"
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
+)
 
 // Set stores a value for a key, in place of any it has, with the TTL of the options. The
 // next Get finds it, unless it was evicted meanwhile. Setting a key that has a value
@@ -32,8 +36,8 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 		return
 	}
 	deadline := c.common.time.deadlineFor(h, ttl)
-	if deadline == never && ttl > 0 {
-		c.common.time.clock.checked()
+	if deadline == clock.Never && ttl > 0 {
+		c.common.time.clock.Checked()
 	}
 	s := c.common.lock(h)
 	i, found := s.find(h, key)
@@ -51,7 +55,7 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 	var u update[K, V]
 	u.hash, u.key, u.value = h, key, value
 	u.weight = 1
-	u.life = life{deadline, deadline, never}
+	u.life = life{deadline, deadline, clock.Never}
 	if !c.endStore(s, &u, s.putAt(i, found, &u)) {
 		c.putAgain(&u)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
@@ -71,8 +72,8 @@ type shard[K comparable, V any] struct {
 	peakFences    int32
 	spare         atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
 	order         eviction.Policy            // nil while there is no limit of any kind
-	born          []moment                   // when values were stored, if the cache keeps their ages
-	due           []deadline                 // when they are to be loaded anew, with Refresh or Grace; see renewal.go
+	born          []clock.Moment             // when values were stored, if the cache keeps their ages
+	due           []clock.Deadline           // when they are to be loaded anew, with Refresh or Grace; see renewal.go
 	moved         *table[K, V]               // the larger table, once the shard is split
 
 	lost lost.Keys
@@ -90,17 +91,22 @@ type shard[K comparable, V any] struct {
 	earlier *earlier
 }
 
+const (
+	freeSlots = math.MinInt64 // a deadline from here on is none: it says which slot is the next free one
+	unused    = 0             // the slot is free, and so are all that follow
+)
+
 // An entry of a shard. In a free slot key and value are zero, and deadline is freeSlots
 // plus the next free slot. A slot that was never used is all zero: its memory is not
 // touched before, and the next free slot is the one after it.
 type entry[K comparable, V any] struct {
-	deadline deadline // or never
+	deadline clock.Deadline // or never
 	key      K
 	value    V
 }
 
 func (e *entry[K, V]) live() bool {
-	deadline := e.deadline.get()
+	deadline := e.deadline.Get()
 	return deadline > freeSlots+math.MaxUint32 && deadline != unused
 }
 
@@ -129,18 +135,18 @@ func (s *shard[K, V]) findLive(h uint64, key K) (i uint32, ok bool) {
 // marks the entry as dead: a reader that saw it alive just before can no longer extend it. So
 // nobody finds what another caller has missed.
 func (s *shard[K, V]) checkExpired(i uint32) bool {
-	return !s.common.time.clock.far(s.entries[i].deadline.get()) && s.markIfPassed(i)
+	return !s.common.time.clock.Far(s.entries[i].deadline.Get()) && s.markIfPassed(i)
 }
 
 // markIfPassed is checkExpired for a deadline that is not far.
 func (s *shard[K, V]) markIfPassed(i uint32) bool {
 	e := &s.entries[i]
 	for {
-		deadline := e.deadline.get()
-		if !s.common.time.clock.passed(deadline) {
+		deadline := e.deadline.Get()
+		if !s.common.time.clock.Passed(deadline) {
 			return false
 		}
-		if deadline < 0 || e.deadline.swap(deadline, -deadline) {
+		if deadline < 0 || e.deadline.Swap(deadline, -deadline) {
 			return true
 		}
 	}
@@ -155,17 +161,17 @@ func (s *shard[K, V]) markIfPassed(i uint32) bool {
 // removalTime returns when entry i is removed: at its deadline or, if that is by TTL, at the
 // end of Grace.
 func (s *shard[K, V]) removalTime(i uint32) int64 {
-	t := timeOf(s.entries[i].deadline.get())
+	t := clock.TimeOf(s.entries[i].deadline.Get())
 	if s.common.time.grace == 0 || s.caps != nil && t < s.caps[i] {
 		return t
 	}
-	return after(t, s.common.time.grace)
+	return clock.After(t, s.common.time.grace)
 }
 
 // checkGone reports whether entry i has expired and is not in Grace any more. Like checkExpired
 // it marks an entry that has expired.
 func (s *shard[K, V]) checkGone(i uint32) bool {
-	return s.checkExpired(i) && (s.common.time.grace == 0 || s.common.time.clock.passed(s.removalTime(i)))
+	return s.checkExpired(i) && (s.common.time.grace == 0 || s.common.time.clock.Passed(s.removalTime(i)))
 }
 
 // findUsable returns the entry of a key if it has not expired or is in Grace.

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
@@ -100,7 +101,7 @@ func (s *shard[K, V]) compact(n int) {
 // rename moves an entry to a free slot. The index is left as it is.
 func (s *shard[K, V]) rename(from, to uint32) {
 	s.copyEntry(to, s, from)
-	s.entries[from].deadline.set(freeSlots)
+	s.entries[from].deadline.Set(freeSlots)
 	s.relist(from, to)
 	if s.ring != nil {
 		s.ring.Rename(from, to)
@@ -112,7 +113,7 @@ func (s *shard[K, V]) rename(from, to uint32) {
 func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	a, b := &other.entries[from], &s.entries[to]
 	b.key, b.value = a.key, a.value
-	b.deadline.set(a.deadline.get())
+	b.deadline.Set(a.deadline.Get())
 	if s.weights != nil {
 		s.weights[to] = other.weights[from]
 	}
@@ -120,7 +121,7 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 		s.caps[to] = other.caps[from]
 	}
 	if s.due != nil {
-		s.due[to].set(other.due[from].get())
+		s.due[to].Set(other.due[from].Get())
 	}
 	if s.born != nil {
 		s.born[to] = other.born[from]
@@ -176,13 +177,13 @@ func resized[T any](old []T, n int) []T {
 
 // freeSlot puts a slot at the head of the free ones.
 func (s *shard[K, V]) freeSlot(i uint32) {
-	s.entries[i].deadline.set(freeSlots + int64(s.free))
+	s.entries[i].deadline.Set(freeSlots + int64(s.free))
 	s.free = i
 }
 
 // afterFree returns the free slot that follows free slot i.
 func (s *shard[K, V]) afterFree(i uint32) uint32 {
-	if next := s.entries[i].deadline.get(); next != unused {
+	if next := s.entries[i].deadline.Get(); next != unused {
 		return uint32(next - freeSlots)
 	}
 	return i + 1
@@ -195,7 +196,7 @@ func (s *shard[K, V]) claimSlot() uint32 {
 	}
 	i := s.free
 	s.free = s.afterFree(i)
-	s.entries[i].deadline.set(never)
+	s.entries[i].deadline.Set(clock.Never)
 	s.len++
 	return i
 }

@@ -60,7 +60,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	if c.common.size.weigh != nil {
 		total.Weight, total.MaxWeight = c.common.size.budget.used.Load(), c.common.size.budget.max.Load()
 	}
-	now := c.common.time.clock.now()
+	now := c.common.time.clock.Now()
 	shards := c.common.all()
 	defer c.common.release()
 	for i := range shards {

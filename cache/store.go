@@ -2,6 +2,8 @@
 
 package cache
 
+import "github.com/pinwheel-cache/pinwheel/cache/internal/clock"
+
 // An update is a value to store for a key, with everything that is computed before the
 // shard is locked.
 type update[K comparable, V any] struct {
@@ -60,7 +62,7 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
 	}
-	if found && !s.common.time.clock.far(s.entries[i].deadline.get()) && s.checkGone(i) {
+	if found && !s.common.time.clock.Far(s.entries[i].deadline.Get()) && s.checkGone(i) {
 		s.remove(i, u.hash, Expired)
 		found = false
 	}
@@ -178,7 +180,7 @@ func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
 // note records that entry i has a new value: for its age, and for the watch.
 func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 	if s.born != nil {
-		s.born[i] = s.common.time.clock.moment()
+		s.born[i] = s.common.time.clock.Moment()
 	}
 	s.common.stored(u)
 }
@@ -188,17 +190,17 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 // ages or the watch. It need not check closed: a closed shard is empty, or soon will be.
 func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
-	old, c := e.deadline.get(), s.common
+	old, c := e.deadline.Get(), s.common
 	switch {
-	case !c.time.clock.far(old), !c.time.clock.far(deadline): // expired, or nearly
+	case !c.time.clock.Far(old), !c.time.clock.Far(deadline): // expired, or nearly
 		return false
-	case (old == never) != (deadline == never): // a task must be set or removed
+	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
 	case s.noted, len(s.loads)+len(s.fences) != 0:
 		return false
 	}
 	e.value = value
-	e.deadline.set(deadline)
+	e.deadline.Set(deadline)
 	s.use(i)
 	s.removals[Replaced-Expired]++
 	if s.earlier != nil || deadline < old {

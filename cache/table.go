@@ -6,6 +6,7 @@ package cache
 import (
 	"sync/atomic"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
@@ -245,8 +246,8 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 		}
 		s.countEvictable(1)
 	}
-	switch deadline := s.entries[i].deadline.get(); {
-	case deadline == never:
+	switch deadline := s.entries[i].deadline.Get(); {
+	case deadline == clock.Never:
 	case deadline < 0: // dead: the next tick removes it
 		s.schedule(i, from.ring.Now()+1)
 	default:

@@ -143,7 +143,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		m.fails(err)
 		return nil
 	}
-	m.who.now = m.cache.common.time.clock.checked()
+	m.who.now = m.cache.common.time.clock.Checked()
 	own, others, behind := m.assignAll(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit

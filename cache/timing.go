@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 type timing struct {
 	idle        time.Duration
 	renews      bool // with Refresh or Grace: entries have a time when they are due
-	clock       clock
+	clock       clock.Clock
 	driver      driver
 	expireAfter time.Duration
 	tick        time.Duration
@@ -34,7 +36,7 @@ func (t *timing) init(expire, idle time.Duration, jitter float64) {
 	t.expireAfter, t.idle, t.jitter = expire, idle, jitter
 	t.tick = tickFor(expire, idle)
 	t.short = t.tick * ticksPerTTL
-	t.clock.init(t.tick)
+	t.clock.Init(t.tick)
 }
 
 // initRenewal sets the options by which values are loaded anew.
@@ -63,14 +65,14 @@ type life struct {
 	due      int64 // when it is to be loaded anew: see renewal.go
 }
 
-var forever = life{never, never, never}
+var forever = life{clock.Never, clock.Never, clock.Never}
 
 // lifeOf returns the life of an entry with the given TTL that begins now. A TTL
 // of 0 means for ever. It panics if the cache is used in a bubble and was made outside.
 func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	l := t.lifeIn(h, ttl)
-	if l.deadline == never && t.ends(ttl) {
-		t.clock.checked()
+	if l.deadline == clock.Never && t.ends(ttl) {
+		t.clock.Checked()
 	}
 	return l
 }
@@ -86,7 +88,7 @@ func (t *timing) lifeIn(h uint64, ttl time.Duration) life {
 	if t.jitter != 0 && ttl != 0 {
 		ttl = t.jittered(ttl)
 	}
-	now := t.timeFor(&t.clock.stores, h, ttl)
+	now := t.timeFor(&t.clock.Stores, h, ttl)
 	if t.renews {
 		return t.lifeFrom(now, ttl)
 	}
@@ -96,8 +98,8 @@ func (t *timing) lifeIn(h uint64, ttl time.Duration) life {
 // deadlineFor returns the deadline of lifeIn, for a simple cache.
 func (t *timing) deadlineFor(h uint64, ttl time.Duration) int64 {
 	if ttl >= t.short && t.jitter == 0 {
-		if now, ok := t.clock.lately(h); ok {
-			return after(now, ttl)
+		if now, ok := t.clock.Lately(h); ok {
+			return clock.After(now, ttl)
 		}
 	}
 	return t.lifeIn(h, ttl).deadline
@@ -116,11 +118,11 @@ func (t *timing) lifeFrom(now int64, ttl time.Duration) life {
 func (t *timing) lasting(now int64, ttl time.Duration) life {
 	l := forever
 	if ttl > 0 {
-		l.cap = after(now, ttl)
+		l.cap = clock.After(now, ttl)
 		l.deadline = l.cap
 	}
 	if t.idle > 0 {
-		l.deadline = min(after(now, t.idle), l.cap)
+		l.deadline = min(clock.After(now, t.idle), l.cap)
 	}
 	return l
 }
@@ -135,13 +137,13 @@ func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 		}
 		ttl = min(part, ttl)
 	}
-	return dueAt(after(now, ttl), 0)
+	return dueAt(clock.After(now, ttl), 0)
 }
 
 // timeFor returns the time at which a life with the given TTL, or idleness, begins. It is
 // exact if either is short, and else early by at most a hundredth of it.
-func (t *timing) timeFor(r *readings, h uint64, ttl time.Duration) int64 {
-	now, last := t.clock.recent(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
+func (t *timing) timeFor(r *clock.Readings, h uint64, ttl time.Duration) int64 {
+	now, last := t.clock.Recent(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
 	if last {
 		t.wakeBy(t.nextTick()) // otherwise the coarse time would not advance
 	}
@@ -172,15 +174,15 @@ func (t *timing) untilTick(now int64) time.Duration {
 // until returns the time until a deadline, and at least 1 ns, as it had not passed when
 // the entry was looked at.
 func (t *timing) until(deadline int64) time.Duration {
-	if deadline == never {
+	if deadline == clock.Never {
 		return math.MaxInt64
 	}
-	return time.Duration(max(deadline-t.clock.now(), 1))
+	return time.Duration(max(deadline-t.clock.Now(), 1))
 }
 
 // left is until for a recording: 0 means that there is no deadline.
 func (t *timing) left(deadline int64) time.Duration {
-	if deadline == never {
+	if deadline == clock.Never {
 		return 0
 	}
 	return t.until(deadline)

@@ -2,7 +2,11 @@
 
 package cache
 
-import "time"
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
+)
 
 // Touch gives the entry of a key a new TTL that begins now, and keeps its value: 0 makes
 // it stay for ever, but for Idle, and a negative TTL removes it, as by Del. Touch reports whether there
@@ -21,15 +25,15 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	}
 	l, found, done := c.common.touch(h, key, expire)
 	if !done {
-		if l.deadline == never && c.common.time.ends(expire) {
-			c.common.time.clock.checked()
+		if l.deadline == clock.Never && c.common.time.ends(expire) {
+			c.common.time.clock.Checked()
 		}
 		found = c.common.touchTask(h, key, l)
 	}
 	if w := c.common.watch.Load(); w != nil {
 		if !found {
 			// The ghosts may have a key that the cache has not: this life is for them alone.
-			l = c.common.time.lifeFrom(c.common.time.clock.now(), expire)
+			l = c.common.time.lifeFrom(c.common.time.clock.Now(), expire)
 		}
 		c.common.touched(w, h, l.cap)
 	}
@@ -44,24 +48,24 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	i, found := s.find(h, key)
 	var old int64
 	if found {
-		old = s.entries[i].deadline.get()
+		old = s.entries[i].deadline.Get()
 	}
-	if !found || !c.time.clock.far(old) && s.markIfPassed(i) { // findLive, inlined
+	if !found || !c.time.clock.Far(old) && s.markIfPassed(i) { // findLive, inlined
 		s.lock.RUnlock(r)
 		return l, false, true
 	}
 	if c.simple {
 		deadline := c.time.deadlineFor(h, ttl)
-		l = life{deadline, deadline, never}
+		l = life{deadline, deadline, clock.Never}
 	} else {
 		l = c.time.lifeIn(h, ttl)
 	}
 	later := l.deadline - old
-	done = s.caps == nil && l.deadline != never && (0 <= later && later <= c.time.slack(ttl) || s.retime(i, l.deadline))
+	done = s.caps == nil && l.deadline != clock.Never && (0 <= later && later <= c.time.slack(ttl) || s.retime(i, l.deadline))
 	if done {
 		s.use(i)
 		if s.due != nil {
-			s.due[i].setAtomic(l.due)
+			s.due[i].SetAtomic(l.due)
 		}
 	}
 	s.lock.RUnlock(r)
@@ -75,11 +79,11 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
 	d := &s.entries[i].deadline
 	for {
-		old := d.get()
-		if old == never || old < 0 || deadline < old && !s.visitsBy(i, deadline) {
+		old := d.Get()
+		if old == clock.Never || old < 0 || deadline < old && !s.visitsBy(i, deadline) {
 			return false
 		}
-		if d.swap(old, deadline) {
+		if d.Swap(old, deadline) {
 			return true
 		}
 	}
@@ -89,7 +93,7 @@ func (s *shard[K, V]) retime(i uint32, deadline int64) bool {
 // Then one keep-alive after another would postpone the same deadline by almost nothing, and
 // each write would take the entry from the other processors.
 func (t *timing) slack(ttl time.Duration) int64 {
-	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.busy() {
+	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.Busy() {
 		return 0
 	}
 	return int64(t.tick / 4)

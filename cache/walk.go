@@ -63,7 +63,7 @@ func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, mo
 	defer s.lock.RUnlock(r)
 	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
 		if e := &s.entries[i]; e.live() && !s.checkExpired(uint32(i)) {
-			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.get()}, true
+			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.Get()}, true
 		}
 	}
 	return f, ok, i, i < len(s.entries)

@@ -44,7 +44,7 @@ func (w *watch[K]) ghostsOf(h uint64) *ghost.Ghosts {
 // askedGhosts tells the ghosts of a get. If a ghost lacks a key that the cache has, it is
 // filled: no Set follows a hit, as it would if the cache were the ghost.
 func (c *Cache[K, V]) askedGhosts(g *ghost.Ghosts, h uint64, key K) {
-	now := c.common.time.clock.now()
+	now := c.common.time.clock.Now()
 	if g.Get(h, now) {
 		return
 	}
@@ -68,7 +68,7 @@ func (c *common[K, V]) deadlineAndWeight(h uint64, key K) (deadline int64, weigh
 	if s.caps != nil {
 		return s.caps[i], weight, true
 	}
-	return s.entries[i].deadline.get(), weight, true
+	return s.entries[i].deadline.Get(), weight, true
 }
 
 // touched tells a watch that a key has another deadline.

@@ -25,7 +25,7 @@ var layers = []struct {
 	{"API", "options check event cache inline get set del delfunc touch compute take takemany walk coldwalk save savefile restore stats hotkeys record limit negative close"},
 	{"loads", "errors join load caller fetcher renewal filters"},
 	{"machine", "shard slots sizing store removal budget room evict ring expiry due timing driver table common fence loads kepterrors watch"},
-	{"leaf", "clock flight permits goroutine"},
+	{"leaf", "flight permits goroutine"},
 }
 
 // largest is how many files call each other in a circle, in any way. It may only shrink.

@@ -5,159 +5,12 @@ import (
 	"context"
 	"math"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
-
-// A clockModel is a clock, and what must hold of its recent.
-type clockModel struct {
-	clock
-	spare  int   // exact readings left in the tick
-	ends   int64 // the tick, and then there are new ones if there are any left
-	ticked int64 // the time of the last tick of the driver, or of the last reading
-	last   int64 // what recent returned last
-}
-
-func newClockModel(tick time.Duration) *clockModel {
-	m := new(clockModel)
-	m.init(tick)
-	m.renew()
-	return m
-}
-
-// real is the time by the real clock, which does not advance meanwhile in a bubble.
-func (m *clockModel) real() int64 { return int64(time.Since(m.start)) }
-
-func (m *clockModel) tick() {
-	m.clock.tick()
-	m.renew()
-}
-
-func (m *clockModel) renew() {
-	m.spare, m.ticked = readingsPerTick, m.real()
-	m.ends = (m.ticked/m.perTick + 1) * m.perTick
-}
-
-// testingT is what testing.T and rapid.T have in common here.
-type testingT interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
-
-// recent is recent, checked: it is exact while there are readings left, and
-// otherwise between the last tick and now; and it does not go back.
-func (m *clockModel) recent(t testingT, luck uint64) int64 {
-	t.Helper()
-	if m.spare > 0 && m.real() >= m.ends {
-		m.renew()
-	}
-	got, last := m.clock.recent(&m.stores, luck, false)
-	now := m.real()
-	switch {
-	case last != (m.spare == 1):
-		t.Fatalf("recent took the last reading: %v, with %d left", last, m.spare)
-	case m.spare != 0 && got != now:
-		t.Fatalf("recent is %d at %d, with %d exact readings left", got, now, m.spare)
-	case got > now:
-		t.Fatalf("recent is %d at %d: ahead", got, now)
-	case got < m.ticked:
-		t.Fatalf("recent is %d at %d, and the last tick was at %d", got, now, m.ticked)
-	case got < m.last:
-		t.Fatalf("recent is %d after %d", got, m.last)
-	}
-	if m.spare > 0 {
-		m.spare--
-	}
-	m.last = got
-	return got
-}
-
-// TestRecentModel compares a clock with a model, after random operations.
-func TestRecentModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		tick := rapid.SampledFrom([]time.Duration{minTick, defaultTick, maxTick}).Draw(t, "tick")
-		rapid.SyncTest(t, func(t *rapid.T) {
-			m := newClockModel(tick)
-			t.Repeat(map[string]func(*rapid.T){
-				"recent": func(t *rapid.T) { m.recent(t, rapid.Uint64().Draw(t, "luck")) },
-				"many": func(t *rapid.T) {
-					each := time.Duration(rapid.Int64Range(0, int64(tick)/readingsPerTick).Draw(t, "each"))
-					for luck := range uint64(rapid.IntRange(1, 3*readingsPerTick).Draw(t, "n")) {
-						m.recent(t, luck<<20)
-						time.Sleep(each)
-					}
-				},
-				"exact": func(t *rapid.T) {
-					if got, _ := m.clock.recent(&m.stores, rapid.Uint64().Draw(t, "luck"), true); got != m.real() {
-						t.Fatalf("the exact time is %d, and not %d", m.real(), got)
-					}
-				},
-				"now": func(t *rapid.T) {
-					if got := m.now(); got != m.real() {
-						t.Fatalf("now is %d, and not %d", m.real(), got)
-					}
-				},
-				"tick":  func(*rapid.T) { m.tick() },
-				"sleep": func(t *rapid.T) { time.Sleep(time.Duration(rapid.Int64Range(1, int64(2*tick)).Draw(t, "d"))) },
-				"": func(t *rapid.T) {
-					if coarse := m.coarse.Load(); coarse > m.real() || coarse < m.ticked {
-						t.Fatalf("the coarse time is %d at %d, after a tick at %d", coarse, m.real(), m.ticked)
-					}
-				},
-			})
-		})
-	})
-}
-
-// TestEachKeyReadsTheClockSometimes checks that in busy ticks no key always reads the
-// clock, and none never does.
-func TestEachKeyReadsTheClockSometimes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n, luck = 2000, 7 << 20
-		m := newClockModel(time.Second)
-		lucky := 0
-		for range n {
-			m.tick()
-			for range readingsPerTick {
-				m.recent(t, luck)
-			}
-			time.Sleep(time.Millisecond + 1)
-			if m.recent(t, luck) == m.real() {
-				lucky++
-			}
-		}
-		if lucky == 0 || lucky > n/2 {
-			t.Errorf("lucky %d times of %d, want one in %d", lucky, n, readEvery)
-		}
-	})
-}
-
-// TestCoarseTimeIsSeldomWritten checks that an exact reading writes the coarse time only
-// if that lags by a step, or if the reading is for a new deadline.
-func TestCoarseTimeIsSeldomWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newClockModel(time.Second)
-		m.tick()
-		began := m.real()
-		time.Sleep(time.Duration(step))
-		if m.now(); m.coarse.Load() != began {
-			t.Error("written after a step")
-		}
-		time.Sleep(time.Nanosecond)
-		if m.now(); m.coarse.Load() != m.real() {
-			t.Error("not written after more than a step")
-		}
-		time.Sleep(time.Nanosecond)
-		if m.recent(t, 0); m.coarse.Load() != m.real() {
-			t.Error("not written for a new deadline")
-		}
-	})
-}
 
 // deadlineOf returns the deadline of a key that the cache has.
 func (c *Cache[K, V]) deadlineOf(key K) int64 {
@@ -168,11 +21,11 @@ func (c *Cache[K, V]) deadlineOf(key K) int64 {
 	if !ok {
 		panic("deadlineOf: no such key")
 	}
-	return s.entries[i].deadline.get()
+	return s.entries[i].deadline.Get()
 }
 
 // realTime is the time on the clock of the cache by the real clock.
-func (c *Cache[K, V]) realTime() int64 { return int64(time.Since(c.common.time.clock.start)) }
+func (c *Cache[K, V]) realTime() int64 { return c.common.time.clock.Real() }
 
 // TestBusyTicksKeepTTLs stores far more entries in a tick than there are exact readings.
 // None lives longer than its TTL, or shorter by more than a tick.
@@ -229,7 +82,7 @@ func TestBusyTouchesKeepTTLs(t *testing.T) {
 		for n := range 10_000 {
 			if n%100 == 0 {
 				time.Sleep(c.common.time.untilTick(c.realTime()) + 1)
-				for k := range 2 * readingsPerTick {
+				for k := range 2 * clock.ReadingsPerTick {
 					c.Set(k+1, k)
 				}
 			}
@@ -251,7 +104,7 @@ func TestBusyTouchesKeepTTLs(t *testing.T) {
 // TestShortTTLsAreExact checks that a life of less than a hundred ticks, by TTL or by
 // Idle, begins at the exact time, however many begin in a tick.
 func TestShortTTLsAreExact(t *testing.T) {
-	const n = 3 * readingsPerTick
+	const n = 3 * clock.ReadingsPerTick
 	check := func(t *testing.T, c *Cache[int, int], key int, ttl time.Duration) {
 		t.Helper()
 		if got := time.Duration(c.deadlineOf(key) - c.realTime()); got != ttl {
@@ -294,39 +147,6 @@ func TestShortTTLsAreExact(t *testing.T) {
 	})
 }
 
-// TestRecentOfMany checks that time does not go back for a goroutine while others read or
-// set the clock.
-func TestRecentOfMany(t *testing.T) {
-	var c clock
-	c.init(time.Second)
-	var stop atomic.Bool
-	var backs, worst atomic.Int64
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			last := int64(0)
-			for k := uint64(0); !stop.Load(); k++ {
-				now, _ := c.recent(&c.stores, k<<20, false)
-				if now < last {
-					backs.Add(1)
-					if d := last - now; d > worst.Load() {
-						worst.Store(d)
-					}
-				}
-				last = now
-			}
-		})
-	}
-	for range 1_000_000 {
-		c.tick()
-	}
-	stop.Store(true)
-	wg.Wait()
-	if backs.Load() > 0 {
-		t.Errorf("time went back %d times, by up to %v", backs.Load(), time.Duration(worst.Load()))
-	}
-}
-
 // TestJitterInABusyTick checks that a TTL that jitter makes short counts from the exact
 // time. Otherwise a value could be gone before its Set returns.
 func TestJitterInABusyTick(t *testing.T) {
@@ -335,7 +155,7 @@ func TestJitterInABusyTick(t *testing.T) {
 		c.Set(-1, 1)
 		for n := range 3000 {
 			time.Sleep(c.common.time.untilTick(c.realTime()) + 1)
-			for k := range readingsPerTick + 1 {
+			for k := range clock.ReadingsPerTick + 1 {
 				c.Set(-k, k)
 			}
 			time.Sleep(c.common.time.tick - 2)
@@ -354,7 +174,7 @@ func TestAbsentKeysTakeNoReadings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Expire: 100 * time.Second, Idle: time.Hour})
 		c.Set(1, 1)
-		for range 2 * readingsPerTick {
+		for range 2 * clock.ReadingsPerTick {
 			c.Touch(2, time.Hour)
 			c.Get(1)
 		}
