@@ -1,4 +1,4 @@
-// This file has the budget: what entries may weigh or number, and how a store reserves its part.
+// This file has the budget: what all entries together may weigh, or how many they may be.
 
 package cache
 

@@ -1,4 +1,4 @@
-// This file has what a load must know of a call of one of the Takes, and how that waits.
+// This file has what a load must know of its callers, the calls of the Takes, and how they wait.
 
 package cache
 
@@ -56,6 +56,14 @@ func (p *permits) flightsAround(ctx context.Context) (around []*flight) {
 		around = append(around, f)
 		ctx = f.values
 	}
+}
+
+// checkTake panics if the context or the fetch of a Take is nil.
+func checkTake(ctx context.Context, noFetch bool, method string) {
+	if noFetch {
+		panic("cache: fetch of " + method + " is nil: want a function")
+	}
+	checkContext(ctx, method)
 }
 
 // checkContext panics if the context of a method is nil.

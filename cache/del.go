@@ -74,31 +74,10 @@ func (s *shard[K, V]) drop() (ok bool) {
 	return true
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock. After each batch it
-// calls settle with the result of unlock.
+// clear removes the entries of the shard, a batch per hold of the lock.
 func (s *shard[K, V]) clear(settle func(reported bool)) {
-	s.pin()
-	for from, more := 0, true; more; {
-		var reported bool
-		from, more, reported = s.clearBatch(from)
-		settle(reported)
-	}
-	s.unpin()
-}
-
-// clearBatch removes the entries of a batch of slots, from a slot on. It returns the next
-// slot, and whether there is one.
-func (s *shard[K, V]) clearBatch(from int) (next int, more, reported bool) {
 	s.lock.Lock()
-	if from == 0 {
-		s.breakAllFences()
-	}
-	to := min(from+batch, len(s.entries))
-	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() {
-			s.remove(uint32(i), s.common.hasher.Hash(e.key), s.causeOr(Cleared, uint32(i)))
-		}
-	}
-	more = to < len(s.entries)
-	return to, more, s.unlock()
+	s.breakAllFences()
+	s.lock.Unlock()
+	s.sweep(settle, func(i uint32) { s.remove(i, s.hashOf(i), s.causeOr(Cleared, i)) })
 }

@@ -24,8 +24,8 @@ const (
 	pauseLimit = time.Minute // the longest pause without Expire
 )
 
-// dueAt returns the word for a time and a number of failures in a row. The time may be
-// early by some nanoseconds.
+// dueAt makes a word of a time and a number of failures in a row. It makes the time earlier by
+// some nanoseconds.
 func dueAt(at int64, failed int64) int64 {
 	if at >= underWay {
 		return clock.Never

@@ -1,5 +1,5 @@
-// This file has what a tick does: it visits tasks, and removes entries that have expired. Last come
-// Grace, and deadlines that were brought forward.
+// This file has what a tick does: it moves the clock on, visits the tasks of each shard, and removes
+// what has expired.
 
 package cache
 

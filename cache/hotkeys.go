@@ -1,4 +1,4 @@
-// This file has what options want to be watched: hot keys and other limits.
+// This file has HotKeys, and the watch that the options ask for.
 
 package cache
 

@@ -1,5 +1,5 @@
-// This file has the lives of entries in a shard: their deadlines, the tasks in the ring that end them,
-// idleness, and deadlines that were brought forward.
+// This file has the deadlines of a shard's entries and their tasks in its ring; also idleness, and
+// deadlines that were brought forward.
 
 package cache
 

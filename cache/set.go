@@ -16,8 +16,8 @@ func (c *Cache[K, V]) Set(key K, value V) {
 }
 
 // SetWithExpire is [Cache.Set] with a TTL of its own, of any length, to which Jitter
-// applies. With 0 the entry never expires, but by Idle. With a negative TTL it has expired already: the
-// key is removed, as by Del, and value is not stored.
+// applies. With 0 the entry never expires, but by Idle. With a negative TTL it has expired
+// already: the key is removed, as by Del, and value is not stored.
 func (c *Cache[K, V]) SetWithExpire(key K, value V, expire time.Duration) {
 	if expire < 0 {
 		c.Del(key)

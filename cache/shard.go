@@ -73,7 +73,7 @@ type shard[K comparable, V any] struct {
 	spare         atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
 	order         eviction.Policy            // nil while there is no limit of any kind
 	born          []clock.Moment             // when values were stored, if the cache keeps their ages
-	due           []clock.Deadline           // when they are to be loaded anew, with Refresh or Grace; see renewal.go
+	due           []clock.Deadline           // when they are to be loaded anew, with Refresh or Grace; see due.go
 	moved         *table[K, V]               // the larger table, once the shard is split
 
 	lost lost.Keys

@@ -1,5 +1,5 @@
-// This file has what decides sizes: the limit, what entries weigh; and how many shards a cache needs,
-// how many slots a shard, and how many slots its ring.
+// This file has sizes: the limit, the weights, and by them how many shards a cache needs, how many
+// slots a shard, and how many slots its ring.
 
 package cache
 

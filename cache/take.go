@@ -62,10 +62,7 @@ func (c *Cache[K, V]) firstLook(key K) (value V, first role) {
 // without the stack of the fetch. If that caller has left, only the other callers get an
 // error, and the load counts as failed.
 func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
-	if fetch == nil {
-		panic("cache: fetch of TakeCtx is nil: want a function")
-	}
-	checkContext(ctx, "TakeCtx")
+	checkTake(ctx, fetch == nil, "TakeCtx")
 	old, first := c.firstLook(key)
 	if first == finder {
 		return old, nil
@@ -77,10 +74,7 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 // old value is still right, or that the value is not to be stored. If fetch returns an
 // error, only l.NotFound counts.
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
-	if fetch == nil {
-		panic("cache: fetch of TakeWith is nil: want a function")
-	}
-	checkContext(ctx, "TakeWith")
+	checkTake(ctx, fetch == nil, "TakeWith")
 	old, first := c.firstLook(key)
 	if first == finder {
 		return old, nil
@@ -93,10 +87,7 @@ func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx contex
 // together allocate a function literal for fetch only at a miss; TakeWith allocates it at
 // every hit.
 func (c *Cache[K, V]) TakeMissed(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
-	if fetch == nil {
-		panic("cache: fetch of TakeMissed is nil: want a function")
-	}
-	checkContext(ctx, "TakeMissed")
+	checkTake(ctx, fetch == nil, "TakeMissed")
 	var none V
 	return c.takeSlowCtx(ctx, key, seeker, none, fetchWith[K, V](fetch))
 }

@@ -33,10 +33,7 @@ import "context"
 //
 // A key that is not equal to itself, such as NaN, is never found and never fetched.
 func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, error) {
-	if fetch == nil {
-		panic("cache: fetch of TakeMany is nil: want a function")
-	}
-	checkContext(ctx, "TakeMany")
+	checkTake(ctx, fetch == nil, "TakeMany")
 	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchMissing[K, V](fetch), found: make(map[K]V, len(keys))}
 	missing := m.search(keys)
 	defer m.countUndecided()

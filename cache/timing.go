@@ -62,7 +62,7 @@ func tickFor(expire, idle time.Duration) time.Duration {
 type life struct {
 	deadline int64 // the earlier of cap and the end of idleness
 	cap      int64 // by TTL
-	due      int64 // when it is to be loaded anew: see renewal.go
+	due      int64 // when it is to be loaded anew: see due.go
 }
 
 var forever = life{clock.Never, clock.Never, clock.Never}

@@ -87,6 +87,23 @@ func (s *shard[K, V]) unpin() {
 	}
 }
 
+// sweep calls f for the entries of the shard, a batch per hold of the lock for writing. After each
+// batch it calls settle with the result of unlock.
+func (s *shard[K, V]) sweep(settle func(reported bool), f func(i uint32)) {
+	s.pin()
+	defer s.unpin()
+	for i, more := 0, true; more; {
+		s.lock.Lock()
+		for to := min(i+batch, len(s.entries)); i < to; i++ {
+			if s.entries[i].live() {
+				f(uint32(i))
+			}
+		}
+		more = i < len(s.entries)
+		settle(s.unlock())
+	}
+}
+
 // DelExpired removes all expired entries and returns their number. The cache removes them
 // by itself within a tick; DelExpired is for callers that cannot wait for that. It looks at
 // every entry.
@@ -95,30 +112,12 @@ func (c *Cache[K, V]) DelExpired() (removed int) {
 	defer c.common.release()
 	for i := range shards {
 		s := &shards[i]
-		s.pin()
-		for from, more := 0, true; more; {
-			var n int
-			var reported bool
-			n, from, more, reported = s.delExpiredBatch(from)
-			removed += n
-			c.common.observers.settle(reported)
-		}
-		s.unpin()
+		s.sweep(c.common.observers.settle, func(i uint32) {
+			if s.checkGone(i) {
+				s.remove(i, s.hashOf(i), Expired)
+				removed++
+			}
+		})
 	}
 	return removed
-}
-
-// delExpiredBatch is DelExpired for a batch of slots, from a slot on. It returns the next
-// slot, and whether there is one.
-func (s *shard[K, V]) delExpiredBatch(from int) (removed, next int, more, reported bool) {
-	s.lock.Lock()
-	to := min(from+batch, len(s.entries))
-	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && s.checkGone(uint32(i)) {
-			s.remove(uint32(i), s.common.hasher.Hash(e.key), Expired)
-			removed++
-		}
-	}
-	more = to < len(s.entries)
-	return removed, to, more, s.unlock()
 }

@@ -1,4 +1,4 @@
-// This file has what observes gets and stores: hot keys, ghosts, a recording.
+// This file has the watch, which gets and stores are told to: hot keys, ghosts, a recording.
 
 package cache
 
