@@ -60,6 +60,8 @@ func (o *told) note(t *rapid.T, e Event[int, int]) {
 
 // check compares the calls with the statistics.
 func (o *told) check(t *rapid.T, r stats.Removals) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	counted := map[Cause]uint64{Expired: r.Expired, Evicted: r.Evicted, Deleted: r.Deleted, Replaced: r.Replaced, Cleared: r.Cleared}
 	maps.DeleteFunc(counted, func(_ Cause, n uint64) bool { return n == 0 })
 	if !maps.Equal(counted, o.counts) {
