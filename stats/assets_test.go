@@ -1,10 +1,12 @@
 package stats_test
 
 import (
+	"bytes"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -33,57 +35,34 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// Every file is served as it is, except the page, which gets its links.
-func TestAssetsAreServedAsTheyAre(t *testing.T) {
+// TestAssets checks that every file is served as it is, except the page, which gets its links; that
+// Files returns exactly what is served besides the page, and so all that the scripts import; and
+// that they are small.
+func TestAssets(t *testing.T) {
 	var r stats.Registry
 	h := r.Handler()
+	known, total := stats.Files(), 0
+	want := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return name == "" })
+	if slices.Sort(known); !slices.Equal(known, want) {
+		t.Errorf("Files() is %q, want %q", known, want)
+	}
 	for _, name := range assetFiles(t) {
-		if name == "page.html" {
-			continue
-		}
-		if _, known := files[name]; !known {
-			t.Errorf("%s is embedded, but no test knows it", name)
-			continue
-		}
-		if got := body(t, h, "/any/prefix/"+name); got != readFile(t, name) {
-			t.Errorf("%s is served as\n%s", name, got)
-		}
-	}
-	want := strings.ReplaceAll(readFile(t, "page.html"), "{{dir}}", "")
-	if got := body(t, h, "/any/prefix/"); got != want {
-		t.Errorf("the page is served as\n%s", got)
-	}
-}
-
-// Files returns exactly what is served besides the page, and so all that the scripts import.
-func TestFiles(t *testing.T) {
-	got := stats.Files()
-	want := slices.DeleteFunc(slices.Collect(maps.Keys(files)), func(name string) bool { return name == "" })
-	slices.Sort(want)
-	if slices.Sort(got); !slices.Equal(got, want) {
-		t.Errorf("Files() is %q, want %q", got, want)
-	}
-	imports := regexp.MustCompile(`from '(.*?)'`)
-	for _, name := range got {
-		if filepath.Ext(name) != ".js" {
-			continue
-		}
-		for _, found := range imports.FindAllStringSubmatch(readFile(t, name), -1) {
-			if file, ok := strings.CutPrefix(found[1], "./"); !ok || !slices.Contains(got, file) {
+		text := readFile(t, name)
+		total += len(text)
+		for _, found := range regexp.MustCompile(`from '(.*?)'`).FindAllStringSubmatch(text, -1) {
+			if file, ok := strings.CutPrefix(found[1], "./"); !ok || !slices.Contains(known, file) {
 				t.Errorf("%s imports %q, which is no file beside it", name, found[1])
 			}
 		}
+		if name == "page.html" {
+			name, text = "", strings.ReplaceAll(text, "{{dir}}", "")
+		}
+		if got := body(t, h, "/any/prefix/"+name); got != text {
+			t.Errorf("%q is served as\n%s", name, got)
+		}
 	}
-}
-
-func TestAssetsAreSmall(t *testing.T) {
-	const most = 60_000
-	total := 0
-	for _, name := range assetFiles(t) {
-		total += len(readFile(t, name))
-	}
-	if total == 0 || total >= most {
-		t.Errorf("the page and its files have %d bytes, want fewer than %d", total, most)
+	if total == 0 || total >= 60_000 {
+		t.Errorf("the page and its files have %d bytes, want fewer than 60,000", total)
 	}
 }
 
@@ -121,15 +100,14 @@ func TestThePageNeedsNothingThatThePolicyForbids(t *testing.T) {
 	// names a format of XML is fetched by nobody.
 	elsewhere := regexp.MustCompile(`(?i)(https?:|wss?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s"'<)]*`)
 	for _, name := range assetFiles(t) {
-		for _, address := range elsewhere.FindAllString(readFile(t, name), -1) {
+		text := readFile(t, name)
+		for _, address := range elsewhere.FindAllString(text, -1) {
 			if !strings.HasPrefix(address, "http://www.w3.org/") {
 				t.Errorf("%s has the address %s", name, address)
 			}
 		}
-	}
-	for _, forbidden := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser", "createContextualFragment", "setAttribute('style'", "cssText"} {
-		for _, name := range assetFiles(t) {
-			if strings.Contains(readFile(t, name), forbidden) {
+		for _, forbidden := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser", "createContextualFragment", "setAttribute('style'", "cssText"} {
+			if strings.Contains(text, forbidden) {
 				t.Errorf("%s has %s", name, forbidden)
 			}
 		}
@@ -173,4 +151,46 @@ func TestNamesAreNotInThePage(t *testing.T) {
 			t.Errorf("%s comes into the page as\n%s", path, page[:min(len(page), 500)])
 		}
 	}
+}
+
+// TestAProgramWithoutThePageHasNoAssets checks that a program that never calls Handler does not
+// contain the page: every program with a cache links this package.
+func TestAProgramWithoutThePageHasNoAssets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs")
+	}
+	unserved, served := link(t, "unserved"), link(t, "served")
+	for _, file := range assetFiles(t) {
+		asset, err := os.ReadFile(file)
+		must(t, err)
+		line := longestLine(asset)
+		if bytes.Contains(unserved, line) {
+			t.Errorf("%s is linked, though nobody calls Handler", file)
+		}
+		if !bytes.Contains(served, line) {
+			t.Errorf("%s is not linked where somebody calls Handler: does this test look for the right thing?", file)
+		}
+	}
+}
+
+// link returns a program below testdata.
+func link(t *testing.T, name string) []byte {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
+	build := exec.Command("go", "build", "-o", program, "./testdata/"+name)
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	linked, err := os.ReadFile(program)
+	must(t, err)
+	return linked
+}
+
+func longestLine(text []byte) (longest []byte) {
+	for line := range bytes.Lines(text) {
+		if len(line) > len(longest) {
+			longest = line
+		}
+	}
+	return longest
 }

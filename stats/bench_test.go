@@ -1,26 +1,13 @@
 package stats_test
 
 import (
-	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
-
-// benchmarked returns registries of ten caches and a full history.
-func benchmarked() *stats.Registry {
-	r := new(stats.Registry)
-	for i := range 10 {
-		s := distinct(uint64(1000 * i))
-		r.Add(stats.CacheSource{Name: fmt.Sprint("cache ", i), Snapshot: always(s), HotKeys: func() []stats.HotKey {
-			return make([]stats.HotKey, 10)
-		}})
-	}
-	sampleAll(r)
-	return r
-}
 
 // sampleAll gives all caches a full history.
 func sampleAll(r *stats.Registry) {
@@ -31,36 +18,38 @@ func sampleAll(r *stats.Registry) {
 	}
 }
 
-func BenchmarkStatsJSON(b *testing.B) {
-	for _, query := range []string{"", "?points=1", "?points=61"} {
-		b.Run(query, func(b *testing.B) {
-			r := benchmarked()
-			h := r.Handler()
-			b.ReportAllocs()
-			for b.Loop() {
-				serve(h, http.MethodGet, "/stats.json"+query)
-			}
-			b.ReportMetric(float64(len(body(b, h, "/stats.json"+query))), "B/answer")
-		})
-	}
-}
+// A discard is a client that discards answers.
+type discard struct{ header http.Header }
 
-// BenchmarkSample is what ten caches cost every five seconds.
-func BenchmarkSample(b *testing.B) {
-	r := benchmarked()
-	at := time.Now()
-	b.ReportAllocs()
-	for b.Loop() {
-		at = at.Add(5 * time.Second)
-		r.Sample(at)
-	}
-}
+func (d discard) Header() http.Header       { return d.header }
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) WriteHeader(int)             {}
 
-func BenchmarkMetrics(b *testing.B) {
-	r := benchmarked()
+// BenchmarkThousandCaches is a scrape, a poll of the page, and a sample, of a thousand caches with
+// something in every number and a full history.
+func BenchmarkThousandCaches(b *testing.B) {
+	r := new(stats.Registry)
+	for i := range 1000 {
+		r.Register("users", always(distinct(uint64(i))))
+	}
+	sampleAll(r)
 	h := r.Handler()
-	b.ReportAllocs()
-	for b.Loop() {
-		serve(h, http.MethodGet, "/metrics")
+	for _, target := range []string{"/metrics", "/stats.json?points=4", "/stats.json?points=61"} {
+		for _, coding := range []string{"identity", "gzip"} {
+			b.Run(target+" "+coding, func(b *testing.B) {
+				b.ReportAllocs()
+				request := httptest.NewRequest(http.MethodGet, target, nil)
+				request.Header.Set("Accept-Encoding", coding)
+				for b.Loop() {
+					h.ServeHTTP(discard{http.Header{}}, request)
+				}
+			})
+		}
 	}
+	b.Run("sample", func(b *testing.B) {
+		b.ReportAllocs()
+		for at := time.Now(); b.Loop(); at = at.Add(5 * time.Second) {
+			r.Sample(at)
+		}
+	})
 }

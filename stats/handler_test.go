@@ -53,8 +53,8 @@ func body(t testing.TB, h http.Handler, target string) string {
 func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 	var r stats.Registry
 	r.Register("users", always(distinct(0)))
-	h := r.Handler(stats.WithPurge(anybody))
-	mounts := []struct {
+	h := r.Handler(nil, stats.WithPurge(anybody), nil) // nil is skipped
+	for _, mount := range []struct {
 		name, prefix string
 		handler      http.Handler
 	}{
@@ -65,22 +65,16 @@ func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 		{"prefix like a file, of a host", "/metrics/", mounted("example.com/metrics/", h)},
 		{"StripPrefix without slash", "/cache/", http.StripPrefix("/cache", h)},
 		{"StripPrefix with slash", "/cache/", http.StripPrefix("/cache/", h)},
-	}
-	for _, mount := range mounts {
-		t.Run(mount.name, func(t *testing.T) {
-			if w := serve(mount.handler, http.MethodGet, mount.prefix+"purge"); w.Header().Get("Allow") != http.MethodPost {
-				t.Errorf("purge is not found: status %d", w.Code)
+	} {
+		if w := serve(mount.handler, http.MethodGet, mount.prefix+"purge"); w.Header().Get("Allow") != http.MethodPost {
+			t.Errorf("%s: purge is not found: status %d", mount.name, w.Code)
+		}
+		for file, contentType := range files {
+			w := serve(mount.handler, http.MethodGet, mount.prefix+file)
+			if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != contentType {
+				t.Errorf("%s: %q: status %d, Content-Type %q, want %q", mount.name, file, w.Code, got, contentType)
 			}
-			for file, contentType := range files {
-				w := serve(mount.handler, http.MethodGet, mount.prefix+file)
-				if w.Code != http.StatusOK {
-					t.Errorf("%q: status %d, want 200", file, w.Code)
-				}
-				if got := w.Header().Get("Content-Type"); got != contentType {
-					t.Errorf("%q: Content-Type %q, want %q", file, got, contentType)
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -129,7 +123,7 @@ func TestLinksOfThePageLeadToFiles(t *testing.T) {
 		r.URL.Path, r.URL.RawPath = "", ""
 		h.ServeHTTP(w, r)
 	})
-	tests := []struct {
+	for _, test := range []struct {
 		name    string
 		page    string // as sent to the handler
 		dir     string // where the files are
@@ -142,31 +136,25 @@ func TestLinksOfThePageLeadToFiles(t *testing.T) {
 		{"StripPrefix with slash", "/cache/", "/cache/", http.StripPrefix("/cache/", h)},
 		{"no slash at the end", "/debug/cache", "/debug/cache/", http.StripPrefix("/debug/cache", h)},
 		{"no slash, odd name", "/a%20b:c%2F%22", "/a%20b:c%2F%22/", stripAll},
-	}
-	for _, test := range tests {
+	} {
 		for _, proxy := range []string{"", "/behind/a/proxy"} {
-			t.Run(test.name+proxy, func(t *testing.T) {
-				base, err := url.Parse("http://example.com" + proxy + test.page)
+			base, err := url.Parse("http://example.com" + proxy + test.page)
+			must(t, err)
+			var got []string
+			for _, link := range links.FindAllStringSubmatch(body(t, test.handler, test.page), -1) {
+				if strings.HasPrefix(link[1], "#") {
+					continue // a view of the page itself
+				}
+				to, err := base.Parse(link[1])
 				must(t, err)
-				var got []string
-				for _, link := range links.FindAllStringSubmatch(body(t, test.handler, test.page), -1) {
-					if strings.HasPrefix(link[1], "#") {
-						continue // a view of the page itself
-					}
-					to, err := base.Parse(link[1])
-					if err != nil {
-						t.Fatalf("link %q: %v", link[1], err)
-					}
-					got = append(got, to.EscapedPath())
-				}
-				dir := proxy + test.dir
-				slices.Sort(got)
-				got = slices.Compact(got)
-				want := []string{dir + "icon.svg", dir + "metrics", dir + "page.js", dir + "stats.json", dir + "style.css"}
-				if !reflect.DeepEqual(got, want) {
-					t.Errorf("links lead to %q, want %q", got, want)
-				}
-			})
+				got = append(got, to.EscapedPath())
+			}
+			dir := proxy + test.dir
+			slices.Sort(got)
+			got = slices.Compact(got)
+			if want := []string{dir + "icon.svg", dir + "metrics", dir + "page.js", dir + "stats.json", dir + "style.css"}; !slices.Equal(got, want) {
+				t.Errorf("%s%s: links lead to %q, want %q", test.name, proxy, got, want)
+			}
 		}
 	}
 }
@@ -184,35 +172,25 @@ func TestHandlerKnowsNoOtherPath(t *testing.T) {
 	}
 }
 
+// TestHandlerOnlyReads checks that a handler answers GET and HEAD, and no other method, safely.
 func TestHandlerOnlyReads(t *testing.T) {
-	var r stats.Registry
-	for file := range files {
-		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, "BREW"} {
-			w := serve(r.Handler(), method, "/cache/"+file)
-			if w.Code != http.StatusMethodNotAllowed {
-				t.Errorf("%s %q: status %d, want 405", method, file, w.Code)
-			}
-			if got := w.Header().Get("Allow"); got != "GET, HEAD" {
-				t.Errorf("%s %q: Allow %q, want GET, HEAD", method, file, got)
-			}
-			checkSafe(t, file, w.Header())
-		}
-	}
-}
-
-func TestHeadIsGetWithoutABody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // the same time in both answers
+	synctest.Test(t, func(t *testing.T) { // the same time in all answers
 		var r stats.Registry
 		r.Register("users", always(distinct(0)))
 		r.RegisterWheel("users", always(distinctWheel(0)))
 		for file := range files {
 			get := serve(r.Handler(), http.MethodGet, "/cache/"+file)
+			checkSafe(t, file, get.Header())
 			head := serve(r.Handler(), http.MethodHead, "/cache/"+file)
-			if head.Code != http.StatusOK || head.Body.Len() != 0 {
-				t.Errorf("HEAD %q: status %d with %d bytes, want 200 with none", file, head.Code, head.Body.Len())
+			if head.Code != http.StatusOK || head.Body.Len() != 0 || !reflect.DeepEqual(head.Header(), get.Header()) {
+				t.Errorf("HEAD %q: status %d, %d bytes, header %v; want no body and the header of GET, %v", file, head.Code, head.Body.Len(), head.Header(), get.Header())
 			}
-			if !reflect.DeepEqual(head.Header(), get.Header()) {
-				t.Errorf("HEAD %q: header %v, want that of GET, %v", file, head.Header(), get.Header())
+			for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, "BREW"} {
+				w := serve(r.Handler(), method, "/cache/"+file)
+				if got := w.Header().Get("Allow"); w.Code != http.StatusMethodNotAllowed || got != "GET, HEAD" {
+					t.Errorf("%s %q: status %d, Allow %q; want 405 and GET, HEAD", method, file, w.Code, got)
+				}
+				checkSafe(t, file, w.Header())
 			}
 		}
 	})
@@ -226,26 +204,15 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 // checkSafe checks the headers that every answer must have.
 func checkSafe(t testing.TB, what string, header http.Header) {
 	t.Helper()
-	want := map[string]string{
+	for name, value := range map[string]string{
 		"Cache-Control":           "no-store",
 		"X-Content-Type-Options":  "nosniff",
 		"Referrer-Policy":         "no-referrer",
 		"Content-Security-Policy": policy,
-	}
-	for name, value := range want {
+	} {
 		if got := header.Values(name); len(got) != 1 || got[0] != value {
 			t.Errorf("%q: %s is %q, want %q", what, name, got, value)
 		}
-	}
-}
-
-func TestAnswersAreSafe(t *testing.T) {
-	var r stats.Registry
-	r.Register("users", always(distinct(0)))
-	r.RegisterWheel("users", always(distinctWheel(0)))
-	for file := range files {
-		w := serve(r.Handler(), http.MethodGet, "/cache/"+file)
-		checkSafe(t, file, w.Header())
 	}
 }
 

@@ -13,35 +13,25 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
+// TestBounds checks that Buckets yields all bounds and counts, in order, and that each bound is
+// twice the one before, up to more than half a minute, and the last is above all durations.
 func TestBounds(t *testing.T) {
-	if got := stats.Bound(0); got != 16384*time.Nanosecond {
-		t.Errorf("Bound(0) = %v, want 16.384µs", got)
-	}
-	for i := 1; i < stats.Buckets-1; i++ {
-		if got, want := stats.Bound(i), 2*stats.Bound(i-1); got != want {
-			t.Errorf("Bound(%d) = %v, want twice the one before, %v", i, got, want)
-		}
-	}
-	if got := stats.Bound(stats.Buckets - 2); got < 32*time.Second {
-		t.Errorf("last finite bound = %v, want at least 32s", got)
-	}
-	if got := stats.Bound(stats.Buckets - 1); got != math.MaxInt64 {
-		t.Errorf("last bound = %v, want the greatest Duration", got)
-	}
-}
-
-// TestBuckets checks that Buckets yields all bounds and counts, in order.
-func TestBuckets(t *testing.T) {
 	var h stats.Histogram
 	for i := range h.Counts() {
 		h.Counts()[i] = uint64(i) + 1
 	}
-	i := 0
+	i, want := 0, 16384*time.Nanosecond
 	for bound, n := range h.Buckets() {
-		if bound != stats.Bound(i) || n != uint64(i)+1 {
-			t.Errorf("bucket %d has %d up to %v, want %d up to %v", i, n, bound, i+1, stats.Bound(i))
+		if i == stats.Buckets-1 {
+			if want/2 < 32*time.Second {
+				t.Errorf("the last finite bound is %v, want at least 32s", want/2)
+			}
+			want = math.MaxInt64
 		}
-		i++
+		if bound != want || stats.Bound(i) != want || n != uint64(i)+1 {
+			t.Errorf("bucket %d has %d up to %v, %v by Bound; want %d up to %v", i, n, bound, stats.Bound(i), i+1, want)
+		}
+		i, want = i+1, 2*want
 	}
 	if i != stats.Buckets {
 		t.Errorf("%d buckets, want %d", i, stats.Buckets)
@@ -86,38 +76,10 @@ func TestObserveFindsTheBucket(t *testing.T) {
 	}
 }
 
-func TestSumStopsAtTheGreatestDuration(t *testing.T) {
-	h := observed(math.MaxInt64, math.MaxInt64)
-	if h.Sum() != math.MaxInt64 {
-		t.Errorf("Sum = %d, want the greatest Duration", h.Sum())
-	}
-	if got := h.Plus(h).Sum(); got != math.MaxInt64 {
-		t.Errorf("Plus: Sum = %d, want the greatest Duration", got)
-	}
-}
-
 var someDurations = rapid.SliceOf(rapid.Custom(func(t *rapid.T) time.Duration {
 	// Every order of magnitude is equally likely.
 	return time.Duration(rapid.Int64Range(0, 1<<rapid.IntRange(0, 40).Draw(t, "bits")).Draw(t, "d"))
 }))
-
-func TestHistogramOfDurations(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		durations := someDurations.Draw(t, "durations")
-		h := observed(durations...)
-		var sum, mean time.Duration
-		for _, d := range durations {
-			sum += d
-		}
-		if n := len(durations); n > 0 {
-			mean = sum / time.Duration(n)
-		}
-		if h.Count() != uint64(len(durations)) || h.Sum() != sum || h.Mean() != mean {
-			t.Fatalf("got count %d, sum %d, mean %d; want %d, %d, %d",
-				h.Count(), h.Sum(), h.Mean(), len(durations), sum, mean)
-		}
-	})
-}
 
 // The estimate is in the bucket of the exact quantile, whatever the durations.
 func TestQuantileIsInTheRightBucket(t *testing.T) {
@@ -160,7 +122,7 @@ func TestQuantileNeverFalls(t *testing.T) {
 func TestQuantileInterpolates(t *testing.T) {
 	var h stats.Histogram
 	h.Counts()[3] = 4 // between 65.536 µs and twice as much
-	tests := []struct {
+	for _, test := range []struct {
 		q    float64
 		want time.Duration
 	}{
@@ -171,8 +133,7 @@ func TestQuantileInterpolates(t *testing.T) {
 		{0.5, 65536 + 32768},
 		{1, 131072},
 		{2, 131072},
-	}
-	for _, test := range tests {
+	} {
 		if got := h.Quantile(test.q); got != test.want {
 			t.Errorf("Quantile(%v) = %d, want %d", test.q, got, test.want)
 		}
@@ -190,11 +151,19 @@ func TestQuantileInterpolates(t *testing.T) {
 	}
 }
 
-func TestPlusAndMinusUndoEachOther(t *testing.T) {
+// A histogram has the count, sum and mean of its durations, and Plus and Minus undo each other.
+func TestHistogramOfDurations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := someDurations.Draw(t, "a"), someDurations.Draw(t, "b")
 		ha, hb := observed(a...), observed(b...)
 		both := observed(append(slices.Clone(a), b...)...)
+		var sum time.Duration
+		for _, d := range a {
+			sum += d
+		}
+		if n := len(a); ha.Count() != uint64(n) || ha.Sum() != sum || ha.Mean() != sum/time.Duration(max(n, 1)) {
+			t.Fatalf("count %d, sum %d, mean %d of %v", ha.Count(), ha.Sum(), ha.Mean(), a)
+		}
 		if got := ha.Plus(hb); got != both {
 			t.Fatalf("Plus: got %v, want %v", got, both)
 		}
@@ -205,6 +174,10 @@ func TestPlusAndMinusUndoEachOther(t *testing.T) {
 			t.Fatalf("Minus a later one: got %v, want an empty one", got)
 		}
 	})
+	h := observed(math.MaxInt64, math.MaxInt64)
+	if h.Sum() != math.MaxInt64 || h.Plus(h).Sum() != math.MaxInt64 {
+		t.Errorf("two sums beyond the greatest Duration are %d and %d", h.Sum(), h.Plus(h).Sum())
+	}
 }
 
 // Every duration is exactly the first bound, so the sum is known from the count.
@@ -224,16 +197,11 @@ func TestHistogramDuringObserveIsConsistent(t *testing.T) {
 			}
 		})
 	}
-	var last uint64
-	for running.Load() > 0 {
+	for last := uint64(0); running.Load() > 0; {
 		h := d.Histogram()
 		n := h.Count()
-		if n < last {
-			t.Errorf("Count went from %d to %d", last, n)
-			break
-		}
-		if allowed := time.Duration(n) * stats.Bound(0); h.Sum() > allowed {
-			t.Errorf("Sum = %v, but %d durations are no more than %v", h.Sum(), n, allowed)
+		if n < last || h.Sum() > time.Duration(n)*stats.Bound(0) {
+			t.Errorf("%d durations of %v are %v, after %d", n, stats.Bound(0), h.Sum(), last)
 			break
 		}
 		last = n
@@ -258,5 +226,92 @@ func BenchmarkObserve(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		d.Observe(time.Duration(i))
+	}
+}
+
+// ageUnit is the resolution of ages.
+const ageUnit = 4096
+
+// TestAges: an AgeRecorder counts an age as a DurationRecorder counts the 4096th part of it.
+func TestAges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var ages stats.AgeRecorder
+		var parts stats.DurationRecorder
+		for range rapid.IntRange(0, 20).Draw(t, "ages") {
+			bound := stats.Bound(rapid.IntRange(0, stats.Buckets-2).Draw(t, "bucket"))
+			age := rapid.OneOf(
+				rapid.Custom(func(t *rapid.T) time.Duration {
+					return bound*ageUnit + rapid.SampledFrom([]time.Duration{-1, 0, 1, ageUnit - 1, ageUnit}).Draw(t, "off")
+				}),
+				rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Range(-10, 1<<50).Draw(t, "ns")) }),
+			).Draw(t, "age")
+			ages.Observe(age)
+			parts.Observe(max(age, 0) / ageUnit)
+		}
+		a, p := ages.Histogram(), parts.Histogram()
+		if a.Count() != p.Count() || a.Sum() != p.Sum()*ageUnit || a.Mean() != p.Mean()*ageUnit {
+			t.Fatalf("%d ages, %v together, %v in the mean; the parts are %d, %v, %v", a.Count(), a.Sum(), a.Mean(), p.Count(), p.Sum(), p.Mean())
+		}
+		if *a.Counts() != *p.Counts() {
+			t.Fatalf("ages in buckets %v, parts in %v", a.Counts(), p.Counts())
+		}
+		for _, q := range []float64{0, 0.1, 0.5, 0.99, 1} {
+			if a.Quantile(q) != p.Quantile(q)*ageUnit {
+				t.Fatalf("Quantile(%v) = %v, of the parts %v", q, a.Quantile(q), p.Quantile(q))
+			}
+		}
+		i := 0
+		if a.Count() == 0 { // the bounds are those of nothing
+			return
+		}
+		for bound := range a.Buckets() {
+			if last := i == stats.Buckets-1; last != (bound == math.MaxInt64) || !last && bound != stats.Bound(i)*ageUnit {
+				t.Fatalf("bound %d is %v", i, bound)
+			}
+			i++
+		}
+	})
+}
+
+// TestAgesOfCenturies: neither an age nor the sum overflows.
+func TestAgesOfCenturies(t *testing.T) {
+	var r stats.AgeRecorder
+	for range 10 {
+		r.Observe(math.MaxInt64)
+	}
+	if h := r.Histogram(); h.Counts()[stats.Buckets-1] != 10 || h.Sum() != math.MaxInt64 || h.Mean() != math.MaxInt64/ageUnit*ageUnit {
+		t.Errorf("ten ages of 292 years are %v", h)
+	}
+	r.Observe(math.MinInt64)
+	if h := r.Histogram(); h.Counts()[0] != 1 || h.Sum() < 0 {
+		t.Errorf("with a negative one they are %v", h)
+	}
+}
+
+// TestAgesBesideDurations: nothing can be added to ages and subtracted from them, durations
+// that were counted by other bounds cannot.
+func TestAgesBesideDurations(t *testing.T) {
+	var r stats.AgeRecorder
+	r.Observe(time.Hour)
+	ages, durations := r.Histogram(), observed(time.Second)
+	var nothing stats.Histogram
+	for name, got := range map[string]stats.Histogram{
+		"ages + nothing": ages.Plus(nothing), "nothing + ages": nothing.Plus(ages), "ages - nothing": ages.Minus(nothing),
+		"ages + ages - ages": ages.Plus(ages).Minus(ages),
+	} {
+		if got != ages {
+			t.Errorf("%s are %v, want the ages", name, got)
+		}
+	}
+	var none stats.AgeRecorder
+	for name, got := range map[string]stats.Histogram{
+		"nothing - ages": nothing.Minus(ages), "ages - ages": ages.Minus(ages), "no age": none.Histogram(),
+	} {
+		if got != nothing {
+			t.Errorf("%s is %v, want nothing", name, got)
+		}
+	}
+	for _, f := range []func(stats.Histogram) stats.Histogram{ages.Plus, ages.Minus} {
+		checkPanics(t, "stats: one Histogram has durations and the other has ages: their bounds differ", func() { f(durations) })
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,23 +15,18 @@ import (
 
 // shown has the parts of stats.json that tests of the history read.
 type shown struct {
-	Caches []shownCache
-	Wheels []struct {
+	Caches []struct {
 		Name    string
+		Windows map[string]shownWindow
+		History []shownPoint
+	}
+	Wheels []struct {
 		History []struct {
 			shownPoint
 			Pending int
 			Fired   uint64
 		}
 	}
-}
-
-type shownCache struct {
-	Name    string
-	Hits    uint64
-	Misses  uint64
-	Windows map[string]shownWindow
-	History []shownPoint
 }
 
 type shownWindow struct {
@@ -42,18 +36,15 @@ type shownWindow struct {
 	Misses        uint64
 	HitRatio      float64 `json:"hit_ratio"`
 	GetsPerSecond float64 `json:"gets_per_second"`
-	Sets          uint64
 }
 
 type shownPoint struct {
-	Start         time.Time
-	Seconds       float64
-	Partial       bool
-	Hits          uint64
-	MissesAbsent  uint64 `json:"misses_absent"`
-	MissesExpired uint64 `json:"misses_expired"`
-	Sets          uint64
-	Entries       int
+	Start        time.Time
+	Seconds      float64
+	Partial      bool
+	Hits         uint64
+	MissesAbsent uint64 `json:"misses_absent"`
+	Entries      int
 }
 
 // show reads stats.json with a number of points.
@@ -65,93 +56,75 @@ func show(t testing.TB, h http.Handler, points int) shown {
 	return s
 }
 
-// sleep lets time pass, and runs what is due at its end.
-func sleep(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
 // ticking returns a source that counts three hits and a miss for each millisecond from
 // now on.
 func ticking() func() (stats.Snapshot, bool) {
 	begin := time.Now()
-	return func() (stats.Snapshot, bool) {
-		n := uint64(time.Since(begin).Milliseconds())
-		return stats.Snapshot{Hits: 3 * n, Misses: n, Entries: int(n)}, true
-	}
+	return func() (stats.Snapshot, bool) { return ticked(time.Since(begin)), true }
 }
 
-// TestPoints checks that at any time there is a closed point for each five seconds, at most 60,
-// and a running one if it is a second old, and that each has the counts of its time. A window
-// begins with the sample nearest to its length ago, or with the first.
+// ticked is what such a source reports after some time.
+func ticked(after time.Duration) stats.Snapshot {
+	n := uint64(after.Milliseconds())
+	return stats.Snapshot{Hits: 3 * n, Misses: n, Entries: int(n)}
+}
+
+// TestPoints checks at any time that stats.json has the points and windows of the model, with a
+// sample each five seconds.
 func TestPoints(t *testing.T) {
 	for _, after := range []time.Duration{
 		0, 1, 999, 1000, 4999, 5000, 5999, 6000, 9999, 10_000, 12_500, 62_500, 62_501,
 		299_999, 300_000, 300_999, 301_000, 302_501, 305_000, 306_000, 3_602_500,
 	} {
 		after *= time.Millisecond
-		t.Run(after.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(123456 * time.Microsecond) // so that no start is a round time
-				var r stats.Registry
-				r.Register("users", ticking())
-				r.RegisterWheel("idle", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Pending: 7, Fired: 1}, true })
-				begin := time.Now()
-				h := r.Handler()
-				sleep(after)
-				type span struct {
-					from, to time.Duration
-					partial  bool
-				}
-				var all []span
-				closed := after.Truncate(5 * time.Second)
-				for from := max(0, closed-5*time.Minute); from < closed; from += 5 * time.Second {
-					all = append(all, span{from, from + 5*time.Second, false})
-				}
-				if after-closed >= time.Second {
-					all = append(all, span{closed, after, true})
-				}
-				for _, n := range []int{0, 1, 2, 59, 60, 61, 62, 1_000_000} {
-					s := show(t, h, n)
-					for name, length := range map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute} {
-						got, length := s.Caches[0].Windows[name], windowAt(after, length)
-						ms := uint64(length.Milliseconds())
-						want := shownWindow{Seconds: length.Seconds(), Gets: 4 * ms, Hits: 3 * ms, Misses: ms}
-						if ms > 0 {
-							want.HitRatio, want.GetsPerSecond = 0.75, float64(want.Gets)/want.Seconds
-						}
-						if got != want {
-							t.Errorf("%s is\n%+v, want\n%+v", name, got, want)
-						}
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(123456 * time.Microsecond) // so that no start is a round time
+			var r stats.Registry
+			r.Register("users", ticking())
+			r.RegisterWheel("idle", always(stats.WheelSnapshot{Pending: 7, Fired: 1}))
+			h := r.Handler()
+			var all []taken
+			for at := time.Duration(0); at <= after; at += 5 * time.Second {
+				all = append(all, taken{time.Now().Add(at), ticked(at)})
+			}
+			sleep(after)
+			now := taken{time.Now(), ticked(after)}
+			for _, n := range []int{0, 1, 2, 59, 60, 61, 62, 1_000_000} {
+				s := show(t, h, n)
+				for name, length := range map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute} {
+					w := modelWindow(all, now, length)
+					since := w.To.Minus(w.From)
+					want := shownWindow{Seconds: w.Length.Seconds(), Gets: since.Gets(), Hits: since.Hits, Misses: since.Misses, HitRatio: since.HitRatio()}
+					if w.Length > 0 {
+						want.GetsPerSecond = float64(want.Gets) / want.Seconds
 					}
-					got, want := s.Caches[0].History, all[max(0, len(all)-n):]
-					if len(got) != len(want) || len(s.Wheels[0].History) != len(want) {
-						t.Fatalf("%d points of a cache and %d of a wheel, want %d", len(got), len(s.Wheels[0].History), len(want))
-					}
-					for i, w := range want {
-						ms := uint64((w.to - w.from).Milliseconds())
-						want := shownPoint{
-							Start: begin.Add(w.from).Truncate(time.Millisecond).UTC(), Seconds: (w.to - w.from).Seconds(), Partial: w.partial,
-							Hits: 3 * ms, MissesAbsent: ms, Entries: int(w.to.Milliseconds()),
-						}
-						if got[i] != want {
-							t.Errorf("point %d of %d is\n%+v, want\n%+v", i, n, got[i], want)
-						}
-						of := s.Wheels[0].History[i]
-						if !of.Start.Equal(want.Start) || of.Seconds != want.Seconds || of.Partial != want.Partial || of.Pending != 7 || of.Fired != 0 {
-							t.Errorf("point %d of %d of the wheel is\n%+v, want the time of\n%+v", i, n, of, want)
-						}
+					if got := s.Caches[0].Windows[name]; got != want {
+						t.Errorf("after %v %s is\n%+v, want\n%+v", after, name, got, want)
 					}
 				}
-			})
+				var got, want []shownPoint
+				for _, p := range modelPoints(all, now, n) {
+					since := p.To.Minus(p.From)
+					want = append(want, shownPoint{p.Start.Truncate(time.Millisecond).UTC(), p.Length.Seconds(), p.Running, since.Hits, since.Misses, since.Entries})
+				}
+				if got := s.Caches[0].History; !slices.Equal(got, want) {
+					t.Errorf("after %v %d points are\n%+v, want\n%+v", after, n, got, want)
+				}
+				for i := range want {
+					want[i].Hits, want[i].MissesAbsent, want[i].Entries = 0, 0, 0
+				}
+				for _, p := range s.Wheels[0].History {
+					got = append(got, p.shownPoint)
+					if p.Pending != 7 || p.Fired != 0 {
+						t.Errorf("a point of the wheel is %+v", p)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("after %v %d points of the wheel are\n%+v, want\n%+v", after, n, got, want)
+				}
+			}
 		})
 	}
-}
-
-// windowAt returns how long a window of a length is, with a sample every five seconds.
-func windowAt(after, length time.Duration) time.Duration {
-	first := (after - length - 2500*time.Millisecond + 5*time.Second - 1).Truncate(5 * time.Second)
-	return after - max(0, first)
 }
 
 // TestPointsHaveEveryNumber checks that a point and a window have the numbers of a cache or wheel
@@ -159,16 +132,15 @@ func windowAt(after, length time.Duration) time.Duration {
 func TestPointsHaveEveryNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r, since stats.Registry
-		before, more := distinct(0), distinct(500)
-		wheelBefore, wheelMore := distinctWheel(0), distinctWheel(500)
-		now, wheelNow := before, wheelBefore
-		r.Register("users", func() (stats.Snapshot, bool) { return now, true })
-		r.RegisterWheel("timers", func() (stats.WheelSnapshot, bool) { return wheelNow, true })
+		now, more := distinct(0), distinct(500)
+		wheelNow, wheelMore := distinctWheel(0), distinctWheel(500)
+		r.Register("users", of(&now))
+		r.RegisterWheel("timers", of(&wheelNow))
 		since.Register("users", always(more))
 		since.RegisterWheel("timers", always(wheelMore))
 		h := r.Handler()
 		sleep(2 * time.Second)
-		now, wheelNow = add(before, more), add(wheelBefore, wheelMore)
+		now, wheelNow = add(now, more), add(wheelNow, wheelMore)
 		d, want := readJSONOf(t, h, "?points=61"), readJSON(t, since.Handler())
 		windows := d.Caches[0]["windows"].(map[string]any)
 		for _, c := range []struct {
@@ -213,49 +185,33 @@ func checkSince(t *testing.T, object string, got, want map[string]any, more stat
 }
 
 // TestAHistoryBeginsAnewAfterAGap checks that without samples, as while the machine sleeps, a
-// point is longer, and that after twenty seconds points and windows begin anew.
+// point is longer, and that after twenty seconds points begin anew.
 func TestAHistoryBeginsAnewAfterAGap(t *testing.T) {
-	for _, test := range []struct {
-		stuck time.Duration // how long the sample at 10 s takes
-		want  []float64     // the lengths of the points a second after the next
-	}{
-		{0, []float64{5, 5, 5, 1}},
-		{15 * time.Second, []float64{5, 5, 20, 1}},
-		{15*time.Second + 1, []float64{1}},
-		{time.Hour, []float64{1}},
+	for stuck, want := range map[time.Duration][]float64{ // how long the sample at 10 s takes
+		0: {5, 5, 5, 1}, 15 * time.Second: {5, 5, 20, 1}, 15*time.Second + 1: {1}, time.Hour: {1},
 	} {
-		t.Run(test.stuck.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r stats.Registry
-				begin, source := time.Now(), ticking()
-				r.Register("users", func() (stats.Snapshot, bool) {
-					s, ok := source()
-					if time.Since(begin) == 10*time.Second {
-						time.Sleep(test.stuck)
-					}
-					return s, ok
-				})
-				h := r.Handler()
-				sleep(10*time.Second + test.stuck + 6*time.Second)
-				c := show(t, h, 61).Caches[0]
-				var got []float64
-				for _, p := range c.History {
-					got = append(got, p.Seconds)
-					if p.Hits != 3000*uint64(p.Seconds) {
-						t.Errorf("%d hits in %v s, want %d", p.Hits, p.Seconds, 3000*uint64(p.Seconds))
-					}
+		synctest.Test(t, func(t *testing.T) {
+			var r stats.Registry
+			begin, source := time.Now(), ticking()
+			r.Register("users", func() (stats.Snapshot, bool) {
+				s, ok := source()
+				if time.Since(begin) == 10*time.Second {
+					time.Sleep(stuck)
 				}
-				if !slices.Equal(got, test.want) {
-					t.Errorf("the points are %v s long, want %v", got, test.want)
-				}
-				whole := 0.0
-				for _, seconds := range test.want {
-					whole += seconds
-				}
-				if got := c.Windows["5m"].Seconds; got != whole {
-					t.Errorf("the window is %v s long, want %v", got, whole)
-				}
+				return s, ok
 			})
+			h := r.Handler()
+			sleep(16*time.Second + stuck)
+			var got []float64
+			for _, p := range show(t, h, 61).Caches[0].History {
+				got = append(got, p.Seconds)
+				if p.Hits != 3000*uint64(p.Seconds) {
+					t.Errorf("stuck for %v: %d hits in %v s", stuck, p.Hits, p.Seconds)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("stuck for %v: the points are %v s long, want %v", stuck, got, want)
+			}
 		})
 	}
 }
@@ -267,23 +223,19 @@ func TestTheFirstSecondsAreInTheWindows(t *testing.T) {
 		var r stats.Registry
 		h := r.Handler()
 		sleep(2 * time.Second)
-		var hits, fires atomic.Uint64
-		hits.Store(1000)
-		fires.Store(1000)
-		r.Register("users", func() (stats.Snapshot, bool) { return stats.Snapshot{Hits: hits.Load()}, true })
-		r.RegisterWheel("timers", func() (stats.WheelSnapshot, bool) { return stats.WheelSnapshot{Fired: fires.Load()}, true })
+		s, w := stats.Snapshot{Hits: 1000}, stats.WheelSnapshot{Fired: 1000}
+		r.Register("users", of(&s))
+		r.RegisterWheel("timers", of(&w))
 		sleep(time.Second)
-		hits.Add(20)
-		fires.Add(20)
+		s.Hits, w.Fired = 1020, 1020
 		sleep(10 * time.Second)
-		hits.Add(10)
+		s.Hits = 1030
 		all := show(t, h, 61)
-		c := all.Caches[0]
-		if got := c.Windows["1m"].Hits; got != 30 {
+		if got := all.Caches[0].Windows["1m"].Hits; got != 30 {
 			t.Errorf("%d hits in the last minute, want 30", got)
 		}
 		var points, fired uint64
-		for _, p := range c.History {
+		for _, p := range all.Caches[0].History {
 			points += p.Hits
 		}
 		for _, p := range all.Wheels[0].History {
@@ -295,35 +247,32 @@ func TestTheFirstSecondsAreInTheWindows(t *testing.T) {
 	})
 }
 
-// TestAHistoryIsOfOneCacheOnly checks that a cache with the name of an earlier one does not have
-// its history.
+// TestAHistoryIsOfOneCacheOnly checks that a cache with the name of an earlier one, which was
+// unregistered or is gone, does not have its history.
 func TestAHistoryIsOfOneCacheOnly(t *testing.T) {
-	for _, how := range []string{"unregister", "source"} {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r stats.Registry
-				var gone atomic.Bool
-				_, unregister := r.Register("users", func() (stats.Snapshot, bool) {
-					return stats.Snapshot{Hits: 1_000_000, Entries: 7}, !gone.Load()
-				})
-				h := r.Handler()
-				sleep(31 * time.Second)
-				if how == "unregister" {
-					unregister()
-				} else {
-					gone.Store(true)
-					r.Caches()
-				}
-				r.Register("users", ticking())
-				if c := show(t, h, 61).Caches[0]; len(c.History) != 0 || c.Windows["5m"].Seconds != 0 || c.Windows["5m"].Hits != 0 {
-					t.Errorf("the new cache begins with %+v", c)
-				}
-				sleep(6 * time.Second) // at 37 s; a point was closed at 35
-				c := show(t, h, 61).Caches[0]
-				if len(c.History) != 2 || c.History[0].Hits != 12_000 || c.History[1].Hits != 6000 {
-					t.Errorf("the points are %+v, want one of 4 s and one of 2", c.History)
-				}
+	for _, unregisters := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var r stats.Registry
+			gone := false
+			_, unregister := r.Register("users", func() (stats.Snapshot, bool) {
+				return stats.Snapshot{Hits: 1_000_000, Entries: 7}, !gone
 			})
+			h := r.Handler()
+			sleep(31 * time.Second)
+			if unregisters {
+				unregister()
+			}
+			gone = true
+			r.Caches()
+			r.Register("users", ticking())
+			if c := show(t, h, 61).Caches[0]; len(c.History) != 0 || c.Windows["5m"].Seconds != 0 || c.Windows["5m"].Hits != 0 {
+				t.Errorf("the new cache begins with %+v", c)
+			}
+			sleep(6 * time.Second) // at 37 s; a point was closed at 35
+			c := show(t, h, 61).Caches[0]
+			if len(c.History) != 2 || c.History[0].Hits != 12_000 || c.History[1].Hits != 6000 {
+				t.Errorf("the points are %+v, want one of 4 s and one of 2", c.History)
+			}
 		})
 	}
 }
@@ -333,14 +282,11 @@ func TestAHistoryIsOfOneCacheOnly(t *testing.T) {
 func TestCountersThatBeginAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
-		var hits atomic.Uint64
-		hits.Store(1000)
-		r.Register("users", func() (stats.Snapshot, bool) { return stats.Snapshot{Hits: hits.Load()}, true })
+		s := stats.Snapshot{Hits: 1000}
+		r.Register("users", of(&s))
 		h := r.Handler()
-		for _, now := range []uint64{1100, 5, 25} {
-			sleep(4 * time.Second)
-			hits.Store(now)
-			sleep(time.Second)
+		for _, s.Hits = range []uint64{1100, 5, 25} {
+			sleep(5 * time.Second)
 		}
 		c := show(t, h, 61).Caches[0]
 		var got []uint64

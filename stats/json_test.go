@@ -2,7 +2,10 @@ package stats_test
 
 import (
 	"encoding/json"
+	"errors"
+	"expvar"
 	"fmt"
+	"io/fs"
 	"math"
 	"net/http"
 	"os"
@@ -139,7 +142,13 @@ func TestComputedNumbers(t *testing.T) {
 	s, w := distinct(0), distinctWheel(0)
 	r.Register("users", always(s))
 	r.RegisterWheel("timers", always(w))
+	var ages stats.AgeRecorder
+	ages.Observe(time.Minute)
+	r.Register("users", always(stats.Snapshot{EvictedAge: ages.Histogram()}))
 	d := readJSON(t, r.Handler())
+	if age, _ := d.Caches[1]["evicted_age"].(map[string]any); age["count"] != 1.0 { // one evicted value is enough
+		t.Errorf("evicted_age is %v, want that of one", age)
+	}
 	loads := s.Loads.OK.Plus(s.Loads.Failed)
 	got := flat(d.Caches[0], "", map[string]any{})
 	for path, want := range map[string]any{
@@ -156,11 +165,10 @@ func TestComputedNumbers(t *testing.T) {
 			t.Errorf("%s is %v, want %v", path, got[path], want)
 		}
 	}
-	if got := d.Wheels[0]["lateness_p50_seconds"]; got != w.Lateness.Quantile(0.5).Seconds() {
-		t.Errorf("lateness_p50_seconds of a wheel is %v", got)
-	}
-	if got := d.Wheels[0]["lateness_p99_seconds"]; got != w.Lateness.Quantile(0.99).Seconds() {
-		t.Errorf("lateness_p99_seconds of a wheel is %v", got)
+	for path, q := range map[string]float64{"lateness_p50_seconds": 0.5, "lateness_p99_seconds": 0.99} {
+		if got := d.Wheels[0][path]; got != w.Lateness.Quantile(q).Seconds() {
+			t.Errorf("%s of a wheel is %v", path, got)
+		}
 	}
 }
 
@@ -177,52 +185,33 @@ func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 	})
 }
 
-func TestEveryLookIsNew(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		s := stats.Snapshot{Hits: 1}
-		r.Register("users", func() (stats.Snapshot, bool) { return s, true })
-		h := r.Handler()
-		first := readJSON(t, h)
-		time.Sleep(time.Millisecond)
-		s.Hits = 2
-		second := readJSON(t, h)
-		if got := second.Time.Sub(first.Time); got != time.Millisecond {
-			t.Errorf("%v between the answers, want a millisecond", got)
-		}
-		if first.Caches[0]["hits"] != 1.0 || second.Caches[0]["hits"] != 2.0 {
-			t.Errorf("hits %v and %v, want 1 and 2", first.Caches[0]["hits"], second.Caches[0]["hits"])
-		}
-	})
-}
-
 // TestJSONShowsExtras checks that the JSON has what a CacheSource offers besides counts, and keys
 // as text, whatever bytes they have.
 func TestJSONShowsExtras(t *testing.T) {
 	var r stats.Registry
-	purge := func(string) (int, error) { return 0, nil }
 	hot := func(keys ...stats.HotKey) func() []stats.HotKey {
 		return func() []stats.HotKey { return keys }
 	}
 	r.Add(stats.CacheSource{Name: "all", Snapshot: always(stats.Snapshot{}),
-		Purge:   purge,
-		HotKeys: hot(stats.HotKey{Key: "</script>\"\xff", Share: 0.5}, stats.HotKey{Key: "", Share: 0.25}),
+		Purge:   func(string) (int, error) { return 0, nil },
+		HotKeys: hot(stats.HotKey{Key: "</script>\"\xff", Share: 0.5}, stats.HotKey{Share: 0.25}, stats.HotKey{Key: "nan", Share: math.NaN()}, stats.HotKey{Key: "inf", Share: math.Inf(1)}),
 	})
 	r.Add(stats.CacheSource{Name: "none yet", Snapshot: always(stats.Snapshot{}), HotKeys: hot()})
 	r.Add(stats.CacheSource{Name: "nothing", Snapshot: always(stats.Snapshot{}), PurgeAll: func() int { return 0 }})
 	d := readJSON(t, r.Handler())
-	tests := []struct {
+	for i, want := range []struct {
 		hot       any
 		purgeable bool
 	}{
 		{[]any{
 			map[string]any{"key": "</script>\"\uFFFD", "share": 0.5},
 			map[string]any{"key": "", "share": 0.25},
+			map[string]any{"key": "nan", "share": 0.0}, // JSON cannot express it
+			map[string]any{"key": "inf", "share": 0.0},
 		}, true},
 		{[]any{}, false},
 		{nil, false},
-	}
-	for i, want := range tests {
+	} {
 		c := d.Caches[i]
 		if !reflect.DeepEqual(c["hot_keys"], want.hot) || c["purgeable"] != want.purgeable {
 			t.Errorf("%v: hot_keys %#v and purgeable %v, want %#v and %v", c["name"], c["hot_keys"], c["purgeable"], want.hot, want.purgeable)
@@ -233,73 +222,101 @@ func TestJSONShowsExtras(t *testing.T) {
 	}
 }
 
-// TestTheFirstEvictionHasAnAge checks that one evicted value is enough for evicted_age.
-func TestTheFirstEvictionHasAnAge(t *testing.T) {
-	var r stats.Registry
-	var ages stats.AgeRecorder
-	ages.Observe(time.Minute)
-	r.Register("users", always(stats.Snapshot{EvictedAge: ages.Histogram()}))
-	age, _ := readJSON(t, r.Handler()).Caches[0]["evicted_age"].(map[string]any)
-	if age["count"] != 1.0 {
-		t.Errorf("evicted_age is %v, want that of one", age)
-	}
-}
-
-// TestDoubleOfAGreatLimit checks that double the limit does not overflow.
-func TestDoubleOfAGreatLimit(t *testing.T) {
-	var r stats.Registry
-	users := varying{s: stats.Snapshot{Limit: math.MaxInt - 1}}
-	r.Register("users", users.snapshot)
-	h := r.Handler()
-	users.change(func(s *stats.Snapshot) { s.Hits, s.WhatIf.Gets = 1, 1 })
-	d := readJSON(t, h)
-	double := d.Caches[0]["what_if"].(map[string]any)["double"].(map[string]any)
-	if got, want := double["limit"], float64(math.MaxInt-1); got != want {
-		t.Errorf("double is %v, want %v", got, want)
-	}
-}
-
-// TestJSONOfOddNumbers checks that a cache without a limit, after a Resize, has no estimates, and
-// that a share that JSON cannot express, such as NaN, is shown as 0.
-func TestJSONOfOddNumbers(t *testing.T) {
-	var r stats.Registry
-	var odd varying
-	r.Add(stats.CacheSource{Name: "odd", Snapshot: odd.snapshot, HotKeys: func() []stats.HotKey {
-		return []stats.HotKey{{Key: "nan", Share: math.NaN()}, {Key: "inf", Share: math.Inf(1)}, {Key: "\xff", Share: 0.5}}
-	}})
-	h := r.Handler()
-	odd.change(func(s *stats.Snapshot) {
-		*s = stats.Snapshot{Hits: 3, Misses: 1, WhatIf: stats.WhatIf{Gets: 4, Half: 1, Same: 2, Double: 3}}
-	})
-	d := readJSON(t, h)
-	if got := d.Caches[0]["what_if"]; got != nil {
-		t.Errorf("what_if without a limit is %v", got)
-	}
-	keys := d.Caches[0]["hot_keys"].([]any)
-	for i, want := range []float64{0, 0, 0.5} {
-		if got := keys[i].(map[string]any)["share"]; got != want {
-			t.Errorf("share %d is %v, want %v", i, got, want)
-		}
-	}
-}
-
-// TestSince checks that a cache is shown with the time when it was registered, and so is the next
-// one with its name.
-func TestSince(t *testing.T) {
+// TestTimes checks that an answer has its time, and that a cache is shown with the time when it was
+// registered, and so is the next one with its name.
+func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
-		check := func() {
-			t.Helper()
+		h := r.Handler()
+		r.RegisterWheel("timers", always(stats.WheelSnapshot{}))
+		first := time.Now()
+		for range 2 {
 			began := time.Now()
 			_, unregister := r.Register("users", always(stats.Snapshot{}))
-			defer unregister()
 			time.Sleep(3 * time.Second)
-			got, err := time.Parse(time.RFC3339, readJSON(t, r.Handler()).Caches[0]["since"].(string))
-			if err != nil || !got.Equal(began) || !r.Caches()[0].Since.Equal(began) {
-				t.Errorf("since %v, %v; want %v", got, err, began)
+			d := readJSON(t, h)
+			since, err := time.Parse(time.RFC3339, d.Caches[0]["since"].(string))
+			must(t, err)
+			if !d.Time.Equal(time.Now()) || !since.Equal(began) || !r.Caches()[0].Since.Equal(began) || !r.Wheels()[0].Since.Equal(first) {
+				t.Errorf("at %v since %v; want %v since %v", d.Time, since, time.Now(), began)
+			}
+			unregister()
+		}
+	})
+}
+
+func TestSettings(t *testing.T) {
+	var r stats.Registry
+	r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Settings: stats.Settings{
+		Expire: time.Minute, Idle: time.Second, Jitter: 0.25, Timeout: 1500 * time.Millisecond, MaxLoads: 7, Policy: "lru",
+	}})
+	got := readJSON(t, r.Handler()).Caches[0]["settings"]
+	want := map[string]any{
+		"expire_seconds": 60.0, "idle_seconds": 1.0, "jitter": 0.25, "timeout_seconds": 1.5, "max_loads": 7.0, "policy": "lru",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A badError panics in Error.
+type badError struct{}
+
+func (*badError) Error() string { panic("oh") }
+
+// TestLastLoadError checks that the type of an error is shown, and its text with WithErrors
+// only, as it may have keys and passwords in it.
+func TestLastLoadError(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, test := range []struct {
+		err      error
+		kind     string
+		contains string
+	}{
+		{errors.New("user ann is not there"), "*errors.errorString", "user ann is not there"},
+		{fmt.Errorf("ann: %w", &fs.PathError{Op: "open", Path: "ann", Err: fs.ErrNotExist}), "*errors.errorString", "ann: open ann"},
+		{fmt.Errorf("ann: %w", &badError{}), "*stats_test.badError", "PANIC"},
+		{&badError{}, "*stats_test.badError", "PANIC"},
+		{errors.New(strings.Repeat("x", 1000)), "*errors.errorString", "xx…"},
+	} {
+		var r stats.Registry
+		r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), HotKeys: func() []stats.HotKey { return nil },
+			LastError: func() (time.Time, error) { return at, test.err }})
+		for _, shown := range []bool{false, true} {
+			h := r.Handler()
+			if shown {
+				h = r.Handler(stats.WithErrors())
+			}
+			got := readJSON(t, h).Caches[0]["last_load_error"].(map[string]any)
+			text := got["text"].(string)
+			if got["time"] != "2026-01-02T03:04:05Z" || got["type"] != test.kind || shown != (text != "") || shown && !strings.Contains(text, test.contains) {
+				t.Errorf("%q with WithErrors %t is shown as %v", test.kind, shown, got)
 			}
 		}
-		check()
-		check()
+	}
+}
+
+func init() { expvar.Publish("pinwheel", stats.Var{}) }
+
+// TestVar checks that the variable is among others, has what stats.json has without a history, and
+// is made anew for each look.
+func TestVar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, remove := stats.Register(stats.CacheSource{Name: "in expvar", Snapshot: ticking()})
+		defer remove()
+		_, removeWheel := stats.Register(stats.WheelSource{Name: "in expvar", Snapshot: always(distinctWheel(0))})
+		defer removeWheel()
+		before := stats.Var{}.String()
+		stats.Handler(stats.WithPurge(anybody)) // purge is false where there is none
+		sleep(20 * time.Second)
+		var all struct{ Pinwheel, Memstats json.RawMessage }
+		must(t, json.Unmarshal([]byte(body(t, http.DefaultServeMux, "/debug/vars")), &all))
+		if len(all.Memstats) == 0 {
+			t.Error("the other variables are gone")
+		}
+		got, want := string(all.Pinwheel)+"\n", body(t, stats.Handler(), "/stats.json")
+		if got != want || strings.Count(got, "in expvar") != 2 || got == before+"\n" {
+			t.Errorf("Var is %s, stats.json %s; 20 s ago %s", got, want, before)
+		}
 	})
 }

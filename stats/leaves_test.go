@@ -3,6 +3,8 @@ package stats_test
 import (
 	"reflect"
 	"slices"
+	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -45,9 +47,7 @@ func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.V
 	}
 }
 
-func isGauge(path string) bool {
-	return slices.Contains(gauges, path)
-}
+func isGauge(path string) bool { return slices.Contains(gauges, path) }
 
 // setLeaf stores n in a leaf of any type.
 func setLeaf(leaf reflect.Value, n uint64) {
@@ -65,19 +65,17 @@ func setLeaf(leaf reflect.Value, n uint64) {
 
 // leafValue returns the number in a leaf of any type.
 func leafValue(leaf reflect.Value) uint64 {
-	if leaf.CanUint() {
+	switch {
+	case leaf.CanUint():
 		return leaf.Uint()
-	}
-	if leaf.CanFloat() {
+	case leaf.CanFloat():
 		return uint64(leaf.Float())
+	case leaf.CanInt():
+		return uint64(leaf.Int())
+	case leaf.Bool():
+		return 1
 	}
-	if leaf.Kind() == reflect.Bool {
-		if leaf.Bool() {
-			return 1
-		}
-		return 0
-	}
-	return uint64(leaf.Int())
+	return 0
 }
 
 // distinct returns a Snapshot in which no two numbers are the same, starting
@@ -115,4 +113,22 @@ func number(v reflect.Value, n uint64) uint64 {
 // always returns a source that reports s.
 func always[S any](s S) func() (S, bool) {
 	return func() (S, bool) { return s, true }
+}
+
+// of returns a source that reports what s is then. A test may change s between two calls of sleep.
+func of[S any](s *S) func() (S, bool) {
+	return func() (S, bool) {
+		sleeps.Load()
+		return *s, true
+	}
+}
+
+// sleeps orders what a test has changed before the calls of sources while it sleeps.
+var sleeps atomic.Int64
+
+// sleep lets time pass, and runs what is due at its end.
+func sleep(d time.Duration) {
+	sleeps.Add(1)
+	time.Sleep(d)
+	synctest.Wait()
 }

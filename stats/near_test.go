@@ -24,29 +24,24 @@ func TestNearFindings(t *testing.T) {
 		{"store away", func(n *stats.Near) { n.StoreErrors, n.Bypasses = 5, 4 }, "store fails"},
 		{"some errors", func(n *stats.Near) { n.StoreErrors = 4 }, "more keys"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var r stats.Registry
-				var users varying
-				users.change(func(s *stats.Snapshot) { s.Near = healthy })
-				r.Register("users", users.snapshot)
-				h := r.Handler()
-				for range 60 {
-					sleep(5 * time.Second)
-					users.change(func(s *stats.Snapshot) { s.Hits += 1000 })
-				}
-				users.change(func(s *stats.Snapshot) {
-					s.Misses += 1000
-					c.after(&s.Near)
-				})
-				var causes []string
-				for _, f := range readJSON(t, h).Caches[0]["findings"].([]any) {
-					causes = append(causes, f.(map[string]any)["cause"].(string))
-				}
-				if got := strings.Join(causes, ", "); got != c.want {
-					t.Errorf("%q, want %q", got, c.want)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			var r stats.Registry
+			s := stats.Snapshot{Near: healthy}
+			r.Register("users", of(&s))
+			h := r.Handler()
+			for range 60 {
+				sleep(5 * time.Second)
+				s.Hits += 1000
+			}
+			s.Misses += 1000
+			c.after(&s.Near)
+			var causes []string
+			for _, f := range readJSON(t, h).Caches[0]["findings"].([]any) {
+				causes = append(causes, f.(map[string]any)["cause"].(string))
+			}
+			if got := strings.Join(causes, ", "); got != c.want {
+				t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			}
 		})
 	}
 }

@@ -1,74 +1,54 @@
 package stats_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// A purgeable cache has numbers as keys, and records what was removed.
-type purgeable struct {
-	mu   sync.Mutex
-	keys map[int]bool
-}
+// A purgeable cache has numbers as keys.
+type purgeable map[int]bool
 
-func newPurgeable(keys ...int) *purgeable {
-	c := &purgeable{keys: map[int]bool{}}
+func newPurgeable(keys ...int) purgeable {
+	c := purgeable{}
 	for _, key := range keys {
-		c.keys[key] = true
+		c[key] = true
 	}
 	return c
 }
 
-func (c *purgeable) purge(text string) (removed int, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key, err := strconv.Atoi(text)
+func (c purgeable) remove(chosen func(key int) bool) (removed int) {
+	before := len(c)
+	maps.DeleteFunc(c, func(key int, _ bool) bool { return chosen(key) })
+	return before - len(c)
+}
+
+func (c purgeable) purge(text string) (removed int, err error) {
+	wanted, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, errors.New("key " + strconv.Quote(text) + ": want an int")
+		return 0, fmt.Errorf("key %q: want an int", text)
 	}
-	if c.keys[key] {
-		delete(c.keys, key)
-		return 1, nil
-	}
-	return 0, nil
+	return c.remove(func(key int) bool { return key == wanted }), nil
 }
 
-func (c *purgeable) purgePrefix(prefix string) (removed int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key := range c.keys {
-		if strings.HasPrefix(strconv.Itoa(key), prefix) {
-			delete(c.keys, key)
-			removed++
-		}
-	}
-	return removed
+func (c purgeable) purgePrefix(prefix string) (removed int) {
+	return c.remove(func(key int) bool { return strings.HasPrefix(strconv.Itoa(key), prefix) })
 }
 
-func (c *purgeable) purgeAll() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer clear(c.keys)
-	return len(c.keys)
-}
+func (c purgeable) purgeAll() int { return c.remove(func(int) bool { return true }) }
 
-func (c *purgeable) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.keys)
-}
-
-func (c *purgeable) register(r *stats.Registry, name string) {
+func (c purgeable) register(r *stats.Registry, name string) {
 	r.Add(stats.CacheSource{Name: name, Snapshot: always(stats.Snapshot{}), Purge: c.purge, PurgePrefix: c.purgePrefix, PurgeAll: c.purgeAll})
 }
 
@@ -82,14 +62,7 @@ type purge struct {
 }
 
 func (p purge) request() *http.Request {
-	method, target := p.method, p.target
-	if method == "" {
-		method = http.MethodPost
-	}
-	if target == "" {
-		target = "/cache/purge"
-	}
-	r := httptest.NewRequest(method, target, strings.NewReader(p.body))
+	r := httptest.NewRequest(cmp.Or(p.method, http.MethodPost), cmp.Or(p.target, "/cache/purge"), strings.NewReader(p.body))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for name, value := range p.header {
 		r.Header.Set(name, value)
@@ -143,38 +116,47 @@ func TestPurge(t *testing.T) {
 		{url.Values{"cache": {"users"}, "all": {"1"}}, 0, 0},
 	} {
 		removed, refused := answerOf(t, purge{body: test.form.Encode()}.send(h))
-		if removed != test.removed || users.len() != test.left || refused != "" {
-			t.Errorf("%v: removed %d (%s) and left %d, want %d and %d", test.form, removed, refused, users.len(), test.removed, test.left)
+		if removed != test.removed || len(users) != test.left || refused != "" {
+			t.Errorf("%v: removed %d (%s) and left %d, want %d and %d", test.form, removed, refused, len(users), test.removed, test.left)
 		}
 	}
-	if orders.len() != 3 {
-		t.Errorf("the other cache has %d entries, want its 3", orders.len())
+	if len(orders) != 3 {
+		t.Errorf("the other cache has %d entries, want its 3", len(orders))
 	}
 	removed, refused := answerOf(t, purge{body: url.Values{"cache": {`or"ders & <co>`}, "key": {"3"}}.Encode()}.send(h))
 	if removed != 1 {
 		t.Errorf("removed %d (%s) by an odd name, want 1", removed, refused)
 	}
-}
-
-func TestPurgeKeyIsTheTextAsSent(t *testing.T) {
-	for _, key := range []string{"", " ", "a=b&c", "ü%20", "\xff", "\x00", strings.Repeat("k", 10_000)} {
-		var r stats.Registry
-		var got []string
-		r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), Purge: func(key string) (int, error) {
-			got = append(got, key)
-			return 1, nil
-		}})
-		answerOf(t, purge{body: url.Values{"cache": {"users"}, "key": {key}}.Encode()}.send(r.Handler(stats.WithPurge(anybody))))
-		if !reflect.DeepEqual(got, []string{key}) {
-			t.Errorf("purged %q, want %q", got, key)
+	for _, header := range []map[string]string{ // of a browser on the page
+		{"Sec-Fetch-Site": "same-origin", "Origin": "http://example.com"},
+		{"Sec-Fetch-Site": "same-origin", "Origin": "https://before.the.proxy"},
+		{"Sec-Fetch-Site": "none"},
+		{"Origin": "http://example.com"},
+	} {
+		users[1] = true
+		if removed, text := answerOf(t, purge{body: "cache=users&key=1", header: header}.send(h)); removed != 1 {
+			t.Errorf("%v: removed %d (%s), want 1", header, removed, text)
 		}
+	}
+	// The key is the text as sent.
+	var got []string
+	r.Add(stats.CacheSource{Name: "texts", Snapshot: always(stats.Snapshot{}), Purge: func(key string) (int, error) {
+		got = append(got, key)
+		return 1, nil
+	}})
+	texts := []string{"", " ", "a=b&c", "ü%20", "\xff", "\x00", strings.Repeat("k", 10_000)}
+	for _, key := range texts {
+		answerOf(t, purge{body: url.Values{"cache": {"texts"}, "key": {key}}.Encode()}.send(h))
+	}
+	if !slices.Equal(got, texts) {
+		t.Errorf("purged %q, want %q", got, texts)
 	}
 }
 
 // TestPurgeRefuses checks that a refused request removes nothing.
 func TestPurgeRefuses(t *testing.T) {
 	form := "cache=users&key=1"
-	tests := []struct {
+	for _, test := range []struct {
 		name   string
 		purge  purge
 		status int
@@ -221,8 +203,7 @@ func TestPurgeRefuses(t *testing.T) {
 		{"DELETE", purge{method: "DELETE", body: form}, 405, "want POST"},
 		{"OPTIONS", purge{method: "OPTIONS", body: form, header: map[string]string{"Origin": "https://evil.example"}}, 405, "want POST"},
 		{"small letters", purge{method: "post", body: form}, 405, "want POST"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			var r stats.Registry
 			c := newPurgeable(1, 2)
@@ -251,8 +232,8 @@ func TestPurgeRefuses(t *testing.T) {
 			if asked != want {
 				t.Errorf("authorize is asked %d times, want %d", asked, want)
 			}
-			if c.len() != 2 {
-				t.Errorf("%d entries are left, want 2", c.len())
+			if len(c) != 2 {
+				t.Errorf("%d entries are left, want 2", len(c))
 			}
 		})
 	}
@@ -281,12 +262,11 @@ func TestPurgeAsksForEachRequest(t *testing.T) {
 			t.Errorf("%q: status %d, want 403", form, w.Code)
 		}
 	}
-	if c.len() != 2 {
-		t.Errorf("%d entries are left, want 2", c.len())
+	if len(c) != 2 {
+		t.Errorf("%d entries are left, want 2", len(c))
 	}
 	asked = nil
-	yes := purge{body: "cache=users&key=1", header: map[string]string{"Authorization": "secret"}}
-	request := yes.request()
+	request := purge{body: "cache=users&key=1", header: map[string]string{"Authorization": "secret"}}.request()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, request)
 	if removed, text := answerOf(t, w); removed != 1 {
@@ -317,25 +297,8 @@ func TestAuthorizeMayReadTheForm(t *testing.T) {
 	if removed, text := answerOf(t, purge{body: "cache=users&key=1"}.send(h)); removed != 1 {
 		t.Errorf("removed %d (%s), want 1", removed, text)
 	}
-	if w := (purge{body: "cache=users&key=2&x=" + strings.Repeat("x", 64<<10)}).send(h); w.Code == http.StatusOK || c.len() != 1 {
-		t.Errorf("status %d with %d entries left, want the large one refused", w.Code, c.len())
-	}
-}
-
-// TestPurgeFromThePageItself checks that a browser on the page may purge, and so may a program.
-func TestPurgeFromThePageItself(t *testing.T) {
-	for _, header := range []map[string]string{
-		nil,
-		{"Sec-Fetch-Site": "same-origin", "Origin": "http://example.com"},
-		{"Sec-Fetch-Site": "same-origin", "Origin": "https://before.the.proxy"},
-		{"Sec-Fetch-Site": "none"},
-		{"Origin": "http://example.com"},
-	} {
-		var r stats.Registry
-		newPurgeable(1).register(&r, "users")
-		if removed, text := answerOf(t, purge{body: "cache=users&key=1", header: header}.send(r.Handler(stats.WithPurge(anybody)))); removed != 1 {
-			t.Errorf("%v: removed %d (%s), want 1", header, removed, text)
-		}
+	if w := (purge{body: "cache=users&key=2&x=" + strings.Repeat("x", 64<<10)}).send(h); w.Code == http.StatusOK || len(c) != 1 {
+		t.Errorf("status %d with %d entries left, want the large one refused", w.Code, len(c))
 	}
 }
 
@@ -343,31 +306,18 @@ func TestWithoutPurgeThereIsNone(t *testing.T) {
 	var r stats.Registry
 	c := newPurgeable(1)
 	c.register(&r, "users")
-	purged := func(h http.Handler) bool {
-		var d struct{ Purge *bool }
-		if err := json.Unmarshal([]byte(body(t, h, "/stats.json")), &d); err != nil || d.Purge == nil {
-			t.Fatalf("purge is not there: %v", err)
+	checkPanics(t, "stats: WithPurge(nil): want a function that says who may purge", func() { stats.WithPurge(nil) })
+	without := r.Handler()
+	for h, want := range map[http.Handler]string{r.Handler(stats.WithPurge(anybody)): `"purge":true,`, without: `"purge":false,`} {
+		if text := body(t, h, "/stats.json"); !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
 		}
-		return *d.Purge
-	}
-	with, without := r.Handler(stats.WithPurge(anybody)), r.Handler()
-	if !purged(with) || purged(without) {
-		t.Errorf("purge is %v with it and %v without", purged(with), purged(without))
 	}
 	for _, method := range []string{"GET", "POST", "PUT"} {
 		w := purge{method: method, body: "cache=users&all=1"}.send(without)
-		if w.Code != http.StatusNotFound || c.len() != 1 {
-			t.Errorf("%s: status %d with %d entries left, want 404 and 1", method, w.Code, c.len())
+		if w.Code != http.StatusNotFound || len(c) != 1 {
+			t.Errorf("%s: status %d with %d entries left, want 404 and 1", method, w.Code, len(c))
 		}
 		checkSafe(t, method, w.Header())
 	}
-}
-
-func TestWithPurgeOfNobody(t *testing.T) {
-	defer func() {
-		if text, _ := recover().(string); !strings.Contains(text, "WithPurge(nil)") {
-			t.Errorf("panic %q, want one that names WithPurge(nil)", text)
-		}
-	}()
-	stats.WithPurge(nil)
 }

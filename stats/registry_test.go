@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,26 +17,33 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func names(named []stats.NamedCache) []string {
-	var names []string
-	for _, n := range named {
-		names = append(names, n.Name)
+func names(r *stats.Registry) (names []string) {
+	for _, c := range r.Caches() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func wheelNames(r *stats.Registry) (names []string) {
+	for _, w := range r.Wheels() {
+		names = append(names, w.Name)
 	}
 	return names
 }
 
 func checkNames(t *testing.T, r *stats.Registry, want ...string) {
 	t.Helper()
-	if got := names(r.Caches()); !slices.Equal(got, want) {
+	if got := names(r); !slices.Equal(got, want) {
 		t.Fatalf("Caches has %q, want %q", got, want)
 	}
 }
 
+// The names of caches are unique among caches, and those of wheels among wheels.
 func TestNamesAreUnique(t *testing.T) {
 	var r stats.Registry
 	checkNames(t, &r)
-	source := always(stats.Snapshot{})
-	tests := []struct{ name, want string }{
+	var caches, wheels []string
+	for _, test := range []struct{ name, want string }{
 		{"users", "users"},
 		{"users", "users-2"},
 		{"users-3", "users-3"},
@@ -45,47 +53,19 @@ func TestNamesAreUnique(t *testing.T) {
 		{"", "cache-2"},
 		{"bad\xff", "bad\uFFFD"},
 		{"bad\xfe", "bad\uFFFD-2"}, // differs from the one above in the bad byte only
-	}
-	var want []string
-	for _, test := range tests {
-		got, _ := r.Register(test.name, source)
-		if got != test.want {
+	} {
+		if got, _ := r.Register(test.name, always(stats.Snapshot{})); got != test.want {
 			t.Errorf("Register(%q) = %q, want %q", test.name, got, test.want)
 		}
-		want = append(want, test.want)
+		r.RegisterWheel(test.name, always(stats.WheelSnapshot{}))
+		caches, wheels = append(caches, test.want), append(wheels, strings.Replace(test.want, "cache", "wheel", 1))
 	}
-	slices.Sort(want)
-	checkNames(t, &r, want...)
-}
-
-func wheelNames(named []stats.NamedWheel) []string {
-	var names []string
-	for _, n := range named {
-		names = append(names, n.Name)
+	slices.Sort(caches)
+	slices.Sort(wheels)
+	checkNames(t, &r, caches...)
+	if got := wheelNames(&r); !slices.Equal(got, wheels) {
+		t.Errorf("Wheels has %q, want %q", got, wheels)
 	}
-	return names
-}
-
-func checkWheelNames(t *testing.T, r *stats.Registry, want ...string) {
-	t.Helper()
-	if got := wheelNames(r.Wheels()); !slices.Equal(got, want) {
-		t.Fatalf("Wheels has %q, want %q", got, want)
-	}
-}
-
-// The names of wheels are unique among wheels, and those of caches among caches.
-func TestWheelsHaveNamesOfTheirOwn(t *testing.T) {
-	var r stats.Registry
-	cache, wheel := always(stats.Snapshot{}), always(stats.WheelSnapshot{})
-	for _, name := range []string{"users", "wheel"} {
-		r.Register(name, cache)
-	}
-	for _, name := range []string{"users", "cache", "", "bad\xff", "bad\xfe"} {
-		r.RegisterWheel(name, wheel)
-	}
-	r.Register("", cache)
-	checkNames(t, &r, "cache", "users", "wheel")
-	checkWheelNames(t, &r, "bad\uFFFD", "bad\uFFFD-2", "cache", "users", "wheel")
 }
 
 func TestASourceThatIsGoneIsDropped(t *testing.T) {
@@ -104,9 +84,8 @@ func TestASourceThatIsGoneIsDropped(t *testing.T) {
 	if looks != 2 {
 		t.Errorf("the source was called %d times, want 2: once there, once gone", looks)
 	}
-	if got, _ := r.Register("users", always(stats.Snapshot{})); got != "users" {
-		t.Errorf("the name after the drop is %q, want %q", got, "users")
-	}
+	r.Register("users", always(stats.Snapshot{}))
+	checkNames(t, &r, "users")
 }
 
 func TestASourceWithAWeakPointerKeepsNothingAlive(t *testing.T) {
@@ -165,6 +144,11 @@ func TestRegistryModel(t *testing.T) {
 		removers := map[string]func(){}
 		gone := map[string]bool{}
 		var old []func()
+		forget := func(name string) {
+			old = append(old, removers[name])
+			delete(removers, name)
+			delete(gone, name)
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"register": func(t *rapid.T) {
 				name := rapid.SampledFrom([]string{"", "a", "a-2", "a\xff", "a\xfe"}).Draw(t, "name")
@@ -183,9 +167,7 @@ func TestRegistryModel(t *testing.T) {
 			"unregister": func(t *rapid.T) {
 				for name, remove := range removers {
 					remove()
-					delete(removers, name)
-					delete(gone, name)
-					old = append(old, remove)
+					forget(name)
 					break
 				}
 			},
@@ -195,17 +177,15 @@ func TestRegistryModel(t *testing.T) {
 				}
 			},
 			"lose and look": func(t *rapid.T) {
-				for name, remove := range removers {
+				for name := range removers {
 					gone[name] = true
 					r.Caches()
-					delete(removers, name)
-					delete(gone, name)
-					old = append(old, remove)
+					forget(name)
 					break
 				}
 			},
 			"": func(t *rapid.T) {
-				got := names(r.Caches())
+				got := names(&r)
 				if !slices.IsSorted(got) || len(got) != len(removers) {
 					t.Fatalf("Caches has %q, want the %d registered, sorted", got, len(removers))
 				}
@@ -222,11 +202,13 @@ func TestRegistryModel(t *testing.T) {
 func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 	var r stats.Registry
 	var wg sync.WaitGroup
-	wg.Go(func() { churn(t, r.Register, func() []string { return names(r.Caches()) }) })
-	wg.Go(func() { churn(t, r.RegisterWheel, func() []string { return wheelNames(r.Wheels()) }) })
+	wg.Go(func() { churn(t, r.Register, func() []string { return names(&r) }) })
+	wg.Go(func() { churn(t, r.RegisterWheel, func() []string { return wheelNames(&r) }) })
 	wg.Wait()
 	checkNames(t, &r)
-	checkWheelNames(t, &r)
+	if left := wheelNames(&r); len(left) > 0 {
+		t.Errorf("Wheels has %q, want none", left)
+	}
 }
 
 // churn registers and removes sources with one name from several goroutines, and checks that
@@ -264,33 +246,6 @@ func churn[S any](t *testing.T, register func(string, func() (S, bool)) (string,
 	wg.Wait()
 	if n := clashes.Load(); n != 0 {
 		t.Errorf("%d names were not unique or not there", n)
-	}
-}
-
-func TestRegisterCacheOfTheProcess(t *testing.T) {
-	name, remove := stats.Register(stats.CacheSource{Name: "of the process", Snapshot: always(stats.Snapshot{Sets: 3})})
-	defer remove()
-	if all := stats.Caches(); len(all) != 1 || all[0].Name != name || all[0].Snapshot.Sets != 3 {
-		t.Errorf("Caches = %v, want the one registered", all)
-	}
-	remove()
-	if all := stats.Caches(); len(all) != 0 {
-		t.Errorf("Caches = %v, want none", all)
-	}
-}
-
-func TestRegisterWheelOfTheProcess(t *testing.T) {
-	name, remove := stats.Register(stats.WheelSource{Name: "of the process", Snapshot: always(stats.WheelSnapshot{Fired: 3})})
-	defer remove()
-	if all := stats.Wheels(); len(all) != 1 || all[0].Name != name || all[0].Snapshot.Fired != 3 || all[0].Since.IsZero() {
-		t.Errorf("Wheels = %v, want the one registered", all)
-	}
-	if wheels := readJSON(t, stats.Handler()).Wheels; len(wheels) != 1 || wheels[0]["name"] != name {
-		t.Errorf("stats.json of the process has the wheels %v, want %s", wheels, name)
-	}
-	remove()
-	if all := stats.Wheels(); len(all) != 0 {
-		t.Errorf("Wheels = %v, want none", all)
 	}
 }
 

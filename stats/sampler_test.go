@@ -51,22 +51,31 @@ func TestASourceThatHangsWhileSampled(t *testing.T) {
 }
 
 // TestSourcesAreCalledOncePerInterval checks that a source is called once every five seconds,
-// however many handlers there are.
+// however many handlers there are, and without one only by those who look.
 func TestSourcesAreCalledOncePerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
 		var caches, wheels atomic.Int64
 		r.Register("users", counted(&caches, always(stats.Snapshot{})))
 		r.RegisterWheel("idle", counted(&wheels, always(stats.WheelSnapshot{})))
+		sleep(time.Hour)
+		r.Caches()
+		r.Wheels()
+		r.Metrics()
+		r.VarString()
+		sleep(time.Hour)
+		if c, w, n := caches.Load(), wheels.Load(), len(r.Samples("users")); c != 3 || w != 3 || n != 0 {
+			t.Errorf("%d and %d calls by three looks at each, and %d samples", c, w, n)
+		}
 		for range 10 {
 			h := r.Handler()
 			sleep(100 * time.Millisecond)
 			body(t, h, "/") // the page does not need them
 		}
 		sleep(time.Hour - time.Millisecond)
-		const want = 1 + 3600/5
+		const want = 3 + 1 + 3600/5
 		if c, w := caches.Load(), wheels.Load(); c != want || w != want {
-			t.Errorf("%d and %d calls in an hour, want %d", c, w, want)
+			t.Errorf("%d and %d calls until an hour later, want %d", c, w, want)
 		}
 	})
 }
@@ -104,70 +113,44 @@ func TestSamplesThatBeginAgainAreNotTwice(t *testing.T) {
 	})
 }
 
-func TestNothingIsSampledWithoutAHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		var calls atomic.Int64
-		r.Register("users", counted(&calls, always(stats.Snapshot{})))
-		r.RegisterWheel("idle", counted(&calls, always(stats.WheelSnapshot{})))
-		sleep(time.Hour)
-		r.Caches()
-		r.Wheels()
-		r.Metrics()
-		r.VarString()
-		sleep(time.Hour)
-		if got := calls.Load(); got != 6 {
-			t.Errorf("%d calls, want those of the 6 looks", got)
-		}
-		if got := len(r.Samples("users")); got != 0 {
-			t.Errorf("%d samples, want none", got)
-		}
-	})
-}
-
 // TestAHandlerOfAnEarlierBubble checks a handler that outlives a bubble: its timer ends with the
 // bubble, and the clock of the next one begins anew.
 func TestAHandlerOfAnEarlierBubble(t *testing.T) {
 	for _, first := range []time.Duration{0, 2 * time.Second, 5 * time.Second, time.Hour} {
-		t.Run(first.String(), func(t *testing.T) {
-			var r stats.Registry
-			var calls atomic.Int64
-			r.Register("old", counted(&calls, always(stats.Snapshot{})))
-			var h http.Handler
-			synctest.Test(t, func(t *testing.T) {
-				h = r.Handler()
-				show(t, h, 61)
-				sleep(first)
-			})
-			synctest.Test(t, func(t *testing.T) {
-				_, unregister := r.Register("users", ticking())
-				defer unregister()
-				for _, test := range []struct {
-					sleep time.Duration
-					want  int
-				}{{0, 0}, {time.Second, 1}, {11 * time.Second, 3}, {30 * time.Minute, 61}} {
-					sleep(test.sleep)
-					for _, c := range show(t, h, 61).Caches {
-						if len(c.History) != test.want {
-							t.Errorf("%v later %s has %d points, want %d", test.sleep, c.Name, len(c.History), test.want)
-						}
-						for _, p := range c.History {
-							if p.Seconds > 5 {
-								t.Errorf("a point of %v s", p.Seconds)
-							}
+		var r stats.Registry
+		var calls atomic.Int64
+		r.Register("old", counted(&calls, always(stats.Snapshot{})))
+		var h http.Handler
+		synctest.Test(t, func(t *testing.T) {
+			h = r.Handler()
+			show(t, h, 61)
+			sleep(first)
+		})
+		synctest.Test(t, func(t *testing.T) {
+			_, unregister := r.Register("users", ticking())
+			defer unregister()
+			for _, test := range []struct {
+				sleep time.Duration
+				want  int
+			}{{0, 0}, {time.Second, 1}, {11 * time.Second, 3}, {30 * time.Minute, 61}} {
+				sleep(test.sleep)
+				for _, c := range show(t, h, 61).Caches {
+					if len(c.History) != test.want {
+						t.Errorf("a bubble of %v, %v later: %s has %d points, want %d", first, test.sleep, c.Name, len(c.History), test.want)
+					}
+					for _, p := range c.History {
+						if p.Seconds > 5 {
+							t.Errorf("a bubble of %v: a point of %v s", first, p.Seconds)
 						}
 					}
 				}
-			})
-			before := calls.Load()
-			r.Handler()
-			if got := calls.Load() - before; got != 1 {
-				t.Errorf("%d samples by a Handler in real time, want 1", got)
-			}
-			if got := len(r.Samples("old")); got != 1 {
-				t.Errorf("%d samples in real time, want 1", got)
 			}
 		})
+		before := calls.Load()
+		r.Handler()
+		if got, n := calls.Load()-before, len(r.Samples("old")); got != 1 || n != 1 {
+			t.Errorf("a bubble of %v: %d samples by a Handler in real time, %d in the history, want 1", first, got, n)
+		}
 	}
 }
 

@@ -66,27 +66,6 @@ func checkMinus[S comparable](t *testing.T, minus func(later, earlier S) S) {
 	})
 }
 
-func TestHitRatio(t *testing.T) {
-	tests := []struct {
-		hits, misses uint64
-		want         float64
-	}{
-		{0, 0, 0},
-		{0, 7, 0},
-		{7, 0, 1},
-		{3, 1, 0.75},
-	}
-	for _, test := range tests {
-		s := stats.Snapshot{Hits: test.hits, Misses: test.misses}
-		if got := s.HitRatio(); got != test.want {
-			t.Errorf("%d hits, %d misses: HitRatio = %v, want %v", test.hits, test.misses, got, test.want)
-		}
-		if got, want := s.Gets(), test.hits+test.misses; got != want {
-			t.Errorf("%d hits, %d misses: Gets = %d, want %d", test.hits, test.misses, got, want)
-		}
-	}
-}
-
 func TestRemovalsTotalHasEveryCause(t *testing.T) {
 	var r stats.Removals
 	var want, n uint64

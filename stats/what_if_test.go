@@ -1,9 +1,9 @@
 package stats_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,74 +62,59 @@ func TestWhatIfIsARatio(t *testing.T) {
 func TestWhatIfIsOfTheLastMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r stats.Registry
-		users := varying{s: stats.Snapshot{Limit: 100}}
-		r.Register("users", users.snapshot)
+		s := stats.Snapshot{Limit: 100}
+		r.Register("users", of(&s))
 		h := r.Handler()
-		resize := func(limit int) { users.change(func(s *stats.Snapshot) { s.Limit = limit }) }
 		// pass lets time pass in which one get in ten hits; half and double are how many would hit with
 		// those limits.
 		pass := func(length time.Duration, half, double uint64) {
 			for range length / time.Second {
-				users.change(func(s *stats.Snapshot) {
-					s.Hits, s.Misses = s.Hits+1, s.Misses+9
-					s.WhatIf.Gets, s.WhatIf.Same = s.WhatIf.Gets+10, s.WhatIf.Same+1
-					s.WhatIf.Half, s.WhatIf.Double = s.WhatIf.Half+half, s.WhatIf.Double+double
-				})
-				time.Sleep(time.Second)
+				s.Hits, s.Misses = s.Hits+1, s.Misses+9
+				s.WhatIf.Gets, s.WhatIf.Same = s.WhatIf.Gets+10, s.WhatIf.Same+1
+				s.WhatIf.Half, s.WhatIf.Double = s.WhatIf.Half+half, s.WhatIf.Double+double
+				sleep(time.Second)
 			}
 		}
-		check := func(when string, limit int, half, double float64) {
+		check := func(when string, half, double float64) {
 			t.Helper()
 			got := flat(readJSON(t, h).Caches[0], "", map[string]any{})
-			want := map[string]float64{"what_if.half.limit": float64(limit / 2), "what_if.half.hit_ratio": half,
-				"what_if.double.limit": float64(limit * 2), "what_if.double.hit_ratio": double}
-			for path, want := range want {
+			for path, want := range map[string]float64{"what_if.half.limit": float64(s.Limit / 2), "what_if.half.hit_ratio": half,
+				"what_if.double.limit": float64(s.Limit * 2), "what_if.double.hit_ratio": double} {
 				if got, ok := got[path].(float64); !ok || math.Abs(got-want) > 0.005 { // samples are 5 s apart
 					t.Errorf("%s: %s is %v, want %v", when, path, got, want)
 				}
 			}
 		}
 		pass(10*time.Minute, 1, 9)
-		check("at first", 100, 0.1, 0.9)
+		check("at first", 0.1, 0.9)
 		pass(6*time.Minute, 0, 2)
-		check("after six minutes of other traffic", 100, 0, 0.2)
-		time.Sleep(time.Second / 2) // not at the moment of a sample
-		resize(1000)
+		check("after six minutes of other traffic", 0, 0.2)
+		sleep(time.Second / 2) // not at the moment of a sample
+		s.Limit = 1000
 		if got := readJSON(t, h).Caches[0]["what_if"]; got != nil {
 			t.Errorf("what_if is %v before there was a sample with the limit", got)
 		}
 		pass(20*time.Second, 1, 6)
-		check("after a Resize", 1000, 0.1, 0.6)
+		check("after a Resize", 0.1, 0.6)
 		pass(6*time.Minute, 0, 0)
-		resize(100)
+		s.Limit = 100
 		pass(10*time.Second, 0, 4)
-		check("with a limit that it had before", 100, 0, 0.4)
+		check("with a limit that it had before", 0, 0.4)
 	})
 }
 
-// TestWhatIfWithoutAHistory: without a history the estimates are of the whole time.
+// TestWhatIfWithoutAHistory: without a history the estimates are of the whole time. Double the
+// limit does not overflow, and a cache without a limit, after a Resize, has no estimates.
 func TestWhatIfWithoutAHistory(t *testing.T) {
-	var r stats.Registry
-	r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: 10, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8, OtherPolicy: 7}}))
-	if got, want := r.VarString(), `"what_if":{"half":{"limit":5,"hit_ratio":0.2},"same":{"limit":10,"hit_ratio":0.5},"double":{"limit":20,"hit_ratio":0.8},"other_policy":{"limit":10,"hit_ratio":0.7}}`; !strings.Contains(got, want) {
-		t.Errorf("%s, want %s in it", got, want)
+	for limit, want := range map[int]string{
+		10:              `{"half":{"limit":5,"hit_ratio":0.2},"same":{"limit":10,"hit_ratio":0.5},"double":{"limit":20,"hit_ratio":0.8},"other_policy":{"limit":10,"hit_ratio":0.7}}`,
+		math.MaxInt - 1: fmt.Sprintf(`{"half":{"limit":%d,"hit_ratio":0.2},"same":{"limit":%d,"hit_ratio":0.5},"double":{"limit":%[2]d,"hit_ratio":0.8}`, math.MaxInt/2, math.MaxInt-1),
+		0:               "null",
+	} {
+		var r stats.Registry
+		r.Register("users", always(stats.Snapshot{Hits: 5, Misses: 5, Limit: limit, WhatIf: stats.WhatIf{Gets: 10, Half: 2, Same: 5, Double: 8, OtherPolicy: 7}}))
+		if got := r.VarString(); !strings.Contains(got, `"what_if":`+want) {
+			t.Errorf("%s, want %s in it", got, want)
+		}
 	}
-}
-
-// A varying is a source of a Snapshot that a test changes.
-type varying struct {
-	mu sync.Mutex
-	s  stats.Snapshot // guarded by mu
-}
-
-func (v *varying) change(change func(*stats.Snapshot)) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	change(&v.s)
-}
-
-func (v *varying) snapshot() (stats.Snapshot, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.s, true
 }
