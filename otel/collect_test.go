@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/goleak"
 
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -28,24 +29,25 @@ func newReader(t testing.TB) *metric.ManualReader {
 	t.Helper()
 	reader := metric.NewManualReader(metric.WithProducer(otelpinwheel.NewProducer()))
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
-	if _, err := otelpinwheel.Register(provider); err != nil {
+	_, err := otelpinwheel.Register(provider)
+	must(t, err)
+	t.Cleanup(func() { must(t, provider.Shutdown(context.Background())) })
+	return reader
+}
+
+// must ends a test with an error that it did not expect.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := provider.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return reader
 }
 
 // metrics returns what a reader collects.
 func metrics(t testing.TB, reader metric.Reader) (all []metricdata.Metrics) {
 	t.Helper()
 	var collected metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &collected); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reader.Collect(t.Context(), &collected))
 	for _, s := range collected.ScopeMetrics {
 		if s.Scope.Name != "github.com/pinwheel-cache/pinwheel/otel" {
 			t.Errorf("scope %q", s.Scope.Name)
@@ -74,19 +76,16 @@ func collect(t testing.TB, reader metric.Reader) map[sample]float64 {
 			}
 			all[s] = value
 		}
+		var points []metricdata.DataPoint[float64]
 		switch data := m.Data.(type) {
 		case metricdata.Sum[int64]:
 			for _, p := range data.DataPoints {
 				add(p.Attributes, "", "", float64(p.Value))
 			}
 		case metricdata.Sum[float64]:
-			for _, p := range data.DataPoints {
-				add(p.Attributes, "", "", p.Value)
-			}
+			points = data.DataPoints
 		case metricdata.Gauge[float64]:
-			for _, p := range data.DataPoints {
-				add(p.Attributes, "", "", p.Value)
-			}
+			points = data.DataPoints
 		case metricdata.Histogram[float64]:
 			for _, p := range data.DataPoints {
 				var below uint64
@@ -103,6 +102,9 @@ func collect(t testing.TB, reader metric.Reader) map[sample]float64 {
 			}
 		default:
 			t.Errorf("%s is a %T", m.Name, m.Data)
+		}
+		for _, p := range points {
+			add(p.Attributes, "", "", p.Value)
 		}
 	}
 	return all
@@ -131,9 +133,7 @@ func served(t testing.TB) map[sample]float64 {
 			s.value, s.le = "", m[4]
 		}
 		value, err := strconv.ParseFloat(m[6], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[s] = value
 	}
 	if len(all) != samples {
@@ -141,3 +141,5 @@ func served(t testing.TB) map[sample]float64 {
 	}
 	return all
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

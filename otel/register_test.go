@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,67 +181,50 @@ func kind(data metricdata.Aggregation) string {
 }
 
 // What a cache says of itself is what is collected, also of one made later, until it is
-// closed.
+// closed, or the registration ends.
 func TestCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reader := newReader(t)
-		if got := collect(t, reader); len(got) != 0 {
-			t.Errorf("without caches there is %v", got)
-		}
-		c := cache.Must(cache.Options[int, int]{Name: "later", Limit: 10, Expire: time.Minute})
-		for key := range 15 {
-			c.Set(key, key)
-			c.Get(key / 2)
-		}
-		if _, err := c.Take(100, func() (int, error) { time.Sleep(time.Second); return 1, nil }); err != nil {
-			t.Error(err)
-		}
-		s, got := c.Stats(), collect(t, reader)
-		for _, want := range []struct {
-			metric, value string
-			n             float64
-		}{
-			{"pinwheel.cache.gets", "hit", float64(s.Hits)},
-			{"pinwheel.cache.gets", "miss", float64(s.Misses)},
-			{"pinwheel.cache.misses", "evicted", float64(s.MissesEvicted)},
-			{"pinwheel.cache.puts", "", float64(s.Sets)},
-			{"pinwheel.cache.evictions", "size", float64(s.Removals.Evicted)},
-			{"pinwheel.cache.entry.count", "", 10},
-			{"pinwheel.cache.entry.limit", "", 10},
-			{"pinwheel.cache.load.duration.count", "success", 1},
-			{"pinwheel.cache.load.duration.sum", "success", 1},
-			{"pinwheel.cache.load.duration_count", "success", 1},
-			{"pinwheel.cache.uptime", "", 1},
-		} {
-			if n, ok := got[sample{want.metric, "later", want.value, ""}]; !ok || n != want.n {
-				t.Errorf("%s %s is %v, want %v", want.metric, want.value, n, want.n)
+		reader := sdk.NewManualReader()
+		registration, err := otelpinwheel.Register(sdk.NewMeterProvider(sdk.WithReader(reader)))
+		must(t, err)
+		nothing := func(when string) {
+			t.Helper()
+			if got := collect(t, reader); len(got) != 0 {
+				t.Errorf("%s there is %v", when, got)
 			}
 		}
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if got := collect(t, reader); len(got) != 0 {
-			t.Errorf("once it is closed there is %v", got)
+		nothing("without caches")
+		for _, registered := range []bool{true, false} {
+			c := cache.Must(cache.Options[int, int]{Name: "later", Limit: 10, Expire: time.Minute})
+			for key := range 15 {
+				c.Set(key, key)
+			}
+			_, err := c.Take(100, func() (int, error) { time.Sleep(time.Second); return 1, nil })
+			must(t, err)
+			got := collect(t, reader)
+			for want, n := range map[sample]float64{
+				{metric: "pinwheel.cache.gets", value: "miss"}:                 1,
+				{metric: "pinwheel.cache.puts"}:                                16,
+				{metric: "pinwheel.cache.evictions", value: "size"}:            6,
+				{metric: "pinwheel.cache.entry.count"}:                         10,
+				{metric: "pinwheel.cache.load.duration.sum", value: "success"}: 1,
+				{metric: "pinwheel.cache.uptime"}:                              1,
+			} {
+				want.source = "later"
+				if got[want] != n {
+					t.Errorf("%+v is %v, want %v", want, got[want], n)
+				}
+			}
+			if registered {
+				must(t, c.Close(t.Context()))
+				nothing("once it is closed")
+				continue
+			}
+			must(t, registration.Unregister())
+			nothing("after Unregister")
+			must(t, c.Close(t.Context()))
 		}
 	})
-}
-
-func TestUnregister(t *testing.T) {
-	registerCache(t, "users", ptr(full(new(numbers))))
-	reader := sdk.NewManualReader()
-	registration, err := otelpinwheel.Register(sdk.NewMeterProvider(sdk.WithReader(reader)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := collect(t, reader)[sample{"pinwheel.cache.gets", "users", "hit", ""}]; got != 1 {
-		t.Errorf("%v hits", got)
-	}
-	if err := registration.Unregister(); err != nil {
-		t.Error(err)
-	}
-	if got := collect(t, reader); len(got) != 0 {
-		t.Errorf("after Unregister there is %v", got)
-	}
 }
 
 // failing is a provider whose instruments, or callbacks, are errors.
@@ -286,3 +270,53 @@ func TestBadProvider(t *testing.T) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// Readers collect while caches come, are used, and go. No counter of a cache falls.
+func TestConcurrent(t *testing.T) {
+	c := cache.Must(cache.Options[int, int]{Name: "stays", Limit: 100, Expire: time.Minute, Ages: true})
+	var all sync.WaitGroup
+	for range 2 {
+		reader := newReader(t)
+		all.Go(func() {
+			var last float64
+			for range 100 {
+				if puts := collect(t, reader)[sample{"pinwheel.cache.puts", "stays", "", ""}]; puts < last {
+					t.Errorf("%v puts after %v", puts, last)
+				} else {
+					last = puts
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for n := range 1000 {
+			c.Set(n, n)
+			come := cache.Must(cache.Options[int, int]{Name: "comes"})
+			come.Set(n, n)
+			if err := come.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	all.Wait()
+	reader := newReader(t)
+	if got := collect(t, reader)[sample{"pinwheel.cache.puts", "stays", "", ""}]; got != 1000 {
+		t.Errorf("%v puts, want 1000", got)
+	}
+	must(t, c.Close(t.Context()))
+}
+
+// BenchmarkThousandCaches is a collection of a thousand caches with something in every
+// number, and of their histograms.
+func BenchmarkThousandCaches(b *testing.B) {
+	s := full(new(numbers))
+	for range 1000 {
+		registerCache(b, "users", &s)
+	}
+	reader := newReader(b)
+	var into metricdata.ResourceMetrics
+	b.ReportAllocs()
+	for b.Loop() {
+		must(b, reader.Collect(b.Context(), &into))
+	}
+}
