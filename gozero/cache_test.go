@@ -3,7 +3,7 @@ package gozero_test
 import (
 	"runtime"
 	"slices"
-	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,34 +38,30 @@ func TestShutdownCloses(t *testing.T) {
 // TestShutdownWaitsForLoads checks that the end waits for a load, so that main does not close
 // the database during it.
 func TestShutdownWaitsForLoads(t *testing.T) {
-	c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
+	c := limited("users")
 	begun, end := make(chan struct{}), make(chan struct{})
 	ended := false
-	taken := make(chan struct{})
-	go func() {
-		defer close(taken)
-		_, _ = c.Take("a", func() (int, error) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, _ = c.Take(1, func() (int, error) {
 			close(begun)
 			<-end
 			ended = true
 			return 1, nil
 		})
-	}()
+	})
 	<-begun
-	through := make(chan struct{})
-	go func() {
-		defer close(through)
+	wg.Go(func() {
 		gozero.CloseAll()
 		if !ended {
 			t.Error("it is through, and the load is not")
 		}
-	}()
+	})
 	for slices.Contains(names(), "users") { // until the listener closes it
 		runtime.Gosched()
 	}
 	close(end)
-	<-through
-	<-taken
+	wg.Wait()
 }
 
 // TestShutdownIsBounded checks that the end does not wait for ever.
@@ -73,21 +69,18 @@ func TestShutdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gozero.FreshLog()
 		j := newJournal(t)
-		c := gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: 10})
+		c := limited("users")
 		end := make(chan struct{})
-		go func() { _, _ = c.Take("a", func() (int, error) { <-end; return 1, nil }) }()
+		go func() { _, _ = c.Take(1, func() (int, error) { <-end; return 1, nil }) }()
 		synctest.Wait()
 		begin := time.Now()
 		gozero.CloseAll()
 		if took := time.Since(begin); took != 4*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if lines := j.take(); len(lines) != 1 || lines[0].Level != "error" || !strings.Contains(lines[0].Content, "cache(users)") {
-			t.Errorf("logged %v", lines)
-		}
+		j.logged("error", "cache(users)")
 		close(end)
-		time.Sleep(time.Minute) // the log ends
-		synctest.Wait()
+		pass(time.Minute) // the log ends
 	})
 }
 

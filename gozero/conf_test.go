@@ -1,6 +1,7 @@
 package gozero_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -38,15 +39,10 @@ func loadYAML(yaml string, to any) (err error) {
 	return conf.LoadFromYamlBytes([]byte(yaml), to)
 }
 
-func TestConfDefaults(t *testing.T) {
-	got, err := load(t, "Name: users")
-	must(t, err)
-	if want := (gozero.Conf{Name: "users", Jitter: 0.05}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
 func TestConfFields(t *testing.T) {
+	if got, err := load(t, "Name: users"); got != (gozero.Conf{Name: "users", Jitter: 0.05}) || err != nil {
+		t.Errorf("the defaults are %+v, %v", got, err)
+	}
 	got, err := load(t, "Name: users", "Limit: 1000", "Expire: 5m", "Idle: 1h30m", "Jitter: 0.1",
 		"Workers: 3", "HotKeys: 20", "Ages: true", "WhatIf: true",
 		"Refresh: 0.8", "Grace: 10m", "Patience: 200ms", "Timeout: 2s", "MaxLoads: 50", "NotFoundExpire: 10s")
@@ -122,19 +118,6 @@ func TestConfMistakes(t *testing.T) {
 	}
 }
 
-// TestMaxWeight checks MaxWeight in YAML with a Weigh in Go.
-func TestMaxWeight(t *testing.T) {
-	c := closed(t, gozero.MustNewCache(gozero.Conf{Name: "users", MaxWeight: 1000}, func(o *cache.Options[string, int]) {
-		o.Weigh = func(string, int) uint32 { return 100 }
-	}))
-	for i := range 20 {
-		c.Set(fmt.Sprint(i), i)
-	}
-	if s := c.Stats(); s.MaxWeight != 1000 || s.Entries != 10 {
-		t.Errorf("%d entries, at most %d of weight", s.Entries, s.MaxWeight)
-	}
-}
-
 // TestNoLimitIsLogged checks that a misspelt limit, which go-zero's conf ignores, leads to a
 // line in the log.
 func TestNoLimitIsLogged(t *testing.T) {
@@ -142,18 +125,16 @@ func TestNoLimitIsLogged(t *testing.T) {
 	c, err := load(t, "Name: users", "Limt: 100")
 	must(t, err)
 	closed(t, gozero.MustNewCache[string, int](c))
-	lines := j.take()
-	if len(lines) != 1 || lines[0].Level != "info" || !strings.HasPrefix(lines[0].Content, "cache(users) - no limit: ") {
-		t.Errorf("logged %v", lines)
-	}
-	closed(t, gozero.MustNewCache[string, int](gozero.Conf{Name: "few", Limit: 1}))
-	closed(t, gozero.MustNewCache(gozero.Conf{Name: "light", MaxWeight: 1}, func(o *cache.Options[string, int]) {
+	j.logged("info", "cache(users) - no limit: ")
+	closed(t, limited("few"))
+	light := closed(t, gozero.MustNewCache(gozero.Conf{Name: "light", MaxWeight: 7}, func(o *cache.Options[string, int]) {
 		o.Weigh = func(string, int) uint32 { return 1 }
 	}))
-	closed(t, gozero.MustNewCache(gozero.Conf{Name: "by an option"}, func(o *cache.Options[string, int]) { o.Limit = 1 }))
-	if lines := j.take(); len(lines) != 0 {
-		t.Errorf("logged %v", lines)
+	if got := light.Stats().MaxWeight; got != 7 {
+		t.Errorf("MaxWeight is %d, want 7", got)
 	}
+	closed(t, gozero.MustNewCache(gozero.Conf{Name: "by an option"}, func(o *cache.Options[string, int]) { o.Limit = 1 }))
+	j.logged("")
 }
 
 func TestMustNewCacheRefuses(t *testing.T) {
@@ -165,9 +146,80 @@ func TestMustNewCacheRefuses(t *testing.T) {
 		if p := recover(); p == nil {
 			t.Error("no panic")
 		}
-		if lines := j.take(); len(lines) != 1 || !strings.Contains(lines[0].Content, "Limit is -1") {
-			t.Errorf("logged %v", lines)
-		}
+		j.logged("fatal", "Limit is -1")
 	}()
 	gozero.MustNewCache[string, int](gozero.Conf{Name: "users", Limit: -1})
+}
+
+func TestNotFound(t *testing.T) {
+	own, other := errors.New("no such document"), errors.New("no connection")
+	keep := gozero.NotFound(time.Minute, own)
+	for err, want := range map[error]time.Duration{
+		sql.ErrNoRows:                           time.Minute,
+		fmt.Errorf("user 7: %w", sql.ErrNoRows): time.Minute,
+		fmt.Errorf("document 7: %w", own):       time.Minute,
+		other:                                   0,
+		errors.Join(other, context.Canceled):    0,
+	} {
+		if got := keep(err); got != want {
+			t.Errorf("%v is kept for %v, want %v", err, got, want)
+		}
+	}
+}
+
+// TestNotFoundExpire checks that the setting reaches the cache, and that an Option overrides it.
+func TestNotFoundExpire(t *testing.T) {
+	fetches := 0
+	ask := func(c *cache.Cache[string, int]) {
+		_, err := c.Take("k", func() (int, error) { fetches++; return 0, sql.ErrNoRows })
+		if err != sql.ErrNoRows {
+			t.Errorf("Take = %v", err)
+		}
+	}
+	conf := gozero.Conf{Name: "users", Limit: 10, NotFoundExpire: time.Minute}
+	kept := closed(t, gozero.MustNewCache[string, int](conf))
+	ask(kept)
+	ask(kept)
+	if fetches != 1 {
+		t.Errorf("%d fetches of what is not there, want 1", fetches)
+	}
+	option := closed(t, gozero.MustNewCache(conf, func(o *cache.Options[string, int]) { o.Negative = nil }))
+	ask(option)
+	ask(option)
+	if fetches != 3 {
+		t.Errorf("%d fetches, want 2 more", fetches)
+	}
+}
+
+// FuzzConf reads any YAML as settings. It must give an error with a text, or a cache that
+// follows the settings.
+func FuzzConf(f *testing.F) {
+	f.Add("Name: users\nLimit: 10\nExpire: 5m\nIdle: 1h30m\nJitter: 0.1\nWorkers: 3\nHotKeys: 20\nAges: true\nWhatIf: true\n")
+	f.Add("Name: users\nExpire: 60\n")
+	f.Fuzz(func(t *testing.T, yaml string) {
+		var c gozero.Conf
+		if err := loadYAML(yaml, &c); err != nil {
+			if err.Error() == "" {
+				t.Error("an error without a text")
+			}
+			return
+		}
+		made, err := gozero.NewCache[string, int](c)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "gozero: cache ") {
+				t.Errorf("the error %v does not say which cache", err)
+			}
+			return
+		}
+		made.Set("a", 1)
+		if v, ok := made.Peek("a"); !ok || v != 1 {
+			t.Errorf("Peek returns %d, %v with %+v", v, ok, c)
+		}
+		if s := made.Stats(); s.Limit != c.Limit || made.Len() != 1 {
+			t.Errorf("the limit is %d, with %d entries, and the settings %+v", s.Limit, made.Len(), c)
+		}
+		if err := made.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -2,7 +2,6 @@ package gozero_test
 
 import (
 	"bytes"
-	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -12,43 +11,35 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero"
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // TestMinuteLine checks that each minute has go-zero's line, with the counts of that minute.
 func TestMinuteLine(t *testing.T) {
-	alone(t)
-	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
-		j := newJournal(t)
-		users := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
-		idle := gozero.MustNewCache[int, int](gozero.Conf{Name: "idle", Limit: 10})
+	inFakeTime(t, func(t *testing.T, j *journal) {
+		users, idle := limited("users"), limited("idle")
 		users.Set(1, 1)
 		users.Set(2, 2)
 		ask(users, 5, 3)
 
-		time.Sleep(time.Minute - time.Nanosecond)
-		synctest.Wait()
-		wantLines(t, j)
-		time.Sleep(time.Nanosecond)
-		synctest.Wait()
-		wantLines(t, j, "cache(users) - qpm: 8, hit_ratio: 62.5%, elements: 2, hit: 5, miss: 3")
+		pass(time.Minute - time.Nanosecond)
+		j.hasLines()
+		pass(time.Nanosecond)
+		j.hasLines("cache(users) - qpm: 8, hit_ratio: 62.5%, elements: 2, hit: 5, miss: 3")
 
 		ask(users, 1, 0)
 		ask(idle, 0, 3)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLines(t, j,
+		pass(time.Minute)
+		j.hasLines(
 			"cache(idle) - qpm: 3, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 3",
 			"cache(users) - qpm: 1, hit_ratio: 100.0%, elements: 2, hit: 1, miss: 0")
 
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLines(t, j) // no traffic
+		pass(time.Minute)
+		j.hasLines() // no traffic
 
 		ask(users, 0, 1)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLines(t, j, "cache(users) - qpm: 1, hit_ratio: 0.0%, elements: 2, hit: 0, miss: 1")
+		pass(time.Minute)
+		j.hasLines("cache(users) - qpm: 1, hit_ratio: 0.0%, elements: 2, hit: 0, miss: 1")
 		end(t, users, idle)
 	})
 }
@@ -56,65 +47,42 @@ func TestMinuteLine(t *testing.T) {
 // TestLogStatsIsForAllCaches checks that LogStats logs all caches, also those that this package
 // did not make, and that calling it again changes nothing.
 func TestLogStatsIsForAllCaches(t *testing.T) {
-	alone(t)
-	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
-		j := newJournal(t)
+	inFakeTime(t, func(t *testing.T, j *journal) {
 		before, err := collection.NewCache(time.Hour, collection.WithName("before"))
 		must(t, err)
 		before.Get("a") // not in the counts of the first minute
 		gozero.LogStats()
 		after := cache.Must(cache.Options[int, int]{Name: "after"})
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		before.Get("a")
 		ask(after, 0, 2)
 		gozero.LogStats()
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		wantLines(t, j,
+		pass(30 * time.Second)
+		j.hasLines(
 			"cache(after) - qpm: 2, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 2",
 			"cache(before) - qpm: 1, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 1")
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		wantLines(t, j)
+		pass(30 * time.Second)
+		j.hasLines()
 		must(t, before.Close(t.Context()))
 		end(t, after)
 	})
 }
 
-// TestMinuteLineOfANameUsedAgain checks that a cache with the name of a closed one has lines of
-// its own.
-func TestMinuteLineOfANameUsedAgain(t *testing.T) {
-	alone(t)
-	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
-		j := newJournal(t)
-		first := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
-		ask(first, 0, 100)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLines(t, j, "cache(users) - qpm: 100, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 100")
-		must(t, first.Close(t.Context()))
-		time.Sleep(time.Second)
-		second := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
-		ask(second, 0, 180)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLines(t, j, "cache(users) - qpm: 180, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 180")
-		end(t, second)
-	})
-}
-
 // TestLogEndsWithTheCaches checks that no goroutine runs between the lines, that nothing is left
-// when the caches are closed, and that a new cache starts the log again.
+// when the caches are closed, and that a new cache starts the log again. One with the name of a
+// closed one has lines of its own.
 func TestLogEndsWithTheCaches(t *testing.T) {
-	alone(t)
-	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
-		j := newJournal(t)
-		c := gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
-		time.Sleep(90 * time.Second)
-		synctest.Wait()
+	inFakeTime(t, func(t *testing.T, j *journal) {
+		c := limited("users")
+		ask(c, 0, 100)
+		pass(time.Minute)
+		j.hasLines("cache(users) - qpm: 100, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 100")
+		must(t, c.Close(t.Context()))
+		pass(time.Second)
+		c = limited("users")
+		ask(c, 0, 180)
+		pass(89 * time.Second)
+		j.hasLines("cache(users) - qpm: 180, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 180")
 		stacks := make([]byte, 1<<20)
 		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("statLog")) {
 			t.Errorf("a goroutine waits for the next line:\n%s", stacks)
@@ -124,13 +92,49 @@ func TestLogEndsWithTheCaches(t *testing.T) {
 		}
 		end(t, c)
 
-		c = gozero.MustNewCache[int, int](gozero.Conf{Name: "users", Limit: 10})
+		c = limited("users")
 		ask(c, 0, 1)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		wantLines(t, j, "cache(users) - qpm: 1, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 1")
+		pass(time.Minute)
+		j.hasLines("cache(users) - qpm: 1, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 1")
 		end(t, c)
 	})
+}
+
+// TestSourceThatMakesACache checks that a source may make a cache while it is asked.
+func TestSourceThatMakesACache(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, j *journal) {
+		began := time.Now()
+		_, unregister := stats.Register(stats.CacheSource{Name: "source", Snapshot: func() (stats.Snapshot, bool) {
+			gozero.LogStats()
+			return stats.Snapshot{Hits: uint64(time.Since(began) / time.Minute)}, true
+		}})
+		gozero.LogStats()
+		pass(time.Minute)
+		j.hasLines("cache(source) - qpm: 1, hit_ratio: 100.0%, elements: 0, hit: 1, miss: 0")
+		unregister()
+		end(t)
+	})
+}
+
+// inFakeTime runs a test with a log of its own, without caches of others.
+func inFakeTime(t *testing.T, test func(*testing.T, *journal)) {
+	t.Helper()
+	alone(t)
+	synctest.Test(t, func(t *testing.T) {
+		gozero.FreshLog()
+		test(t, newJournal(t))
+	})
+}
+
+// pass lets time pass, and runs what is due at its end.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// limited returns a cache for ten entries, whose entries do not expire.
+func limited(name string) *cache.Cache[int, int] {
+	return gozero.MustNewCache[int, int](gozero.Conf{Name: name, Limit: 10})
 }
 
 // ask makes hits and misses in a cache that has the key 1.
@@ -149,23 +153,22 @@ func end(t *testing.T, caches ...*cache.Cache[int, int]) {
 	for _, c := range caches {
 		must(t, c.Close(t.Context()))
 	}
-	time.Sleep(time.Minute)
-	synctest.Wait()
+	pass(time.Minute)
 	if gozero.Logging() {
 		t.Error("it logs on when all caches are closed")
 	}
 }
 
-func wantLines(t *testing.T, j *journal, want ...string) {
-	t.Helper()
-	var got, wanted []string
+// hasLines checks what was logged since the last look.
+func (j *journal) hasLines(want ...string) {
+	j.t.Helper()
+	var got []string
 	for _, r := range j.take() {
-		got = append(got, r.Level+": "+r.Content)
+		if got = append(got, r.Content); r.Level != "stat" {
+			j.t.Errorf("the level of %q is %s", r.Content, r.Level)
+		}
 	}
-	for _, w := range want {
-		wanted = append(wanted, fmt.Sprint("stat: ", w))
-	}
-	if !slices.Equal(got, wanted) {
-		t.Errorf("logged\n%q\nwant\n%q", got, wanted)
+	if !slices.Equal(got, want) {
+		j.t.Errorf("logged\n%q\nwant\n%q", got, want)
 	}
 }

@@ -35,11 +35,7 @@ func TestMain(m *testing.M) {
 // closed closes a cache at the end of a test.
 func closed[K comparable, V any](t testing.TB, c *cache.Cache[K, V]) *cache.Cache[K, V] {
 	t.Helper()
-	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must(t, c.Close(context.Background())) })
 	return c
 }
 
