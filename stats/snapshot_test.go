@@ -2,7 +2,11 @@ package stats_test
 
 import (
 	"reflect"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -77,4 +81,127 @@ func TestRemovalsTotalHasEveryCause(t *testing.T) {
 	if got := r.Total(); got != want {
 		t.Errorf("Total = %d, want %d", got, want)
 	}
+}
+
+// gauges are the fields of a Snapshot and of a Wheel that are not cumulative.
+var gauges = []string{
+	"Entries", "Limit", "Weight", "MaxWeight", "HottestShare",
+	"Loads.Running", "Loads.Oldest", "Loads.Queued", "Negatives", "Callbacks.Running", "Callbacks.Oldest", "Expiry.Overdue",
+	"Callbacks.Queued", "Expiry.Pending", "Expiry.Tombstones",
+	"Near.Serving", "Near.Lag", "Near.MaxLag",
+
+	"Pending", "Backlog", "Running", "Tombstones",
+}
+
+// leaves calls visit for every number in the addressable struct v, with its path. So new
+// fields of a Snapshot or Wheel are tested without a change here.
+func leaves(v reflect.Value, path string, visit func(path string, leaf reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if name == "scale" { // of a Histogram: says what the others mean
+				continue
+			}
+			if path != "" {
+				name = path + "." + name
+			}
+			leaves(v.Field(i), name, visit)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			leaves(v.Index(i), path, visit)
+		}
+	default:
+		if !v.CanSet() { // a private field of a Histogram
+			v = reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem()
+		}
+		visit(path, v)
+	}
+}
+
+func isGauge(path string) bool { return slices.Contains(gauges, path) }
+
+// setLeaf stores n in a leaf of any type.
+func setLeaf(leaf reflect.Value, n uint64) {
+	switch {
+	case leaf.CanUint():
+		leaf.SetUint(n)
+	case leaf.CanFloat():
+		leaf.SetFloat(float64(n))
+	case leaf.Kind() == reflect.Bool:
+		leaf.SetBool(n > 0)
+	default:
+		leaf.SetInt(int64(n))
+	}
+}
+
+// leafValue returns the number in a leaf of any type.
+func leafValue(leaf reflect.Value) uint64 {
+	switch {
+	case leaf.CanUint():
+		return leaf.Uint()
+	case leaf.CanFloat():
+		return uint64(leaf.Float())
+	case leaf.CanInt():
+		return uint64(leaf.Int())
+	case leaf.Bool():
+		return 1
+	}
+	return 0
+}
+
+// distinct returns a Snapshot in which no two numbers are the same, starting
+// after n, so that a number shown in the wrong place is noticed.
+func distinct(n uint64) stats.Snapshot {
+	var s stats.Snapshot
+	n = number(reflect.ValueOf(&s).Elem(), n)
+	// More misses than expired ones, as in a real cache.
+	s.Misses += 1000 * n
+	s.Loads.OK.SetSum(1500 * time.Millisecond)
+	s.Loads.Failed.SetSum(2500 * time.Millisecond)
+	s.Expiry.Lateness.SetSum(250 * time.Millisecond)
+	s.EvictedAge.MakeAges()
+	return s
+}
+
+// distinctWheel is distinct for a Wheel.
+func distinctWheel(n uint64) stats.WheelSnapshot {
+	var w stats.WheelSnapshot
+	number(reflect.ValueOf(&w).Elem(), n)
+	w.Lateness.SetSum(750 * time.Millisecond)
+	return w
+}
+
+// number gives the numbers in the struct v the values after n, one each, and
+// returns the last.
+func number(v reflect.Value, n uint64) uint64 {
+	leaves(v, "", func(_ string, leaf reflect.Value) {
+		n++
+		setLeaf(leaf, n)
+	})
+	return n
+}
+
+// always returns a source that reports s.
+func always[S any](s S) func() (S, bool) {
+	return func() (S, bool) { return s, true }
+}
+
+// of returns a source that reports what s is then. A test may change s between two calls of sleep.
+func of[S any](s *S) func() (S, bool) {
+	return func() (S, bool) {
+		sleeps.Load()
+		return *s, true
+	}
+}
+
+// sleeps orders what a test has changed before the calls of sources while it sleeps.
+var sleeps atomic.Int64
+
+// sleep lets time pass, and runs what is due at its end.
+func sleep(d time.Duration) {
+	sleeps.Add(1)
+	time.Sleep(d)
+	synctest.Wait()
 }
