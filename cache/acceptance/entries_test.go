@@ -27,7 +27,6 @@ func TestPromise3EntriesLiveTheirLife(t *testing.T) {
 			Bubble(t, f.name+" fences "+take.Name, func(t *testing.T) { fenced(t, f, take) })
 		}
 	}
-	Bubble(t, "only its own key is fenced", unfenced)
 	Bubble(t, "expiry does not fence", expiryDoesNotFence)
 	Bubble(t, "stored with the TTL from the end of the load", loadedTTL)
 }
@@ -147,22 +146,6 @@ func fenced(t *testing.T, f fence, take Taker) {
 			t.Errorf("%s before: Get = %d, %t after the load; want %d", before, v, ok, f.want)
 		}
 	}
-}
-
-// Catches: a fence for the whole shard, which throws away loads for nothing.
-func unfenced(t *testing.T) {
-	c := New(t, cache.Options[string, int]{Limit: 2})
-	gate := make(chan struct{})
-	loader := Start(func() (int, error) { return c.Take("k", Gated(gate, 1)) })
-	for i, k := range Numbered("other", 50) {
-		c.Set(k, i)
-		c.Touch(k, time.Hour)
-		c.Del(k)
-	}
-	Fill(c, 50) // evicts
-	close(gate)
-	loader.Want(t, 1, nil)
-	WantHit(t, c, "k", 1)
 }
 
 // Catches: an expiry of the old value, during the load of the new one, that voids the load: then

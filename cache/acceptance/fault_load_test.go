@@ -184,7 +184,7 @@ func TestResizeUnderLoad(t *testing.T) {
 				rng := rand.New(rand.NewPCG(5, 6))
 				for !stop.Load() && !t.Failed() {
 					limit := []int{0, 1, 2, 50, 399, 10_000}[rng.IntN(6)]
-					mustResizeTo(t, l.Cache, limit)
+					MustResize(t, l.Cache, limit)
 					for range 20 {
 						if n := l.Cache.Len(); limit > 0 && n > limit {
 							t.Errorf("%d entries after Resize(%d)", n, limit)
@@ -195,7 +195,7 @@ func TestResizeUnderLoad(t *testing.T) {
 			Together(8, l.Storm)
 			stop.Store(true)
 			<-resized
-			mustResizeTo(t, l.Cache, 3)
+			MustResize(t, l.Cache, 3)
 			if n := len(Collect(t, l.Cache)); n > 3 {
 				t.Errorf("All yields %d entries after Resize(3)", n)
 			}
@@ -209,13 +209,6 @@ func TestResizeUnderLoad(t *testing.T) {
 			}
 			l.Audit()
 		})
-	}
-}
-
-// mustResizeTo is mustResize for any goroutine.
-func mustResizeTo(t *testing.T, c *cache.Cache[int, int], limit int) {
-	if err := c.Resize(limit); err != nil {
-		t.Errorf("Resize(%d): %v", limit, err)
 	}
 }
 
