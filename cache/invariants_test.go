@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"testing"
 
@@ -251,12 +250,4 @@ func (c *Cache[K, V]) allShards() []shard[K, V] {
 		c.common.enlarge(t)
 	}
 	return c.common.table.Load().shards
-}
-
-// goroutineStates returns what the goroutines in a stack trace do.
-func goroutineStates(stacks []byte) (states []string) {
-	for _, m := range regexp.MustCompile(`(?m)^goroutine \d+ .*\[([^,\]]*)`).FindAllSubmatch(stacks, -1) {
-		states = append(states, string(m[1]))
-	}
-	return states
 }
