@@ -60,10 +60,17 @@ func (p *permits) flightsAround(ctx context.Context) (around []*flight) {
 
 // checkTake panics if the context or the fetch of a Take is nil.
 func checkTake(ctx context.Context, noFetch bool, method string) {
-	if noFetch {
-		panic("cache: fetch of " + method + " is nil: want a function")
+	if noFetch { // the text is made only then
+		checkFunction(noFetch, "fetch of "+method)
 	}
 	checkContext(ctx, method)
+}
+
+// checkFunction panics if a function that the program must give is nil.
+func checkFunction(isNil bool, what string) {
+	if isNil {
+		panic("cache: " + what + " is nil: want a function")
+	}
 }
 
 // checkContext panics if the context of a method is nil.

@@ -340,6 +340,39 @@ func TestNilContexts(t *testing.T) {
 	}
 }
 
+// TestNilFunctions checks that a nil function panics at once, in each method that takes one, with a
+// text that names it.
+func TestNilFunctions(t *testing.T) {
+	c := Must(Options[int, int]{})
+	methods := reflect.TypeFor[*Cache[int, int]]()
+	for i := range methods.NumMethod() {
+		m := methods.Method(i)
+		args, with := []reflect.Value{reflect.ValueOf(c)}, false
+		for j := 1; j < m.Type.NumIn(); j++ {
+			arg := reflect.Zero(m.Type.In(j))
+			switch {
+			case m.Type.In(j) == reflect.TypeFor[context.Context]():
+				arg = reflect.ValueOf(t.Context())
+			case arg.Kind() == reflect.Func:
+				with = true
+			}
+			args = append(args, arg)
+		}
+		if !with {
+			continue
+		}
+		t.Run(m.Name, func(t *testing.T) {
+			defer func() {
+				if text, _ := recover().(string); !strings.HasPrefix(text, "cache: ") || !strings.Contains(text, " is nil: want ") {
+					t.Errorf("the panic is %q", text)
+				}
+				wantWhole(t, c)
+			}()
+			m.Func.Call(args)
+		})
+	}
+}
+
 // TestTimeoutIsForAllWaits checks that a caller which follows one TakeMany after another, each
 // of which leaves its key out, waits no longer than Timeout in all. If it leads a load in the
 // end, that has no caller then.

@@ -39,9 +39,7 @@ func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old 
 }
 
 func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
-	if p.f == nil {
-		panic("cache: the function of Compute is nil: want one")
-	}
+	checkFunction(p.f == nil, "the function of Compute")
 	if !c.common.hasher.Reflexive(p.key) {
 		var none V
 		p.f(none, false)

@@ -23,9 +23,7 @@ package cache
 // nor another that the same fetch loads, and Close in it returns an error instead of waiting.
 // A load that more than 32 calls of DelFunc would have to be asked about is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
-	if del == nil {
-		panic("cache: the function of DelFunc is nil: want one")
-	}
+	checkFunction(del == nil, "the function of DelFunc")
 	f := &filter[K, V]{del: del}
 	returned := false
 	defer func() {

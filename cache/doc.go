@@ -57,10 +57,6 @@
 //     all locks and in order for each key. A cache that nobody holds is collected after its
 //     last deadline, without calls for values that have none: for those, call Close.
 //
-// # Packages that build on a cache
-//
-// [Cache.TakeMissed] and the option Amend are for them alone, as for package near.
-//
 // # Keys
 //
 // A key can have any comparable type. Each cache hashes keys with a random seed of its own,
@@ -73,4 +69,8 @@
 //
 // Values are copied in and out by assignment. The cache and all callers share what a value
 // points to: do not change it.
+//
+// # Packages that build on a cache
+//
+// [Cache.TakeMissed] and the option Amend are for them alone, as for package near.
 package cache

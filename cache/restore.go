@@ -31,9 +31,7 @@ import (
 // [ErrSnapshot]; the entries before that are in the cache. An error of decode ends Restore
 // too.
 func (c *Cache[K, V]) Restore(r io.Reader, decode func([]byte) (K, V, error)) (restored int, err error) {
-	if decode == nil {
-		panic("cache: decode of Restore is nil: want a function")
-	}
+	checkFunction(decode == nil, "decode of Restore")
 	in, err := snapshot.NewReader(r)
 	if err != nil {
 		return 0, fmt.Errorf("cache: Restore: %w", err)

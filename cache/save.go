@@ -26,9 +26,7 @@ var wallClock = time.Now
 //
 // Save returns the first error of encode or w. What it has written is useless then.
 func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) ([]byte, error)) error {
-	if encode == nil {
-		panic("cache: encode of Save is nil: want a function")
-	}
+	checkFunction(encode == nil, "encode of Save")
 	if len(c.schema) > snapshot.MaxSchema {
 		return fmt.Errorf("cache: Save: Schema has %d bytes: want at most %d", len(c.schema), snapshot.MaxSchema)
 	}

@@ -26,9 +26,7 @@ import (
 // cache wait for each other; of two caches or processes that save to one path, the last wins.
 func (c *Cache[K, V]) SaveFile(ctx context.Context, path string, encode func(dst []byte, key K, value V) ([]byte, error)) error {
 	checkContext(ctx, "SaveFile")
-	if encode == nil {
-		panic("cache: encode of SaveFile is nil: want a function")
-	}
+	checkFunction(encode == nil, "encode of SaveFile")
 	if c.saving.Acquire(ctx, 1) != nil {
 		_, cause := reasonOf(ctx)
 		return fmt.Errorf("cache: SaveFile: %w", cause)
@@ -109,6 +107,7 @@ func removeAbandoned(path string) {
 // RestoreFile is [Cache.Restore] from a file. If there is none, the error wraps
 // [io/fs.ErrNotExist], as at the first start of a program.
 func (c *Cache[K, V]) RestoreFile(path string, decode func([]byte) (K, V, error)) (restored int, err error) {
+	checkFunction(decode == nil, "decode of RestoreFile") // also if there is no file
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, fmt.Errorf("cache: RestoreFile: %w", err)

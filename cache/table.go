@@ -249,7 +249,7 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 	switch deadline := s.entries[i].deadline.Get(); {
 	case deadline == clock.Never:
 	case deadline < 0: // dead: the next tick removes it
-		s.schedule(i, from.ring.Now()+1)
+		s.schedule(i, s.common.time.nextTick())
 	default:
 		s.schedule(i, s.common.time.tickAt(deadline))
 	}

@@ -20,9 +20,7 @@ import "context"
 // Take the same key, which would wait for itself. Close in it returns an error instead of
 // waiting.
 func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
-	if fetch == nil {
-		panic("cache: fetch of Take is nil: want a function")
-	}
+	checkFunction(fetch == nil, "fetch of Take")
 	first := seeker
 	if c.common.time.renews { // as firstLook, but this caller begins no load in the background
 		var value V
