@@ -306,6 +306,9 @@ func TestNilContexts(t *testing.T) {
 		"TakeMany": func(c *Cache[int, int]) {
 			_, _ = c.TakeMany(none, []int{1}, func(context.Context, []int) (map[int]int, error) { return nil, nil })
 		},
+		"TakeManyMissed": func(c *Cache[int, int]) {
+			_, _ = c.TakeManyMissed(none, []int{1}, func(context.Context, []int, []*Load[int]) (map[int]int, map[int]error) { return nil, nil })
+		},
 		"Wait":     func(c *Cache[int, int]) { _ = c.Wait(none) },
 		"Close":    func(c *Cache[int, int]) { _ = c.Close(none) },
 		"SaveFile": func(c *Cache[int, int]) { _ = c.SaveFile(none, t.TempDir()+"/file", nil) },

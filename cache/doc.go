@@ -72,5 +72,6 @@
 //
 // # Packages that build on a cache
 //
-// [Cache.TakeMissed] and the option Amend are for them alone, as for package near.
+// [Cache.TakeMissed], [Cache.TakeManyMissed] and the option Amend are for them alone, as for
+// package near.
 package cache

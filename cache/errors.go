@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -56,13 +57,24 @@ func (l *load[K, V]) failure() error {
 }
 
 func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
-	err := l.failure()
-	if err == nil || l.how == returned && l.NotFound {
+	err := l.counted()
+	for _, mate := range l.members() {
+		err = cmp.Or(err, mate.counted())
+	}
+	if err == nil {
 		c.loadsOK.Observe(took)
 		return
 	}
 	c.loadsFailed.Observe(took)
 	c.lastFailed.Store(&failure{time.Now(), err})
+}
+
+// counted returns the error by which a load counts as failed, or nil.
+func (l *load[K, V]) counted() error {
+	if l.how == returned && l.NotFound {
+		return nil
+	}
+	return l.failure()
 }
 
 // A failure is the error of a load, and when it failed.

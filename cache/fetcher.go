@@ -48,6 +48,22 @@ func (f fetchMissing[K, V]) fetch(ctx context.Context, first *load[K, V]) {
 	}
 }
 
+// A fetchEach is the function of TakeManyMissed.
+type fetchEach[K comparable, V any] func(ctx context.Context, missing []K, loads []*Load[V]) (map[K]V, map[K]error)
+
+func (f fetchEach[K, V]) fetch(ctx context.Context, first *load[K, V]) {
+	missing, loads := make([]K, len(first.batch)), make([]*Load[V], len(first.batch))
+	for i, l := range first.batch {
+		missing[i], loads[i] = l.key, &l.Load
+	}
+	values, errs := f(ctx, missing, loads)
+	for _, l := range first.batch {
+		if l.err = errs[l.key]; l.err == nil {
+			l.pick(values)
+		}
+	}
+}
+
 // pick makes the value of the load's key its result. If there is none, nothing is stored.
 func (l *load[K, V]) pick(values map[K]V) {
 	value, ok := values[l.key]

@@ -97,7 +97,7 @@ func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), release func
 // loads of its batch.
 func (l *load[K, V]) fail(err error) {
 	var none V
-	l.value, l.err, l.keepErr, l.absent = none, err, 0, false
+	l.value, l.err, l.keepErr, l.absent, l.ofBatch = none, err, 0, false, true
 	for _, mate := range l.members() {
 		mate.fail(err)
 	}
@@ -108,7 +108,7 @@ func (c *Cache[K, V]) returned(l *load[K, V]) {
 	switch {
 	case l.err == nil && l.Expire >= 0 && !l.Unchanged:
 		l.weight = c.common.size.weightOf(l.key, l.value)
-	case l.err != nil && l.batch == nil && !l.member: // the error of a batch says nothing about a single key
+	case l.err != nil && !l.ofBatch:
 		l.keepErr = c.common.loads.keepFor(l.err)
 	}
 }

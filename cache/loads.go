@@ -55,6 +55,7 @@ type load[K comparable, V any] struct {
 	weight  uint32
 	keepErr time.Duration // how long Negative keeps err; 0: not at all
 	absent  bool          // the fetch of a batch has left the key out
+	ofBatch bool          // err is that of a whole batch, which says nothing about a single key
 
 	value V
 	err   error

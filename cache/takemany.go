@@ -1,4 +1,4 @@
-// This file has TakeMany, which loads several keys by one call of fetch.
+// This file has TakeMany, which loads several keys by one call of fetch, and TakeManyMissed.
 
 package cache
 
@@ -38,14 +38,20 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 	missing := m.search(keys)
 	defer m.countUndecided()
 	m.renewDue()
-	if len(missing) > 0 {
-		m.who = c.common.loads.callerOf(ctx)
-		m.who.patient = true
-	}
-	for len(missing) > 0 {
-		missing = m.load(missing)
-	}
+	m.loadAll(missing)
 	return m.found, m.err
+}
+
+// TakeManyMissed is for packages that build on a cache, as near does. It is [Cache.TakeMany]
+// for a caller whose Gets have just missed the keys, each of which is there once: it counts
+// no second misses. fetch gets a [Load] for each key, as that of TakeWith does; only
+// Unchanged has no effect. fetch and TakeManyMissed return values, and the errors of single
+// keys, to which Negative and Load.NotFound apply. A key with a kept error has neither.
+func (c *Cache[K, V]) TakeManyMissed(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K, loads []*Load[V]) (map[K]V, map[K]error)) (map[K]V, map[K]error) {
+	checkTake(ctx, fetch == nil, "TakeManyMissed")
+	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchEach[K, V](fetch), found: make(map[K]V, len(keys)), errs: map[K]error{}}
+	m.loadAll(keys)
+	return m.found, m.errs
 }
 
 // A many is a call of TakeMany.
@@ -56,6 +62,7 @@ type many[K comparable, V any] struct {
 	fetch   fetcher[K, V]
 	found   map[K]V
 	err     error         // the first of all
+	errs    map[K]error   // by key, of TakeManyMissed; else nil
 	due     []K           // found, and to be renewed
 	inGrace map[K]*caller // seen in Grace, and not counted yet
 }
@@ -133,11 +140,24 @@ func (m *many[K, V]) renewDue() {
 	c.spawnLoad(first, m.fetch)
 }
 
+// loadAll finds or loads keys.
+func (m *many[K, V]) loadAll(keys []K) {
+	if len(keys) > 0 {
+		m.who = m.cache.common.loads.callerOf(m.ctx)
+		m.who.patient = true
+	}
+	for len(keys) > 0 {
+		keys = m.load(keys)
+	}
+}
+
 // load finds or loads keys and returns those that it must try again. It ends its own loads
 // before it waits for those of others, who may wait for its own.
 func (m *many[K, V]) load(keys []K) (again []K) {
 	if err := context.Cause(m.ctx); err != nil {
-		m.fails(err)
+		for _, key := range keys {
+			m.fail(key, err)
+		}
 		return nil
 	}
 	m.who.now = m.cache.common.time.clock.Checked()
@@ -181,7 +201,7 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 	}
 }
 
-// fail lets a value in Grace stand in, if there is one, and else keeps the first error.
+// fail lets a value in Grace stand in, if there is one, and else keeps the error.
 func (m *many[K, V]) fail(key K, err error) {
 	if m.ctx.Err() == nil {
 		if value, ok := m.cache.standIn(key); ok {
@@ -189,13 +209,11 @@ func (m *many[K, V]) fail(key K, err error) {
 			return
 		}
 	}
-	m.fails(err)
-}
-
-// fails keeps the first error.
-func (m *many[K, V]) fails(err error) {
 	if m.err == nil {
 		m.err = err
+	}
+	if m.errs != nil {
+		m.errs[key] = err
 	}
 }
 

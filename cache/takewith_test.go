@@ -3,7 +3,10 @@ package cache
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -65,4 +68,46 @@ func TestTakeMissed(t *testing.T) {
 	if v, err := c.TakeMissed(t.Context(), "other", func(context.Context, *Load[int]) (int, error) { return 9, nil }); v != 8 || err != nil {
 		t.Errorf("a key that has a value by now gives %d, %v", v, err)
 	}
+}
+
+// TestTakeManyMissed checks that one call of fetch gives each key a value with its own TTL, an
+// error that is kept, one that is not, or nothing; and that the misses are not counted again.
+func TestTakeManyMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		none, failed := errors.New("none"), errors.New("failed")
+		c := Must(Options[string, int]{Expire: time.Hour, Negative: func(err error) time.Duration {
+			if err == none {
+				return time.Minute
+			}
+			return 0
+		}})
+		defer c.Close(t.Context())
+		c.Set("here", 1)
+		keys := []string{"here", "hour", "second", "unstored", "none", "failed", "left out"}
+		take := func() (map[string]int, map[string]error) {
+			return c.TakeManyMissed(t.Context(), keys, func(_ context.Context, missing []string, loads []*Load[int]) (map[string]int, map[string]error) {
+				if !slices.Equal(missing, keys[1:]) {
+					t.Errorf("fetch gets %q", missing)
+				}
+				loads[1].Expire, loads[2].Expire, loads[3].NotFound = time.Second, -1, true
+				return map[string]int{"hour": 2, "second": 3, "unstored": 4, "here": 9}, map[string]error{"none": none, "failed": failed}
+			})
+		}
+		got, errs := take()
+		if want := map[string]int{"here": 1, "hour": 2, "second": 3, "unstored": 4}; !maps.Equal(got, want) || len(errs) != 1 || errs["failed"] != failed {
+			t.Errorf("%v, %v; want %v, and that one failed", got, errs, want)
+		}
+		time.Sleep(time.Second)
+		for key, want := range map[string]bool{"here": true, "hour": true, "second": false, "unstored": false, "none": false, "left out": false} {
+			if _, ok := c.Peek(key); ok != want {
+				t.Errorf("%s is there: %t", key, ok)
+			}
+		}
+		if _, err := c.TakeCtx(t.Context(), "none", func(context.Context) (int, error) { return 0, nil }); err != none {
+			t.Errorf("the error is not kept: %v", err)
+		}
+		if s := c.Stats(); s.Misses != 1 || s.Loads.OK.Count() != 0 || s.Loads.Failed.Count() != 1 {
+			t.Errorf("%d misses, %d loads and %d failed; want the Take of none, and one load that failed", s.Misses, s.Loads.OK.Count(), s.Loads.Failed.Count())
+		}
+	})
 }

@@ -3,6 +3,7 @@ package near
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -25,9 +26,10 @@ type Cache[K comparable, V any] struct {
 	notFound                            error
 	jitter                              float64
 	away                                Away
-	serveOn, timeout, lease             time.Duration
+	timeout, lease                      time.Duration
 
-	counts counts
+	breaker breaker
+	counts  counts
 }
 
 // errMissing is the result of a load by Get, which does not fetch, of a missing key.
@@ -44,7 +46,8 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 		store: store, values: o.Values,
 		expire: o.Expire, localExpire: o.LocalExpire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
 		jitter: o.Jitter, away: o.Away,
-		serveOn: o.ServeOn, timeout: o.Timeout, lease: orDefault(o.Lease, defaultLease),
+		timeout: o.Timeout, lease: orDefault(o.Lease, defaultLease),
+		breaker: breaker{probing: make(chan struct{}, 1)},
 	}
 	c.leaser, _ = store.(Leaser)
 	if c.values.Encode == nil {
@@ -60,7 +63,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 		Amend: c.counts.addTo,
 	}
 	var err error
-	if c.local, err = NewLocal(source, local); err != nil {
+	if c.local, err = newLocal(source, local, o.ServeOn); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -81,10 +84,10 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
 	// Not by local.Get: returning a large value through one more function takes as long as
 	// all else that near adds to a hit.
-	if l := c.local; l.serves() {
-		if value, ok := l.cache.Get(key); ok {
-			return value, nil
-		}
+	l := c.local
+	l.settle()
+	if value, ok := l.cache.Get(key); ok {
+		return value, nil
 	}
 	return c.take(ctx, key, fetch)
 }
@@ -95,7 +98,9 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 	}
 	for {
 		value, err := c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-			return c.load(ctx, key, l, fetch)
+			one := c.lookup(key, l)
+			c.find(ctx, []*lookup[K, V]{one}, func(ctx context.Context, _ []*lookup[K, V]) { one.value, one.err = fetch(ctx) })
+			return one.value, one.err
 		})
 		if err != errMissing { // else it joined the load of a Get
 			return value, err
@@ -103,17 +108,100 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 	}
 }
 
+// TakeMany is [Cache.Take] for several keys at once. It reads the keys that are not in memory
+// from the store at once, and loads those that the store does not have by one call of
+// fetch; keys that another caller in the fleet loads, and for which it has waited in vain, by
+// a second one at most. It returns the values of the keys that have one; a key that fetch
+// leaves out has none. It returns the error of one key together with all values that it found.
+func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (values map[K]V, err error) {
+	if fetch == nil {
+		panic("near: fetch of TakeMany is nil: want a function")
+	}
+	values = make(map[K]V, len(keys))
+	c.local.settle()
+	var missing []K
+	for _, key := range distinct(keys) {
+		if value, ok := c.local.cache.Get(key); ok {
+			values[key] = value
+		} else {
+			missing = append(missing, key)
+		}
+	}
+	for len(missing) > 0 {
+		found, errs := c.takeMissing(ctx, missing, fetch)
+		maps.Copy(values, found)
+		missing = nil
+		for key, failed := range errs {
+			switch {
+			case failed == errMissing: // it joined the load of a Get
+				missing = append(missing, key)
+			case err == nil && !errors.Is(failed, c.notFound):
+				err = unkept(failed)
+			}
+		}
+	}
+	return values, err
+}
+
+// takeMissing is the part of TakeMany for keys that are not in memory, each of which is there
+// once. It returns the errors of single keys.
+func (c *Cache[K, V]) takeMissing(ctx context.Context, missing []K, fetch func(ctx context.Context, missing []K) (map[K]V, error)) (map[K]V, map[K]error) {
+	return c.local.missedMany(ctx, missing, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, map[K]error) {
+		all := make([]*lookup[K, V], len(keys))
+		for i, key := range keys {
+			all[i] = c.lookup(key, loads[i])
+		}
+		c.find(ctx, all, func(ctx context.Context, lacking []*lookup[K, V]) { c.fetchMany(ctx, lacking, fetch) })
+		values, errs := make(map[K]V, len(keys)), map[K]error{}
+		for _, one := range all {
+			if one.err == nil {
+				values[one.key] = one.value
+			} else {
+				errs[one.key] = one.err
+			}
+		}
+		return values, errs
+	})
+}
+
+func (c *Cache[K, V]) fetchMany(ctx context.Context, lacking []*lookup[K, V], fetch func(ctx context.Context, missing []K) (map[K]V, error)) {
+	missing := make([]K, len(lacking))
+	for i, one := range lacking {
+		missing[i] = one.key
+	}
+	values, err := fetch(ctx, missing)
+	for _, one := range lacking {
+		value, ok := values[one.key]
+		if one.value, one.err = value, err; err == nil && !ok {
+			one.err = c.notFound
+		}
+	}
+}
+
+func distinct[K comparable](keys []K) (once []K) {
+	seen := make(map[K]bool, len(keys))
+	for _, key := range keys {
+		if !seen[key] {
+			seen[key] = true
+			once = append(once, key)
+		}
+	}
+	return once
+}
+
 // Get returns the value of a key, from memory or from the store, and true; or false if there
 // is none. An error means that the store could not be asked, or that a Take for which Get
 // waited has failed.
 func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err error) {
-	if l := c.local; l.serves() { // as in Take
-		if value, ok = l.cache.Get(key); ok {
-			return value, true, nil
-		}
+	l := c.local
+	l.settle()
+	if value, ok = l.cache.Get(key); ok { // as in Take
+		return value, true, nil
 	}
-	value, err = c.local.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
-		return c.read(ctx, key, l)
+	value, err = l.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
+		one := c.lookup(key, l)
+		c.find(ctx, []*lookup[K, V]{one}, nil)
+		return one.value, one.err
 	})
 	if err == errMissing || errors.Is(err, c.notFound) {
 		return value, false, nil
@@ -158,4 +246,15 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 // Close ends the watch of the source and empties the memory. It waits for loads under way;
 // if ctx ends first, it returns the cause of ctx. A closed cache can be used, but every Take
 // asks the store. Close does not close the store and the source.
-func (c *Cache[K, V]) Close(ctx context.Context) error { return c.local.Close(ctx) }
+func (c *Cache[K, V]) Close(ctx context.Context) error {
+	if err := c.local.Close(ctx); err != nil {
+		return err
+	}
+	select {
+	case c.breaker.probing <- struct{}{}: // no probe is under way, and none will be
+		<-c.breaker.probing
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -3,6 +3,7 @@ package near_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ type server struct {
 	tokens  int
 	calls   map[string]int // by command
 	down    bool           // nobody can connect
+	full    bool           // it refuses to store anything
 }
 
 type record struct {
@@ -108,16 +110,23 @@ func (s *server) drop(key string) {
 func (s *server) Get(ctx context.Context, keys ...string) (items []near.Item, err error) {
 	err = s.do(ctx, "get", func() {
 		for _, key := range keys {
-			r := s.look(key)
-			r.Token = ""
-			items = append(items, r.Item)
+			items = append(items, s.look(key).Item)
 		}
 	})
 	return items, err
 }
 
 func (s *server) Set(ctx context.Context, key string, item near.Item) error {
-	return s.do(ctx, "set", func() { s.put(key, item) })
+	refused := false
+	err := s.do(ctx, "set", func() {
+		if refused = s.full; !refused {
+			s.put(key, item)
+		}
+	})
+	if err == nil && refused {
+		err = fmt.Errorf("full: %w", near.ErrReadOnly)
+	}
+	return err
 }
 
 func (s *server) Del(ctx context.Context, keys ...string) error {
@@ -129,20 +138,24 @@ func (s *server) Del(ctx context.Context, keys ...string) error {
 }
 
 func (s *server) Lease(ctx context.Context, life time.Duration, keys ...string) (items []near.Item, err error) {
+	refused := false
 	err = s.do(ctx, "lease", func() {
 		for _, key := range keys {
 			r := s.look(key)
-			switch r.State {
-			case near.Missing:
+			if refused = refused || s.full && r.State == near.Missing; refused {
+				return
+			}
+			if r.State == near.Missing {
 				s.tokens++
 				r.Token = strconv.Itoa(s.tokens)
 				s.put(key, near.Item{State: near.Leased, Token: r.Token, TTL: life})
-			case near.Leased:
-				r.Token = ""
 			}
 			items = append(items, r.Item)
 		}
 	})
+	if err == nil && refused {
+		err = fmt.Errorf("full: %w", near.ErrReadOnly)
+	}
 	return items, err
 }
 
@@ -253,6 +266,12 @@ func (s *server) cut(silently bool) {
 		}
 		one.wake()
 	}
+}
+
+func (s *server) setFull(full bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.full = full
 }
 
 func (s *server) setDown(down bool) {

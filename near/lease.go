@@ -2,6 +2,7 @@ package near
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -10,30 +11,80 @@ const (
 	slowPoll  = 250 * time.Millisecond
 )
 
-// obtain reads a key, and takes the lease on it if it is missing. While another caller has
-// the lease, it waits for the change that ends the lease, or for its time to end, and polls
-// the store if no source tells of changes. began is when the reading of the item began.
-func (c *Cache[K, V]) obtain(ctx context.Context, text string) (item Item, began time.Time, err error) {
-	began = time.Now()
-	if item, err = c.getOrLease(ctx, text); err != nil || item.State != Leased {
-		return item, began, err
+// read reads the items of lookups. For a Take it also takes leases on missing keys, and waits
+// for those whose lease another caller has.
+func (c *Cache[K, V]) read(ctx context.Context, all []*lookup[K, V], take bool) {
+	c.readOnce(ctx, all, take)
+	if !take {
+		return
 	}
+	var leased []*lookup[K, V]
+	for _, one := range all {
+		if one.err == nil && one.item.State == Leased {
+			leased = append(leased, one)
+		}
+	}
+	each(leased, func(one *lookup[K, V]) { c.await(ctx, one) })
+}
+
+// readOnce sets item, began and err of lookups.
+func (c *Cache[K, V]) readOnce(ctx context.Context, all []*lookup[K, V], lease bool) {
+	began := time.Now()
+	items, err := c.items(ctx, texts(all), lease && c.leaser != nil)
+	for i, one := range all {
+		if one.began, one.err = began, err; err == nil {
+			one.item = items[i]
+		}
+	}
+}
+
+// items reads keys, and takes leases on missing ones. If the store refuses that, nobody can
+// end a lease by a value: then leases count for nothing.
+func (c *Cache[K, V]) items(ctx context.Context, texts []string, lease bool) (items []Item, err error) {
+	if lease {
+		err = c.askToRead(ctx, texts, func(ctx context.Context) (err error) {
+			items, err = c.leaser.Lease(ctx, c.lease, texts...)
+			return err
+		})
+		if !errors.Is(err, ErrReadOnly) {
+			return items, err
+		}
+	}
+	refused := err != nil
+	err = c.askToRead(ctx, texts, func(ctx context.Context) (err error) {
+		items, err = c.store.Get(ctx, texts...)
+		return err
+	})
+	for i := range items {
+		if refused && items[i].State == Leased {
+			items[i] = Item{}
+		}
+	}
+	return items, err
+}
+
+// await waits for another caller that loads a key: for the change that ends its lease, or for
+// the time of the lease to end. It polls the store if no source tells of changes. It waits for
+// one lease only: if the key has another one then, this caller has waited for a load that
+// brought nothing, and is not to wait for the next.
+func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 	c.counts.waits.Add(1)
+	lease := one.item.Token
 	for poll := firstPoll; ; poll = min(2*poll, slowPoll) {
-		one := c.local.waiters.add(text)
-		began = time.Now()
-		item, err = c.getOrLease(ctx, text) // again: the key may have changed before add
-		if err == nil && item.State == Leased {
-			pause := orDefault(item.TTL, c.lease)
-			if !c.local.link.isOpen() || !c.local.covers(text) {
+		w := c.local.waiters.add(one.text)
+		c.readOnce(ctx, []*lookup[K, V]{one}, true) // again: the key may have changed before add
+		same := one.err == nil && one.item.State == Leased && one.item.Token == lease
+		if same {
+			pause := orDefault(one.item.TTL, c.lease)
+			if !c.local.link.isOpen() || !c.local.covers(one.text) {
 				pause = min(pause, poll)
 			}
-			waitForChange(ctx, one, pause)
-			err = context.Cause(ctx)
+			waitForChange(ctx, w, pause)
+			one.err = context.Cause(ctx)
 		}
-		c.local.waiters.remove(text, one)
-		if err != nil || item.State != Leased {
-			return item, began, err
+		c.local.waiters.remove(one.text, w)
+		if !same || one.err != nil {
+			return
 		}
 	}
 }
@@ -48,25 +99,13 @@ func waitForChange(ctx context.Context, one *waiter, pause time.Duration) {
 	}
 }
 
-// getOrLease reads a key once, and takes the lease if the store has leases.
-func (c *Cache[K, V]) getOrLease(ctx context.Context, text string) (item Item, err error) {
-	if c.leaser == nil {
-		return c.get(ctx, text)
+// release gives the lease on a key back, if there is one, so that others can load the key. If
+// that fails, the lease ends after its time.
+func (c *Cache[K, V]) release(ctx context.Context, one *lookup[K, V]) {
+	if one.item.Token == "" {
+		return
 	}
-	err = c.ask(ctx, func(ctx context.Context) error {
-		items, err := c.leaser.Lease(ctx, c.lease, text)
-		if err == nil {
-			item = items[0]
-		}
-		return err
-	})
-	return item, err
-}
-
-// release gives a lease back, so that others can load the key. If that fails, the lease
-// ends after its time.
-func (c *Cache[K, V]) release(ctx context.Context, text, token string) {
 	_ = c.ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
-		return c.leaser.Release(ctx, text, token)
+		return c.leaser.Release(ctx, one.text, one.item.Token)
 	})
 }

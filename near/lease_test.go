@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -171,12 +172,12 @@ func TestLateFill(t *testing.T) {
 
 // TestKeptUnderALease checks that a value stored under a lease is in memory without
 // another read, if no change is told, and that one that the store refused, or that was
-// stored without a lease, is not.
+// stored without a lease, is there for MaxLag.
 func TestKeptUnderALease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
 		r.want("missing", "fetched", 1, 1)
-		r.want("filled", "fetched", 0, 0)
+		r.stays(0)
 	})
 	for _, op := range []string{"fill", "fill reply"} {
 		bubble(t, func(t *testing.T) {
@@ -184,11 +185,7 @@ func TestKeptUnderALease(t *testing.T) {
 			r.server.fail = func(now string) bool { return now == op }
 			r.want("missing", "fetched", 1, 1)
 			r.server.fail = nil
-			if before := r.server.called("get"); true {
-				if r.Get(t.Context(), "k"); r.server.called("get") == before {
-					t.Errorf("with failing %q it is kept", op)
-				}
-			}
+			r.stays(1)
 		})
 	}
 	bubble(t, func(t *testing.T) {
@@ -196,13 +193,23 @@ func TestKeptUnderALease(t *testing.T) {
 		r.Cache = r.join(plain{r.server}, near.Options[string, string]{})
 		r.hand.ChangedAll()
 		r.hand.vouch()
-		for i, want := range []int{1, 2, 2} {
-			r.Take(t.Context(), "k", r.fetch)
-			if n := r.server.called("get"); n != want || r.fetched != 1 {
-				t.Errorf("without leases, after %d: %d reads and %d fetches", i+1, n, r.fetched)
-			}
-		}
+		r.Take(t.Context(), "k", r.fetch)
+		r.stays(1)
 	})
+}
+
+// stays checks that key k is in memory, and is read again later than MaxLag after now so often.
+func (r *rig) stays(reads int) {
+	r.t.Helper()
+	before := r.server.called("get")
+	end := time.Now().Add(time.Second)
+	for _, want := range []int{0, reads} {
+		if r.Get(r.t.Context(), "k"); r.server.called("get")-before != want {
+			r.t.Errorf("%+v: after %v: %d reads, want %d", r.Stats().Near, time.Since(end), r.server.called("get")-before, want)
+		}
+		time.Sleep(time.Until(end))
+		r.hand.vouch()
+	}
 }
 
 // withoutLeases runs a test with caches whose store has no lease for a key: it has none at
@@ -252,7 +259,7 @@ func TestUnsharedFetch(t *testing.T) {
 }
 
 // TestSharedFetch checks that before that, callers share such a fetch, and that its value is
-// not kept.
+// kept until then.
 func TestSharedFetch(t *testing.T) {
 	for _, first := range []int{0, 1} { // who begins it: Take or TakeMany
 		withoutLeases(t, time.Minute, func(t *testing.T, r *rig) {
@@ -270,7 +277,7 @@ func TestSharedFetch(t *testing.T) {
 				})
 				return got["k"], err
 			}
-			for round := range 2 {
+			for round := range 4 {
 				var callers sync.WaitGroup
 				for i := range 10 {
 					callers.Go(func() {
@@ -285,10 +292,76 @@ func TestSharedFetch(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 				}
 				callers.Wait()
-				if n := int(fetched.Load()); n != round+1 {
+				if n := int(fetched.Load()); n != round/2+1 {
 					t.Errorf("%d fetches after %d rounds of callers", n, round+1)
+				}
+				if round == 1 {
+					time.Sleep(time.Minute)
 				}
 			}
 		})
 	}
+}
+
+// TestWaitsForOneFetch checks that of callers in forty instances none waits for more than one
+// fetch of another one: of a value, that fails, that finds nothing, or that outlives its lease.
+func TestWaitsForOneFetch(t *testing.T) {
+	failed := errors.New("failed")
+	for name, c := range map[string]struct {
+		query, most time.Duration // of a fetch, and of a call
+		err         error
+	}{
+		"fails":      {50 * time.Millisecond, 100 * time.Millisecond, failed},
+		"finds none": {50 * time.Millisecond, 100 * time.Millisecond, near.ErrNotFound},
+		"slow":       {5 * time.Second, 8 * time.Second, nil},
+		"fetches":    {50 * time.Millisecond, 50 * time.Millisecond, nil},
+	} {
+		for _, many := range []bool{false, true} {
+			bubble(t, func(t *testing.T) {
+				all := instances(t, newServer(), 40, near.Options[string, string]{MaxLag: time.Minute})
+				var fetched atomic.Int32
+				var callers sync.WaitGroup
+				began := time.Now()
+				for _, one := range all {
+					callers.Go(func() {
+						err := takeOneOrTen(t.Context(), one, many, func() error {
+							fetched.Add(1)
+							time.Sleep(c.query)
+							return c.err
+						})
+						if took := time.Since(began); err != c.err || took > c.most { // fake time
+							t.Errorf("%s, many %t: %v after %v", name, many, err, took)
+						}
+					})
+				}
+				callers.Wait()
+				if n := fetched.Load(); name == "fetches" && n != 1 || n > 40 {
+					t.Errorf("%s, many %t: %d fetches", name, many, n)
+				}
+			})
+		}
+	}
+}
+
+// takeOneOrTen takes a key, or ten by one call, each of which is fetched, or is an error.
+func takeOneOrTen(ctx context.Context, c *near.Cache[string, string], ten bool, fetch func() error) error {
+	if !ten {
+		_, err := c.Take(ctx, "k", func(context.Context) (string, error) { return "v", fetch() })
+		return err
+	}
+	keys := strings.Split("0123456789", "")
+	values, err := c.TakeMany(ctx, keys, func(_ context.Context, missing []string) (map[string]string, error) {
+		values, err := map[string]string{}, fetch()
+		for _, key := range missing {
+			values[key] = "v"
+		}
+		if err == near.ErrNotFound {
+			return nil, nil
+		}
+		return values, err
+	})
+	if err == nil && len(values) < len(keys) {
+		err = near.ErrNotFound
+	}
+	return err
 }

@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// A link knows until when values in memory may be served: while the source has vouched for
-// a moment at most MaxLag ago. Times are in nanoseconds since start, by the monotonic clock.
+// A link knows whether what is in memory may be served. Memory is of one of two kinds. While
+// the source vouches, it has what was read or fetched since the last ChangedAll, and may be
+// served for MaxLag after the moment for which the source has vouched. When that time is over,
+// memory is emptied; from then on each value is kept for MaxLag after its load began, and
+// may be served whatever the source says. When the source vouches again, those values are
+// right still. Times are in nanoseconds since start, by the monotonic clock.
 //
 // Reading the clock takes longer than a hit. So until is always while the last Current is
 // recent, and after three quarters of MaxLag a timer sets it to the exact time. The timer
@@ -17,13 +21,14 @@ import (
 type link struct {
 	start  time.Time
 	maxLag time.Duration
-	until  atomic.Int64 // always, never, or the last time at which to serve
+	until  atomic.Int64 // always, or the last time at which to serve what is in memory
 
-	mu    sync.Mutex // guards what follows, and changes of until
-	open  bool       // between ChangedAll and Lost
-	asOf  int64      // all changes before it have been told; never before the first Current
-	timer *time.Timer
-	armed bool
+	mu      sync.Mutex // guards what follows, and changes of until
+	open    bool       // between ChangedAll and Lost
+	vouched bool       // memory is of the first kind; until is always if not
+	asOf    int64      // all changes before it have been told; never before the first Current
+	timer   *time.Timer
+	armed   bool
 }
 
 const (
@@ -33,26 +38,43 @@ const (
 
 func (l *link) init(maxLag time.Duration) {
 	l.start, l.maxLag, l.asOf = time.Now(), maxLag, never
-	l.until.Store(never)
+	l.until.Store(always)
 	l.timer = time.AfterFunc(maxLag, l.doubt)
 	l.timer.Stop()
 }
 
 func (l *link) now() int64 { return int64(time.Since(l.start)) }
 
-// serves reports whether values in memory may be served now.
-func (l *link) serves() bool {
-	return l.until.Load() == always || l.reaches()
+// end returns the last time at which to serve what is in memory. mu must be held.
+func (l *link) end() int64 { return plus(l.asOf, int64(l.maxLag)) }
+
+// certain reports whether memory may be served. If not, lapse must be called before a get.
+func (l *link) certain() bool { return l.until.Load() == always }
+
+// lapse empties memory by forget, which gets the moment for which the source has vouched, if
+// the time of what is there is over. Loads that began before are not kept.
+func (l *link) lapse(forget func(asOf int64)) {
+	if l.now() <= l.until.Load() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.vouched && l.now() > l.end() {
+		forget(l.asOf)
+		l.vouched = false
+		l.until.Store(always)
+	}
 }
 
-// reaches is the part of serves that may read the clock. It is apart so that serves is
-// inlined.
-func (l *link) reaches() bool {
-	until := l.until.Load()
-	return until == always || until != never && l.now() <= until
+// vouches reports whether a load that has begun may be kept for as long as the source tells of
+// changes.
+func (l *link) vouches() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.vouched && l.now() <= l.end()
 }
 
-// opened is called when all changes from now on will be told.
+// opened is called when all changes from now on will be told, and memory is empty.
 func (l *link) opened() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,9 +87,6 @@ func (l *link) lost() bool {
 	defer l.mu.Unlock()
 	was := l.open
 	l.open = false
-	l.until.Store(never)
-	l.timer.Stop()
-	l.armed = false
 	return was
 }
 
@@ -82,19 +101,24 @@ func (l *link) isOpen() bool {
 func (l *link) current(asOf time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := min(int64(asOf.Sub(l.start)), l.now())
+	now := l.now()
+	at := min(int64(asOf.Sub(l.start)), now)
 	if !l.open || at < l.asOf {
 		return
 	}
 	l.asOf = at
+	l.vouched = l.vouched || now <= l.end()
 	l.trust()
 }
 
-// trust sets until, and the timer. The lock must be held.
+// trust sets until, and the timer. mu must be held.
 func (l *link) trust() {
+	if !l.vouched {
+		return
+	}
 	left := plus(plus(l.asOf, int64(l.maxLag)/4*3), -l.now())
 	if left <= 0 {
-		l.until.Store(plus(l.asOf, int64(l.maxLag)))
+		l.until.Store(l.end())
 		return
 	}
 	l.until.Store(always)
@@ -109,9 +133,7 @@ func (l *link) doubt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.armed = false
-	if l.open {
-		l.trust()
-	}
+	l.trust()
 }
 
 // lag returns the time since the moment for which the source has vouched, and false if it

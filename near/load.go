@@ -4,76 +4,90 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// load finds the value of a key in the store, or fetches it.
-func (c *Cache[K, V]) load(ctx context.Context, key K, l *cache.Load[V], fetch func(context.Context) (V, error)) (V, error) {
-	text := c.local.key(key)
-	for again := false; ; again = true {
-		item, began, err := c.obtain(ctx, text)
-		if err != nil {
-			return c.withoutStore(ctx, key, l, err, fetch)
-		}
-		if item.State == Missing {
-			return c.fetch(ctx, key, item.Token, l, fetch)
-		}
-		found, err := c.found(ctx, text, item, began, l)
-		if errors.Is(err, errDecode) && !again {
-			if err = c.remove(ctx, text); err == nil {
-				continue
+// A lookup is what a load finds out about one key.
+type lookup[K comparable, V any] struct {
+	key     K
+	text    string // the key in the store
+	load    *cache.Load[V]
+	vouched bool // the source tells of every change since the load began
+
+	item  Item      // what the store has
+	began time.Time // when the reading of item began, or the fetch
+
+	value V
+	err   error
+}
+
+// A fetcher calls the function of a Take or TakeMany, and sets value and err of all lookups.
+type fetcher[K comparable, V any] func(ctx context.Context, lacking []*lookup[K, V])
+
+func (c *Cache[K, V]) lookup(key K, l *cache.Load[V]) *lookup[K, V] {
+	return &lookup[K, V]{key: key, text: c.local.key(key), load: l, vouched: l.Expire >= 0}
+}
+
+// find reads keys from the store, and fetches those that it does not have. A value that cannot
+// be decoded is removed, once, and loaded anew. fetch is nil for a Get.
+func (c *Cache[K, V]) find(ctx context.Context, all []*lookup[K, V], fetch fetcher[K, V]) {
+	var lacking, failed []*lookup[K, V]
+	for left, again := all, false; len(left) > 0; again = true {
+		c.read(ctx, left, fetch != nil)
+		var broken []*lookup[K, V]
+		for _, one := range left {
+			switch {
+			case one.err != nil:
+				failed = append(failed, one)
+			case one.item.State == Missing, one.item.State == Leased:
+				lacking = append(lacking, one)
+			default:
+				c.found(ctx, one)
+				if errors.Is(one.err, errDecode) && fetch != nil && !again {
+					broken = append(broken, one)
+				}
 			}
 		}
-		return found, err
+		left = c.removeBroken(ctx, broken)
+	}
+	c.withoutStore(ctx, failed, fetch)
+	if fetch != nil {
+		c.fetchLacking(ctx, lacking, fetch)
+		return
+	}
+	for _, one := range lacking {
+		one.err, one.load.NotFound = errMissing, true
 	}
 }
 
-// read is load without a fetch, for Get.
-func (c *Cache[K, V]) read(ctx context.Context, key K, l *cache.Load[V]) (V, error) {
-	text := c.local.key(key)
-	began := time.Now()
-	item, err := c.get(ctx, text)
-	switch {
-	case err != nil:
-		return c.withoutStore(ctx, key, l, err, nil)
-	case item.State == Missing, item.State == Leased:
-		var none V
-		l.NotFound = true
-		return none, errMissing
+// each calls f for all lookups concurrently, so that calls of the store share round trips.
+func each[K comparable, V any](all []*lookup[K, V], f func(*lookup[K, V])) {
+	if len(all) == 1 {
+		f(all[0])
+		return
 	}
-	return c.found(ctx, text, item, began, l)
-}
-
-func (c *Cache[K, V]) get(ctx context.Context, text string) (item Item, err error) {
-	err = c.ask(ctx, func(ctx context.Context) error {
-		items, err := c.store.Get(ctx, text)
-		if err == nil {
-			item = items[0]
-		}
-		return err
-	})
-	return item, err
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for _, one := range all {
+		calls.Go(func() { f(one) })
+	}
 }
 
 var errDecode = errors.New("near: the store has a value that cannot be decoded")
 
-// found returns the result of a load that has read a Found or Absent item. began is when the
-// reading began.
-func (c *Cache[K, V]) found(ctx context.Context, text string, item Item, began time.Time, l *cache.Load[V]) (value V, err error) {
+// found sets the result of a lookup with a Found or Absent item.
+func (c *Cache[K, V]) found(ctx context.Context, one *lookup[K, V]) {
 	c.counts.remoteHits.Add(1)
-	if item.State == Absent {
-		l.NotFound = true
-		return value, KeepError(c.notFound, c.localTTL(c.notFoundExpire, item.TTL, began))
+	if one.item.State == Absent {
+		one.err = c.notFound
+	} else if one.value, one.err = c.decode(ctx, one.text, one.item.Value); one.err != nil {
+		one.err = fmt.Errorf("%w: %w", errDecode, one.err)
+		return
 	}
-	if value, err = c.decode(ctx, text, item.Value); err != nil {
-		return value, fmt.Errorf("%w: %w", errDecode, err)
-	}
-	l.Expire = c.localTTL(c.localExpire, item.TTL, began)
-	return value, nil
+	c.keepInMemory(one, one.item.TTL, one.began)
 }
 
 // decode decodes a value. After runtime.Goexit nobody gets an error, so it removes the value
@@ -90,157 +104,171 @@ func (c *Cache[K, V]) decode(ctx context.Context, text string, data []byte) (V, 
 	return value, err
 }
 
-func (c *Cache[K, V]) remove(ctx context.Context, texts ...string) error {
-	return c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
-}
-
-// fetch calls the function of a Take and stores the result, under a lease if there is one.
-// Without a lease nothing is kept in memory: the next caller reads it from the store.
-func (c *Cache[K, V]) fetch(ctx context.Context, key K, token string, l *cache.Load[V], fetch func(context.Context) (V, error)) (value V, err error) {
-	text := c.local.key(key)
-	ended := token == "" // the lease
-	if ended {
-		defer c.unshareLater(key)()
-	}
-	defer func() {
-		if !ended { // fetch failed, panicked or exited, or the store did
-			c.release(ctx, text, token)
-		}
-	}()
-	l.Expire = -1
-	c.counts.fetches.Add(1)
-	value, err = fetch(ctx)
-	began := time.Now()
-	item := Item{State: Found, TTL: c.ttl(c.expire)}
-	l.NotFound = errors.Is(err, c.notFound)
-	switch {
-	case l.NotFound && c.notFoundExpire > 0:
-		item = Item{State: Absent, TTL: c.ttl(c.notFoundExpire)}
-	case err != nil:
-		return value, err
-	default:
-		if item.Value, err = convert(c.values.Encode, value); err != nil {
-			return value, err
-		}
-	}
-	var filled bool
-	filled, ended = c.fill(ctx, text, token, item)
-	if filled && item.State == Absent {
-		return value, KeepError(err, c.localTTL(c.notFoundExpire, item.TTL, began))
-	}
-	if filled {
-		l.Expire = c.localTTL(c.localExpire, item.TTL, began)
-	}
-	return value, err
-}
-
-// fill stores a fetched item in the store. It reports whether the item may be kept in memory,
-// and whether the lease has ended. No caller gets its errors, as the callers have their
-// value. It does not end with the context of the callers.
-func (c *Cache[K, V]) fill(ctx context.Context, text, token string, item Item) (filled, ended bool) {
-	err := c.ask(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
-		if token == "" {
-			return c.store.Set(ctx, text, item)
-		}
-		filled, err = c.leaser.Fill(ctx, text, token, item)
-		return err
-	})
-	if err != nil {
-		return false, token == ""
-	}
-	if token != "" && !filled {
-		c.counts.overtaken.Add(1)
-	}
-	return filled, true
-}
-
-// withoutStore ends a load after the store returned an error, as ServeOn and Away say. fetch
-// is nil for a Get.
-func (c *Cache[K, V]) withoutStore(ctx context.Context, key K, l *cache.Load[V], storeErr error, fetch func(context.Context) (V, error)) (value V, err error) {
-	l.Expire = -1
-	if err := context.Cause(ctx); err != nil {
-		return value, err
-	}
-	if value, ok := c.standIn(key); ok {
-		return value, nil
-	}
-	if fetch == nil || c.away == Fail {
-		return value, storeErr
-	}
-	defer c.unshareLater(key)()
-	c.counts.bypasses.Add(1)
-	value, err = fetch(ctx)
-	l.NotFound = errors.Is(err, c.notFound)
-	return value, err
-}
-
-// standIn returns the value in memory, while ServeOn allows that.
-func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
-	if c.serveOn == 0 {
-		return value, false
-	}
-	if value, ok = c.local.peek(key, c.serveOn); ok {
-		c.counts.servedOn.Add(1)
-	}
-	return value, ok
-}
-
-// unshareLater keeps callers that come MaxLag later from joining a load, unless the function
-// that it returns is called before. The load is about to fetch while the store has nothing for
-// the key, not even a lease. A removal of the key then changes nothing in the store, so the
-// source does not tell of it. The result is not kept in memory anyway.
-func (c *Cache[K, V]) unshareLater(key K) (stop func() bool) {
-	return time.AfterFunc(c.local.link.maxLag, func() { c.local.Forget(key) }).Stop
-}
-
-// ask calls the store, with the Timeout of the options.
-func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) error {
-	within := ctx
-	if c.timeout > 0 {
-		var cancel context.CancelFunc
-		within, cancel = context.WithTimeout(ctx, c.timeout)
-		defer cancel()
-	}
-	err := f(within)
-	if err == nil {
+// removeBroken removes values that cannot be decoded, and returns those that it could remove.
+func (c *Cache[K, V]) removeBroken(ctx context.Context, broken []*lookup[K, V]) []*lookup[K, V] {
+	if len(broken) == 0 {
 		return nil
 	}
-	if ctx.Err() == nil { // else the caller has left
-		c.counts.storeErrors.Add(1)
+	err := c.remove(ctx, texts(broken)...)
+	for _, one := range broken {
+		one.err = err
 	}
-	return fmt.Errorf("%w: %w", ErrStore, err)
+	if err != nil {
+		return nil
+	}
+	return broken
 }
 
-// ttl returns a TTL with jitter.
-func (c *Cache[K, V]) ttl(ttl time.Duration) time.Duration {
-	if ttl == 0 || c.jitter == 0 {
-		return ttl
+func texts[K comparable, V any](all []*lookup[K, V]) []string {
+	texts := make([]string, len(all))
+	for i, one := range all {
+		texts[i] = one.text
 	}
-	return max(duration(float64(ttl)*(1+c.jitter*(2*rand.Float64()-1))), time.Millisecond)
+	return texts
 }
 
-// localTTL returns the TTL in memory, before jitter, of an item that has the TTL inStore in
-// the store: at most local, and never longer than in the store. 0 means for ever in all
-// three. The reading of the item began at began. The result is negative if the item has
-// expired since.
-func (c *Cache[K, V]) localTTL(local, inStore time.Duration, began time.Time) time.Duration {
-	if inStore == 0 {
-		return local
+// fetchLacking fetches keys that the store does not have. Those without a lease are fetched
+// beside the holder of the lease, or the store has no leases, or it refuses writes.
+func (c *Cache[K, V]) fetchLacking(ctx context.Context, lacking []*lookup[K, V], fetch fetcher[K, V]) {
+	if len(lacking) == 0 {
+		return
 	}
-	left := duration((float64(inStore) - float64(time.Since(began))) / (1 + c.jitter))
+	began, fetched := time.Now(), false
+	for _, one := range lacking {
+		one.began, one.load.Expire = began, -1
+		if one.item.State == Leased {
+			one.item.Token = "" // it is that of the holder
+		}
+		if one.item.Token == "" {
+			// A removal of the key changes nothing in the store, so the source does not tell of it.
+			defer c.local.unshareLater(one.key)()
+		}
+	}
+	defer func() {
+		if !fetched { // it panicked or exited
+			each(lacking, func(one *lookup[K, V]) { c.release(ctx, one) })
+		}
+	}()
+	c.counts.fetches.Add(uint64(len(lacking)))
+	fetch(ctx, lacking)
+	fetched = true
+	each(lacking, func(one *lookup[K, V]) { c.keep(ctx, one) })
+}
+
+// keep stores the result of a fetch, under the lease if there is one, and lets it stay in
+// memory. No caller gets errors of the store, as the callers have their value.
+func (c *Cache[K, V]) keep(ctx context.Context, one *lookup[K, V]) {
+	leased := one.item.Token != ""
+	defer func() {
+		if leased { // and not filled: fetch or Encode failed, or the store did
+			c.release(ctx, one)
+		}
+	}()
+	stored := time.Now()
+	item, ok := c.itemOf(one)
+	if !ok {
+		return
+	}
+	filled, err := c.fill(ctx, one, item)
 	switch {
-	case left == 0:
-		return -1
-	case local == 0:
-		return left
+	case err != nil:
+		c.keepBriefly(one)
+	case filled:
+		c.keepInMemory(one, item.TTL, stored)
+	default: // the key was changed since the lease was taken
+		c.counts.overtaken.Add(1)
 	}
-	return min(local, left)
+	leased = leased && err != nil
 }
 
-// duration returns a number of nanoseconds as a Duration: at least 0, at most the longest.
-func duration(ns float64) time.Duration {
-	if ns >= math.MaxInt64 { // what is converted must fit
-		return math.MaxInt64
+// itemOf returns what is to be stored for the result of a fetch; false if that is nothing.
+func (c *Cache[K, V]) itemOf(one *lookup[K, V]) (item Item, ok bool) {
+	one.load.NotFound = errors.Is(one.err, c.notFound)
+	switch {
+	case one.err == nil:
+		item = Item{State: Found, TTL: c.ttl(c.expire)}
+		item.Value, one.err = convert(c.values.Encode, one.value)
+		return item, one.err == nil
+	case one.load.NotFound && c.notFoundExpire > 0:
+		return Item{State: Absent, TTL: c.ttl(c.notFoundExpire)}, true
 	}
-	return time.Duration(max(ns, 0))
+	return item, false
+}
+
+var errNoLease = errors.New("near: another caller has the lease, or the store refuses writes")
+
+// fill stores an item, and reports whether it may be kept for as long as it is in the store. It
+// does not end with the context of the callers.
+func (c *Cache[K, V]) fill(ctx context.Context, one *lookup[K, V], item Item) (filled bool, err error) {
+	ctx = context.WithoutCancel(ctx)
+	switch {
+	case c.leaser == nil: // the key may have been changed since
+		if err = c.ask(ctx, func(ctx context.Context) error { return c.store.Set(ctx, one.text, item) }); err == nil {
+			err = errNoLease
+		}
+	case one.item.Token == "":
+		err = errNoLease
+	default:
+		err = c.ask(ctx, func(ctx context.Context) (err error) {
+			filled, err = c.leaser.Fill(ctx, one.text, one.item.Token, item)
+			return err
+		})
+	}
+	return filled, err
+}
+
+// withoutStore ends lookups for which the store returned an error, as ServeOn and Away say.
+func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], fetch fetcher[K, V]) {
+	var lacking []*lookup[K, V]
+	for _, one := range failed {
+		one.load.Expire = -1
+		value, ok := c.local.standIn(one.key)
+		switch {
+		case context.Cause(ctx) != nil:
+			one.err = context.Cause(ctx)
+		case ok:
+			c.counts.servedOn.Add(1)
+			one.value, one.err = value, nil
+		case fetch != nil && c.away == Bypass:
+			lacking = append(lacking, one)
+			defer c.local.unshareLater(one.key)()
+		}
+	}
+	if len(lacking) == 0 {
+		return
+	}
+	c.counts.bypasses.Add(1)
+	began := time.Now()
+	fetch(ctx, lacking)
+	for _, one := range lacking {
+		one.began = began
+		one.load.NotFound = errors.Is(one.err, c.notFound)
+		c.keepBriefly(one)
+	}
+}
+
+// keepInMemory lets the result of a lookup stay in memory. The store has had it for the time
+// inStore since stored; 0 means for ever.
+func (c *Cache[K, V]) keepInMemory(one *lookup[K, V], inStore time.Duration, stored time.Time) {
+	local := c.localExpire
+	if one.err != nil {
+		local = c.notFoundExpire
+	}
+	ttl := c.localTTL(local, inStore, stored)
+	if !one.vouched {
+		ttl = c.localTTL(ttl, c.local.link.maxLag, one.began)
+	}
+	if one.err == nil {
+		one.load.Expire = ttl
+	} else {
+		one.load.NotFound, one.err = true, KeepError(one.err, ttl)
+	}
+}
+
+// keepBriefly lets the result of a fetch, which the store does not have, stay in memory until
+// MaxLag after the fetch began: so long it may be served, whatever happens to its key.
+func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
+	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
+		c.keepInMemory(one, c.local.link.maxLag, one.began)
+	}
 }

@@ -19,10 +19,13 @@ import (
 type Local[K comparable, V any] struct {
 	link    link
 	cache   *cache.Cache[K, V]
+	spare   *cache.Cache[K, V] // what memory had when its time was over, for serveOn; nil without
+	serveOn time.Duration
 	prefix  string
 	text    Text[K]
 	covers  func(key string) bool
 	waiters waiters
+	open    context.Context // until Close
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when Watch has returned
 	counts  localCounts
@@ -44,18 +47,23 @@ type LocalOptions[K comparable, V any] struct {
 	Text Text[K]
 
 	// MaxLag bounds the age of what is served: values in memory are served while the source
-	// has vouched for a moment at most this long ago. 0 means a second. Less than 10 ms is
-	// refused.
+	// has vouched for a moment at most this long ago, or their load began at most this long
+	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 }
 
 // NewLocal returns an empty Local that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options.
 func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[K, V], error) {
+	return newLocal(source, o, 0)
+}
+
+// newLocal is NewLocal for a Cache, with its ServeOn.
+func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn time.Duration) (*Local[K, V], error) {
 	if err := o.check(source); err != nil {
 		return nil, err
 	}
-	l := &Local[K, V]{prefix: o.Prefix, text: o.Text, stopped: make(chan struct{})}
+	l := &Local[K, V]{prefix: o.Prefix, text: o.Text, serveOn: serveOn, stopped: make(chan struct{})}
 	if l.text.String == nil {
 		l.text = textOf[K]()
 	}
@@ -76,17 +84,19 @@ func NewLocal[K comparable, V any](source Source, o LocalOptions[K, V]) (*Local[
 	if l.cache, err = cache.New(o.Cache); err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	l.stop = stop
-	go l.watch(ctx, source)
+	if serveOn > 0 {
+		l.spare = cache.Must(cache.Options[K, V]{})
+	}
+	l.open, l.stop = context.WithCancel(context.Background())
+	go l.watch(source)
 	return l, nil
 }
 
-func (l *Local[K, V]) watch(ctx context.Context, source Source) {
+func (l *Local[K, V]) watch(source Source) {
 	w := watcher[K, V]{l}
 	defer close(l.stopped)
 	defer w.Lost(errWatchEnded)
-	source.Watch(ctx, w)
+	source.Watch(l.open, w)
 }
 
 var errWatchEnded = errors.New("near: Watch of the source has returned")
@@ -94,35 +104,43 @@ var errWatchEnded = errors.New("near: Watch of the source has returned")
 // Get returns the value of a key in memory and true, or false if there is none or it may not
 // be served now. A hit allocates nothing.
 func (l *Local[K, V]) Get(key K) (value V, ok bool) {
-	if !l.serves() {
-		return value, false
-	}
+	l.settle()
 	return l.cache.Get(key)
 }
 
-// serves reports whether a get may return a value in memory, and counts the get if not.
+// settle empties memory if the time of what is there is over.
 //
-// Call it before the get. If it came after the get, a reconnection between the two could
-// make a value that was read before look current.
-func (l *Local[K, V]) serves() bool {
-	if l.link.serves() {
-		return true
+// Call it before a get. If it came after the get, a reconnection between the two could make a
+// value that was read before look current.
+func (l *Local[K, V]) settle() {
+	if !l.link.certain() {
+		l.link.lapse(l.forgetAll)
 	}
-	l.counts.unserved.Add(1)
-	return false
+}
+
+// forgetAll empties memory. asOf is the moment for which the source has vouched: until serveOn
+// after it, what memory had can stand in.
+func (l *Local[K, V]) forgetAll(asOf int64) {
+	if left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now()); l.spare != nil && left > 0 {
+		for e := range l.cache.Entries() {
+			l.spare.SetWithExpire(e.Key, e.Value, min(e.TTL, time.Duration(left)))
+		}
+	}
+	l.cache.Clear()
 }
 
 // Take returns the value of a key, as Get does, or calls load for it. There is one load per
 // key at a time. If the key changes after a load has begun, the value is not kept, and
 // callers that come after the change begin another one.
 //
-// While nothing may be served, or if the source does not cover the key, every caller has a
-// load of its own, and nothing is kept. Such a load gets a negative Expire.
-//
 // A load must read the store after it was called. Expire is the TTL of the options; load may
 // set another one, or a negative one so that the value is not kept. It must do so unless the
 // source tells of every change of the value after the load has read it. An error by
 // [KeepError] is kept. If load sets NotFound, its error does not count as a failure.
+//
+// While the source has not vouched for a moment within MaxLag, or if it does not cover the
+// key, a load gets a negative Expire. It may set one that ends at most MaxLag after it was
+// called. Callers that come MaxLag after that do not wait for it.
 func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
 	if value, ok := l.Get(key); ok {
 		return value, nil
@@ -131,15 +149,41 @@ func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Con
 }
 
 // missed is Take after a Get that missed.
-func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (value V, err error) {
-	if l.link.serves() && l.covers(l.key(key)) {
-		value, err = l.cache.TakeMissed(ctx, key, load)
-	} else {
-		// Not shared: a load of another caller may have begun long ago, and no source tells
-		// of the changes since.
-		value, err = load(ctx, &cache.Load[V]{Expire: -1})
-	}
+func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {
+	value, err := l.cache.TakeMissed(ctx, key, func(ctx context.Context, one *cache.Load[V]) (V, error) {
+		defer l.begin(key, one)()
+		return load(ctx, one)
+	})
 	return value, unkept(err)
+}
+
+// missedMany is missed for several keys, each of which is there once. load returns the errors
+// of single keys, and so does missedMany.
+func (l *Local[K, V]) missedMany(ctx context.Context, keys []K, load func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, map[K]error)) (map[K]V, map[K]error) {
+	return l.cache.TakeManyMissed(ctx, keys, func(ctx context.Context, keys []K, loads []*cache.Load[V]) (map[K]V, map[K]error) {
+		for i, key := range keys {
+			defer l.begin(key, loads[i])()
+		}
+		return load(ctx, keys, loads)
+	})
+}
+
+// begin is called when the load of a key begins, and tells it whether its value may be kept.
+// The function that it returns is called when the load ends.
+func (l *Local[K, V]) begin(key K, one *cache.Load[V]) (end func()) {
+	if l.link.vouches() && l.covers(l.key(key)) {
+		return func() {}
+	}
+	l.counts.unserved.Add(1)
+	one.Expire = -1
+	return l.unshareLater(key)
+}
+
+// unshareLater keeps callers that come MaxLag later from joining a load, unless the function
+// that it returns is called before: no source tells of the changes of its key.
+func (l *Local[K, V]) unshareLater(key K) (stop func()) {
+	timer := time.AfterFunc(l.link.maxLag, func() { l.cache.Del(key) })
+	return func() { timer.Stop() }
 }
 
 // Forget removes keys from memory. Call it after each change of the store, also if that
@@ -147,19 +191,21 @@ func (l *Local[K, V]) missed(ctx context.Context, key K, load func(ctx context.C
 func (l *Local[K, V]) Forget(keys ...K) {
 	for _, key := range keys {
 		l.cache.Del(key)
+		if l.spare != nil {
+			l.spare.Del(key)
+		}
 	}
 }
 
 // key returns the key in the store.
 func (l *Local[K, V]) key(key K) string { return l.prefix + l.text.String(key) }
 
-// peek returns the value of a key in memory, if the source has vouched for a moment at most
-// atMost ago.
-func (l *Local[K, V]) peek(key K, atMost time.Duration) (value V, ok bool) {
-	if lag, known := l.link.lag(); !known || lag > atMost {
+// standIn returns the value that a key had in memory, as serveOn allows.
+func (l *Local[K, V]) standIn(key K) (value V, ok bool) {
+	if l.spare == nil {
 		return value, false
 	}
-	return l.cache.Peek(key)
+	return l.spare.Get(key)
 }
 
 // Close ends the watch and closes the cache. It waits for both, and for loads under way; if
@@ -170,6 +216,9 @@ func (l *Local[K, V]) Close(ctx context.Context) error {
 	case <-l.stopped:
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+	if l.spare != nil {
+		_ = l.spare.Close(ctx) // it has no loads and no callbacks to wait for
 	}
 	return l.cache.Close(ctx)
 }
@@ -188,17 +237,24 @@ func (w watcher[K, V]) Changed(keys ...string) {
 		}
 		w.counts.changes.Add(1)
 		if key, err := convert(w.text.Parse, rest); err == nil {
-			w.cache.Del(key)
-		} else {
-			w.cache.Clear() // an unknown key has changed
+			w.Forget(key)
+		} else { // an unknown key has changed
+			w.clear()
 		}
 		w.waiters.wake(text)
 	}
 }
 
-func (w watcher[K, V]) ChangedAll() {
+func (w watcher[K, V]) clear() {
 	w.cache.Clear()
+	if w.spare != nil {
+		w.spare.Clear()
+	}
 	w.counts.forgottenAll.Add(1)
+}
+
+func (w watcher[K, V]) ChangedAll() {
+	w.clear()
 	w.link.opened()
 	w.waiters.wakeAll()
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +44,7 @@ type fleet struct {
 	server    *server
 	db        database
 	instances []*instance
+	away      atomic.Bool   // the store fails
 	window    time.Duration // how old an answer may be
 	load      func() time.Duration
 	setup     setup
@@ -118,9 +120,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 			return f.upTo(s.Delay)
 		}
 		f.load = func() time.Duration { return f.upTo(s.Load) }
-		if s.Failing {
-			f.server.fail = func(string) bool { return f.below(12) == 0 }
-		}
+		f.server.fail = func(string) bool { return f.away.Load() || s.Failing && f.below(12) == 0 }
 		if s.Lying {
 			f.server.missed = func() bool { return f.below(100) < 85 }
 		}
@@ -182,7 +182,7 @@ func (f *fleet) run(t *testing.T) {
 func (f *fleet) faults(ctx context.Context) {
 	for ctx.Err() == nil {
 		sleep(ctx, f.upTo(400))
-		switch f.below(6) {
+		switch f.below(8) {
 		case 0:
 			f.server.cut(false)
 		case 1, 2:
@@ -194,6 +194,14 @@ func (f *fleet) faults(ctx context.Context) {
 			f.server.setDown(true)
 			sleep(ctx, f.upTo(500))
 			f.server.setDown(false)
+		case 6: // nobody is answered
+			f.away.Store(true)
+			sleep(ctx, f.upTo(900))
+			f.away.Store(false)
+		case 7:
+			f.server.setFull(true)
+			sleep(ctx, f.upTo(500))
+			f.server.setFull(false)
 		case 5: // evicted for want of memory
 			f.server.mu.Lock()
 			f.server.drop("k:" + strconv.Itoa(f.below(modelKeys)))

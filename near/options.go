@@ -15,6 +15,11 @@ var ErrNotFound = errors.New("near: not found")
 // ErrStore is wrapped by errors that mean that the store could not be asked.
 var ErrStore = errors.New("near: the store cannot be asked")
 
+// ErrReadOnly is wrapped by errors of a [Store] that refuses to write but can be read, such as a
+// full Redis. Then a Take reads, fetches without a lease, and keeps what was fetched in memory
+// for MaxLag.
+var ErrReadOnly = errors.New("near: the store refuses writes")
+
 // Options says what a [Cache] does. The zero Options are those of a cache without a limit,
 // whose keys are strings or integers, whose values are JSON in the store, and whose entries
 // stay until they change.

@@ -3,6 +3,8 @@ package near_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,10 +19,14 @@ func TestAway(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, near.Options[string, string]{})
 		r.server.fail = func(string) bool { return true }
-		for range 3 {
+		for range 2 {
 			r.want("Bypass", "fetched", 0, 1)
+			time.Sleep(time.Second - 1)
+			r.want("Bypass, until MaxLag", "fetched", 0, 0)
+			time.Sleep(1)
+			r.hand.vouch()
 		}
-		if s := r.Stats().Near; s.Bypasses != 3 || s.StoreErrors != 3 || s.Fetches != 0 {
+		if s := r.Stats().Near; s.Bypasses != 2 || s.StoreErrors != 2 || s.Fetches != 0 {
 			t.Errorf("%+v", s)
 		}
 		if _, _, err := r.Get(t.Context(), "k"); !errors.Is(err, near.ErrStore) || !errors.Is(err, errServer) {
@@ -49,7 +55,7 @@ func TestTimeout(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
 		defer cancel()
-		if _, err := r.Take(ctx, "k", r.fetch); !errors.Is(err, context.DeadlineExceeded) || r.fetched != 1 {
+		if _, err := r.Take(ctx, "other", r.fetch); !errors.Is(err, context.DeadlineExceeded) || r.fetched != 1 {
 			t.Errorf("%v, %d fetches", err, r.fetched)
 		}
 		synctest.Wait()
@@ -69,6 +75,7 @@ func TestServeOn(t *testing.T) {
 		start := time.Now()
 		r.hand.Lost(errServer)
 		r.store("k", "2", 0)
+		time.Sleep(time.Second + 1)
 		r.want("lost, and the store is there", "2", 1, 0)
 		r.server.fail = func(string) bool { return true }
 		time.Sleep(time.Until(start.Add(10 * time.Second)))
@@ -276,6 +283,115 @@ func TestHitDoesNotAllocate(t *testing.T) {
 		fetch := r.fetch
 		if n := testing.AllocsPerRun(100, func() { r.Take(ctx, "k", fetch) }); n != 0 {
 			t.Errorf("Take: %v allocations", n)
+		}
+	})
+}
+
+// TestBreaker checks that calls of a store that hangs wait three times, and then decide at once,
+// while one probe at a time asks the store; and that reads go on when a probe has an answer.
+func TestBreaker(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const timeout = 500 * time.Millisecond
+		r := newRig(t, near.Options[string, string]{Timeout: timeout, MaxLag: time.Second})
+		r.server.delay = func() time.Duration { return time.Hour }
+		take := func(i int) (took time.Duration) {
+			began := time.Now()
+			if value, err := r.Take(t.Context(), strconv.Itoa(i), r.fetch); value != "fetched" || err != nil {
+				t.Errorf("%q, %v", value, err)
+			}
+			return time.Since(began)
+		}
+		for i := range 3 {
+			if took := take(i); took != timeout {
+				t.Errorf("call %d: %v", i, took)
+			}
+		}
+		for i := range 100 {
+			if took := take(3 + i); took != 0 { // fake time
+				t.Errorf("call %d: %v", 3+i, took)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		s := r.Stats().Near
+		if s.Bypasses != 103 || s.Unasked != 100 || s.StoreErrors < 3+5 || s.StoreErrors > 3+7 { // 5 s of probes, each with a pause
+			t.Errorf("%+v", s)
+		}
+		if err := r.Set(t.Context(), "k", "1"); !errors.Is(err, near.ErrStore) || r.Stats().Near.Unasked != s.Unasked {
+			t.Errorf("Set, which is always tried: %v", err)
+		}
+		r.server.delay = nil
+		r.store("there", "2", 0)
+		read := func() bool {
+			time.Sleep(time.Second)
+			value, _, err := r.Get(t.Context(), "there")
+			return value == "2" && err == nil
+		}
+		if read(); !read() { // the first begins a probe
+			t.Error("the store is not read when it is back")
+		}
+	})
+}
+
+// TestOutage checks that while the source and the store are away the database gets one load for
+// a key in each MaxLag; that a caller leaves when its context ends; that failures are counted;
+// and that Close waits for loads.
+func TestOutage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Second})
+		r.hand.Lost(errServer)
+		r.server.fail = func(string) bool { return true }
+		time.Sleep(time.Second + 1)
+		for range 100 {
+			if _, err := r.Take(t.Context(), "k", r.fetch); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if r.fetched != 10 {
+			t.Errorf("%d fetches in ten times MaxLag", r.fetched)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
+		defer cancel()
+		began, ended := time.Now(), false
+		_, err := r.Take(ctx, "slow", func(context.Context) (string, error) {
+			time.Sleep(2 * time.Second)
+			ended = true
+			return "", errServer
+		})
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took != 100*time.Millisecond {
+			t.Errorf("%v after %v", err, took)
+		}
+		if must(t, r.Close(t.Context())); !ended {
+			t.Error("Close does not wait for a load")
+		}
+		if n := r.Stats().Loads.Failed.Count(); n != 1 {
+			t.Errorf("%d loads failed", n)
+		}
+	})
+}
+
+// TestReadOnly checks that a store that refuses writes is read, and that what it does not have
+// is fetched at once, also beside a lease that nobody can end, and kept for MaxLag.
+func TestReadOnly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		r.store("there", "1", 0)
+		r.server.put("leased", near.Item{State: near.Leased, Token: "of another", TTL: time.Hour})
+		r.server.setFull(true)
+		for range 5 {
+			if value, err := r.Take(t.Context(), "alone", r.fetch); value != "fetched" || err != nil {
+				t.Errorf("%q, %v", value, err)
+			}
+			got, err := r.TakeMany(t.Context(), []string{"missing", "there", "leased"}, func(_ context.Context, missing []string) (map[string]string, error) {
+				r.fetched++
+				return map[string]string{"missing": "2", "leased": "3"}, nil
+			})
+			if want := map[string]string{"there": "1", "missing": "2", "leased": "3"}; !maps.Equal(got, want) || err != nil {
+				t.Errorf("%v, %v", got, err)
+			}
+		}
+		if s := r.Stats().Near; r.fetched != 2 || s.Bypasses != 0 || s.Waits != 0 || s.Unasked != 0 {
+			t.Errorf("%d fetches, %+v", r.fetched, s)
 		}
 	})
 }

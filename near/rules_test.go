@@ -92,34 +92,56 @@ func (r *rig) store(key, value string, ttl time.Duration) {
 // bubble runs a test in fake time.
 func bubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
-// TestServesWhenConfirmed checks that nothing is served before ChangedAll and then
-// Current, nor from Lost on until both have come again, and that values from before are
-// forgotten.
+// TestServesWhenConfirmed checks that before ChangedAll and then Current, and from MaxLag after
+// the last Current before Lost on until both have come again, each value is kept for MaxLag
+// after its load began; and that ChangedAll forgets what was there before.
 func TestServesWhenConfirmed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
+		const lag = time.Second
 		r := &rig{t: t, server: newServer(), hand: new(hand)}
 		r.Cache = r.join(r.server, near.Options[string, string]{})
-		r.store("k", "1", 0)
-		asked := func(what, value string) { t.Helper(); r.want(what, value, 1, 0); r.want(what+", again", value, 1, 0) }
-		asked("before anything", "1")
+		n := 0
+		next := func() string { n++; r.store("k", strconv.Itoa(n), 0); return strconv.Itoa(n) }
+		brief := func(what string) {
+			t.Helper()
+			value := next()
+			time.Sleep(lag)
+			r.want(what, value, 1, 0)
+			next()
+			time.Sleep(lag - 1)
+			r.want(what+", until MaxLag", value, 0, 0)
+		}
+		brief("before anything")
 		r.hand.vouch()
-		asked("after a Current alone", "1")
+		brief("after a Current alone")
 		r.hand.ChangedAll()
-		asked("after ChangedAll", "1")
+		brief("after ChangedAll")
+		value := next()
 		r.hand.vouch()
-		r.want("confirmed", "1", 1, 0)
-		r.want("confirmed, again", "1", 0, 0)
+		time.Sleep(lag)
+		r.want("confirmed", value, 1, 0)
+		for range 8 {
+			r.hand.vouch()
+			time.Sleep(lag / 2)
+			r.want("confirmed, again", value, 0, 0)
+		}
 
 		r.hand.Lost(errServer)
-		r.store("k", "2", 0)
-		asked("lost", "2")
+		time.Sleep(lag / 2)
+		r.want("lost, at MaxLag after the last Current", value, 0, 0)
+		value = next()
+		time.Sleep(1)
+		r.want("lost, after that", value, 1, 0)
+		brief("lost")
 		r.hand.vouch()
-		asked("lost, after a Current", "2")
+		brief("lost, after a Current")
 		r.hand.ChangedAll()
+		r.want("connected again", strconv.Itoa(n), 1, 0)
+		if s := r.Stats(); s.Near.Reconnects != 1 || s.Near.ForgottenAll != 2 || s.Near.Serving {
+			t.Errorf("%+v", s)
+		}
 		r.hand.vouch()
-		r.want("connected again", "2", 1, 0)
-		r.want("connected again, again", "2", 0, 0)
-		if s := r.Stats(); s.Near.Reconnects != 1 || s.Near.ForgottenAll != 2 || !s.Near.Serving || s.Hits != 2 {
+		if s := r.Stats(); !s.Near.Serving {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -130,7 +152,8 @@ func TestWatchThatReturns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := &rig{t: t, server: newServer(), hand: &hand{ended: true}}
 		r.Cache = r.join(r.server, near.Options[string, string]{})
-		if s := r.Stats().Near; s.Serving || s.ForgottenAll != 1 {
+		time.Sleep(time.Second + 1)
+		if s := r.Stats().Near; s.Serving || s.ForgottenAll != 1 || s.Reconnects != 1 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -156,18 +179,26 @@ func TestMaxLag(t *testing.T) {
 		r.hand.Current(start.Add(250 * time.Millisecond)) // late, but before doubt
 		until(650*time.Millisecond, 0)
 		until(650*time.Millisecond+1, 1)
-		r.hand.Current(start.Add(251 * time.Millisecond)) // too late
-		until(651*time.Millisecond, 0)
-		until(651*time.Millisecond+1, 1)
-		r.hand.vouch()
-		r.hand.Current(start) // less than was said
-		until(time.Second, 0)
+		r.hand.Current(start.Add(250 * time.Millisecond)) // too late
+		until(650*time.Millisecond+lag, 0)                // what was read since is kept for MaxLag
+		until(650*time.Millisecond+lag+1, 1)
+		vouched := func() {
+			t.Helper()
+			time.Sleep(lag)
+			r.hand.vouch()
+			start = time.Now()
+			r.want("vouched for again", "1", 1, 0)
+		}
+		vouched()
+		r.hand.Current(start.Add(-lag / 4)) // less than was said
+		until(lag, 0)
 		r.hand.Current(start.Add(time.Hour)) // of the future, which nobody can know
-		until(time.Second+lag, 0)
-		until(time.Second+lag+1, 1)
+		until(2*lag, 0)
+		until(2*lag+1, 1)
+		vouched()
 		for i := range 20 { // as it mostly is
 			r.hand.vouch()
-			until(time.Duration(i+8)*lag/2, 0)
+			until(time.Duration(i+1)*lag/2, 0)
 		}
 		if s := r.Stats().Near; s.Lag != lag/2 || !s.Serving {
 			t.Errorf("%+v", s)
@@ -266,28 +297,29 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestUncovered checks that a key that the source does not cover is never kept, and that
-// its loads are not shared.
+// TestUncovered checks that a key that the source does not cover is kept for MaxLag.
 func TestUncovered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{Prefix: "uncovered:"})
+		r := newRig(t, near.Options[string, string]{})
 		r.store("uncovered:k", "1", 0)
-		for range 3 {
-			r.want("uncovered", "1", 1, 0)
+		reads := 0
+		get := func(what string, want int) {
+			t.Helper()
+			r.Get(t.Context(), "uncovered:k")
+			if reads += want; r.server.called("get") != reads {
+				t.Errorf("%s: %d reads, want %d", what, r.server.called("get"), reads)
+			}
 		}
-		r.server.delay = func() time.Duration { return time.Millisecond }
-		before := r.server.called("get")
-		for range 5 {
-			go r.Get(t.Context(), "k")
-		}
-		time.Sleep(time.Second)
-		if n := r.server.called("get") - before; n != 5 {
-			t.Errorf("%d reads for 5 callers", n)
-		}
+		get("at first", 1)
+		time.Sleep(time.Second - 1)
+		r.hand.vouch()
+		get("until MaxLag", 0)
+		time.Sleep(1)
+		get("after that", 1)
 	})
 }
 
-// TestLostReads checks that while no source tells of changes a read that began earlier is
+// TestLostReads checks that while no source tells of changes a read that began MaxLag before is
 // not shared.
 func TestLostReads(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -433,6 +465,7 @@ func TestLongTimes(t *testing.T) {
 			r.hand.ChangedAll()
 			r.hand.Current(asOf)
 			r.want("vouched for long ago", "1", 1, 0)
+			time.Sleep(time.Second)
 			r.want("vouched for long ago, again", "1", 1, 0)
 			if lag := r.Stats().Near.Lag; lag < time.Second {
 				t.Errorf("%v: the lag is %v", asOf, lag)

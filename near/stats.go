@@ -17,7 +17,7 @@ func (l *Local[K, V]) Stats() stats.Snapshot { return l.cache.Stats() }
 
 // counts are what a Cache adds to the statistics.
 type counts struct {
-	remoteHits, fetches, bypasses, waits, overtaken, servedOn, storeErrors atomic.Uint64
+	remoteHits, fetches, bypasses, waits, overtaken, servedOn, storeErrors, unasked atomic.Uint64
 }
 
 func (c *counts) addTo(s *stats.Snapshot) {
@@ -29,6 +29,7 @@ func (c *counts) addTo(s *stats.Snapshot) {
 	n.Overtaken = c.overtaken.Load()
 	n.ServedOn = c.servedOn.Load()
 	n.StoreErrors = c.storeErrors.Load()
+	n.Unasked = c.unasked.Load()
 }
 
 // localCounts are what a Local adds to the statistics.
@@ -41,14 +42,12 @@ func (l *Local[K, V]) addTo(s *stats.Snapshot) {
 	if !known {
 		lag = time.Since(l.link.start)
 	}
-	unserved := l.counts.unserved.Load()
-	s.Misses += unserved
 	s.Near = stats.Near{
-		Unserved:     unserved,
+		Unserved:     l.counts.unserved.Load(),
 		Changes:      l.counts.changes.Load(),
 		ForgottenAll: l.counts.forgottenAll.Load(),
 		Reconnects:   l.counts.reconnects.Load(),
-		Serving:      l.link.serves(),
+		Serving:      l.link.vouches(),
 		Lag:          lag,
 		MaxLag:       l.link.maxLag,
 	}

@@ -34,7 +34,8 @@ type Item struct {
 	// know.
 	TTL time.Duration
 
-	// Token identifies the lease that [Leaser.Lease] took on a Missing key.
+	// Token identifies the lease: that which [Leaser.Lease] took on a Missing key, or that on a
+	// Leased key.
 	Token string
 }
 

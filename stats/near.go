@@ -11,17 +11,18 @@ type Near struct {
 	Bypasses   uint64 // fetches while the store could not be asked
 	Waits      uint64 // loads that waited for another load, mostly of another instance
 	Overtaken  uint64 // fetched values that are kept nowhere, as the key changed meanwhile
-	Unserved   uint64 // gets while nothing could be served from memory; they are among Misses
-	ServedOn   uint64 // gets among Unserved with a value from memory, as the store could not be asked
+	Unserved   uint64 // keys loaded while the source had not vouched within MaxLag
+	ServedOn   uint64 // loads that ended with an older value, as the store could not be asked
 
 	StoreErrors  uint64 // calls of the store that failed
+	Unasked      uint64 // reads that were not tried, as the last calls of the store had failed
 	Changes      uint64 // changes of keys that the source reported
 	ForgottenAll uint64 // reports of the source that any key may have changed
 	Reconnects   uint64 // how often the source lost its connection
 
-	Serving bool          // gauge: values in memory may be served
+	Serving bool          // gauge: values are kept for as long as the source reports no change
 	Lag     time.Duration // gauge: time since the moment for which the source vouched last, or since the cache was made
-	MaxLag  time.Duration // gauge: with a longer Lag nothing is served from memory; never 0 in a near cache
+	MaxLag  time.Duration // gauge: with a longer Lag no value is kept for longer than that; never 0 in a near cache
 }
 
 // exists reports whether the cache is a near cache.
