@@ -9,7 +9,8 @@
 // whether it is still a master of the same cluster. An answer vouches for all changes before
 // the previous question was sent. When a connection breaks or falls silent, or the answer
 // changes, it says Lost at once, finds the masters, connects to all of them, and says
-// ChangedAll.
+// ChangedAll. A server that a script keeps busy refuses to answer; it tells of changes only
+// after the script.
 //
 // All masters are watched from the beginning, also those of which no key was read yet. The
 // connections for reading are made anew each time too, so that nothing is read from a server
@@ -26,9 +27,9 @@
 // it. A "not found" and a lease are values that begin with the byte 0 and "near".
 //
 // By ACL the user needs the rights to read and write its keys, EVALSHA and EVAL, and CLIENT
-// TRACKING; in a cluster also CLUSTER INFO and CLUSTER NODES:
+// TRACKING, and INFO; in a cluster also CLUSTER INFO and CLUSTER NODES:
 //
-//	ACL SETUSER app on >password ~user:* +@read +@write +@scripting +client|tracking +cluster|info +cluster|nodes
+//	ACL SETUSER app on >password ~user:* +@read +@write +@scripting +client|tracking +info +cluster|info +cluster|nodes
 //
 // # Without tracking
 //

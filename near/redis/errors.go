@@ -22,7 +22,7 @@ func dialError(user string, err error) error {
 	}
 	switch {
 	case strings.Contains(err.Error(), "NOPERM"):
-		return fmt.Errorf("user %q may not watch: %w: want an administrator to run ACL SETUSER %s +client|tracking +cluster|info +cluster|nodes", user, err, user)
+		return fmt.Errorf("user %q may not watch: %w: want an administrator to run ACL SETUSER %s +client|tracking +info +cluster|info +cluster|nodes", user, err, user)
 	case errors.Is(err, rueidis.ErrNoCache):
 		return fmt.Errorf("%w (%v): want Redis 6 or newer without a proxy in between, or Options.Channel, which reports only what is written through this package", ErrNoTracking, err)
 	}

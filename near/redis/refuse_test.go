@@ -115,7 +115,7 @@ func TestSecrets(t *testing.T) {
 // Catches: a user with the rights of the documentation who cannot watch, or read.
 func TestACL(t *testing.T) {
 	s := server(t)
-	do(t, s, "ACL", "SETUSER", "app", "on", ">pw", "~user:*", "-@all", "+@read", "+@write", "+@scripting", "+client|tracking", "+ping")
+	do(t, s, "ACL", "SETUSER", "app", "on", ">pw", "~user:*", "-@all", "+@read", "+@write", "+@scripting", "+client|tracking", "+info", "+ping")
 	r := open(t, redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{Username: "app", Password: "pw"}}, s.Addr)
 	w := watch(t, r, lag)
 	w.tellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("one"))) })

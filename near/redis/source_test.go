@@ -205,6 +205,20 @@ func TestSourceReconnects(t *testing.T) {
 	}
 }
 
+// Catches: a source that vouches during a long script, when Redis acknowledges changes and
+// tells of them only afterwards.
+func TestBusyScript(t *testing.T) {
+	s := server(t, "--lua-time-limit", "200") // milliseconds
+	w := watch(t, open(t, redis.Options{}, s.Addr), 3*time.Second)
+	w.awaitAgain(t, "the end of the script", func() {
+		go s.Do("EVAL", "while true do end", "0") // it ends with an error
+		w.await(t, "a Lost that says BUSY", func() bool {
+			return slices.ContainsFunc(w.losts, func(err error) bool { return strings.Contains(err.Error(), "BUSY") })
+		})
+		do(t, s, "SCRIPT", "KILL")
+	})
+}
+
 // A stuck watcher is in the middle of its first Changed until it is released.
 type stuck struct {
 	recorder

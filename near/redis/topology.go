@@ -79,19 +79,18 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 		return topology{}, err
 	}
 	defer seed.close()
-	replies, err := seed.do(ctx, r.options.Client.ConnWriteTimeout, []string{"HELLO"})
-	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused { // no HELLO: too old to be in a supported cluster
+	replies, err := seed.do(ctx, r.options.Client.ConnWriteTimeout, []string{"INFO", "cluster"})
+	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused { // then join says what is missing, if it is needed
 		return topology{masters: []string{addr}}, nil
 	}
 	if err != nil {
 		return topology{}, err
 	}
-	hello, err := replies[0].AsMap()
+	info, err := replies[0].ToString()
 	if err != nil {
 		return topology{}, err
 	}
-	said := hello["mode"]
-	if mode, _ := said.ToString(); mode != "cluster" {
+	if infoField(info, "cluster_enabled") != "1" {
 		return topology{masters: []string{addr}}, nil
 	}
 	masters, err := seed.clusterMasters(ctx, r.options.Client.ConnWriteTimeout)
@@ -136,7 +135,7 @@ func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*
 	if err != nil {
 		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
 	}
-	m := &member{node: n, question: [][]string{{"HELLO"}}, read: role}
+	m := &member{node: n, question: [][]string{{"INFO", "replication"}}, read: readRole}
 	if t.cluster {
 		m.question = append(m.question, []string{"CLUSTER", "INFO"})
 		m.read = roleInCluster
@@ -155,32 +154,45 @@ func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*
 	return m, nil
 }
 
-// role reads a HELLO.
-func role(replies []rueidis.RedisResult) (string, error) {
-	hello, err := replies[0].AsMap()
+// readRole reads an INFO replication, which a server refuses while a script keeps it busy. It
+// tells of changes only after the script, but acknowledges them meanwhile.
+func readRole(replies []rueidis.RedisResult) (string, error) {
+	info, err := replies[0].ToString()
 	if err != nil {
 		return "", err
 	}
-	said := hello["role"]
-	if r, _ := said.ToString(); r != "" && r != "master" {
-		return "", fmt.Errorf("%w: the server is a %s, which tells of changes when it learns of them, later than its master; give the address of the master", errTopology, r)
-	}
-	return "master", nil
+	return role(info)
 }
 
-// roleInCluster reads a HELLO and a CLUSTER INFO. Its result changes with a failover, a node
-// that joins or is forgotten, and a slot that gets another owner or none. When further slots
-// go to the same owner it may not change; but then both owners are watched, and the old one
-// tells of each key that leaves it.
+// role returns the name of the data of a master, which changes when it is replaced or restarts.
+func role(info string) (string, error) {
+	if r := infoField(info, "role"); r != "" && r != "master" {
+		return "", fmt.Errorf("%w: the server is a replica (%s), which tells of changes when it learns of them, later than its master; give the address of the master", errTopology, r)
+	}
+	return "master " + infoField(info, "master_replid"), nil
+}
+
+// infoField returns a field of an INFO.
+func infoField(info, name string) string {
+	_, after, _ := strings.Cut("\n"+info, "\n"+name+":")
+	value, _, _ := strings.Cut(after, "\r")
+	return value
+}
+
+// roleInCluster reads an INFO replication and a CLUSTER INFO. Its result changes with a
+// failover, a node that joins or is forgotten, and a slot that gets another owner or none.
+// When further slots go to the same owner it may not change; but then both owners are
+// watched, and the old one tells of each key that leaves it.
 func roleInCluster(replies []rueidis.RedisResult) (string, error) {
-	if _, err := role(replies); err != nil {
+	id, err := readRole(replies)
+	if err != nil {
 		return "", err
 	}
 	info, err := replies[1].ToString()
 	if err != nil {
 		return "", err
 	}
-	var state []string
+	state := []string{id}
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch name {
