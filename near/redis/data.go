@@ -1,7 +1,16 @@
 package redis
 
 import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -19,6 +28,7 @@ type data struct {
 // connect makes the client for a topology, which all later calls use.
 func (r *Redis) connect(t topology) error {
 	o := r.options.Client
+	o.DialCtxFn, o.DialFn = r.dialIdentified(t.cluster), nil
 	o.InitAddress, o.Sentinel = t.masters, rueidis.SentinelOption{}
 	o.ForceSingleClient = !t.cluster
 	client, err := rueidis.NewClient(o)
@@ -33,6 +43,88 @@ func (r *Redis) connect(t topology) error {
 		return errClosed
 	}
 	return nil
+}
+
+// dialIdentified returns the function that dials for the client: it asks each server who it is,
+// and the sessions that do not watch it end. The connection can be used nevertheless: what is
+// read by it may be kept for as long as was vouched for before, and that is MaxLag at most.
+func (r *Redis) dialIdentified(cluster bool) dialFunc {
+	dial := dialer(r.options.Client)
+	return func(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+		conn, err := dial(ctx, addr, d, t)
+		if err != nil {
+			return nil, err
+		}
+		info, err := r.identify(ctx, conn)
+		switch {
+		case errors.Is(err, errNoInfo) && r.options.Channel != "": // it is there for odd servers
+			return conn, nil
+		case err != nil:
+			conn.Close()
+			return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
+		}
+		server, err := role(info)
+		if err == nil || !cluster { // a replica in a cluster refuses to read
+			r.dialed(addr, server, err)
+		}
+		return conn, nil
+	}
+}
+
+// errNoInfo means that a server has answered, but does not say who it is.
+var errNoInfo = errors.New("INFO replication was refused")
+
+// identify sends INFO replication on a new connection and returns what it says. It reads the
+// replies to the end, and as nothing else was sent, nothing that follows.
+func (r *Redis) identify(ctx context.Context, conn net.Conn) (info string, err error) {
+	o := r.options.Client
+	login := rueidis.AuthCredentials{Username: o.Username, Password: o.Password}
+	if o.AuthCredentialsFn != nil {
+		if login, err = o.AuthCredentialsFn(rueidis.AuthCredentialsContext{Address: conn.RemoteAddr()}); err != nil {
+			return "", err
+		}
+	}
+	commands := [][]string{{"INFO", "replication"}}
+	if login.Username != "" {
+		commands = [][]string{{"AUTH", login.Username, login.Password}, commands[0]}
+	} else if login.Password != "" {
+		commands = [][]string{{"AUTH", login.Password}, commands[0]}
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Dialer.Timeout)
+	defer cancel()
+	defer conn.SetDeadline(time.Time{})
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	for _, c := range commands {
+		if _, err := io.WriteString(conn, request(c)); err != nil {
+			return "", err
+		}
+	}
+	in, line := bufio.NewReader(conn), ""
+	for range commands { // if AUTH is refused, so is INFO
+		if line, err = in.ReadString('\n'); err != nil {
+			return "", err
+		}
+	}
+	size, ok := strings.CutPrefix(line, "$")
+	if !ok {
+		return "", fmt.Errorf("%w: %.200s", errNoInfo, line)
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(size), 10, 20)
+	if err != nil {
+		return "", err
+	}
+	text := make([]byte, n+2)
+	_, err = io.ReadFull(in, text)
+	return string(text), err
+}
+
+// request returns a command as Redis reads it.
+func request(command []string) string {
+	text := fmt.Sprintf("*%d\r\n", len(command))
+	for _, arg := range command {
+		text += fmt.Sprintf("$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return text
 }
 
 // replace makes d the client in use; nil means none. It returns false after Close.

@@ -30,7 +30,9 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 	if t.cluster {
 		return errChannelInCluster
 	}
-	if err := r.connect(t); err != nil {
+	ctx, leave, err := r.enter(ctx, t, nil)
+	defer leave()
+	if err != nil {
 		return err
 	}
 	d, err := r.use()
@@ -62,7 +64,8 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 			sleep(ctx, maxLag/3)
 		}
 	})
-	return session.Wait()
+	_ = session.Wait() // the first error is the cause, unless something else ended the session
+	return context.Cause(ctx)
 }
 
 var errChannelInCluster = errors.New("near/redis: Options.Channel is set, but servers of a cluster lose messages without notice: want no Channel, for tracking")

@@ -20,9 +20,12 @@ var (
 type Redis struct {
 	options *Options // not printed as a part of what has a Redis: it has passwords
 
-	mu     sync.Mutex
-	data   *data // nil when closed
-	closed bool
+	entering sync.Mutex // of enter
+
+	mu       sync.Mutex
+	data     *data // nil when closed
+	closed   bool
+	sessions []*session
 }
 
 // New connects to Redis. An error says which option is wrong, that Redis cannot be reached,

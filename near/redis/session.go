@@ -57,15 +57,89 @@ func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) erro
 	if err != nil {
 		return err
 	}
-	// Values kept from now on were read by a client of this topology.
-	if err := r.connect(t); err != nil {
+	servers := make([]string, len(members))
+	for i, m := range members {
+		servers[i] = m.server()
+	}
+	ctx, leave, err := r.enter(ctx, t, servers)
+	defer leave()
+	if err != nil {
 		return err
 	}
-	in.restored(time.Now())
+	// Values kept from now on were read by a client of this topology.
+	now := time.Now()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	in.restored(now)
 	if t.sentinel != nil {
 		members = append(members, t.sentinel)
 	}
 	return follow(ctx, members, in, maxLag)
+}
+
+// A session knows the servers that it watches, and ends when values are read somewhere else.
+type session struct {
+	servers []string // guarded by Redis.mu; nil until the first is dialed, with Options.Channel
+	end     context.CancelCauseFunc
+}
+
+// enter begins a session: it connects the client for values. leave must follow, and ends the
+// session's context. So does a connection to a server that is not among servers; if they are
+// nil, to another one than the first. Sessions enter one after another: so while one lasts, no
+// client is in use that was connected before it could hear of that.
+func (r *Redis) enter(ctx context.Context, t topology, servers []string) (_ context.Context, leave func(), err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	s := &session{servers, end}
+	r.entering.Lock()
+	r.mu.Lock()
+	r.sessions = append(r.sessions, s)
+	r.mu.Unlock()
+	err = r.connect(t)
+	r.entering.Unlock()
+	var looking sync.WaitGroup
+	looking.Go(func() { r.look(ctx, t) })
+	return ctx, func() {
+		end(nil)
+		looking.Wait()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.sessions = slices.DeleteFunc(r.sessions, func(other *session) bool { return other == s })
+	}, err
+}
+
+// lookEvery is the time between two looks at where addresses lead.
+const lookEvery = 10 * time.Second
+
+// look dials the masters again and again. An address may lead to another server, for those who
+// dial it, though no connection breaks here.
+func (r *Redis) look(ctx context.Context, t topology) {
+	o, dial := r.options.Client, r.dialIdentified(t.cluster)
+	for sleep(ctx, lookEvery); ctx.Err() == nil; sleep(ctx, lookEvery) {
+		for _, addr := range t.masters {
+			if conn, err := dial(ctx, addr, &o.Dialer, o.TLSConfig); err == nil {
+				conn.Close()
+			}
+		}
+	}
+}
+
+// dialed ends the sessions that do not watch a server to which addr leads. An err says why
+// nobody should.
+func (r *Redis) dialed(addr, server string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sessions {
+		if s.servers == nil {
+			s.servers = []string{server}
+		}
+		switch {
+		case err != nil:
+			s.end(fmt.Errorf("near/redis: %s: %w", addr, err))
+		case !slices.Contains(s.servers, server):
+			s.end(fmt.Errorf("near/redis: %w: %s leads to a server that is not watched", errTopology, addr))
+		}
+	}
 }
 
 // joinAll connects to the masters. After an error some of the members are nil.

@@ -30,8 +30,14 @@ func (t topology) close() {
 type member struct {
 	*node
 	question [][]string
-	read     func([]rueidis.RedisResult) (string, error)
-	answer   string // the first one
+	read     func([]rueidis.RedisResult) (string, error) // what server returns comes first
+	answer   string                                      // the first one
+}
+
+// server returns what the server calls its data.
+func (m *member) server() string {
+	id, _, _ := strings.Cut(m.answer, " ")
+	return id
 }
 
 // ask sends the question. The first answer is kept, and any other is errTopology.
@@ -164,12 +170,13 @@ func readRole(replies []rueidis.RedisResult) (string, error) {
 	return role(info)
 }
 
-// role returns the name of the data of a master, which changes when it is replaced or restarts.
+// role returns what a master calls its data. No other server has that name, and it gets another
+// when it restarts, was a replica, or gets its first replica. An odd server may have none.
 func role(info string) (string, error) {
 	if r := infoField(info, "role"); r != "" && r != "master" {
 		return "", fmt.Errorf("%w: the server is a replica (%s), which tells of changes when it learns of them, later than its master; give the address of the master", errTopology, r)
 	}
-	return "master " + infoField(info, "master_replid"), nil
+	return infoField(info, "master_replid"), nil
 }
 
 // infoField returns a field of an INFO.

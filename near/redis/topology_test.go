@@ -2,6 +2,12 @@ package redis_test
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,5 +105,96 @@ func TestSentinel(t *testing.T) {
 		} else if time.Now().After(end) {
 			t.Fatalf("the new master: %v", err)
 		}
+	}
+}
+
+// A moving address leads to one server, and then to another one, while connections stay.
+type moving struct {
+	net.Listener
+	to atomic.Pointer[redistest.Server]
+}
+
+func move(t *testing.T, s *redistest.Server) *moving {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	m := &moving{Listener: l}
+	m.to.Store(s)
+	t.Cleanup(func() { l.Close() })
+	go m.serve()
+	return m
+}
+
+func (m *moving) serve() {
+	for {
+		from, err := m.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer from.Close()
+			to, err := net.Dial("tcp", m.to.Load().Addr)
+			if err != nil {
+				return
+			}
+			defer to.Close()
+			go func() { _, _ = io.Copy(from, to); from.Close() }()
+			_, _ = io.Copy(to, from)
+		}()
+	}
+}
+
+// kill ends connections of a server: those that track changes, or the others.
+func kill(t *testing.T, s *redistest.Server, trackers bool) {
+	t.Helper()
+	list := do(t, s, "CLIENT", "LIST")
+	text, err := list.ToString()
+	check(t, err)
+	for line := range strings.Lines(text) {
+		if tracks := regexp.MustCompile(`flags=\w*B`).MatchString(line); tracks == trackers && !strings.Contains(line, "cmd=client") {
+			_, _ = s.Do("CLIENT", "KILL", "ID", strconv.Itoa(field(line, "id"))) // it may be gone
+			if trackers {
+				return
+			}
+		}
+	}
+}
+
+// Catches: values of one server that are vouched for by another, to which the address led
+// before, or to which another session has gone on.
+func TestMovedAddress(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		o     redis.Options
+		fault func(old *redistest.Server)
+	}{
+		{"values first", redis.Options{}, func(old *redistest.Server) { kill(t, old, false) }},
+		{"one session first", redis.Options{}, func(old *redistest.Server) { kill(t, old, true) }},
+		{"nothing breaks", redis.Options{}, func(*redistest.Server) {}},
+		{"nothing breaks, channel", redis.Options{Channel: "changes"}, func(*redistest.Server) {}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			before, after := server(t), server(t)
+			address := move(t, before)
+			o := c.o
+			o.Client.Username, o.Client.Password = "default", "any"
+			r := open(t, o, address.Addr().String())
+			first, second := watch(t, r, lag), watch(t, r, lag)
+			check(t, r.Set(t.Context(), "user:1", found("before")))
+			address.to.Store(after)
+			second.awaitAgain(t, "the second session", func() {
+				first.awaitAgain(t, "the first session", func() {
+					c.fault(before)
+					_, _ = r.Get(t.Context(), "user:1") // dials
+				})
+			})
+			for _, w := range []*recorder{first, second} {
+				w.tellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("after"))) })
+			}
+			if _, err := after.Do("GET", "user:1"); err != nil {
+				t.Errorf("the server to which the address leads now: %v", err)
+			}
+		})
 	}
 }
