@@ -17,7 +17,8 @@
 // it is not watched, the address leads somewhere else now, and the source says Lost. Every 10
 // seconds it looks where the addresses lead; until then, an address that moves while no
 // connection breaks goes unnoticed. Behind Sentinels, the one that named the master is asked with
-// each question; while it does not answer, nothing is vouched for.
+// each question; while it does not answer, or cannot reach most of the others, nothing is
+// vouched for.
 //
 // A watcher that is slow, or stuck, costs Redis no memory: the messages for it wait in this
 // process, and become one ChangedAll when they exceed 16 MB. Only what the process itself has
@@ -47,6 +48,8 @@
 //
 // A failover loses writes that the replica has not received. Then the source says
 // ChangedAll, so that every instance has the values of the new master, which may be older
-// than what was written. An administrator who gives a slot to another master without moving
-// its keys (CLUSTER DELSLOTS, ADDSLOTS) changes values without a change that can be told.
+// than what was written. A restart from an RDB snapshot brings back what was removed since,
+// for the rest of its TTL. SWAPDB changes values, and so does an administrator who gives a
+// slot to another master without moving its keys (CLUSTER DELSLOTS, ADDSLOTS), without a change
+// that can be told.
 package redis

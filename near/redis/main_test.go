@@ -3,6 +3,8 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -133,6 +135,14 @@ func (r *recorder) await(t testing.TB, what string, is func() bool) {
 			t.Fatalf("waiting for %s: told %d keys, %d times all, as of %v ago, lost %v", what, len(r.keys), r.alls, time.Since(r.asOf), r.losts)
 		}
 	}
+}
+
+// awaitLost waits until it was told of an error with a text.
+func (r *recorder) awaitLost(t testing.TB, text string) {
+	t.Helper()
+	r.await(t, "a Lost that says "+text, func() bool {
+		return slices.ContainsFunc(r.losts, func(err error) bool { return strings.Contains(err.Error(), text) })
+	})
 }
 
 // tells changes something and waits until is holds of what was told. If the connection is

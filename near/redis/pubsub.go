@@ -105,7 +105,7 @@ func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration
 			select {
 			case heard := <-e.heard:
 				if heard == nonce {
-					return sent, nil
+					return sent, stillMaster(ctx, d)
 				}
 			case <-again.C:
 				waiting = false
@@ -114,4 +114,17 @@ func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration
 			}
 		}
 	}
+}
+
+// stillMaster returns an error if the server has become a replica. Then others write to another
+// server, and their messages go there.
+func stillMaster(ctx context.Context, d *data) error {
+	info, err := d.Do(ctx, d.B().Info().Section("replication").Build()).ToString()
+	if _, refused := rueidis.IsRedisErr(err); refused { // by an odd server
+		return nil
+	}
+	if err == nil {
+		_, err = role(info)
+	}
+	return err
 }

@@ -124,9 +124,12 @@ func TestACL(t *testing.T) {
 	}
 }
 
-// Catches: a channel that brings no changes, also without tracking, or none after a reconnect.
+// Catches: a channel that brings no changes, also without tracking, or none after a reconnect;
+// one that vouches for a replica; one that needs INFO.
 func TestChannel(t *testing.T) {
-	for name, s := range map[string]*redistest.Server{"RESP3": server(t), "RESP2": server(t, "--rename-command", "HELLO", "")} {
+	for name, s := range map[string]*redistest.Server{
+		"RESP3": server(t), "RESP2": server(t, "--rename-command", "HELLO", ""), "no INFO": server(t, "--rename-command", "INFO", ""),
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, redis.Options{Channel: "changes"}, s.Addr)
 			w := watch(t, r, lag)
@@ -152,6 +155,14 @@ func TestChannel(t *testing.T) {
 			leased("Release", func(token string) error { return r.Release(ctx, key, token) })
 			w.awaitAgain(t, "the reconnect", func() { s.Kill(); check(t, s.Restart()) })
 			told("user:3", func() error { return r.Set(ctx, "user:3", near.Item{State: near.Absent, TTL: time.Hour}) })
+			if name == "no INFO" {
+				return
+			}
+			w.awaitAgain(t, "a master again", func() {
+				do(t, s, "REPLICAOF", "127.0.0.1", "1")
+				w.awaitLost(t, "replica")
+				do(t, s, "REPLICAOF", "NO", "ONE")
+			})
 		})
 	}
 }

@@ -212,9 +212,7 @@ func TestBusyScript(t *testing.T) {
 	w := watch(t, open(t, redis.Options{}, s.Addr), 3*time.Second)
 	w.awaitAgain(t, "the end of the script", func() {
 		go s.Do("EVAL", "while true do end", "0") // it ends with an error
-		w.await(t, "a Lost that says BUSY", func() bool {
-			return slices.ContainsFunc(w.losts, func(err error) bool { return strings.Contains(err.Error(), "BUSY") })
-		})
+		w.awaitLost(t, "BUSY")
 		do(t, s, "SCRIPT", "KILL")
 	})
 }

@@ -104,7 +104,8 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 }
 
 // locateBySentinel keeps the connection to the Sentinel: a master that was replaced while it
-// could not be reached does not know that, but the Sentinel does.
+// could not be reached does not know that, but the Sentinel does, unless it cannot reach most
+// of the others either (CKQUORUM).
 func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, error) {
 	o := r.options.Client
 	s := o.Sentinel
@@ -119,7 +120,7 @@ func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, er
 	}
 	sentinel := &member{
 		node:     n,
-		question: [][]string{{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.MasterSet}},
+		question: [][]string{{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", s.MasterSet}, {"SENTINEL", "CKQUORUM", s.MasterSet}},
 		read: func(replies []rueidis.RedisResult) (string, error) {
 			at, err := replies[0].AsStrSlice()
 			if err != nil || len(at) != 2 {

@@ -108,6 +108,25 @@ func TestSentinel(t *testing.T) {
 	}
 }
 
+// Catches: a Sentinel that is believed while it cannot know whether the others have replaced
+// the master.
+func TestSentinelOfTheMinority(t *testing.T) {
+	t.Parallel() // it mostly waits
+	f, err := redistest.StartFailover(3)
+	redistest.Started(t, f, err)
+	r := open(t, redis.Options{Client: rueidis.ClientOption{Sentinel: rueidis.SentinelOption{MasterSet: redistest.MasterName}}}, f.Sentinels[0].Addr)
+	w := watch(t, r, lag)
+	w.awaitAgain(t, "the majority", func() {
+		for _, s := range f.Sentinels[1:] {
+			s.Kill()
+		}
+		w.awaitLost(t, "NOQUORUM")
+		for _, s := range f.Sentinels[1:] {
+			check(t, s.Restart())
+		}
+	})
+}
+
 // A moving address leads to one server, and then to another one, while connections stay.
 type moving struct {
 	net.Listener
