@@ -51,21 +51,19 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 		})
 	}
 	session.Go(func() error {
-		if _, err := r.hear(ctx, d, e, r.options.Client.ConnWriteTimeout); err != nil {
-			return err
+		sent, err := r.hear(ctx, d, e, r.options.Client.ConnWriteTimeout)
+		if err == nil {
+			in.restored(sent)
 		}
-		in.restored(time.Now())
-		for {
-			sent, err := r.hear(ctx, d, e, maxLag)
-			if err != nil {
-				return err
-			}
+		for err == nil {
 			v.set(0, sent)
 			sleep(ctx, maxLag/3)
+			sent, err = r.hear(ctx, d, e, maxLag)
 		}
+		return err
 	})
 	_ = session.Wait() // the first error is the cause, unless something else ended the session
-	return context.Cause(ctx)
+	return fmt.Errorf("near/redis: channel %q: %w", r.options.Channel, context.Cause(ctx))
 }
 
 var errChannelInCluster = errors.New("near/redis: Options.Channel is set, but servers of a cluster lose messages without notice: want no Channel, for tracking")
@@ -86,20 +84,20 @@ func (r *Redis) listen(ctx context.Context, d *data, e echo, in *inbox) error {
 	if err == nil {
 		err = errors.New("the subscription ended")
 	}
-	return fmt.Errorf("near/redis: channel %q: %w", r.options.Channel, err)
+	return err
 }
 
 // hear publishes until a message of its own comes back, and returns when the first was sent.
 // It repeats the message, as the subscription may begin after the first one.
 func (r *Redis) hear(ctx context.Context, d *data, e echo, timeout time.Duration) (sent time.Time, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("near/redis: nothing came back on channel %q for %v", e.channel, timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("nothing came back on channel %q for %v", e.channel, timeout))
 	defer cancel()
 	again := time.NewTicker(min(timeout/4, lastPause))
 	defer again.Stop()
 	sent, nonce := time.Now(), rand.Text()
 	for {
 		if err := d.Do(ctx, d.B().Publish().Channel(e.channel).Message(nonce).Build()).Error(); err != nil {
-			return sent, fmt.Errorf("near/redis: publishing: %w", err)
+			return sent, fmt.Errorf("publishing: %w", err)
 		}
 		for waiting := true; waiting; {
 			select {

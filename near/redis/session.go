@@ -135,9 +135,9 @@ func (r *Redis) dialed(addr, server string, err error) {
 		}
 		switch {
 		case err != nil:
-			s.end(fmt.Errorf("near/redis: %s: %w", addr, err))
+			s.end(err)
 		case !slices.Contains(s.servers, server):
-			s.end(fmt.Errorf("near/redis: %w: %s leads to a server that is not watched", errTopology, addr))
+			s.end(fmt.Errorf("%w: %s leads to a server that is not watched", errTopology, addr))
 		}
 	}
 }
