@@ -29,10 +29,18 @@
 // A value is stored under its key byte by byte, so that other programs can read and write
 // it. A "not found" and a lease are values that begin with the byte 0 and "near".
 //
-// By ACL the user needs the rights to read and write its keys, EVALSHA and EVAL, and CLIENT
-// TRACKING, and INFO; in a cluster also CLUSTER INFO and CLUSTER NODES:
+// By ACL the user of a server or a cluster needs the following, and +select for another
+// SelectDB than 0:
 //
-//	ACL SETUSER app on >password ~user:* +@read +@write +@scripting +client|tracking +info +cluster|info +cluster|nodes
+//	ACL SETUSER app on >password ~user:* +get +pttl +set +del +eval +evalsha +info +ping +client|tracking +cluster|info +cluster|nodes +cluster|slots +cluster|shards +asking
+//
+// With an Options.Channel "changes" it needs, beside these:
+//
+//	ACL SETUSER app &changes* +publish +subscribe
+//
+// The user of the Sentinels (SentinelOption) needs there:
+//
+//	ACL SETUSER app on >password +ping +sentinel|get-master-addr-by-name +sentinel|ckquorum
 //
 // # Without tracking
 //

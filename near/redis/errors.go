@@ -15,15 +15,18 @@ var ErrNoTracking = errors.New("no client-side caching")
 // errTopology means that other servers than the watched ones may own the keys.
 var errTopology = errors.New("the topology has changed")
 
-// dialError says what to do about a server that cannot be watched.
-func dialError(user string, err error) error {
+// rights are those to watch a server, or all of a cluster.
+const rights = "+info +ping +client|tracking +cluster|info +cluster|nodes +cluster|slots +cluster|shards +asking"
+
+// watchError says what to do about a server that cannot be watched.
+func watchError(user string, err error) error {
 	if user == "" {
 		user = "default"
 	}
-	switch {
-	case strings.Contains(err.Error(), "NOPERM"):
-		return fmt.Errorf("user %q may not watch: %w: want an administrator to run ACL SETUSER %s +client|tracking +info +cluster|info +cluster|nodes", user, err, user)
-	case errors.Is(err, rueidis.ErrNoCache):
+	switch text := err.Error(); {
+	case strings.Contains(text, "NOPERM"):
+		return fmt.Errorf("user %q may not watch: %w: want an administrator to run ACL SETUSER %s %s", user, err, user, rights)
+	case errors.Is(err, rueidis.ErrNoCache) && !strings.Contains(text, "BUSY"):
 		return fmt.Errorf("%w (%v): want Redis 6 or newer without a proxy in between, or Options.Channel, which reports only what is written through this package", ErrNoTracking, err)
 	}
 	return err

@@ -46,7 +46,7 @@ func dialNode(ctx context.Context, o rueidis.ClientOption, addr string, prefixes
 		if n.client != nil {
 			n.client.Close()
 		}
-		return nil, dialError(o.Username, err)
+		return nil, err
 	}
 	return n, nil
 }

@@ -17,7 +17,8 @@ type Options struct {
 	//
 	// Commands are not repeated when a connection breaks (DisableRetry is set): the
 	// near cache decides what a failure means. A ConnWriteTimeout or Dialer.Timeout of 0
-	// means one second.
+	// means one second. A nil ClientSetInfo means that no CLIENT SETINFO is sent: not all
+	// servers know it, and by ACL it is a right of its own.
 	Client rueidis.ClientOption
 
 	// Prefixes of the keys to watch. At least one, and none may begin with another.
@@ -74,6 +75,9 @@ func (o *Options) check() error {
 	}
 	if o.Client.Dialer.Timeout == 0 {
 		o.Client.Dialer.Timeout = time.Second
+	}
+	if o.Client.ClientSetInfo == nil {
+		o.Client.ClientSetInfo = rueidis.DisableClientSetInfo
 	}
 	o.Client.DisableCache = true
 	o.Client.DisableRetry = true

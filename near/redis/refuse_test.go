@@ -3,6 +3,7 @@ package redis_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ func tracker(t testing.TB, s *redistest.Server) string {
 // what to do.
 func TestRefused(t *testing.T) {
 	resp2 := server(t, "--rename-command", "HELLO", "")
-	s := server(t)
+	s, rights := server(t), strings.Join(documentedACL(t)[0], " ")
 	do(t, s, "ACL", "SETUSER", "blind", "on", ">pw", "~*", "&*", "+@all", "-client|tracking")
 	replica := server(t, "--replicaof", strings.Replace(s.Addr, ":", " ", 1))
 	for _, c := range []struct {
@@ -46,7 +47,7 @@ func TestRefused(t *testing.T) {
 		says []string
 	}{
 		{"RESP2", redis.Options{}, resp2.Addr, redis.ErrNoTracking, []string{"Redis 6", "Options.Channel", resp2.Addr}},
-		{"ACL", redis.Options{Client: rueidis.ClientOption{Username: "blind", Password: "pw"}}, s.Addr, nil, []string{"ACL SETUSER blind +client|tracking"}},
+		{"ACL", redis.Options{Client: rueidis.ClientOption{Username: "blind", Password: "pw"}}, s.Addr, nil, []string{"ACL SETUSER blind " + rights[strings.Index(rights, "+info "):]}},
 		{"password", redis.Options{Client: rueidis.ClientOption{Username: "blind", Password: "wrong"}}, s.Addr, nil, []string{"WRONGPASS"}},
 		{"replica", redis.Options{}, replica.Addr, nil, []string{"replica", "address of the master"}},
 		{"nobody", redis.Options{}, "127.0.0.1:1", nil, []string{"127.0.0.1:1", "refused"}},
@@ -112,15 +113,122 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// Catches: a user with the rights of the documentation who cannot watch, or read.
+// documentedACL returns the commands of the package documentation that give a user its rights:
+// at a server, for a channel, and at a Sentinel.
+func documentedACL(t *testing.T) (commands [][]string) {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	check(t, err)
+	for _, m := range regexp.MustCompile(`(?m)^//\t(ACL SETUSER .*)$`).FindAllStringSubmatch(string(text), -1) {
+		commands = append(commands, strings.Fields(m[1]))
+	}
+	if len(commands) != 3 {
+		t.Fatalf("the documentation has %q", commands)
+	}
+	return commands
+}
+
+// TestACL gives a user the rights of the documentation.
+//
+// Catches: one that is missing, also of what rueidis sends by itself.
 func TestACL(t *testing.T) {
-	s := server(t)
-	do(t, s, "ACL", "SETUSER", "app", "on", ">pw", "~user:*", "-@all", "+@read", "+@write", "+@scripting", "+client|tracking", "+info", "+ping")
-	r := open(t, redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{Username: "app", Password: "pw"}}, s.Addr)
-	w := watch(t, r, lag)
-	w.tellsKey(t, "user:1", func() { check(t, r.Set(t.Context(), "user:1", found("one"))) })
+	acl := documentedACL(t)
+	alone, channel := server(t), server(t)
+	cluster, err := redistest.StartCluster(3)
+	redistest.Started(t, cluster, err)
+	failover, err := redistest.StartFailover(1)
+	redistest.Started(t, failover, err)
+	user := rueidis.ClientOption{Username: "app", Password: "password"}
+	user.Dialer.KeepAlive = 20 * time.Millisecond // between pings
+	shards, behind := user, user
+	shards.ClusterOption.PreferClusterShards = true
+	behind.Sentinel = rueidis.SentinelOption{MasterSet: redistest.MasterName, Username: "app", Password: "password"}
+	do(t, channel, acl[1]...)
+	do(t, failover.Sentinels[0], acl[2]...)
+	for _, c := range []struct {
+		name    string
+		o       redis.Options
+		seed    *redistest.Server
+		servers []*redistest.Server
+	}{
+		{"server", redis.Options{Client: user}, alone, []*redistest.Server{alone}},
+		{"channel", redis.Options{Client: user, Channel: "changes"}, channel, []*redistest.Server{channel}},
+		{"cluster", redis.Options{Client: user}, cluster.Masters[0], cluster.Masters},
+		{"cluster by shards", redis.Options{Client: shards}, cluster.Masters[0], cluster.Masters},
+		{"Sentinel", redis.Options{Client: behind}, failover.Sentinels[0], []*redistest.Server{failover.Master}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, s := range c.servers {
+				do(t, s, acl[0]...)
+			}
+			c.o.Prefixes = []string{"user:"}
+			r := open(t, c.o, c.seed.Addr)
+			useAll(t, r, watch(t, r, lag))
+			if c.name == "cluster by shards" {
+				askElsewhere(t, r, cluster)
+			}
+			awaitPing(t, c.servers[0])
+			for _, s := range append([]*redistest.Server{c.seed}, c.servers...) {
+				log := do(t, s, "ACL", "LOG")
+				if refused, err := log.ToArray(); err != nil || len(refused) > 0 {
+					t.Errorf("%s refused %v", s.Addr, refused)
+				}
+			}
+		})
+	}
+}
+
+// useAll calls every method of the store.
+func useAll(t *testing.T, r *redis.Redis, w *recorder) {
+	t.Helper()
+	ctx := t.Context()
+	w.tellsKey(t, "user:1", func() { check(t, r.Set(ctx, "user:1", found("one"))) })
 	if got := get(t, r, "user:1"); string(got.Value) != "one" {
 		t.Errorf("%+v", got)
+	}
+	check(t, r.Del(ctx, "user:1"))
+	items, err := r.Lease(ctx, time.Hour, "user:2", "user:3")
+	check(t, err)
+	if ok, err := r.Fill(ctx, "user:2", items[0].Token, near.Item{State: near.Found, TTL: time.Hour}); !ok || err != nil {
+		t.Errorf("%t, %v", ok, err)
+	}
+	check(t, r.Release(ctx, "user:3", items[1].Token))
+	check(t, r.Del(ctx, "user:2"))
+}
+
+// askElsewhere reads a key that is on its way from one master to another.
+func askElsewhere(t *testing.T, r *redis.Redis, c *redistest.Cluster) {
+	t.Helper()
+	from, slot, err := c.Owner("user:1")
+	check(t, err)
+	to := c.Masters[0]
+	if to == from {
+		to = c.Masters[1]
+	}
+	set := func(at, other *redistest.Server, state string) {
+		id := do(t, other, "CLUSTER", "MYID")
+		name, err := id.ToString()
+		check(t, err)
+		do(t, at, "CLUSTER", "SETSLOT", slot, state, name)
+	}
+	set(to, from, "IMPORTING")
+	set(from, to, "MIGRATING")
+	get(t, r, "user:1")
+}
+
+// awaitPing waits until an idle connection of the user has sent a PING.
+func awaitPing(t *testing.T, s *redistest.Server) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		list := do(t, s, "CLIENT", "LIST")
+		text, err := list.ToString()
+		check(t, err)
+		if regexp.MustCompile(`(?m)^.*cmd=ping .*user=app`).MatchString(text) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no connection has sent a PING: %s", text)
+		}
 	}
 }
 

@@ -100,7 +100,10 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 		return topology{masters: []string{addr}}, nil
 	}
 	masters, err := seed.clusterMasters(ctx, r.options.Client.ConnWriteTimeout)
-	return topology{masters: masters, cluster: true}, err
+	if err != nil {
+		return topology{}, watchError(r.options.Client.Username, err)
+	}
+	return topology{masters: masters, cluster: true}, nil
 }
 
 // locateBySentinel keeps the connection to the Sentinel: a master that was replaced while it
@@ -140,7 +143,7 @@ func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, er
 func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*member, error) {
 	n, err := dialNode(ctx, r.options.Client, addr, r.options.Prefixes, func(keys []rueidis.RedisMessage) { push(in, keys) })
 	if err != nil {
-		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
+		return nil, fmt.Errorf("near/redis: %s: %w", addr, watchError(r.options.Client.Username, err))
 	}
 	m := &member{node: n, question: [][]string{{"INFO", "replication"}}, read: readRole}
 	if t.cluster {
@@ -156,7 +159,7 @@ func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*
 	}
 	if err != nil {
 		m.close()
-		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
+		return nil, fmt.Errorf("near/redis: %s: %w", addr, watchError(r.options.Client.Username, err))
 	}
 	return m, nil
 }
