@@ -13,7 +13,7 @@ import (
 const (
 	mark        = "\x00near\x00"
 	absentMark  = mark + "-" // there is no value
-	leaseMark   = mark + "?" // a lease; the token follows
+	leaseMark   = mark + "?" // a lease; the token follows; without a TTL it is no lease
 	escapedMark = mark + "=" // a value that begins with mark follows
 )
 
@@ -38,7 +38,7 @@ func decode(data []byte, pttl int64) near.Item {
 	case string(data) == absentMark:
 		item.State, item.Value = near.Absent, nil
 	case bytes.HasPrefix(data, []byte(leaseMark)):
-		item.State, item.Value = near.Leased, nil
+		item.State, item.Value, item.Token = near.Leased, nil, string(data[len(leaseMark):])
 	case len(rest) > 0 && rest[0] == '=':
 		item.Value = rest[1:]
 	}

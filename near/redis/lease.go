@@ -12,7 +12,7 @@ import (
 )
 
 // Lease reads keys, and takes a lease on each that is missing, in one round trip to each
-// server.
+// server. It takes over a lease without a TTL, which a PERSIST or a migration may have left.
 func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) ([]near.Item, error) {
 	if life < time.Millisecond {
 		return nil, fmt.Errorf("near/redis: the lease is %v: want at least %v, and longer than a load; was a unit forgotten, as in %d*time.Second?", life, time.Millisecond, life)
@@ -26,7 +26,7 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	}
 	defer r.done(d)
 	token := rand.Text() // one for all keys: key and token together identify a lease
-	replies := leaseScript.run(ctx, d, keys, leaseMark+token, strconv.FormatInt(milliseconds(life), 10))
+	replies := leaseScript.run(ctx, d, keys, leaseMark+token, strconv.FormatInt(milliseconds(life), 10), leaseMark)
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
 		if items[i], err = readLease(replies[i], token); err != nil {

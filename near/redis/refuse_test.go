@@ -171,7 +171,7 @@ func TestACL(t *testing.T) {
 			for _, s := range append([]*redistest.Server{c.seed}, c.servers...) {
 				log := do(t, s, "ACL", "LOG")
 				if refused, err := log.ToArray(); err != nil || len(refused) > 0 {
-					t.Errorf("%s refused %v", s.Addr, refused)
+					t.Errorf("%s refused %s", s.Addr, log.String())
 				}
 			}
 		})

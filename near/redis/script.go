@@ -34,9 +34,12 @@ end
 
 var (
 	leaseScript = newScript(`
-local lease, ms = ARGV[1], ARGV[2]
+local lease, ms, mark = ARGV[1], ARGV[2], ARGV[3]
 local value = redis.call('GET', KEYS[1])
-if value then return {value, redis.call('PTTL', KEYS[1])} end
+if value then
+	local left = redis.call('PTTL', KEYS[1])
+	if left ~= -1 or value:sub(1, #mark) ~= mark then return {value, left} end
+end
 redis.call('SET', KEYS[1], lease, 'PX', ms)
 return false
 `)

@@ -3,7 +3,9 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/redis/rueidis"
@@ -95,6 +97,14 @@ func (r *Redis) del(ctx context.Context, d *data, keys []string) []rueidis.Redis
 	return d.DoMulti(ctx, commands...)
 }
 
+// refusesWrites reports whether an error is that of a server that is full, has too few
+// replicas, or cannot write its snapshot. Older servers put more before the error of a script.
+func refusesWrites(text string) bool {
+	return slices.ContainsFunc([]string{"OOM ", "NOREPLICAS ", "MISCONF "}, func(code string) bool {
+		return strings.HasPrefix(text, code) || strings.Contains(text, "-"+code)
+	})
+}
+
 // shownKey is how many bytes of a key an error shows.
 const shownKey = 64
 
@@ -104,6 +114,9 @@ func failed(doing, key string, err error) error {
 	}
 	if len(key) > shownKey {
 		key = key[:shownKey] + "..."
+	}
+	if of, ok := rueidis.IsRedisErr(err); ok && refusesWrites(of.Error()) {
+		err = fmt.Errorf("%w: %w", near.ErrReadOnly, err)
 	}
 	return fmt.Errorf("near/redis: %s %q: %w", doing, key, err)
 }

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 	"net"
 	"strconv"
@@ -159,7 +160,7 @@ func TestLease(t *testing.T) {
 	}
 
 	token := lease("user:1", time.Minute)
-	if items, err := r.Lease(ctx, time.Minute, "user:1"); err != nil || items[0].State != near.Leased || items[0].Token != "" {
+	if items, err := r.Lease(ctx, time.Minute, "user:1"); err != nil || items[0].State != near.Leased || items[0].Token != token {
 		t.Errorf("a second lease is %+v, %v", items, err)
 	}
 	if filled, err := r.Fill(ctx, "user:1", token, near.Item{State: near.Absent, TTL: time.Minute}); err != nil || !filled {
@@ -169,11 +170,42 @@ func TestLease(t *testing.T) {
 		t.Errorf("filled: %+v", got)
 	}
 	check(t, r.Release(ctx, "user:2", lease("user:2", time.Minute)))
+	token = lease("user:2", time.Minute)
+	do(t, s, "PERSIST", "user:2")
+	if lease("user:2", time.Minute) == token {
+		t.Error("a lease without a TTL is not taken over")
+	}
+	check(t, r.Del(ctx, "user:2"))
 	lease("user:2", time.Millisecond) // whose holder dies
 	for get(t, r, "user:2").State == near.Leased {
 		time.Sleep(time.Millisecond)
 	}
 	lease("user:2", time.Minute)
+}
+
+// Catches: a server that refuses writes and counts as one that cannot be asked.
+func TestReadOnly(t *testing.T) {
+	for name, deny := range map[string][]string{
+		"full": {"CONFIG", "SET", "maxmemory", "1"}, "too few replicas": {"CONFIG", "SET", "min-replicas-to-write", "1"},
+	} {
+		s := server(t)
+		r := open(t, redis.Options{}, s.Addr)
+		ctx := t.Context()
+		check(t, r.Set(ctx, "user:1", found("1")))
+		items, err := r.Lease(ctx, time.Minute, "user:2")
+		check(t, err)
+		do(t, s, deny...)
+		_, ofLease := r.Lease(ctx, time.Minute, "user:1", "user:3")
+		_, ofFill := r.Fill(ctx, "user:2", items[0].Token, found("2"))
+		for op, err := range map[string]error{"Set": r.Set(ctx, "user:1", found("2")), "Lease": ofLease, "Fill": ofFill} {
+			if !errors.Is(err, near.ErrReadOnly) {
+				t.Errorf("%s: %s: %v", name, op, err)
+			}
+		}
+		if items, err := r.Lease(ctx, time.Minute, "user:1"); err != nil || items[0].State != near.Found || get(t, r, "user:1").State != near.Found {
+			t.Errorf("%s: reading: %+v, %v", name, items, err)
+		}
+	}
 }
 
 // Catches: two holders of one lease.
@@ -186,7 +218,7 @@ func TestOneLeaseForAll(t *testing.T) {
 			items, err := r.Lease(t.Context(), time.Minute, "user:1")
 			if err != nil {
 				t.Error(err)
-			} else if items[0].Token != "" {
+			} else if items[0].State == near.Missing {
 				holders.Add(1)
 			}
 		})
