@@ -2,9 +2,11 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,14 +65,48 @@ var serverFaults = []struct {
 		time.Sleep(rand.N(3 * maxLag))
 		check(t, s.Resume())
 	}},
-	{"SIGKILL", nil, maxLag, func(t *testing.T, s *redistest.Server) {
-		s.Kill()
-		time.Sleep(rand.N(maxLag))
-		check(t, s.Restart())
-	}},
+	{"SIGKILL", nil, maxLag, restart},
 	{"DEBUG SLEEP", []string{"--enable-debug-command", "yes"}, maxLag, func(t *testing.T, s *redistest.Server) {
 		do(t, s, "DEBUG", "SLEEP", "0.5")
 	}},
+	{"busy script", []string{"--busy-reply-threshold", "100"}, maxLag, beBusy},
+	{"full", nil, maxLag, func(t *testing.T, s *redistest.Server) {
+		do(t, s, "CONFIG", "SET", "maxmemory-policy", "noeviction")
+		do(t, s, "CONFIG", "SET", "maxmemory", "1")
+		if _, err := s.Do("SET", "filler", ""); err == nil {
+			t.Error("a full server takes a value")
+		}
+		time.Sleep(rand.N(2 * maxLag))
+		do(t, s, "CONFIG", "SET", "maxmemory", "3mb")
+		do(t, s, "CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+	}},
+}
+
+func restart(t *testing.T, s *redistest.Server) {
+	s.Kill()
+	time.Sleep(rand.N(maxLag))
+	check(t, s.Restart())
+}
+
+// beBusy runs a script for some time. Redis begins it in the same round of its event loop in
+// which it removes what writers wait for, answers them while the script runs, and tells of the
+// removals when it ends.
+func beBusy(t *testing.T, s *redistest.Server) {
+	conn, err := net.Dial("tcp", s.Addr)
+	check(t, err)
+	defer conn.Close()
+	check(t, conn.SetDeadline(time.Now().Add(patience)))
+	ask := func(line string) { _, err := conn.Write([]byte(line + "\r\n")); check(t, err) }
+	answer := func() { _, err := conn.Read(make([]byte, 1000)); check(t, err) }
+	ask("PING")
+	answer() // from now on Redis reads this connection after those that were written to before
+	check(t, s.Pause())
+	time.Sleep(maxLag / 10) // all writers wait
+	ask("EVAL 'while true do end' 0")
+	check(t, s.Resume())
+	time.Sleep(3 * maxLag)
+	do(t, s, "SCRIPT", "KILL")
+	answer()
 }
 
 // evicted returns how many keys a server has evicted.
@@ -96,6 +132,48 @@ func TestMixedFleet(t *testing.T) {
 	f := newFleet(t, redis.Options{}, s.Addr)
 	f.runWith(t, f.foreignDel(t, s), func() { time.Sleep(maxLag) })
 	f.verdict(t)
+}
+
+// TestSnapshot kills Redis, which begins again with a snapshot. A write counts when a snapshot
+// has it: no cache can know what Redis forgets.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	do(t, s, "SET", "kept", "1")
+	f := newFleet(t, redis.Options{}, s.Addr)
+	f.runWith(t, f.foreignDel(t, s, "SAVE"), func() {
+		for range 2 * *rounds {
+			time.Sleep(maxLag)
+			restart(t, s)
+			if _, err := s.Do("GET", "kept"); err != nil {
+				t.Error("the snapshot: ", err)
+			}
+			time.Sleep(maxLag)
+		}
+	})
+	f.verdict(t)
+}
+
+// TestCallersLeave stops Redis until all calls have returned: only their contexts can end them.
+//
+// Catches: a call that outlives its context.
+func TestCallersLeave(t *testing.T) {
+	t.Parallel()
+	s := server(t)
+	f := &fleet{}
+	f.connect(t, redis.Options{Client: rueidis.ClientOption{InitAddress: []string{s.Addr}, ConnWriteTimeout: time.Hour}}, nil)
+	check(t, s.Pause())
+	inTime(t, "calls", func() {
+		for key := range keys / 4 { // until after MaxLag
+			f.read(t.Context(), maxLag/10, f.caches[0], key)
+			ctx, cancel := context.WithTimeout(t.Context(), maxLag/10)
+			if err := f.del(ctx, 0, key); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a Del: %v", err)
+			}
+			cancel()
+		}
+	})
+	check(t, s.Resume())
 }
 
 // A dropper is a source that loses most changes unnoticed.

@@ -121,7 +121,7 @@ func (f *fleet) connect(t testing.TB, o redis.Options, wrap func(near.Source) ne
 		source = wrap(r)
 	}
 	c, err := near.New(r, source, near.Options[int, row]{
-		Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: maxLag,
+		Prefix: prefix, MaxLag: maxLag, Expire: time.Minute, Lease: 200 * time.Millisecond, Timeout: o.Client.ConnWriteTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -241,14 +241,24 @@ func (f *fleet) del(ctx context.Context, instance, key int) error {
 	return f.caches[instance].Del(ctx, key)
 }
 
-// foreignDel returns a del by a program without near caches, over a connection of its own.
-func (f *fleet) foreignDel(t testing.TB, s *redistest.Server) func(context.Context, int, int) error {
+// foreignDel returns a del by a program without near caches, over a connection of its own. It
+// has further commands follow.
+func (f *fleet) foreignDel(t testing.TB, s *redistest.Server, further ...string) func(context.Context, int, int) error {
 	t.Helper()
 	plain, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true, AlwaysRESP2: true})
 	check(t, err)
 	t.Cleanup(plain.Close)
 	return func(ctx context.Context, _, key int) error {
-		return plain.Do(ctx, plain.B().Del().Key(keyOf(key)).Build()).Error()
+		commands := rueidis.Commands{plain.B().Del().Key(keyOf(key)).Build()}
+		for _, name := range further {
+			commands = append(commands, plain.B().Arbitrary(name).Build())
+		}
+		for _, reply := range plain.DoMulti(ctx, commands...) {
+			if err := reply.Error(); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -15,10 +16,11 @@ import (
 // A link is a proxy between the instances and Redis that simulates network faults. (Shopify's
 // toxiproxy hangs for ever when a connection ends while a fault is removed.)
 type link struct {
-	addr, to string
-	serving  sync.WaitGroup
+	addr    string
+	serving sync.WaitGroup
 
 	mu       sync.Mutex
+	to       string      // where new connections go
 	troubles [2]*trouble // by direction
 	conns    map[*net.TCPConn]bool
 	closed   bool
@@ -69,7 +71,10 @@ func newLink(t *testing.T, to string) *link {
 
 func (l *link) serve(client *net.TCPConn) {
 	defer l.drop(client)
-	conn, err := net.DialTimeout("tcp", l.to, maxLag)
+	l.mu.Lock()
+	to := l.to
+	l.mu.Unlock()
+	conn, err := net.DialTimeout("tcp", to, maxLag)
 	if err != nil {
 		return
 	}
@@ -96,6 +101,18 @@ func (l *link) drop(conn *net.TCPConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.conns, conn)
+}
+
+// turn leads new connections to another server, and cuts about half of the old ones.
+func (l *link) turn(to string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to = to
+	for conn := range l.conns { // both ends of each connection
+		if rand.N(4) == 0 {
+			conn.Close()
+		}
+	}
 }
 
 // carry passes on the data of one direction until a connection ends, and ends the other.
@@ -223,6 +240,28 @@ func TestNetworkFaults(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSwitchedAddress lets the address of the instances lead to another server, and back, while
+// both servers run. A write counts when both have removed the copy.
+//
+// Catches: an instance that reads from one server and watches the other.
+func TestSwitchedAddress(t *testing.T) {
+	t.Parallel()
+	s, other := server(t), server(t)
+	l := newLink(t, s.Addr)
+	f := newFleet(t, redis.Options{}, l.addr)
+	here, there := f.foreignDel(t, s), f.foreignDel(t, other)
+	f.runWith(t, func(ctx context.Context, instance, key int) error {
+		return errors.Join(here(ctx, instance, key), there(ctx, instance, key))
+	}, func() {
+		for range 4 * *rounds {
+			s, other = other, s
+			l.turn(s.Addr)
+			time.Sleep(2 * maxLag)
+		}
+	})
+	f.verdict(t)
 }
 
 // TestFaultsEnd lets connections begin and end during faults.

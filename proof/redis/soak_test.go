@@ -17,7 +17,7 @@ var soakFor = flag.Duration("redis.soak", 3*time.Second, "have faults at random 
 // Catches: rare errors, and those that need several faults.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	s := server(t, "--enable-debug-command", "yes", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
+	s := server(t, "--enable-debug-command", "yes", "--busy-reply-threshold", "100", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
 	l := newLink(t, s.Addr)
 	f := newFleet(t, redis.Options{}, l.addr)
 	happened, gone := map[string]int{}, 0
