@@ -71,8 +71,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 
 // Take returns the value of a key from memory, or else from the store, or else from fetch,
 // whose result it stores. If the store has leases, one of all callers in the fleet
-// that miss a key at the same time calls fetch; the others wait for it. The result of fetch
-// is kept nowhere if the key was changed since fetch was called.
+// that miss a key at the same time calls fetch; the others wait for it, once: if it brought
+// nothing, they call their own. The result of fetch is kept nowhere if the key was changed since
+// fetch was called.
 //
 // If fetch returns the error NotFound of the options, Take returns it, and keeps it for
 // NotFoundExpire. Other errors of fetch are returned as they are. fetch may use the cache,

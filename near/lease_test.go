@@ -202,7 +202,7 @@ func TestKeptUnderALease(t *testing.T) {
 func (r *rig) stays(reads int) {
 	r.t.Helper()
 	before := r.server.called("get")
-	end := time.Now().Add(time.Second)
+	end := time.Now().Add(time.Second) // fake time
 	for _, want := range []int{0, reads} {
 		if r.Get(r.t.Context(), "k"); r.server.called("get")-before != want {
 			r.t.Errorf("%+v: after %v: %d reads, want %d", r.Stats().Near, time.Since(end), r.server.called("get")-before, want)

@@ -22,6 +22,10 @@ type lookup[K comparable, V any] struct {
 
 	value V
 	err   error
+
+	kept    bool // in memory, if it is a value or c.notFound: see keepInMemory
+	inStore time.Duration
+	stored  time.Time
 }
 
 // A fetcher calls the function of a Take or TakeMany, and sets value and err of all lookups.
@@ -54,12 +58,9 @@ func (c *Cache[K, V]) find(ctx context.Context, all []*lookup[K, V], fetch fetch
 		left = c.removeBroken(ctx, broken)
 	}
 	c.withoutStore(ctx, failed, fetch)
-	if fetch != nil {
-		c.fetchLacking(ctx, lacking, fetch)
-		return
-	}
-	for _, one := range lacking {
-		one.err, one.load.NotFound = errMissing, true
+	c.fetchLacking(ctx, lacking, fetch)
+	for _, one := range all {
+		c.setTTL(one)
 	}
 }
 
@@ -87,7 +88,7 @@ func (c *Cache[K, V]) found(ctx context.Context, one *lookup[K, V]) {
 		one.err = fmt.Errorf("%w: %w", errDecode, one.err)
 		return
 	}
-	c.keepInMemory(one, one.item.TTL, one.began)
+	one.keepInMemory(one.item.TTL, one.began)
 }
 
 // decode decodes a value. After runtime.Goexit nobody gets an error, so it removes the value
@@ -130,12 +131,17 @@ func texts[K comparable, V any](all []*lookup[K, V]) []string {
 // fetchLacking fetches keys that the store does not have. Those without a lease are fetched
 // beside the holder of the lease, or the store has no leases, or it refuses writes.
 func (c *Cache[K, V]) fetchLacking(ctx context.Context, lacking []*lookup[K, V], fetch fetcher[K, V]) {
-	if len(lacking) == 0 {
+	if fetch == nil {
+		for _, one := range lacking {
+			one.err, one.load.NotFound = errMissing, true
+		}
+	}
+	if fetch == nil || len(lacking) == 0 {
 		return
 	}
 	began, fetched := time.Now(), false
 	for _, one := range lacking {
-		one.began, one.load.Expire = began, -1
+		one.began = began
 		if one.item.State == Leased {
 			one.item.Token = "" // it is that of the holder
 		}
@@ -174,7 +180,7 @@ func (c *Cache[K, V]) keep(ctx context.Context, one *lookup[K, V]) {
 	case err != nil:
 		c.keepBriefly(one)
 	case filled:
-		c.keepInMemory(one, item.TTL, stored)
+		one.keepInMemory(item.TTL, stored)
 	default: // the key was changed since the lease was taken
 		c.counts.overtaken.Add(1)
 	}
@@ -221,7 +227,6 @@ func (c *Cache[K, V]) fill(ctx context.Context, one *lookup[K, V], item Item) (f
 func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], fetch fetcher[K, V]) {
 	var lacking []*lookup[K, V]
 	for _, one := range failed {
-		one.load.Expire = -1
 		value, ok := c.local.standIn(one.key)
 		switch {
 		case context.Cause(ctx) != nil:
@@ -249,12 +254,22 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 
 // keepInMemory lets the result of a lookup stay in memory. The store has had it for the time
 // inStore since stored; 0 means for ever.
-func (c *Cache[K, V]) keepInMemory(one *lookup[K, V], inStore time.Duration, stored time.Time) {
+func (one *lookup[K, V]) keepInMemory(inStore time.Duration, stored time.Time) {
+	one.kept, one.inStore, one.stored = true, inStore, stored
+}
+
+// setTTL says how long the result of a lookup stays in memory. It comes last, as that time counts
+// from the end of the load.
+func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
+	if !one.kept {
+		one.load.Expire = -1
+		return
+	}
 	local := c.localExpire
 	if one.err != nil {
 		local = c.notFoundExpire
 	}
-	ttl := c.localTTL(local, inStore, stored)
+	ttl := c.localTTL(local, one.inStore, one.stored)
 	if !one.vouched {
 		ttl = c.localTTL(ttl, c.local.link.maxLag, one.began)
 	}
@@ -269,6 +284,6 @@ func (c *Cache[K, V]) keepInMemory(one *lookup[K, V], inStore time.Duration, sto
 // MaxLag after the fetch began: so long it may be served, whatever happens to its key.
 func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
 	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
-		c.keepInMemory(one, c.local.link.maxLag, one.began)
+		one.keepInMemory(c.local.link.maxLag, one.began)
 	}
 }

@@ -55,8 +55,8 @@ type Options[K comparable, V any] struct {
 	Jitter float64
 
 	// MaxLag bounds the age of what is served: values in memory are served while the source
-	// has vouched for a moment at most this long ago. 0 means a second. Less than 10 ms is
-	// refused.
+	// has vouched for a moment at most this long ago, or their load began at most this long
+	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
 	// Away is what a Take does if the store cannot be asked: Bypass, the zero value, or Fail.
@@ -69,12 +69,13 @@ type Options[K comparable, V any] struct {
 
 	// Timeout is how long a single call of the store may take; 0 means as long as the store
 	// and the context of the caller allow: a store that hangs counts as away only when its own
-	// time-outs end the call.
+	// time-outs end the call. After three failures in a row reads fail at once, until one in
+	// the background succeeds.
 	Timeout time.Duration
 
 	// Lease is how long an instance may load a key while others wait; if it dies, they wait
-	// for that long. A load that takes longer is not kept, and others begin another one. 0
-	// means three seconds.
+	// for that long. A load that takes longer is kept for MaxLag at most, and others begin
+	// theirs. 0 means three seconds.
 	Lease time.Duration
 
 	// Prefix is the beginning of each key in the store, such as "users:". No other cache or
@@ -93,7 +94,7 @@ type Options[K comparable, V any] struct {
 type Away uint8
 
 const (
-	Bypass Away = iota // call fetch, and keep nothing: the database gets all loads
+	Bypass Away = iota // call fetch, and keep its value for MaxLag
 	Fail               // return an error that wraps ErrStore, and spare the database
 )
 

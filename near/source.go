@@ -18,7 +18,7 @@ type Source interface {
 // other callers, but they take locks and may clear a whole cache: a source must not let its
 // server wait for them.
 //
-// A cache serves nothing from memory before its Watcher was told ChangedAll and then Current.
+// A cache keeps values for MaxLag only before its Watcher was told ChangedAll and then Current.
 type Watcher interface {
 	// Changed says that keys have or may have changed.
 	Changed(keys ...string)
@@ -36,12 +36,12 @@ type Watcher interface {
 	Current(asOf time.Time)
 
 	// Lost says that changes may go untold until the next ChangedAll, and why. Until then
-	// Current is ignored.
+	// Current is ignored. What was vouched for stays so: memory is served until MaxLag after it.
 	Lost(err error)
 }
 
 // A Coverer is a [Source] that tells of some keys only, such as those with certain prefixes.
-// Other keys are read from the store each time, and not kept in memory.
+// The values of other keys are kept in memory for MaxLag.
 type Coverer interface {
 	// Covers reports whether changes of a key are told. The answer for a key is always
 	// the same.

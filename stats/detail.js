@@ -30,7 +30,7 @@ const charts = {
 		['near-lag', 'Near: lag of the source', seconds, 'lag:near.lag_seconds limit:near.max_lag_seconds', 'near'],
 		['near-changes', 'Near: changes', rate, 'told:near.changes waited-for:near.waits fetched-in-vain:near.overtaken', 'near'],
 		['near-trouble', 'Near: trouble', count,
-			'connections-lost:near.reconnects store-errors:near.store_errors unserved:near.unserved served-on:near.served_on', 'near'],
+			'connections-lost:near.reconnects store-errors:near.store_errors unasked:near.unasked unserved:near.unserved served-on:near.served_on', 'near'],
 	],
 	wheels: [
 		['pending', 'Timers', count, 'pending tombstones'],
@@ -57,8 +57,8 @@ const phrases = {
 	load_p50_seconds: 'load time, median', load_p99_seconds: 'load time, 99 % within',
 	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
 	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
-	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'gets when nothing could be served',
-	served_on: 'of these, answered from memory', store_errors: 'errors of the store', changes: 'changes told', forgotten_all: 'everything forgotten',
+	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'loads that nothing confirms',
+	served_on: 'answered by older values', store_errors: 'errors of the store', unasked: 'reads not tried, as the store fails', changes: 'changes told', forgotten_all: 'everything forgotten',
 	reconnects: 'connections lost', lag_seconds: 'lag of the source', max_lag_seconds: 'most lag',
 };
 

@@ -209,14 +209,17 @@
 //	  pinwheel.cache.near.overtaken, in {value}
 //	    Values that a near cache fetched and kept nowhere, as their key changed meanwhile.
 //	cache_near_unserved_total counter
-//	  pinwheel.cache.near.unserved, in {get}
-//	    Lookups while a near cache could serve nothing from memory.
+//	  pinwheel.cache.near.unserved, in {key}
+//	    Keys that a near cache loaded while its source had not confirmed that memory was up to date.
 //	cache_near_served_on_total counter
-//	  pinwheel.cache.near.served_on, in {get}
-//	    Lookups answered from memory because the store of a near cache could not be asked.
+//	  pinwheel.cache.near.served_on, in {load}
+//	    Loads of a near cache that ended with an older value, as the store could not be asked.
 //	cache_near_store_errors_total counter
 //	  pinwheel.cache.near.store.errors, in {error}
 //	    Calls of the store of a near cache that failed.
+//	cache_near_unasked_total counter
+//	  pinwheel.cache.near.unasked, in {read}
+//	    Reads that a near cache did not try, as the last calls of its store had failed.
 //	cache_near_changes_total counter
 //	  pinwheel.cache.near.changes, in {key}
 //	    Keys that the source of a near cache reported as changed.
@@ -228,13 +231,13 @@
 //	    Lost connections of the source of a near cache.
 //	cache_near_serving level
 //	  pinwheel.cache.near.serving, in {cache}
-//	    1 if a near cache serves from memory, else 0.
+//	    1 if a near cache keeps values until its source reports a change, 0 if for MaxLag only.
 //	cache_near_lag_seconds gauge
 //	  pinwheel.cache.near.lag, in s
 //	    Time since the moment up to which the source of a near cache has confirmed all changes.
 //	cache_near_max_lag_seconds gauge
 //	  pinwheel.cache.near.max_lag, in s
-//	    The lag above which a near cache serves nothing from memory.
+//	    The lag above which a near cache keeps no value for longer.
 //
 // With double the limit the cache would answer about so many more gets per second:
 //

@@ -20,7 +20,7 @@ import (
 //
 // From the first call on, a timer takes a snapshot of every cache and timing wheel each
 // five seconds, so that the page can show the last five minutes. That takes some
-// microseconds, and up to 80 KB of memory, for each.
+// microseconds, and up to 81 KB of memory, for each.
 func Handler(options ...HandlerOption) http.Handler {
 	return newHandler(&process, options...)
 }

@@ -32,11 +32,11 @@ func (n *Near) exists() bool { return n.MaxLag > 0 }
 func nearTrouble(n *Near, now period, say func(cause, format string, args ...any)) (trouble bool) {
 	if n.exists() && !n.Serving && n.Lag > n.MaxLag {
 		trouble = true
-		say(sourceSilent, "Nothing is served from memory: for %s the source of changes has not confirmed that memory is up to date. Each get asks the store.", span(n.Lag))
+		say(sourceSilent, "Values stay in memory for %s only: for %s the source of changes has not confirmed that memory is up to date.", span(n.MaxLag), span(n.Lag))
 	}
 	if now.storeErrors >= 5 {
 		trouble = true
-		say(storeFails, "The store fails: in the last minute %d of its calls failed, and %d fetches bypassed it.", now.storeErrors, now.bypasses)
+		say(storeFails, "The store fails: in the last minute %d of its calls failed, %d reads were not tried, and %d fetches bypassed it.", now.storeErrors, now.unasked, now.bypasses)
 	}
 	return trouble
 }

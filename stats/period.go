@@ -6,7 +6,7 @@ import "time"
 type period struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
-	storeErrors, bypasses                  uint64        // of a near cache
+	storeErrors, bypasses, unasked         uint64        // of a near cache
 	loading                                time.Duration // the total duration of loads
 }
 
@@ -28,6 +28,7 @@ func between(from, to *Snapshot) period {
 		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
 
 		storeErrors: minus(to.Near.StoreErrors, from.Near.StoreErrors),
+		unasked:     minus(to.Near.Unasked, from.Near.Unasked),
 		bypasses:    minus(to.Near.Bypasses, from.Near.Bypasses),
 	}
 }

@@ -92,6 +92,7 @@ func addNear(want map[string]float64, n stats.Near) {
 		"unserved_total":      float64(n.Unserved),
 		"served_on_total":     float64(n.ServedOn),
 		"store_errors_total":  float64(n.StoreErrors),
+		"unasked_total":       float64(n.Unasked),
 		"changes_total":       float64(n.Changes),
 		"forgotten_all_total": float64(n.ForgottenAll),
 		"reconnects_total":    float64(n.Reconnects),

@@ -120,7 +120,7 @@ func listens(port int) error {
 	return l.Close()
 }
 
-// Restart runs the server again, on the same port, after Kill. It has forgotten everything.
+// Restart runs the server again, on the same port, after Kill. It has what it saved.
 func (s *Server) Restart() error {
 	s.out, s.done = &output{}, make(chan struct{})
 	s.cmd = exec.Command("redis-server", s.args...)
