@@ -94,6 +94,11 @@ func (r *Redis) identify(ctx context.Context, conn net.Conn) (info string, err e
 	defer cancel()
 	defer conn.SetDeadline(time.Time{})
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}()
 	for _, c := range commands {
 		if _, err := io.WriteString(conn, request(c)); err != nil {
 			return "", err
