@@ -58,6 +58,7 @@ func (f fetchEach[K, V]) fetch(ctx context.Context, first *load[K, V]) {
 	}
 	values, errs := f(ctx, missing, loads)
 	for _, l := range first.batch {
+		l.Unchanged = false
 		if l.err = errs[l.key]; l.err == nil {
 			l.pick(values)
 		}

@@ -26,6 +26,9 @@ type Cache[K comparable, V any] struct {
 	notFound                            error
 	jitter                              float64
 	away                                Away
+	notFoundLocal                       bool
+	mayExist                            func(K) bool
+	clone                               func(V) V // nil: none
 	timeout, lease                      time.Duration
 
 	breaker breaker
@@ -45,6 +48,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	c := &Cache[K, V]{
 		store: store, values: o.Values,
 		expire: o.Expire, localExpire: o.LocalExpire, notFoundExpire: o.NotFoundExpire, notFound: o.NotFound,
+		notFoundLocal: o.NotFoundLocal, mayExist: o.MayExist, clone: o.Clone,
 		jitter: o.Jitter, away: o.Away,
 		timeout: o.Timeout, lease: orDefault(o.Lease, defaultLease),
 		breaker: breaker{probing: make(chan struct{}, 1)},
@@ -87,10 +91,21 @@ func (c *Cache[K, V]) Take(ctx context.Context, key K, fetch func(ctx context.Co
 	// all else that near adds to a hit.
 	l := c.local
 	l.settle()
-	if value, ok := l.cache.Get(key); ok {
+	if value, ok := l.cache.Get(key); ok && c.clone == nil {
 		return value, nil
+	} else if ok {
+		return c.clone(value), nil
 	}
-	return c.take(ctx, key, fetch)
+	value, err := c.take(ctx, key, fetch)
+	return c.copied(value, err == nil), err
+}
+
+// copied returns the value for a caller, if there is one.
+func (c *Cache[K, V]) copied(value V, ok bool) V {
+	if ok && c.clone != nil {
+		return c.clone(value)
+	}
+	return value
 }
 
 func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Context) (V, error)) (V, error) {
@@ -139,6 +154,11 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 			case err == nil && !errors.Is(failed, c.notFound):
 				err = unkept(failed)
 			}
+		}
+	}
+	if c.clone != nil {
+		for key, value := range values {
+			values[key] = c.clone(value)
 		}
 	}
 	return values, err
@@ -197,7 +217,7 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 	l := c.local
 	l.settle()
 	if value, ok = l.cache.Get(key); ok { // as in Take
-		return value, true, nil
+		return c.copied(value, true), true, nil
 	}
 	value, err = l.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
 		one := c.lookup(key, l)
@@ -207,7 +227,7 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 	if err == errMissing || errors.Is(err, c.notFound) {
 		return value, false, nil
 	}
-	return value, err == nil, err
+	return c.copied(value, err == nil), err == nil, err
 }
 
 // Set stores a value for a key in the store. When Set returns without an error, no caller in

@@ -27,10 +27,26 @@ func (c *Cache[K, V]) read(ctx context.Context, all []*lookup[K, V], take bool) 
 	each(leased, func(one *lookup[K, V]) { c.await(ctx, one) })
 }
 
-// readOnce sets item, began and err of lookups.
-func (c *Cache[K, V]) readOnce(ctx context.Context, all []*lookup[K, V], lease bool) {
+// readOnce sets item, began and err of lookups. It takes leases on missing keys that may exist.
+func (c *Cache[K, V]) readOnce(ctx context.Context, all []*lookup[K, V], take bool) {
+	var toRead, toLease []*lookup[K, V]
+	for _, one := range all {
+		if take && c.leaser != nil && !one.phantom {
+			toLease = append(toLease, one)
+		} else {
+			toRead = append(toRead, one)
+		}
+	}
+	c.readPart(ctx, toLease, true)
+	c.readPart(ctx, toRead, false)
+}
+
+func (c *Cache[K, V]) readPart(ctx context.Context, all []*lookup[K, V], lease bool) {
+	if len(all) == 0 {
+		return
+	}
 	began := time.Now()
-	items, err := c.items(ctx, texts(all), lease && c.leaser != nil)
+	items, err := c.items(ctx, texts(all), lease)
 	for i, one := range all {
 		if one.began, one.err = began, err; err == nil {
 			one.item = items[i]

@@ -27,6 +27,7 @@ type link struct {
 	open    bool       // between ChangedAll and Lost
 	vouched bool       // memory is of the first kind; until is always if not
 	asOf    int64      // all changes before it have been told; never before the first Current
+	behind  int64      // how long before it was told asOf was
 	timer   *time.Timer
 	armed   bool
 }
@@ -106,7 +107,7 @@ func (l *link) current(asOf time.Time) {
 	if !l.open || at < l.asOf {
 		return
 	}
-	l.asOf = at
+	l.asOf, l.behind = at, now-at
 	l.vouched = l.vouched || now <= l.end()
 	l.trust()
 }
@@ -136,12 +137,12 @@ func (l *link) doubt() {
 	l.trust()
 }
 
-// lag returns the time since the moment for which the source has vouched, and false if it
-// never has.
-func (l *link) lag() (time.Duration, bool) {
+// lag returns the time since the moment for which the source has vouched, that of when it did
+// so, and false if it never has.
+func (l *link) lag() (lag, behind time.Duration, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Duration(-plus(l.asOf, -l.now())), l.asOf != never
+	return time.Duration(-plus(l.asOf, -l.now())), time.Duration(l.behind), l.asOf != never
 }
 
 // plus returns the sum of two times, at most the longest Duration, before or after 0.

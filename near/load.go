@@ -16,6 +16,7 @@ type lookup[K comparable, V any] struct {
 	text    string // the key in the store
 	load    *cache.Load[V]
 	vouched bool // the source tells of every change since the load began
+	phantom bool // the database cannot have it: see Options.MayExist
 
 	item  Item      // what the store has
 	began time.Time // when the reading of item began, or the fetch
@@ -32,7 +33,10 @@ type lookup[K comparable, V any] struct {
 type fetcher[K comparable, V any] func(ctx context.Context, lacking []*lookup[K, V])
 
 func (c *Cache[K, V]) lookup(key K, l *cache.Load[V]) *lookup[K, V] {
-	return &lookup[K, V]{key: key, text: c.local.key(key), load: l, vouched: l.Expire >= 0}
+	return &lookup[K, V]{
+		key: key, text: c.local.key(key), load: l,
+		vouched: l.Expire >= 0, phantom: c.mayExist != nil && !c.mayExist(key),
+	}
 }
 
 // find reads keys from the store, and fetches those that it does not have. A value that cannot
@@ -195,6 +199,8 @@ func (c *Cache[K, V]) itemOf(one *lookup[K, V]) (item Item, ok bool) {
 		item = Item{State: Found, TTL: c.ttl(c.expire)}
 		item.Value, one.err = convert(c.values.Encode, one.value)
 		return item, one.err == nil
+	case one.load.NotFound && c.notFoundLocal:
+		c.keepBriefly(one)
 	case one.load.NotFound && c.notFoundExpire > 0:
 		return Item{State: Absent, TTL: c.ttl(c.notFoundExpire)}, true
 	}
@@ -208,6 +214,8 @@ var errNoLease = errors.New("near: another caller has the lease, or the store re
 func (c *Cache[K, V]) fill(ctx context.Context, one *lookup[K, V], item Item) (filled bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	switch {
+	case one.phantom:
+		err = errNoLease
 	case c.leaser == nil: // the key may have been changed since
 		if err = c.ask(ctx, func(ctx context.Context) error { return c.store.Set(ctx, one.text, item) }); err == nil {
 			err = errNoLease

@@ -3,6 +3,7 @@ package near
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -46,6 +47,15 @@ type Options[K comparable, V any] struct {
 	// fetch returned NotFound for a key. 0 means not at all.
 	NotFoundExpire time.Duration
 
+	// NotFoundLocal keeps a "not found" in memory only, for MaxLag at most, and does not store
+	// it: who asks for many keys that do not exist does not fill the store.
+	NotFoundLocal bool
+
+	// MayExist reports whether the database may have a key, such as by its form; nil means
+	// that it may. A key that cannot exist costs the store one read: no lease is taken, nothing
+	// is stored, so no other instance is told of it. What fetch returns is kept for MaxLag.
+	MayExist func(key K) bool
+
 	// NotFound is the error, matched by errors.Is, by which a fetch says that a key has no
 	// value, such as sql.ErrNoRows; nil means ErrNotFound.
 	NotFound error
@@ -84,6 +94,10 @@ type Options[K comparable, V any] struct {
 
 	// Keys turns keys into strings. It may be zero if K is a string or an integer.
 	Keys Text[K]
+
+	// Clone returns a copy of a value for each caller. nil means that all callers in this
+	// process share what a value points to: they must not change it.
+	Clone func(value V) V
 
 	// Values turns values into bytes; zero means JSON. A value that cannot be decoded, also
 	// because Decode panics, is removed from the store and loaded anew.
@@ -141,6 +155,9 @@ func (o *Options[K, V]) check(store Store) error {
 	wrong.time("ServeOn", o.ServeOn, time.Millisecond, "never")
 	wrong.time("Timeout", o.Timeout, time.Millisecond, "none")
 	wrong.time("Lease", o.Lease, 10*time.Millisecond, "three seconds")
+	if o.NotFoundLocal && o.NotFoundExpire == 0 {
+		wrong.add("NotFoundLocal is set without NotFoundExpire: want both")
+	}
 	if o.Away > Fail {
 		wrong.add("Away is %d: want Bypass (%d) or Fail (%d)", o.Away, Bypass, Fail)
 	}
@@ -156,6 +173,9 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 		wrong.add("the source is nil: want one, such as that of near/redis")
 	}
 	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")
+	if c, ok := source.(Coverer); ok && (o.Prefix != "" || o.Text.String == nil && reflect.TypeFor[K]().Kind() != reflect.String) && !c.Covers(o.Prefix) {
+		wrong.add("Prefix is %q, and the source does not tell of keys with it: want one that begins with a prefix of the source", o.Prefix)
+	}
 	switch {
 	case (o.Text.String == nil) != (o.Text.Parse == nil):
 		wrong.add("the text of keys has one of its two functions: want both")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -231,8 +232,12 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%v\nlacks %q", err, word)
 		}
 	}
-	if _, err := near.New[string, string](newServer(), new(hand), near.Options[string, string]{Limit: -1}); !errors.Is(err, cache.ErrArgument) {
-		t.Errorf("Limit: %v", err)
+	for what, o := range map[string]near.Options[string, string]{
+		"-1": {Limit: -1}, "NotFoundLocal": {NotFoundLocal: true}, "uncovered:": {Prefix: "uncovered:"},
+	} {
+		if _, err := near.New(newServer(), new(hand), o); !errors.Is(err, cache.ErrArgument) || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 
@@ -395,3 +400,65 @@ func TestReadOnly(t *testing.T) {
 		}
 	})
 }
+
+// TestUnknownKeys checks that keys that do not exist fill no store: with NotFoundLocal they are
+// leased and not stored, and those that cannot exist are not even leased; nobody hears of these.
+func TestUnknownKeys(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		o := near.Options[string, string]{NotFoundExpire: time.Hour, NotFoundLocal: true, MayExist: func(key string) bool { return len(key) == 1 }}
+		r := newRig(t, o)
+		r.err = near.ErrNotFound
+		var fetched int
+		ask := func() {
+			t.Helper()
+			for _, key := range []string{"k", "not a key"} {
+				if _, err := r.Take(t.Context(), key, r.fetch); err != near.ErrNotFound {
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+			got, err := r.TakeMany(t.Context(), []string{"k", "not a key", "nor this", "l"}, func(_ context.Context, missing []string) (map[string]string, error) {
+				fetched += len(missing)
+				return nil, nil
+			})
+			if len(got) > 0 || err != nil || len(r.server.items) > 0 {
+				t.Errorf("%v, %v, and the store has %v", got, err, r.server.items)
+			}
+		}
+		ask()
+		ask()
+		if n := r.server.called("lease"); r.fetched != 2 || fetched != 2 || n != 2 || r.server.tokens != 2 {
+			t.Errorf("%d and %d fetches, %d leases on %d keys", r.fetched, fetched, n, r.server.tokens)
+		}
+		time.Sleep(time.Second)
+		r.hand.vouch()
+		if r.Take(t.Context(), "k", r.fetch); r.fetched != 3 {
+			t.Error("it is kept for longer than MaxLag, though nobody would tell of the key")
+		}
+	})
+}
+
+// TestClone checks that each caller gets a value of its own.
+func TestClone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, err := near.New(newServer(), new(hand), near.Options[string, []int]{Clone: slices.Clone[[]int]})
+		must(t, err)
+		defer c.Close(context.Background())
+		spoil := func(what string, value []int, err error) {
+			t.Helper()
+			if len(value) != 1 || value[0] != 1 || err != nil {
+				t.Fatalf("%s: %v, %v", what, value, err)
+			}
+			value[0] = 2
+		}
+		for range 2 {
+			value, err := c.Take(t.Context(), "k", func(context.Context) ([]int, error) { return []int{1}, nil })
+			spoil("Take", value, err)
+			value, _, err = c.Get(t.Context(), "k")
+			spoil("Get", value, err)
+			values, err := c.TakeMany(t.Context(), []string{"k"}, noneOfInts)
+			spoil("TakeMany", values["k"], err)
+		}
+	})
+}
+
+func noneOfInts(context.Context, []string) (map[string][]int, error) { return nil, nil }

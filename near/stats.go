@@ -38,7 +38,7 @@ type localCounts struct {
 }
 
 func (l *Local[K, V]) addTo(s *stats.Snapshot) {
-	lag, known := l.link.lag()
+	lag, behind, known := l.link.lag()
 	if !known {
 		lag = time.Since(l.link.start)
 	}
@@ -49,6 +49,7 @@ func (l *Local[K, V]) addTo(s *stats.Snapshot) {
 		Reconnects:   l.counts.reconnects.Load(),
 		Serving:      l.link.vouches(),
 		Lag:          lag,
+		Behind:       behind,
 		MaxLag:       l.link.maxLag,
 	}
 }

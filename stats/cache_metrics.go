@@ -222,6 +222,8 @@ var cacheMetrics = []Metric[Snapshot]{
 		func(n *Near) any { return &n.Serving }),
 	nearMetric("lag_seconds", KindGauge, "s", "Time since the moment up to which the source of a near cache has confirmed all changes.",
 		func(n *Near) any { return &n.Lag }),
+	nearMetric("behind_seconds", KindGauge, "s", "Age of the moment up to which the source of a near cache has confirmed all changes, when it did so.",
+		func(n *Near) any { return &n.Behind }),
 	nearMetric("max_lag_seconds", KindGauge, "s", "The lag above which a near cache keeps no value for longer.",
 		func(n *Near) any { return &n.MaxLag }),
 }

@@ -27,7 +27,7 @@ const charts = {
 		['tombstones', 'Expiry wheel', count, 'pending:expiry_pending overdue:expiry_overdue tombstones'],
 		['near-answers', 'Near: answers from', stacked,
 			'memory:hits store:near.remote_hits fetched:near.fetches past-store:near.bypasses', 'near'],
-		['near-lag', 'Near: lag of the source', seconds, 'lag:near.lag_seconds limit:near.max_lag_seconds', 'near'],
+		['near-lag', 'Near: lag of the source', seconds, 'lag:near.lag_seconds behind:near.behind_seconds limit:near.max_lag_seconds', 'near'],
 		['near-changes', 'Near: changes', rate, 'told:near.changes waited-for:near.waits fetched-in-vain:near.overtaken', 'near'],
 		['near-trouble', 'Near: trouble', count,
 			'connections-lost:near.reconnects store-errors:near.store_errors unasked:near.unasked unserved:near.unserved served-on:near.served_on', 'near'],
@@ -59,7 +59,7 @@ const phrases = {
 	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
 	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'loads that nothing confirms',
 	served_on: 'answered by older values', store_errors: 'errors of the store', unasked: 'reads not tried, as the store fails', changes: 'changes told', forgotten_all: 'everything forgotten',
-	reconnects: 'connections lost', lag_seconds: 'lag of the source', max_lag_seconds: 'most lag',
+	reconnects: 'connections lost', lag_seconds: 'lag of the source', behind_seconds: 'least lag', max_lag_seconds: 'most lag',
 };
 
 // newSheets returns tables of all numbers and settings in stats, so that each can be found.

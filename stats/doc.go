@@ -235,6 +235,9 @@
 //	cache_near_lag_seconds gauge
 //	  pinwheel.cache.near.lag, in s
 //	    Time since the moment up to which the source of a near cache has confirmed all changes.
+//	cache_near_behind_seconds gauge
+//	  pinwheel.cache.near.behind, in s
+//	    Age of the moment up to which the source of a near cache has confirmed all changes, when it did so.
 //	cache_near_max_lag_seconds gauge
 //	  pinwheel.cache.near.max_lag, in s
 //	    The lag above which a near cache keeps no value for longer.

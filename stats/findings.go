@@ -26,6 +26,7 @@ const (
 	oneKey        = "one hot key"
 	grows         = "grows without limit"
 	sourceSilent  = "source silent"
+	sourceSlow    = "source slow"
 	storeFails    = "store fails"
 )
 

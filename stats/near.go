@@ -22,6 +22,7 @@ type Near struct {
 
 	Serving bool          // gauge: values are kept for as long as the source reports no change
 	Lag     time.Duration // gauge: time since the moment for which the source vouched last, or since the cache was made
+	Behind  time.Duration // gauge: how old the moment was for which the source vouched last, when it did so
 	MaxLag  time.Duration // gauge: with a longer Lag no value is kept for longer than that; never 0 in a near cache
 }
 
@@ -33,6 +34,10 @@ func nearTrouble(n *Near, now period, say func(cause, format string, args ...any
 	if n.exists() && !n.Serving && n.Lag > n.MaxLag {
 		trouble = true
 		say(sourceSilent, "Values stay in memory for %s only: for %s the source of changes has not confirmed that memory is up to date.", span(n.MaxLag), span(n.Lag))
+	}
+	if n.Serving && n.Behind > n.MaxLag/6*5 { // of near/redis: a third of MaxLag, and the round trip
+		trouble = true
+		say(sourceSlow, "The source of changes confirms what is %s old, close to MaxLag, %s: set it to %s, or look for what is slow.", span(n.Behind), span(n.MaxLag), span(2*n.Behind))
 	}
 	if now.storeErrors >= 5 {
 		trouble = true

@@ -60,6 +60,9 @@ func methods[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 		"TakeMany": func() {
 			_, _ = c.TakeMany(context.Background(), []K{key}, func(context.Context, []K) (map[K]int, error) { return map[K]int{key: 1}, nil })
 		},
+		"TakeManyMissed": func() {
+			c.TakeManyMissed(context.Background(), []K{key}, func(context.Context, []K, []*cache.Load[int]) (map[K]int, map[K]error) { return map[K]int{key: 1}, nil })
+		},
 		"TakeMissed": func() {
 			_, _ = c.TakeMissed(context.Background(), key, func(context.Context, *cache.Load[int]) (int, error) { return 1, nil })
 		},

@@ -158,7 +158,7 @@ func unhashableKeys(t *testing.T) {
 func keyedCalls[K comparable](c *cache.Cache[K, int], key K) map[string]func() {
 	all, keyed := methods(c, key), map[string]func(){}
 	for name := range strings.FieldsSeq("Get Peek Entry TTL Set SetWithExpire GetOrSet GetOrSetWithExpire Swap Compute ComputeWithExpire " +
-		"Touch Take TakeCtx TakeWith TakeMissed TakeMany Del GetAndDel") {
+		"Touch Take TakeCtx TakeWith TakeMissed TakeMany TakeManyMissed Del GetAndDel") {
 		keyed[name] = all[name]
 	}
 	return keyed

@@ -15,7 +15,8 @@ type merged struct {
 	to     near.Watcher
 	open   []bool      // between ChangedAll and Lost of each source
 	asOf   []time.Time // the moment for which each has vouched since it is open, or zero
-	onLost func(error) // called when the first source is lost
+	onLost func(error) // called when the first source is lost, or was never reached
+	lost   bool        // onLost was called since all were open
 }
 
 func (m *merged) allOpen() bool { return !slices.Contains(m.open, false) }
@@ -41,6 +42,7 @@ func (m member) ChangedAll() {
 	defer m.mu.Unlock()
 	m.open[m.i] = true
 	if m.allOpen() {
+		m.lost = false
 		m.to.ChangedAll()
 	}
 }
@@ -57,7 +59,8 @@ func (m member) Current(asOf time.Time) {
 func (m member) Lost(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.allOpen() {
+	if !m.lost {
+		m.lost = true
 		m.onLost(err)
 	}
 	m.open[m.i], m.asOf[m.i] = false, time.Time{}

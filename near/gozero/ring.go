@@ -2,12 +2,8 @@ package gozero
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
-	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zeromicro/go-zero/core/hash"
@@ -36,27 +32,18 @@ func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
 	}
 	r := &ring{name: c.Name, prefixes: c.prefixes(), dispatcher: hash.NewConsistentHash()}
 	for _, conf := range nodes {
-		n := &node{addr: conf.Host, options: c.redisOptions(conf, encryption)}
-		r.nodes = append(r.nodes, n)
-		r.dispatcher.AddWithWeight(n, conf.Weight)
-		err := n.connect(context.Background())
-		if err != nil && !(conf.NonBlock && unreachable(err)) {
+		options := c.redisOptions(conf, encryption)
+		options.ConnectLater = conf.NonBlock
+		client, err := redis.New(context.Background(), options)
+		if err != nil {
 			r.close()
 			return nil, err
 		}
-		if err != nil {
-			logx.Errorf("cache(%s) - nothing is served from memory until Redis can be watched: %v", c.Name, err)
-		}
+		n := &node{conf.Host, client}
+		r.nodes = append(r.nodes, n)
+		r.dispatcher.AddWithWeight(n, conf.Weight)
 	}
 	return r, nil
-}
-
-// unreachable reports whether an error is one of the network, which may be temporary, and not
-// also a certificate that is refused: go-zero would accept that, and send the password.
-func unreachable(err error) bool {
-	var of net.Error
-	var refused *tls.CertificateVerificationError
-	return errors.As(err, &of) && !errors.As(err, &refused)
 }
 
 // node returns the node on which go-zero keeps a key.
@@ -88,66 +75,31 @@ func (r *ring) Watch(ctx context.Context, w near.Watcher) {
 	}
 	var all sync.WaitGroup
 	for i, n := range r.nodes {
-		all.Go(func() { n.watch(ctx, member{m, i}) })
+		all.Go(func() { n.client.Watch(ctx, member{m, i}) })
 	}
 	all.Wait()
 }
 
 func (r *ring) close() {
 	for _, n := range r.nodes {
-		if client := n.client.Load(); client != nil {
-			client.Close()
-		}
+		n.client.Close()
 	}
 }
 
 // A node is a server or a cluster on which go-zero keeps keys.
 type node struct {
-	addr    string
-	options redis.Options
-	client  atomic.Pointer[redis.Redis] // nil until the first connection
+	addr   string
+	client *redis.Redis
 }
 
 // String returns the name by which go-zero's consistent hash knows the node.
 func (n *node) String() string { return n.addr }
 
-func (n *node) connect(ctx context.Context) error {
-	client, err := redis.New(ctx, n.options)
-	if err == nil {
-		n.client.Store(client)
-	}
-	return err
-}
-
-var errUnconnected = errors.New("near/gozero: the server was never reached")
-
 // get reads a key.
 func (n *node) get(ctx context.Context, key string) (near.Item, error) {
-	client := n.client.Load()
-	if client == nil {
-		return near.Item{}, errUnconnected
-	}
-	items, err := client.Get(ctx, key)
+	items, err := n.client.Get(ctx, key)
 	if err != nil {
 		return near.Item{}, err
 	}
 	return items[0], nil
-}
-
-// redial is the time between attempts to reach a server that could not be reached at the start.
-const redial = time.Second
-
-// watch connects to the node, if that has failed so far, and watches it until ctx ends.
-func (n *node) watch(ctx context.Context, w near.Watcher) {
-	for n.client.Load() == nil {
-		if err := n.connect(ctx); err != nil {
-			w.Lost(err)
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(redial):
-			}
-		}
-	}
-	n.client.Load().Watch(ctx, w)
 }

@@ -156,8 +156,11 @@ func (r *Redis) replace(d *data) bool {
 func (r *Redis) use() (*data, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.data == nil {
+	switch {
+	case r.closed:
 		return nil, errClosed
+	case r.data == nil:
+		return nil, errUnconnected
 	}
 	r.data.users++
 	return r.data, nil

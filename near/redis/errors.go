@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -32,4 +34,22 @@ func watchError(user string, err error) error {
 	return err
 }
 
-var errClosed = errors.New("near/redis: Redis is closed")
+// passes reports whether what kept New from connecting may end by itself, as do failures of the
+// network, of a server that loads its data, and of one that is no master yet.
+func passes(err error) bool {
+	var said *rueidis.RedisError
+	var refused *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &refused), errors.Is(err, ErrNoTracking), errors.Is(err, errChannelInCluster):
+		return false
+	case errors.As(err, &said):
+		code, _, _ := strings.Cut(said.Error(), " ")
+		return slices.Contains([]string{"LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "NOQUORUM"}, code)
+	}
+	return true
+}
+
+var (
+	errClosed      = errors.New("near/redis: Redis is closed")
+	errUnconnected = errors.New("near/redis: Redis was never reached")
+)

@@ -20,6 +20,7 @@ type node struct {
 	addr   string
 	client rueidis.Client
 	broken chan struct{} // closed when the connection is closed
+	conn   atomic.Pointer[watchedConn]
 }
 
 // dialNode connects to one server. If onPush is not nil, the connection tracks prefixes, and
@@ -42,9 +43,18 @@ func dialNode(ctx context.Context, o rueidis.ClientOption, addr string, prefixes
 	}
 	o.DialCtxFn, o.DialFn = n.dialOnce(ctx, dialer(o)), nil
 	var err error
+	greeted := context.AfterFunc(ctx, func() {
+		if conn := n.conn.Load(); conn != nil {
+			conn.Close()
+		}
+	})
+	defer greeted()
 	if n.client, err = rueidis.NewClient(o); err != nil {
 		if n.client != nil {
 			n.client.Close()
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
 		}
 		return nil, err
 	}
@@ -94,7 +104,13 @@ func (n *node) dialOnce(until context.Context, dial dialFunc) dialFunc {
 		if err != nil {
 			return nil, err
 		}
-		return &watchedConn{Conn: conn, closed: n.broken}, nil
+		watched := &watchedConn{Conn: conn, closed: n.broken}
+		n.conn.Store(watched)
+		if err := context.Cause(until); err != nil {
+			watched.Close()
+			return nil, err
+		}
+		return watched, nil
 	}
 }
 

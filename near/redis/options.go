@@ -25,6 +25,11 @@ type Options struct {
 	// The empty prefix watches all keys, of all databases of the server.
 	Prefixes []string
 
+	// ConnectLater lets New succeed if Redis cannot be reached: Watch connects, and until then
+	// calls fail. What no waiting mends is an error nevertheless: a wrong password or
+	// certificate, a right that is missing, ErrNoTracking.
+	ConnectLater bool
+
 	// Channel, if not empty, is used instead of tracking, for servers that cannot track:
 	// each change made through this package is published there, and other changes are not
 	// seen. The package documentation says what that means. All instances must have the

@@ -35,18 +35,22 @@ func New(ctx context.Context, o Options) (*Redis, error) {
 		return nil, err
 	}
 	r := &Redis{options: &o}
-	t, err := r.locate(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	if err := r.canWatch(ctx, t); err != nil {
-		return nil, err
-	}
-	if err := r.connect(t); err != nil {
+	if err := r.start(ctx); err != nil && !(o.ConnectLater && passes(err)) {
 		return nil, err
 	}
 	return r, nil
+}
+
+func (r *Redis) start(ctx context.Context) error {
+	t, err := r.locate(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if err := r.canWatch(ctx, t); err != nil {
+		return err
+	}
+	return r.connect(t)
 }
 
 // Format prints, for every verb of package fmt, where Redis is, without passwords.

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -77,6 +78,48 @@ func TestRefused(t *testing.T) {
 	if _, err := redis.New(t.Context(), redis.Options{Prefixes: []string{"a"}}); err == nil || !strings.Contains(err.Error(), "InitAddress") {
 		t.Errorf("no address: %v", err)
 	}
+}
+
+// Catches: a service that does not start while Redis is away, one that starts with a wrong
+// password, and a New that outlives its context.
+func TestConnectLater(t *testing.T) {
+	s := server(t, "--requirepass", "pw")
+	o := redis.Options{Prefixes: []string{"user:"}, ConnectLater: true, Client: rueidis.ClientOption{InitAddress: []string{s.Addr}, Password: "wrong"}}
+	if r, err := redis.New(t.Context(), o); err == nil {
+		r.Close()
+		t.Error("a wrong password is no error")
+	}
+	o.Client.Password = "pw"
+	s.Kill()
+	r := open(t, o, s.Addr)
+	if err := r.Set(t.Context(), "user:1", found("1")); err == nil {
+		t.Error("a Set without Redis is no error")
+	}
+	lost := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { r.Watch(ctx, lost); close(done) }()
+	lost.await(t, "Lost", func() bool { return len(lost.losts) > 0 })
+	check(t, s.Restart())
+	lost.await(t, "service", func() bool { return lost.served })
+	check(t, r.Set(t.Context(), "user:1", found("1")))
+	stop()
+	<-done
+
+	check(t, s.Pause())
+	o.Client.ConnWriteTimeout, o.Client.Dialer.Timeout = time.Hour, time.Hour
+	ctx, cancel := context.WithTimeoutCause(t.Context(), lag/10, errors.New("no more time"))
+	defer cancel()
+	if r, err := redis.New(ctx, o); err != nil {
+		t.Errorf("a New whose context has ended, to connect later: %v", err)
+	} else {
+		r.Close()
+	}
+	o.ConnectLater = false
+	if _, err := redis.New(ctx, o); err == nil || !strings.Contains(err.Error(), "no more time") {
+		t.Errorf("a New whose context has ended: %v", err)
+	}
+	check(t, s.Resume())
 }
 
 // TestSecrets checks that no text about options and clients, and no error, has a password.

@@ -98,6 +98,7 @@ func addNear(want map[string]float64, n stats.Near) {
 		"reconnects_total":    float64(n.Reconnects),
 		"serving":             serving,
 		"lag_seconds":         n.Lag.Seconds(),
+		"behind_seconds":      n.Behind.Seconds(),
 		"max_lag_seconds":     n.MaxLag.Seconds(),
 	} {
 		want["cache_near_"+name] = value
