@@ -11,24 +11,9 @@ const (
 	slowPoll  = 250 * time.Millisecond
 )
 
-// read reads the items of lookups. For a Take it also takes leases on missing keys, and waits
-// for those whose lease another caller has.
+// read sets item, began and err of lookups. For a Take it takes leases on missing keys that may
+// exist.
 func (c *Cache[K, V]) read(ctx context.Context, all []*lookup[K, V], take bool) {
-	c.readOnce(ctx, all, take)
-	if !take {
-		return
-	}
-	var leased []*lookup[K, V]
-	for _, one := range all {
-		if one.err == nil && one.item.State == Leased {
-			leased = append(leased, one)
-		}
-	}
-	each(leased, func(one *lookup[K, V]) { c.await(ctx, one) })
-}
-
-// readOnce sets item, began and err of lookups. It takes leases on missing keys that may exist.
-func (c *Cache[K, V]) readOnce(ctx context.Context, all []*lookup[K, V], take bool) {
 	var toRead, toLease []*lookup[K, V]
 	for _, one := range all {
 		if take && c.leaser != nil && !one.phantom {
@@ -88,7 +73,7 @@ func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 	lease := one.item.Token
 	for poll := firstPoll; ; poll = min(2*poll, slowPoll) {
 		w := c.local.waiters.add(one.text)
-		c.readOnce(ctx, []*lookup[K, V]{one}, true) // again: the key may have changed before add
+		c.read(ctx, []*lookup[K, V]{one}, true) // again: the key may have changed before add
 		same := one.err == nil && one.item.State == Leased && one.item.Token == lease
 		if same {
 			pause := orDefault(one.item.TTL, c.lease)

@@ -18,8 +18,9 @@ type lookup[K comparable, V any] struct {
 	vouched bool // the source tells of every change since the load began
 	phantom bool // the database cannot have it: see Options.MayExist
 
-	item  Item      // what the store has
-	began time.Time // when the reading of item began, or the fetch
+	item    Item      // what the store has
+	began   time.Time // when the reading of item began, or the fetch
+	removed bool      // what it had could not be decoded
 
 	value V
 	err   error
@@ -39,33 +40,44 @@ func (c *Cache[K, V]) lookup(key K, l *cache.Load[V]) *lookup[K, V] {
 	}
 }
 
-// find reads keys from the store, and fetches those that it does not have. A value that cannot
-// be decoded is removed, once, and loaded anew. fetch is nil for a Get.
+// find reads keys from the store, and fetches those that it does not have. It waits for other
+// callers last, as they may wait for keys that it has leased. fetch is nil for a Get.
 func (c *Cache[K, V]) find(ctx context.Context, all []*lookup[K, V], fetch fetcher[K, V]) {
-	var lacking, failed []*lookup[K, V]
-	for left, again := all, false; len(left) > 0; again = true {
-		c.read(ctx, left, fetch != nil)
-		var broken []*lookup[K, V]
-		for _, one := range left {
-			switch {
-			case one.err != nil:
-				failed = append(failed, one)
-			case one.item.State == Missing, one.item.State == Leased:
-				lacking = append(lacking, one)
-			default:
-				c.found(ctx, one)
-				if errors.Is(one.err, errDecode) && fetch != nil && !again {
-					broken = append(broken, one)
-				}
-			}
-		}
-		left = c.removeBroken(ctx, broken)
-	}
-	c.withoutStore(ctx, failed, fetch)
-	c.fetchLacking(ctx, lacking, fetch)
+	c.read(ctx, all, fetch != nil)
+	leased := c.answer(ctx, all, fetch, fetch != nil)
+	each(leased, func(one *lookup[K, V]) { c.await(ctx, one) })
+	c.answer(ctx, leased, fetch, false)
 	for _, one := range all {
 		c.setTTL(one)
 	}
+}
+
+// answer gives lookups that were read their results. If waits is set it returns those that
+// another caller loads. A value that cannot be decoded is removed, once, and loaded anew.
+func (c *Cache[K, V]) answer(ctx context.Context, all []*lookup[K, V], fetch fetcher[K, V], waits bool) (leased []*lookup[K, V]) {
+	var lacking, failed, broken []*lookup[K, V]
+	for _, one := range all {
+		switch {
+		case one.err != nil:
+			failed = append(failed, one)
+		case waits && one.item.State == Leased:
+			leased = append(leased, one)
+		case one.item.State == Missing, one.item.State == Leased:
+			lacking = append(lacking, one)
+		default:
+			c.found(ctx, one)
+			if errors.Is(one.err, errDecode) && fetch != nil && !one.removed {
+				broken = append(broken, one)
+			}
+		}
+	}
+	c.withoutStore(ctx, failed, fetch)
+	c.fetchLacking(ctx, lacking, fetch)
+	if broken = c.removeBroken(ctx, broken); len(broken) > 0 {
+		c.read(ctx, broken, true)
+		leased = append(leased, c.answer(ctx, broken, fetch, waits)...)
+	}
+	return leased
 }
 
 // each calls f for all lookups concurrently, so that calls of the store share round trips.
@@ -116,7 +128,7 @@ func (c *Cache[K, V]) removeBroken(ctx context.Context, broken []*lookup[K, V]) 
 	}
 	err := c.remove(ctx, texts(broken)...)
 	for _, one := range broken {
-		one.err = err
+		one.err, one.removed = err, true
 	}
 	if err != nil {
 		return nil

@@ -245,6 +245,16 @@ func (w watcher[K, V]) Changed(keys ...string) {
 	}
 }
 
+// ChangedIf is found by the function [ChangedIf].
+func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {
+	del := func(key K, _ V) bool { return changed(w.key(key)) }
+	w.cache.DelFunc(del)
+	if w.spare != nil {
+		w.spare.DelFunc(del)
+	}
+	w.waiters.wakeAll()
+}
+
 func (w watcher[K, V]) clear() {
 	w.cache.Clear()
 	if w.spare != nil {

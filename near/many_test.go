@@ -153,3 +153,22 @@ func TestTakeManyFailsForAll(t *testing.T) {
 		callers.Wait()
 	})
 }
+
+// TestTakeManyFetchesFirst checks that what a call has leased is fetched before it waits for
+// another caller, who may wait for that.
+func TestTakeManyFetchesFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+		_, err := r.server.Lease(t.Context(), 2*time.Second, "other", "another")
+		must(t, err)
+		began := time.Now()
+		fetches := map[time.Duration][]string{}
+		got, err := r.TakeMany(t.Context(), []string{"other", "k", "another"}, func(_ context.Context, missing []string) (map[string]string, error) {
+			fetches[time.Since(began)] = missing
+			return map[string]string{"k": "1", "other": "2", "another": "3"}, nil
+		})
+		if err != nil || len(got) != 3 || len(fetches) != 2 || !slices.Equal(fetches[0], []string{"k"}) || len(fetches[2*time.Second]) != 2 {
+			t.Errorf("%v, %v, with the fetches %v", got, err, fetches)
+		}
+	})
+}

@@ -481,3 +481,26 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestChangedIf checks that keys of which the source tells so are forgotten, with their loads
+// under way, and others are not.
+func TestChangedIf(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{Prefix: "p:"})
+		r.store("p:k", "1", 0)
+		r.store("p:other", "1", 0)
+		r.want("at first", "1", 1, 0)
+		r.Get(t.Context(), "other")
+		tell := func() { near.ChangedIf(r.hand.Watcher, func(key string) bool { return key == "p:k" }) }
+		tell()
+		reads := r.server.called("get")
+		if r.Get(t.Context(), "other"); r.server.called("get") != reads {
+			t.Error("another key is forgotten")
+		}
+		r.server.delay = func() time.Duration { return 10 * time.Millisecond }
+		time.AfterFunc(15*time.Millisecond, func() { r.store("p:k", "2", 0); tell() })
+		r.want("read before the change", "1", 1, 0)
+		r.want("and after it", "2", 1, 0)
+		r.want("and again", "2", 0, 0)
+	})
+}

@@ -43,9 +43,19 @@ type Watcher interface {
 // A Coverer is a [Source] that tells of some keys only, such as those with certain prefixes.
 // The values of other keys are kept in memory for MaxLag.
 type Coverer interface {
-	// Covers reports whether changes of a key are told. The answer for a key is always
-	// the same.
+	// Covers reports whether changes of a key are told. From when that ends until all are told
+	// again it returns false; first that, then [ChangedIf].
 	Covers(key string) bool
+}
+
+// ChangedIf tells w that the keys for which changed returns true have or may have changed: by
+// ChangedAll, unless w can tell them apart, as the watcher of this package does.
+func ChangedIf(w Watcher, changed func(key string) bool) {
+	if asks, ok := w.(interface{ ChangedIf(func(string) bool) }); ok {
+		asks.ChangedIf(changed)
+		return
+	}
+	w.ChangedAll()
 }
 
 // defaultMaxLag is the MaxLag if the option is 0.

@@ -34,7 +34,13 @@ func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
 	switch f.config.fault {
 	case "kill":
 		f.note("Redis is killed, and starts empty after %v", lasts)
-		if err := f.backend.kill(ctx, lasts); err != nil {
+		began, before := time.Now(), f.loads()
+		err := f.backend.kill(ctx, lasts)
+		f.mu.Lock()
+		f.outage.loads += f.loads() - before
+		f.outage.most += users * instances * uint64(time.Since(began)/f.config.maxLag+2)
+		f.mu.Unlock()
+		if err != nil {
 			f.note("Redis does not start again: %v", err)
 			return false
 		}
@@ -50,6 +56,14 @@ func (f *fleet) breakThing(ctx context.Context, lasts time.Duration) bool {
 		return false
 	}
 	return true
+}
+
+// loads returns how often the database was read for the caches.
+func (f *fleet) loads() (n uint64) {
+	for _, s := range f.services {
+		n += s.loads.Load()
+	}
+	return n
 }
 
 func (f *fleet) note(format string, args ...any) {

@@ -36,13 +36,20 @@ type fleet struct {
 	services []*service
 	plain    atomic.Uint64 // reads of the database by a fleet without caches under the same load
 
-	mu     sync.Mutex
-	stale  histogram
-	beyond uint64
-	faults []string
-	began  time.Time
+	mu      sync.Mutex
+	stale   histogram
+	beyond  uint64
+	longest time.Duration // of a read
+	outage  outage
+	faults  []string
+	began   time.Time
 
 	failed, writes atomic.Uint64
+}
+
+// An outage is what the database was asked while Redis was killed.
+type outage struct {
+	loads, most uint64 // the most: one for each user and instance in each MaxLag, from the last before on
 }
 
 // A service is one instance.
@@ -149,6 +156,9 @@ func (f *fleet) read(running context.Context, s *service, id int) {
 		s.loads.Add(1)
 		return f.db.read(id)
 	})
+	f.mu.Lock()
+	f.longest = max(f.longest, time.Since(began))
+	f.mu.Unlock()
 	if err != nil {
 		if running.Err() == nil {
 			f.failed.Add(1)
@@ -206,6 +216,7 @@ func (f *fleet) summary() summary {
 	s := summary{
 		Reads: f.stale.total, StaleBeyondMaxLag: f.beyond, Staleness: f.stale.quantiles(),
 		DatabaseReadsWithoutNear: f.plain.Load(), Writes: f.writes.Load(), Failed: f.failed.Load(),
+		LongestMs: milliseconds(f.longest), OutageReads: f.outage.loads, OutageMost: f.outage.most,
 		Faults: append([]string{}, f.faults...),
 	}
 	for _, service := range f.services {

@@ -26,6 +26,9 @@ func TestFleetUnderFaults(t *testing.T) {
 			t.Parallel()
 			for length := 2400 * time.Millisecond; ; length *= 2 {
 				s := runFleet(t, "-for", length.String(), "-fault", fault, "-json", "-max-lag", "300ms")
+				if s.LongestMs > 60_000 || s.OutageReads > s.OutageMost || (s.OutageReads > 0) != (fault == "kill") {
+					t.Fatalf("a read of %v ms; %d of the database while Redis was killed, want %d at most", s.LongestMs, s.OutageReads, s.OutageMost)
+				}
 				if s.StaleBeyondMaxLag != 0 || s.DatabaseReadsWithoutNear != s.Reads || (len(s.Faults) > 0) != (fault != "none") {
 					t.Fatalf("%d reads were stale beyond MaxLag; %d reads, %d without near; faults %q", s.StaleBeyondMaxLag, s.Reads, s.DatabaseReadsWithoutNear, s.Faults)
 				}

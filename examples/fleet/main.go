@@ -102,6 +102,9 @@ type summary struct {
 	DatabaseReadsWithoutNear uint64     `json:"database_reads_without_near"`
 	Writes                   uint64     `json:"writes"`
 	Failed                   uint64     `json:"failed_reads"`
+	LongestMs                float64    `json:"longest_read_ms"`
+	OutageReads              uint64     `json:"outage_database_reads"`
+	OutageMost               uint64     `json:"outage_database_reads_most"`
 	Instances                []instance `json:"instances"`
 	Faults                   []string   `json:"faults"`
 }
@@ -126,6 +129,10 @@ func (f *fleet) print(out io.Writer, asJSON bool) error {
 	fmt.Fprintf(out, "stale when they were asked for: %.2f ms (p50), %.2f ms (p99), %.2f ms (worst); %d beyond %v\n",
 		s.Staleness.P50, s.Staleness.P99, s.Staleness.Max, s.StaleBeyondMaxLag, f.config.maxLag)
 	fmt.Fprintf(out, "reads of the database: %d, and %d without near\n", s.DatabaseReads, s.DatabaseReadsWithoutNear)
+	if s.OutageMost > 0 {
+		fmt.Fprintf(out, "while Redis was killed: %d reads of the database, of %d by one for each user and instance in %v\n", s.OutageReads, s.OutageMost, f.config.maxLag)
+	}
+	fmt.Fprintf(out, "the longest read took %.0f ms; callers leave after %v\n", s.LongestMs, patience)
 	for i, in := range s.Instances {
 		fmt.Fprintf(out, "instance %d: %d here, %d in Redis, %d in the database; reconnected %d times\n", i+1, in.Here, in.There, in.None, in.Reconnects)
 	}

@@ -1,25 +1,32 @@
 package gozero
 
 import (
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// A merged passes the messages of several sources on to one watcher, and vouches for what
-// all of them vouch for.
+// A merged passes the messages of several sources, each of which tells of some keys, on to one
+// watcher. It vouches for those that vouch; the keys of the others are not covered meanwhile,
+// and forgotten first.
 type merged struct {
 	mu     sync.Mutex // held during calls of to, so that there is one at a time
 	to     near.Watcher
-	open   []bool      // between ChangedAll and Lost of each source
-	asOf   []time.Time // the moment for which each has vouched since it is open, or zero
-	onLost func(error) // called when the first source is lost, or was never reached
-	lost   bool        // onLost was called since all were open
+	parts  []part
+	open   bool        // since a source is connected
+	onLost func(error) // called when a source is lost, or was never reached
 }
 
-func (m *merged) allOpen() bool { return !slices.Contains(m.open, false) }
+// A part is one of the sources.
+type part struct {
+	has       func(key string) bool // whether it tells of a key
+	covered   *atomic.Bool          // it has vouched lately: memory may have its keys
+	connected bool                  // between ChangedAll and Lost
+	lost      bool                  // onLost was called since
+	asOf      time.Time             // the moment for which it has vouched
+}
 
 // A member is the watcher of source i.
 type member struct {
@@ -36,33 +43,65 @@ func (m member) Changed(keys ...string) {
 	m.to.Changed(keys...)
 }
 
-// ChangedAll is passed on only when all sources are open.
 func (m member) ChangedAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.open[m.i] = true
-	if m.allOpen() {
-		m.lost = false
+	p := &m.parts[m.i]
+	p.connected, p.lost = true, false
+	if p.covered.Load() {
+		near.ChangedIf(m.to, p.has)
+	}
+	if !m.open {
+		m.open = true
 		m.to.ChangedAll()
 	}
 }
 
+// Current is not held up by a source that is silent.
 func (m member) Current(asOf time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asOf[m.i] = asOf
-	if oldest := slices.MinFunc(m.asOf, time.Time.Compare); m.allOpen() && !oldest.IsZero() {
-		m.to.Current(oldest)
+	p := &m.parts[m.i]
+	if !p.connected {
+		return
 	}
+	p.asOf = asOf
+	p.covered.Store(true)
+	oldest := asOf
+	for i := range m.parts {
+		switch q := &m.parts[i]; {
+		case !q.covered.Load():
+		case asOf.Sub(q.asOf) > m.MaxLag()/2:
+			m.uncover(q)
+		case q.asOf.Before(oldest):
+			oldest = q.asOf
+		}
+	}
+	m.to.Current(oldest)
 }
 
 func (m member) Lost(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.lost {
-		m.lost = true
+	p := &m.parts[m.i]
+	if !p.lost {
+		p.lost = true
 		m.onLost(err)
 	}
-	m.open[m.i], m.asOf[m.i] = false, time.Time{}
+	p.connected = false
+	m.uncover(p)
+	for _, q := range m.parts {
+		if q.connected {
+			return
+		}
+	}
+	m.open = false
 	m.to.Lost(err)
+}
+
+// uncover forgets the keys of a source, and keeps them out of memory. mu must be held.
+func (m *merged) uncover(p *part) {
+	if p.covered.Swap(false) {
+		near.ChangedIf(m.to, p.has)
+	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/zeromicro/go-zero/core/hash"
 	"github.com/zeromicro/go-zero/core/logx"
@@ -39,7 +39,7 @@ func newRing(c Conf, nodes cache.CacheConf) (*ring, error) {
 			r.close()
 			return nil, err
 		}
-		n := &node{conf.Host, client}
+		n := &node{addr: conf.Host, client: client}
 		r.nodes = append(r.nodes, n)
 		r.dispatcher.AddWithWeight(n, conf.Weight)
 	}
@@ -55,11 +55,11 @@ func (r *ring) node(key string) *node {
 	return n.(*node)
 }
 
-// Covers reports whether a key has one of the prefixes.
+// Covers reports whether a key has one of the prefixes, and its node vouches.
 func (r *ring) Covers(key string) bool {
 	for _, prefix := range r.prefixes {
 		if strings.HasPrefix(key, prefix) {
-			return true
+			return r.node(key).covered.Load()
 		}
 	}
 	return false
@@ -67,11 +67,14 @@ func (r *ring) Covers(key string) bool {
 
 // Watch tells w of changes on all nodes until ctx ends.
 func (r *ring) Watch(ctx context.Context, w near.Watcher) {
-	m := &merged{to: w, open: make([]bool, len(r.nodes)), asOf: make([]time.Time, len(r.nodes))}
+	m := &merged{to: w}
 	m.onLost = func(err error) {
 		if ctx.Err() == nil {
-			logx.Errorf("cache(%s) - nothing is served from memory until Redis is watched again: %v", r.name, err)
+			logx.Errorf("cache(%s) - no key of a Redis is kept in memory until it is watched again: %v", r.name, err)
 		}
+	}
+	for _, n := range r.nodes {
+		m.parts = append(m.parts, part{covered: &n.covered, has: func(key string) bool { return r.node(key) == n }})
 	}
 	var all sync.WaitGroup
 	for i, n := range r.nodes {
@@ -88,8 +91,9 @@ func (r *ring) close() {
 
 // A node is a server or a cluster on which go-zero keeps keys.
 type node struct {
-	addr   string
-	client *redis.Redis
+	addr    string
+	client  *redis.Redis
+	covered atomic.Bool // it vouches: see part
 }
 
 // String returns the name by which go-zero's consistent hash knows the node.

@@ -3,6 +3,7 @@ package gozero_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near/gozero"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -47,6 +48,31 @@ func TestRing(t *testing.T) {
 			}
 		}
 		return true
+	})
+}
+
+// TestOneAway checks that keys of other servers stay in memory while one is away.
+func TestOneAway(t *testing.T) {
+	there, away := server(t), server(t)
+	ring := nodes(there.Addr, away.Addr)
+	c, theirs := newNear(t, gozero.Conf{}, ring), plain(ring)
+	stays := ""
+	for i := 0; stays == ""; i++ {
+		key := fmt.Sprint("cache:", i)
+		check(t, theirs.Set(key, 1))
+		if do(t, there, "EXISTS", key) == "1" {
+			stays = key
+		}
+	}
+	away.Kill()
+	await(t, "a time without a read", func() bool {
+		check(t, c.Take(new(int), stays, nil))
+		before := reads(t, there)
+		for range 30 {
+			check(t, c.Take(new(int), stays, nil))
+			time.Sleep(maxLag / 10)
+		}
+		return reads(t, there) == before
 	})
 }
 
