@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -169,6 +170,24 @@ func TestTakeManyFetchesFirst(t *testing.T) {
 		})
 		if err != nil || len(got) != 3 || len(fetches) != 2 || !slices.Equal(fetches[0], []string{"k"}) || len(fetches[2*time.Second]) != 2 {
 			t.Errorf("%v, %v, with the fetches %v", got, err, fetches)
+		}
+	})
+}
+
+// TestTakeManyWaitsForAll checks that a call that waits for many keys asks for all at once.
+func TestTakeManyWaitsForAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+		keys := strings.Split("0123456789abcdefghijklmnopqrstuvwxyz", "")
+		_, err := r.server.Lease(t.Context(), time.Second, keys...)
+		must(t, err)
+		r.server.delay = func() time.Duration { return time.Millisecond }
+		began := time.Now()
+		if _, err := r.TakeMany(t.Context(), keys, func(context.Context, []string) (map[string]string, error) { return nil, nil }); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 1010*time.Millisecond { // fake time
+			t.Errorf("it took %v", took)
 		}
 	})
 }

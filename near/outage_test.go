@@ -384,6 +384,11 @@ func TestReadOnly(t *testing.T) {
 		r.server.put("leased", near.Item{State: near.Leased, Token: "of another", TTL: time.Hour})
 		r.server.setFull(true)
 		for range 5 {
+			if err := r.Set(t.Context(), "k", "1"); !errors.Is(err, near.ErrReadOnly) {
+				t.Errorf("Set: %v", err)
+			}
+		}
+		for range 5 {
 			if value, err := r.Take(t.Context(), "alone", r.fetch); value != "fetched" || err != nil {
 				t.Errorf("%q, %v", value, err)
 			}
