@@ -45,8 +45,18 @@
 // # Without tracking
 //
 // Servers that speak RESP2 only, some proxies and some hosted services cannot push changes.
-// New refuses them with ErrNoTracking. With [Options.Channel] each change made through this
-// package is published on that channel, in one atomic step with the change. These changes
+// There, and where ACL denies client|tracking, keyspace notifications take its place, and the
+// log has a line. notify-keyspace-events must be KA (CONFIG SET, or the parameter group of a
+// managed service), else New returns ErrNoTracking, which says so. With each question the source
+// touches a key of its own, near:beat:..., and has to hear of it; if the key is gone, FLUSHALL,
+// FLUSHDB or SWAPDB has removed others too, and it says ChangedAll. A source that is slow to read
+// loses its connection (client-output-buffer-limit pubsub). The user needs, beside the first line
+// and for each of Prefixes:
+//
+//	ACL SETUSER app ~near:beat:* &__keyspace@0__:near:beat:* &__keyspace@0__:user:* +subscribe +psubscribe +pexpire
+//
+// With [Options.Channel], for servers without notifications, each change made through this package
+// is published on that channel, in one atomic step with the change. These changes
 // are told reliably: a message that the instance publishes to itself must come back three
 // times in MaxLag. But writes by other programs, expiry, eviction and FLUSHALL are not told:
 // such values stay in the memory of an instance until their TTL there ends. So set a short

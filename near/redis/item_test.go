@@ -39,15 +39,15 @@ func TestParseMasters(t *testing.T) {
 a24fe11 :0@0 master,noaddr - 0 1426238316232 5 disconnected
 b24fe11 ::1:30008@31008 master - 0 0 8 connected
 c24fe11 127.0.0.1:30009@31009 handshake - 0 0 0 connected
-e7d1eec :30001@31001 myself,master - 0 0 1 connected 0-5459
+e7d1eec :30001@31001 myself,master - 0 0 1 connected 0-5459 7000 [5459->-67ed2db]
 `
-	got, err := parseMasters(nodes, "10.0.0.1:30001")
+	got, slots, err := parseMasters(nodes, "10.0.0.1:30001")
 	want := []string{"10.0.0.1:30001", "127.0.0.1:30003", "127.0.0.1:30007", "[::1]:30008", "host-2.example:30002"}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v, want %v", got, err, want)
+	if err != nil || !slices.Equal(got, want) || len(slots) != 5461 || slots[5460] != 7000 {
+		t.Errorf("%v with %d slots, %v, want %v", got, len(slots), err, want)
 	}
 	for _, bad := range []string{"short line\n", "id address-without-port master - 0 0 1 connected\n"} {
-		if got, err := parseMasters(bad, "10.0.0.1:30001"); err == nil {
+		if got, _, err := parseMasters(bad, "10.0.0.1:30001"); err == nil {
 			t.Errorf("%q is %v", bad, got)
 		}
 	}

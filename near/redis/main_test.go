@@ -27,6 +27,12 @@ func server(t testing.TB, args ...string) *redistest.Server {
 	return redistest.Started(t, s, err)
 }
 
+// modes are the ways to hear of changes, with the arguments of a server that offers no better one.
+var modes = map[string][]string{"tracking": nil, "notifications": append(notTracking, "--notify-keyspace-events", "KA")}
+
+// notTracking are the arguments of a server that refuses to track.
+var notTracking = []string{"--user", "default", "on", "nopass", "~*", "&*", "+@all", "-client|tracking"}
+
 // do runs a command at a server.
 func do(t testing.TB, s *redistest.Server, args ...string) rueidis.RedisMessage {
 	t.Helper()

@@ -19,9 +19,12 @@ import (
 type node struct {
 	addr   string
 	client rueidis.Client
-	broken chan struct{} // closed when the connection is closed
+	broken chan struct{} // closed when the connection is closed, or the one of the ear
+	once   sync.Once     // for that
 	conn   atomic.Pointer[watchedConn]
 }
+
+func (n *node) breaks() { n.once.Do(func() { close(n.broken) }) }
 
 // dialNode connects to one server. If onPush is not nil, the connection tracks prefixes, and
 // onPush gets the keys that Redis pushes, or nil for all keys. It runs in the goroutine that
@@ -104,7 +107,7 @@ func (n *node) dialOnce(until context.Context, dial dialFunc) dialFunc {
 		if err != nil {
 			return nil, err
 		}
-		watched := &watchedConn{Conn: conn, closed: n.broken}
+		watched := &watchedConn{conn, n.breaks}
 		n.conn.Store(watched)
 		if err := context.Cause(until); err != nil {
 			watched.Close()
@@ -114,16 +117,14 @@ func (n *node) dialOnce(until context.Context, dial dialFunc) dialFunc {
 	}
 }
 
-// A watchedConn closes a channel when it is closed, which rueidis does as soon as reading
-// or writing fails.
+// A watchedConn tells when it is closed, which rueidis does as soon as reading or writing fails.
 type watchedConn struct {
 	net.Conn
-	once   sync.Once
-	closed chan struct{}
+	breaks func()
 }
 
 func (c *watchedConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.breaks()
 	return c.Conn.Close()
 }
 

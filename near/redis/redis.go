@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/near"
 )
@@ -21,6 +22,8 @@ type Redis struct {
 	options *Options // not printed as a part of what has a Redis: it has passwords
 
 	entering sync.Mutex // of enter
+
+	untracked atomic.Bool // some master does not track
 
 	mu       sync.Mutex
 	data     *data // nil when closed

@@ -157,7 +157,7 @@ func TestSecrets(t *testing.T) {
 }
 
 // documentedACL returns the commands of the package documentation that give a user its rights:
-// at a server, for a channel, and at a Sentinel.
+// at a server, for a channel, at a Sentinel, and for keyspace notifications.
 func documentedACL(t *testing.T) (commands [][]string) {
 	t.Helper()
 	text, err := os.ReadFile("doc.go")
@@ -165,7 +165,7 @@ func documentedACL(t *testing.T) (commands [][]string) {
 	for _, m := range regexp.MustCompile(`(?m)^//\t(ACL SETUSER .*)$`).FindAllStringSubmatch(string(text), -1) {
 		commands = append(commands, strings.Fields(m[1]))
 	}
-	if len(commands) != 3 {
+	if len(commands) != 4 {
 		t.Fatalf("the documentation has %q", commands)
 	}
 	return commands

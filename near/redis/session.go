@@ -152,7 +152,11 @@ func (r *Redis) joinAll(ctx context.Context, t topology, in *inbox) ([]*member, 
 			return err
 		})
 	}
-	return members, joining.Wait()
+	if err := joining.Wait(); err != nil {
+		return members, err
+	}
+	r.note(members)
+	return members, nil
 }
 
 // follow asks the members until one of them fails or disagrees.

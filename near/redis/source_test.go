@@ -12,12 +12,18 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
 )
 
 // Catches: a kind of change that is not told, and a key that is not watched.
 func TestSourceTells(t *testing.T) {
-	s := server(t)
+	for name, args := range modes {
+		t.Run(name, func(t *testing.T) { tellsAll(t, server(t, args...), name == "notifications") })
+	}
+}
+
+func tellsAll(t *testing.T, s *redistest.Server, twice bool) {
 	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
 	for _, c := range []struct {
 		key      string
@@ -38,11 +44,14 @@ func TestSourceTells(t *testing.T) {
 			}
 		})
 	}
-	n := 0
+	n, messages := 0, 2 // when it is written, and when it expires
+	if twice {
+		messages++ // a TTL has one of its own
+	}
 	w.tells(t, "the expiry", func() {
 		n = count(w, "user:expired")
 		do(t, s, "SET", "user:expired", "1", "PX", "20")
-	}, func() bool { return countLocked(w, "user:expired") >= n+2 }) // when it is written, and when it expires
+	}, func() bool { return countLocked(w, "user:expired") >= n+messages })
 	w.tellsKey(t, "user:last", func() {
 		do(t, s, "SET", "nobody:1", "1")
 		do(t, s, "SET", "user:last", "1")
@@ -50,11 +59,15 @@ func TestSourceTells(t *testing.T) {
 	if count(w, "nobody:1") > 0 {
 		t.Error("a key without the prefix was told")
 	}
-	for _, all := range []string{"FLUSHALL", "FLUSHDB"} {
+	alone := [][]string{{"FLUSHALL"}, {"FLUSHDB"}}
+	if twice {
+		alone = append(alone, []string{"SWAPDB", "0", "1"})
+	}
+	for _, all := range alone {
 		alls := 0
-		w.tells(t, all+" on the same connection", func() {
+		w.tells(t, all[0]+" on the same connection", func() {
 			alls = w.countAlls()
-			do(t, s, all)
+			do(t, s, all...)
 		}, func() bool { return w.alls > alls })
 	}
 }
@@ -148,10 +161,9 @@ func (c *checker) Current(asOf time.Time) {
 // Catches: a Current of this question's time instead of the previous one's, or of the
 // answer's; a Current that overtakes what it vouches for.
 func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
-	s := server(t)
-	for name, o := range map[string]redis.Options{"tracking": {}, "channel": {Channel: "changes"}} {
+	for name, o := range map[string]redis.Options{"tracking": {}, "notifications": {}, "channel": {Channel: "changes"}} {
 		t.Run(name, func(t *testing.T) {
-			r := open(t, o, s.Addr)
+			r := open(t, o, server(t, modes[name]...).Addr)
 			c := &checker{recorder: recorder{maxLag: 60 * time.Millisecond, news: make(chan struct{}, 1)}, told: map[string]bool{}, written: map[string]time.Time{}}
 			ctx, stop := context.WithCancel(context.Background())
 			done := make(chan struct{})
@@ -185,10 +197,17 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 // Catches: a source that goes deaf when its connection is gone, or serves before it has
 // said that everything may have changed.
 func TestSourceReconnects(t *testing.T) {
-	s := server(t)
+	kinds := map[string]string{"tracking": "normal", "notifications": "pubsub"}
+	for name, args := range modes {
+		t.Run(name, func(t *testing.T) { reconnects(t, server(t, args...), kinds[name]) })
+	}
+}
+
+func reconnects(t *testing.T, s *redistest.Server, kind string) {
 	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
 	for round, fault := range []func(){
 		func() { do(t, s, "CLIENT", "KILL", "TYPE", "normal") },
+		func() { do(t, s, "CLIENT", "KILL", "TYPE", kind) },
 		func() { s.Kill(); check(t, s.Restart()) },
 		func() {
 			check(t, s.Pause())
@@ -200,21 +219,25 @@ func TestSourceReconnects(t *testing.T) {
 		key := fmt.Sprint("user:after ", round)
 		w.tellsKey(t, key, func() { do(t, s, "SET", key, "1") })
 	}
-	if len(w.losts) < 3 {
-		t.Errorf("three faults, and lost %v", w.losts)
+	if len(w.losts) < 4 {
+		t.Errorf("four faults, and lost %v", w.losts)
 	}
 }
 
 // Catches: a source that vouches during a long script, when Redis acknowledges changes and
 // tells of them only afterwards.
 func TestBusyScript(t *testing.T) {
-	s := server(t, "--lua-time-limit", "200") // milliseconds
-	w := watch(t, open(t, redis.Options{}, s.Addr), 3*time.Second)
-	w.awaitAgain(t, "the end of the script", func() {
-		go s.Do("EVAL", "while true do end", "0") // it ends with an error
-		w.awaitLost(t, "BUSY")
-		do(t, s, "SCRIPT", "KILL")
-	})
+	for name, args := range modes {
+		t.Run(name, func(t *testing.T) {
+			s := server(t, append(args, "--lua-time-limit", "200")...) // milliseconds
+			w := watch(t, open(t, redis.Options{}, s.Addr), 3*time.Second)
+			w.awaitAgain(t, "the end of the script", func() {
+				go s.Do("EVAL", "while true do end", "0") // it ends with an error
+				w.awaitLost(t, "BUSY")
+				do(t, s, "SCRIPT", "KILL")
+			})
+		})
+	}
 }
 
 // A stuck watcher is in the middle of its first Changed until it is released.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,6 +33,14 @@ type member struct {
 	question [][]string
 	read     func([]rueidis.RedisResult) (string, error) // what server returns comes first
 	answer   string                                      // the first one
+	ear      *ear                                        // nil where the node tracks, or is a Sentinel
+}
+
+func (m *member) close() {
+	if m.ear != nil {
+		m.ear.conn.Close()
+	}
+	m.node.close()
 }
 
 // server returns what the server calls its data.
@@ -42,7 +51,7 @@ func (m *member) server() string {
 
 // ask sends the question. The first answer is kept, and any other is errTopology.
 func (m *member) ask(ctx context.Context, timeout time.Duration) error {
-	replies, err := m.do(ctx, timeout, m.question...)
+	replies, err := m.do(ctx, timeout, slices.Concat(m.question, m.ear.touch(timeout))...)
 	if err != nil {
 		return err
 	}
@@ -55,6 +64,9 @@ func (m *member) ask(ctx context.Context, timeout time.Duration) error {
 	}
 	if answer != m.answer {
 		return fmt.Errorf("%w: %q, and now %q", errTopology, m.answer, answer)
+	}
+	if m.ear != nil {
+		return m.ear.confirm(ctx, m, timeout, replies[len(m.question):])
 	}
 	return nil
 }
@@ -99,7 +111,7 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 	if infoField(info, "cluster_enabled") != "1" {
 		return topology{masters: []string{addr}}, nil
 	}
-	masters, err := seed.clusterMasters(ctx, r.options.Client.ConnWriteTimeout)
+	masters, _, err := seed.clusterMasters(ctx, r.options.Client.ConnWriteTimeout)
 	if err != nil {
 		return topology{}, watchError(r.options.Client.Username, err)
 	}
@@ -139,9 +151,14 @@ func (r *Redis) locateBySentinel(ctx context.Context, addr string) (topology, er
 	return topology{masters: []string{sentinel.answer}, sentinel: sentinel}, nil
 }
 
-// join connects to a master, with tracking, and checks that it sees the topology as t does.
+// join connects to a master, with tracking or else an ear, and checks that it sees the topology
+// as t does.
 func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*member, error) {
 	n, err := dialNode(ctx, r.options.Client, addr, r.options.Prefixes, func(keys []rueidis.RedisMessage) { push(in, keys) })
+	refused := err
+	if tracksNot(err) {
+		n, err = dialNode(ctx, r.options.Client, addr, nil, nil)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("near/redis: %s: %w", addr, watchError(r.options.Client.Username, err))
 	}
@@ -150,16 +167,22 @@ func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*
 		m.question = append(m.question, []string{"CLUSTER", "INFO"})
 		m.read = roleInCluster
 	}
+	var slots []int
 	if err = m.ask(ctx, r.options.Client.ConnWriteTimeout); err == nil && t.cluster {
 		// After the first answer: from now on a change of the topology changes the answer.
 		var masters []string
-		if masters, err = m.clusterMasters(ctx, r.options.Client.ConnWriteTimeout); err == nil && !slices.Equal(masters, t.masters) {
+		if masters, slots, err = m.clusterMasters(ctx, r.options.Client.ConnWriteTimeout); err == nil && !slices.Equal(masters, t.masters) {
 			err = fmt.Errorf("%w: masters are %v, and to this one they are %v", errTopology, t.masters, masters)
+		}
+	}
+	if err = watchError(r.options.Client.Username, err); err == nil && refused != nil {
+		if err = r.lend(ctx, m, t.cluster, slots, in); err != nil {
+			err = r.options.deafError(refused, err)
 		}
 	}
 	if err != nil {
 		m.close()
-		return nil, fmt.Errorf("near/redis: %s: %w", addr, watchError(r.options.Client.Username, err))
+		return nil, fmt.Errorf("near/redis: %s: %w", addr, err)
 	}
 	return m, nil
 }
@@ -218,28 +241,65 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 	return strings.Join(state, " "), nil
 }
 
-// clusterMasters returns the addresses of all masters that a node knows, sorted. They include
-// failed masters that still own slots, as an instance that reaches one may read from it.
-func (n *node) clusterMasters(ctx context.Context, timeout time.Duration) ([]string, error) {
+// clusterMasters returns the addresses of all masters that a node knows, sorted, and its own
+// slots. The masters include failed ones that still own slots, as an instance that reaches one
+// may read from it; where CLUSTER NODES is refused, only those that own slots.
+func (n *node) clusterMasters(ctx context.Context, timeout time.Duration) (masters []string, slots []int, err error) {
 	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "NODES"})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		list, err := replies[0].ToString()
+		if err != nil {
+			return nil, nil, err
+		}
+		return parseMasters(list, n.addr)
 	}
-	list, err := replies[0].ToString()
-	if err != nil {
-		return nil, err
+	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); !refused {
+		return nil, nil, err
 	}
-	return parseMasters(list, n.addr)
+	replies, err2 := n.do(ctx, timeout, []string{"CLUSTER", "SLOTS"})
+	if err2 != nil {
+		return nil, nil, err
+	}
+	ranges, err := replies[0].ToArray()
+	if err != nil {
+		return nil, nil, err
+	}
+	return parseMasters(nodesOf(ranges, n.addr), n.addr)
+}
+
+// nodesOf returns the answer to CLUSTER SLOTS as lines of CLUSTER NODES. Each range has its
+// first slot, its last one, the master, and replicas.
+func nodesOf(ranges []rueidis.RedisMessage, asked string) string {
+	var list strings.Builder
+	for _, r := range ranges {
+		fields, _ := r.ToArray()
+		if len(fields) < 3 {
+			return "no range\n"
+		}
+		first, _ := fields[0].AsInt64()
+		last, _ := fields[1].AsInt64()
+		at, _ := fields[2].ToArray()
+		if len(at) < 2 {
+			return "no master\n"
+		}
+		host, _ := at[0].ToString() // nil where asked is meant
+		port, _ := at[1].AsInt64()
+		address, flags := fmt.Sprintf("%s:%d", host, port), "master"
+		if own, err := nodeAddress(address, asked); err == nil && own == asked {
+			flags = "myself,master"
+		}
+		fmt.Fprintf(&list, "- %s@0 %s - 0 0 0 connected %d-%d\n", address, flags, first, last)
+	}
+	return list.String()
 }
 
 // parseMasters reads the lines of CLUSTER NODES, which asked has written:
 // id ip:port@cport,hostname flags master ping pong epoch link slot...
-func parseMasters(list, asked string) ([]string, error) {
-	var masters []string
+func parseMasters(list, asked string) (masters []string, slots []int, err error) {
 	for line := range strings.Lines(list) {
 		fields := strings.Fields(line)
 		if len(fields) < 8 {
-			return nil, fmt.Errorf("CLUSTER NODES has the line %q, which is too short", line)
+			return nil, nil, fmt.Errorf("the cluster has the node %q, which is too short", line)
 		}
 		flags := strings.Split(fields[2], ",")
 		is := func(flag string) bool { return slices.Contains(flags, flag) }
@@ -248,12 +308,31 @@ func parseMasters(list, asked string) ([]string, error) {
 		}
 		addr, err := nodeAddress(fields[1], asked)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		masters = append(masters, addr)
+		for _, field := range fields[8:] {
+			if is("myself") {
+				slots = append(slots, slotRange(field)...)
+			}
+		}
 	}
 	slices.Sort(masters)
-	return masters, nil
+	return slices.Compact(masters), slots, nil
+}
+
+// slotRange returns the slots of a field of CLUSTER NODES: 5, 5-7, or [5->-id of one that moves.
+func slotRange(field string) (slots []int) {
+	from, to, ranges := strings.Cut(field, "-")
+	first, err := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if !ranges {
+		last, err2 = first, nil
+	}
+	for slot := first; errors.Join(err, err2) == nil && slot <= last; slot++ {
+		slots = append(slots, slot)
+	}
+	return slots
 }
 
 // nodeAddress returns the address in a field of CLUSTER NODES, ip:port@cport,hostname. A node

@@ -20,14 +20,35 @@ import (
 // Catches: a master that nobody watches, also one that has never been asked for anything; a
 // new one that is not noticed; a slot that moves without its keys being told.
 func TestCluster(t *testing.T) {
-	t.Parallel() // it mostly waits
+	for name, denied := range map[string][]string{"tracking": nil, "notifications": {"-client|tracking"}, "slots": {"-client|tracking", "-cluster|nodes"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			inCluster(t, denied)
+		})
+	}
+}
+
+// inCluster watches a cluster as a user to whom commands are denied.
+func inCluster(t *testing.T, denied []string) {
 	c, err := redistest.StartCluster(3)
 	redistest.Started(t, c, err)
-	r := open(t, redis.Options{}, c.Masters[0].Addr)
+	prepare := func(s *redistest.Server) {
+		do(t, s, append([]string{"ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all"}, denied...)...)
+		do(t, s, "CONFIG", "SET", "notify-keyspace-events", "KA")
+	}
+	for _, s := range c.Masters {
+		prepare(s)
+	}
+	r := open(t, redis.Options{Client: rueidis.ClientOption{Username: "app", Password: "pw"}}, c.Masters[0].Addr)
+	if r.Partial() != (denied != nil) {
+		t.Errorf("Partial is %t", r.Partial())
+	}
 	w := watch(t, r, lag)
 	for _, s := range c.Masters {
 		key := keyOf(t, s)
 		w.tellsKey(t, key, func() { do(t, s, "SET", key, "1") })
+		alls := 0
+		w.tells(t, "FLUSHALL", func() { alls = w.countAlls(); do(t, s, "FLUSHALL") }, func() bool { return w.alls > alls })
 	}
 
 	var keys []string
@@ -61,6 +82,7 @@ func TestCluster(t *testing.T) {
 
 	fourth, err := redistest.StartNode()
 	redistest.Started(t, fourth, err)
+	prepare(fourth)
 	w.awaitAgain(t, "a fourth master", func() { check(t, c.Join(fourth)) })
 	w.awaitAgain(t, "its first slot", func() { check(t, c.Migrate(slot, to, fourth)) })
 	w.tellsKey(t, "user:0", func() { do(t, fourth, "SET", "user:0", "newest") })
@@ -184,17 +206,19 @@ func kill(t *testing.T, s *redistest.Server, trackers bool) {
 func TestMovedAddress(t *testing.T) {
 	for _, c := range []struct {
 		name  string
+		args  []string
 		o     redis.Options
 		fault func(old *redistest.Server)
 	}{
-		{"values first", redis.Options{}, func(old *redistest.Server) { kill(t, old, false) }},
-		{"one session first", redis.Options{}, func(old *redistest.Server) { kill(t, old, true) }},
-		{"nothing breaks", redis.Options{}, func(*redistest.Server) {}},
-		{"nothing breaks, channel", redis.Options{Channel: "changes"}, func(*redistest.Server) {}},
+		{"values first", nil, redis.Options{}, func(old *redistest.Server) { kill(t, old, false) }},
+		{"one session first", nil, redis.Options{}, func(old *redistest.Server) { kill(t, old, true) }},
+		{"nothing breaks", nil, redis.Options{}, func(*redistest.Server) {}},
+		{"nothing breaks, notifications", modes["notifications"], redis.Options{}, func(*redistest.Server) {}},
+		{"nothing breaks, channel", nil, redis.Options{Channel: "changes"}, func(*redistest.Server) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // it mostly waits
-			before, after := server(t), server(t)
+			before, after := server(t, c.args...), server(t, c.args...)
 			address := move(t, before)
 			o := c.o
 			o.Client.Username, o.Client.Password = "default", "any"

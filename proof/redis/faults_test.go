@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,9 +26,8 @@ var rounds = flag.Int("redis.rounds", 1, "have each fault this many times, and f
 // Catches: a fault after which an instance serves a version replaced more than MaxLag ago.
 func TestServerFaults(t *testing.T) {
 	for _, c := range serverFaults {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := server(t, c.args...)
+		eachMode(t, c.name, []string{"FLUSHALL", "evictions", "CLIENT KILL", "SIGSTOP", "SIGKILL", "busy script"}, func(t *testing.T, args []string) {
+			s := server(t, slices.Concat(c.args, args)...)
 			f := newFleet(t, redis.Options{}, s.Addr)
 			f.run(t, func() {
 				for range 2 * *rounds {
@@ -39,6 +39,21 @@ func TestServerFaults(t *testing.T) {
 			if c.name == "evictions" && evicted(t, s) == 0 {
 				t.Error("nothing was evicted")
 			}
+		})
+	}
+}
+
+// eachMode runs a test in parallel, with the arguments of a server that tracks, and of one that
+// refuses to and sends keyspace notifications. The latter is for some names unless there are more rounds.
+func eachMode(t *testing.T, name string, some []string, test func(t *testing.T, args []string)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		test(t, nil)
+	})
+	if *rounds > 1 || slices.Contains(some, name) {
+		t.Run(name+" by notifications", func(t *testing.T) {
+			t.Parallel()
+			test(t, []string{"--notify-keyspace-events", "KA", "--user", "default", "on", "nopass", "~*", "&*", "+@all", "-client|tracking"})
 		})
 	}
 }
@@ -59,7 +74,11 @@ var serverFaults = []struct {
 			do(t, s, "SET", fmt.Sprint("filler:", i), strings.Repeat("x", 100_000))
 		}
 	}},
-	{"CLIENT KILL", nil, 100 * time.Millisecond, func(t *testing.T, s *redistest.Server) { do(t, s, "CLIENT", "KILL", "TYPE", "normal") }},
+	{"CLIENT KILL", nil, 100 * time.Millisecond, func(t *testing.T, s *redistest.Server) {
+		do(t, s, "CLIENT", "KILL", "TYPE", "pubsub")
+		time.Sleep(rand.N(maxLag))
+		do(t, s, "CLIENT", "KILL", "TYPE", "normal")
+	}},
 	{"SIGSTOP", nil, maxLag, func(t *testing.T, s *redistest.Server) {
 		check(t, s.Pause())
 		time.Sleep(rand.N(3 * maxLag))

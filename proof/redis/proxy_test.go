@@ -225,9 +225,8 @@ func TestNetworkFaults(t *testing.T) {
 			if *rounds == 1 && c.name != "stall" && name != "from" {
 				continue
 			}
-			t.Run(c.name+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				s := server(t)
+			eachMode(t, c.name+"/"+name, []string{"stall/from", "halve/from"}, func(t *testing.T, args []string) {
+				s := server(t, args...)
 				l := newLink(t, s.Addr)
 				f := newFleet(t, redis.Options{}, l.addr)
 				f.runWith(t, f.foreignDel(t, s), func() {

@@ -1,0 +1,294 @@
+package redis
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	random "math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// note remembers whether a member does not track, and logs the first one.
+func (r *Redis) note(members []*member) {
+	untracked := slices.ContainsFunc(members, func(m *member) bool { return m.ear != nil })
+	if r.untracked.Swap(untracked) != untracked && untracked {
+		slog.Warn("near/redis: no CLIENT TRACKING, so changes come by keyspace notifications: FLUSHALL and SWAPDB are told with the next question, what "+setting+" leaves out is not, and a server that takes no writes vouches for nothing", "servers", r.options.Client.InitAddress)
+	}
+}
+
+// Partial reports whether changes may come late or not at all: at present a master does not
+// track, and sends keyspace notifications; or Options.Channel is set. The package documentation
+// says what is missing.
+func (r *Redis) Partial() bool { return r.options.Channel != "" || r.untracked.Load() }
+
+// An ear is a connection on which a master that does not track sends keyspace notifications.
+// It sends one while it runs the command that changes a key. So the answer to a PING on the
+// same connection comes after all changes before it.
+type ear struct {
+	conn  net.Conn
+	in    *inbox
+	space string     // what is before a key in the name of a channel
+	own   string     // the key of the beats
+	beats bool       // false for a master without slots, which takes no keys
+	heard chan heard // has room for an answer that nobody awaits, and for the end
+}
+
+// heard is what happened to the own key before the answer to a PING, or why none comes.
+type heard struct {
+	events []string
+	err    error
+}
+
+const (
+	beatKeys = "near:beat:" // the beginning of the own keys
+	beatTTL  = time.Minute  // of an own key, beside the time between beats
+	setting  = "notify-keyspace-events"
+	classes  = "Kg$lshzxetd" // of the setting; A stands for all but K
+)
+
+// lend gives a member an ear, and an own key: in a cluster, in one of its slots.
+func (r *Redis) lend(ctx context.Context, m *member, cluster bool, slots []int, in *inbox) error {
+	o := r.options.Client
+	if o.SelectDB != 0 {
+		if _, err := m.do(ctx, o.ConnWriteTimeout, []string{"SELECT", strconv.Itoa(o.SelectDB)}); err != nil {
+			return err
+		}
+	}
+	conn, err := dialer(o)(ctx, m.addr, &o.Dialer, o.TLSConfig)
+	if err != nil {
+		return err
+	}
+	e := &ear{
+		conn: &watchedConn{conn, m.breaks}, in: in, heard: make(chan heard, 2),
+		space: fmt.Sprintf("__keyspace@%d__:", o.SelectDB), own: ownKey(m.client, slots), beats: !cluster || len(slots) > 0,
+	}
+	m.ear = e // from now on the member closes it
+	info, err := r.identify(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if server, err := role(info); err != nil || server != m.server() {
+		return fmt.Errorf("%w: a second connection leads to another server (%v)", errTopology, err)
+	}
+	patterns := []string{"PSUBSCRIBE"}
+	for _, prefix := range r.options.Prefixes {
+		patterns = append(patterns, e.space+escapeGlob.Replace(prefix)+"*")
+	}
+	go e.listen()
+	_, _ = io.WriteString(conn, request([]string{"SUBSCRIBE", e.space + e.own})+request(patterns)) // the next PING finds out
+	return e.test(ctx, m, o.ConnWriteTimeout)
+}
+
+var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
+
+// ownKey returns a key that nobody else has, in one of the slots if there are any.
+func ownKey(c rueidis.Client, slots []int) string {
+	command, tag := c.B().Ping().Build(), 0
+	if len(slots) > 0 {
+		slot := slots[random.N(len(slots))]
+		for of := command.SetSlot("0"); int(of.Slot()%16384) != slot; {
+			tag++
+			of = command.SetSlot(strconv.Itoa(tag))
+		}
+	}
+	return fmt.Sprintf("%s{%d}:%s", beatKeys, tag, rand.Text())
+}
+
+// listen puts changes into the inbox until the connection ends.
+func (e *ear) listen() {
+	defer e.conn.Close()
+	in, now := bufio.NewReaderSize(e.conn, 1<<16), heard{}
+	for {
+		m, err := readMessage(in)
+		if err != nil {
+			e.heard <- heard{err: err}
+			return
+		}
+		switch key, event := strings.TrimPrefix(m[len(m)-2], e.space), m[len(m)-1]; m[0] {
+		case "pong":
+			e.heard <- now
+			now = heard{}
+		case "message":
+			now.events = append(now.events, event)
+		case "pmessage":
+			if event != "keymiss" && !strings.HasPrefix(key, beatKeys) {
+				e.in.changed(key)
+			}
+		}
+	}
+}
+
+// readMessage reads what a subscriber gets: an array of two to four strings, of which the last
+// may be a number, which is left empty.
+func readMessage(in *bufio.Reader) ([]string, error) {
+	n, err := readNumber(in, "*")
+	if err == nil && (n < 2 || n > 4) {
+		err = fmt.Errorf("it sent a message of %d parts", n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]string, n)
+	for i := range parts {
+		kind, err := in.Peek(1)
+		if err != nil {
+			return nil, err
+		}
+		number, err := readNumber(in, "$:")
+		if err != nil {
+			return nil, err
+		}
+		if kind[0] == ':' {
+			continue
+		}
+		text := make([]byte, number+2)
+		if _, err := io.ReadFull(in, text); err != nil {
+			return nil, err
+		}
+		parts[i] = string(text[:number])
+	}
+	return parts, nil
+}
+
+// readNumber reads a line with a number of one of the kinds. Other lines are errors.
+func readNumber(in *bufio.Reader, kinds string) (uint64, error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	if !strings.Contains(kinds, string(line[:1])) {
+		return 0, fmt.Errorf("it sent %.200q", line)
+	}
+	return strconv.ParseUint(strings.TrimSpace(string(line[1:])), 10, 30)
+}
+
+// ping returns what happened to the own key since the last ping.
+func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("PING: no answer for %v", timeout))
+	defer cancel()
+	_ = e.conn.SetWriteDeadline(time.Now().Add(timeout))
+	_, _ = io.WriteString(e.conn, request([]string{"PING"})) // if it fails, listen says why, or no answer comes
+	select {
+	case now := <-e.heard:
+		return now.events, now.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// touch returns the commands of a beat. PEXPIRE tells whether the key is still there, is heard,
+// and is taken by a full server.
+func (e *ear) touch(timeout time.Duration) [][]string {
+	if e == nil || !e.beats {
+		return nil
+	}
+	return [][]string{{"PEXPIRE", e.own, lasting(timeout)}}
+}
+
+// lasting returns the TTL of an own key that is touched again within timeout.
+func lasting(timeout time.Duration) string {
+	return strconv.FormatInt((beatTTL + timeout).Milliseconds(), 10)
+}
+
+// confirm returns an error unless the beat with these replies is heard. A key that is gone was
+// lost with others (FLUSHALL, SWAPDB), which the server does not tell.
+func (e *ear) confirm(ctx context.Context, m *member, timeout time.Duration, replies []rueidis.RedisResult) error {
+	for _, reply := range replies {
+		if kept, err := reply.AsInt64(); err != nil {
+			return err
+		} else if kept == 0 {
+			e.in.changedAll()
+			if _, err := m.do(ctx, timeout, []string{"SET", e.own, "", "PX", lasting(timeout)}); err != nil {
+				return err
+			}
+		}
+	}
+	events, err := e.ping(ctx, timeout)
+	if err == nil && e.beats && !slices.Contains(events, "expire") {
+		err = lacks("g")
+	}
+	return err
+}
+
+// test returns an error if the server does not tell all changes, as far as one can know: by its
+// setting, if the server shows that, and by the own key.
+func (e *ear) test(ctx context.Context, m *member, timeout time.Duration) error {
+	missing, err := unset(ctx, m, timeout), error(nil)
+	if missing == "" {
+		missing, err = e.unheard(ctx, m, timeout)
+	}
+	if missing != "" {
+		return lacks(missing)
+	}
+	return err
+}
+
+// unset returns the classes that the setting of the server lacks.
+func unset(ctx context.Context, m *member, timeout time.Duration) string {
+	replies, err := m.do(ctx, timeout, []string{"CONFIG", "GET", setting})
+	if err != nil {
+		return ""
+	}
+	of, err := replies[0].AsStrMap()
+	flags, shown := of[setting]
+	if err != nil || !shown {
+		return ""
+	}
+	return strings.Map(func(class rune) rune {
+		if strings.ContainsRune(flags, class) || class != 'K' && strings.Contains(flags, "A") {
+			return -1
+		}
+		return class
+	}, classes)
+}
+
+// unheard returns the classes that are not heard of when the own key is set and expires.
+func (e *ear) unheard(ctx context.Context, m *member, timeout time.Duration) (missing string, err error) {
+	if e.beats {
+		err = e.expire(ctx, m, timeout)
+	}
+	if err != nil {
+		return "", err
+	}
+	events, err := e.ping(ctx, timeout)
+	for event, class := range map[string]string{"set": "$", "expire": "g", "expired": "x"} {
+		if err == nil && e.beats && !slices.Contains(events, event) {
+			missing += class
+		}
+	}
+	return missing, err
+}
+
+// expire lets the own key expire, and sets it again.
+func (e *ear) expire(ctx context.Context, m *member, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if _, err := m.do(ctx, timeout, []string{"SET", e.own, "", "PX", "1"}); err != nil {
+		return err
+	}
+	for left := int64(0); left != -2; { // PTTL of a key that is gone
+		sleep(ctx, 2*time.Millisecond)
+		replies, err := m.do(ctx, timeout, []string{"PTTL", e.own})
+		if err == nil {
+			left, err = replies[0].AsInt64()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := m.do(ctx, timeout, slices.Concat([][]string{{"SET", e.own, "", "PX", lasting(timeout)}}, e.touch(timeout))...)
+	return err
+}
+
+func lacks(missing string) error {
+	return fmt.Errorf("%w, and %s lacks %q: want an administrator to run CONFIG SET %s KA, or the same in the parameter group of a managed service", ErrNoTracking, setting, missing, setting)
+}

@@ -1,0 +1,116 @@
+package redis_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pinwheel-cache/pinwheel/near/redis"
+	"github.com/redis/rueidis"
+)
+
+// Catches: prefixes that mean other keys, beats and misses that are told as changes, changes of
+// another database, a source that says nothing about what is missing.
+func TestNotifications(t *testing.T) {
+	var said bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&said, nil)))
+	s := server(t, append(notTracking, "--notify-keyspace-events", "KAm")...)
+	odd := redis.Options{Prefixes: []string{`a*b[c]?\`, "b"}, Client: rueidis.ClientOption{SelectDB: 3}}
+	prefixes, all := open(t, odd, s.Addr), open(t, redis.Options{Prefixes: []string{""}}, s.Addr)
+	slog.SetDefault(before)
+	if n := strings.Count(said.String(), "FLUSHALL"); n != 2 || !prefixes.Partial() {
+		t.Errorf("Partial is %t, and said was %d times: %s", prefixes.Partial(), n, said.String())
+	}
+	w, every := watch(t, prefixes, lag), watch(t, all, lag)
+	for _, key := range []string{`a*b[c]?\1`, "b\x00\xff"} {
+		w.tellsKey(t, key, func() {
+			do(t, s, "EVAL", "redis.call('SELECT', 3) redis.call('SET', 'axxbc?1', '') redis.call('GET', 'bmiss') redis.call('SET', ARGV[1], '')", "0", key)
+		})
+	}
+	every.tellsKey(t, "here", func() { do(t, s, "SET", "here", "") })
+	beats := every.asOf
+	every.await(t, "beats", func() bool { return every.asOf.Sub(beats) > lag })
+	every.tellsKey(t, "last", func() { do(t, s, "GET", "miss"); do(t, s, "SET", "last", "") })
+	for of, want := range map[*recorder][]string{w: {`a*b[c]?\1`, "b\x00\xff"}, every: {"here", "last"}} {
+		of.mu.Lock()
+		slices.Sort(of.keys)
+		if got := slices.Compact(of.keys); !slices.Equal(got, want) {
+			t.Errorf("told %q, want %q", got, want)
+		}
+		of.mu.Unlock()
+	}
+}
+
+// Catches: a server that does not tell of all changes and is accepted, at the beginning or later;
+// an error that does not say what to set.
+func TestSettingLacks(t *testing.T) {
+	s := server(t, notTracking...)
+	for _, c := range []struct{ setting, right, lacks string }{
+		{"", "+config", `"Kg$lshzxetd"`},
+		{"EA", "+config", `"K"`},
+		{"AKE", "+config", ""},
+		{"Kg$lshzxt", "+config", `"ed"`},
+		{"", "-config", `"`},
+		{"Kgx", "-config", `"$"`},
+		{"K$x", "-config", `"g"`},
+		{"Kg$", "-config", `"x"`},
+		{"Kg$x", "-config", ""},
+	} {
+		do(t, s, "CONFIG", "SET", "notify-keyspace-events", c.setting)
+		do(t, s, "ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-client|tracking", c.right)
+		r, err := redis.New(t.Context(), redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{InitAddress: []string{s.Addr}, Username: "app", Password: "pw"}})
+		if err == nil {
+			r.Close()
+		}
+		if (err == nil) != (c.lacks == "") || err != nil && (!errors.Is(err, redis.ErrNoTracking) || !strings.Contains(err.Error(), "lacks "+c.lacks) || !strings.Contains(err.Error(), "CONFIG SET notify-keyspace-events KA")) {
+			t.Errorf("%q with %s: %v, want that it lacks %s", c.setting, c.right, err, c.lacks)
+		}
+	}
+	do(t, s, "CONFIG", "SET", "notify-keyspace-events", "KA")
+	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	w.awaitAgain(t, "the setting", func() {
+		do(t, s, "CONFIG", "SET", "notify-keyspace-events", "Ex")
+		w.awaitLost(t, "notify-keyspace-events lacks")
+		do(t, s, "CONFIG", "SET", "notify-keyspace-events", "KA")
+	})
+}
+
+// Catches: a right that the documentation lacks, or has without need; an error that does not name
+// it.
+func TestACLOfNotifications(t *testing.T) {
+	acl := documentedACL(t)
+	s := server(t, "--notify-keyspace-events", "KA")
+	o := redis.Options{Prefixes: []string{"user:"}, Client: rueidis.ClientOption{Username: "app", Password: "password"}}
+	allow := func(rights []string) {
+		do(t, s, "ACL", "SETUSER", "app", "reset")
+		do(t, s, acl[0]...)
+		do(t, s, append([]string{"ACL", "SETUSER", "app", "-client|tracking"}, rights...)...)
+		do(t, s, "ACL", "LOG", "RESET")
+	}
+	rights := acl[3][3:]
+	allow(rights)
+	r := open(t, o, s.Addr)
+	useAll(t, r, watch(t, r, lag))
+	log := do(t, s, "ACL", "LOG")
+	entries, err := log.ToArray()
+	check(t, err)
+	for _, entry := range entries {
+		if of, err := entry.AsStrMap(); err != nil || of["object"] != "client|tracking" && of["object"] != "config|get" {
+			t.Errorf("refused: %s", entry.String())
+		}
+	}
+	for i, right := range rights {
+		allow(slices.Delete(slices.Clone(rights), i, i+1))
+		o.Client.InitAddress = []string{s.Addr}
+		if r, err := redis.New(t.Context(), o); err == nil {
+			r.Close()
+			t.Errorf("it works without %s", right)
+		} else if !errors.Is(err, redis.ErrNoTracking) || !strings.Contains(err.Error(), "ACL SETUSER app "+strings.Join(rights, " ")) {
+			t.Errorf("without %s: %v", right, err)
+		}
+	}
+}
