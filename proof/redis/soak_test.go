@@ -15,9 +15,10 @@ var soakFor = flag.Duration("redis.soak", 3*time.Second, "have faults at random 
 // time -redis.soak. Half of the writes are by a program without near caches, on another network.
 //
 // Catches: rare errors, and those that need several faults.
-func TestSoak(t *testing.T) {
-	t.Parallel()
-	s := server(t, "--enable-debug-command", "yes", "--busy-reply-threshold", "100", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")
+func TestSoak(t *testing.T) { eachMode(t, "faults", nil, soak) }
+
+func soak(t *testing.T, args []string) {
+	s := server(t, append(args, "--enable-debug-command", "yes", "--busy-reply-threshold", "100", "--tracking-table-max-keys", "10", "--maxmemory", "3mb", "--maxmemory-policy", "allkeys-random")...)
 	l := newLink(t, s.Addr)
 	f := newFleet(t, redis.Options{}, l.addr)
 	happened, gone := map[string]int{}, 0
