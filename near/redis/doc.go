@@ -45,20 +45,21 @@
 // # Without tracking
 //
 // Servers that speak RESP2 only, some proxies and some hosted services cannot push changes.
-// There, and where ACL denies client|tracking, keyspace notifications take its place, and the
-// log has a line. notify-keyspace-events must be KA (CONFIG SET, or the parameter group of a
-// managed service), else New returns ErrNoTracking, which says so. With each question the source
-// touches a key of its own, near:beat:..., and has to hear of it; if the key is gone, FLUSHALL,
-// FLUSHDB or SWAPDB has removed others too, and it says ChangedAll. A source that is slow to read
-// loses its connection (client-output-buffer-limit pubsub). The user needs, beside the first line
-// and for each of Prefixes:
+// There, and where ACL denies client|tracking, the source hears of changes by keyspace
+// notifications, and logs so. notify-keyspace-events must be KA (CONFIG SET, or the parameter
+// group of a managed service); else New returns ErrNoTracking. With each question the source
+// touches a key of its own, near:beat:..., and must hear of it. If the key is gone, FLUSHALL,
+// FLUSHDB or SWAPDB has removed others too, and the source says ChangedAll. A process that is
+// slow to read loses its connection (client-output-buffer-limit pubsub). Behind a proxy that
+// spreads the keys over several servers, nothing vouches for their order: changes may come late.
+// Beside the first line the user needs this, with a channel for each of Prefixes:
 //
 //	ACL SETUSER app ~near:beat:* &__keyspace@0__:near:beat:* &__keyspace@0__:user:* +subscribe +psubscribe +pexpire
 //
-// With [Options.Channel], for servers without notifications, each change made through this package
-// is published on that channel, in one atomic step with the change. These changes
-// are told reliably: a message that the instance publishes to itself must come back three
-// times in MaxLag. But writes by other programs, expiry, eviction and FLUSHALL are not told:
+// With [Options.Channel], for servers without notifications, each change made through this
+// package is published on that channel, in one atomic step with the change. These changes are
+// told reliably: a message that the instance publishes to itself must come back three times in
+// MaxLag. But writes by other programs, expiry, eviction and FLUSHALL are not told:
 // such values stay in the memory of an instance until their TTL there ends. So set a short
 // LocalExpire. A cluster cannot be watched in this way.
 //
@@ -67,7 +68,7 @@
 // A failover loses writes that the replica has not received. Then the source says
 // ChangedAll, so that every instance has the values of the new master, which may be older
 // than what was written. A restart from an RDB snapshot brings back what was removed since,
-// for the rest of its TTL. SWAPDB changes values, and so does an administrator who gives a
-// slot to another master without moving its keys (CLUSTER DELSLOTS, ADDSLOTS), without a change
-// that can be told.
+// for the rest of its TTL. SWAPDB, with tracking, changes values, and so does an administrator
+// who gives a slot to another master without moving its keys (CLUSTER DELSLOTS, ADDSLOTS),
+// without a change that can be told.
 package redis

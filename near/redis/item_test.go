@@ -1,13 +1,16 @@
 package redis
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"math"
 	"net"
 	"slices"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -49,6 +52,25 @@ e7d1eec :30001@31001 myself,master - 0 0 1 connected 0-5459 7000 [5459->-67ed2db
 	for _, bad := range []string{"short line\n", "id address-without-port master - 0 0 1 connected\n"} {
 		if got, _, err := parseMasters(bad, "10.0.0.1:30001"); err == nil {
 			t.Errorf("%q is %v", bad, got)
+		}
+	}
+}
+
+// Catches: an answer that is none and is taken for a message.
+func TestReadMessage(t *testing.T) {
+	const subscribed, pong = "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*2\r\n$4\r\npong\r\n$0\r\n\r\n"
+	all := strings.Repeat(subscribed+"*3\r\n$7\r\nmessage\r\n$3\r\n\r\n\x00\r\n$3\r\nset\r\n"+pong, 16)
+	in := bufio.NewReaderSize(iotest.OneByteReader(strings.NewReader(all)), 16) // numbers are read when it is full
+	for range 16 {
+		for _, want := range [][]string{{"subscribe", "c", ""}, {"message", "\r\n\x00", "set"}, {"pong", ""}} {
+			if got, err := readMessage(in); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("%q, %v, want %q", got, err, want)
+			}
+		}
+	}
+	for _, bad := range []string{"", "+PONG\r\n", "-NOPERM no\r\n", "*1\r\n$1\r\nx\r\n", "*5\r\n", "*-1\r\n", "*2\r\n$4\r\npong\r\n$-1\r\n", "*2\r\n$4\r\npo", "*2\r\n$4\r\npong\r\n", "*2\r\n*0\r\n"} {
+		if got, err := readMessage(bufio.NewReader(strings.NewReader(bad))); err == nil {
+			t.Errorf("%q is %q", bad, got)
 		}
 	}
 }

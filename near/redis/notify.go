@@ -130,7 +130,7 @@ func (e *ear) listen() {
 // readMessage reads what a subscriber gets: an array of two to four strings, of which the last
 // may be a number, which is left empty.
 func readMessage(in *bufio.Reader) ([]string, error) {
-	n, err := readNumber(in, "*")
+	_, n, err := readNumber(in, "*")
 	if err == nil && (n < 2 || n > 4) {
 		err = fmt.Errorf("it sent a message of %d parts", n)
 	}
@@ -139,15 +139,11 @@ func readMessage(in *bufio.Reader) ([]string, error) {
 	}
 	parts := make([]string, n)
 	for i := range parts {
-		kind, err := in.Peek(1)
+		kind, number, err := readNumber(in, "$:")
 		if err != nil {
 			return nil, err
 		}
-		number, err := readNumber(in, "$:")
-		if err != nil {
-			return nil, err
-		}
-		if kind[0] == ':' {
+		if kind == ':' {
 			continue
 		}
 		text := make([]byte, number+2)
@@ -160,15 +156,16 @@ func readMessage(in *bufio.Reader) ([]string, error) {
 }
 
 // readNumber reads a line with a number of one of the kinds. Other lines are errors.
-func readNumber(in *bufio.Reader, kinds string) (uint64, error) {
+func readNumber(in *bufio.Reader, kinds string) (kind byte, n uint64, err error) {
 	line, err := in.ReadSlice('\n')
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if !strings.Contains(kinds, string(line[:1])) {
-		return 0, fmt.Errorf("it sent %.200q", line)
+		return 0, 0, fmt.Errorf("it sent %.200q", line)
 	}
-	return strconv.ParseUint(strings.TrimSpace(string(line[1:])), 10, 30)
+	n, err = strconv.ParseUint(strings.TrimSpace(string(line[1:])), 10, 30)
+	return line[0], n, err
 }
 
 // ping returns what happened to the own key since the last ping.

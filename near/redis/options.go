@@ -22,7 +22,7 @@ type Options struct {
 	Client rueidis.ClientOption
 
 	// Prefixes of the keys to watch. At least one, and none may begin with another.
-	// The empty prefix watches all keys, of all databases of the server.
+	// The empty prefix watches all keys: with tracking, of all databases of the server.
 	Prefixes []string
 
 	// ConnectLater lets New succeed if Redis cannot be reached: Watch connects, and until then
@@ -30,10 +30,10 @@ type Options struct {
 	// certificate, a right that is missing, ErrNoTracking.
 	ConnectLater bool
 
-	// Channel, if not empty, is used instead of tracking, for servers that cannot track:
-	// each change made through this package is published there, and other changes are not
-	// seen. The package documentation says what that means. All instances must have the
-	// same Channel.
+	// Channel, if not empty, is used instead of tracking, for servers that neither track nor
+	// send keyspace notifications: each change made through this package is published there,
+	// and other changes are not seen. The package documentation says what that means. All
+	// instances must have the same Channel.
 	Channel string
 }
 
