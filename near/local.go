@@ -24,6 +24,7 @@ type Local[K comparable, V any] struct {
 	prefix  string
 	text    Text[K]
 	covers  func(key string) bool
+	partial func() bool
 	waiters waiters
 	open    context.Context // until Close
 	stop    context.CancelFunc
@@ -70,6 +71,10 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 	l.covers = func(string) bool { return true }
 	if c, ok := source.(Coverer); ok {
 		l.covers = c.Covers
+	}
+	l.partial = func() bool { return false }
+	if p, ok := source.(interface{ Partial() bool }); ok {
+		l.partial = p.Partial
 	}
 	o.Cache.Negative = keepFor
 	amend := o.Cache.Amend

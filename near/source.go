@@ -6,7 +6,8 @@ import (
 )
 
 // A Source tells which keys of a [Store] change. The package documentation says what it must
-// promise.
+// promise. If it also has a method Partial() bool, the statistics show by it whether some changes
+// come late or not at all.
 type Source interface {
 	// Watch tells w of changes until ctx ends, and then returns. It connects by itself, and
 	// again whenever it loses its connection. It may be called several times, also

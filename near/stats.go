@@ -48,6 +48,7 @@ func (l *Local[K, V]) addTo(s *stats.Snapshot) {
 		ForgottenAll: l.counts.forgottenAll.Load(),
 		Reconnects:   l.counts.reconnects.Load(),
 		Serving:      l.link.vouches(),
+		Partial:      l.partial(),
 		Lag:          lag,
 		Behind:       behind,
 		MaxLag:       l.link.maxLag,

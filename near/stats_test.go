@@ -100,12 +100,17 @@ func TestUnserved(t *testing.T) {
 func TestAmendOfALocal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		o := near.LocalOptions[string, int]{Cache: cache.Options[string, int]{Amend: func(s *stats.Snapshot) { s.Near.Fetches = 10 + s.Near.Unserved }}}
-		l, err := near.NewLocal(&hand{}, o)
+		l, err := near.NewLocal(partly{&hand{}}, o)
 		must(t, err)
 		defer l.Close(t.Context())
 		_, _ = l.Take(t.Context(), "k", func(context.Context, *cache.Load[int]) (int, error) { return 1, nil })
-		if s := l.Stats(); s.Near.Fetches != 11 || s.Near.MaxLag != time.Second {
+		if s := l.Stats(); s.Near.Fetches != 11 || !s.Near.Partial || s.Near.MaxLag != time.Second {
 			t.Errorf("%+v", s.Near)
 		}
 	})
 }
+
+// A partly is a source that does not tell of all changes.
+type partly struct{ *hand }
+
+func (partly) Partial() bool { return true }

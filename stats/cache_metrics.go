@@ -220,6 +220,8 @@ var cacheMetrics = []Metric[Snapshot]{
 		func(n *Near) any { return &n.Reconnects }),
 	nearMetric("serving", KindLevel, "{cache}", "1 if a near cache keeps values until its source reports a change, 0 if for MaxLag only.",
 		func(n *Near) any { return &n.Serving }),
+	nearMetric("partial", KindLevel, "{cache}", "1 if the source of a near cache reports some changes late or not at all, else 0.",
+		func(n *Near) any { return &n.Partial }),
 	nearMetric("lag_seconds", KindGauge, "s", "Time since the moment up to which the source of a near cache has confirmed all changes.",
 		func(n *Near) any { return &n.Lag }),
 	nearMetric("behind_seconds", KindGauge, "s", "Age of the moment up to which the source of a near cache has confirmed all changes, when it did so.",

@@ -59,7 +59,7 @@ const phrases = {
 	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
 	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'loads that nothing confirms',
 	served_on: 'answered by older values', store_errors: 'errors of the store', unasked: 'reads not tried, as the store fails', changes: 'changes told', forgotten_all: 'everything forgotten',
-	reconnects: 'connections lost', lag_seconds: 'lag of the source', behind_seconds: 'least lag', max_lag_seconds: 'most lag',
+	reconnects: 'connections lost', lag_seconds: 'lag of the source', behind_seconds: 'least lag', partial: 'some changes late or untold', max_lag_seconds: 'most lag',
 };
 
 // newSheets returns tables of all numbers and settings in stats, so that each can be found.

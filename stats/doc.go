@@ -232,6 +232,9 @@
 //	cache_near_serving level
 //	  pinwheel.cache.near.serving, in {cache}
 //	    1 if a near cache keeps values until its source reports a change, 0 if for MaxLag only.
+//	cache_near_partial level
+//	  pinwheel.cache.near.partial, in {cache}
+//	    1 if the source of a near cache reports some changes late or not at all, else 0.
 //	cache_near_lag_seconds gauge
 //	  pinwheel.cache.near.lag, in s
 //	    Time since the moment up to which the source of a near cache has confirmed all changes.

@@ -27,6 +27,7 @@ const (
 	grows         = "grows without limit"
 	sourceSilent  = "source silent"
 	sourceSlow    = "source slow"
+	sourcePartial = "source partial"
 	storeFails    = "store fails"
 )
 

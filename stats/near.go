@@ -21,6 +21,7 @@ type Near struct {
 	Reconnects   uint64 // how often the source lost its connection
 
 	Serving bool          // gauge: values are kept for as long as the source reports no change
+	Partial bool          // gauge: the source reports some changes late or not at all
 	Lag     time.Duration // gauge: time since the moment for which the source vouched last, or since the cache was made
 	Behind  time.Duration // gauge: how old the moment was for which the source vouched last, when it did so
 	MaxLag  time.Duration // gauge: with a longer Lag no value is kept for longer than that; never 0 in a near cache
@@ -34,6 +35,9 @@ func nearTrouble(n *Near, now period, say func(cause, format string, args ...any
 	if n.exists() && !n.Serving && n.Lag > n.MaxLag {
 		trouble = true
 		say(sourceSilent, "Values stay in memory for %s only: for %s the source of changes has not confirmed that memory is up to date.", span(n.MaxLag), span(n.Lag))
+	}
+	if n.Partial {
+		say(sourcePartial, "The source reports some changes late or not at all; its documentation and the log say which. A short LocalExpire bounds what follows.")
 	}
 	if n.Serving && n.Behind > n.MaxLag/6*5 { // of near/redis: a third of MaxLag, and the round trip
 		trouble = true

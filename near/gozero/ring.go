@@ -2,6 +2,7 @@ package gozero
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,11 @@ func (r *ring) Covers(key string) bool {
 		}
 	}
 	return false
+}
+
+// Partial reports whether a Redis tells of some changes late or not at all.
+func (r *ring) Partial() bool {
+	return slices.ContainsFunc(r.nodes, func(n *node) bool { return n.client.Partial() })
 }
 
 // Watch tells w of changes on all nodes until ctx ends.

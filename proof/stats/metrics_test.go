@@ -79,9 +79,12 @@ func series(families map[string]*dto.MetricFamily, by, source string) map[string
 
 // addNear adds the series of a near cache.
 func addNear(want map[string]float64, n stats.Near) {
-	serving := 0.0
+	serving, partial := 0.0, 0.0
 	if n.Serving {
 		serving = 1
+	}
+	if n.Partial {
+		partial = 1
 	}
 	for name, value := range map[string]float64{
 		"remote_hits_total":   float64(n.RemoteHits),
@@ -97,6 +100,7 @@ func addNear(want map[string]float64, n stats.Near) {
 		"forgotten_all_total": float64(n.ForgottenAll),
 		"reconnects_total":    float64(n.Reconnects),
 		"serving":             serving,
+		"partial":             partial,
 		"lag_seconds":         n.Lag.Seconds(),
 		"behind_seconds":      n.Behind.Seconds(),
 		"max_lag_seconds":     n.MaxLag.Seconds(),
