@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 )
 
@@ -60,9 +59,10 @@ e7d1eec :30001@31001 myself,master - 0 0 1 connected 0-5459 7000 [5459->-67ed2db
 func TestReadMessage(t *testing.T) {
 	const subscribed, pong = "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", "*2\r\n$4\r\npong\r\n$0\r\n\r\n"
 	all := strings.Repeat(subscribed+"*3\r\n$7\r\nmessage\r\n$3\r\n\r\n\x00\r\n$3\r\nset\r\n"+pong, 16)
-	in := bufio.NewReaderSize(iotest.OneByteReader(strings.NewReader(all)), 16) // numbers are read when it is full
-	for range 16 {
-		for _, want := range [][]string{{"subscribe", "c", ""}, {"message", "\r\n\x00", "set"}, {"pong", ""}} {
+	for size := range 64 { // of the buffer: what is read may be at its end
+		in := bufio.NewReaderSize(strings.NewReader(all), 16+size)
+		for i := range 3 * 16 {
+			want := [][]string{{"subscribe", "c", ""}, {"message", "\r\n\x00", "set"}, {"pong", ""}}[i%3]
 			if got, err := readMessage(in); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("%q, %v, want %q", got, err, want)
 			}

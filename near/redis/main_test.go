@@ -28,7 +28,9 @@ func server(t testing.TB, args ...string) *redistest.Server {
 }
 
 // modes are the ways to hear of changes, with the arguments of a server that offers no better one.
-var modes = map[string][]string{"tracking": nil, "notifications": append(notTracking, "--notify-keyspace-events", "KA")}
+var modes = map[string][]string{
+	"tracking": nil, "notifications": append(notTracking, "--notify-keyspace-events", "KA"), "RESP2": {"--rename-command", "HELLO", "", "--notify-keyspace-events", "KA"},
+}
 
 // notTracking are the arguments of a server that refuses to track.
 var notTracking = []string{"--user", "default", "on", "nopass", "~*", "&*", "+@all", "-client|tracking"}

@@ -19,7 +19,7 @@ import (
 // Catches: a kind of change that is not told, and a key that is not watched.
 func TestSourceTells(t *testing.T) {
 	for name, args := range modes {
-		t.Run(name, func(t *testing.T) { tellsAll(t, server(t, args...), name == "notifications") })
+		t.Run(name, func(t *testing.T) { tellsAll(t, server(t, args...), name != "tracking") })
 	}
 }
 
@@ -197,7 +197,7 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 // Catches: a source that goes deaf when its connection is gone, or serves before it has
 // said that everything may have changed.
 func TestSourceReconnects(t *testing.T) {
-	kinds := map[string]string{"tracking": "normal", "notifications": "pubsub"}
+	kinds := map[string]string{"tracking": "normal", "notifications": "pubsub", "RESP2": "pubsub"}
 	for name, args := range modes {
 		t.Run(name, func(t *testing.T) { reconnects(t, server(t, args...), kinds[name]) })
 	}
