@@ -61,9 +61,9 @@ test: testfake testservers
 testfake:
 	@$(light) $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests test -vet=off -count=1 -p=2
 
-# Those of servers and in real time, one package after the other.
+# Those of servers and in real time, one package after the other; most of their time is waiting.
 testservers:
-	@$(light) $(addprefix -only ,$(servers)) $(CURDIR)/scripts/tests servers -vet=off -count=1 -p=1
+	@$(light) $(addprefix -only ,$(servers)) $(CURDIR)/scripts/tests servers -vet=off -count=1 -p=1 -parallel=4
 
 # The race detector over what is concurrent, in any order.
 race:

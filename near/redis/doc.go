@@ -15,8 +15,8 @@
 // All masters are watched from the beginning, also those of which no key was read yet. The
 // connections for reading are made anew each time too, and each is asked who the server is: if
 // it is not watched, the address leads somewhere else now, and the source says Lost. Every 10
-// seconds it looks where the addresses lead; until then, an address that moves while no
-// connection breaks goes unnoticed. Behind Sentinels, the one that named the master is asked with
+// seconds, or every ten MaxLag, it looks where the addresses lead; until then, an address that
+// moves while no connection breaks goes unnoticed. Behind Sentinels, the one that named the master is asked with
 // each question; while it does not answer, or cannot reach most of the others, nothing is
 // vouched for.
 //

@@ -30,7 +30,7 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 	if t.cluster {
 		return errChannelInCluster
 	}
-	ctx, leave, err := r.enter(ctx, t, nil)
+	ctx, leave, err := r.enter(ctx, t, nil, maxLag)
 	defer leave()
 	if err != nil {
 		return err

@@ -175,6 +175,7 @@ func documentedACL(t *testing.T) (commands [][]string) {
 //
 // Catches: one that is missing, also of what rueidis sends by itself.
 func TestACL(t *testing.T) {
+	t.Parallel() // it mostly waits
 	acl := documentedACL(t)
 	alone, channel := server(t), server(t)
 	cluster, err := redistest.StartCluster(3)
@@ -278,6 +279,7 @@ func awaitPing(t *testing.T, s *redistest.Server) {
 // Catches: a channel that brings no changes, also without tracking, or none after a reconnect;
 // one that vouches for a replica; one that needs INFO.
 func TestChannel(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, s := range map[string]*redistest.Server{
 		"RESP3": server(t), "RESP2": server(t, "--rename-command", "HELLO", ""), "no INFO": server(t, "--rename-command", "INFO", ""),
 	} {

@@ -61,7 +61,7 @@ func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) erro
 	for i, m := range members {
 		servers[i] = m.server()
 	}
-	ctx, leave, err := r.enter(ctx, t, servers)
+	ctx, leave, err := r.enter(ctx, t, servers, maxLag)
 	defer leave()
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ type session struct {
 // session's context. So does a connection to a server that is not among servers; if they are
 // nil, to another one than the first. Sessions enter one after another: so while one lasts, no
 // client is in use that was connected before it could hear of that.
-func (r *Redis) enter(ctx context.Context, t topology, servers []string) (_ context.Context, leave func(), err error) {
+func (r *Redis) enter(ctx context.Context, t topology, servers []string, maxLag time.Duration) (_ context.Context, leave func(), err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	s := &session{servers, end}
 	r.entering.Lock()
@@ -98,7 +98,7 @@ func (r *Redis) enter(ctx context.Context, t topology, servers []string) (_ cont
 	err = r.connect(t)
 	r.entering.Unlock()
 	var looking sync.WaitGroup
-	looking.Go(func() { r.look(ctx, t) })
+	looking.Go(func() { r.look(ctx, t, min(lookEvery, 10*min(maxLag, lookEvery))) })
 	return ctx, func() {
 		end(nil)
 		looking.Wait()
@@ -108,14 +108,14 @@ func (r *Redis) enter(ctx context.Context, t topology, servers []string) (_ cont
 	}, err
 }
 
-// lookEvery is the time between two looks at where addresses lead.
+// lookEvery is the time between two looks at where addresses lead, or ten MaxLag if that is less.
 const lookEvery = 10 * time.Second
 
 // look dials the masters again and again. An address may lead to another server, for those who
 // dial it, though no connection breaks here.
-func (r *Redis) look(ctx context.Context, t topology) {
+func (r *Redis) look(ctx context.Context, t topology, every time.Duration) {
 	o, dial := r.options.Client, r.dialIdentified(t.cluster)
-	for sleep(ctx, lookEvery); ctx.Err() == nil; sleep(ctx, lookEvery) {
+	for sleep(ctx, every); ctx.Err() == nil; sleep(ctx, every) {
 		for _, addr := range t.masters {
 			if conn, err := dial(ctx, addr, &o.Dialer, o.TLSConfig); err == nil {
 				conn.Close()

@@ -197,6 +197,7 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 // Catches: a source that goes deaf when its connection is gone, or serves before it has
 // said that everything may have changed.
 func TestSourceReconnects(t *testing.T) {
+	t.Parallel() // it mostly waits
 	kinds := map[string]string{"tracking": "normal", "notifications": "pubsub", "RESP2": "pubsub"}
 	for name, args := range modes {
 		t.Run(name, func(t *testing.T) { reconnects(t, server(t, args...), kinds[name]) })
@@ -227,6 +228,7 @@ func reconnects(t *testing.T, s *redistest.Server, kind string) {
 // Catches: a source that vouches during a long script, when Redis acknowledges changes and
 // tells of them only afterwards.
 func TestBusyScript(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, args := range modes {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, append(args, "--lua-time-limit", "200")...) // milliseconds

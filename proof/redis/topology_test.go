@@ -7,11 +7,12 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
+	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/redis/rueidis"
 )
 
-// TestFailover kills the master, so that Sentinels promote the replica, while three instances
-// read and write. A write counts when the replica, if any, has it too: no cache can know
+// TestFailover kills the master, so that Sentinels promote the replica, and then leaves the
+// instances alone with one Sentinel, which learns of no failover, while they read and write. A write counts when the replica, if any, has it too: no cache can know
 // what a failover loses.
 func TestFailover(t *testing.T) {
 	t.Parallel()
@@ -34,18 +35,30 @@ func TestFailover(t *testing.T) {
 		time.Sleep(maxLag)
 		servers.Master.Kill()
 		close(killed)
-		for i, c := range f.caches { // one after the other: a stall may interrupt any again
-			for end := time.Now().Add(patience); ; time.Sleep(maxLag / 10) {
-				if n := c.Stats().Near; n.Reconnects > 0 && n.Serving {
-					break
-				} else if time.Now().After(end) {
-					t.Errorf("instance %d serves nothing after the failover: %+v", i, n)
-					break
-				}
-			}
+		f.await(t, "to serve after the failover", func(n stats.Near) bool { return n.Reconnects > 0 && n.Serving })
+		for _, s := range servers.Sentinels[1:] {
+			check(t, s.Pause())
 		}
+		f.await(t, "to serve no longer without a quorum", func(n stats.Near) bool { return !n.Serving })
+		for _, s := range servers.Sentinels[1:] {
+			check(t, s.Resume())
+		}
+		f.await(t, "to serve again", func(n stats.Near) bool { return n.Serving })
 	})
 	f.verdict(t)
+}
+
+// await waits for each instance, one after the other: a stall may interrupt any again.
+func (f *fleet) await(t *testing.T, what string, is func(stats.Near) bool) {
+	t.Helper()
+	for i, c := range f.caches {
+		for end := time.Now().Add(patience); !is(c.Stats().Near); time.Sleep(maxLag / 10) {
+			if time.Now().After(end) {
+				t.Errorf("instance %d was awaited %s: %+v", i, what, c.Stats().Near)
+				return
+			}
+		}
+	}
 }
 
 // TestSlotMigration moves slots, with their keys, between three masters and to a fourth
