@@ -2,9 +2,9 @@ package redis_test
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -156,13 +156,14 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+//go:embed doc.go
+var documentation string
+
 // documentedACL returns the commands of the package documentation that give a user its rights:
 // at a server, for a channel, at a Sentinel, and for keyspace notifications.
 func documentedACL(t *testing.T) (commands [][]string) {
 	t.Helper()
-	text, err := os.ReadFile("doc.go")
-	check(t, err)
-	for _, m := range regexp.MustCompile(`(?m)^//\t(ACL SETUSER .*)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^//\t(ACL SETUSER .*)$`).FindAllStringSubmatch(documentation, -1) {
 		commands = append(commands, strings.Fields(m[1]))
 	}
 	if len(commands) != 4 {
