@@ -64,16 +64,20 @@ func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) er
 		defer cancel()
 	}
 	err := f(within)
-	if failures := &c.breaker.failures; err == nil {
+	failures := &c.breaker.failures
+	switch {
+	case err == nil:
 		if failures.Load() > 0 {
 			failures.Store(0)
 		}
 		return nil
-	} else if ctx.Err() == nil { // else the caller has left
+	case ctx.Err() == nil:
 		c.counts.storeErrors.Add(1)
 		if !errors.Is(err, ErrReadOnly) {
 			failures.Add(1)
 		}
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded): // no caller could wait any longer
+		failures.Add(1)
 	}
 	return fmt.Errorf("%w: %w", ErrStore, err)
 }

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -76,7 +77,7 @@ func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 		c.read(ctx, []*lookup[K, V]{one}, true) // again: the key may have changed before add
 		same := one.err == nil && one.item.State == Leased && one.item.Token == lease
 		if same {
-			pause := orDefault(one.item.TTL, c.lease)
+			pause := cmp.Or(one.item.TTL, c.lease)
 			if !c.local.link.isOpen() || !c.local.covers(one.text) {
 				pause = min(pause, poll)
 			}

@@ -151,8 +151,9 @@ func (c *Cache[K, V]) fetchLacking(ctx context.Context, lacking []*lookup[K, V],
 		for _, one := range lacking {
 			one.err, one.load.NotFound = errMissing, true
 		}
+		return
 	}
-	if fetch == nil || len(lacking) == 0 {
+	if len(lacking) == 0 {
 		return
 	}
 	began, fetched := time.Now(), false
@@ -226,14 +227,12 @@ var errNoLease = errors.New("near: another caller has the lease, or the store re
 func (c *Cache[K, V]) fill(ctx context.Context, one *lookup[K, V], item Item) (filled bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	switch {
-	case one.phantom:
+	case one.phantom, c.leaser != nil && one.item.Token == "":
 		err = errNoLease
 	case c.leaser == nil: // the key may have been changed since
 		if err = c.ask(ctx, func(ctx context.Context) error { return c.store.Set(ctx, one.text, item) }); err == nil {
 			err = errNoLease
 		}
-	case one.item.Token == "":
-		err = errNoLease
 	default:
 		err = c.ask(ctx, func(ctx context.Context) (err error) {
 			filled, err = c.leaser.Fill(ctx, one.text, one.item.Token, item)

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -84,7 +85,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 			amend(s)
 		}
 	}
-	l.link.init(orDefault(o.MaxLag, defaultMaxLag))
+	l.link.init(cmp.Or(o.MaxLag, defaultMaxLag))
 	var err error
 	if l.cache, err = cache.New(o.Cache); err != nil {
 		return nil, err
@@ -129,6 +130,9 @@ func (l *Local[K, V]) forgetAll(asOf int64) {
 	if left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now()); l.spare != nil && left > 0 {
 		for e := range l.cache.Entries() {
 			l.spare.SetWithExpire(e.Key, e.Value, min(e.TTL, time.Duration(left)))
+			if _, ok := l.cache.Peek(e.Key); !ok { // Forget may have come in between
+				l.spare.Del(e.Key)
+			}
 		}
 	}
 	l.cache.Clear()

@@ -114,13 +114,6 @@ const (
 
 const defaultLease = 3 * time.Second
 
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-	return d
-}
-
 // An argumentError says which argument was wrong and what to write instead.
 type argumentError string
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -467,3 +468,55 @@ func TestClone(t *testing.T) {
 }
 
 func noneOfInts(context.Context, []string) (map[string][]int, error) { return nil, nil }
+
+// TestBreakerOfShortContexts checks that a store counts as silent also if no caller waits for
+// as long as Timeout.
+func TestBreakerOfShortContexts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{Timeout: time.Hour})
+		r.server.delay = func() time.Duration { return 24 * time.Hour }
+		take := func(key string) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
+			defer cancel()
+			_, err := r.Take(ctx, key, r.fetch)
+			return err
+		}
+		for _, key := range []string{"1", "2", "3"} {
+			if err := take(key); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", key, err)
+			}
+			synctest.Wait() // the load ends after its callers
+		}
+		if err := take("4"); err != nil || r.fetched != 1 {
+			t.Errorf("then: %v, %d fetches", err, r.fetched)
+		}
+	})
+}
+
+// TestForgottenStandIns checks that what is removed while memory is emptied does not stand in.
+func TestForgottenStandIns(t *testing.T) {
+	for range 20 {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t, near.Options[string, string]{ServeOn: time.Hour})
+			var keys []string
+			for i := range 2000 {
+				keys = append(keys, strconv.Itoa(i))
+				r.store(keys[i], "old", 0)
+				r.Get(t.Context(), keys[i])
+			}
+			time.Sleep(time.Second + 1)
+			var both sync.WaitGroup
+			both.Go(func() { r.Get(t.Context(), "k") }) // empties memory
+			for _, key := range keys {
+				must(t, r.Del(t.Context(), key))
+			}
+			both.Wait()
+			r.server.fail = func(string) bool { return true }
+			for _, key := range keys {
+				if value, ok, _ := r.Get(t.Context(), key); ok {
+					t.Fatalf("%s = %q, which was removed", key, value)
+				}
+			}
+		})
+	}
+}

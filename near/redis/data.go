@@ -123,15 +123,6 @@ func (r *Redis) identify(ctx context.Context, conn net.Conn) (info string, err e
 	return string(text), err
 }
 
-// request returns a command as Redis reads it.
-func request(command []string) string {
-	text := fmt.Sprintf("*%d\r\n", len(command))
-	for _, arg := range command {
-		text += fmt.Sprintf("$%d\r\n%s\r\n", len(arg), arg)
-	}
-	return text
-}
-
 // replace makes d the client in use; nil means none. It returns false after Close.
 func (r *Redis) replace(d *data) bool {
 	r.mu.Lock()
