@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// A breaker keeps callers from waiting for a store that does not answer: after some failures in
-// a row nobody reads, until a probe in the background has got an answer.
+// A breaker keeps callers from waiting for a server of the store that does not answer: after some
+// failures in a row nobody reads, until a probe in the background has got an answer.
 type breaker struct {
 	failures atomic.Int32  // calls in a row
 	probing  chan struct{} // full while a probe runs, or looks whether one may
@@ -23,19 +24,20 @@ const (
 
 var errUnasked = errors.New("the last calls failed, and the next probe has not succeeded yet")
 
-// askToRead calls the store to read keys, or returns an error at once if it does not answer.
+// askToRead calls the store to read keys of one server, or returns an error at once if that does
+// not answer.
 func (c *Cache[K, V]) askToRead(ctx context.Context, texts []string, f func(context.Context) error) error {
-	if c.breaker.failures.Load() < maxFailures || c.local.open.Err() != nil { // a closed cache has no probes
-		return c.ask(ctx, f)
+	b := c.servers.breaker(texts[0])
+	if b.failures.Load() < maxFailures || c.local.open.Err() != nil { // a closed cache has no probes
+		return c.ask(ctx, texts[0], f)
 	}
 	c.counts.unasked.Add(1)
-	c.probe(texts[0])
+	c.probe(b, texts[0])
 	return fmt.Errorf("%w: %w", ErrStore, errUnasked)
 }
 
 // probe reads a key in the background, unless a probe is under way or has just ended.
-func (c *Cache[K, V]) probe(text string) {
-	b := &c.breaker
+func (c *Cache[K, V]) probe(b *breaker, text string) {
 	select {
 	case b.probing <- struct{}{}:
 	default:
@@ -48,15 +50,15 @@ func (c *Cache[K, V]) probe(text string) {
 	go func() {
 		defer func() { <-b.probing }()
 		defer func() { b.probed = time.Now() }()
-		_ = c.ask(c.local.open, func(ctx context.Context) error {
+		_ = c.ask(c.local.open, text, func(ctx context.Context) error {
 			_, err := c.store.Get(ctx, text)
 			return err
 		})
 	}()
 }
 
-// ask calls the store, with the Timeout of the options.
-func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) error {
+// ask calls the store, with the Timeout of the options, for keys of the server that has text.
+func (c *Cache[K, V]) ask(ctx context.Context, text string, f func(context.Context) error) error {
 	within := ctx
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
@@ -64,7 +66,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) er
 		defer cancel()
 	}
 	err := f(within)
-	failures := &c.breaker.failures
+	failures := &c.servers.breaker(text).failures
 	switch {
 	case err == nil:
 		if failures.Load() > 0 {
@@ -82,6 +84,17 @@ func (c *Cache[K, V]) ask(ctx context.Context, f func(context.Context) error) er
 	return fmt.Errorf("%w: %w", ErrStore, err)
 }
 
+// remove removes keys from the store. An error is that of one server.
 func (c *Cache[K, V]) remove(ctx context.Context, texts ...string) error {
-	return c.ask(ctx, func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
+	var mu sync.Mutex
+	var failed error
+	eachServer(&c.servers, texts, func(text string) string { return text }, func(texts []string) {
+		err := c.ask(ctx, texts[0], func(ctx context.Context) error { return c.store.Del(ctx, texts...) })
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			failed = err
+		}
+	})
+	return failed
 }

@@ -31,7 +31,7 @@ type Cache[K comparable, V any] struct {
 	clone                               func(V) V // nil: none
 	timeout, lease                      time.Duration
 
-	breaker breaker
+	servers servers
 	counts  counts
 }
 
@@ -51,9 +51,9 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 		notFoundLocal: o.NotFoundLocal, mayExist: o.MayExist, clone: o.Clone,
 		jitter: o.Jitter, away: o.Away,
 		timeout: o.Timeout, lease: cmp.Or(o.Lease, defaultLease),
-		breaker: breaker{probing: make(chan struct{}, 1)},
 	}
 	c.leaser, _ = store.(Leaser)
+	c.servers.init(store)
 	if c.values.Encode == nil {
 		c.values = JSON[V]()
 	}
@@ -159,7 +159,8 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	// after an error, as the store may have changed nevertheless.
 	defer c.local.Forget(key)
 	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
-	return c.ask(ctx, func(ctx context.Context) error { return c.store.Set(ctx, c.local.key(key), item) })
+	text := c.local.key(key)
+	return c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) })
 }
 
 // Del removes keys from the store and from memory. Callers in this process that ask for a
@@ -185,11 +186,5 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	if err := c.local.Close(ctx); err != nil {
 		return err
 	}
-	select {
-	case c.breaker.probing <- struct{}{}: // no probe is under way, and none will be
-		<-c.breaker.probing
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return c.servers.wait(ctx)
 }

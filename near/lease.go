@@ -23,14 +23,12 @@ func (c *Cache[K, V]) read(ctx context.Context, all []*lookup[K, V], take bool) 
 			toRead = append(toRead, one)
 		}
 	}
-	c.readPart(ctx, toLease, true)
-	c.readPart(ctx, toRead, false)
+	eachServer(&c.servers, toLease, (*lookup[K, V]).keyInStore, func(of []*lookup[K, V]) { c.readAtOnce(ctx, of, true) })
+	eachServer(&c.servers, toRead, (*lookup[K, V]).keyInStore, func(of []*lookup[K, V]) { c.readAtOnce(ctx, of, false) })
 }
 
-func (c *Cache[K, V]) readPart(ctx context.Context, all []*lookup[K, V], lease bool) {
-	if len(all) == 0 {
-		return
-	}
+// readAtOnce reads keys of one server.
+func (c *Cache[K, V]) readAtOnce(ctx context.Context, all []*lookup[K, V], lease bool) {
 	began := time.Now()
 	items, err := c.items(ctx, texts(all), lease)
 	for i, one := range all {
@@ -40,7 +38,7 @@ func (c *Cache[K, V]) readPart(ctx context.Context, all []*lookup[K, V], lease b
 	}
 }
 
-// items reads keys, and takes leases on missing ones. If the store refuses that, nobody can
+// items reads keys of one server, and takes leases on missing ones. If the store refuses that, nobody can
 // end a lease by a value: then leases count for nothing.
 func (c *Cache[K, V]) items(ctx context.Context, texts []string, lease bool) (items []Item, err error) {
 	if lease {
@@ -107,7 +105,7 @@ func (c *Cache[K, V]) release(ctx context.Context, one *lookup[K, V]) {
 	if one.item.Token == "" {
 		return
 	}
-	_ = c.ask(context.WithoutCancel(ctx), func(ctx context.Context) error {
+	_ = c.ask(context.WithoutCancel(ctx), one.text, func(ctx context.Context) error {
 		return c.leaser.Release(ctx, one.text, one.item.Token)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -29,6 +28,8 @@ type lookup[K comparable, V any] struct {
 	inStore time.Duration
 	stored  time.Time
 }
+
+func (one *lookup[K, V]) keyInStore() string { return one.text }
 
 // A fetcher calls the function of a Take or TakeMany, and sets value and err of all lookups.
 type fetcher[K comparable, V any] func(ctx context.Context, lacking []*lookup[K, V])
@@ -78,19 +79,6 @@ func (c *Cache[K, V]) answer(ctx context.Context, all []*lookup[K, V], fetch fet
 		leased = append(leased, c.answer(ctx, broken, fetch, waits)...)
 	}
 	return leased
-}
-
-// each calls f for all lookups concurrently, so that calls of the store share round trips.
-func each[K comparable, V any](all []*lookup[K, V], f func(*lookup[K, V])) {
-	if len(all) == 1 {
-		f(all[0])
-		return
-	}
-	var calls sync.WaitGroup
-	defer calls.Wait()
-	for _, one := range all {
-		calls.Go(func() { f(one) })
-	}
 }
 
 var errDecode = errors.New("near: the store has a value that cannot be decoded")
@@ -230,11 +218,11 @@ func (c *Cache[K, V]) fill(ctx context.Context, one *lookup[K, V], item Item) (f
 	case one.phantom, c.leaser != nil && one.item.Token == "":
 		err = errNoLease
 	case c.leaser == nil: // the key may have been changed since
-		if err = c.ask(ctx, func(ctx context.Context) error { return c.store.Set(ctx, one.text, item) }); err == nil {
+		if err = c.ask(ctx, one.text, func(ctx context.Context) error { return c.store.Set(ctx, one.text, item) }); err == nil {
 			err = errNoLease
 		}
 	default:
-		err = c.ask(ctx, func(ctx context.Context) (err error) {
+		err = c.ask(ctx, one.text, func(ctx context.Context) (err error) {
 			filled, err = c.leaser.Fill(ctx, one.text, one.item.Token, item)
 			return err
 		})

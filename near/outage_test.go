@@ -338,6 +338,74 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
+// A pair is a store of two servers. The second has the keys that begin with b.
+type pair [2]*server
+
+func (p pair) Server(key string) int { return strings.Count(key[:1], "b") }
+
+func (p pair) of(keys []string) *server {
+	for _, key := range keys {
+		if p.Server(key) != p.Server(keys[0]) {
+			panic("keys of two servers in one call")
+		}
+	}
+	return p[p.Server(keys[0])]
+}
+
+func (p pair) Get(ctx context.Context, keys ...string) ([]near.Item, error) {
+	return p.of(keys).Get(ctx, keys...)
+}
+func (p pair) Set(ctx context.Context, key string, item near.Item) error {
+	return p.of([]string{key}).Set(ctx, key, item)
+}
+func (p pair) Del(ctx context.Context, keys ...string) error { return p.of(keys).Del(ctx, keys...) }
+
+// TestOneServerOfTwo checks that a server that hangs costs the keys of the other nothing: they are
+// read, together with those of the first too, and removed.
+func TestOneServerOfTwo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{})
+		other := newServer()
+		c := r.join(pair{r.server, other}, near.Options[string, string]{Timeout: 500 * time.Millisecond, MaxLag: time.Second})
+		r.store("a1", "1", 0)
+		r.store("a2", "2", 0)
+		other.delay = func() time.Duration { return time.Hour }
+		for i := range 5 {
+			if value, err := c.Take(t.Context(), "b"+strconv.Itoa(i), r.fetch); value != "fetched" || err != nil {
+				t.Errorf("%q, %v", value, err)
+			}
+		}
+		began := time.Now()
+		values, err := c.TakeMany(t.Context(), []string{"a1", "bb", "a2"}, r.fetchMany)
+		if values["a1"] != "1" || values["a2"] != "2" || values["bb"] != "fetched" || err != nil || r.fetched != 6 {
+			t.Errorf("TakeMany: %v, %v; %d fetches", values, err, r.fetched)
+		}
+		if took, reads := time.Since(began), r.server.called("get"); took != 0 || reads != 1 { // fake time
+			t.Errorf("TakeMany: %v, %d reads", took, reads)
+		}
+		if err := c.Del(t.Context(), "b0", "a1"); !errors.Is(err, near.ErrStore) || r.server.called("del") != 1 {
+			t.Errorf("Del: %v", err)
+		}
+		if s := c.Stats().Near; s.Unasked != 3 {
+			t.Errorf("%+v", s)
+		}
+		other.delay = nil
+		for i := range 3 {
+			time.Sleep(time.Second)
+			c.Take(t.Context(), "b"+strconv.Itoa(i), r.fetch) // the first begins a probe
+			synctest.Wait()
+			if reads := other.called("get"); reads != i+1 {
+				t.Errorf("%d reads after %d s", reads, i+1)
+			}
+		}
+		other.delay = func() time.Duration { return time.Hour }
+		for i := range 5 {
+			c.Take(t.Context(), "b of the last "+strconv.Itoa(i), r.fetch)
+		}
+		must(t, c.Close(t.Context())) // during a probe
+	})
+}
+
 // TestOutage checks that while the source and the store are away the database gets one load for
 // a key in each MaxLag; that a caller leaves when its context ends; that failures are counted;
 // and that Close waits for loads.

@@ -9,6 +9,10 @@ import (
 // concurrent use, and return soon after their context has ended. Their errors mean that the
 // store could not be asked, or that a change may or may not have happened; never that there
 // is no value.
+//
+// A store of several servers may also have a method Server(key string) int, which numbers them from
+// 0 and says which has a key. Then a call is for keys of one server, and one that does not answer
+// does not keep callers from the others.
 type Store interface {
 	// Get reads keys, in as few round trips as there are servers. The items are in the
 	// order of keys. An error says nothing about any of them.

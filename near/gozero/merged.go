@@ -43,6 +43,14 @@ func (m member) Changed(keys ...string) {
 	m.to.Changed(keys...)
 }
 
+// ChangedIf is found by the function near.ChangedIf.
+func (m member) ChangedIf(changed func(key string) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	has := m.parts[m.i].has
+	near.ChangedIf(m.to, func(key string) bool { return has(key) && changed(key) })
+}
+
 func (m member) ChangedAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

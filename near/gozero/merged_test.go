@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/near"
 )
 
 // A script is a watcher that keeps what it is told.
@@ -56,6 +58,7 @@ func TestMerged(t *testing.T) {
 		{func() { b.ChangedAll() }, "a", nil}, // memory has none of its keys
 		{func() { b.Current(at(3)) }, "ab", []string{"current 1"}},
 		{func() { a.Current(at(2)) }, "ab", []string{"current 2"}},
+		{func() { near.ChangedIf(b, func(string) bool { return true }) }, "ab", []string{"changed if b"}},
 		{func() { a.Current(at(6)) }, "ab", []string{"current 3"}},
 		{func() { b.ChangedAll() }, "ab", []string{"changed if b"}},               // a FLUSHALL
 		{func() { a.Current(at(7)) }, "a", []string{"changed if b", "current 7"}}, // b is silent

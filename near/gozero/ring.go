@@ -60,7 +60,8 @@ func (r *ring) node(key string) *node {
 func (r *ring) Covers(key string) bool {
 	for _, prefix := range r.prefixes {
 		if strings.HasPrefix(key, prefix) {
-			return r.node(key).covered.Load()
+			n := r.node(key)
+			return n.covered.Load() && n.client.Covers(key)
 		}
 	}
 	return false

@@ -21,16 +21,17 @@ import (
 // may finish.
 type data struct {
 	rueidis.Client
-	users   int // guarded by Redis.mu
+	cluster *cluster // nil if it is none
+	users   int      // guarded by Redis.mu
 	retired bool
 }
 
 // connect makes the client for a topology, which all later calls use.
 func (r *Redis) connect(t topology) error {
 	o := r.options.Client
-	o.DialCtxFn, o.DialFn = r.dialIdentified(t.cluster), nil
+	o.DialCtxFn, o.DialFn = r.dialIdentified(t.cluster != nil), nil
 	o.InitAddress, o.Sentinel = t.masters, rueidis.SentinelOption{}
-	o.ForceSingleClient = !t.cluster
+	o.ForceSingleClient = t.cluster == nil
 	client, err := rueidis.NewClient(o)
 	if err != nil {
 		if client != nil {
@@ -38,7 +39,7 @@ func (r *Redis) connect(t topology) error {
 		}
 		return fmt.Errorf("near/redis: connecting to %v: %w", t.masters, err)
 	}
-	if !r.replace(&data{Client: client}) {
+	if !r.replace(&data{Client: client, cluster: t.cluster}) {
 		client.Close()
 		return errClosed
 	}

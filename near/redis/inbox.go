@@ -27,6 +27,7 @@ type news struct {
 	all  bool
 	keys []string
 	size int // of keys, in bytes
+	some []func(key string) bool
 	asOf time.Time
 	lost error
 }
@@ -56,6 +57,14 @@ func (b *inbox) changed(keys ...string) {
 			n.forget()
 		}
 		return true
+	})
+}
+
+// changedIf says that the keys for which changed returns true may have changed.
+func (b *inbox) changedIf(changed func(key string) bool) {
+	b.put(func(n *news) bool {
+		n.some = append(n.some, changed)
+		return !b.down
 	})
 }
 
@@ -100,7 +109,7 @@ func (b *inbox) lost(err error) {
 }
 
 // forget replaces all keys by one ChangedAll.
-func (n *news) forget() { n.all, n.keys, n.size = true, nil, 0 }
+func (n *news) forget() { n.all, n.keys, n.size, n.some = true, nil, 0, nil }
 
 // put changes the news, and wakes tell if there is something new.
 func (b *inbox) put(change func(*news) bool) {
@@ -137,6 +146,9 @@ func (n *news) tell(w near.Watcher) {
 	}
 	if len(n.keys) > 0 {
 		w.Changed(n.keys...)
+	}
+	for _, changed := range n.some {
+		near.ChangedIf(w, changed)
 	}
 	if !n.asOf.IsZero() {
 		w.Current(n.asOf)

@@ -32,9 +32,9 @@ func TestLifetime(t *testing.T) {
 
 // Catches: a master that is left out, or that is waited for although it is gone; an address
 // that cannot be dialled.
-func TestParseMasters(t *testing.T) {
+func TestParseCluster(t *testing.T) {
 	const nodes = `07c37df 127.0.0.1:30004@31004,,shard-id=69bc slave e7d1 0 1426238317239 4 connected
-67ed2db 127.0.0.1:30002@31002,host-2.example master - 0 1426238316232 2 connected 5461-10922
+67ed2db 127.0.0.1:30002@31002,host-2.example master - 0 1426238316232 2 connected 5461-6999 7001-10922
 292f8b3 127.0.0.1:30003@31003 master,fail? - 0 1426238318243 3 connected 10923-16383 [5460-<-e7d1]
 824fe11 127.0.0.1:30005@31005 master,fail - 0 1426238316232 5 disconnected
 924fe11 127.0.0.1:30007@31007 master,fail - 0 1426238316232 5 disconnected 5460
@@ -43,15 +43,38 @@ b24fe11 ::1:30008@31008 master - 0 0 8 connected
 c24fe11 127.0.0.1:30009@31009 handshake - 0 0 0 connected
 e7d1eec :30001@31001 myself,master - 0 0 1 connected 0-5459 7000 [5459->-67ed2db]
 `
-	got, slots, err := parseMasters(nodes, "10.0.0.1:30001")
-	want := []string{"10.0.0.1:30001", "127.0.0.1:30003", "127.0.0.1:30007", "[::1]:30008", "host-2.example:30002"}
-	if err != nil || !slices.Equal(got, want) || len(slots) != 5461 || slots[5460] != 7000 {
-		t.Errorf("%v with %d slots, %v, want %v", got, len(slots), err, want)
+	got, err := parseCluster(nodes, "10.0.0.1:30001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"10.0.0.1:30001", "127.0.0.1:30003", "127.0.0.1:30007", "[::1]:30008", "host-2.example:30002"}; !slices.Equal(got.masters, want) {
+		t.Errorf("%v, want %v", got.masters, want)
+	}
+	for slot, want := range map[int]int16{0: 0, 5459: 0, 5460: 2, 5461: 4, 7000: 0, 7001: 4, 10922: 4, 10923: 1, 16383: 1} {
+		if got.owner[slot] != want {
+			t.Errorf("slot %d belongs to master %d, want %d", slot, got.owner[slot], want)
+		}
 	}
 	for _, bad := range []string{"short line\n", "id address-without-port master - 0 0 1 connected\n"} {
-		if got, _, err := parseMasters(bad, "10.0.0.1:30001"); err == nil {
+		if got, err := parseCluster(bad, "10.0.0.1:30001"); err == nil {
 			t.Errorf("%q is %v", bad, got)
 		}
+	}
+}
+
+// TestMostMasters checks that those count that own slots.
+func TestMostMasters(t *testing.T) {
+	c := &cluster{masters: []string{"a", "b", "c", "d", "without slots"}}
+	for slot := range c.owner {
+		c.owner[slot] = int16(slot % 4)
+	}
+	for n, want := range []bool{false, false, false, true, true, true} {
+		if got := c.most(func(i int) bool { return i < n }); got != want {
+			t.Errorf("the first %d of five: %t", n, got)
+		}
+	}
+	if c.most(func(i int) bool { return i != 1 && i != 3 }) {
+		t.Error("two of four and one without slots are most")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // note remembers whether a member does not track, and logs the first one.
 func (r *Redis) note(members []*member) {
-	untracked := slices.ContainsFunc(members, func(m *member) bool { return m.ear != nil })
+	untracked := slices.ContainsFunc(members, func(m *member) bool { return m != nil && m.ear != nil })
 	if r.untracked.Swap(untracked) != untracked && untracked {
 		slog.Warn("near/redis: no CLIENT TRACKING, so changes come by keyspace notifications: FLUSHALL and SWAPDB are told with the next question, what "+setting+" leaves out is not, and a server that takes no writes vouches for nothing", "servers", r.options.Client.InitAddress)
 	}
@@ -56,7 +56,7 @@ const (
 )
 
 // lend gives a member an ear, and an own key: in a cluster, in one of its slots.
-func (r *Redis) lend(ctx context.Context, m *member, cluster bool, slots []int, in *inbox) error {
+func (r *Redis) lend(ctx context.Context, m *member, t topology, in *inbox) error {
 	o := r.options.Client
 	if o.SelectDB != 0 {
 		if _, err := m.do(ctx, o.ConnWriteTimeout, []string{"SELECT", strconv.Itoa(o.SelectDB)}); err != nil {
@@ -69,8 +69,9 @@ func (r *Redis) lend(ctx context.Context, m *member, cluster bool, slots []int, 
 	}
 	e := &ear{
 		conn: &watchedConn{conn, m.breaks}, in: in, heard: make(chan heard, 2),
-		space: fmt.Sprintf("__keyspace@%d__:", o.SelectDB), own: ownKey(m.client, slots), beats: !cluster || len(slots) > 0,
+		space: fmt.Sprintf("__keyspace@%d__:", o.SelectDB),
 	}
+	e.own, e.beats = ownKey(m.client, t.cluster, m.addr)
 	m.ear = e // from now on the member closes it
 	info, err := r.identify(ctx, conn)
 	if err != nil {
@@ -90,17 +91,19 @@ func (r *Redis) lend(ctx context.Context, m *member, cluster bool, slots []int, 
 
 var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
-// ownKey returns a key that nobody else has, in one of the slots if there are any.
-func ownKey(c rueidis.Client, slots []int) string {
-	command, tag := c.B().Ping().Build(), 0
-	if len(slots) > 0 {
-		slot := slots[random.N(len(slots))]
-		for of := command.SetSlot("0"); int(of.Slot()%16384) != slot; {
+// ownKey returns a key that nobody else has, and that a server takes; false if it has no slots.
+func ownKey(client rueidis.Client, c *cluster, addr string) (key string, ok bool) {
+	tag := random.N(1 << 20)
+	if c != nil {
+		i := slices.Index(c.masters, addr)
+		if !c.has(i) {
+			return beatKeys, false
+		}
+		for int(c.owner[slotOf(client, strconv.Itoa(tag))]) != i {
 			tag++
-			of = command.SetSlot(strconv.Itoa(tag))
 		}
 	}
-	return fmt.Sprintf("%s{%d}:%s", beatKeys, tag, rand.Text())
+	return fmt.Sprintf("%s{%d}:%s", beatKeys, tag, rand.Text()), true
 }
 
 // listen puts changes into the inbox until the connection ends.

@@ -27,10 +27,10 @@ func (r *Redis) subscribe(ctx context.Context, in *inbox, maxLag time.Duration) 
 		return err
 	}
 	defer t.close()
-	if t.cluster {
+	if t.cluster != nil {
 		return errChannelInCluster
 	}
-	ctx, leave, err := r.enter(ctx, t, nil, maxLag)
+	ctx, leave, err := r.enter(ctx, &session{topology: t}, maxLag)
 	defer leave()
 	if err != nil {
 		return err

@@ -2,7 +2,9 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +31,7 @@ type Redis struct {
 	data     *data // nil when closed
 	closed   bool
 	sessions []*session
+	runs     map[string]string // the run_id of each address
 }
 
 // New connects to Redis. An error says which option is wrong, that Redis cannot be reached,
@@ -37,7 +40,7 @@ func New(ctx context.Context, o Options) (*Redis, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r := &Redis{options: &o}
+	r := &Redis{options: &o, runs: map[string]string{}}
 	if err := r.start(ctx); err != nil && !(o.ConnectLater && passes(err)) {
 		return nil, err
 	}
@@ -62,24 +65,44 @@ func (r *Redis) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "&redis.Redis%v", *
 // canWatch returns an error if the masters cannot be watched: Watch would fail each time.
 func (r *Redis) canWatch(ctx context.Context, t topology) error {
 	if r.options.Channel != "" {
-		if t.cluster {
+		if t.cluster != nil {
 			return errChannelInCluster
 		}
 		return nil
 	}
-	members, err := r.joinAll(ctx, t, newInbox(0))
-	closeAll(members)
-	return err
+	members, errs := r.joinAll(ctx, t, newInbox(0))
+	defer closeAll(members)
+	r.note(members)
+	return errors.Join(errs...)
 }
 
-// Covers reports whether changes of a key are told: whether it has one of the prefixes.
+// Covers reports whether changes of a key are told: whether it has one of the prefixes, and no
+// Watch waits for an answer of the master that owns it while others of its cluster answer.
 func (r *Redis) Covers(key string) bool {
-	for _, prefix := range r.options.Prefixes {
-		if strings.HasPrefix(key, prefix) {
-			return true
-		}
+	if !slices.ContainsFunc(r.options.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
+		return false
 	}
-	return false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !slices.ContainsFunc(r.sessions, func(s *session) bool { return len(s.deaf) > 0 && s.deaf[r.owner(s.cluster, key)] })
+}
+
+// Server returns the number of the server that has a key: in a cluster, of its master.
+func (r *Redis) Server(key string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.data == nil || r.data.cluster == nil {
+		return 0
+	}
+	return max(r.owner(r.data.cluster, key), 0)
+}
+
+// owner returns the index of the master that owns a key, or -1. mu must be held.
+func (r *Redis) owner(c *cluster, key string) int {
+	if r.data == nil { // after Close
+		return -1
+	}
+	return int(c.owner[slotOf(r.data.Client, key)])
 }
 
 // Close ends the connections of the store. Calls under way may finish. A Watch ends with its

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,24 +46,31 @@ func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
 	}
 }
 
-// track follows one topology until it changes: it connects to every master, says ChangedAll,
-// and vouches for the moment of the slowest master.
+// track follows one topology until it changes: it connects to the masters, says ChangedAll, and
+// vouches for the moment of the slowest master. In a cluster it goes on without some masters.
 func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) error {
 	t, err := r.locate(ctx)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	members, err := r.joinAll(ctx, t, in)
-	defer closeAll(members)
-	if err != nil {
-		return err
+	s := &session{topology: t, deaf: map[int]bool{}}
+	members, errs := r.joinAll(ctx, t, in)
+	defer func() { closeAll(members) }()
+	for i, err := range errs {
+		if err != nil && !r.spares(s, i, err) {
+			return err
+		}
 	}
-	servers := make([]string, len(members))
-	for i, m := range members {
-		servers[i] = m.server()
+	r.note(members)
+	s.servers = []string{}
+	for _, m := range members {
+		if m != nil {
+			s.servers = append(s.servers, m.server())
+			r.noteSnapshot(ctx, m)
+		}
 	}
-	ctx, leave, err := r.enter(ctx, t, servers, maxLag)
+	ctx, leave, err := r.enter(ctx, s, maxLag)
 	defer leave()
 	if err != nil {
 		return err
@@ -72,35 +81,64 @@ func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) erro
 		return context.Cause(ctx)
 	}
 	in.restored(now)
-	if t.sentinel != nil {
-		members = append(members, t.sentinel)
+	return r.follow(ctx, s, members, in, maxLag)
+}
+
+// noteSnapshot logs that a server has started again with a snapshot.
+func (r *Redis) noteSnapshot(ctx context.Context, m *member) {
+	replies, err := m.do(ctx, r.options.Client.ConnWriteTimeout, []string{"INFO", "server"}, []string{"INFO", "persistence"})
+	if err != nil {
+		return // the next question finds out
 	}
-	return follow(ctx, members, in, maxLag)
+	server, _ := replies[0].ToString()
+	persistence, _ := replies[1].ToString()
+	run, loaded := infoField(server, "run_id"), infoField(persistence, "rdb_last_load_keys_loaded")
+	r.mu.Lock()
+	before := r.runs[m.addr]
+	r.runs[m.addr] = run
+	r.mu.Unlock()
+	if before != "" && before != run && strings.Trim(loaded, "0") != "" && infoField(persistence, "aof_enabled") == "0" {
+		slog.Warn("near/redis: a server has started again from a snapshot: keys that were removed after it was made have their old values, until their TTL ends or they change: use appendonly, or save \"\"", "server", m.addr, "keys", loaded)
+	}
 }
 
 // A session knows the servers that it watches, and ends when values are read somewhere else.
 type session struct {
-	servers []string // guarded by Redis.mu; nil until the first is dialed, with Options.Channel
+	topology
+	servers []string     // guarded by Redis.mu; nil until the first is dialed, with Options.Channel
+	deaf    map[int]bool // the masters of a cluster that are not watched at present; guarded by Redis.mu
 	end     context.CancelCauseFunc
 }
 
+// spares reports whether the session goes on although master i fails, and remembers that. Most
+// masters of a cluster must answer: a failover needs the votes of most, so one of those that
+// answer knows of it.
+func (r *Redis) spares(s *session, i int, err error) bool {
+	if s.cluster == nil || errors.Is(err, errTopology) || !passes(err) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.deaf[i] = true
+	return s.cluster.most(func(i int) bool { return !s.deaf[i] })
+}
+
 // enter begins a session: it connects the client for values. leave must follow, and ends the
-// session's context. So does a connection to a server that is not among servers; if they are
-// nil, to another one than the first. Sessions enter one after another: so while one lasts, no
+// session's context. So does a connection to a server that is not among the session's; if they
+// are nil, to another one than the first. Sessions enter one after another: so while one lasts, no
 // client is in use that was connected before it could hear of that.
-func (r *Redis) enter(ctx context.Context, t topology, servers []string, maxLag time.Duration) (_ context.Context, leave func(), err error) {
-	ctx, end := context.WithCancelCause(ctx)
-	s := &session{servers, end}
+func (r *Redis) enter(ctx context.Context, s *session, maxLag time.Duration) (_ context.Context, leave func(), err error) {
+	ctx, s.end = context.WithCancelCause(ctx)
 	r.entering.Lock()
 	r.mu.Lock()
 	r.sessions = append(r.sessions, s)
 	r.mu.Unlock()
-	err = r.connect(t)
+	err = r.connect(s.topology)
 	r.entering.Unlock()
 	var looking sync.WaitGroup
-	looking.Go(func() { r.look(ctx, t, min(lookEvery, 10*min(maxLag, lookEvery))) })
+	looking.Go(func() { r.look(ctx, s.topology, min(lookEvery, 10*min(maxLag, lookEvery))) })
 	return ctx, func() {
-		end(nil)
+		s.end(nil)
 		looking.Wait()
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -114,7 +152,7 @@ const lookEvery = 10 * time.Second
 // look dials the masters again and again. An address may lead to another server, for those who
 // dial it, though no connection breaks here.
 func (r *Redis) look(ctx context.Context, t topology, every time.Duration) {
-	o, dial := r.options.Client, r.dialIdentified(t.cluster)
+	o, dial := r.options.Client, r.dialIdentified(t.cluster != nil)
 	for sleep(ctx, every); ctx.Err() == nil; sleep(ctx, every) {
 		for _, addr := range t.masters {
 			if conn, err := dial(ctx, addr, &o.Dialer, o.TLSConfig); err == nil {
@@ -142,34 +180,95 @@ func (r *Redis) dialed(addr, server string, err error) {
 	}
 }
 
-// joinAll connects to the masters. After an error some of the members are nil.
-func (r *Redis) joinAll(ctx context.Context, t topology, in *inbox) ([]*member, error) {
-	members := make([]*member, len(t.masters))
-	joining, ctx := errgroup.WithContext(ctx)
+// joinAll connects to the masters. A member is nil if its error is not.
+func (r *Redis) joinAll(ctx context.Context, t topology, in *inbox) ([]*member, []error) {
+	members, errs := make([]*member, len(t.masters)), make([]error, len(t.masters))
+	var joining sync.WaitGroup
 	for i, addr := range t.masters {
-		joining.Go(func() (err error) {
-			members[i], err = r.join(ctx, t, addr, in)
-			return err
-		})
+		joining.Go(func() { members[i], errs[i] = r.join(ctx, t, addr, in) })
 	}
-	if err := joining.Wait(); err != nil {
-		return members, err
-	}
-	r.note(members)
-	return members, nil
+	joining.Wait()
+	return members, errs
 }
 
-// follow asks the members until one of them fails or disagrees.
-func follow(ctx context.Context, members []*member, in *inbox, maxLag time.Duration) error {
+// follow asks the members until one of them disagrees, or too many fail.
+func (r *Redis) follow(ctx context.Context, s *session, members []*member, in *inbox, maxLag time.Duration) error {
 	v := vouched{asOf: make([]time.Time, len(members)), in: in}
 	following, ctx := errgroup.WithContext(ctx)
 	for i, m := range members {
+		if m == nil {
+			v.asOf[i] = unasked
+		}
+		following.Go(func() error { return r.attend(ctx, s, i, &members[i], &v, maxLag) })
+	}
+	if t := s.sentinel; t != nil {
+		i := len(members)
+		v.asOf = append(v.asOf, time.Time{})
 		following.Go(func() error {
-			err := beat(ctx, maxLag, m.broken, m.ask, func(asOf time.Time) { v.set(i, asOf) })
-			return fmt.Errorf("near/redis: %s: %w", m.addr, err)
+			return beat(ctx, maxLag, t.broken, t.ask, func(asOf time.Time) { v.set(i, asOf) })
 		})
 	}
 	return following.Wait()
+}
+
+// attend asks master i until it disagrees, or fails and must not. While a master fails that may,
+// its keys are not covered, and it is joined again.
+func (r *Redis) attend(ctx context.Context, s *session, i int, at **member, v *vouched, maxLag time.Duration) error {
+	for {
+		if *at == nil {
+			m, err := r.rejoin(ctx, s, s.masters[i], v.in)
+			if err != nil {
+				return err
+			}
+			*at = m
+			v.set(i, time.Now())
+			r.mu.Lock()
+			delete(s.deaf, i)
+			r.mu.Unlock()
+			slog.Info("near/redis: the master of a cluster answers again", "server", m.addr)
+		}
+		m := *at
+		ask := func(ctx context.Context, timeout time.Duration) error {
+			if err := m.ask(ctx, timeout); err != nil || !r.deafened(s) {
+				return err
+			}
+			return m.agrees(ctx, timeout, s.cluster) // a slot may have gone to a master that is not watched
+		}
+		err := fmt.Errorf("near/redis: %s: %w", m.addr, beat(ctx, maxLag, m.broken, ask, func(asOf time.Time) { v.set(i, asOf) }))
+		if ctx.Err() != nil || !r.spares(s, i, err) {
+			return err
+		}
+		slog.Warn("near/redis: a master of a cluster does not answer: its keys stay in memory for MaxLag", "err", err)
+		v.in.changedIf(func(key string) bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.owner(s.cluster, key) == i
+		})
+		v.set(i, unasked)
+		m.close()
+		*at = nil
+	}
+}
+
+// rejoin joins a master that has failed, as soon as it answers.
+func (r *Redis) rejoin(ctx context.Context, s *session, addr string, in *inbox) (*member, error) {
+	for {
+		m, err := r.join(ctx, s.topology, addr, in)
+		switch {
+		case err == nil && !slices.Contains(s.servers, m.server()):
+			m.close()
+			return nil, fmt.Errorf("%w: %s has other data", errTopology, addr)
+		case err == nil || ctx.Err() != nil || errors.Is(err, errTopology):
+			return m, err
+		}
+		sleep(ctx, lastPause)
+	}
+}
+
+func (r *Redis) deafened(s *session) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(s.deaf) > 0
 }
 
 var errBroken = errors.New("the connection broke")
@@ -199,6 +298,9 @@ func beat(ctx context.Context, maxLag time.Duration, broken <-chan struct{}, ask
 		previous = asked
 	}
 }
+
+// unasked is the moment of a member that does not count.
+var unasked = time.Unix(1<<40, 0)
 
 // vouched has the moment for which each member vouches.
 type vouched struct {

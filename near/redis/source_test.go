@@ -1,8 +1,10 @@
 package redis_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strconv"
@@ -224,6 +226,40 @@ func reconnects(t *testing.T, s *redistest.Server, kind string) {
 		t.Errorf("four faults, and lost %v", w.losts)
 	}
 }
+
+// Catches: a snapshot with old values that nobody hears of; a warning of a server that begins empty.
+func TestSnapshotIsLogged(t *testing.T) {
+	var text bytes.Buffer
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	var mu sync.Mutex // guards text
+	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return text.Write(p)
+	}), nil)))
+	warned := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Contains(text.String(), "snapshot")
+	}
+	s := server(t)
+	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	for _, loaded := range []bool{false, true} {
+		if loaded {
+			do(t, s, "SET", "k", "1")
+			do(t, s, "SAVE")
+		}
+		w.awaitAgain(t, "the restart", func() { s.Kill(); check(t, s.Restart()) })
+		if warned() != loaded {
+			t.Errorf("after a start with a snapshot (%t): %s", loaded, &text)
+		}
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
 
 // Catches: a source that vouches during a long script, when Redis acknowledges changes and
 // tells of them only afterwards.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,9 +14,9 @@ import (
 
 // A topology has the servers that own the keys, as found at the beginning of a session.
 type topology struct {
-	masters  []string // addresses, sorted
-	cluster  bool
-	sentinel *member // the Sentinel that named the master, or nil
+	masters  []string // addresses
+	cluster  *cluster // whose masters they are, or nil
+	sentinel *member  // the Sentinel that named the master, or nil
 }
 
 func (t topology) close() {
@@ -111,11 +110,11 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 	if infoField(info, "cluster_enabled") != "1" {
 		return topology{masters: []string{addr}}, nil
 	}
-	masters, _, err := seed.clusterMasters(ctx, r.options.Client.ConnWriteTimeout)
+	c, err := seed.cluster(ctx, r.options.Client.ConnWriteTimeout)
 	if err != nil {
 		return topology{}, watchError(r.options.Client.Username, err)
 	}
-	return topology{masters: masters, cluster: true}, nil
+	return topology{masters: c.masters, cluster: c}, nil
 }
 
 // locateBySentinel keeps the connection to the Sentinel: a master that was replaced while it
@@ -163,20 +162,16 @@ func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*
 		return nil, fmt.Errorf("near/redis: %s: %w", addr, watchError(r.options.Client.Username, err))
 	}
 	m := &member{node: n, question: [][]string{{"INFO", "replication"}}, read: readRole}
-	if t.cluster {
+	if t.cluster != nil {
 		m.question = append(m.question, []string{"CLUSTER", "INFO"})
 		m.read = roleInCluster
 	}
-	var slots []int
-	if err = m.ask(ctx, r.options.Client.ConnWriteTimeout); err == nil && t.cluster {
+	if err = m.ask(ctx, r.options.Client.ConnWriteTimeout); err == nil && t.cluster != nil {
 		// After the first answer: from now on a change of the topology changes the answer.
-		var masters []string
-		if masters, slots, err = m.clusterMasters(ctx, r.options.Client.ConnWriteTimeout); err == nil && !slices.Equal(masters, t.masters) {
-			err = fmt.Errorf("%w: masters are %v, and to this one they are %v", errTopology, t.masters, masters)
-		}
+		err = m.agrees(ctx, r.options.Client.ConnWriteTimeout, t.cluster)
 	}
 	if err = watchError(r.options.Client.Username, err); err == nil && refused != nil {
-		if err = r.lend(ctx, m, t.cluster, slots, in); err != nil {
+		if err = r.lend(ctx, m, t, in); err != nil {
 			err = r.options.deafError(refused, err)
 		}
 	}
@@ -211,150 +206,4 @@ func infoField(info, name string) string {
 	_, after, _ := strings.Cut("\n"+info, "\n"+name+":")
 	value, _, _ := strings.Cut(after, "\r")
 	return value
-}
-
-// roleInCluster reads an INFO replication and a CLUSTER INFO. Its result changes with a
-// failover, a node that joins or is forgotten, and a slot that gets another owner or none.
-// When further slots go to the same owner it may not change; but then both owners are
-// watched, and the old one tells of each key that leaves it.
-func roleInCluster(replies []rueidis.RedisResult) (string, error) {
-	id, err := readRole(replies)
-	if err != nil {
-		return "", err
-	}
-	info, err := replies[1].ToString()
-	if err != nil {
-		return "", err
-	}
-	state := []string{id}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "cluster_state":
-			if value != "ok" {
-				return "", fmt.Errorf("%w: the cluster is in state %q", errTopology, value)
-			}
-		case "cluster_slots_assigned", "cluster_slots_ok", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
-			state = append(state, value)
-		}
-	}
-	return strings.Join(state, " "), nil
-}
-
-// clusterMasters returns the addresses of all masters that a node knows, sorted, and its own
-// slots. The masters include failed ones that still own slots, as an instance that reaches one
-// may read from it; where CLUSTER NODES is refused, only those that own slots.
-func (n *node) clusterMasters(ctx context.Context, timeout time.Duration) (masters []string, slots []int, err error) {
-	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "NODES"})
-	if err == nil {
-		list, err := replies[0].ToString()
-		if err != nil {
-			return nil, nil, err
-		}
-		return parseMasters(list, n.addr)
-	}
-	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); !refused {
-		return nil, nil, err
-	}
-	replies, err2 := n.do(ctx, timeout, []string{"CLUSTER", "SLOTS"})
-	if err2 != nil {
-		return nil, nil, err
-	}
-	ranges, err := replies[0].ToArray()
-	if err != nil {
-		return nil, nil, err
-	}
-	return parseMasters(nodesOf(ranges, n.addr), n.addr)
-}
-
-// nodesOf returns the answer to CLUSTER SLOTS as lines of CLUSTER NODES. Each range has its
-// first slot, its last one, the master, and replicas.
-func nodesOf(ranges []rueidis.RedisMessage, asked string) string {
-	var list strings.Builder
-	for _, r := range ranges {
-		fields, _ := r.ToArray()
-		if len(fields) < 3 {
-			return "no range\n"
-		}
-		first, _ := fields[0].AsInt64()
-		last, _ := fields[1].AsInt64()
-		at, _ := fields[2].ToArray()
-		if len(at) < 2 {
-			return "no master\n"
-		}
-		host, _ := at[0].ToString() // nil where asked is meant
-		port, _ := at[1].AsInt64()
-		address, flags := fmt.Sprintf("%s:%d", host, port), "master"
-		if own, err := nodeAddress(address, asked); err == nil && own == asked {
-			flags = "myself,master"
-		}
-		fmt.Fprintf(&list, "- %s@0 %s - 0 0 0 connected %d-%d\n", address, flags, first, last)
-	}
-	return list.String()
-}
-
-// parseMasters reads the lines of CLUSTER NODES, which asked has written:
-// id ip:port@cport,hostname flags master ping pong epoch link slot...
-func parseMasters(list, asked string) (masters []string, slots []int, err error) {
-	for line := range strings.Lines(list) {
-		fields := strings.Fields(line)
-		if len(fields) < 8 {
-			return nil, nil, fmt.Errorf("the cluster has the node %q, which is too short", line)
-		}
-		flags := strings.Split(fields[2], ",")
-		is := func(flag string) bool { return slices.Contains(flags, flag) }
-		if !is("master") || is("noaddr") || is("handshake") || is("fail") && len(fields) == 8 {
-			continue
-		}
-		addr, err := nodeAddress(fields[1], asked)
-		if err != nil {
-			return nil, nil, err
-		}
-		masters = append(masters, addr)
-		for _, field := range fields[8:] {
-			if is("myself") {
-				slots = append(slots, slotRange(field)...)
-			}
-		}
-	}
-	slices.Sort(masters)
-	return slices.Compact(masters), slots, nil
-}
-
-// slotRange returns the slots of a field of CLUSTER NODES: 5, 5-7, or [5->-id of one that moves.
-func slotRange(field string) (slots []int) {
-	from, to, ranges := strings.Cut(field, "-")
-	first, err := strconv.Atoi(from)
-	last, err2 := strconv.Atoi(to)
-	if !ranges {
-		last, err2 = first, nil
-	}
-	for slot := first; errors.Join(err, err2) == nil && slot <= last; slot++ {
-		slots = append(slots, slot)
-	}
-	return slots
-}
-
-// nodeAddress returns the address in a field of CLUSTER NODES, ip:port@cport,hostname. A node
-// that does not know its own address leaves it out: then it is asked, the address by which
-// the node was reached.
-func nodeAddress(field, asked string) (string, error) {
-	field, extra, _ := strings.Cut(field, ",")
-	address, _, _ := strings.Cut(field, "@")
-	colon := strings.LastIndex(address, ":") // an IPv6 address has no brackets here
-	if colon < 0 {
-		return "", fmt.Errorf("CLUSTER NODES has the address %q, without a port", field)
-	}
-	host, port := address[:colon], address[colon+1:]
-	if hostname, _, _ := strings.Cut(extra, ","); hostname != "" && !strings.Contains(hostname, "=") {
-		host = hostname
-	}
-	if host == "" {
-		askedHost, _, err := net.SplitHostPort(asked)
-		if err != nil {
-			return "", err
-		}
-		host = askedHost
-	}
-	return net.JoinHostPort(host, port), nil
 }

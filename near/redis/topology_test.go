@@ -1,10 +1,12 @@
 package redis_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -238,6 +240,90 @@ func TestMovedAddress(t *testing.T) {
 			if _, err := after.Do("GET", "user:1"); err != nil {
 				t.Errorf("the server to which the address leads now: %v", err)
 			}
+		})
+	}
+}
+
+// Catches: a master that hangs or is gone and takes the keys of the others from memory, or keeps
+// callers from them; its own keys, kept for longer than MaxLag; one that is back and not heard.
+func TestOneMasterAway(t *testing.T) {
+	for name, away := range map[string]func(*redistest.Server) (back func() error){
+		"hangs": func(s *redistest.Server) func() error { check(t, s.Pause()); return s.Resume },
+		"dies":  func(s *redistest.Server) func() error { s.Kill(); return s.Restart },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			c, err := redistest.StartCluster(3)
+			redistest.Started(t, c, err)
+			for _, s := range c.Masters {
+				do(t, s, "CONFIG", "SET", "cluster-require-full-coverage", "no")
+				do(t, s, "CONFIG", "SET", "cluster-node-timeout", "60000") // nobody calls the master failed
+			}
+			o := redis.Options{Prefixes: []string{"user:"}}
+			o.Client.InitAddress, o.Client.ConnWriteTimeout = []string{c.Masters[0].Addr}, 2*time.Second // real time: a session that begins waits so long for the one that hangs
+			r, err := redis.New(t.Context(), o)
+			check(t, err)
+			defer r.Close()
+			values, err := near.New(r, r, near.Options[string, string]{MaxLag: lag, Timeout: lag})
+			check(t, err)
+			defer values.Close(t.Context())
+			fetches := map[string]int{}
+			take := func(key string) int { // it returns how often the key was fetched
+				value, err := values.Take(t.Context(), key, func(context.Context) (string, error) { fetches[key]++; return "v", nil })
+				if err != nil || value != "v" {
+					t.Errorf("%s: %q, %v", key, value, err)
+				}
+				return fetches[key]
+			}
+			there, gone := []string{keyOf(t, c.Masters[0]), keyOf(t, c.Masters[1])}, keyOf(t, c.Masters[2])
+			await := func(what string, is func() bool) {
+				t.Helper()
+				for end := time.Now().Add(patience); !is(); time.Sleep(lag / 10) {
+					if time.Now().After(end) {
+						t.Fatalf("waiting for %s: %+v", what, values.Stats().Near)
+					}
+				}
+			}
+			stays := func(what string, keys ...string) {
+				t.Helper()
+				await(what, func() bool {
+					for _, key := range keys {
+						take(key)
+					}
+					before := values.Stats().Near
+					time.Sleep(3 * lag) // it is kept for longer than MaxLag
+					for _, key := range keys {
+						take(key)
+					}
+					after := values.Stats().Near
+					return after.RemoteHits == before.RemoteHits && after.Unserved == before.Unserved
+				})
+			}
+			stays("all keys", append(there, gone)...)
+
+			back := away(c.Masters[2])
+			await("loads that are not kept", func() bool { return !r.Covers(gone) })
+			stays("the keys of the others", there...)
+			n := take(gone)
+			await("another load of the key of the one that is away", func() bool { return take(gone) > n })
+			stays("the keys of the others, though one cannot be read", there...)
+			for _, key := range there {
+				n := take(key)
+				check(t, values.Del(t.Context(), key))
+				do(t, c.Masters[slices.Index(there, key)], "DEL", key)
+				if take(key) != n+1 {
+					t.Errorf("%s was not removed", key)
+				}
+				do(t, c.Masters[slices.Index(there, key)], "DEL", key)
+				await("a change at another master", func() bool { return take(key) > n+1 })
+			}
+
+			check(t, back())
+			await("the master that is back", func() bool { return r.Covers(gone) })
+			stays("all keys again", append(there, gone)...)
+			n = take(gone)
+			do(t, c.Masters[2], "DEL", gone)
+			await("a change at the master that is back", func() bool { return take(gone) > n })
 		})
 	}
 }

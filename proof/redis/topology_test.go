@@ -61,14 +61,21 @@ func (f *fleet) await(t *testing.T, what string, is func(stats.Near) bool) {
 	}
 }
 
-// TestSlotMigration moves slots, with their keys, between three masters and to a fourth
-// that joins, while three instances read and write.
+// TestSlotMigration stops masters of a cluster for some time, one after another, and moves slots,
+// with their keys, between them and to a fourth that joins, while three instances read and write.
 func TestSlotMigration(t *testing.T) {
 	t.Parallel()
 	c, err := redistest.StartCluster(3)
 	redistest.Started(t, c, err)
 	f := newFleet(t, redis.Options{}, c.Masters[0].Addr)
 	f.run(t, func() {
+		for i := range len(c.Masters) * *rounds {
+			s := c.Masters[i%len(c.Masters)]
+			check(t, s.Pause())
+			time.Sleep(3 * maxLag)
+			check(t, s.Resume())
+			time.Sleep(maxLag)
+		}
 		for key := range keys {
 			from, slot, err := c.Owner(keyOf(key))
 			check(t, err)

@@ -1,0 +1,202 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// A cluster says who owns the slots, as a node of it sees that.
+type cluster struct {
+	masters []string       // addresses, sorted
+	owner   [1 << 14]int16 // of each slot, an index of masters; -1 means nobody
+}
+
+// has reports whether master i owns a slot.
+func (c *cluster) has(i int) bool { return slices.Contains(c.owner[:], int16(i)) }
+
+// most reports whether f is true for most of the masters that own slots.
+func (c *cluster) most(f func(i int) bool) bool {
+	voters, of := 0, 0
+	for i := range c.masters {
+		if c.has(i) {
+			voters++
+			if f(i) {
+				of++
+			}
+		}
+	}
+	return 2*of > voters
+}
+
+// slotOf returns the slot of a key.
+func slotOf(c rueidis.Client, key string) int {
+	command := c.B().Ping().Build().SetSlot(key)
+	return int(command.Slot() % (1 << 14))
+}
+
+// roleInCluster reads an INFO replication and a CLUSTER INFO. Its result changes with a
+// failover, a node that joins or is forgotten, and a slot that gets another owner or none.
+// When further slots go to the same owner it may not change; but if both owners are
+// watched, the old one tells of each key that leaves it; and if not, agrees notices.
+func roleInCluster(replies []rueidis.RedisResult) (string, error) {
+	id, err := readRole(replies)
+	if err != nil {
+		return "", err
+	}
+	info, err := replies[1].ToString()
+	if err != nil {
+		return "", err
+	}
+	state := []string{id}
+	for line := range strings.Lines(info) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch name {
+		case "cluster_state":
+			if value != "ok" {
+				return "", fmt.Errorf("%w: the cluster is in state %q", errTopology, value)
+			}
+		case "cluster_slots_assigned", "cluster_slots_ok", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
+			state = append(state, value)
+		}
+	}
+	return strings.Join(state, " "), nil
+}
+
+// agrees returns an error unless a node sees the cluster as c does.
+func (n *node) agrees(ctx context.Context, timeout time.Duration, c *cluster) error {
+	seen, err := n.cluster(ctx, timeout)
+	if err == nil && (!slices.Equal(seen.masters, c.masters) || seen.owner != c.owner) {
+		err = fmt.Errorf("%w: masters or their slots differ: %v, and now %v", errTopology, c.masters, seen.masters)
+	}
+	return err
+}
+
+// cluster asks a node for all masters that it knows and their slots. They include failed ones
+// that still own slots, as an instance that reaches one may read from it; where CLUSTER NODES is
+// refused, only those that own slots.
+func (n *node) cluster(ctx context.Context, timeout time.Duration) (*cluster, error) {
+	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "NODES"})
+	if err == nil {
+		list, err := replies[0].ToString()
+		if err != nil {
+			return nil, err
+		}
+		return parseCluster(list, n.addr)
+	}
+	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); !refused {
+		return nil, err
+	}
+	replies, err2 := n.do(ctx, timeout, []string{"CLUSTER", "SLOTS"})
+	if err2 != nil {
+		return nil, err
+	}
+	ranges, err := replies[0].ToArray()
+	if err != nil {
+		return nil, err
+	}
+	return parseCluster(nodesOf(ranges), n.addr)
+}
+
+// nodesOf returns the answer to CLUSTER SLOTS as lines of CLUSTER NODES. Each range has its
+// first slot, its last one, the master, and replicas.
+func nodesOf(ranges []rueidis.RedisMessage) string {
+	var list strings.Builder
+	for _, r := range ranges {
+		fields, _ := r.ToArray()
+		if len(fields) < 3 {
+			return "no range\n"
+		}
+		first, _ := fields[0].AsInt64()
+		last, _ := fields[1].AsInt64()
+		at, _ := fields[2].ToArray()
+		if len(at) < 2 {
+			return "no master\n"
+		}
+		host, _ := at[0].ToString() // nil where the node that was asked is meant
+		port, _ := at[1].AsInt64()
+		fmt.Fprintf(&list, "- %s:%d@0 master - 0 0 0 connected %d-%d\n", host, port, first, last)
+	}
+	return list.String()
+}
+
+// parseCluster reads the lines of CLUSTER NODES, which asked has written:
+// id ip:port@cport,hostname flags master ping pong epoch link slot...
+func parseCluster(list, asked string) (*cluster, error) {
+	fields := map[string][]string{} // of each master, those of its slots
+	for line := range strings.Lines(list) {
+		line := strings.Fields(line)
+		if len(line) < 8 {
+			return nil, fmt.Errorf("the cluster has the node %q, which is too short", line)
+		}
+		flags := strings.Split(line[2], ",")
+		is := func(flag string) bool { return slices.Contains(flags, flag) }
+		if !is("master") || is("noaddr") || is("handshake") || is("fail") && len(line) == 8 {
+			continue
+		}
+		addr, err := nodeAddress(line[1], asked)
+		if err != nil {
+			return nil, err
+		}
+		fields[addr] = append(fields[addr], line[8:]...)
+	}
+	c := &cluster{masters: slices.Sorted(maps.Keys(fields))}
+	for slot := range c.owner {
+		c.owner[slot] = -1
+	}
+	for i, addr := range c.masters {
+		for _, field := range fields[addr] {
+			c.own(int16(i), field)
+		}
+	}
+	return c, nil
+}
+
+// own gives a master the slots of a field of CLUSTER NODES: 5, or 5-7. A field may also be
+// [5->-id, of one that moves.
+func (c *cluster) own(i int16, field string) {
+	from, to, ranges := strings.Cut(field, "-")
+	if !ranges {
+		to = from
+	}
+	first, err := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if errors.Join(err, err2) != nil {
+		return
+	}
+	for slot := max(first, 0); slot <= min(last, len(c.owner)-1); slot++ {
+		c.owner[slot] = i
+	}
+}
+
+// nodeAddress returns the address in a field of CLUSTER NODES, ip:port@cport,hostname. A node
+// that does not know its own address leaves it out: then it is asked, the address by which
+// the node was reached.
+func nodeAddress(field, asked string) (string, error) {
+	field, extra, _ := strings.Cut(field, ",")
+	address, _, _ := strings.Cut(field, "@")
+	colon := strings.LastIndex(address, ":") // an IPv6 address has no brackets here
+	if colon < 0 {
+		return "", fmt.Errorf("CLUSTER NODES has the address %q, without a port", field)
+	}
+	host, port := address[:colon], address[colon+1:]
+	if hostname, _, _ := strings.Cut(extra, ","); hostname != "" && !strings.Contains(hostname, "=") {
+		host = hostname
+	}
+	if host == "" {
+		askedHost, _, err := net.SplitHostPort(asked)
+		if err != nil {
+			return "", err
+		}
+		host = askedHost
+	}
+	return net.JoinHostPort(host, port), nil
+}
