@@ -62,7 +62,7 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 		switch name {
 		case "cluster_state":
 			if value != "ok" {
-				return "", fmt.Errorf("%w: the cluster is in state %q", errTopology, value)
+				return "", fmt.Errorf("the cluster is in state %q", value)
 			}
 		case "cluster_slots_assigned", "cluster_slots_ok", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
 			state = append(state, value)

@@ -66,7 +66,10 @@ func (r *Redis) dialIdentified(cluster bool) dialFunc {
 		}
 		server, err := role(info)
 		if err == nil || !cluster { // a replica in a cluster refuses to read
-			r.dialed(addr, server, err)
+			if err = r.dialed(addr, server, err); err != nil {
+				conn.Close()
+				return nil, err
+			}
 		}
 		return conn, nil
 	}

@@ -163,21 +163,28 @@ func (r *Redis) look(ctx context.Context, t topology, every time.Duration) {
 }
 
 // dialed ends the sessions that do not watch a server to which addr leads. An err says why
-// nobody should.
-func (r *Redis) dialed(addr, server string, err error) {
+// nobody should. It returns an error if a session knows that it does not watch addr: that waits
+// until the server can be watched, and nobody is to read from it before.
+func (r *Redis) dialed(addr, server string, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
 		if s.servers == nil {
 			s.servers = []string{server}
 		}
+		why := err
+		if why == nil && !slices.Contains(s.servers, server) {
+			why = fmt.Errorf("%w: %s leads to a server that is not watched", errTopology, addr)
+		}
 		switch {
-		case err != nil:
-			s.end(err)
-		case !slices.Contains(s.servers, server):
-			s.end(fmt.Errorf("%w: %s leads to a server that is not watched", errTopology, addr))
+		case why == nil:
+		case s.deaf[slices.Index(s.masters, addr)]:
+			return why
+		default:
+			s.end(why)
 		}
 	}
+	return nil
 }
 
 // joinAll connects to the masters. A member is nil if its error is not.
@@ -255,13 +262,15 @@ func (r *Redis) rejoin(ctx context.Context, s *session, addr string, in *inbox) 
 	for {
 		m, err := r.join(ctx, s.topology, addr, in)
 		switch {
-		case err == nil && !slices.Contains(s.servers, m.server()):
+		case err == nil && slices.Contains(s.servers, m.server()):
+			return m, nil
+		case err == nil:
 			m.close()
 			return nil, fmt.Errorf("%w: %s has other data", errTopology, addr)
-		case err == nil || ctx.Err() != nil || errors.Is(err, errTopology):
-			return m, err
+		case ctx.Err() != nil:
+			return nil, err
 		}
-		sleep(ctx, lastPause)
+		sleep(ctx, lastPause) // those that answer know whether the topology has changed
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"regexp"
 	"slices"
@@ -290,13 +291,13 @@ func TestOneMasterAway(t *testing.T) {
 					for _, key := range keys {
 						take(key)
 					}
-					before := values.Stats().Near
+					before, fetched := values.Stats().Near, maps.Clone(fetches)
 					time.Sleep(3 * lag) // it is kept for longer than MaxLag
 					for _, key := range keys {
 						take(key)
 					}
 					after := values.Stats().Near
-					return after.RemoteHits == before.RemoteHits && after.Unserved == before.Unserved
+					return after.RemoteHits == before.RemoteHits && after.Unserved == before.Unserved && maps.Equal(fetches, fetched)
 				})
 			}
 			stays("all keys", append(there, gone)...)
@@ -309,13 +310,8 @@ func TestOneMasterAway(t *testing.T) {
 			stays("the keys of the others, though one cannot be read", there...)
 			for _, key := range there {
 				n := take(key)
-				check(t, values.Del(t.Context(), key))
 				do(t, c.Masters[slices.Index(there, key)], "DEL", key)
-				if take(key) != n+1 {
-					t.Errorf("%s was not removed", key)
-				}
-				do(t, c.Masters[slices.Index(there, key)], "DEL", key)
-				await("a change at another master", func() bool { return take(key) > n+1 })
+				await("a change at another master", func() bool { return take(key) > n })
 			}
 
 			check(t, back())
