@@ -76,7 +76,7 @@ func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 		same := one.err == nil && one.item.State == Leased && one.item.Token == lease
 		if same {
 			pause := cmp.Or(one.item.TTL, c.lease)
-			if !c.local.link.isOpen() || !c.local.covers(one.text) {
+			if !c.local.link.isOpen() || !c.local.told(one.text) {
 				pause = min(pause, poll)
 			}
 			waitForChange(ctx, w, pause)

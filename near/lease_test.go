@@ -198,6 +198,30 @@ func TestKeptUnderALease(t *testing.T) {
 	})
 }
 
+// Catches: a key of which changes are not told and that is kept for long, or another one that is not;
+// one that is told of again and is not kept.
+func TestExcept(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Second})
+		r.store("k", "1", 0)
+		for _, c := range []struct {
+			untold func(key string) bool
+			reads  int
+		}{
+			{nil, 0},
+			{func(key string) bool { return key == "k" }, 1},
+			{func(key string) bool { return key != "k" }, 0},
+			{nil, 0},
+		} {
+			near.Except(r.hand.Watcher, c.untold)
+			r.hand.ChangedAll()
+			r.hand.vouch()
+			r.Get(t.Context(), "k")
+			r.stays(c.reads)
+		}
+	})
+}
+
 // stays checks that key k is in memory, and is read again later than MaxLag after now so often.
 func (r *rig) stays(reads int) {
 	r.t.Helper()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -25,6 +26,7 @@ type Local[K comparable, V any] struct {
 	prefix  string
 	text    Text[K]
 	covers  func(key string) bool
+	untold  atomic.Pointer[func(key string) bool] // nil, or it has nil: all that is covered is told
 	partial func() bool
 	waiters waiters
 	open    context.Context // until Close
@@ -177,10 +179,16 @@ func (l *Local[K, V]) missedMany(ctx context.Context, keys []K, load func(ctx co
 	})
 }
 
+// told reports whether the source tells of changes of a key.
+func (l *Local[K, V]) told(text string) bool {
+	untold := l.untold.Load()
+	return l.covers(text) && (untold == nil || *untold == nil || !(*untold)(text))
+}
+
 // begin is called when the load of a key begins, and tells it whether its value may be kept.
 // The function that it returns is called when the load ends.
 func (l *Local[K, V]) begin(key K, one *cache.Load[V]) (end func()) {
-	if l.link.vouches() && l.covers(l.key(key)) {
+	if l.link.vouches() && l.told(l.key(key)) {
 		return func() {}
 	}
 	l.counts.unserved.Add(1)
@@ -253,6 +261,9 @@ func (w watcher[K, V]) Changed(keys ...string) {
 		w.waiters.wake(text)
 	}
 }
+
+// Except is found by the function [Except].
+func (w watcher[K, V]) Except(untold func(key string) bool) { w.untold.Store(&untold) }
 
 // ChangedIf is found by the function [ChangedIf].
 func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {

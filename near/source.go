@@ -49,6 +49,16 @@ type Coverer interface {
 	Covers(key string) bool
 }
 
+// Except tells w, before a ChangedAll, of which keys changes will not be told from then on: those for
+// which untold returns true. They are kept for MaxLag, as those that the source does not cover. nil
+// means that all are told again. It does nothing unless w has a method Except, as the watcher of this
+// package does.
+func Except(w Watcher, untold func(key string) bool) {
+	if asks, ok := w.(interface{ Except(func(string) bool) }); ok {
+		asks.Except(untold)
+	}
+}
+
 // ChangedIf tells w that the keys for which changed returns true have or may have changed: by
 // ChangedAll, unless w can tell them apart, as the watcher of this package does.
 func ChangedIf(w Watcher, changed func(key string) bool) {

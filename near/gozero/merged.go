@@ -1,6 +1,7 @@
 package gozero
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type merged struct {
 // A part is one of the sources.
 type part struct {
 	has       func(key string) bool // whether it tells of a key
+	untold    func(key string) bool // of its keys, those of which it does not tell; nil: none
 	covered   *atomic.Bool          // it has vouched lately: memory may have its keys
 	connected bool                  // between ChangedAll and Lost
 	lost      bool                  // onLost was called since
@@ -43,12 +45,15 @@ func (m member) Changed(keys ...string) {
 	m.to.Changed(keys...)
 }
 
-// ChangedIf is found by the function near.ChangedIf.
-func (m member) ChangedIf(changed func(key string) bool) {
+// Except is found by the function near.Except.
+func (m member) Except(untold func(key string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	has := m.parts[m.i].has
-	near.ChangedIf(m.to, func(key string) bool { return has(key) && changed(key) })
+	m.parts[m.i].untold = untold
+	parts := slices.Clone(m.parts)
+	near.Except(m.to, func(key string) bool {
+		return slices.ContainsFunc(parts, func(p part) bool { return p.untold != nil && p.has(key) && p.untold(key) })
+	})
 }
 
 func (m member) ChangedAll() {

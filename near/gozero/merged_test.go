@@ -30,6 +30,14 @@ func (s *script) ChangedIf(changed func(string) bool) {
 	}
 }
 
+func (s *script) Except(untold func(string) bool) {
+	for _, key := range []string{"a", "b"} {
+		if untold(key) {
+			*s = append(*s, "except "+key)
+		}
+	}
+}
+
 // TestMerged checks that several sources together vouch only for what all of them vouch for
 // that vouch, and that the keys of the others are forgotten, and not covered.
 func TestMerged(t *testing.T) {
@@ -58,7 +66,9 @@ func TestMerged(t *testing.T) {
 		{func() { b.ChangedAll() }, "a", nil}, // memory has none of its keys
 		{func() { b.Current(at(3)) }, "ab", []string{"current 1"}},
 		{func() { a.Current(at(2)) }, "ab", []string{"current 2"}},
-		{func() { near.ChangedIf(b, func(string) bool { return true }) }, "ab", []string{"changed if b"}},
+		{func() { near.Except(b, func(string) bool { return true }) }, "ab", []string{"except b"}},
+		{func() { near.Except(a, func(string) bool { return true }) }, "ab", []string{"except a", "except b"}},
+		{func() { near.Except(b, nil) }, "ab", []string{"except a"}},
 		{func() { a.Current(at(6)) }, "ab", []string{"current 3"}},
 		{func() { b.ChangedAll() }, "ab", []string{"changed if b"}},               // a FLUSHALL
 		{func() { a.Current(at(7)) }, "a", []string{"changed if b", "current 7"}}, // b is silent

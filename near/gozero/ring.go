@@ -60,8 +60,7 @@ func (r *ring) node(key string) *node {
 func (r *ring) Covers(key string) bool {
 	for _, prefix := range r.prefixes {
 		if strings.HasPrefix(key, prefix) {
-			n := r.node(key)
-			return n.covered.Load() && n.client.Covers(key)
+			return r.node(key).covered.Load()
 		}
 	}
 	return false

@@ -18,6 +18,7 @@ import (
 type cluster struct {
 	masters []string       // addresses, sorted
 	owner   [1 << 14]int16 // of each slot, an index of masters; -1 means nobody
+	moving  bool           // a slot of the node moves, or that is unknown
 }
 
 // has reports whether master i owns a slot.
@@ -37,6 +38,11 @@ func (c *cluster) most(f func(i int) bool) bool {
 	return 2*of > voters
 }
 
+// master returns the index of the master that owns a key, or -1.
+func (c *cluster) master(client rueidis.Client, key string) int {
+	return int(c.owner[slotOf(client, key)])
+}
+
 // slotOf returns the slot of a key.
 func slotOf(c rueidis.Client, key string) int {
 	command := c.B().Ping().Build().SetSlot(key)
@@ -46,7 +52,7 @@ func slotOf(c rueidis.Client, key string) int {
 // roleInCluster reads an INFO replication and a CLUSTER INFO. Its result changes with a
 // failover, a node that joins or is forgotten, and a slot that gets another owner or none.
 // When further slots go to the same owner it may not change; but if both owners are
-// watched, the old one tells of each key that leaves it; and if not, agrees notices.
+// watched, the old one tells of each key that leaves it.
 func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 	id, err := readRole(replies)
 	if err != nil {
@@ -57,12 +63,12 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 		return "", err
 	}
 	state := []string{id}
-	for line := range strings.Lines(info) {
+	for line := range strings.Lines(strings.TrimPrefix(info, "txt:")) { // of a verbatim string
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch name {
 		case "cluster_state":
-			if value != "ok" {
-				return "", fmt.Errorf("the cluster is in state %q", value)
+			if err := stateError(value); err != nil {
+				return "", err
 			}
 		case "cluster_slots_assigned", "cluster_slots_ok", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
 			state = append(state, value)
@@ -71,13 +77,40 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 	return strings.Join(state, " "), nil
 }
 
-// agrees returns an error unless a node sees the cluster as c does.
-func (n *node) agrees(ctx context.Context, timeout time.Duration, c *cluster) error {
-	seen, err := n.cluster(ctx, timeout)
-	if err == nil && (!slices.Equal(seen.masters, c.masters) || seen.owner != c.owner) {
-		err = fmt.Errorf("%w: masters or their slots differ: %v, and now %v", errTopology, c.masters, seen.masters)
+func stateError(state string) error {
+	if state == "ok" {
+		return nil
 	}
-	return err
+	return fmt.Errorf("the cluster is in state %q", state)
+}
+
+// serves returns an error if a node says that the cluster is in no state to serve: it may be cut off
+// from the others, and know old masters.
+func (n *node) serves(ctx context.Context, timeout time.Duration) error {
+	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "INFO"})
+	if err != nil {
+		return err
+	}
+	info, err := replies[0].ToString()
+	if err != nil {
+		return err
+	}
+	return stateError(infoField(strings.TrimPrefix(info, "txt:"), "cluster_state"))
+}
+
+// agrees returns an error unless a node sees the cluster as c does. With still, none of its slots may
+// move either: a key of such a slot may be at the other master, of which one has not heard yet.
+func (n *node) agrees(ctx context.Context, timeout time.Duration, c *cluster, still bool) error {
+	seen, err := n.cluster(ctx, timeout)
+	switch {
+	case err != nil:
+		return err
+	case !slices.Equal(seen.masters, c.masters) || seen.owner != c.owner:
+		return fmt.Errorf("%w: masters or their slots differ: %v, and now %v", errTopology, c.masters, seen.masters)
+	case still && seen.moving:
+		return fmt.Errorf("%w: a slot moves", errTopology)
+	}
+	return nil
 }
 
 // cluster asks a node for all masters that it knows and their slots. They include failed ones
@@ -103,7 +136,11 @@ func (n *node) cluster(ctx context.Context, timeout time.Duration) (*cluster, er
 	if err != nil {
 		return nil, err
 	}
-	return parseCluster(nodesOf(ranges), n.addr)
+	c, err := parseCluster(nodesOf(ranges), n.addr)
+	if err == nil {
+		c.moving = true
+	}
+	return c, err
 }
 
 // nodesOf returns the answer to CLUSTER SLOTS as lines of CLUSTER NODES. Each range has its
@@ -154,6 +191,7 @@ func parseCluster(list, asked string) (*cluster, error) {
 	}
 	for i, addr := range c.masters {
 		for _, field := range fields[addr] {
+			c.moving = c.moving || field[0] == '['
 			c.own(int16(i), field)
 		}
 	}

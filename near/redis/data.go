@@ -66,10 +66,7 @@ func (r *Redis) dialIdentified(cluster bool) dialFunc {
 		}
 		server, err := role(info)
 		if err == nil || !cluster { // a replica in a cluster refuses to read
-			if err = r.dialed(addr, server, err); err != nil {
-				conn.Close()
-				return nil, err
-			}
+			r.dialed(addr, server, err)
 		}
 		return conn, nil
 	}

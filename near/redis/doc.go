@@ -9,8 +9,8 @@
 // whether it is still a master of the same cluster. An answer vouches for all changes before
 // the previous question was sent. When a connection breaks or falls silent, or the answer
 // changes, it says Lost at once, finds the masters, connects to all of them, and says
-// ChangedAll. In a cluster it goes on while most masters answer, without the keys of the others:
-// a failover needs the votes of most, so one of those that answer knows of it. A server that a script keeps busy refuses to answer; it tells of changes only
+// ChangedAll. In a cluster it goes on while most masters answer and no slot moves, without the keys
+// of the others: a failover needs the votes of most, so one of those that answer knows of it. A server that a script keeps busy refuses to answer; it tells of changes only
 // after the script.
 //
 // All masters are watched from the beginning, also those of which no key was read yet. The

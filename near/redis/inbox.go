@@ -15,21 +15,22 @@ type inbox struct {
 	room  int           // bytes of keys it keeps
 	ready chan struct{} // not empty while there is something to tell
 
-	mu   sync.Mutex
-	down bool      // since lost, until restored
-	asOf time.Time // the latest one added
-	news news
+	mu     sync.Mutex
+	down   bool                  // since lost, until restored
+	asOf   time.Time             // the latest one added
+	untold func(key string) bool // of restored
+	news   news
 }
 
 // news is told in the order of its fields. That is the order in which it came, as all
 // supersedes what came before it, and nothing is added after lost.
 type news struct {
-	all  bool
-	keys []string
-	size int // of keys, in bytes
-	some []func(key string) bool
-	asOf time.Time
-	lost error
+	except func(key string) bool // told with all, before it
+	all    bool
+	keys   []string
+	size   int // of keys, in bytes
+	asOf   time.Time
+	lost   error
 }
 
 const (
@@ -60,14 +61,6 @@ func (b *inbox) changed(keys ...string) {
 	})
 }
 
-// changedIf says that the keys for which changed returns true may have changed.
-func (b *inbox) changedIf(changed func(key string) bool) {
-	b.put(func(n *news) bool {
-		n.some = append(n.some, changed)
-		return !b.down
-	})
-}
-
 // changedAll says that any key may have changed. No later change goes untold.
 func (b *inbox) changedAll() {
 	b.put(func(n *news) bool {
@@ -77,6 +70,12 @@ func (b *inbox) changedAll() {
 		n.forget()
 		return true
 	})
+}
+
+// except is called before restored, and is told before the ChangedAll: changes of the keys for which
+// untold returns true will not come; nil means that all will.
+func (b *inbox) except(untold func(key string) bool) {
+	b.put(func(*news) bool { b.untold = untold; return false })
 }
 
 // restored ends what lost began. Everything before asOf is covered by the ChangedAll.
@@ -109,7 +108,7 @@ func (b *inbox) lost(err error) {
 }
 
 // forget replaces all keys by one ChangedAll.
-func (n *news) forget() { n.all, n.keys, n.size, n.some = true, nil, 0, nil }
+func (n *news) forget() { n.all, n.keys, n.size = true, nil, 0 }
 
 // put changes the news, and wakes tell if there is something new.
 func (b *inbox) put(change func(*news) bool) {
@@ -135,6 +134,7 @@ func (b *inbox) tell(ctx context.Context, w near.Watcher) {
 		b.mu.Lock()
 		n := b.news
 		b.news = news{}
+		n.except = b.untold
 		b.mu.Unlock()
 		n.tell(w)
 	}
@@ -142,13 +142,11 @@ func (b *inbox) tell(ctx context.Context, w near.Watcher) {
 
 func (n *news) tell(w near.Watcher) {
 	if n.all {
+		near.Except(w, n.except)
 		w.ChangedAll()
 	}
 	if len(n.keys) > 0 {
 		w.Changed(n.keys...)
-	}
-	for _, changed := range n.some {
-		near.ChangedIf(w, changed)
 	}
 	if !n.asOf.IsZero() {
 		w.Current(n.asOf)

@@ -76,15 +76,9 @@ func (r *Redis) canWatch(ctx context.Context, t topology) error {
 	return errors.Join(errs...)
 }
 
-// Covers reports whether changes of a key are told: whether it has one of the prefixes, and no
-// Watch waits for an answer of the master that owns it while others of its cluster answer.
+// Covers reports whether changes of a key are told: whether it has one of the prefixes.
 func (r *Redis) Covers(key string) bool {
-	if !slices.ContainsFunc(r.options.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return !slices.ContainsFunc(r.sessions, func(s *session) bool { return len(s.deaf) > 0 && s.deaf[r.owner(s.cluster, key)] })
+	return slices.ContainsFunc(r.options.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 // Server returns the number of the server that has a key: in a cluster, of its master.
@@ -94,15 +88,7 @@ func (r *Redis) Server(key string) int {
 	if r.data == nil || r.data.cluster == nil {
 		return 0
 	}
-	return max(r.owner(r.data.cluster, key), 0)
-}
-
-// owner returns the index of the master that owns a key, or -1. mu must be held.
-func (r *Redis) owner(c *cluster, key string) int {
-	if r.data == nil { // after Close
-		return -1
-	}
-	return int(c.owner[slotOf(r.data.Client, key)])
+	return max(r.data.cluster.master(r.data.Client, key), 0)
 }
 
 // Close ends the connections of the store. Calls under way may finish. A Watch ends with its

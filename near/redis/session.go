@@ -31,13 +31,14 @@ func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
 	defer telling.Wait()
 	defer stop()
 
-	session, maxLag := r.track, near.MaxLag(w)
+	maxLag := near.MaxLag(w)
+	session := func() error { return r.track(ctx, w, in, maxLag) }
 	if r.options.Channel != "" {
-		session = r.subscribe
+		session = func() error { return r.subscribe(ctx, in, maxLag) }
 	}
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		began := time.Now()
-		in.lost(session(ctx, in, maxLag))
+		in.lost(session())
 		if time.Since(began) > lastPause {
 			pause = firstPause
 		}
@@ -47,33 +48,43 @@ func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
 }
 
 // track follows one topology until it changes: it connects to the masters, says ChangedAll, and
-// vouches for the moment of the slowest master. In a cluster it goes on without some masters.
-func (r *Redis) track(ctx context.Context, in *inbox, maxLag time.Duration) error {
+// vouches for the moment of the slowest master. If w can tell keys apart, it goes on without some
+// masters of a cluster.
+func (r *Redis) track(ctx context.Context, w near.Watcher, in *inbox, maxLag time.Duration) error {
 	t, err := r.locate(ctx)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	s := &session{topology: t, deaf: map[int]bool{}}
 	members, errs := r.joinAll(ctx, t, in)
-	defer func() { closeAll(members) }()
-	for i, err := range errs {
-		if err != nil && !r.spares(s, i, err) {
-			return err
-		}
-	}
-	r.note(members)
-	s.servers = []string{}
-	for _, m := range members {
-		if m != nil {
+	defer closeAll(members)
+	s := &session{topology: t, servers: []string{}}
+	_, apart := w.(interface{ Except(func(key string) bool) }) // as near.Except asks
+	for i, m := range members {
+		switch {
+		case m != nil:
 			s.servers = append(s.servers, m.server())
 			r.noteSnapshot(ctx, m)
+		case errors.Is(errs[i], errTopology), !apart:
+			return errs[i]
+		default:
+			s.deaf = append(s.deaf, i)
 		}
 	}
+	members = slices.DeleteFunc(members, func(m *member) bool { return m == nil })
+	if err := s.allows(ctx, members, r.options.Client.ConnWriteTimeout); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	r.note(members)
 	ctx, leave, err := r.enter(ctx, s, maxLag)
 	defer leave()
 	if err != nil {
 		return err
+	}
+	in.except(nil)
+	if len(s.deaf) > 0 {
+		in.except(s.untold(members[0].client))
+		slog.Warn("near/redis: a master of the cluster is away: its keys stay in memory for MaxLag", "err", errors.Join(errs...))
 	}
 	// Values kept from now on were read by a client of this topology.
 	now := time.Now()
@@ -105,22 +116,41 @@ func (r *Redis) noteSnapshot(ctx context.Context, m *member) {
 // A session knows the servers that it watches, and ends when values are read somewhere else.
 type session struct {
 	topology
-	servers []string     // guarded by Redis.mu; nil until the first is dialed, with Options.Channel
-	deaf    map[int]bool // the masters of a cluster that are not watched at present; guarded by Redis.mu
+	servers []string // guarded by Redis.mu; nil until the first is dialed, with Options.Channel
+	deaf    []int    // the masters of a cluster that it does not watch
 	end     context.CancelCauseFunc
 }
 
-// spares reports whether the session goes on although master i fails, and remembers that. Most
-// masters of a cluster must answer: a failover needs the votes of most, so one of those that
-// answer knows of it.
-func (r *Redis) spares(s *session, i int, err error) bool {
-	if s.cluster == nil || errors.Is(err, errTopology) || !passes(err) {
-		return false
+// allows returns an error if a session may not begin without some masters. Most of those with slots
+// must be members: a failover needs the votes of most, so a member has voted, and its epoch tells. And
+// all members must see the cluster as the session does.
+func (s *session) allows(ctx context.Context, members []*member, timeout time.Duration) error {
+	if len(s.deaf) == 0 {
+		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s.deaf[i] = true
-	return s.cluster.most(func(i int) bool { return !s.deaf[i] })
+	if s.cluster == nil || !s.cluster.most(func(i int) bool { return !slices.Contains(s.deaf, i) }) {
+		return errors.New("most masters do not answer")
+	}
+	for _, m := range members {
+		if err := s.agreed(ctx, m, timeout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agreed returns an error if the session lacks masters, and a member sees other ones, or a slot that
+// moves: a slot may go to a master that nobody watches, and no epoch tells.
+func (s *session) agreed(ctx context.Context, m *member, timeout time.Duration) error {
+	if len(s.deaf) == 0 {
+		return nil
+	}
+	return m.agrees(ctx, timeout, s.cluster, true)
+}
+
+// untold returns the function that reports whether a key belongs to a master that is not watched.
+func (s *session) untold(client rueidis.Client) func(key string) bool {
+	return func(key string) bool { return slices.Contains(s.deaf, s.cluster.master(client, key)) }
 }
 
 // enter begins a session: it connects the client for values. leave must follow, and ends the
@@ -163,28 +193,22 @@ func (r *Redis) look(ctx context.Context, t topology, every time.Duration) {
 }
 
 // dialed ends the sessions that do not watch a server to which addr leads. An err says why
-// nobody should. It returns an error if a session knows that it does not watch addr: that waits
-// until the server can be watched, and nobody is to read from it before.
-func (r *Redis) dialed(addr, server string, err error) error {
+// nobody should.
+func (r *Redis) dialed(addr, server string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
 		if s.servers == nil {
 			s.servers = []string{server}
 		}
-		why := err
-		if why == nil && !slices.Contains(s.servers, server) {
-			why = fmt.Errorf("%w: %s leads to a server that is not watched", errTopology, addr)
-		}
 		switch {
-		case why == nil:
-		case s.deaf[slices.Index(s.masters, addr)]:
-			return why
-		default:
-			s.end(why)
+		case slices.Contains(s.deaf, slices.Index(s.masters, addr)):
+		case err != nil:
+			s.end(err)
+		case !slices.Contains(s.servers, server):
+			s.end(fmt.Errorf("%w: %s leads to a server that is not watched", errTopology, addr))
 		}
 	}
-	return nil
 }
 
 // joinAll connects to the masters. A member is nil if its error is not.
@@ -198,86 +222,44 @@ func (r *Redis) joinAll(ctx context.Context, t topology, in *inbox) ([]*member, 
 	return members, errs
 }
 
-// follow asks the members until one of them disagrees, or too many fail.
+// follow asks the members until one of them fails or disagrees, or a master is back.
 func (r *Redis) follow(ctx context.Context, s *session, members []*member, in *inbox, maxLag time.Duration) error {
-	v := vouched{asOf: make([]time.Time, len(members)), in: in}
 	following, ctx := errgroup.WithContext(ctx)
-	for i, m := range members {
-		if m == nil {
-			v.asOf[i] = unasked
-		}
-		following.Go(func() error { return r.attend(ctx, s, i, &members[i], &v, maxLag) })
+	for _, i := range s.deaf {
+		following.Go(func() error { return r.awaitMaster(ctx, s.topology, s.masters[i]) })
 	}
-	if t := s.sentinel; t != nil {
-		i := len(members)
-		v.asOf = append(v.asOf, time.Time{})
+	if s.sentinel != nil {
+		members = append(members, s.sentinel)
+	}
+	v := vouched{asOf: make([]time.Time, len(members)), in: in}
+	for i, m := range members {
+		ask := func(ctx context.Context, timeout time.Duration) error {
+			if err := m.ask(ctx, timeout); err != nil {
+				return err
+			}
+			return s.agreed(ctx, m, timeout)
+		}
 		following.Go(func() error {
-			return beat(ctx, maxLag, t.broken, t.ask, func(asOf time.Time) { v.set(i, asOf) })
+			err := beat(ctx, maxLag, m.broken, ask, func(asOf time.Time) { v.set(i, asOf) })
+			return fmt.Errorf("near/redis: %s: %w", m.addr, err)
 		})
 	}
 	return following.Wait()
 }
 
-// attend asks master i until it disagrees, or fails and must not. While a master fails that may,
-// its keys are not covered, and it is joined again.
-func (r *Redis) attend(ctx context.Context, s *session, i int, at **member, v *vouched, maxLag time.Duration) error {
+// awaitMaster returns when a master that was away can be watched.
+func (r *Redis) awaitMaster(ctx context.Context, t topology, addr string) error {
 	for {
-		if *at == nil {
-			m, err := r.rejoin(ctx, s, s.masters[i], v.in)
-			if err != nil {
-				return err
-			}
-			*at = m
-			v.set(i, time.Now())
-			r.mu.Lock()
-			delete(s.deaf, i)
-			r.mu.Unlock()
-			slog.Info("near/redis: the master of a cluster answers again", "server", m.addr)
-		}
-		m := *at
-		ask := func(ctx context.Context, timeout time.Duration) error {
-			if err := m.ask(ctx, timeout); err != nil || !r.deafened(s) {
-				return err
-			}
-			return m.agrees(ctx, timeout, s.cluster) // a slot may have gone to a master that is not watched
-		}
-		err := fmt.Errorf("near/redis: %s: %w", m.addr, beat(ctx, maxLag, m.broken, ask, func(asOf time.Time) { v.set(i, asOf) }))
-		if ctx.Err() != nil || !r.spares(s, i, err) {
-			return err
-		}
-		slog.Warn("near/redis: a master of a cluster does not answer: its keys stay in memory for MaxLag", "err", err)
-		v.in.changedIf(func(key string) bool {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return r.owner(s.cluster, key) == i
-		})
-		v.set(i, unasked)
-		m.close()
-		*at = nil
-	}
-}
-
-// rejoin joins a master that has failed, as soon as it answers.
-func (r *Redis) rejoin(ctx context.Context, s *session, addr string, in *inbox) (*member, error) {
-	for {
-		m, err := r.join(ctx, s.topology, addr, in)
-		switch {
-		case err == nil && slices.Contains(s.servers, m.server()):
-			return m, nil
-		case err == nil:
+		sleep(ctx, lastPause)
+		m, err := r.join(ctx, t, addr, newInbox(0))
+		if err == nil {
 			m.close()
-			return nil, fmt.Errorf("%w: %s has other data", errTopology, addr)
-		case ctx.Err() != nil:
-			return nil, err
+			return fmt.Errorf("%w: %s is back", errTopology, addr)
 		}
-		sleep(ctx, lastPause) // those that answer know whether the topology has changed
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
-}
-
-func (r *Redis) deafened(s *session) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(s.deaf) > 0
 }
 
 var errBroken = errors.New("the connection broke")
@@ -307,9 +289,6 @@ func beat(ctx context.Context, maxLag time.Duration, broken <-chan struct{}, ask
 		previous = asked
 	}
 }
-
-// unasked is the moment of a member that does not count.
-var unasked = time.Unix(1<<40, 0)
 
 // vouched has the moment for which each member vouches.
 type vouched struct {

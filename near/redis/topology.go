@@ -79,7 +79,7 @@ func (r *Redis) locate(ctx context.Context) (topology, error) {
 		return topology{masters: r.options.Client.InitAddress[:1]}, nil
 	}
 	var failed error
-	for _, addr := range r.options.Client.InitAddress {
+	for _, addr := range append(slices.Clip(r.options.Client.InitAddress), r.lastMasters()...) {
 		t, err := ask(ctx, addr)
 		if err == nil {
 			return t, nil
@@ -87,6 +87,16 @@ func (r *Redis) locate(ctx context.Context) (topology, error) {
 		failed = errors.Join(failed, fmt.Errorf("near/redis: %s: %w", addr, err))
 	}
 	return topology{}, failed
+}
+
+// lastMasters returns the masters of the cluster, as far as they are known.
+func (r *Redis) lastMasters() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.data == nil || r.data.cluster == nil {
+		return nil
+	}
+	return r.data.cluster.masters
 }
 
 // locateBySeed asks a server whether it is one of a cluster, and for the others.
@@ -97,7 +107,7 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 	}
 	defer seed.close()
 	replies, err := seed.do(ctx, r.options.Client.ConnWriteTimeout, []string{"INFO", "cluster"})
-	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused { // then join says what is missing, if it is needed
+	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused && !passes(err) { // then join says what is missing, if it is needed
 		return topology{masters: []string{addr}}, nil
 	}
 	if err != nil {
@@ -111,6 +121,9 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 		return topology{masters: []string{addr}}, nil
 	}
 	c, err := seed.cluster(ctx, r.options.Client.ConnWriteTimeout)
+	if err == nil {
+		err = seed.serves(ctx, r.options.Client.ConnWriteTimeout)
+	}
 	if err != nil {
 		return topology{}, watchError(r.options.Client.Username, err)
 	}
@@ -168,7 +181,7 @@ func (r *Redis) join(ctx context.Context, t topology, addr string, in *inbox) (*
 	}
 	if err = m.ask(ctx, r.options.Client.ConnWriteTimeout); err == nil && t.cluster != nil {
 		// After the first answer: from now on a change of the topology changes the answer.
-		err = m.agrees(ctx, r.options.Client.ConnWriteTimeout, t.cluster)
+		err = m.agrees(ctx, r.options.Client.ConnWriteTimeout, t.cluster, false)
 	}
 	if err = watchError(r.options.Client.Username, err); err == nil && refused != nil {
 		if err = r.lend(ctx, m, t, in); err != nil {
