@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
@@ -268,6 +269,9 @@ func TestOneMasterAway(t *testing.T) {
 			values, err := near.New(r, r, near.Options[string, string]{MaxLag: lag, Timeout: lag})
 			check(t, err)
 			defer values.Close(t.Context())
+			local, err := near.NewLocal(r, near.LocalOptions[string, string]{MaxLag: lag})
+			check(t, err)
+			defer local.Close(t.Context())
 			fetches := map[string]int{}
 			take := func(key string) int { // it returns how often the key was fetched
 				value, err := values.Take(t.Context(), key, func(context.Context) (string, error) { fetches[key]++; return "v", nil })
@@ -307,6 +311,9 @@ func TestOneMasterAway(t *testing.T) {
 			n := take(gone)
 			await("another load of the key of the one that is away", func() bool { return take(gone) > n })
 			stays("the keys of the others, though one cannot be read", there...)
+			await("loads that know which keys are watched", func() bool {
+				return !watched(t, local, gone) && watched(t, local, there[0]) && watched(t, local, there[1])
+			})
 			for _, key := range there {
 				n := take(key)
 				do(t, c.Masters[slices.Index(there, key)], "DEL", key)
@@ -320,4 +327,16 @@ func TestOneMasterAway(t *testing.T) {
 			await("a change at the master that is back", func() bool { return take(gone) > n })
 		})
 	}
+}
+
+// watched reports whether a load of a key is told that its value may be kept for long.
+func watched(t *testing.T, local *near.Local[string, string], key string) (is bool) {
+	t.Helper()
+	local.Forget(key)
+	_, err := local.Take(t.Context(), key, func(_ context.Context, l *cache.Load[string]) (string, error) {
+		is = l.Expire >= 0
+		return "v", nil
+	})
+	check(t, err)
+	return is
 }
