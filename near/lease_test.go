@@ -222,6 +222,39 @@ func TestExcept(t *testing.T) {
 	})
 }
 
+// Catches: a value that ServeOn allows and that is gone, as its server is; another one that stays.
+func TestExceptWithServeOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, near.Options[string, string]{MaxLag: time.Second, ServeOn: time.Minute, Away: near.Fail})
+		r.store("k", "1", 0)
+		r.store("told", "2", 0)
+		gets := func() (got string) {
+			for _, key := range []string{"k", "told"} {
+				value, _, _ := r.Get(t.Context(), key)
+				got += value
+			}
+			return got
+		}
+		if got := gets(); got != "12" {
+			t.Errorf("at first %q", got)
+		}
+		r.server.fail = func(string) bool { return true }
+		for range 2 {
+			near.Except(r.hand.Watcher, func(key string) bool { return key == "k" })
+			r.hand.ChangedAll()
+			r.hand.vouch()
+			if got := gets(); got != "1" {
+				t.Errorf("while the server is away %q", got)
+			}
+		}
+		near.Except(r.hand.Watcher, nil)
+		r.hand.ChangedAll()
+		if got := gets(); got != "" {
+			t.Errorf("when changes are told again %q", got)
+		}
+	})
+}
+
 // stays checks that key k is in memory, and is read again later than MaxLag after now so often.
 func (r *rig) stays(reads int) {
 	r.t.Helper()

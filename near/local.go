@@ -126,18 +126,27 @@ func (l *Local[K, V]) settle() {
 	}
 }
 
-// forgetAll empties memory. asOf is the moment for which the source has vouched: until serveOn
-// after it, what memory had can stand in.
+// forgetAll empties memory. asOf is the moment for which the source has vouched.
 func (l *Local[K, V]) forgetAll(asOf int64) {
-	if left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now()); l.spare != nil && left > 0 {
-		for e := range l.cache.Entries() {
-			l.spare.SetWithExpire(e.Key, e.Value, min(e.TTL, time.Duration(left)))
-			if _, ok := l.cache.Peek(e.Key); !ok { // Forget may have come in between
-				l.spare.Del(e.Key)
-			}
+	l.setAside(asOf, func(string) bool { return true })
+	l.cache.Clear()
+}
+
+// setAside lets what memory has of some keys stand in, until serveOn after asOf.
+func (l *Local[K, V]) setAside(asOf int64, is func(text string) bool) {
+	left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now())
+	if l.spare == nil || left <= 0 {
+		return
+	}
+	for e := range l.cache.Entries() {
+		if !is(l.key(e.Key)) {
+			continue
+		}
+		l.spare.SetWithExpire(e.Key, e.Value, min(e.TTL, time.Duration(left)))
+		if _, ok := l.cache.Peek(e.Key); !ok { // Forget may have come in between
+			l.spare.Del(e.Key)
 		}
 	}
-	l.cache.Clear()
 }
 
 // Take returns the value of a key, as Get does, or calls load for it. There is one load per
@@ -275,11 +284,16 @@ func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {
 	w.waiters.wakeAll()
 }
 
+// clear empties memory. Keys of which changes are not told have lost their server: what there is of
+// them can stand in.
 func (w watcher[K, V]) clear() {
-	w.cache.Clear()
 	if w.spare != nil {
-		w.spare.Clear()
+		w.spare.DelFunc(func(key K, _ V) bool { return w.told(w.key(key)) })
+		if lag, _, known := w.link.lag(); known {
+			w.setAside(w.link.now()-int64(lag), func(text string) bool { return !w.told(text) })
+		}
 	}
+	w.cache.Clear()
 	w.counts.forgottenAll.Add(1)
 }
 

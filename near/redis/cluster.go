@@ -16,6 +16,7 @@ import (
 
 // A cluster says who owns the slots, as a node of it sees that.
 type cluster struct {
+	also    []string       // of each master the address without its hostname
 	masters []string       // addresses, sorted
 	owner   [1 << 14]int16 // of each slot, an index of masters; -1 means nobody
 	moving  bool           // a slot of the node moves, or that is unknown
@@ -36,6 +37,11 @@ func (c *cluster) most(f func(i int) bool) bool {
 		}
 	}
 	return 2*of > voters
+}
+
+// at returns the index of the master at an address, or -1.
+func (c *cluster) at(addr string) int {
+	return max(slices.Index(c.masters, addr), slices.Index(c.also, addr))
 }
 
 // master returns the index of the master that owns a key, or -1.
@@ -70,7 +76,7 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 			if err := stateError(value); err != nil {
 				return "", err
 			}
-		case "cluster_slots_assigned", "cluster_slots_ok", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
+		case "cluster_slots_assigned", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
 			state = append(state, value)
 		}
 	}
@@ -98,16 +104,16 @@ func (n *node) serves(ctx context.Context, timeout time.Duration) error {
 	return stateError(infoField(strings.TrimPrefix(info, "txt:"), "cluster_state"))
 }
 
-// agrees returns an error unless a node sees the cluster as c does. With still, none of its slots may
-// move either: a key of such a slot may be at the other master, of which one has not heard yet.
+// agrees returns an error unless a node knows the masters of c. With still, it must see the slots as c
+// does too, and none may move: a key of such a slot may be at the other master already.
 func (n *node) agrees(ctx context.Context, timeout time.Duration, c *cluster, still bool) error {
 	seen, err := n.cluster(ctx, timeout)
 	switch {
 	case err != nil:
 		return err
-	case !slices.Equal(seen.masters, c.masters) || seen.owner != c.owner:
-		return fmt.Errorf("%w: masters or their slots differ: %v, and now %v", errTopology, c.masters, seen.masters)
-	case still && seen.moving:
+	case !slices.Equal(seen.masters, c.masters):
+		return fmt.Errorf("%w: masters are %v, and to this one they are %v", errTopology, c.masters, seen.masters)
+	case still && (seen.moving || seen.owner != c.owner):
 		return fmt.Errorf("%w: a slot moves", errTopology)
 	}
 	return nil
@@ -169,6 +175,7 @@ func nodesOf(ranges []rueidis.RedisMessage) string {
 // id ip:port@cport,hostname flags master ping pong epoch link slot...
 func parseCluster(list, asked string) (*cluster, error) {
 	fields := map[string][]string{} // of each master, those of its slots
+	also := map[string]string{}
 	for line := range strings.Lines(list) {
 		line := strings.Fields(line)
 		if len(line) < 8 {
@@ -184,12 +191,15 @@ func parseCluster(list, asked string) (*cluster, error) {
 			return nil, err
 		}
 		fields[addr] = append(fields[addr], line[8:]...)
+		plain, _, _ := strings.Cut(line[1], ",")
+		also[addr], _ = nodeAddress(plain, asked) // as above
 	}
 	c := &cluster{masters: slices.Sorted(maps.Keys(fields))}
 	for slot := range c.owner {
 		c.owner[slot] = -1
 	}
 	for i, addr := range c.masters {
+		c.also = append(c.also, also[addr])
 		for _, field := range fields[addr] {
 			c.moving = c.moving || field[0] == '['
 			c.own(int16(i), field)

@@ -55,6 +55,9 @@ e7d1eec :30001@31001 myself,master - 0 0 1 connected 0-5459 7000 [5459->-67ed2db
 			t.Errorf("slot %d belongs to master %d, want %d", slot, got.owner[slot], want)
 		}
 	}
+	if got.at("127.0.0.1:30002") != 4 || got.at("host-2.example:30002") != 4 || got.at("10.0.0.1:30001") != 0 || got.at("127.0.0.1:1") != -1 || got.moving != true {
+		t.Errorf("%+v", got.also)
+	}
 	for _, bad := range []string{"short line\n", "id address-without-port master - 0 0 1 connected\n"} {
 		if got, err := parseCluster(bad, "10.0.0.1:30001"); err == nil {
 			t.Errorf("%q is %v", bad, got)

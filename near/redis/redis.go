@@ -88,7 +88,10 @@ func (r *Redis) Server(key string) int {
 	if r.data == nil || r.data.cluster == nil {
 		return 0
 	}
-	return max(r.data.cluster.master(r.data.Client, key), 0)
+	if i := r.data.cluster.master(r.data.Client, key); i >= 0 {
+		return i
+	}
+	return len(r.data.cluster.masters)
 }
 
 // Close ends the connections of the store. Calls under way may finish. A Watch ends with its

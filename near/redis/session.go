@@ -51,6 +51,7 @@ func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
 // vouches for the moment of the slowest master. If w can tell keys apart, it goes on without some
 // masters of a cluster.
 func (r *Redis) track(ctx context.Context, w near.Watcher, in *inbox, maxLag time.Duration) error {
+	began := time.Now() // later, a master may have been replaced that has answered
 	t, err := r.locate(ctx)
 	if err != nil {
 		return err
@@ -87,11 +88,10 @@ func (r *Redis) track(ctx context.Context, w near.Watcher, in *inbox, maxLag tim
 		slog.Warn("near/redis: a master of the cluster is away: its keys stay in memory for MaxLag", "err", errors.Join(errs...))
 	}
 	// Values kept from now on were read by a client of this topology.
-	now := time.Now()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	in.restored(now)
+	in.restored(began)
 	return r.follow(ctx, s, members, in, maxLag)
 }
 
@@ -202,7 +202,7 @@ func (r *Redis) dialed(addr, server string, err error) {
 			s.servers = []string{server}
 		}
 		switch {
-		case slices.Contains(s.deaf, slices.Index(s.masters, addr)):
+		case s.cluster != nil && slices.Contains(s.deaf, s.cluster.at(addr)):
 		case err != nil:
 			s.end(err)
 		case !slices.Contains(s.servers, server):

@@ -79,8 +79,11 @@ func (r *Redis) locate(ctx context.Context) (topology, error) {
 		return topology{masters: r.options.Client.InitAddress[:1]}, nil
 	}
 	var failed error
-	for _, addr := range append(slices.Clip(r.options.Client.InitAddress), r.lastMasters()...) {
+	for i, addr := range append(slices.Clip(r.options.Client.InitAddress), r.lastMasters()...) {
 		t, err := ask(ctx, addr)
+		if err == nil && i >= len(r.options.Client.InitAddress) && t.cluster == nil {
+			err = errors.New("it is no node of a cluster any more")
+		}
 		if err == nil {
 			return t, nil
 		}
