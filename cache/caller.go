@@ -54,7 +54,7 @@ func (p *permits) flightsAround(ctx context.Context) (around []*flight) {
 			return around
 		}
 		around = append(around, f)
-		ctx = f.values
+		ctx = f.first
 	}
 }
 
@@ -143,16 +143,30 @@ func (l *load[K, V]) wait(who *caller, r role, giveUp <-chan time.Time) error {
 	return cause
 }
 
+// abandon counts a caller whose context has ended, and returns why.
+func (l *load[K, V]) abandon(who *caller) (err, cause error) {
+	l.common.loads.abandoned.Add(1)
+	return reasonOf(who.ctx)
+}
+
 // await waits until a load has ended. If the caller stops waiting before, await returns why:
 // an error of package context, and its cause.
 func (l *load[K, V]) await(who *caller, giveUp <-chan time.Time) (err, cause error) {
 	who.waits(l.flight)
+	ended := who.ctx.Done()
+	if giveUp == nil && l.flight.late == nil && who.late == nil { // most callers; two cases take half the time of five
+		select {
+		case <-l.done:
+			return nil, nil
+		case <-ended:
+			return l.abandon(who)
+		}
+	}
 	select {
 	case <-l.done:
 		return nil, nil
-	case <-who.ctx.Done():
-		l.common.loads.abandoned.Add(1)
-		return reasonOf(who.ctx)
+	case <-ended:
+		return l.abandon(who)
 	case <-giveUp:
 		return context.Canceled, errOutOfPatience
 	case <-l.flight.late:

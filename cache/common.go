@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/workers"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -42,6 +43,7 @@ type common[K comparable, V any] struct {
 type loading struct {
 	timeout   time.Duration // of a load; 0: none
 	permits   permits
+	workers   atomic.Pointer[workers.Group] // nil before the first load in a goroutine of its own
 	renewals  renewals
 	negative  func(error) time.Duration // how long to keep an error; nil: none
 	abandoned atomic.Uint64             // callers that gave up before their load had ended

@@ -17,7 +17,7 @@ import (
 // No context of package context can do this: none can postpone its deadline, or end with an
 // error that is known only at the end.
 type flight struct {
-	values     context.Context // of the first caller, without its end
+	first      context.Context // of the first caller
 	late       chan struct{}   // closed at the Timeout; nil without one
 	timer      *time.Timer     // closes late; nil without a Timeout
 	limit      time.Time       // when the Timeout ends
@@ -31,17 +31,15 @@ type flight struct {
 	deadline time.Time       // the latest of all callers so far; zero if one had none
 	err      error           // the error of the ended context; nil before
 	cause    error           // likewise
-	ended    context.Context // has ended with err and cause; nil until Value needs it
+	values   context.Context // that of the first caller without its end; nil until Value needs it
+	ended    context.Context // likewise, has ended with err and cause
 	lent     bool            // the load goes on without a permit of its own
 	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
 // start makes f the context of a load that a caller began.
 func (f *flight) start(who *caller, owner *permits) {
-	f.values, f.owner = who.ctx, owner
-	if who.ctx != context.Background() { // that of a plain Take has no end
-		f.values = context.WithoutCancel(who.ctx)
-	}
+	f.first, f.owner = who.ctx, owner
 	f.callers = 1
 	f.deadline = who.deadline
 	if who.timeout > 0 {
@@ -174,9 +172,15 @@ func (f *flight) Err() error {
 	return f.err
 }
 
-// endedLocked returns ended. It makes it at the first call: nobody asks for that of most
-// loads.
-func (f *flight) endedLocked() context.Context {
+// valuesLocked returns ended after the end, else values. It makes them at the first call: nobody
+// asks for those of most loads.
+func (f *flight) valuesLocked() context.Context {
+	if f.values == nil {
+		f.values = context.WithoutCancel(f.first)
+	}
+	if f.err == nil {
+		return f.values
+	}
 	if f.ended == nil {
 		f.ended = endedContext(f.values, f.err, f.cause)
 	}
@@ -190,10 +194,7 @@ func (f *flight) Value(key any) any {
 		return f
 	}
 	f.mu.Lock()
-	values := f.values
-	if f.err != nil {
-		values = f.endedLocked()
-	}
+	values := f.valuesLocked()
 	f.mu.Unlock()
 	return values.Value(key)
 }

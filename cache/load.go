@@ -6,8 +6,10 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/cache/internal/workers"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
@@ -33,17 +35,43 @@ func (c *Cache[K, V]) lead(who *caller, l *load[K, V], fetch fetcher[K, V]) erro
 
 // spawnLoad runs a load in another goroutine.
 func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
-	c.spawn(func() { c.run(l, fetch.fetch, false) })
+	l.cache, l.fetcher = c, fetch
+	c.spawn(l)
+}
+
+// Run runs a load in a goroutine of its own. A new one has the labels of the caller's for profiles,
+// and one that has run another load before gets those of the caller's context.
+func (l *load[K, V]) Run(again bool) {
+	l.cache.run(l, func(ctx context.Context, l *load[K, V]) {
+		if again {
+			pprof.SetGoroutineLabels(l.flight.first)
+		}
+		l.fetcher.fetch(ctx, l)
+	}, false)
 }
 
 // spawn starts the goroutine of a load. If the leader is a callback, which must not wait
 // for callbacks, the load that it waits for must not wait for them either.
-func (c *Cache[K, V]) spawn(run func()) {
+func (c *Cache[K, V]) spawn(t workers.Task) {
 	if c.common.observers.runner != nil && runner.InCallback() {
-		runner.Go(run)
+		runner.Go(func() { t.Run(false) })
 	} else {
-		go run()
+		c.workers().Go(t)
 	}
+}
+
+// workers returns the goroutines of loads.
+func (c *Cache[K, V]) workers() *workers.Group {
+	of := &c.common.loads.workers
+	if g := of.Load(); g != nil {
+		return g
+	}
+	g := new(workers.Group)
+	if !c.gate.closed.Load() && !c.common.time.clock.InBubble() {
+		g.Init()
+	}
+	of.CompareAndSwap(nil, g)
+	return of.Load()
 }
 
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when

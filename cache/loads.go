@@ -60,6 +60,9 @@ type load[K comparable, V any] struct {
 	value V
 	err   error
 	how   outcome
+
+	cache   *Cache[K, V]  // of a load in a goroutine of its own
+	fetcher fetcher[K, V] // likewise
 }
 
 // An outcome is how a fetch ended.

@@ -47,6 +47,10 @@ func (c *Clock) Init(tick time.Duration) {
 	c.Tick()
 }
 
+// InBubble reports whether the clock was made in a bubble of testing/synctest: bubbles begin in the
+// year 2000.
+func (c *Clock) InBubble() bool { return c.start.Year() < 2020 }
+
 // Real returns the exact time.
 func (c *Clock) Real() int64 { return int64(time.Since(c.start)) }
 
