@@ -104,7 +104,7 @@ func TestNothingIsServedBelowAFile(t *testing.T) {
 				}
 			}
 			for _, does := range []string{"purge", "record"} {
-				if w := serve(h, http.MethodPost, dir+does); w.Code != http.StatusNotFound && w.Code != http.StatusTemporaryRedirect {
+				if w := serve(h, http.MethodPost, dir+does); w.Code != http.StatusNotFound && w.Code/100 != 3 { // a ServeMux of Go 1.25 redirects by 301, later ones by 307
 					t.Errorf("%s: %s has status %d", name, dir+does, w.Code)
 				}
 			}
