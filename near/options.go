@@ -79,8 +79,8 @@ type Options[K comparable, V any] struct {
 
 	// Timeout is how long a single call of the store may take; 0 means as long as the store
 	// and the context of the caller allow: a store that hangs counts as away only when its own
-	// time-outs end the call. After three failures in a row reads fail at once, until one in
-	// the background succeeds.
+	// time-outs end the call. After three failures of a server in a row reads of it fail at once,
+	// until one in the background succeeds.
 	Timeout time.Duration
 
 	// Lease is how long an instance may load a key while others wait; if it dies, they wait

@@ -7,14 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"text/tabwriter"
 	"time"
-
-	"os"
 
 	"github.com/pinwheel-cache/pinwheel/bench/cputime"
 )

@@ -69,39 +69,19 @@ func roleInCluster(replies []rueidis.RedisResult) (string, error) {
 		return "", err
 	}
 	state := []string{id}
-	for line := range strings.Lines(strings.TrimPrefix(info, "txt:")) { // of a verbatim string
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch name {
-		case "cluster_state":
-			if err := stateError(value); err != nil {
-				return "", err
-			}
-		case "cluster_slots_assigned", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch":
-			state = append(state, value)
-		}
+	for _, name := range []string{"cluster_slots_assigned", "cluster_known_nodes", "cluster_size", "cluster_current_epoch", "cluster_my_epoch"} {
+		state = append(state, infoField(info, name))
 	}
-	return strings.Join(state, " "), nil
+	return strings.Join(state, " "), clusterServes(info)
 }
 
-func stateError(state string) error {
-	if state == "ok" {
-		return nil
+// clusterServes returns an error if a CLUSTER INFO says that the cluster does not serve: the node may
+// be cut off from the others, and know old masters.
+func clusterServes(info string) error {
+	if state := infoField(info, "cluster_state"); state != "ok" {
+		return fmt.Errorf("the cluster is in state %q", state)
 	}
-	return fmt.Errorf("the cluster is in state %q", state)
-}
-
-// serves returns an error if a node says that the cluster is in no state to serve: it may be cut off
-// from the others, and know old masters.
-func (n *node) serves(ctx context.Context, timeout time.Duration) error {
-	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "INFO"})
-	if err != nil {
-		return err
-	}
-	info, err := replies[0].ToString()
-	if err != nil {
-		return err
-	}
-	return stateError(infoField(strings.TrimPrefix(info, "txt:"), "cluster_state"))
+	return nil
 }
 
 // agrees returns an error unless a node knows the masters of c. With still, it must see the slots as c
@@ -123,12 +103,8 @@ func (n *node) agrees(ctx context.Context, timeout time.Duration, c *cluster, st
 // that still own slots, as an instance that reaches one may read from it; where CLUSTER NODES is
 // refused, only those that own slots.
 func (n *node) cluster(ctx context.Context, timeout time.Duration) (*cluster, error) {
-	replies, err := n.do(ctx, timeout, []string{"CLUSTER", "NODES"})
+	list, err := n.text(ctx, timeout, "CLUSTER", "NODES")
 	if err == nil {
-		list, err := replies[0].ToString()
-		if err != nil {
-			return nil, err
-		}
 		return parseCluster(list, n.addr)
 	}
 	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); !refused {

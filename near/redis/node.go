@@ -139,6 +139,15 @@ func (n *node) isBroken() bool {
 
 func (n *node) close() { n.client.Close() }
 
+// text returns the text that answers a command.
+func (n *node) text(ctx context.Context, timeout time.Duration, command ...string) (string, error) {
+	replies, err := n.do(ctx, timeout, command)
+	if err != nil {
+		return "", err
+	}
+	return replies[0].ToString()
+}
+
 // do sends commands in one packet and returns the replies, or the first error.
 func (n *node) do(ctx context.Context, timeout time.Duration, commands ...[]string) ([]rueidis.RedisResult, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer for %v", timeout))

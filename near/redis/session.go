@@ -97,18 +97,16 @@ func (r *Redis) track(ctx context.Context, w near.Watcher, in *inbox, maxLag tim
 
 // noteSnapshot logs that a server has started again with a snapshot.
 func (r *Redis) noteSnapshot(ctx context.Context, m *member) {
-	replies, err := m.do(ctx, r.options.Client.ConnWriteTimeout, []string{"INFO", "server"}, []string{"INFO", "persistence"})
+	info, err := m.text(ctx, r.options.Client.ConnWriteTimeout, "INFO")
 	if err != nil {
 		return // the next question finds out
 	}
-	server, _ := replies[0].ToString()
-	persistence, _ := replies[1].ToString()
-	run, loaded := infoField(server, "run_id"), infoField(persistence, "rdb_last_load_keys_loaded")
+	run, loaded := infoField(info, "run_id"), infoField(info, "rdb_last_load_keys_loaded")
 	r.mu.Lock()
 	before := r.runs[m.addr]
 	r.runs[m.addr] = run
 	r.mu.Unlock()
-	if before != "" && before != run && strings.Trim(loaded, "0") != "" && infoField(persistence, "aof_enabled") == "0" {
+	if before != "" && before != run && strings.Trim(loaded, "0") != "" && infoField(info, "aof_enabled") == "0" {
 		slog.Warn("near/redis: a server has started again from a snapshot: keys that were removed after it was made have their old values, until their TTL ends or they change: use appendonly, or save \"\"", "server", m.addr, "keys", loaded)
 	}
 }

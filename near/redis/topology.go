@@ -109,23 +109,23 @@ func (r *Redis) locateBySeed(ctx context.Context, addr string) (topology, error)
 		return topology{}, err
 	}
 	defer seed.close()
-	replies, err := seed.do(ctx, r.options.Client.ConnWriteTimeout, []string{"INFO", "cluster"})
+	timeout := r.options.Client.ConnWriteTimeout
+	info, err := seed.text(ctx, timeout, "INFO", "cluster")
 	if _, refused := rueidis.IsRedisErr(errors.Unwrap(err)); refused && !passes(err) { // then join says what is missing, if it is needed
 		return topology{masters: []string{addr}}, nil
 	}
 	if err != nil {
 		return topology{}, err
 	}
-	info, err := replies[0].ToString()
-	if err != nil {
-		return topology{}, err
-	}
 	if infoField(info, "cluster_enabled") != "1" {
 		return topology{masters: []string{addr}}, nil
 	}
-	c, err := seed.cluster(ctx, r.options.Client.ConnWriteTimeout)
+	c, err := seed.cluster(ctx, timeout)
 	if err == nil {
-		err = seed.serves(ctx, r.options.Client.ConnWriteTimeout)
+		info, err = seed.text(ctx, timeout, "CLUSTER", "INFO")
+	}
+	if err == nil {
+		err = clusterServes(info)
 	}
 	if err != nil {
 		return topology{}, watchError(r.options.Client.Username, err)
@@ -217,9 +217,9 @@ func role(info string) (string, error) {
 	return infoField(info, "master_replid"), nil
 }
 
-// infoField returns a field of an INFO.
+// infoField returns a field of an INFO, which may be a verbatim string.
 func infoField(info, name string) string {
-	_, after, _ := strings.Cut("\n"+info, "\n"+name+":")
+	_, after, _ := strings.Cut("\n"+strings.TrimPrefix(info, "txt:"), "\n"+name+":")
 	value, _, _ := strings.Cut(after, "\r")
 	return value
 }
