@@ -103,6 +103,16 @@ func wantRefused[K comparable, V any](t *testing.T, key K, value V, because stri
 	}
 }
 
+// A loud string makes its own JSON where it has an address.
+type loud string
+
+func (l *loud) MarshalText() ([]byte, error) { return []byte(strings.ToUpper(string(*l))), nil }
+
+type named struct {
+	Name loud
+	Also string
+}
+
 // TestWhatJSONWouldChange is an error of the encoder.
 func TestWhatJSONWouldChange(t *testing.T) {
 	type tree struct {
@@ -114,18 +124,23 @@ func TestWhatJSONWouldChange(t *testing.T) {
 	wantRefused(t, 1, map[string]int{"\xff": 1, "\xfe": 2}, "UTF-8")
 	wantRefused(t, struct{ Name string }{"\xff"}, 1, "UTF-8")
 	wantRefused(t, 1, any("\xff"), "UTF-8")
+	wantRefused(t, 1, named{"\xff", ""}, "UTF-8")
 	wantRefused(t, any(1), 1, "int")
 	wantRefused(t, 1, any(int64(1)), "int64")
 	wantRefused(t, 1, map[string]any{"a": []any{"b", nil, 1.5, 7}}, "int")
 	wantRefused(t, 1, []any{user{}}, "codec.user")
 	wantRefused(t, 1, &tree{Right: &tree{Leaf: uint8(1)}}, "uint8")
-	wantRefused(t, 1, [1]map[any]int{{}}, "map[interface {}]int")
+	wantRefused(t, 1, [1]map[any]int{{2: 3}}, "int")
 	wantRefused(t, 1, any([]any(nil)), "[]interface {}")
 	wantRefused(t, 1, struct{ Err error }{fs.ErrNotExist}, "*errors.errorString")
 }
 
 // TestWhatJSONKeepsInInterfaces comes back, as from another JSON.
 func TestWhatJSONKeepsInInterfaces(t *testing.T) {
+	wantOwn, _ := JSON[int, *named]()
+	if b, err := wantOwn(nil, 1, &named{"\xff", "\ufffd"}); err != nil {
+		t.Errorf("%s, %v", b, err)
+	}
 	type embedded struct{ Any any }
 	type withHidden struct {
 		embedded

@@ -21,12 +21,15 @@ import (
 func JSON[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte, error), decode func([]byte) (K, V, error)) {
 	interfaces := hasInterface(reflect.TypeFor[entry[K, V]](), map[reflect.Type]bool{})
 	encode = func(dst []byte, key K, value V) ([]byte, error) {
-		b, err := json.Marshal([2]any{key, value})
-		if err == nil && bytes.Contains(b, replaced) {
-			b, err = encodeBytes(key, value)
+		ofKey, ofValue := notUTF8(key), notUTF8(value)
+		parts := []any{key, value, ofKey, ofValue}
+		if ofKey == nil && ofValue == nil {
+			parts = parts[:2]
 		}
-		if err == nil && interfaces {
-			err = checkInterfaces(reflect.ValueOf(entry[K, V]{key, value}))
+		b, err := json.Marshal(parts)
+		if changed := bytes.Contains(b, replaced) || bytes.ContainsRune(b, utf8.RuneError); err == nil && (interfaces || changed) {
+			e := reflect.ValueOf(entry[K, V]{key, value}) // its fields have no address, as for package json
+			err = errors.Join(checkPart(e.Field(0)), checkPart(e.Field(1)))
 		}
 		if err != nil {
 			return dst, err
@@ -36,36 +39,11 @@ func JSON[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byt
 	return encode, decodeJSON[K, V]
 }
 
-// replaced is what package json writes for bytes that are not UTF-8. A string that has the
-// character U+FFFD is written with that itself.
+// replaced is what package json before Go 1.27 writes for bytes that are not UTF-8; since then it
+// writes the character U+FFFD. A string that has this character is written with it by both.
 var replaced = []byte(`\ufffd`)
 
 var errNotUTF8 = errors.New("codec: JSON would change a string that is not UTF-8: use []byte, or Gob")
-
-// encodeBytes encodes an entry that may have strings which are not UTF-8. If the key or the
-// value is one, its bytes follow as the third or fourth element. The text may also be that
-// of a RawMessage, so only what decodes to something else is an error.
-func encodeBytes[K comparable, V any](key K, value V) ([]byte, error) {
-	b, err := marshalBytes(key, value)
-	if err != nil {
-		return nil, err
-	}
-	if key, value, err = decodeJSON[K, V](b); err != nil {
-		return nil, err
-	}
-	if again, err := marshalBytes(key, value); err != nil || !bytes.Equal(b, again) {
-		return nil, errNotUTF8
-	}
-	return b, nil
-}
-
-func marshalBytes[K comparable, V any](key K, value V) ([]byte, error) {
-	ofKey, ofValue := notUTF8(key), notUTF8(value)
-	if ofKey == nil && ofValue == nil {
-		return json.Marshal([2]any{key, value})
-	}
-	return json.Marshal([4]any{key, value, ofKey, ofValue})
-}
 
 // notUTF8 returns the bytes of a string that is not UTF-8, and nil for all else.
 func notUTF8[T any](x T) []byte {
@@ -131,8 +109,7 @@ func marshals(t reflect.Type) bool {
 	if t.Kind() == reflect.Interface {
 		return false
 	}
-	to := reflect.PointerTo(t)
-	return to.Implements(reflect.TypeFor[json.Marshaler]()) || to.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // sees reports whether package json looks at a field, or at those of an embedded struct.
@@ -141,32 +118,44 @@ func sees(f reflect.StructField) bool {
 	return (f.IsExported() || embeds) && f.Tag.Get("json") != "-"
 }
 
-// checkInterfaces returns an error if a value in an interface would come back as another
-// type. The value has no cycles, as package json has encoded it.
-func checkInterfaces(v reflect.Value) error {
-	if marshals(v.Type()) {
+// checkPart checks a key or a value. If that is a string, its bytes are written too.
+func checkPart(v reflect.Value) error {
+	if v.Kind() == reflect.String {
+		return nil
+	}
+	return check(v)
+}
+
+// check returns an error if package json changes a string in v, or if a value in an interface
+// would come back as another type. The value has no cycles, as package json has encoded it.
+func check(v reflect.Value) error {
+	if marshals(v.Type()) || v.CanAddr() && marshals(reflect.PointerTo(v.Type())) {
 		return nil
 	}
 	var err error
 	switch v.Kind() {
+	case reflect.String:
+		if !utf8.ValidString(v.String()) {
+			err = errNotUTF8
+		}
 	case reflect.Interface:
 		err = checkInterface(v)
 	case reflect.Pointer:
 		if !v.IsNil() {
-			err = checkInterfaces(v.Elem())
+			err = check(v.Elem())
 		}
 	case reflect.Slice, reflect.Array:
 		for i := 0; i < v.Len() && err == nil; i++ {
-			err = checkInterfaces(v.Index(i))
+			err = check(v.Index(i))
 		}
 	case reflect.Map:
 		for all := v.MapRange(); all.Next() && err == nil; {
-			err = errors.Join(checkInterfaces(all.Key()), checkInterfaces(all.Value()))
+			err = errors.Join(check(all.Key()), check(all.Value()))
 		}
 	case reflect.Struct:
 		for i := 0; i < v.NumField() && err == nil; i++ {
 			if sees(v.Type().Field(i)) {
-				err = checkInterfaces(v.Field(i))
+				err = check(v.Field(i))
 			}
 		}
 	}
@@ -181,10 +170,10 @@ func checkInterface(v reflect.Value) error {
 	held := v.Elem()
 	switch held.Type() {
 	case reflect.TypeFor[bool](), reflect.TypeFor[float64](), reflect.TypeFor[string]():
-		return nil
+		return check(held)
 	case reflect.TypeFor[map[string]any](), reflect.TypeFor[[]any]():
 		if !held.IsNil() {
-			return checkInterfaces(held)
+			return check(held)
 		}
 	}
 	return fmt.Errorf("codec: JSON would bring %v in an interface back as another type: use Gob, or a type without interfaces", held.Type())
