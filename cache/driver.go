@@ -75,6 +75,9 @@ func (s *shard[K, V]) unanchor() {
 	}
 }
 
+// leadSteps is how often the driver moves the horizon while entries are due but not expired.
+const leadSteps = 16
+
 // noTick is a tick that never comes.
 const noTick = math.MaxInt64
 
@@ -126,13 +129,20 @@ func (t *timing) lowerAlarm(tick int64) {
 // wakeAt returns the tick at which to wake up for a visit: that of the visit, or about ten
 // seconds before if it is far off. The earlier tick only moves the horizon, which lies ten
 // seconds beyond the next tick. So until then the horizon is before the visit, and reads of
-// entries that expire after the visit need not read the clock.
+// entries that expire after the visit need not read the clock. With Refresh the same holds of
+// the times when entries are due; when the first may be, the horizon moves on in steps.
 func (t *timing) wakeAt(visit int64) int64 {
-	ahead := clock.HorizonAhead/int64(t.tick) + 2
-	if visit == noTick || visit-ahead <= t.clock.Now()/int64(t.tick) {
+	if visit == noTick {
+		return noTick
+	}
+	now, lead := t.clock.Now()/int64(t.tick), t.lead.Load()/int64(t.tick)
+	if early := visit - clock.HorizonAhead/int64(t.tick) - 2 - lead; early > now {
+		return early
+	}
+	if lead == 0 {
 		return visit
 	}
-	return visit - ahead
+	return min(visit, now+lead/leadSteps+1)
 }
 
 // setTimer sets the timer for a tick. driver.mu must be held.

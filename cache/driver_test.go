@@ -27,6 +27,7 @@ func TestDriverSleepsUntilAnEntryExpires(t *testing.T) {
 		"a second": {Expire: time.Second},
 		"an hour":  {Expire: time.Hour},
 		"idle":     {Idle: time.Hour},
+		"refresh":  {Expire: time.Hour, Refresh: 0.8},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := Must(o)
@@ -89,6 +90,24 @@ func TestHorizonOfALongSleep(t *testing.T) {
 		time.Sleep(time.Minute - time.Second)
 		if c.common.time.clock.Far(c.deadlineOf(1)) {
 			t.Error("a read a second before the end does not read the clock")
+		}
+		c.Clear()
+	})
+}
+
+// TestHorizonLeavesTimesWhenDue: nor does a read with Refresh of an entry that is not due for a
+// while, also while another one has been due for long.
+func TestHorizonLeavesTimesWhenDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour, Refresh: 0.8})
+		c.Set(1, 1)
+		time.Sleep(5 * time.Minute)
+		c.Set(2, 2)
+		for wait := time.Duration(0); wait < 46*time.Minute; wait += 30 * time.Second { // due after 48, read exactly in the last of the steps
+			if !c.common.time.clock.Far(c.deadlineOf(2) - c.common.time.lead.Load()) {
+				t.Fatalf("a read after %v of the 48 minutes reads the clock", wait)
+			}
+			time.Sleep(30 * time.Second)
 		}
 		c.Clear()
 	})

@@ -10,6 +10,7 @@ package cache
 // a program.
 var (
 	_ = (*Cache[int, int]).Get
+	_ = (*Cache[int, int]).see
 	_ = (*Cache[int, int]).Set
 	_ = (*Cache[int, int]).Touch
 )

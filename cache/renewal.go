@@ -10,54 +10,29 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// see is Get for the Takes of a cache with Refresh or Grace. If background is set, the
-// caller can begin a renewal that goes on without it.
-func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
-	h := c.common.hasher.Hash(key)
-	if w := c.common.watch.Load(); w != nil {
-		c.asked(w, h, key)
-	}
-	s, r := c.common.rlock(h)
-	i, found := s.find(h, key)
-	if !found {
-		s.countMiss(h)
-		s.lock.RUnlockMiss(r)
-		return value, seeker
-	}
+// seeLate is see for entry i, whose key has hash h and which may be idle, due or expired: it
+// returns what the caller is to do. It counts a hit in Grace.
+func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) role {
+	c := s.common
 	expired := s.checkExpired(i)
-	if expired && s.checkGone(i) || !expired && c.common.time.idle > 0 && !s.slide(i, h) {
-		s.missesExpired.Add(1)
-		s.lock.RUnlockMiss(r)
-		return value, seeker
+	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.slide(i, h) {
+		return seeker
 	}
-	if first = s.seeDue(i, expired, background); first == undecided {
-		s.lock.RUnlock(r)
-		return value, first
+	first := finder
+	if expired || background && c.time.refresh > 0 {
+		due := s.due[i].Get()
+		passed := c.time.clock.Passed(due)
+		switch {
+		case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
+			return undecided
+		case background && passed && s.due[i].Swap(due, underWay|due&triesMask):
+			first = renewer
+		}
 	}
-	value = s.entries[i].value
-	s.use(i)
 	if expired {
 		s.hitsInGrace.Add(1)
 	}
-	s.lock.RUnlockHit(r)
-	return value, first
-}
-
-// seeDue is see for entry i, whose value can be returned.
-func (s *shard[K, V]) seeDue(i uint32, expired, background bool) role {
-	c := s.common
-	if !expired && (!background || c.time.refresh == 0) {
-		return finder
-	}
-	due := s.due[i].Get()
-	passed := c.time.clock.Passed(due)
-	switch {
-	case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
-		return undecided
-	case background && passed && s.due[i].Swap(due, underWay|due&triesMask):
-		return renewer
-	}
-	return finder
+	return first
 }
 
 // renew begins a renewal of a value that the caller has found due. The renewal is skipped

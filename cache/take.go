@@ -21,27 +21,57 @@ import "context"
 // waiting.
 func (c *Cache[K, V]) Take(key K, fetch func() (V, error)) (V, error) {
 	checkFunction(fetch == nil, "fetch of Take")
-	first := seeker
-	if c.common.time.renews { // as firstLook, but this caller begins no load in the background
-		var value V
-		if value, first = c.see(key, false); first == finder {
-			return value, nil
-		}
-	} else if value, ok := c.Get(key); ok {
+	value, first := c.see(key, false)
+	if first == finder {
 		return value, nil
 	}
 	return c.takeSlow(key, first, fetch)
 }
 
-// firstLook is the first look of the Takes whose loads may go on without them.
-func (c *Cache[K, V]) firstLook(key K) (value V, first role) {
-	if c.common.time.renews {
-		return c.see(key, true)
+// see is Get for the Takes. If background is set, the caller can begin a renewal that goes on
+// without it.
+func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
+	h, hashed := c.common.hasher.Word(key)
+	if !hashed {
+		h = c.common.hasher.Hash(key)
 	}
-	if value, ok := c.Get(key); ok {
-		return value, finder
+	if w := c.common.watch.Load(); w != nil {
+		c.asked(w, h, key)
 	}
-	return value, seeker
+	s := c.common.shardOf(h)
+	r := s.lock.RLock()
+	var i uint32
+	home := s.index.Home(h) // find, inlined
+	m := home.Match(h)
+	for ; m != 0; m = m.Next() {
+		if i = home.Slot(m); s.entries[i].key == key {
+			break
+		}
+	}
+	if m == 0 {
+		var found bool
+		if s, r, i, found = c.getFar(s, r, h, key); !found {
+			return value, seeker
+		}
+	}
+	e := &s.entries[i]
+	if c.common.time.clock.Far(e.deadline.Get()-c.common.time.lead.Load()) && c.common.time.idle == 0 {
+		first = finder
+	} else if first = s.seeLate(i, h, background); first == seeker || first == undecided {
+		if first == undecided {
+			s.lock.RUnlock(r)
+		} else {
+			s.missesExpired.Add(1)
+			s.lock.RUnlockMiss(r)
+		}
+		return value, first
+	}
+	value = e.value
+	if s.marks != nil {
+		s.marks.Mark(i)
+	}
+	s.lock.RUnlockHit(r)
+	return value, first
 }
 
 // TakeCtx is [Cache.Take] with a context. When its context ends, a caller returns the
@@ -61,7 +91,7 @@ func (c *Cache[K, V]) firstLook(key K) (value V, first role) {
 // error, and the load counts as failed.
 func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeCtx")
-	old, first := c.firstLook(key)
+	old, first := c.see(key, true)
 	if first == finder {
 		return old, nil
 	}
@@ -73,7 +103,7 @@ func (c *Cache[K, V]) TakeCtx(ctx context.Context, key K, fetch func(context.Con
 // error, only l.NotFound counts.
 func (c *Cache[K, V]) TakeWith(ctx context.Context, key K, fetch func(ctx context.Context, l *Load[V]) (V, error)) (V, error) {
 	checkTake(ctx, fetch == nil, "TakeWith")
-	old, first := c.firstLook(key)
+	old, first := c.see(key, true)
 	if first == finder {
 		return old, nil
 	}

@@ -95,7 +95,7 @@ func (m *many[K, V]) search(keys []K) (missing []K) {
 
 // get returns a value that may be returned at once.
 func (m *many[K, V]) get(key K) (value V, ok bool) {
-	value, first := m.cache.firstLook(key)
+	value, first := m.cache.see(key, true)
 	switch first {
 	case renewer:
 		m.due = append(m.due, key)

@@ -5,6 +5,7 @@ package cache
 import (
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
@@ -20,7 +21,8 @@ const (
 // A timing has the clock of a cache, and the options by which it computes deadlines.
 type timing struct {
 	idle        time.Duration
-	renews      bool // with Refresh or Grace: entries have a time when they are due
+	renews      bool         // with Refresh or Grace: entries have a time when they are due
+	lead        atomic.Int64 // no entry is due longer before its deadline
 	clock       clock.Clock
 	driver      driver
 	expireAfter time.Duration
@@ -128,8 +130,9 @@ func (t *timing) lasting(now int64, ttl time.Duration) life {
 }
 
 // dueFrom returns the word for a TTL that begins at the time now. Without Refresh a value is due
-// at its deadline.
+// at its deadline. The lead is set before the entry has the word.
 func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
+	end := clock.After(now, ttl)
 	if t.refresh > 0 {
 		part := time.Duration(float64(ttl) * t.refresh)
 		if t.jitter != 0 {
@@ -137,7 +140,10 @@ func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 		}
 		ttl = min(part, ttl)
 	}
-	return dueAt(clock.After(now, ttl), 0)
+	due := dueAt(clock.After(now, ttl), 0)
+	for lead := t.lead.Load(); end-due > lead && !t.lead.CompareAndSwap(lead, end-due); lead = t.lead.Load() {
+	}
+	return due
 }
 
 // timeFor returns the time at which a life with the given TTL, or idleness, begins. It is
