@@ -389,6 +389,7 @@ func TestOneServerOfTwo(t *testing.T) {
 		if s := c.Stats().Near; s.Unasked != 3 {
 			t.Errorf("%+v", s)
 		}
+		synctest.Wait() // a probe has read the delay
 		other.delay = nil
 		for i := range 3 {
 			time.Sleep(time.Second)
@@ -398,6 +399,7 @@ func TestOneServerOfTwo(t *testing.T) {
 				t.Errorf("%d reads after %d s", reads, i+1)
 			}
 		}
+		synctest.Wait()
 		other.delay = func() time.Duration { return time.Hour }
 		for i := range 5 {
 			c.Take(t.Context(), "b of the last "+strconv.Itoa(i), r.fetch)
