@@ -29,7 +29,7 @@ type budget struct {
 func (b *budget) reserve(n uint64) bool {
 	for {
 		used := b.used.Load()
-		if b.lacks(n, used) {
+		if limit := b.max.Load(); used > limit || n > limit-used {
 			return false
 		}
 		if b.used.CompareAndSwap(used, used+n) {
@@ -38,10 +38,8 @@ func (b *budget) reserve(n uint64) bool {
 	}
 }
 
-func (b *budget) lacks(n, used uint64) bool {
-	limit := b.max.Load()
-	return used > limit || n > limit-used
-}
+// full reports whether nothing is left.
+func (b *budget) full() bool { return b.used.Load() >= b.max.Load() }
 
 // surplus returns what the budget is overdrawn by.
 func (b *budget) surplus() uint64 {

@@ -80,26 +80,30 @@ func newOrder(p Policy) eviction.Policy {
 // few is the most entries of a shard in which victim looks at all entries.
 const few = 16
 
-// victim returns the entry to evict and the hash of its key, and leaves it where it is. It
-// returns false if there is none. It is the next by the order, or in a shard of few entries
+// victim returns the entry to evict, the hash of its key and the cause, and leaves it where it
+// is. It returns false if there is none. It is the next by the order, or in a shard of few entries
 // one that has expired since the last tick. The order may remember the key, as it may come
 // back. An entry that has expired would be no hit if it had stayed, so its key is not
 // remembered.
-func (s *shard[K, V]) victim() (i uint32, h uint64, ok bool) {
+func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
 	if s.len <= few && s.ring != nil {
-		for i := range s.entries {
-			if s.entries[i].live() && s.weight(uint32(i)) > 0 && s.checkExpired(uint32(i)) {
-				return uint32(i), s.hashOf(uint32(i)), true
+		for i := range uint32(len(s.entries)) {
+			if s.entries[i].live() && s.weight(i) > 0 && s.checkExpired(i) {
+				return i, s.hashOf(i), s.causeOr(Evicted, i), true
 			}
 		}
 	}
 	s.lookAhead()
 	for {
 		if i, ok = s.order.Victim(); !ok {
-			return 0, 0, false
+			return 0, 0, Evicted, false
 		}
-		if h = s.hashOf(i); s.checkExpired(i) || !s.order.Spare(i, h) {
-			return i, h, true
+		h = s.hashOf(i)
+		if !s.common.time.clock.Far(s.entries[i].deadline.Get()) && s.markIfPassed(i) { // checkExpired, inlined
+			return i, h, s.causeOr(Evicted, i), true
+		}
+		if !s.order.Spare(i, h) {
+			return i, h, Evicted, true
 		}
 	}
 }
@@ -112,14 +116,16 @@ func (s *shard[K, V]) lookAhead() {
 		return
 	}
 	for k := range next {
-		next[k].Hash = s.hashOf(next[k].Entry)
+		key := s.entries[next[k].Entry].key
+		h, hashed := s.common.hasher.Word(key)
+		if !hashed {
+			h = s.common.hasher.Hash(key)
+		}
+		next[k].Hash = h
 	}
 	read := s.order.Prefetch(next)
 	for k := range next {
 		read += s.index.PrefetchHome(next[k].Hash)
-	}
-	for k := range next {
-		read += s.index.Prefetch(next[k].Hash)
 	}
 	s.sink += uint32(read)
 }

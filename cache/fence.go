@@ -79,9 +79,13 @@ func (s *shard[K, V]) breakFencesOn(key K) {
 // does not change the value, so a load of the key goes on; but if no caller waits for it,
 // it is not stored.
 func (s *shard[K, V]) passEviction(key K) {
-	if len(s.loads)+len(s.fences) == 0 {
-		return
+	if len(s.loads)+len(s.fences) != 0 {
+		s.passEvictionOf(key)
 	}
+}
+
+// passEvictionOf is passEviction if there are loads or fences.
+func (s *shard[K, V]) passEvictionOf(key K) {
 	l := s.loads[key]
 	if l != nil && !l.stale {
 		defer func() { l.stale, l.evicted = false, true }()

@@ -79,11 +79,11 @@ func (s *shard[K, V]) evict() bool {
 	if !s.limited {
 		return false
 	}
-	i, h, ok := s.victim()
+	i, h, cause, ok := s.victim()
 	if !ok {
 		return false
 	}
-	s.remove(i, h, s.causeOr(Evicted, i))
+	s.remove(i, h, cause)
 	return true
 }
 

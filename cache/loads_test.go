@@ -240,3 +240,15 @@ func TestTakeManyOfAKeyThatCannotBeHashed(t *testing.T) {
 		}
 	})
 }
+
+// TestSetThatEvictsBeatsALoad: in a full cache a Set during a load wins, too.
+func TestSetThatEvictsBeatsALoad(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 1})
+	c.Set(1, 1)
+	if v, err := c.Take(2, func() (int, error) { c.Set(2, 20); return 2, nil }); v != 2 || err != nil {
+		t.Errorf("Take = %d, %v", v, err)
+	}
+	if v, ok := c.Get(2); v != 20 || !ok {
+		t.Errorf("Get = %d, %t after a Set of 20 during a load of 2", v, ok)
+	}
+}

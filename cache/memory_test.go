@@ -126,7 +126,7 @@ func TestSmallShardsMemory(t *testing.T) {
 	for _, test := range []struct {
 		o    Options[uint64, uint64]
 		most float64
-	}{{Options[uint64, uint64]{Limit: limit, Expire: time.Hour}, 63.5}, {Options[uint64, uint64]{}, 35}} {
+	}{{Options[uint64, uint64]{Limit: limit, Expire: time.Hour}, 64.5}, {Options[uint64, uint64]{}, 35}} {
 		before := heapInUse()
 		c := Must(test.o)
 		for k := range uint64(3 * limit) {

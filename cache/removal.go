@@ -17,15 +17,6 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	return live
 }
 
-// causeOr returns the cause for which entry i is removed: Expired if its deadline and
-// Grace have passed and it only waits for the wheel, and else the one given.
-func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
-	if s.checkGone(i) {
-		return Expired
-	}
-	return cause
-}
-
 // remove takes entry i, whose key has hash h, out of the cache.
 func (s *shard[K, V]) remove(i uint32, h uint64, cause Cause) {
 	weight := s.detach(i, h, cause)

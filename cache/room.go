@@ -30,15 +30,15 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 			u.making = true
 			break
 		}
-		victim, h, ok := s.victim()
+		victim, h, cause, ok := s.victim()
 		if ok && found && victim == i {
 			victim, ok = s.firstBut(i)
-			h = s.hashOf(victim)
+			h, cause = s.hashOf(victim), s.causeOr(Evicted, victim)
 		}
 		if !ok {
 			break
 		}
-		u.reserved += s.detach(victim, h, s.causeOr(Evicted, victim))
+		u.reserved += s.detach(victim, h, cause)
 	}
 	return need - min(need, u.reserved)
 }
@@ -104,11 +104,11 @@ func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
 	s.lock.Lock()
 	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
-		i, h, ok := s.victim()
+		i, h, cause, ok := s.victim()
 		if !ok {
 			break
 		}
-		u.reserved += s.detach(i, h, s.causeOr(Evicted, i))
+		u.reserved += s.detach(i, h, cause)
 	}
 	s.maybeShrink()
 	u.reported = s.unlock() || u.reported

@@ -174,6 +174,15 @@ func (s *shard[K, V]) checkGone(i uint32) bool {
 	return s.checkExpired(i) && (s.common.time.grace == 0 || s.common.time.clock.Passed(s.removalTime(i)))
 }
 
+// causeOr returns the cause for which entry i is removed: Expired if its deadline and
+// Grace have passed and it only waits for the wheel, and else the one given.
+func (s *shard[K, V]) causeOr(cause Cause, i uint32) Cause {
+	if s.checkGone(i) {
+		return Expired
+	}
+	return cause
+}
+
 // findUsable returns the entry of a key if it has not expired or is in Grace.
 func (s *shard[K, V]) findUsable(h uint64, key K) (i uint32, ok bool) {
 	i, ok = s.find(h, key)

@@ -79,7 +79,7 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 		if s.len == 0 {
 			return 1
 		}
-		i = s.takeOver(u)
+		i = s.takeOver(u.hash, u.key, u.value)
 	default:
 		i = s.insert(u)
 	}
@@ -87,19 +87,33 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 	return 0
 }
 
-// takeOver evicts the entry that is next by the order and gives its slot to a key that has
-// no entry. Deadline and task are still those of the old entry: begin replaces them.
-func (s *shard[K, V]) takeOver(u *update[K, V]) uint32 {
-	i, old, _ := s.victim()
+// takeOver evicts the entry that is next by the order and gives its slot to a key with hash h
+// that has no entry, in a cache without weights. Deadline and task are still those of the old
+// entry: setLife replaces them.
+func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
+	i, old, cause, _ := s.victim()
 	e := &s.entries[i]
-	s.noteRemoval(i, old, s.causeOr(Evicted, i))
+	s.noteRemoval(i, old, cause)
 	s.index.Remove(old, i)
-	s.index.Insert(u.hash, i)
-	s.lost.Forget(u.hash)
-	s.delist(i)
-	s.enlist(i, u.hash)
-	e.key, e.value = u.key, u.value
+	s.index.Insert(h, i)
+	s.lost.Forget(h)
+	s.order.Replace(i, h)
+	e.key, e.value = key, value
 	return i
+}
+
+// supplant is takeOver for a Set in a simple cache. It returns false, and changes nothing, if
+// there is room, or if that affects more than the two entries. As overwrite it need not check
+// closed.
+func (s *shard[K, V]) supplant(h uint64, key K, value V, deadline int64) bool {
+	switch {
+	case !s.limited, s.len == 0, !s.common.size.budget.full():
+		return false
+	case s.noted, len(s.loads)+len(s.fences) != 0, !s.common.hasher.Reflexive(key):
+		return false
+	}
+	s.setLife(s.takeOver(h, key, value), life{deadline, deadline, clock.Never})
+	return true
 }
 
 // insert makes an entry without a deadline for a key that has none. Its weight is reserved.

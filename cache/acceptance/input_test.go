@@ -175,6 +175,12 @@ func unequalKeys(t *testing.T) {
 		x    float32
 	}{"x", float32(math.NaN())})
 	neverStored(t, struct{ x any }{math.NaN()})
+	full := New(t, cache.Options[float64, int]{Limit: 1})
+	full.Set(1, 1)
+	full.Set(math.NaN(), 2)
+	if v, ok := full.Peek(1); v != 1 || !ok || full.Len() != 1 {
+		t.Errorf("a key that is not equal to itself has evicted another: %d, %t, %d entries", v, ok, full.Len())
+	}
 }
 
 func neverStored[K comparable](t *testing.T, key K) {

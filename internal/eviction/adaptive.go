@@ -289,6 +289,19 @@ func (a *Adaptive) Remove(i uint32) {
 	a.moved, a.won = 0, false
 }
 
+// Replace is Remove of entry i, which must be in the order, and Insert.
+func (a *Adaptive) Replace(i uint32, h uint64) {
+	p := i + firstEntry
+	a.unlink(a.queueOf(p), p)
+	a.moved, a.won = 0, false
+	if a.recent.samples(h) {
+		a.balance(h)
+	}
+	a.marks.clear(i)
+	a.links.pushNewest(small, p)
+	a.len[small]++
+}
+
 // Rename gives entry from the slot number to: from must be in the order, to must not. The
 // entry keeps its position and its mark.
 func (a *Adaptive) Rename(from, to uint32) {

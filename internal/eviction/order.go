@@ -78,6 +78,14 @@ func (o *Order) Remove(i uint32) {
 	o.left--
 }
 
+// Replace makes entry i the newest one, without a mark. It must be in the order.
+func (o *Order) Replace(i uint32, _ uint64) {
+	o.links.unlink(i + 1)
+	o.links.pushNewest(0, i+1)
+	o.marks.clear(i)
+	o.left--
+}
+
 // Victim returns the entry to evict, and leaves it in the order. It reports false if the
 // order is empty.
 //

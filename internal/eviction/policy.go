@@ -12,8 +12,7 @@ import "iter"
 //	for policy.Spare(i, hashOfEntry(i)) {
 //		i, _ = policy.Victim()
 //	}
-//	policy.Remove(i)
-//	policy.Insert(i, h)
+//	policy.Replace(i, h)
 //
 // Mark, also that of Marks, may be called by any number of goroutines at once. Every other
 // method needs exclusive access: not even Mark may run concurrently.
@@ -68,6 +67,10 @@ type Policy interface {
 
 	// Insert adds entry i, whose key has hash h, without a mark. It is not in the order.
 	Insert(i uint32, h uint64)
+
+	// Replace is Remove of entry i, which is in the order, and Insert of one whose key has hash h
+	// and whose weight is the same.
+	Replace(i uint32, h uint64)
 
 	// Remove removes entry i, which is in the order.
 	Remove(i uint32)

@@ -10,7 +10,7 @@ func (x *Index) Check(hashes map[uint32]uint64) error {
 	passed := make([][classes]uint64, len(x.groups))
 	seen := map[uint32]bool{}
 	for g := range x.groups {
-		for c := range cells {
+		for c := range uint(cells) {
 			t, i := x.groups[g].tag(c), x.groups[g].slot(c)
 			if t == 0 {
 				continue

@@ -6,9 +6,10 @@ import "fmt"
 const (
 	cells = 12 // in a group
 
-	// At most maxLoad in maxLoadOf cells are in use. At that load one key in
-	// ten is outside its home group.
-	maxLoad, maxLoadOf = 17, 20
+	// At most maxLoad in maxLoadOf cells are in use. At that load one key in twenty is outside
+	// its home group. At 17 in 20 one in ten is: an eviction takes a fifth longer, for 0.8 bytes
+	// less per key.
+	maxLoad, maxLoadOf = 15, 20
 
 	// MaxSlots is how many slot numbers there are: a cell keeps 28 bits of one.
 	MaxSlots = 1 << slotBits
@@ -32,7 +33,7 @@ const (
 //
 // A deletion that makes room in a group brings back a key that passed over it. For that,
 // a cell keeps how far its key is from home. Otherwise, in a full cache where keys come
-// and go, 30 in a hundred would be outside their home groups after a while.
+// and go, 15 in a hundred would be outside their home groups after a while.
 //
 // The index uses bits 0 to 7 and 32 to 63 of a hash. The bits between are free, for
 // example to choose among several indexes. An Index is not safe for concurrent use, but
@@ -139,7 +140,7 @@ func (x *Index) Remove(h uint64, i uint32) {
 
 // bringBack fills cell c of group g, which is empty, with a key that passed over g, if
 // there is one that is not far from home. The cell that the key leaves stays empty.
-func (x *Index) bringBack(g, c int) {
+func (x *Index) bringBack(g int, c uint) {
 	to := &x.groups[g]
 	for m := to.passers(); m != 0; m = m.next() {
 		class, from := m.class(), g

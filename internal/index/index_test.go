@@ -131,7 +131,7 @@ func (m *modelIndex) find(t *rapid.T) {
 // TestEveryGroupPassed looks for an absent key when so many keys passed over each
 // group that its count stays, and so no count ends the search.
 func TestEveryGroupPassed(t *testing.T) {
-	const n, groups = 30, 3
+	const n, groups = 27, 3
 	x := New(n)
 	var homes []uint64 // a hash for each group, all of class 0
 	for g := range uint64(groups) {

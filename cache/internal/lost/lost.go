@@ -22,6 +22,7 @@ import (
 type Keys struct {
 	slots *[]uint16       // each 15 bits of a hash and evictedBit, or 0 if free; a pointer, as a shard has no more room
 	skip  uint32          // a key is in the sample if these bits of its hash are 0
+	room  uint32          // how many entries the shard has room for, when it last lost one
 	owed  [2]atomic.Int32 // misses still to be counted for Expired, and for Evicted
 }
 
@@ -58,20 +59,27 @@ func (k *Keys) fingerprint(h uint64) (slot *uint16, print uint16) {
 // Add remembers a key with hash h that was removed, as Expired or Evicted, from a shard with room
 // for so many entries.
 func (k *Keys) Add(h uint64, cause Cause, entries int) {
+	if int(k.room) != entries || k.slots == nil {
+		k.resize(entries)
+	}
 	if !k.remembers(h) {
 		return
 	}
-	if k.slots == nil || len(*k.slots) < min(entries, maxSlots) {
-		n := min(max(entries, minSlots), maxSlots)
-		slots := make([]uint16, 1<<bits.Len(uint(n-1)))
-		k.slots = &slots
-	}
-	k.skip = 1<<bits.Len(uint(max(entries-1, 0)/maxSlots)) - 1
 	slot, print := k.fingerprint(h)
 	if cause == Evicted {
 		print |= evictedBit
 	}
 	*slot = print
+}
+
+// resize makes the sample that of a shard with room for so many entries.
+func (k *Keys) resize(entries int) {
+	if k.slots == nil || len(*k.slots) < min(entries, maxSlots) {
+		n := min(max(entries, minSlots), maxSlots)
+		slots := make([]uint16, 1<<bits.Len(uint(n-1)))
+		k.slots = &slots
+	}
+	k.room, k.skip = uint32(entries), 1<<bits.Len(uint(max(entries-1, 0)/maxSlots))-1
 }
 
 // Forget removes a key with hash h, which has a value again.
