@@ -159,6 +159,13 @@ func (o *modelled) access(t *rapid.T, key uint64) {
 	if !room && o.room == 0 {
 		return
 	}
+	if !room && o.weights == nil {
+		i, _ = o.victim(t)
+		o.a.Replace(i, hashOf(key))
+		o.m.insert(i, hashOf(key))
+		o.keys[i] = key
+		return
+	}
 	if !room {
 		i = o.evict(t)
 	}
@@ -173,13 +180,22 @@ func (o *modelled) access(t *rapid.T, key uint64) {
 
 // evict evicts one entry, if there is one.
 func (o *modelled) evict(t *rapid.T) uint32 {
+	i, ok := o.victim(t)
+	if ok {
+		o.a.Remove(i)
+	}
+	return i
+}
+
+// victim returns the entry to evict, if there is one, which the model has evicted.
+func (o *modelled) victim(t *rapid.T) (i uint32, ok bool) {
 	for {
 		i, ok := o.a.Victim()
 		if ok != (o.m.len() > 0) {
 			t.Fatalf("a victim: %v, of %d entries", ok, o.m.len())
 		}
 		if !ok {
-			return 0
+			return 0, false
 		}
 		if want := o.m.victim(); i != want {
 			t.Fatalf("the victim is %d, want %d", i, want)
@@ -189,13 +205,11 @@ func (o *modelled) evict(t *rapid.T) uint32 {
 		if want := o.m.spare(i, h); spared != want {
 			t.Fatalf("the victim is spared: %v, want %v", spared, want)
 		}
-		if spared {
-			continue
+		if !spared {
+			o.m.evict(i, h)
+			delete(o.keys, i)
+			return i, true
 		}
-		o.a.Remove(i)
-		o.m.evict(i, h)
-		delete(o.keys, i)
-		return i
 	}
 }
 

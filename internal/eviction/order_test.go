@@ -81,6 +81,12 @@ func orderModel(t *rapid.T) {
 				m.order, m.marks[i] = append(m.order, i), 0
 			}
 		},
+		"replace": func(t *rapid.T) {
+			if i, ok := used(t); ok {
+				o.Replace(i, 0)
+				m.order, m.marks[i] = append(slices.DeleteFunc(m.order, func(j uint32) bool { return i == j }), i), 0
+			}
+		},
 		"mark": func(t *rapid.T) {
 			if i, ok := used(t); ok {
 				o.Mark(i)
