@@ -69,7 +69,7 @@ func TestLatenessOfABusyDriver(t *testing.T) {
 }
 
 // TestTouchOfAReader checks that a shorter TTL takes no lock for writing if the ring
-// visits the entry in time.
+// visits the entry in time, or the next tick looks at such entries anyway.
 func TestTouchOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Must(Options[int, int]{Limit: 10})
@@ -85,6 +85,16 @@ func TestTouchOfAReader(t *testing.T) {
 			} else if done && c.deadlineOf(1) != l.deadline {
 				t.Errorf("to %d ticks: the deadline is %d, want %d", step.ticks, c.deadlineOf(1), l.deadline)
 			}
+		}
+		c.SetWithExpire(2, 2, 100*c.common.time.tick)
+		c.Touch(2, 10*c.common.time.tick) // locks for writing, so that the others of this tick need not
+		if _, _, done := c.common.touch(h, 1, 5*c.common.time.tick); !done {
+			t.Error("to 5 ticks, after another such: not done")
+		}
+		time.Sleep(5 * c.common.time.tick)
+		synctest.Wait()
+		if c.Len() != 1 {
+			t.Error("what a reader brought forward was not removed in time")
 		}
 		c.Clear()
 	})

@@ -30,7 +30,7 @@ type plainModel struct {
 
 func (m *plainModel) actions() map[string]func(*rapid.T) {
 	key := rapid.IntRange(0, simpleKeys-1)
-	ttl := rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 20 * time.Minute, time.Hour, 2 * time.Hour, 50 * time.Hour})
+	ttl := rapid.SampledFrom([]time.Duration{0, 300 * time.Millisecond, time.Second, time.Minute, 20 * time.Minute, time.Hour, 2 * time.Hour, 50 * time.Hour})
 	return map[string]func(*rapid.T){
 		"SetWithExpire": func(t *rapid.T) { m.set(key.Draw(t, "key"), ttl.Draw(t, "ttl")) },
 		"Touch": func(t *rapid.T) {

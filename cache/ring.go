@@ -5,6 +5,7 @@ package cache
 
 import (
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
@@ -116,8 +117,8 @@ func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 
 // When a Set brings a deadline forward, the ring may visit the task of the entry too late.
 // Checking that fetches one more cache line, behind a branch that cannot be predicted. So
-// overwrite marks the entry, and the next tick moves the tasks of all marked entries. All
-// their deadlines are beyond that tick.
+// overwrite and retime mark the entry, and the next tick moves the tasks of all marked entries
+// before it visits those that are due.
 
 // An earlier has a bit for each slot, set if the deadline of its entry was brought forward.
 // The slot may have another entry, or none, since.
@@ -133,6 +134,17 @@ func (s *shard[K, V]) markEarlier(i uint32, old, deadline int64) {
 	// Without a branch, which would wait for the old deadline from memory, and be
 	// mispredicted every other time.
 	s.earlier.words[i/bitsPerWord] |= uint64(deadline-old) >> 63 << (i % bitsPerWord)
+}
+
+// note is markEarlier for a reader. It does nothing if there is no earlier.
+func (e *earlier) note(i uint32, old, deadline int64) {
+	if e == nil {
+		return
+	}
+	word, bit := &e.words[i/bitsPerWord], uint64(deadline-old)>>63<<(i%bitsPerWord)
+	if atomic.LoadUint64(word)&bit != bit { // seldom: a bit stays until the next tick
+		atomic.OrUint64(word, bit)
+	}
 }
 
 // awaitEarlier makes the next tick call moveEarlier.
