@@ -34,6 +34,7 @@ func hotPathsDoNotAllocate(t *testing.T, o Options[string, *int]) {
 		"Touch sooner":  func() { c.Set(keys[0], nil); c.Touch(keys[0], time.Minute) },
 		"Del and Set":   func() { c.Del(keys[0]); c.Set(keys[0], value) },
 		"GetOrSet":      func() { c.GetOrSet(key(), value) },
+		"Compute":       func() { c.Compute(keys[0], func(*int, bool) (*int, Op) { return value, OpSet }) },
 		"Len":           func() { c.Len() },
 	} {
 		if n := testing.AllocsPerRun(2*limit, f); n != 0 {

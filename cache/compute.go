@@ -22,27 +22,29 @@ const (
 // of a key that has a value, and gives the TTL of the options to one that has none.
 //
 // f runs without any lock, so it may use the cache and be slow. If another caller changes
-// the key meanwhile, the result is dropped and f is called again with the new value, so f
-// should have no other effects. If f panics, so does Compute, and nothing is changed.
+// the key meanwhile, or many other keys change, the result is dropped and f is called again
+// with the new value, so f should have no other effects. If f panics, so does Compute, and nothing is changed.
 // Compute panics if f is nil, if it returns an unknown Op, or if it changes the key itself
 // at every call: it would be called for ever.
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(computation[K, V]{key: key, ttl: c.common.time.expireAfter, keepLife: true, f: f})
+	return c.compute(computation[K, V]{key: key, ttl: c.common.time.expireAfter, keepLife: true}, f)
 }
 
 // ComputeWithExpire is [Cache.Compute], but OpSet gives the key a new TTL: 0 makes
 // the value stay for ever, and with a negative one OpSet is OpDelete. Jitter applies.
 func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old V, found bool) (V, Op)) (V, bool) {
-	return c.compute(computation[K, V]{key: key, ttl: expire, f: f})
+	return c.compute(computation[K, V]{key: key, ttl: expire}, f)
 }
 
-func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
-	checkFunction(p.f == nil, "the function of Compute")
+// compute is apart from its function, which would be allocated beside a key with pointers, as fences
+// keep that.
+func (c *Cache[K, V]) compute(p computation[K, V], f func(V, bool) (V, Op)) (V, bool) {
+	checkFunction(f == nil, "the function of Compute")
 	if !c.common.hasher.Reflexive(p.key) {
 		var none V
-		p.f(none, false)
+		f(none, false)
 		return none, false // cannot be stored
 	}
 	p.hash = c.common.hasher.Hash(p.key)
@@ -50,7 +52,8 @@ func (c *Cache[K, V]) compute(p computation[K, V]) (V, bool) {
 		if attempt > 1 { // once or twice may be chance, or a function that does it once
 			p.goroutine = goroutineID()
 		}
-		if value, ok, done := c.tryCompute(&p); done {
+		p.fenced = attempt > 0
+		if value, ok, done := c.tryCompute(&p, f); done {
 			return value, ok
 		}
 	}
@@ -61,20 +64,27 @@ type computation[K comparable, V any] struct {
 	hash      uint64
 	key       K
 	ttl       time.Duration
-	keepLife  bool // a key that has a value keeps its deadline
-	inGrace   bool // a value in Grace counts
-	f         func(V, bool) (V, Op)
+	keepLife  bool   // a key that has a value keeps its deadline
+	inGrace   bool   // a value in Grace counts
 	goroutine uint64 // of the caller, to recognize its own changes of the key; 0 in the first attempts
+	fenced    bool   // this attempt puts up a fence
+}
+
+// A guard tells whether the key of a Compute was changed since that looked at it: by a fence, or
+// without one by the changes of the shard.
+type guard[K comparable] struct {
+	fence *fence
+	of    *fences[K] // of the shard, if fence is nil
+	since uint64     // changes that there were
 }
 
 // tryCompute calls the function once. It reports whether the key was left alone
 // meanwhile, so that the result counts.
-func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) {
-	mine := fence{goroutine: p.goroutine}
-	old, found := c.common.lookAt(p, &mine)
-	u, op := c.callFenced(p, &mine, old, found)
+func (c *Cache[K, V]) tryCompute(p *computation[K, V], f func(V, bool) (V, Op)) (value V, ok, done bool) {
+	old, found, g := c.common.lookAt(p)
+	u, op := c.callFenced(p, f, g.fence, old, found)
 	c.store(&u, func(s *shard[K, V]) (missing uint64) {
-		held := s.removeFence(p.key, &mine)
+		held := s.held(p, &g)
 		i, live := p.find(s)
 		if done = held && live == found; !done {
 			return 0
@@ -84,13 +94,12 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) 
 		}
 		ok, missing = s.apply(op, live, &u)
 		if missing > 0 { // the result is as good as before, unless the key is changed
-			mine = fence{}
-			s.addFence(p.key, &mine)
+			s.guardAgain(p, &g)
 		}
 		return missing
 	})
 	switch {
-	case mine.own:
+	case g.fence != nil && g.fence.own:
 		panic("cache: the function of Compute changes its own key, so it would be called for ever: return the change instead")
 	case !done:
 		return old, false, false
@@ -105,17 +114,17 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V]) (value V, ok, done bool) 
 
 // callFenced calls the function of a Compute and makes an update of what it returns.
 // It takes the fence off if there is a panic.
-func (c *Cache[K, V]) callFenced(p *computation[K, V], mine *fence, old V, found bool) (u update[K, V], op Op) {
+func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), mine *fence, old V, found bool) (u update[K, V], op Op) {
 	returned := false
 	defer func() {
-		if !returned {
+		if !returned && mine != nil {
 			s := c.common.lock(p.hash)
 			s.removeFence(p.key, mine)
 			s.lock.Unlock()
 		}
 	}()
 	u = update[K, V]{hash: p.hash, key: p.key, life: forever}
-	u.value, op = p.f(old, found)
+	u.value, op = f(old, found)
 	switch {
 	case op > OpDelete:
 		panic(fmt.Sprintf("cache: the function of Compute returned Op %d: want OpKeep, OpSet or OpDelete", op))
@@ -143,16 +152,57 @@ func (s *shard[K, V]) apply(op Op, live bool, u *update[K, V]) (ok bool, missing
 	return live, 0
 }
 
-// lookAt returns the value of the key and puts a fence on it.
-func (c *common[K, V]) lookAt(p *computation[K, V], f *fence) (value V, found bool) {
+// lookAt returns the value of the key and a guard of it.
+func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, g guard[K]) {
+	if !p.fenced {
+		s, r := c.rlock(p.hash)
+		if f := s.fences; f != nil && f.wary == 0 {
+			g = guard[K]{of: f, since: f.changes}
+			i, found := p.find(s)
+			if found {
+				value = s.entries[i].value
+			}
+			s.lock.RUnlock(r)
+			return value, found, g
+		}
+		s.lock.RUnlock(r)
+	}
+	g.fence = &fence{goroutine: p.goroutine}
 	s := c.lock(p.hash)
 	defer s.lock.Unlock()
-	s.addFence(p.key, f)
+	s.addFence(p.key, g.fence)
+	s.fences.wary = max(s.fences.wary-1, 0)
 	i, found := p.find(s)
 	if found {
 		value = s.entries[i].value
 	}
-	return value, found
+	return value, found, g
+}
+
+// held takes a guard off and reports whether the key was left alone.
+func (s *shard[K, V]) held(p *computation[K, V], g *guard[K]) bool {
+	if g.fence != nil {
+		return s.removeFence(p.key, g.fence)
+	}
+	if s.fences != g.of { // the shard was split
+		return false
+	}
+	held := g.of.unchanged(p.hash, g.since)
+	if !held {
+		g.of.wary = waryFor
+	}
+	return held
+}
+
+// guardAgain is for a result that there is no room for yet. The attempt to store it changed
+// nothing, but is among the changes.
+func (s *shard[K, V]) guardAgain(p *computation[K, V], g *guard[K]) {
+	if g.fence == nil {
+		g.since = s.fences.changes
+		return
+	}
+	*g.fence = fence{}
+	s.addFence(p.key, g.fence)
 }
 
 // find returns the entry of the key, if it has a value.

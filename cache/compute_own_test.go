@@ -52,3 +52,65 @@ func TestComputeThatIsOvertaken(t *testing.T) {
 		t.Errorf("%d after %d calls, want 191 after 20", got, calls)
 	}
 }
+
+// TestComputeWithoutAFence checks after which changes Compute calls its function again, if it has
+// put up no fence.
+func TestComputeWithoutAFence(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit  int
+		change func(*Cache[int, int])
+		calls  int
+	}{
+		"nothing":           {10, func(*Cache[int, int]) {}, 1},
+		"other keys":        {1000, func(c *Cache[int, int]) { setOthers(c, latest) }, 1},
+		"too many others":   {1000, func(c *Cache[int, int]) { setOthers(c, latest+1) }, 2},
+		"a Set":             {10, func(c *Cache[int, int]) { c.Set(1, 5) }, 2},
+		"a Set that evicts": {10, func(c *Cache[int, int]) { c.Del(1); setOthers(c, 10); c.Set(1, 5) }, 2},
+		"an eviction":       {10, func(c *Cache[int, int]) { setOthers(c, 20) }, 2},
+		"a Del":             {10, func(c *Cache[int, int]) { c.Del(1) }, 2},
+		"a Clear":           {10, func(c *Cache[int, int]) { c.Clear() }, 2},
+		"a load":            {10, func(c *Cache[int, int]) { c.Del(1); c.Take(1, func() (int, error) { return 5, nil }) }, 2},
+		"a division":        {10, func(c *Cache[int, int]) { c.Set(1, 5); c.splitInto(2) }, 2},
+	} {
+		c := Must(Options[int, int]{Limit: test.limit})
+		c.Set(1, 10)
+		c.Compute(1, keep) // from now on the shard notes changes
+		calls, last := 0, 0
+		got, _ := c.Compute(1, func(old int, _ bool) (int, Op) {
+			last = old
+			if calls++; calls == 1 {
+				test.change(c)
+			}
+			return old + 1, OpSet
+		})
+		if v, ok := c.Peek(1); calls != test.calls || got != last+1 || got != v || !ok {
+			t.Errorf("%s: %d after %d calls, want %d after %d; and then %d, %t", name, got, calls, last+1, test.calls, v, ok)
+		}
+		wantWhole(t, c)
+	}
+}
+
+// TestComputeIsWary checks that slow functions, during which many keys change, are not called twice
+// each.
+func TestComputeIsWary(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 1000})
+	c.Compute(1, keep)
+	for i := range 3 * waryFor {
+		calls, want := 0, 1
+		if i%waryFor == 0 {
+			want = 2
+		}
+		c.Compute(1, func(int, bool) (int, Op) { calls++; setOthers(c, latest+1); return i, OpSet })
+		if calls != want {
+			t.Fatalf("Compute %d: %d calls, want %d", i, calls, want)
+		}
+	}
+}
+
+func keep(old int, _ bool) (int, Op) { return old, OpKeep }
+
+func setOthers(c *Cache[int, int], n int) {
+	for i := range n {
+		c.Set(1000+i, i)
+	}
+}

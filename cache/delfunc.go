@@ -73,12 +73,12 @@ func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed in
 
 // delIf removes a key if del returns true for its present value.
 func (c *Cache[K, V]) delIf(key K, del func(K, V) bool) (removed bool) {
-	c.compute(computation[K, V]{key: key, inGrace: true, f: func(value V, ok bool) (V, Op) {
+	c.compute(computation[K, V]{key: key, inGrace: true}, func(value V, ok bool) (V, Op) {
 		if removed = ok && del(key, value); removed {
 			return value, OpDelete
 		}
 		return value, OpKeep
-	}})
+	})
 	return removed
 }
 

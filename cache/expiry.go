@@ -14,17 +14,18 @@ import (
 // expired. It returns done when no task is left to visit.
 func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	now := s.common.time.clock.Now()
+	tick := now / int64(s.common.time.tick)
 	s.lock.Lock()
 	if s.split || s.ring == nil {
 		s.lock.Unlock()
 		return true, false
 	}
-	if !s.moveEarlier(batch) {
+	if !s.moveEarlier(tick, batch) {
 		s.lock.Unlock()
 		return false, false
 	}
 	var ahead prefetched
-	done = s.ring.AdvanceAll(now/int64(s.common.time.tick), batch, func(i uint32) (again int64) {
+	done = s.ring.AdvanceAll(tick, batch, func(i uint32) (again int64) {
 		s.prefetch(s.ring.Ahead(), &ahead)
 		e := &s.entries[i]
 		deadline := e.deadline.Get()
@@ -47,6 +48,9 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		next, ok := s.ring.NextVisit()
 		if !ok {
 			next = noTick
+		}
+		if s.earlier != nil {
+			next = min(next, tick+1)
 		}
 		s.nextVisit.Store(next)
 	}

@@ -68,6 +68,38 @@ func TestLatenessOfABusyDriver(t *testing.T) {
 	})
 }
 
+// TestMarksDoNotHoldUpExpiry checks that a tick ends and removes what has expired, though deadlines
+// are brought forward faster than it moves tasks.
+func TestMarksDoNotHoldUpExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 1000
+		c := Must(Options[int, int]{Limit: 2 * n, Expire: time.Hour})
+		c.setShards(1)
+		c.common.time.driver.newTimer = func(time.Duration) *time.Timer { return time.AfterFunc(time.Hour, func() {}) } // the test ticks itself
+		for k := range n {
+			c.Set(k, k)
+		}
+		c.SetWithExpire(0, 0, time.Minute)
+		s := &c.common.table.Load().shards[0]
+		time.Sleep(2 * time.Minute)
+		c.SetWithExpire(1, 1, 50*time.Minute)
+		batches := 0
+		for done := false; !done; batches++ {
+			if batches > n {
+				t.Fatalf("not at an end after %d batches", n)
+			}
+			for w := range s.earlier.words {
+				s.earlier.words[w] = 1<<bitsPerWord - 1
+			}
+			done, _ = s.expireBatch()
+		}
+		if c.Len() != n-1 || s.earlier == nil || s.nextVisit.Load() != c.common.time.clock.Now()/int64(c.common.time.tick)+1 {
+			t.Errorf("%d entries, want %d; earlier is %v, the next visit %d", c.Len(), n-1, s.earlier, s.nextVisit.Load())
+		}
+		c.Clear()
+	})
+}
+
 // TestTouchOfAReader checks that a shorter TTL takes no lock for writing if the ring
 // visits the entry in time, or the next tick looks at such entries anyway.
 func TestTouchOfAReader(t *testing.T) {

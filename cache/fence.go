@@ -1,4 +1,5 @@
-// This file has fences: a change of a key breaks those on it, and makes its loads stale.
+// This file has fences and the latest changes of a shard, by which a Compute finds that its key was
+// changed. A change also makes loads stale.
 
 package cache
 
@@ -18,19 +19,68 @@ func (f *fence) breakOff() {
 	f.own = f.goroutine != 0 && f.goroutine == goroutineID()
 }
 
+// A fences has what the Computes of a shard need. A Compute puts up no fence at first, as that
+// locks the shard for writing and writes to a map: it looks whether its key is among the latest
+// that were changed. If it is, or too many others were, as happens with slow functions, it puts
+// up a fence, and so do the next ones.
+//
+// The lock of the shard guards it.
+type fences[K comparable] struct {
+	of      map[K]*fence
+	peak    int32  // most keys with fences since the map shrank
+	wary    int    // how many Computes are still to put up a fence at once
+	changes uint64 // of keys, so far
+	latest  [latest]uint64
+}
+
+const (
+	latest  = 64 // changes, by the hash of the key
+	waryFor = 32 // Computes
+)
+
+// any reports whether there are fences.
+func (f *fences[K]) any() bool { return f != nil && len(f.of) != 0 }
+
+// note notes that a key with hash h is changed.
+func (f *fences[K]) note(h uint64) {
+	if f != nil {
+		f.latest[f.changes%latest] = h
+		f.changes++
+	}
+}
+
+// unchanged reports whether a key with hash h was certainly not changed since there were so many
+// changes.
+func (f *fences[K]) unchanged(h, since uint64) bool {
+	if f.changes-since > latest {
+		return false
+	}
+	for ; since < f.changes; since++ {
+		if f.latest[since%latest] == h {
+			return false
+		}
+	}
+	return true
+}
+
 // addFence puts a fence on a key.
 func (s *shard[K, V]) addFence(key K, f *fence) {
-	f.next = s.fences[key]
+	if s.fences != nil {
+		f.next = s.fences.of[key]
+	}
 	s.setFences(key, f)
 }
 
 // setFences replaces the fences of a key.
 func (s *shard[K, V]) setFences(key K, first *fence) {
 	if s.fences == nil {
-		s.fences = make(map[K]*fence)
+		s.fences = new(fences[K])
 	}
-	s.fences[key] = first
-	s.peakFences = max(s.peakFences, int32(len(s.fences)))
+	if s.fences.of == nil {
+		s.fences.of = make(map[K]*fence)
+	}
+	s.fences.of[key] = first
+	s.fences.peak = max(s.fences.peak, int32(len(s.fences.of)))
 }
 
 // removeFence removes a fence and reports whether it held.
@@ -38,65 +88,67 @@ func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 	if f.broken {
 		return false
 	}
-	if first := s.fences[key]; first != f {
+	if first := s.fences.of[key]; first != f {
 		for first.next != f {
 			first = first.next
 		}
 		first.next = f.next
 	} else if f.next != nil {
-		s.fences[key] = f.next
+		s.fences.of[key] = f.next
 	} else {
 		s.dropFences(key)
 	}
 	return true
 }
 
-// breakFences breaks the fences on a key, which is about to change.
-func (s *shard[K, V]) breakFences(key K) {
-	if len(s.loads)+len(s.fences) != 0 || s.common.negatives != nil {
-		s.breakFencesOn(key)
+// breakFences breaks the fences on a key with hash h, which is about to change.
+func (s *shard[K, V]) breakFences(h uint64, key K) {
+	if len(s.loads) != 0 || s.fences != nil || s.common.negatives != nil {
+		s.breakFencesOn(h, key)
 	}
 }
 
 // breakFencesOn is breakFences if there are any, or errors may be kept. It is apart so that
 // the usual case is inlined. Of the loads of the key only the newest may not be stale yet.
-func (s *shard[K, V]) breakFencesOn(key K) {
+func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
 	s.common.dropError(key)
+	s.fences.note(h)
 	if l := s.loads[key]; l != nil {
 		l.stale = true
 	}
-	f, ok := s.fences[key]
-	if !ok {
+	if !s.fences.any() {
 		return
 	}
-	for ; f != nil; f = f.next {
-		f.breakOff()
+	if f, ok := s.fences.of[key]; ok {
+		for ; f != nil; f = f.next {
+			f.breakOff()
+		}
+		s.dropFences(key)
 	}
-	s.dropFences(key)
 }
 
 // passEviction is breakFences for a key whose entry is about to be evicted. An eviction
 // does not change the value, so a load of the key goes on; but if no caller waits for it,
 // it is not stored.
-func (s *shard[K, V]) passEviction(key K) {
-	if len(s.loads)+len(s.fences) != 0 {
-		s.passEvictionOf(key)
+func (s *shard[K, V]) passEviction(h uint64, key K) {
+	if len(s.loads) != 0 || s.fences != nil {
+		s.passEvictionOf(h, key)
 	}
 }
 
 // passEvictionOf is passEviction if there are loads or fences.
-func (s *shard[K, V]) passEvictionOf(key K) {
+func (s *shard[K, V]) passEvictionOf(h uint64, key K) {
 	l := s.loads[key]
 	if l != nil && !l.stale {
 		defer func() { l.stale, l.evicted = false, true }()
 	}
-	s.breakFencesOn(key)
+	s.breakFencesOn(h, key)
 }
 
 // dropFences removes all fences of a key.
 func (s *shard[K, V]) dropFences(key K) {
-	delete(s.fences, key)
-	s.fences = shrunk(s.fences, &s.peakFences)
+	delete(s.fences.of, key)
+	s.fences.of = shrunk(s.fences.of, &s.fences.peak)
 }
 
 // breakAllFences breaks the fences on all keys of the shard.
@@ -104,10 +156,14 @@ func (s *shard[K, V]) breakAllFences() {
 	for _, l := range s.loads {
 		l.stale = true
 	}
-	for _, f := range s.fences {
+	if s.fences == nil {
+		return
+	}
+	for _, f := range s.fences.of {
 		for ; f != nil; f = f.next {
 			f.breakOff()
 		}
 	}
-	s.fences, s.peakFences = nil, 0
+	s.fences.of, s.fences.peak = nil, 0
+	s.fences.changes += latest + 1 // of any key
 }

@@ -20,7 +20,7 @@ func TestFencesOfOneKey(t *testing.T) {
 			t.Errorf("fence %d did not hold", ended)
 		}
 		if ended == 1 {
-			s.breakFences(1)
+			s.breakFences(c.common.hasher.Hash(1), 1)
 		} else {
 			s.breakAllFences()
 		}
@@ -29,8 +29,8 @@ func TestFencesOfOneKey(t *testing.T) {
 				t.Errorf("number %d has ended: fence %d broken is %v", ended, i, fences[i].broken)
 			}
 		}
-		if len(s.fences) != 0 {
-			t.Errorf("fences on %d keys are left over", len(s.fences))
+		if s.fences.any() {
+			t.Errorf("fences on %d keys are left over", len(s.fences.of))
 		}
 	}
 }
@@ -98,10 +98,10 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 		c.concludeAll(loads[k])
 		s.removeFence(k, &fences[k])
 	}
-	if s.peakLoads > n/2 || s.peakFences > n/2 {
-		t.Errorf("maps for %d loads and %d fences, with one of each", s.peakLoads, s.peakFences)
+	if s.peakLoads > n/2 || s.fences.peak > n/2 {
+		t.Errorf("maps for %d loads and %d fences, with one of each", s.peakLoads, s.fences.peak)
 	}
-	if s.loads[n-1] != loads[n-1] || s.fences[n-1] != &fences[n-1] {
+	if s.loads[n-1] != loads[n-1] || s.fences.of[n-1] != &fences[n-1] {
 		t.Error("the last load or fence is lost")
 	}
 	c.concludeAll(loads[n-1])

@@ -220,8 +220,8 @@ func (s *shard[K, V]) isEarlier(i uint32) bool {
 
 // checkFences: fences and loads go when they have ended.
 func (s *shard[K, V]) checkFences() error {
-	if len(s.fences) != 0 || len(s.loads) != 0 {
-		return fmt.Errorf("%d fences and %d loads left over", len(s.fences), len(s.loads))
+	if s.fences.any() || len(s.loads) != 0 {
+		return fmt.Errorf("fences, or %d loads, left over", len(s.loads))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import "github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 
 // del removes a key and reports whether it had a value whose deadline has not passed.
 func (s *shard[K, V]) del(h uint64, key K) (live bool) {
-	s.breakFences(key)
+	s.breakFences(h, key)
 	s.common.watch.Load().removed(h)
 	i, found := s.find(h, key)
 	live = found && !s.checkExpired(i)
@@ -58,10 +58,10 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
 		s.lost.Add(h, lost.Expired, len(s.entries))
 	case Evicted:
-		s.passEviction(e.key)
+		s.passEviction(h, e.key)
 		s.lost.Add(h, lost.Evicted, len(s.entries))
 	default:
-		s.breakFences(e.key)
+		s.breakFences(h, e.key)
 	}
 	s.countRemoval(h, e, cause)
 }

@@ -22,8 +22,9 @@ import (
 // again, and Weigh is called only if the cache that was saved did not weigh.
 //
 // What the cache has stays as it is: keys with a value, also one in Grace, and keys that a
-// Compute or a refresh is about to change are left out, and no value is evicted. If there is
-// too little room, the entries that would have been evicted first are left out. To choose
+// refresh is about to change are left out, and no value is evicted. If a Compute of a restored
+// key is under way, its function is called again, or the key is left out. If there is too little
+// room, the entries that would have been evicted first are left out. To choose
 // them, a cache with a Limit or MaxWeight stores the entries only when all have been read.
 //
 // If r has no snapshot, or one with another Schema, Restore returns an error and stores
@@ -163,7 +164,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.current(u.key); {
-	case s.closed, found && !s.checkGone(i), s.fences[u.key] != nil, l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
+	case s.closed, found && !s.checkGone(i), s.fences.any() && s.fences.of[u.key] != nil, l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
 		return false
 	case (s.limited || s.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
@@ -171,6 +172,7 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	if found {
 		s.remove(i, u.hash, Expired)
 	}
+	s.fences.note(u.hash)
 	i = s.insert(u)
 	s.beginLife(i, u)
 	for range marks {

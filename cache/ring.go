@@ -5,6 +5,7 @@ package cache
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
@@ -122,7 +123,11 @@ func (s *shard[K, V]) slideTo(i uint32, deadline int64) bool {
 
 // An earlier has a bit for each slot, set if the deadline of its entry was brought forward.
 // The slot may have another entry, or none, since.
-type earlier struct{ words []uint64 }
+type earlier struct {
+	words  []uint64
+	next   int   // the word with which the pass under way goes on
+	passed int64 // the tick in which the last pass ended
+}
 
 const bitsPerWord = 64
 
@@ -149,23 +154,25 @@ func (e *earlier) note(i uint32, old, deadline int64) {
 
 // awaitEarlier makes the next tick call moveEarlier.
 func (s *shard[K, V]) awaitEarlier() {
-	s.earlier = &earlier{make([]uint64, (len(s.entries)+bitsPerWord-1)/bitsPerWord)}
+	s.earlier = &earlier{words: make([]uint64, (len(s.entries)+bitsPerWord-1)/bitsPerWord)}
 	s.visitBy(s.common.time.nextTick())
 }
 
 // moveEarlier moves the tasks of marked entries that the ring would visit too late, and
-// clears the marks, at most n. It returns done when no marks are left.
-func (s *shard[K, V]) moveEarlier(n int) (done bool) {
-	if s.earlier == nil {
+// clears the marks, at most n. It returns done at the end of a pass, of which there is one in a
+// tick. Marks that are made behind the pass are for the next tick: their deadlines are later.
+func (s *shard[K, V]) moveEarlier(tick int64, n int) (done bool) {
+	e := s.earlier
+	if e == nil || e.passed == tick {
 		return true
 	}
-	for w := range s.earlier.words {
-		for word := &s.earlier.words[w]; *word != 0; *word &= *word - 1 {
+	for ; e.next < len(e.words); e.next++ {
+		for word := &e.words[e.next]; *word != 0; *word &= *word - 1 {
 			if n == 0 {
 				return false
 			}
 			n--
-			i := uint32(w*bitsPerWord + bits.TrailingZeros64(*word))
+			i := uint32(e.next*bitsPerWord + bits.TrailingZeros64(*word))
 			if !s.entries[i].live() {
 				continue
 			}
@@ -174,6 +181,17 @@ func (s *shard[K, V]) moveEarlier(n int) (done bool) {
 			}
 		}
 	}
-	s.earlier = nil
+	e.next, e.passed = 0, tick
+	if !slices.ContainsFunc(e.words, func(word uint64) bool { return word != 0 }) {
+		s.earlier = nil
+	}
 	return true
+}
+
+// moveAllEarlier is moveEarlier for all marks.
+func (s *shard[K, V]) moveAllEarlier() {
+	if s.earlier != nil {
+		s.earlier.next = 0
+		s.moveEarlier(noTick, len(s.entries))
+	}
 }

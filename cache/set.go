@@ -41,7 +41,7 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	}
 	s := c.common.lock(h)
 	i, found := s.find(h, key)
-	if found && s.overwrite(i, value, deadline) || !found && s.supplant(h, key, value, deadline) {
+	if found && s.overwrite(h, i, value, deadline) || !found && s.supplant(h, key, value, deadline) {
 		s.lock.Unlock()
 		return
 	}

@@ -53,7 +53,7 @@ type shard[K comparable, V any] struct {
 	anchored bool              // an entry waits to expire, in a cache with OnRemove
 	strain   int16             // by writes that had to wait, while the table is growing
 	loads    map[K]*load[K, V] // under way; nil before the first
-	fences   map[K]*fence      // who must know of a change of their key
+	fences   *fences[K]        // who must know of a change of their key; nil before the first Compute
 
 	// The end of lock, which every write changes, and the beginning of removals,
 	// of which an overwrite or an eviction changes one, are a cache line together:
@@ -67,9 +67,8 @@ type shard[K comparable, V any] struct {
 	len           int
 	missesExpired atomic.Uint64 // of those that lock counts
 	missesEvicted atomic.Uint64
-	hitsInGrace   atomic.Uint64 // likewise
-	peakLoads     int32         // most keys with loads since the map shrank
-	peakFences    int32
+	hitsInGrace   atomic.Uint64              // likewise
+	peakLoads     int32                      // most keys with loads since the map shrank
 	spare         atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
 	order         eviction.Policy            // nil while there is no limit of any kind
 	born          []clock.Moment             // when values were stored, if the cache keeps their ages

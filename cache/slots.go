@@ -48,7 +48,7 @@ func (s *shard[K, V]) setSlots(n int) {
 		s.entries, s.ring, s.earlier, used = nil, nil, nil, 0
 		s.nextVisit.Store(noTick)
 	}
-	s.moveEarlier(used)
+	s.moveAllEarlier()
 	if n < used {
 		s.compact(n)
 		used = n

@@ -58,7 +58,7 @@ func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
 
 // putAt is put after find: if found, i is the entry of the key.
 func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	s.breakFences(u.key)
+	s.breakFences(u.hash, u.key)
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
 	}
@@ -109,9 +109,10 @@ func (s *shard[K, V]) supplant(h uint64, key K, value V, deadline int64) bool {
 	switch {
 	case !s.limited, s.len == 0, !s.common.size.budget.full():
 		return false
-	case s.noted, len(s.loads)+len(s.fences) != 0, !s.common.hasher.Reflexive(key):
+	case s.noted, len(s.loads) != 0, s.fences.any(), !s.common.hasher.Reflexive(key):
 		return false
 	}
+	s.fences.note(h)
 	s.setLife(s.takeOver(h, key, value), life{deadline, deadline, clock.Never})
 	return true
 }
@@ -199,10 +200,10 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 	s.common.stored(u)
 }
 
-// overwrite gives entry i another value and deadline, for a Set in a simple cache. It returns
+// overwrite gives entry i, whose key has hash h, another value and deadline, for a Set in a simple cache. It returns
 // false, and changes nothing, if that affects more than the entry: its task, loads, fences,
 // ages or the watch. It need not check closed: a closed shard is empty, or soon will be.
-func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
+func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
 	old, c := e.deadline.Get(), s.common
 	switch {
@@ -210,9 +211,10 @@ func (s *shard[K, V]) overwrite(i uint32, value V, deadline int64) bool {
 		return false
 	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
-	case s.noted, len(s.loads)+len(s.fences) != 0:
+	case s.noted, len(s.loads) != 0, s.fences.any():
 		return false
 	}
+	s.fences.note(h)
 	e.value = value
 	e.deadline.Set(deadline)
 	s.use(i)

@@ -260,7 +260,10 @@ func (s *shard[K, V]) splitFences(larger *table[K, V]) {
 	for _, newest := range s.loads {
 		larger.of(newest.hash).setLoads(newest) // with those behind it
 	}
-	for key, f := range s.fences {
+	if s.fences == nil {
+		return
+	}
+	for key, f := range s.fences.of {
 		larger.of(s.common.hasher.Hash(key)).setFences(key, f)
 	}
 }

@@ -55,7 +55,8 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 		}
 	}
 	e := &s.entries[i]
-	if c.common.time.clock.Far(e.deadline.Get()-c.common.time.lead.Load()) && c.common.time.idle == 0 {
+	deadline := e.deadline.Get()
+	if t := &c.common.time; t.clock.Far(deadline) && t.clock.Far(deadline-t.lead.Load()) && t.idle == 0 { // also the first: the difference may overflow
 		first = finder
 	} else if first = s.seeLate(i, h, background); first == seeker || first == undecided {
 		if first == undecided {
