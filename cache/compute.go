@@ -23,8 +23,8 @@ const (
 //
 // f runs without any lock, so it may use the cache and be slow. If another caller changes
 // the key meanwhile, or many other keys change, the result is dropped and f is called again
-// with the new value, so f should have no other effects. If f panics, so does Compute, and nothing is changed.
-// Compute panics if f is nil, if it returns an unknown Op, or if it changes the key itself
+// with the new value, so f should have no other effects. If f panics, so does Compute, and
+// nothing is changed. Compute panics if f is nil, if it returns an unknown Op, or if it changes the key itself
 // at every call: it would be called for ever.
 //
 // Compute counts as neither a hit nor a miss.
@@ -38,8 +38,8 @@ func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old 
 	return c.compute(computation[K, V]{key: key, ttl: expire}, f)
 }
 
-// compute is apart from its function, which would be allocated beside a key with pointers, as fences
-// keep that.
+// compute gets its function apart: in a computation it would escape with the key, which a map of
+// fences keeps.
 func (c *Cache[K, V]) compute(p computation[K, V], f func(V, bool) (V, Op)) (V, bool) {
 	checkFunction(f == nil, "the function of Compute")
 	if !c.common.hasher.Reflexive(p.key) {
@@ -158,10 +158,7 @@ func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, g guar
 		s, r := c.rlock(p.hash)
 		if f := s.fences; f != nil && f.wary == 0 {
 			g = guard[K]{of: f, since: f.changes}
-			i, found := p.find(s)
-			if found {
-				value = s.entries[i].value
-			}
+			value, found = p.valueIn(s)
 			s.lock.RUnlock(r)
 			return value, found, g
 		}
@@ -172,10 +169,7 @@ func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, g guar
 	defer s.lock.Unlock()
 	s.addFence(p.key, g.fence)
 	s.fences.wary = max(s.fences.wary-1, 0)
-	i, found := p.find(s)
-	if found {
-		value = s.entries[i].value
-	}
+	value, found = p.valueIn(s)
 	return value, found, g
 }
 
@@ -203,6 +197,15 @@ func (s *shard[K, V]) guardAgain(p *computation[K, V], g *guard[K]) {
 	}
 	*g.fence = fence{}
 	s.addFence(p.key, g.fence)
+}
+
+// valueIn returns the value of the key, if it has one.
+func (p *computation[K, V]) valueIn(s *shard[K, V]) (value V, found bool) {
+	i, found := p.find(s)
+	if found {
+		value = s.entries[i].value
+	}
+	return value, found
 }
 
 // find returns the entry of the key, if it has a value.

@@ -62,8 +62,8 @@ func TestComputeWithoutAFence(t *testing.T) {
 		calls  int
 	}{
 		"nothing":           {10, func(*Cache[int, int]) {}, 1},
-		"other keys":        {1000, func(c *Cache[int, int]) { setOthers(c, latest) }, 1},
-		"too many others":   {1000, func(c *Cache[int, int]) { setOthers(c, latest+1) }, 2},
+		"other keys":        {1000, func(c *Cache[int, int]) { setOthers(c, maxLatest) }, 1},
+		"too many others":   {1000, func(c *Cache[int, int]) { setOthers(c, maxLatest+1) }, 2},
 		"a Set":             {10, func(c *Cache[int, int]) { c.Set(1, 5) }, 2},
 		"a Set that evicts": {10, func(c *Cache[int, int]) { c.Del(1); setOthers(c, 10); c.Set(1, 5) }, 2},
 		"an eviction":       {10, func(c *Cache[int, int]) { setOthers(c, 20) }, 2},
@@ -100,7 +100,7 @@ func TestComputeIsWary(t *testing.T) {
 		if i%waryFor == 0 {
 			want = 2
 		}
-		c.Compute(1, func(int, bool) (int, Op) { calls++; setOthers(c, latest+1); return i, OpSet })
+		c.Compute(1, func(int, bool) (int, Op) { calls++; setOthers(c, maxLatest+1); return i, OpSet })
 		if calls != want {
 			t.Fatalf("Compute %d: %d calls, want %d", i, calls, want)
 		}

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,22 @@ func TestHorizonLeavesTimesWhenDue(t *testing.T) {
 				t.Fatalf("a read after %v of the 48 minutes reads the clock", wait)
 			}
 			time.Sleep(30 * time.Second)
+		}
+		c.Clear()
+	})
+}
+
+// TestLeadOfTheLongestTTL checks that a Take finds what has expired, though another entry is due for
+// as long as there are times before its deadline.
+func TestLeadOfTheLongestTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Minute, Refresh: 1e-9, Grace: time.Hour})
+		c.SetWithExpire(1, 1, math.MaxInt64-time.Minute)
+		time.Sleep(time.Minute)
+		c.Set(2, 2)
+		time.Sleep(2 * time.Minute)
+		if v, err := c.Take(2, func() (int, error) { return 20, nil }); v != 20 || err != nil {
+			t.Errorf("Take = %d, %v, want 20 from its fetch", v, err)
 		}
 		c.Clear()
 	})

@@ -117,7 +117,7 @@ func (s *shard[K, V]) lookAhead() {
 	}
 	for k := range next {
 		key := s.entries[next[k].Entry].key
-		h, hashed := s.common.hasher.Word(key)
+		h, hashed := s.common.hasher.Word(key) // hashOf, inlined
 		if !hashed {
 			h = s.common.hasher.Hash(key)
 		}

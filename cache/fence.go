@@ -27,15 +27,15 @@ func (f *fence) breakOff() {
 // The lock of the shard guards it.
 type fences[K comparable] struct {
 	of      map[K]*fence
-	peak    int32  // most keys with fences since the map shrank
-	wary    int    // how many Computes are still to put up a fence at once
-	changes uint64 // of keys, so far
-	latest  [latest]uint64
+	peak    int32             // most keys with fences since the map shrank
+	wary    int               // how many Computes are still to put up a fence at once
+	changes uint64            // of keys, so far
+	latest  [maxLatest]uint64 // the hashes of the keys changed last; change n is at n % maxLatest
 }
 
 const (
-	latest  = 64 // changes, by the hash of the key
-	waryFor = 32 // Computes
+	maxLatest = 64 // changes
+	waryFor   = 32 // Computes
 )
 
 // any reports whether there are fences.
@@ -44,7 +44,7 @@ func (f *fences[K]) any() bool { return f != nil && len(f.of) != 0 }
 // note notes that a key with hash h is changed.
 func (f *fences[K]) note(h uint64) {
 	if f != nil {
-		f.latest[f.changes%latest] = h
+		f.latest[f.changes%maxLatest] = h
 		f.changes++
 	}
 }
@@ -52,11 +52,11 @@ func (f *fences[K]) note(h uint64) {
 // unchanged reports whether a key with hash h was certainly not changed since there were so many
 // changes.
 func (f *fences[K]) unchanged(h, since uint64) bool {
-	if f.changes-since > latest {
+	if f.changes-since > maxLatest {
 		return false
 	}
 	for ; since < f.changes; since++ {
-		if f.latest[since%latest] == h {
+		if f.latest[since%maxLatest] == h {
 			return false
 		}
 	}
@@ -165,5 +165,5 @@ func (s *shard[K, V]) breakAllFences() {
 		}
 	}
 	s.fences.of, s.fences.peak = nil, 0
-	s.fences.changes += latest + 1 // of any key
+	s.fences.changes += maxLatest + 1 // any key may be among them
 }

@@ -200,8 +200,8 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 	s.common.stored(u)
 }
 
-// overwrite gives entry i, whose key has hash h, another value and deadline, for a Set in a simple cache. It returns
-// false, and changes nothing, if that affects more than the entry: its task, loads, fences,
+// overwrite gives entry i, whose key has hash h, another value and deadline, for a Set in a
+// simple cache. It returns false, and changes nothing, if that affects more than the entry: its task, loads, fences,
 // ages or the watch. It need not check closed: a closed shard is empty, or soon will be.
 func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]

@@ -141,9 +141,12 @@ func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 		ttl = min(part, ttl)
 	}
 	due := dueAt(clock.After(now, ttl), 0)
-	for lead := t.lead.Load(); end-due > lead && !t.lead.CompareAndSwap(lead, end-due); lead = t.lead.Load() {
+	for {
+		lead := t.lead.Load()
+		if end-due <= lead || t.lead.CompareAndSwap(lead, end-due) {
+			return due
+		}
 	}
-	return due
 }
 
 // timeFor returns the time at which a life with the given TTL, or idleness, begins. It is

@@ -60,6 +60,7 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 	} else {
 		l = c.time.lifeIn(h, ttl)
 	}
+	// Unsigned: what is earlier is beyond any slack, without another branch.
 	done = s.caps == nil && l.deadline != clock.Never && (uint64(l.deadline-old) <= c.time.slack(ttl) || s.retime(i, l.deadline))
 	if done {
 		s.use(i)

@@ -52,17 +52,17 @@ type Policy interface {
 
 	// Ahead returns entries that Victim will return next unless they are used before, or
 	// none if it has returned them already. They are valid until the next call. The caller
-	// sets the hash of each, calls Fetch with them, and reads whatever else it needs to
+	// sets the hash of each, calls Prefetch with them, and reads whatever else it needs to
 	// evict them. So the memory of several entries is fetched at once; one after another
 	// takes several times as long.
 	Ahead() []Next
 
-	// Fetch reads what Spare needs of entries from Ahead. The result means
+	// Prefetch reads what Spare needs of entries from Ahead. The result means
 	// nothing but must be used: otherwise the compiler removes the reads.
 	Prefetch(entries []Next) uint64
 
-	// FetchRemove reads what Remove needs of entry i, which is in the order. The result
-	// must be used, as that of Fetch.
+	// PrefetchRemove reads what Remove needs of entry i, which is in the order. The result
+	// must be used, as that of Prefetch.
 	PrefetchRemove(i uint32) uint64
 
 	// Insert adds entry i, whose key has hash h, without a mark. It is not in the order.

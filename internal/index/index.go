@@ -94,7 +94,7 @@ func (x *Index) FindPassed(h uint64, is func(i uint32) bool) (i uint32, ok bool)
 	return 0, false
 }
 
-// PrefetchHome reads the home group of h. Call it for several hashes before Prefetch of each.
+// PrefetchHome reads the home group of h, as Prefetch does the groups that a removal needs.
 func (x *Index) PrefetchHome(h uint64) uint64 { return x.groups[x.home(h)].tags[1] }
 
 // Prefetch reads the groups that a removal of h probably needs, so that a removal soon after
