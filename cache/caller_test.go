@@ -344,9 +344,10 @@ func TestNilContexts(t *testing.T) {
 }
 
 // TestNilFunctions checks that a nil function panics at once, in each method that takes one, with a
-// text that names it.
+// text that names it, also if the key has a value.
 func TestNilFunctions(t *testing.T) {
 	c := Must(Options[int, int]{})
+	c.Set(0, 0)
 	methods := reflect.TypeFor[*Cache[int, int]]()
 	for i := range methods.NumMethod() {
 		m := methods.Method(i)

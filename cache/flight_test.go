@@ -130,6 +130,10 @@ func TestFlightHasNoEndOfItsCaller(t *testing.T) {
 		if got, err := c.TakeCtx(t.Context(), "key", fetch); got != "first" || err != nil {
 			t.Errorf("the second caller got %q, %v", got, err)
 		}
+		endless := context.WithValue(context.Background(), name{}, "endless") // its fetch runs here
+		if got, err := c.TakeCtx(endless, "another key", fetch); got != "endless" || err != nil {
+			t.Errorf("a caller without an end got %q, %v", got, err)
+		}
 	})
 }
 

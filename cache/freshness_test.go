@@ -149,9 +149,6 @@ func TestFreshness1Stages(t *testing.T) {
 		if v, err := c.Take("k", func() (int, error) { return 0, errDown }); v != 1 || err != nil {
 			t.Errorf("Take = %d, %v", v, err)
 		}
-		if v, err := c.TakeWith(t.Context(), "k", func(context.Context, *Load[int]) (int, error) { return 0, errDown }); v != 1 || err != nil {
-			t.Errorf("TakeWith = %d, %v", v, err)
-		}
 		if v, err := c.TakeMissed(t.Context(), "k", func(context.Context, *Load[int]) (int, error) { return 0, errDown }); v != 1 || err != nil {
 			t.Errorf("TakeMissed = %d, %v", v, err)
 		}
@@ -161,14 +158,6 @@ func TestFreshness1Stages(t *testing.T) {
 		c.takeIn(0, 0, errDown)
 		c.removed(Event[string, int]{"k", 1, Expired})
 	}, func(o *Options[string, int]) { o.Refresh = 0 })
-	freshTest(t, func(t *testing.T, c *freshCache) {
-		c.take(1)
-		time.Sleep(time.Minute)
-		if v, loaded := c.GetOrSet("k", 7); v != 7 || loaded {
-			t.Errorf("GetOrSet = %d, %v in Grace", v, loaded)
-		}
-		c.removed(Event[string, int]{"k", 1, Replaced})
-	})
 }
 
 // TestFreshness2Begins: a refresh begins at the first TakeCtx or TakeWith behind that fraction

@@ -2,8 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
-	"math"
 	"regexp"
 	"runtime"
 	"runtime/pprof"
@@ -13,30 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 )
-
-// TestTakeCtxLeavesAnUnsharedLoad checks that a caller leaves when its context ends also
-// if its load is not shared, as in a closed cache.
-func TestTakeCtxLeavesAnUnsharedLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		closed := Must(Options[float64, int]{})
-		if err := closed.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		for name, c := range map[string]*Cache[float64, int]{"NaN": Must(Options[float64, int]{}), "closed": closed} {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			began := time.Now()
-			_, err := c.TakeCtx(ctx, math.NaN(), func(context.Context) (int, error) { time.Sleep(time.Hour); return 1, nil })
-			if took := time.Since(began); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: TakeCtx = %v after %v", name, err, took)
-			}
-			cancel()
-			if v, err := c.Take(math.NaN(), func() (int, error) { return 7, nil }); v != 7 || err != nil {
-				t.Errorf("%s: Take = %d, %v", name, v, err)
-			}
-		}
-		time.Sleep(time.Hour)
-	})
-}
 
 // TestCallbackFetchesInAGoroutine checks that a fetch for which OnRemove waits does not
 // wait for OnRemove, although it runs in another goroutine and removes values.

@@ -54,6 +54,7 @@ func (m *plainModel) actions() map[string]func(*rapid.T) {
 				delete(m.entries, k)
 			}
 		},
+		"Clear": func(*rapid.T) { m.Clear(); clear(m.entries) },
 		"split": func(t *rapid.T) { m.splitInto(2) },
 		"sleep": func(t *rapid.T) {
 			// Also to between two ticks, when what has expired is still there.

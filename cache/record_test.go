@@ -209,50 +209,6 @@ func TestRecordEndsWithTheCache(t *testing.T) {
 	})
 }
 
-// TestRecordBesideEverything runs recordings while the cache is used, for the race
-// detector, and reads each of them.
-func TestRecordBesideEverything(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 500, Expire: time.Second, HotKeys: 3})
-	defer c.Close(context.Background())
-	stop := make(chan struct{})
-	var users sync.WaitGroup
-	for g := range 4 {
-		users.Go(func() {
-			for i := g; ; i += 7 {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				key := i % 1000
-				switch i % 16 {
-				case 0:
-					c.Del(key)
-				case 1:
-					c.Touch(key, time.Minute)
-				case 2:
-					c.HotKeys()
-				default:
-					c.GetOrSet(key, i)
-				}
-			}
-		})
-	}
-	for range 20 {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond) // real time: it ends at any moment
-		var out bytes.Buffer
-		if err := c.Record(ctx, &out, 2); err != nil {
-			t.Error(err)
-		}
-		cancel()
-		if _, err := recording.Read(&out, func(recording.Header) {}, func(recording.Access) error { return nil }); err != nil {
-			t.Error(err)
-		}
-	}
-	close(stop)
-	users.Wait()
-}
-
 // TestRecordThroughStats checks that a cache can be recorded through package stats until
 // it is collected.
 func TestRecordThroughStats(t *testing.T) {

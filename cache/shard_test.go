@@ -12,17 +12,11 @@ import (
 // TestArraysGrowAndShrink checks that memory follows the number of entries, up and down.
 func TestArraysGrowAndShrink(t *testing.T) {
 	c := Must(Options[int, int]{Expire: time.Hour})
-	slots := func() (n int) {
-		for i := range c.common.table.Load().shards {
-			n += len(c.common.table.Load().shards[i].entries)
-		}
-		return n
-	}
 	const n = 100_000
 	for k := range n {
 		c.Set(k, k)
 	}
-	if got := slots(); got < n || got > 4*n {
+	if got := slotsOf(c); got < n || got > 4*n {
 		t.Errorf("%d slots for %d entries", got, n)
 	}
 	for k := range n {
@@ -30,7 +24,7 @@ func TestArraysGrowAndShrink(t *testing.T) {
 			c.Del(k)
 		}
 	}
-	if got := slots(); got > n/100*sparse*2 {
+	if got := slotsOf(c); got > n/100*sparse*2 {
 		t.Errorf("%d slots for %d entries", got, n/100)
 	}
 	for k := 0; k < n; k += 100 {
@@ -40,7 +34,7 @@ func TestArraysGrowAndShrink(t *testing.T) {
 	}
 	wantWhole(t, c)
 	c.Clear()
-	if got := slots(); got > minSlots*len(c.common.table.Load().shards) {
+	if got := slotsOf(c); got > minSlots*len(c.common.table.Load().shards) {
 		t.Errorf("%d slots for nothing", got)
 	}
 }

@@ -47,6 +47,9 @@ func TestStatsOfALoadThatHangs(t *testing.T) {
 		want(2, 5500*time.Millisecond, 3)
 		close(release)
 		want(0, 0, 3)
+		if v, ok := c.Peek(1); v != 1 || !ok {
+			t.Errorf("a load that nobody waited for has left %d, %v", v, ok)
+		}
 	})
 }
 

@@ -61,27 +61,6 @@ func TestTakeManyRenews(t *testing.T) {
 	})
 }
 
-// TestTakeManyInGrace checks that without Patience a value in Grace is returned at once,
-// and that one that the fetch in the background leaves out is removed.
-func TestTakeManyInGrace(t *testing.T) {
-	manyFresh(t, Options[int, int]{}, func(t *testing.T, c *Cache[int, int], s *source) {
-		time.Sleep(time.Minute)
-		takeManyIn(t, c, s, 0, nil, []int{1, 2, 3}, 1, 2, 3)
-		time.Sleep(2 * time.Second)
-		wantCalls(t, s, []int{1, 2, 3})
-		if st := c.Stats(); st.Hits != 3 || st.Misses != 0 {
-			t.Errorf("%d hits and %d misses", st.Hits, st.Misses)
-		}
-		time.Sleep(time.Minute)
-		got, err := c.TakeMany(t.Context(), []int{1, 2}, func(context.Context, []int) (map[int]int, error) { return nil, nil })
-		wantMany(t, got, err, 1, 2)
-		synctest.Wait()
-		if _, ok := c.Entry(1); ok || c.Len() != 1 {
-			t.Errorf("%d entries, want 3 alone", c.Len())
-		}
-	})
-}
-
 // TestTakeManyWithPatience checks that with Patience TakeMany waits for the fetch; if that
 // fails, values in Grace stand in, and the error is returned for the other keys.
 func TestTakeManyWithPatience(t *testing.T) {

@@ -106,40 +106,6 @@ func TestHeavyValuesDoNotDeadlock(t *testing.T) {
 	wantWhole(t, c)
 }
 
-// TestWeightlessEntriesAreNotEvicted checks that entries of weight 0 stay: evicting them
-// would free nothing.
-func TestWeightlessEntriesAreNotEvicted(t *testing.T) {
-	const most, nothings = 8_000, 10_000
-	c := Must(Options[int, int]{MaxWeight: most, Weigh: byValue})
-	for k := range nothings {
-		c.Set(k, 0)
-	}
-	for k := range most {
-		c.Set(nothings+k, 1)
-	}
-	c.Set(-1, 1)
-	if got := c.Stats().Removals.Evicted; got != 1 {
-		t.Errorf("%d were evicted for a weight of 1", got)
-	}
-	c.Set(-2, most)
-	if got, want := c.Len(), nothings+1; got != want {
-		t.Errorf("%d entries are left, want %d", got, want)
-	}
-	for k := range nothings { // and now they take part
-		c.Set(k, 1)
-	}
-	if _, ok := c.Peek(-2); ok {
-		t.Error("a value of all the weight was not evicted")
-	}
-	for k := range nothings {
-		c.Set(k, 0)
-	}
-	if got := c.Stats().Weight; got != 0 {
-		t.Errorf("the weight is %d", got)
-	}
-	wantWhole(t, c)
-}
-
 // TestOneHoldEvictsABatch checks that one hold of a lock evicts at most a batch, however
 // much room a value needs.
 func TestOneHoldEvictsABatch(t *testing.T) {

@@ -14,27 +14,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// TestShutdownCloses checks that the end of the service closes the caches: they are empty,
-// OnRemove has got all entries, and they can still be used.
-func TestShutdownCloses(t *testing.T) {
-	var causes []cache.Cause
-	c := gozero.MustNewCache(gozero.Conf{Name: "users", Limit: 10}, func(o *cache.Options[string, int]) {
-		o.OnRemove = func(e cache.Event[string, int]) { causes = append(causes, e.Cause) }
-		o.Workers = 1
-	})
-	c.Set("a", 1)
-	gozero.CloseAll()
-	if want := []cache.Cause{cache.Cleared}; !slices.Equal(causes, want) {
-		t.Errorf("OnRemove got %v, want %v", causes, want)
-	}
-	if names := names(); slices.Contains(names, "users") {
-		t.Errorf("still registered: %v", names)
-	}
-	if v, err := c.Take("a", func() (int, error) { return 2, nil }); v != 2 || err != nil {
-		t.Errorf("Take gives %d, %v", v, err)
-	}
-}
-
 // TestShutdownWaitsForLoads checks that the end waits for a load, so that main does not close
 // the database during it.
 func TestShutdownWaitsForLoads(t *testing.T) {

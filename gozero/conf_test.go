@@ -167,30 +167,6 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestNotFoundExpire checks that the setting reaches the cache, and that an Option overrides it.
-func TestNotFoundExpire(t *testing.T) {
-	fetches := 0
-	ask := func(c *cache.Cache[string, int]) {
-		_, err := c.Take("k", func() (int, error) { fetches++; return 0, sql.ErrNoRows })
-		if err != sql.ErrNoRows {
-			t.Errorf("Take = %v", err)
-		}
-	}
-	conf := gozero.Conf{Name: "users", Limit: 10, NotFoundExpire: time.Minute}
-	kept := closed(t, gozero.MustNewCache[string, int](conf))
-	ask(kept)
-	ask(kept)
-	if fetches != 1 {
-		t.Errorf("%d fetches of what is not there, want 1", fetches)
-	}
-	option := closed(t, gozero.MustNewCache(conf, func(o *cache.Options[string, int]) { o.Negative = nil }))
-	ask(option)
-	ask(option)
-	if fetches != 3 {
-		t.Errorf("%d fetches, want 2 more", fetches)
-	}
-}
-
 // FuzzConf reads any YAML as settings. It must give an error with a text, or a cache that
 // follows the settings.
 func FuzzConf(f *testing.F) {

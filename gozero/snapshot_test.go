@@ -85,22 +85,6 @@ func TestSnapshotWarmsTheNextStart(t *testing.T) {
 	}
 }
 
-// TestSnapshotDamaged checks that the entries before a damage are restored, and that the log has
-// a line.
-func TestSnapshotDamaged(t *testing.T) {
-	conf, path := kept(t)
-	saved(t, conf, 100)
-	b, err := os.ReadFile(path)
-	must(t, err)
-	must(t, os.WriteFile(path, b[:len(b)/2], 0o600))
-	j := newJournal(t)
-	c := closed(t, gozero.MustNewCache[int, person](conf))
-	if n := c.Len(); n < 10 || n > 90 {
-		t.Errorf("%d entries of half a file of 100", n)
-	}
-	j.logged("error", fmt.Sprintf("cache(users) - %d entries restored, and then: ", c.Len()), path)
-}
-
 // TestSnapshotOfAnotherType checks that values of one type are not restored as another.
 func TestSnapshotOfAnotherType(t *testing.T) {
 	conf, path := kept(t)

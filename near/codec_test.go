@@ -12,27 +12,6 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-type user struct {
-	Name string
-	Tags []string
-}
-
-// Catches: a codec that loses something, or that swallows an error.
-func TestJSON(t *testing.T) {
-	codec := near.JSON[*user]()
-	data, err := codec.Encode(&user{"Ann", []string{"a", "b"}})
-	must(t, err)
-	if got, err := codec.Decode(data); err != nil || got.Name != "Ann" || strings.Join(got.Tags, "") != "ab" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if _, err := codec.Decode([]byte(`{"Name": 1}`)); err == nil {
-		t.Error("a number for a string is no error")
-	}
-	if _, err := near.JSON[chan int]().Encode(nil); err == nil {
-		t.Error("a channel is no error")
-	}
-}
-
 // fetchMany is fetch for TakeMany.
 func (r *rig) fetchMany(ctx context.Context, missing []string) (map[string]string, error) {
 	values := map[string]string{}

@@ -107,8 +107,7 @@ func TestHolders(t *testing.T) {
 // tells of changes asks the store again, soon but not all the time.
 func TestWaitWithoutPushes(t *testing.T) {
 	for _, late := range []bool{false, true} { // lost before it begins to wait, or while it waits
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, near.Options[string, string]{})
+		inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 			if !late {
 				r.hand.Lost(errServer)
 			}
@@ -174,14 +173,12 @@ func TestLateFill(t *testing.T) {
 // another read, if no change is told, and that one that the store refused, or that was
 // stored without a lease, is there for MaxLag.
 func TestKeptUnderALease(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.want("missing", "fetched", 1, 1)
 		r.stays(0)
 	})
 	for _, op := range []string{"fill", "fill reply"} {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, near.Options[string, string]{})
+		inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 			r.server.fail = func(now string) bool { return now == op }
 			r.want("missing", "fetched", 1, 1)
 			r.server.fail = nil
@@ -201,8 +198,7 @@ func TestKeptUnderALease(t *testing.T) {
 // Catches: a key of which changes are not told and that is kept for long, or another one that is not;
 // one that is told of again and is not kept.
 func TestExcept(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxLag: time.Second})
+	inRig(t, near.Options[string, string]{MaxLag: time.Second}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		for _, c := range []struct {
 			untold func(key string) bool
@@ -224,8 +220,7 @@ func TestExcept(t *testing.T) {
 
 // Catches: a value that ServeOn allows and that is gone, as its server is; another one that stays.
 func TestExceptWithServeOn(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxLag: time.Second, ServeOn: time.Minute, Away: near.Fail})
+	inRig(t, near.Options[string, string]{MaxLag: time.Second, ServeOn: time.Minute, Away: near.Fail}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.store("told", "2", 0)
 		gets := func() (got string) {

@@ -16,8 +16,7 @@ import (
 // TestTakeMany checks that values in memory are served, those in the store read at once,
 // and the rest fetched by one call, under leases, and stored; and that all are in memory then.
 func TestTakeMany(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{LocalExpire: time.Hour, NotFoundExpire: time.Minute, MaxLag: time.Hour})
+	inRig(t, near.Options[string, string]{LocalExpire: time.Hour, NotFoundExpire: time.Minute, MaxLag: time.Hour}, func(t *testing.T, r *rig) {
 		r.store("there", "1", 0)
 		r.store("short", "2", time.Minute)
 		r.store("k", "3", 0)
@@ -51,52 +50,10 @@ func TestTakeMany(t *testing.T) {
 	})
 }
 
-// TestTakeManyTogether checks that callers on two instances with overlapping keys fetch
-// each key once, and do not wait for each other for ever.
-func TestTakeManyTogether(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newServer()
-		all := instances(t, s, 2, near.Options[string, string]{MaxLag: time.Minute})
-		s.delay = func() time.Duration { return time.Millisecond }
-		var mu sync.Mutex
-		fetched := map[string]int{}
-		var callers sync.WaitGroup
-		began := time.Now()
-		for i, keys := range [][]string{{"a", "b", "c"}, {"c", "b", "d"}, {"d", "a"}, {"b", "a", "d", "c"}} {
-			callers.Go(func() {
-				got, err := all[i%2].TakeMany(t.Context(), keys, func(_ context.Context, missing []string) (map[string]string, error) {
-					time.Sleep(100 * time.Millisecond)
-					mu.Lock()
-					defer mu.Unlock()
-					values := map[string]string{}
-					for _, key := range missing {
-						fetched[key]++
-						values[key] = key
-					}
-					return values, nil
-				})
-				if err != nil || len(got) != len(keys) {
-					t.Errorf("%v: %v, %v", keys, got, err)
-				}
-			})
-		}
-		callers.Wait()
-		if took := time.Since(began); took > time.Second { // fake time
-			t.Errorf("it took %v", took)
-		}
-		for key, n := range fetched {
-			if n != 1 {
-				t.Errorf("%s was fetched %d times", key, n)
-			}
-		}
-	})
-}
-
 // TestTakeManyFails checks that the error of fetch comes with the values found, and leaves
 // no lease; that without a store Away decides; and that changed values are not kept.
 func TestTakeManyFails(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+	inRig(t, near.Options[string, string]{MaxLag: time.Hour}, func(t *testing.T, r *rig) {
 		r.store("there", "1", 0)
 		failed := errors.New("failed")
 		take := func(fetch func() (map[string]string, error)) (map[string]string, error) {
@@ -136,8 +93,7 @@ func TestTakeManyFails(t *testing.T) {
 // TestTakeManyFailsForAll checks that a caller that waits for a key that another call
 // fails to load gets the error, and not that the key has no value.
 func TestTakeManyFailsForAll(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+	inRig(t, near.Options[string, string]{MaxLag: time.Hour}, func(t *testing.T, r *rig) {
 		failed := errors.New("failed")
 		var callers sync.WaitGroup
 		for range 2 {
@@ -158,8 +114,7 @@ func TestTakeManyFailsForAll(t *testing.T) {
 // TestTakeManyFetchesFirst checks that what a call has leased is fetched before it waits for
 // another caller, who may wait for that.
 func TestTakeManyFetchesFirst(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+	inRig(t, near.Options[string, string]{MaxLag: time.Hour}, func(t *testing.T, r *rig) {
 		_, err := r.server.Lease(t.Context(), 2*time.Second, "other", "another")
 		must(t, err)
 		began := time.Now()
@@ -176,8 +131,7 @@ func TestTakeManyFetchesFirst(t *testing.T) {
 
 // TestTakeManyWaitsForAll checks that a call that waits for many keys asks for all at once.
 func TestTakeManyWaitsForAll(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxLag: time.Hour})
+	inRig(t, near.Options[string, string]{MaxLag: time.Hour}, func(t *testing.T, r *rig) {
 		keys := strings.Split("0123456789abcdefghijklmnopqrstuvwxyz", "")
 		_, err := r.server.Lease(t.Context(), time.Second, keys...)
 		must(t, err)

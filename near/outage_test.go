@@ -18,8 +18,7 @@ import (
 
 // TestAway checks what a Take does while the store returns errors.
 func TestAway(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.server.fail = func(string) bool { return true }
 		for range 2 {
 			r.want("Bypass", "fetched", 0, 1)
@@ -35,8 +34,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("Get: %v", err)
 		}
 	})
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{Away: near.Fail})
+	inRig(t, near.Options[string, string]{Away: near.Fail}, func(t *testing.T, r *rig) {
 		r.server.fail = func(string) bool { return true }
 		if _, err := r.Take(t.Context(), "k", r.fetch); !errors.Is(err, near.ErrStore) || r.fetched > 0 {
 			t.Errorf("Fail: %v, %d fetches", err, r.fetched)
@@ -47,8 +45,7 @@ func TestAway(t *testing.T) {
 // TestTimeout checks that a store that hangs counts as away after Timeout, and not because
 // a caller leaves before.
 func TestTimeout(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{Timeout: 200 * time.Millisecond})
+	inRig(t, near.Options[string, string]{Timeout: 200 * time.Millisecond}, func(t *testing.T, r *rig) {
 		r.server.delay = func() time.Duration { return time.Hour }
 		began := time.Now()
 		r.want("hangs", "fetched", 0, 1)
@@ -70,8 +67,7 @@ func TestTimeout(t *testing.T) {
 // TestServeOn checks that without a store values in memory are served for ServeOn after
 // they were vouched for, and not with one.
 func TestServeOn(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{ServeOn: 10 * time.Second})
+	inRig(t, near.Options[string, string]{ServeOn: 10 * time.Second}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		start := time.Now()
@@ -140,8 +136,7 @@ func TestNotFound(t *testing.T) {
 			}
 		}
 	})
-	bubble(t, func(t *testing.T) { // NotFoundExpire 0
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) { // NotFoundExpire 0
 		r.err = near.ErrNotFound
 		for i := range 2 {
 			if _, err := r.Take(t.Context(), "k", r.fetch); err != near.ErrNotFound || r.fetched != i+1 {
@@ -154,8 +149,7 @@ func TestNotFound(t *testing.T) {
 // TestGet checks that Get reads the store and fetches nothing, and that a Take that joins
 // a Get fetches.
 func TestGet(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		if _, ok, err := r.Get(t.Context(), "k"); ok || err != nil {
 			t.Errorf("missing: %v, %v", ok, err)
 		}
@@ -183,8 +177,7 @@ func TestGet(t *testing.T) {
 // TestCodecErrors checks that a value that cannot be decoded is loaded anew, once, and
 // that one that cannot be encoded is an error and leaves no lease.
 func TestCodecErrors(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.server.put("k", near.Item{State: near.Found, Value: []byte("{")})
 		r.want("not JSON", "fetched", 2, 1)
 		bad := errors.New("bad")
@@ -245,8 +238,7 @@ func TestOptions(t *testing.T) {
 // TestClose checks that Close ends the watch, and that the cache then works without
 // memory.
 func TestClose(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.want("open", "1", 1, 0)
 		for range 2 {
@@ -262,8 +254,7 @@ func TestClose(t *testing.T) {
 // TestLimit checks that memory has no more entries than Limit, and no more weight than
 // MaxWeight.
 func TestLimit(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxWeight: 10, Weigh: func(_, value string) uint32 { return uint32(len(value)) }})
+	inRig(t, near.Options[string, string]{MaxWeight: 10, Weigh: func(_, value string) uint32 { return uint32(len(value)) }}, func(t *testing.T, r *rig) {
 		r.store("k", "123456", 0)
 		r.store("other", "123456", 0)
 		r.Get(t.Context(), "k")
@@ -275,8 +266,7 @@ func TestLimit(t *testing.T) {
 // TestHitDoesNotAllocate checks that a hit allocates nothing, also if fetch uses variables
 // of the caller.
 func TestHitDoesNotAllocate(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		ctx := t.Context()
@@ -363,8 +353,7 @@ func (p pair) Del(ctx context.Context, keys ...string) error { return p.of(keys)
 // TestOneServerOfTwo checks that a server that hangs costs the keys of the other nothing: they are
 // read, together with those of the first too, and removed.
 func TestOneServerOfTwo(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		other := newServer()
 		c := r.join(pair{r.server, other}, near.Options[string, string]{Timeout: 500 * time.Millisecond, MaxLag: time.Second})
 		r.store("a1", "1", 0)
@@ -412,8 +401,7 @@ func TestOneServerOfTwo(t *testing.T) {
 // a key in each MaxLag; that a caller leaves when its context ends; that failures are counted;
 // and that Close waits for loads.
 func TestOutage(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{MaxLag: time.Second})
+	inRig(t, near.Options[string, string]{MaxLag: time.Second}, func(t *testing.T, r *rig) {
 		r.hand.Lost(errServer)
 		r.server.fail = func(string) bool { return true }
 		time.Sleep(time.Second + 1)
@@ -449,8 +437,7 @@ func TestOutage(t *testing.T) {
 // TestReadOnly checks that a store that refuses writes is read, and that what it does not have
 // is fetched at once, also beside a lease that nobody can end, and kept for MaxLag.
 func TestReadOnly(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.store("there", "1", 0)
 		r.server.put("leased", near.Item{State: near.Leased, Token: "of another", TTL: time.Hour})
 		r.server.setFull(true)
@@ -542,8 +529,7 @@ func noneOfInts(context.Context, []string) (map[string][]int, error) { return ni
 // TestBreakerOfShortContexts checks that a store counts as silent also if no caller waits for
 // as long as Timeout.
 func TestBreakerOfShortContexts(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{Timeout: time.Hour})
+	inRig(t, near.Options[string, string]{Timeout: time.Hour}, func(t *testing.T, r *rig) {
 		r.server.delay = func() time.Duration { return 24 * time.Hour }
 		take := func(key string) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
@@ -566,8 +552,7 @@ func TestBreakerOfShortContexts(t *testing.T) {
 // TestForgottenStandIns checks that what is removed while memory is emptied does not stand in.
 func TestForgottenStandIns(t *testing.T) {
 	for range 20 {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, near.Options[string, string]{ServeOn: time.Hour})
+		inRig(t, near.Options[string, string]{ServeOn: time.Hour}, func(t *testing.T, r *rig) {
 			var keys []string
 			for i := range 2000 {
 				keys = append(keys, strconv.Itoa(i))

@@ -92,6 +92,12 @@ func (r *rig) store(key, value string, ttl time.Duration) {
 // bubble runs a test in fake time.
 func bubble(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
 
+// inRig runs a test in fake time, with a rig whose cache serves.
+func inRig(t *testing.T, o near.Options[string, string], f func(t *testing.T, r *rig)) {
+	t.Helper()
+	bubble(t, func(t *testing.T) { f(t, newRig(t, o)) })
+}
+
 // TestServesWhenConfirmed checks that before ChangedAll and then Current, and from MaxLag after
 // the last Current before Lost on until both have come again, each value is kept for MaxLag
 // after its load began; and that ChangedAll forgets what was there before.
@@ -210,8 +216,7 @@ func TestMaxLag(t *testing.T) {
 // TestChanged checks that a changed key is forgotten, with every load of it under way; a
 // key of another cache is ignored; a text that is no key forgets all.
 func TestChanged(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{Prefix: "p:"})
+	inRig(t, near.Options[string, string]{Prefix: "p:"}, func(t *testing.T, r *rig) {
 		r.store("p:k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		r.hand.Changed("k", "q:k", "p:other")
@@ -247,8 +252,7 @@ func TestChanged(t *testing.T) {
 // change is told before or after the answer.
 func TestChangeDuringARead(t *testing.T) {
 	for _, all := range []bool{false, true} {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, near.Options[string, string]{})
+		inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 			r.store("k", "1", 0)
 			r.server.delay = func() time.Duration { return 10 * time.Millisecond }
 			go func() {
@@ -272,8 +276,7 @@ func TestChangeDuringARead(t *testing.T) {
 // once more.
 func TestOwnWrites(t *testing.T) {
 	for _, op := range []string{"", "del", "del reply", "set", "set reply"} {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, near.Options[string, string]{})
+		inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 			for name, write := range map[string]func() error{
 				"set": func() error { return r.Set(t.Context(), "k", "2") },
 				"del": func() error { return r.Del(t.Context(), "other", "k") },
@@ -299,8 +302,7 @@ func TestOwnWrites(t *testing.T) {
 
 // TestUncovered checks that a key that the source does not cover is kept for MaxLag.
 func TestUncovered(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.store("uncovered:k", "1", 0)
 		reads := 0
 		get := func(what string, want int) {
@@ -322,8 +324,7 @@ func TestUncovered(t *testing.T) {
 // TestLostReads checks that while no source tells of changes a read that began MaxLag before is
 // not shared.
 func TestLostReads(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.hand.Lost(errServer)
 		r.store("k", "1", 0)
 		r.server.delay = func() time.Duration { return time.Second }
@@ -346,8 +347,7 @@ func TestLocalTTL(t *testing.T) {
 		{0, time.Second, time.Second},
 		{0, 0, 0},
 	} {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, near.Options[string, string]{LocalExpire: c.here, MaxLag: time.Hour})
+		inRig(t, near.Options[string, string]{LocalExpire: c.here, MaxLag: time.Hour}, func(t *testing.T, r *rig) {
 			r.server.delay = func() time.Duration { return 100 * time.Millisecond }
 			r.store("k", "1", c.there)
 			began := time.Now()
@@ -436,8 +436,7 @@ func TestLongTimes(t *testing.T) {
 			}
 		})
 	}
-	bubble(t, func(t *testing.T) { // a lease of another instance
-		r := newRig(t, near.Options[string, string]{MaxLag: 48 * time.Hour})
+	inRig(t, near.Options[string, string]{MaxLag: 48 * time.Hour}, func(t *testing.T, r *rig) { // a lease of another instance
 		r.server.Lease(t.Context(), long, "k")
 		go func() {
 			time.Sleep(24 * time.Hour)
@@ -448,8 +447,7 @@ func TestLongTimes(t *testing.T) {
 		r.want("read since", "1", 1, 0)
 		r.want("kept", "1", 0, 0)
 	})
-	bubble(t, func(t *testing.T) { // a TTL that is over since long
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) { // a TTL that is over since long
 		r.server.put("k", near.Item{State: near.Found, Value: []byte(`"1"`), TTL: math.MinInt64})
 		r.server.delay = func() time.Duration { return time.Millisecond }
 		r.want("over", "1", 1, 0)
@@ -485,8 +483,7 @@ func must(t testing.TB, err error) {
 // TestChangedIf checks that keys of which the source tells so are forgotten, with their loads
 // under way, and others are not.
 func TestChangedIf(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{Prefix: "p:"})
+	inRig(t, near.Options[string, string]{Prefix: "p:"}, func(t *testing.T, r *rig) {
 		r.store("p:k", "1", 0)
 		r.store("p:other", "1", 0)
 		r.want("at first", "1", 1, 0)

@@ -26,8 +26,7 @@ func named(t *testing.T, name string) stats.Snapshot {
 // TestStatsAreShown checks that package stats shows what Stats returns, with the part
 // Near.
 func TestStatsAreShown(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{Name: "shown", MaxLag: 3 * time.Second})
+	inRig(t, near.Options[string, string]{Name: "shown", MaxLag: 3 * time.Second}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		r.want("again", "1", 0, 0)
@@ -45,8 +44,7 @@ func TestStatsAreShown(t *testing.T) {
 // TestNotFoundIsNoFailure checks that a "not found", from the store, from fetch and past
 // the store, does not count as a failed load.
 func TestNotFoundIsNoFailure(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{NotFoundExpire: time.Second, MaxLag: time.Minute})
+	inRig(t, near.Options[string, string]{NotFoundExpire: time.Second, MaxLag: time.Minute}, func(t *testing.T, r *rig) {
 		r.err = near.ErrNotFound
 		loads := uint64(0)
 		check := func(what string, ok uint64) {
@@ -80,8 +78,7 @@ func TestNotFoundIsNoFailure(t *testing.T) {
 
 // TestUnserved counts the keys that are read while nothing is vouched for.
 func TestUnserved(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		r := newRig(t, near.Options[string, string]{})
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.store("k", "1", 0)
 		r.want("at first", "1", 1, 0)
 		r.want("again", "1", 0, 0)

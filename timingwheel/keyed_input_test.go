@@ -91,13 +91,6 @@ func TestKeyedOddKeys(t *testing.T) {
 			t.Errorf("not called for %v", distinct)
 		}
 	})
-	one := newKeyed(t, time.Hour, 4, func(float64, int) {})
-	mustSetKeyed(t, one, 0, 1, time.Hour)
-	wantKeyed(t, "RemoveTimer(-0)", true)(one.RemoveTimer(math.Copysign(0, -1)))
-
-	empty := newKeyed(t, time.Hour, 4, func(struct{}, int) {}) // a single key
-	mustSetKeyed(t, empty, struct{}{}, 1, time.Hour)
-	wantKeyed(t, "RemoveTimer", true)(empty.RemoveTimer(struct{}{}))
 }
 
 // TestKeyedHugeDelays checks that the longest delays neither overflow nor fire.

@@ -256,6 +256,7 @@ func newKeyedSystem(p keyedPlan) (*keyedSystem, error) {
 		return nil, err
 	}
 	w.mask = min(w.mask, p.shards-1)
+	w.turn.Store(uint32(p.slots&1)<<31 - 8) // which chooses the next shard, and soon wraps around, also on small machines
 	s.TimingWheel = w
 	return s, nil
 }

@@ -203,28 +203,6 @@ func TestKeyedAllThatAreDueBegin(t *testing.T) {
 	}
 }
 
-// TestKeyedTurnWraps checks that callbacks are claimed after the counter that chooses the
-// next shard has wrapped around, also on small machines.
-func TestKeyedTurnWraps(t *testing.T) {
-	for _, turn := range []uint32{1<<31 - 8, 1<<32 - 8} {
-		synctest.Test(t, func(t *testing.T) {
-			var called keyedCalls[int, int]
-			w := newKeyed(t, keyedTick, 4, called.add, WithWorkers(1), WithOnPanic(func(any, []byte) {}))
-			w.turn.Store(turn)
-			for key := range 30 {
-				mustSetKeyed(t, w, key, 0, time.Duration(1+key)*keyedTick)
-			}
-			for range 30 {
-				time.Sleep(keyedTick)
-				synctest.Wait()
-			}
-			if n := called.len(); n != 30 || w.Stats().Panics > 0 {
-				t.Errorf("turn %d: %d called, %d panics", turn, n, w.Stats().Panics)
-			}
-		})
-	}
-}
-
 // A keyedPool is the pool of a user, which can be told to fail.
 type keyedPool struct {
 	mu     sync.Mutex
@@ -402,23 +380,6 @@ func TestKeyedLimit(t *testing.T) {
 			t.Fatalf("drained, Len is %d: %v", w.Len(), err)
 		}
 	}
-	// one in, one out: there is always room for the one
-	for i := range limit - goroutines {
-		mustSetKeyed(t, w, i, 0, time.Hour)
-	}
-	var all sync.WaitGroup
-	for g := range goroutines {
-		all.Go(func() {
-			for range 1000 {
-				if err := w.SetTimer(-g-1, 0, time.Hour); err != nil {
-					t.Errorf("with room, SetTimer returned %v", err)
-					return
-				}
-				wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(-g - 1))
-			}
-		})
-	}
-	all.Wait()
 }
 
 // TestKeyedLimitOfOne checks that of two timers set at the same moment, with a limit of

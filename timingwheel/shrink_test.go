@@ -50,30 +50,27 @@ func TestShrinkAfterABurst(t *testing.T) {
 	}
 }
 
-// TestShrinkAtOnce removes most timers: their memory is freed at once, and the others, which
-// change their numbers, are still found.
+// TestShrinkAtOnce stops most timers: their memory is freed at once, and the others, which
+// change their numbers, are still found. TestKeyedModel does it by key.
 func TestShrinkAtOnce(t *testing.T) {
 	const many, few = 5000, 100
-	w, timers := newKeyed(t, time.Hour, 8, func(int, int) {}), mustTimers(t, time.Hour, 8)
-	w.mask, timers.shift = 0, 64 // one shard
+	timers := mustTimers(t, time.Hour, 8)
+	timers.shift = 64 // one shard
 	var all []*Timer
 	for i := range many {
-		mustSetKeyed(t, w, i, i, time.Duration(1+i%900)*time.Hour)
 		all = append(all, timers.AfterFunc(time.Duration(1+i%900)*time.Hour, func() {}))
 	}
 	for i, timer := range all {
 		if i%(many/few) > 0 {
-			wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(i))
 			wantTimers(t, "Stop", timer.Stop(), true)
 		} else {
-			wantKeyed(t, "MoveTimer", true)(w.MoveTimer(i, time.Hour))
 			wantTimers(t, "Reset", timer.Reset(time.Hour), true)
 		}
 	}
-	if keyed, handles := len(w.shards[0].Load().entries), len(timers.shards[0].Load().entries); max(keyed, handles) > sparseFactor*few {
-		t.Errorf("%d entries by key and %d by handle for %d timers", keyed, handles, few)
+	if n := len(timers.shards[0].Load().entries); n > sparseFactor*few {
+		t.Errorf("%d entries for %d timers", n, few)
 	}
-	if err := errors.Join(checkKeyed(w), checkTimers(timers)); err != nil {
+	if err := checkTimers(timers); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,9 +5,6 @@
 package timingwheel
 
 import (
-	"math"
-	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -43,40 +40,4 @@ func TestTimerAllocations(t *testing.T) {
 			t.Errorf("%s: %v allocations, want at most %v", test.name, n, test.most)
 		}
 	}
-}
-
-// TestFiringDoesNotAllocate checks that a timer that its own callback resets fires without
-// an allocation.
-func TestFiringDoesNotAllocate(t *testing.T) {
-	const calls = 500
-	least := uint64(math.MaxUint64) // of several, as others of this process allocate too
-	for range 5 {
-		least = min(least, allocationsOfCalls(t, calls))
-	}
-	if least > 2*calls+200 {
-		t.Errorf("%d allocations for %d calls", least, calls)
-	}
-}
-
-// allocationsOfCalls returns the allocations of the process while a timer fires and is reset.
-func allocationsOfCalls(t *testing.T, calls int64) uint64 {
-	timers := mustTimers(t, minInterval, 8)
-	done := make(chan struct{})
-	var n atomic.Int64
-	var timer tmSelf
-	ready := make(chan struct{})
-	timer.Store(timers.AfterFunc(0, func() {
-		<-ready
-		if n.Add(1) == calls {
-			close(done)
-			return
-		}
-		timer.Reset(0)
-	}))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	close(ready)
-	<-done
-	runtime.ReadMemStats(&after)
-	return after.Mallocs - before.Mallocs
 }

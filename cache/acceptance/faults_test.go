@@ -126,14 +126,12 @@ func closeTimesOut[K comparable, V any](t *testing.T, c *cache.Cache[K, V]) {
 }
 
 // A loader that never ends blocks callers that have joined it without a context, and no
-// others: after a change of the key, others load it anew. Changes of the key meanwhile stay. A
-// loader that ends after Close changes nothing.
+// others: after a change of the key, others load it anew. Changes of the key meanwhile stay.
 //
-// Panics and Goexit are TestPromise4Take.
+// Panics and Goexit are TestPromise4Take; a loader that ends after Close, TestPromise6Lifecycle.
 func TestFaultyLoader(t *testing.T) {
 	for _, take := range Takers() {
 		Bubble(t, "hangs in "+take.Name, func(t *testing.T) { loaderHangs(t, take) })
-		Bubble(t, "returns after Close in "+take.Name, func(t *testing.T) { loaderOutlivesClose(t, take) })
 	}
 }
 
@@ -174,31 +172,6 @@ func loaderHangs(t *testing.T, take Taker) {
 	hung.Want(t, 1, nil)
 	waiter.Want(t, 1, nil)
 	MustClose(t, c)
-}
-
-// Catches: a late value that is stored behind the back of Close, counted or reported;
-// callers that get an error for it; callers after Close that wait for it.
-func loaderOutlivesClose(t *testing.T, take Taker) {
-	var rec Recorder[string, int]
-	c := New(t, cache.Options[string, int]{Limit: 10, Expire: time.Minute, OnRemove: rec.Add})
-	gate := make(chan struct{})
-	loader := Start(func() (int, error) { return take.Take(c, "k", Gated(gate, 1)) })
-	waiter := Start(func() (int, error) { return take.Take(c, "k", FailFetch) })
-	closeTimesOut(t, c)
-	if v, err := take.Take(c, "k", func() (int, error) { return 2, nil }); v != 2 || err != nil {
-		t.Errorf("%s after Close = %d, %v; want its own fetch", take.Name, v, err)
-	}
-	time.Sleep(time.Hour)
-	close(gate)
-	loader.Want(t, 1, nil)
-	waiter.Want(t, 1, nil)
-	MustClose(t, c)
-	WantMiss(t, c, "k")
-	WantLen(t, c, 0)
-	WantEvents(t, &rec)
-	if s := c.Stats(); s.Sets != 0 || s.Entries != 0 {
-		t.Errorf("%d sets, %d entries after Close, want none", s.Sets, s.Entries)
-	}
 }
 
 // A callback that never ends blocks one worker and its key. When all workers are blocked,
@@ -282,17 +255,12 @@ func callbackBlocksOneWorker(t *testing.T) {
 			c.Del(key)
 		}
 	})
-	c.Set("hangs", 2)
-	c.Del("hangs") // in order, so after the first
 	synctest.Wait()
 	if n := reported.Load(); n != others {
 		t.Errorf("%d values reported beside the callback that hangs, want %d", n, others)
 	}
 	close(forever)
 	MustClose(t, c)
-	if n := reported.Load(); n != others+2 {
-		t.Errorf("%d values reported, want %d", n, others+2)
-	}
 }
 
 // Catches: a method that waits for callbacks although it is called by one, when that

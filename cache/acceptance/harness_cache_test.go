@@ -66,17 +66,6 @@ func Collect[K comparable, V any](t TB, c *cache.Cache[K, V]) map[K]V {
 	return seen
 }
 
-// CountLive returns how many of the keys Peek finds.
-func CountLive[K comparable, V any](c *cache.Cache[K, V], keys []K) int {
-	n := 0
-	for _, k := range keys {
-		if _, ok := c.Peek(k); ok {
-			n++
-		}
-	}
-	return n
-}
-
 // MustResize resizes a cache to a valid limit, in any goroutine.
 func MustResize[K comparable, V any](t TB, c *cache.Cache[K, V], limit int) {
 	t.Helper()

@@ -392,23 +392,3 @@ func TestTickedLongDelays(t *testing.T) {
 		w.Stop()
 	})
 }
-
-// TestTickedMemory checks that memory is freed after many timers.
-func TestTickedMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newTicked(time.Second, 10, func(_, _ any) {})
-		for i := range 10_000 {
-			if err := w.SetTimer(i, i, time.Second); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.tick()
-		synctest.Wait()
-		if n := len(w.slab.timers); n != 0 {
-			t.Errorf("room for %d timers, and there are none", n)
-		}
-		if now := w.slab.ring.Now(); now != 1 {
-			t.Errorf("at tick %d, want 1", now)
-		}
-	})
-}

@@ -25,6 +25,9 @@
 // The stripes are made when the bias first comes on, so a lock with little use is small. If
 // readers often meet in a stripe, and the machine has many processors, the lock gets more
 // stripes.
+//
+// A model of its steps, with every order of those of two readers and two writers, found no
+// fault, and each of 17 mistakes put into it: commit 83def0f has it, interleavings_test.go.
 package biased
 
 import (

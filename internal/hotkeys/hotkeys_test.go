@@ -202,14 +202,6 @@ func TestTop(t *testing.T) {
 	if got, want := s.Top(), []Key[string]{{"b", 0.4}, {"d", 0.3}, {"c", 0.2}}; !slices.Equal(got, want) {
 		t.Errorf("Top is %v, want %v", got, want)
 	}
-
-	two := New[string](100)
-	two.count("a", 1)
-	two.count("b", 1)
-	two.count("a", 1)
-	if got := two.Top(); len(got) != 2 || got[0].Key != "a" || got[1].Key != "b" {
-		t.Errorf("Top of two keys is %v", got)
-	}
 }
 
 // TestTopLeavesOutWhatMayNotHaveCome: Top leaves out a key whose whole count may belong to

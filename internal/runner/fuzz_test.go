@@ -20,11 +20,23 @@ func FuzzRunner(f *testing.F) {
 // none waits while one is missing.
 func FuzzPool(f *testing.F) {
 	f.Add(byte(1), []byte{addOne, addOne | willBlock, addOne | willPanic, releaseOne, addGuest, addTwo | willAdd, addOne | willExit})
-	f.Fuzz(func(t *testing.T, workers byte, steps []byte) {
-		synctest.Test(t, func(t *testing.T) {
-			p := &pooled{list: newList(int(workers%8)+1, nil), calls: map[int]int{}}
-			p.follow(t, steps[:min(len(steps), 100)])
-		})
+	f.Fuzz(poolAgainstModel)
+}
+
+// TestPoolAgainstModel is FuzzPool with random steps.
+func TestPoolAgainstModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		workers, steps := rapid.Byte().Draw(rt, "workers"), rapid.SliceOfN(rapid.Byte(), 1, 60).Draw(rt, "steps")
+		if poolAgainstModel(t, workers, steps); t.Failed() {
+			t.Fatalf("%d workers, steps %d", workers%8+1, steps)
+		}
+	})
+}
+
+func poolAgainstModel(t *testing.T, workers byte, steps []byte) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pooled{list: newList(int(workers%8)+1, nil), calls: map[int]int{}}
+		p.follow(t, steps[:min(len(steps), 100)])
 	})
 }
 
@@ -142,9 +154,12 @@ func (p *pooled) follow(t *testing.T, steps []byte) {
 		if n := length(&p.fifo); n > 0 && p.workers.Load() < p.limit {
 			t.Errorf("%d callbacks wait for %d workers of %d", n, p.workers.Load(), p.limit)
 		}
+		if n := p.Running(); n != p.busy {
+			t.Errorf("Running is %d, and %d callbacks run", n, p.busy)
+		}
 	}
 	drain := started(func() { _ = p.Drain(t.Context()) })
-	for !settled(drain) {
+	for !settled(drain) { // who waits for workers, for what callbacks add, and for callers
 		if !p.release() {
 			t.Fatal("Drain waits, and no callback runs")
 		}

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
-	"weak"
 )
 
 // never fails the test when a runner reports a panic.
@@ -56,56 +54,28 @@ func (g *gate) open() { close(g.opened) }
 func call(f func()) { f() }
 
 func TestNewPanics(t *testing.T) {
-	for _, c := range []struct {
-		workers, backlog int
-		call             func(int)
-		want             string
-	}{
-		{0, 1, func(int) {}, "runner: the number of workers must be positive"},
-		{-1, 1, func(int) {}, "runner: the number of workers must be positive"},
-		{1, -1, func(int) {}, "runner: the backlog must not be negative"},
-		{1, 0, nil, "runner: nothing to call"},
+	ok, no := func(int) {}, func() bool { return false }
+	for want, all := range map[string][]func(){
+		"runner: the number of workers must be positive": {
+			func() { New(0, 1, ok, nil) }, func() { New(-1, 1, ok, nil) },
+			func() { NewPool(0, no, no, nil) }, func() { NewPool(-1, no, no, nil) },
+		},
+		"runner: the backlog must not be negative": {func() { New(1, -1, ok, nil) }},
+		"runner: nothing to call": {
+			func() { New[int](1, 0, nil, nil) }, func() { NewPool(1, nil, no, nil) }, func() { NewPool(1, no, nil, nil) },
+		},
 	} {
-		func() {
-			defer func() {
-				if got := recover(); got != c.want {
-					t.Errorf("New(%d, %d): got panic %v, want %q", c.workers, c.backlog, got, c.want)
-				}
+		for i, f := range all {
+			func() {
+				defer func() {
+					if got := recover(); got != want {
+						t.Errorf("call %d: the panic is %v, want %q", i, got, want)
+					}
+				}()
+				f()
 			}()
-			New(c.workers, c.backlog, c.call, nil)
-		}()
+		}
 	}
-}
-
-// Many items of a blocked key are in front; another key still runs at once.
-func TestBlockedKeyDelaysNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const many = 10*deferBatch + 1
-		var ran int
-		r := New(2, 0, call, never(t))
-		a := newGate()
-		r.Push('a', a.call)
-		for range many {
-			r.Push('a', func() { ran++ })
-		}
-		for range 3 {
-			b := make(chan struct{})
-			r.Push('b', func() { close(b) })
-			if !settled(b) {
-				t.Fatal("another key waits for the blocked one while a worker is free")
-			}
-		}
-		if ran != 0 || r.Queued() != many {
-			t.Errorf("while the key is blocked: %d ran, %d queued, want 0 and %d", ran, r.Queued(), many)
-		}
-		a.open()
-		if err := r.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if ran != many || r.Queued() != 0 {
-			t.Errorf("at the end: %d ran, %d queued, want %d and 0", ran, r.Queued(), many)
-		}
-	})
 }
 
 // An item that is pushed while the only worker is about to leave is called.
@@ -183,86 +153,6 @@ func TestWaitEndsWithContext(t *testing.T) {
 	})
 }
 
-// With producers that wait, the queue exceeds the backlog by at most one batch
-// of each.
-func TestWaitBoundsQueue(t *testing.T) {
-	const producers, batch, backlog = 8, 5, 10
-	r := New(2, backlog, func(int) { runtime.Gosched() }, never(t))
-	most := make(chan int, producers)
-	for p := range producers {
-		go func() {
-			n := 0
-			for i := range 500 {
-				for range i%batch + 1 {
-					r.Push(uint64(p+i), i)
-				}
-				n = max(n, r.Queued())
-				if err := r.Wait(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-			most <- n
-		}()
-	}
-	for range producers {
-		if n := <-most; n > backlog+producers*batch {
-			t.Errorf("%d items queued, want at most %d", n, backlog+producers*batch)
-		}
-	}
-	if err := r.Drain(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestCallbackNeverWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		full := New(1, 0, call, never(t)) // over its bound
-		g := newGate()
-		full.Push(0, g.call)
-		full.Push(0, func() {})
-
-		own := New(1, 0, call, never(t))
-		var ran []string
-		own.Push(0, func() {
-			own.Push(0, func() { ran = append(ran, "pushed") })
-			own.Push(0, func() { ran = append(ran, "pushed") })
-			if err := own.Wait(t.Context()); err != nil {
-				t.Errorf("Wait for the own runner: %v", err)
-			}
-			if err := full.Wait(t.Context()); err != nil {
-				t.Errorf("Wait for another runner: %v", err)
-			}
-			ran = append(ran, "waited")
-		})
-		synctest.Wait()
-		if want := []string{"waited", "pushed", "pushed"}; !slices.Equal(ran, want) {
-			t.Errorf("ran: got %v, want %v", ran, want)
-		}
-		g.open()
-	})
-}
-
-// A Drain that waits must not take workers away: a callback that waits for one
-// that was pushed later would never end.
-func TestDrainKeepsWorkers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(2, 0, call, never(t))
-		g := newGate()
-		r.Push(1, g.call)
-		drain := started(func() {
-			if err := r.Drain(t.Context()); err != nil {
-				t.Errorf("Drain: %v", err)
-			}
-		})
-		synctest.Wait()
-		r.Push(2, g.open)
-		if !settled(drain) {
-			t.Error("no second worker during a Drain")
-			g.open()
-		}
-	})
-}
-
 func TestDrainEndsWithContext(t *testing.T) {
 	t.Run("Runner", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -326,40 +216,11 @@ func TestIdleRunnerHasNoGoroutine(t *testing.T) {
 		if got := workers(); got != 1 {
 			t.Errorf("one callback runs: %d workers, want 1", got)
 		}
-		for i := range 100 {
-			r.Push(uint64(i%10), func() {
-				switch i % 7 {
-				case 0:
-					panic(i)
-				case 1:
-					runtime.Goexit()
-				}
-			})
-		}
-		synctest.Wait()
-		if got := workers(); got != 1 {
-			t.Errorf("only a blocked callback is left: %d workers, want 1", got)
-		}
+		r.Push(1, runtime.Goexit)
 		g.open()
 		synctest.Wait()
 		if got := workers(); got != 0 {
 			t.Errorf("idle: %d workers, want 0", got)
-		}
-	})
-}
-
-func TestIdleRunnerIsCollected(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := New(2, 0, func(int) {}, nil)
-		for i := range 100 {
-			r.Push(uint64(i), i)
-		}
-		synctest.Wait()
-		w := weak.Make(r)
-		r = nil
-		runtime.GC()
-		if w.Value() != nil {
-			t.Error("a runner that nobody holds is still there")
 		}
 	})
 }

@@ -9,7 +9,8 @@ import (
 
 // TestStress lets producers push under the locks of shards, as a cache does,
 // and accounts for every item: called once, in the order of its key, with no
-// two calls of a key and no more than the workers at once.
+// two calls of a key and no more than the workers at once. The queue exceeds the backlog by
+// one item of each producer, and one that each callback pushes.
 func TestStress(t *testing.T) {
 	const (
 		producers = 8
@@ -45,6 +46,9 @@ func TestStress(t *testing.T) {
 		r.Push(key, event{key, s.pushed, depth})
 		s.pushed++
 		s.Unlock()
+		if n := r.Queued(); n > backlog+producers+workers {
+			t.Errorf("%d items are queued, though producers wait at %d", n, backlog)
+		}
 		if err := r.Wait(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -2,80 +2,37 @@ package runner
 
 import (
 	"runtime"
-	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"weak"
 )
 
-// A callback that fails, in each way and place, affects no other.
+// A callback that fails affects no other, in whatever way it and the report of it fail.
 func TestFailureIsIsolated(t *testing.T) {
-	fails := map[string]func(){
-		"panic":                func() { panic("oops") },
-		"panic nil":            func() { panic(error(nil)) },
-		"Goexit":               runtime.Goexit,
-		"Goexit after a panic": func() { defer runtime.Goexit(); panic("oops") },
-		"panic after Goexit": func() {
+	fails := []func(){
+		func() { panic("oops") },
+		runtime.Goexit,
+		func() { panic(error(nil)) },
+		func() { defer runtime.Goexit(); panic("oops") },
+		func() {
 			defer func() { panic("oops") }()
 			runtime.Goexit()
 		},
 	}
-	for name, fail := range fails {
-		t.Run(name, func(t *testing.T) {
-			for _, workers := range []int{1, 2, 5} {
-				for bad := range 5 {
-					synctest.Test(t, func(t *testing.T) {
-						var mu sync.Mutex
-						var got []int
-						r := New(workers, 0, func(i int) {
-							mu.Lock()
-							got = append(got, i)
-							mu.Unlock()
-							if i == bad {
-								fail()
-							}
-						}, nil)
-						for i := range 5 {
-							r.Push(uint64(i), i)
-						}
-						synctest.Wait()
-						slices.Sort(got)
-						if want := []int{0, 1, 2, 3, 4}; !slices.Equal(got, want) {
-							t.Errorf("%d workers, %d fails: called %v, want %v", workers, bad, got, want)
-						}
-						if got := r.Panics(); got != 1 {
-							t.Errorf("%d workers, %d fails: Panics = %d, want 1", workers, bad, got)
-						}
-						if err := r.Drain(t.Context()); err != nil {
-							t.Error(err)
-						}
-					})
-				}
-			}
-		})
-	}
-}
-
-func TestReportThatFails(t *testing.T) {
-	for name, fail := range map[string]func(){
-		"panic":  func() { panic("report") },
-		"Goexit": runtime.Goexit,
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ran, reports := 0, 0
-				r := New(1, 0, call, func(any, []byte) { reports++; fail() })
-				for range 3 {
-					r.Push(0, func() { panic("oops") })
-					r.Push(0, runtime.Goexit)
+	for i, inReport := range fails[:2] {
+		synctest.Test(t, func(t *testing.T) {
+			ran, reports := 0, 0
+			r := New(1, 0, call, func(any, []byte) { reports++; inReport() })
+			for range 3 {
+				for _, fail := range fails {
+					r.Push(0, fail)
 					r.Push(0, func() { ran++ })
 				}
-				synctest.Wait()
-				if ran != 3 || reports != 6 || r.Panics() != 6 {
-					t.Errorf("%d callbacks ran, %d failed, %d were reported; want 3, 6, 6", ran, r.Panics(), reports)
-				}
-			})
+			}
+			synctest.Wait()
+			if n := 3 * len(fails); ran != n || reports != n || r.Panics() != uint64(n) {
+				t.Errorf("report %d: %d callbacks ran, %d failed, %d were reported; want %d of each", i, ran, r.Panics(), reports, n)
+			}
 		})
 	}
 }

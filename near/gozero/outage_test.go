@@ -146,11 +146,3 @@ func TestMaxBytes(t *testing.T) {
 		t.Error("more is kept than MaxBytes")
 	}
 }
-
-// TestPassword checks that the watch uses the password of the settings.
-func TestPassword(t *testing.T) {
-	s := server(t, "--requirepass", "pw")
-	there := nodes(s.Addr)
-	there[0].Pass = "pw"
-	newNear(t, gozero.Conf{}, there) // it has had a hit
-}

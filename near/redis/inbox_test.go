@@ -15,59 +15,14 @@ import (
 // A told is a watcher as a near cache is one: what it would serve.
 type told struct {
 	log  []string
-	hold func() // called by Changed, if set
 	keys []string
-	alls int
-	asOf time.Time
 	lost bool
 }
 
-func (w *told) Changed(keys ...string) {
-	if w.hold != nil {
-		w.hold()
-	}
-	w.log, w.keys = append(w.log, fmt.Sprint(keys)), append(w.keys, keys...)
-}
-func (w *told) ChangedAll()            { w.log, w.alls, w.lost = append(w.log, "all"), w.alls+1, false }
-func (w *told) Current(asOf time.Time) { w.log, w.asOf = append(w.log, "current"), asOf }
-func (w *told) Lost(err error)         { w.log, w.lost = append(w.log, "lost"), true }
-
-// Catches: an order of telling that vouches too early or ends Lost too early.
-func TestInboxOrder(t *testing.T) {
-	now := time.Now()
-	for _, c := range []struct {
-		name string
-		put  func(*inbox)
-		want []string
-	}{
-		{"nothing counts before the first restored", func(b *inbox) { b.changed("a"); b.changedAll(); b.current(now) }, nil},
-		{"keys before current", func(b *inbox) { b.restored(now); b.changed("a", "b"); b.current(now.Add(1)) }, []string{"all", "[a b]", "current"}},
-		{"all instead of keys", func(b *inbox) { b.restored(now); b.changed("a"); b.changedAll() }, []string{"all", "current"}},
-		{"lost takes current back", func(b *inbox) { b.restored(now); b.changed("a"); b.lost(errBroken) }, []string{"all", "[a]", "lost"}},
-		{"nothing while lost", func(b *inbox) {
-			b.restored(now)
-			b.lost(errBroken)
-			b.changed("a")
-			b.changedAll()
-			b.current(now.Add(1))
-		}, []string{"all", "lost"}},
-		{"restored ends lost", func(b *inbox) { b.lost(errBroken); b.restored(now) }, []string{"all", "current"}},
-		{"too much is all", func(b *inbox) { b.restored(now); b.changed("12345", "12345"); b.changed("6") }, []string{"all", "[6]", "current"}},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			b, w := newInbox(2*keyRoom+9), &told{}
-			c.put(b)
-			ctx, stop := context.WithCancel(t.Context())
-			go b.tell(ctx, w)
-			synctest.Wait()
-			stop()
-			synctest.Wait()
-			if !slices.Equal(w.log, c.want) {
-				t.Errorf("%s: %v, want %v", c.name, w.log, c.want)
-			}
-		})
-	}
-}
+func (w *told) Changed(keys ...string) { w.keys = append(w.keys, keys...) }
+func (w *told) ChangedAll()            { w.log, w.lost = append(w.log, "all"), false }
+func (w *told) Current(time.Time)      { w.log = append(w.log, "current") }
+func (w *told) Lost(error)             { w.log, w.lost = append(w.log, "lost"), true }
 
 // Catches: any state of an inbox in which a watcher misses a key before a Current, hears
 // Current while lost, or keeps more than its room.

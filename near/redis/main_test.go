@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/near"
 	"github.com/pinwheel-cache/pinwheel/near/redis"
 	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/redis/rueidis"
@@ -110,18 +111,23 @@ func (r *recorder) Current(asOf time.Time) {
 func watch(t testing.TB, r *redis.Redis, maxLag time.Duration) *recorder {
 	t.Helper()
 	w := &recorder{maxLag: maxLag, news: make(chan struct{}, 1)}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { r.Watch(ctx, w); close(done) }()
+	stop := watchWith(r, w)
 	t.Cleanup(func() {
 		stop()
-		<-done
 		for _, fault := range w.faults {
 			t.Error(fault)
 		}
 	})
 	w.await(t, "the first Current", func() bool { return w.served })
 	return w
+}
+
+// watchWith has w watch until stop is called, which waits for the end.
+func watchWith(r *redis.Redis, w near.Watcher) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { r.Watch(ctx, w); close(done) }()
+	return func() { cancel(); <-done }
 }
 
 // await waits until is holds of what was told.

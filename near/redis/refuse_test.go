@@ -96,15 +96,12 @@ func TestConnectLater(t *testing.T) {
 		t.Error("a Set without Redis is no error")
 	}
 	lost := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { r.Watch(ctx, lost); close(done) }()
+	stop := watchWith(r, lost)
 	lost.await(t, "Lost", func() bool { return len(lost.losts) > 0 })
 	check(t, s.Restart())
 	lost.await(t, "service", func() bool { return lost.served })
 	check(t, r.Set(t.Context(), "user:1", found("1")))
 	stop()
-	<-done
 
 	check(t, s.Pause())
 	o.Client.ConnWriteTimeout, o.Client.Dialer.Timeout = time.Hour, time.Hour

@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -167,9 +166,7 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, o, server(t, modes[name]...).Addr)
 			c := &checker{recorder: recorder{maxLag: 60 * time.Millisecond, news: make(chan struct{}, 1)}, told: map[string]bool{}, written: map[string]time.Time{}}
-			ctx, stop := context.WithCancel(context.Background())
-			done := make(chan struct{})
-			go func() { r.Watch(ctx, c); close(done) }()
+			stop := watchWith(r, c)
 			c.await(t, "the first Current", func() bool { return c.served })
 			var writers sync.WaitGroup
 			for g := range 4 {
@@ -177,7 +174,7 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 					for i := range 2000 {
 						key := fmt.Sprintf("user:%d.%d", g, i)
 						c.write(key, func() {
-							if err := r.Set(ctx, key, found("1")); err != nil {
+							if err := r.Set(t.Context(), key, found("1")); err != nil {
 								t.Error(err)
 							}
 						})
@@ -188,42 +185,10 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 			wrote := time.Now()
 			c.await(t, "all to be vouched for", func() bool { return c.asOf.After(wrote) })
 			stop()
-			<-done
 			if c.missing > 0 {
 				t.Errorf("%d changes were vouched for before they were told", c.missing)
 			}
 		})
-	}
-}
-
-// Catches: a source that goes deaf when its connection is gone, or serves before it has
-// said that everything may have changed.
-func TestSourceReconnects(t *testing.T) {
-	t.Parallel() // it mostly waits
-	kinds := map[string]string{"tracking": "normal", "notifications": "pubsub", "RESP2": "pubsub"}
-	for name, args := range modes {
-		t.Run(name, func(t *testing.T) { reconnects(t, server(t, args...), kinds[name]) })
-	}
-}
-
-func reconnects(t *testing.T, s *redistest.Server, kind string) {
-	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
-	for round, fault := range []func(){
-		func() { do(t, s, "CLIENT", "KILL", "TYPE", "normal") },
-		func() { do(t, s, "CLIENT", "KILL", "TYPE", kind) },
-		func() { s.Kill(); check(t, s.Restart()) },
-		func() {
-			check(t, s.Pause())
-			w.await(t, "Lost", func() bool { return !w.served })
-			check(t, s.Resume())
-		},
-	} {
-		w.awaitAgain(t, "the reconnect", fault)
-		key := fmt.Sprint("user:after ", round)
-		w.tellsKey(t, key, func() { do(t, s, "SET", key, "1") })
-	}
-	if len(w.losts) < 4 {
-		t.Errorf("four faults, and lost %v", w.losts)
 	}
 }
 
@@ -274,6 +239,7 @@ func TestBusyScript(t *testing.T) {
 				w.awaitLost(t, "BUSY")
 				do(t, s, "SCRIPT", "KILL")
 			})
+			w.tellsKey(t, "user:after", func() { do(t, s, "SET", "user:after", "1") })
 		})
 	}
 }
@@ -297,9 +263,7 @@ func TestStuckWatcherCostsRedisNothing(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)
 	w := &stuck{recorder: recorder{maxLag: lag, news: make(chan struct{}, 1)}, entered: make(chan struct{}), release: make(chan struct{})}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { r.Watch(ctx, w); close(done) }()
+	stop := watchWith(r, w)
 	w.await(t, "the first Current", func() bool { return w.served })
 	do(t, s, "SET", "user:first", "1")
 	<-w.entered
@@ -316,7 +280,6 @@ func TestStuckWatcherCostsRedisNothing(t *testing.T) {
 	close(w.release)
 	w.await(t, "the ChangedAll for what did not fit", func() bool { return w.alls > alls })
 	stop()
-	<-done
 }
 
 // field returns a number of a line of CLIENT LIST.

@@ -235,16 +235,11 @@ func TestStoreWhileTheSourceReconnects(t *testing.T) {
 	s := server(t)
 	r := open(t, redis.Options{}, s.Addr)
 	w := watch(t, r, lag)
-	stop := make(chan struct{})
+	var stop atomic.Bool
 	var users sync.WaitGroup
 	for range 4 {
 		users.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+			for !stop.Load() {
 				if _, err := r.Get(context.Background(), "user:1"); err != nil {
 					t.Errorf("Get: %v", err)
 					return
@@ -252,7 +247,7 @@ func TestStoreWhileTheSourceReconnects(t *testing.T) {
 			}
 		})
 	}
-	end := sync.OnceFunc(func() { close(stop); users.Wait() })
+	end := func() { stop.Store(true); users.Wait() }
 	defer end()
 	for range 5 {
 		w.awaitAgain(t, "the reconnect", func() {

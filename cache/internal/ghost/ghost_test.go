@@ -189,26 +189,3 @@ func TestConcurrentUse(t *testing.T) {
 
 // byUse makes the orders of most tests.
 func byUse() eviction.Policy { return new(eviction.Order) }
-
-func adaptive() eviction.Policy { return new(eviction.Adaptive) }
-
-// TestPolicy: ghosts evict as the cache does that they stand for, and one by the other
-// policy.
-func TestPolicy(t *testing.T) {
-	loop := func(order, another func() eviction.Policy) Counts {
-		g := New(100, order, another)
-		for i := range uint64(10_000) {
-			if h := i % 120 * golden; !g.Get(h, 0) {
-				g.Set(h, 1)
-			}
-		}
-		return g.Counts()
-	}
-	byOrder, byAdaptive := loop(byUse, adaptive), loop(adaptive, byUse)
-	if byOrder.Same > 0 || byAdaptive.Same < 6000 {
-		t.Errorf("of 10000 gets in a loop %d are hits of the ghost of the same limit, of the adaptive one %d", byOrder.Same, byAdaptive.Same)
-	}
-	if byOrder.OtherPolicy < 6000 || byAdaptive.OtherPolicy > 0 {
-		t.Errorf("of 10000 gets in a loop the other policy has %d, adaptive, and %d, by order", byOrder.OtherPolicy, byAdaptive.OtherPolicy)
-	}
-}
