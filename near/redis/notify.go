@@ -165,8 +165,9 @@ func (e *ear) confirm(ctx context.Context, m *member, timeout time.Duration, rep
 		if kept, err := reply.AsInt64(); err != nil {
 			return err
 		} else if kept == 0 {
-			e.in.changedAll()
-			if _, err := m.do(ctx, timeout, []string{"SET", e.own, "", "PX", lasting(timeout)}); err != nil {
+			_, err := m.do(ctx, timeout, []string{"SET", e.own, "", "PX", lasting(timeout)})
+			e.in.changedAll() // not before the SET: what is lost between the two would not be told
+			if err != nil {
 				return err
 			}
 		}
