@@ -16,7 +16,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 		b.release(old - min(old, need))
 		need -= min(old, need)
 	}
-	for range batch {
+	for evicted := 0; ; evicted++ {
 		if u.reserved >= need {
 			b.release(u.reserved - need)
 			u.reserved = 0
@@ -25,6 +25,9 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 		if b.reserve(need - u.reserved) {
 			u.reserved = 0
 			return 0
+		}
+		if evicted == batch {
+			break
 		}
 		if s.shouldBorrow(u.hash) && (u.making || b.making.TryLock()) {
 			u.making = true
@@ -40,7 +43,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 		}
 		u.reserved += s.detach(victim, h, cause)
 	}
-	return need - min(need, u.reserved)
+	return need - u.reserved
 }
 
 // shouldBorrow reports whether s, which must evict for a key with hash h, should leave that to

@@ -132,6 +132,17 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 
 // TestWeighedShards checks that a cache which weighs its values gets shards by the number
 // of its entries, like one with a Limit, and not by what they weigh; and more after a ResizeWeight.
+// TestABatchFreesMoreThanIsNeeded: what the last eviction of a hold frees too much goes back to
+// the budget. Otherwise the budget wears out, and a Set of a heavy value tries for ever.
+func TestABatchFreesMoreThanIsNeeded(t *testing.T) {
+	c := Must(Options[int, int]{MaxWeight: 4 * batch, Weigh: byValue})
+	for k := range 2 * batch {
+		c.Set(k, 2)
+	}
+	c.Set(-1, 2*batch-1)
+	wantWhole(t, c)
+}
+
 func TestWeighedShards(t *testing.T) {
 	each := int(entriesPerShard(runtime.GOMAXPROCS(0)))
 	for _, test := range []struct{ weight, entries int }{{1 << 20, each}, {1 << 10, 4 * each}, {1, 20 * each}} {

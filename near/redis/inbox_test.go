@@ -28,7 +28,7 @@ func (w *told) Lost(error)             { w.log, w.lost = append(w.log, "lost"), 
 // Current while lost, or keeps more than its room.
 func TestInboxModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b, w := newInbox(6*keyRoom), &told{}
+		b, w := newInbox(3*keyRoom), &told{}
 		owed, down := map[string]bool{}, true // keys that Current may not overtake
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now := time.Unix(int64(step)+1, 0)
