@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,6 +82,35 @@ func TestShardsStaySmall(t *testing.T) {
 			t.Errorf("limit %d: %d shards are wanted", limit, c.common.size.wanted())
 		}
 	}
+}
+
+// TestShardsOfPointers: a large cache of what the collector follows has fewer shards, and larger
+// ones.
+func TestShardsOfPointers(t *testing.T) {
+	const limit = 5_000_000
+	procs := runtime.GOMAXPROCS(0)
+	least := shardCount(limit, entriesPerShard(procs), procs)
+	if n := wantedShards[uint64, [2]struct{ a complex128 }](limit); n != max(512, least) {
+		t.Errorf("%d shards are wanted without pointers", n)
+	}
+	for name, n := range map[string]int{
+		"pointer": wantedShards[uint64, *int](limit), "key": wantedShards[string, int](limit), "slice": wantedShards[int, []byte](limit),
+		"array of structs": wantedShards[int, [1]struct{ a, b any }](limit),
+	} {
+		if n != max(enoughShards, least) {
+			t.Errorf("%s: %d shards are wanted", name, n)
+		}
+	}
+	if n := wantedShards[int, *int](1 << 27); n != 1<<27/(4*fullShard) {
+		t.Errorf("%d shards are wanted for 1<<27 entries", n)
+	}
+	if a, b := wantedShards[int, *int](1<<20), wantedShards[int, [0]*int](1<<20); a != b {
+		t.Errorf("%d shards are wanted for a million pointers, and %d for as many numbers", a, b)
+	}
+}
+
+func wantedShards[K comparable, V any](limit int) int {
+	return Must(Options[K, V]{Limit: limit}).common.size.wanted()
 }
 
 // TestHalfDivided: while some shards are divided, every entry expires in time. TestModel does

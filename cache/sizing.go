@@ -6,6 +6,7 @@ package cache
 import (
 	"math"
 	"math/bits"
+	"reflect"
 	"runtime"
 	"sync/atomic"
 )
@@ -20,6 +21,12 @@ const (
 	// fullShard is about the most entries of a shard. So its arrays are copied in half a
 	// millisecond when it grows, and its entries move to other shards in one.
 	fullShard = 16384
+
+	// enoughShards is the most shards of a cache with pointers, unless they would get more than
+	// four times fullShard entries. The collector follows the pointers of one shard after the
+	// other. Values that were stored one after another went to different shards, so the more
+	// shards, the fewer neighbours in memory it meets together.
+	enoughShards = 128
 )
 
 // A sizing has the options and counts by which sizes are decided. It is safe for concurrent use.
@@ -29,12 +36,29 @@ type sizing[K comparable, V any] struct {
 	weigh  func(K, V) uint32 // nil if entries are counted
 	budget budget            // what the entries may weigh
 	policy Policy            // of eviction
+	traced bool              // keys or values have pointers, which the collector follows
 }
 
 func (z *sizing[K, V]) init(o Options[K, V]) {
 	z.limit.Store(int64(o.Limit))
 	z.budget.max.Store(max(o.MaxWeight, uint64(o.Limit)))
 	z.weigh, z.policy = o.Weigh, o.Policy
+	z.traced = hasPointers(reflect.TypeFor[K]()) || hasPointers(reflect.TypeFor[V]())
+}
+
+func hasPointers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Len() > 0 && hasPointers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if hasPointers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	}
+	return t.Kind() > reflect.Array // kinds that have none come before it
 }
 
 // weightOf calls Weigh, if there is one.
@@ -73,7 +97,7 @@ func (z *sizing[K, V]) wanted() int {
 	if limit == 0 {
 		return max(n, int(z.crowd.Load()))
 	}
-	for limit > uint64(n)*fullShard {
+	for limit > uint64(n)*uint64(z.fullSlots(n)) {
 		n *= 2
 	}
 	return n
@@ -83,6 +107,9 @@ func (z *sizing[K, V]) wanted() int {
 // values does not know how many entries it can have before it has them. Then it gets about as
 // many shards as with a limit of so many entries.
 func (z *sizing[K, V]) fullSlots(shards int) int {
+	if z.traced && shards >= enoughShards {
+		return 4 * fullShard
+	}
 	procs := runtime.GOMAXPROCS(0)
 	if z.weigh != nil && shards < shardCount(0, 0, procs) {
 		return int(min(fullShard, 4*entriesPerShard(procs)))

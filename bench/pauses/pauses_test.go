@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/maypok86/otter/v2"
+	"github.com/phuslu/lru"
 	"golang.org/x/sys/unix"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -156,4 +158,38 @@ func BenchmarkClear(b *testing.B) {
 		b.ReportMetric(float64(n), "gets")
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkCollect measures a garbage collection beside five million values that are pointers.
+func BenchmarkCollect(b *testing.B) {
+	type value = [2]uint64
+	n := 5 * million
+	for _, c := range []struct {
+		name string
+		make func() (set func(uint64, *value))
+	}{
+		{"pinwheel", func() func(uint64, *value) {
+			return cache.Must(cache.Options[uint64, *value]{Limit: n, Expire: time.Hour}).Set
+		}},
+		{"phuslu", func() func(uint64, *value) {
+			c := lru.NewTTLCache[uint64, *value](n)
+			return func(k uint64, v *value) { c.Set(k, v, time.Hour) }
+		}},
+		{"otter", func() func(uint64, *value) {
+			c := otter.Must(&otter.Options[uint64, *value]{MaximumSize: n, ExpiryCalculator: otter.ExpiryWriting[uint64, *value](time.Hour)})
+			return func(k uint64, v *value) { c.Set(k, v) }
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			set := c.make()
+			for i := range n {
+				set(key(i), new(value))
+			}
+			runtime.GC()
+			for b.Loop() {
+				runtime.GC()
+			}
+			runtime.KeepAlive(set)
+		})
+	}
 }
