@@ -46,7 +46,10 @@ func main() {
 	for _, t := range made() {
 		cells = append(cells, replayAll(t, match, *seeds)...)
 	}
-	tables := table(cells) + tableOfSizes(weighed)
+	tables := table(cells)
+	if len(weighed) > 0 {
+		tables += tableOfSizes(weighed)
+	}
 	if *out == "" {
 		fmt.Print(tables)
 		return

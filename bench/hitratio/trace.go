@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 )
 
@@ -105,5 +107,22 @@ func made() []trace {
 		}
 		return skewed.Uint64()
 	})
+	for _, exponent := range []float64{1.1, 0.9, 0.7} {
+		hot := zipf(exponent, 20*madeCapacity)
+		add(fmt.Sprintf("skew of %.1f that drifts", exponent), func(i uint64) uint64 { return hot() + i/40 })
+	}
 	return all
+}
+
+// zipf returns a source of keys below n: that of key k is in proportion to 1/(k+1)^exponent. That
+// of math/rand/v2 takes no exponent below 1.
+func zipf(exponent float64, n int) func() uint64 {
+	sums := make([]float64, n)
+	sum := 0.0
+	for k := range sums {
+		sum += math.Pow(float64(k+1), -exponent)
+		sums[k] = sum
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	return func() uint64 { return uint64(sort.SearchFloat64s(sums, r.Float64()*sum)) }
 }

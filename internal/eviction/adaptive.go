@@ -49,6 +49,8 @@ const (
 // Small grows when one of its latest victims comes back, and shrinks when one of main's latest
 // victims does, as in ARC (Megiddo and Modha, FAST 2003).
 //
+// An entry of main loses one mark when eviction passes it, or all: see [fading].
+//
 // The zero Adaptive is empty and has room for no entry; Resize makes room. An
 // Adaptive must not be copied after first use.
 //
@@ -67,6 +69,7 @@ type Adaptive struct {
 	moved   int32       // entries moved on by the eviction under way
 	won     bool        // in this eviction a key won a challenge: main's oldest is the victim
 	checks  checkpointing
+	fading  fading
 
 	slots  int            // for which ghost, recent, target and checks are made
 	late   int            // see lateLimit; 0 to 2*lateLimit
@@ -90,6 +93,7 @@ func (a *Adaptive) Resize(n int) {
 	copy(links, a.links)
 	a.links = links
 	a.marks.resize(n)
+	a.fading.resize(n)
 	if a.slots == 0 || n < a.slots-a.slots/8 || n > a.slots+a.slots/8 {
 		a.fit(n)
 	}
@@ -137,6 +141,8 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 			return true
 		}
 		a.checks.now++
+	} else {
+		a.evictsMain(i)
 	}
 	if a.recent.samples(h) {
 		a.recent.add(q, h)
@@ -152,6 +158,7 @@ func (a *Adaptive) spareKnown(i uint32, h uint64) bool {
 		return false
 	}
 	a.unlink(small, i+firstEntry)
+	a.fading.forget(i)
 	a.push(main, i+firstEntry)
 	a.moved++
 	return true
@@ -178,7 +185,7 @@ func (a *Adaptive) growSmall(by int) {
 }
 
 // challenge reports whether main, which must not be empty, has an entry without a mark
-// among its oldest. It makes that entry the oldest: marked ones before it lose a mark and
+// among its oldest. It makes that entry the oldest: marked ones before it fade and
 // become the newest.
 func (a *Adaptive) challenge() bool {
 	for range maxChallenged {
@@ -209,6 +216,7 @@ func (a *Adaptive) balance(h uint64) {
 	case recent && q == small:
 		a.growSmall(unit * a.recent.each())
 	case recent:
+		a.fading.again += a.recent.each()
 		a.setTarget(a.target - 3*unit/2*a.recent.each())
 	}
 }
@@ -217,7 +225,7 @@ func (a *Adaptive) balance(h uint64) {
 // the order is empty.
 //
 // Hits take effect here. A marked entry of small that Victim meets goes to main, without
-// a mark. A marked entry of main loses a mark and becomes the newest.
+// a mark. A marked entry of main fades and becomes the newest.
 //
 // In a loop over slightly more keys than there are slots, small always looks a few entries
 // too short: the entries that small gains, main loses. So while late is above lateLimit,
@@ -247,6 +255,7 @@ func (a *Adaptive) passMarked(q uint32) (i uint32) {
 		switch {
 		case q == small:
 			a.marks.clear(p - firstEntry)
+			a.fading.forget(p - firstEntry)
 			a.late = max(a.late-latePerUse, 0)
 			if a.smallLen() < a.targetLen() {
 				q = main

@@ -22,6 +22,12 @@ type adaptiveModel struct {
 	now, oldest    int
 	every, pending int // entries between checkpoints, and before the next one
 
+	kept              map[uint32]int  // the marks that the last pass left to an entry of the sample, in main
+	stayed            map[uint32]bool // and whether it had not been used before
+	all, worse        bool            // entries lose all marks; old marks brought too little
+	met               int
+	idle, used, again int // the last revolutions count less
+
 	weights map[uint32]int // nil if all weigh 1
 	passed  int            // of the weight of entries passed over, less than the mean
 }
@@ -59,7 +65,48 @@ func (m *adaptiveModel) take(i uint32, inMain bool) {
 		}
 		m.passed -= m.mean()
 	}
-	m.marks[i]--
+	switch {
+	case !inMain:
+		m.marks[i]--
+		return
+	case i%8 == 0:
+		stayed := m.marks[i] <= m.kept[i]
+		m.count(i)
+		m.marks[i]--
+		m.kept[i], m.stayed[i] = m.marks[i], stayed
+	case m.all:
+		m.marks[i] = 0
+	default:
+		m.marks[i]--
+	}
+	m.meet()
+}
+
+// count counts what an entry of the sample did since the last pass.
+func (m *adaptiveModel) count(i uint32) {
+	if m.stayed[i] {
+		m.idle++
+		if m.marks[i] > m.kept[i] {
+			m.used++
+		}
+	}
+}
+
+// meet decides once for each revolution of main.
+func (m *adaptiveModel) meet() {
+	if m.met++; m.met < len(m.mainEntries()) {
+		return
+	}
+	before := m.worse
+	m.worse = m.idle >= 8 && 8*m.used*(m.slots*4/100) < m.again*m.idle
+	m.all = before && m.worse
+	m.met, m.idle, m.used, m.again = 0, m.idle/2, m.used/2, m.again/2
+}
+
+// forgetKept is for an entry that comes to main.
+func (m *adaptiveModel) forgetKept(i uint32) {
+	delete(m.kept, i)
+	delete(m.stayed, i)
 }
 
 // A mainItem is an entry or a checkpoint.
@@ -150,6 +197,7 @@ func (m *adaptiveModel) spare(i uint32, h uint64) bool {
 		}
 	}
 	m.remove(i)
+	m.forgetKept(i)
 	m.push(i)
 	m.moved++
 	return true
@@ -198,6 +246,7 @@ func (m *adaptiveModel) insert(i uint32, h uint64) {
 		m.late = min(m.late+1, 256)
 		m.setTarget(m.target + unit*m.sampleEvery)
 	} else if _, recent := forget(m.recent[1], h); recent {
+		m.again += m.sampleEvery
 		m.setTarget(m.target - unit*3/2*m.sampleEvery)
 	}
 	m.marks[i] = 0
@@ -221,6 +270,11 @@ func (m *adaptiveModel) evict(i uint32, h uint64) {
 		q = 0
 		remember(m.ghost, h, 16)
 		m.now++
+	} else {
+		if i%8 == 0 {
+			m.count(i)
+		}
+		m.meet()
 	}
 	if h%uint64(m.sampleEvery) == 0 {
 		remember(m.recent[q], h, 4)
@@ -239,6 +293,7 @@ func (m *adaptiveModel) victim() uint32 {
 		m.remove(i)
 		if fromSmall = inSmall; inSmall {
 			m.marks[i] = 0
+			m.forgetKept(i)
 			m.late = max(m.late-8, 0)
 			fromSmall = m.smallLen() >= m.target/unit
 		} else {
@@ -300,6 +355,9 @@ func (m *adaptiveModel) check(a *Adaptive) error {
 	}
 	if want := [queues]uint64{uint64(m.sum(m.small)), uint64(m.sum(m.mainEntries()))}; m.weights != nil && a.weight != want {
 		return fmt.Errorf("the queues weigh %d, want %d", a.weight, want)
+	}
+	if f := &a.fading; f.all != m.all || f.met != m.met || f.idle != m.idle || f.used != m.used || f.again != m.again {
+		return fmt.Errorf("fading is %+v, want %v, met %d, idle %d, used %d, again %d", f, m.all, m.met, m.idle, m.used, m.again)
 	}
 	if a.target != m.target || a.late != m.late || int(a.checks.now) != m.now {
 		return fmt.Errorf("the target is %d, late %d, the time %d; want %d, %d and %d", a.target, a.late, a.checks.now, m.target, m.late, m.now)

@@ -21,7 +21,7 @@ type modelled struct {
 }
 
 func runAdaptiveModel(t *rapid.T) {
-	o := &modelled{m: adaptiveModel{marks: map[uint32]int{}}, keys: map[uint32]uint64{}}
+	o := &modelled{m: adaptiveModel{marks: map[uint32]int{}, kept: map[uint32]int{}, stayed: map[uint32]bool{}}, keys: map[uint32]uint64{}}
 	if rapid.Bool().Draw(t, "weights") {
 		o.weights, o.m.weights = []uint32{}, map[uint32]int{}
 	}
@@ -38,6 +38,12 @@ func runAdaptiveModel(t *rapid.T) {
 		"loop": func(t *rapid.T) {
 			for k := range uint64(3*o.room + 6) {
 				o.access(t, k%(uint64(o.room)+2)+1)
+			}
+		},
+		"drift": func(t *rapid.T) { // keys are hot for a while, and never again
+			from := key.Draw(t, "from") << 20
+			for k := range uint64(20 * o.room) {
+				o.access(t, from+k/3+k*k*7%uint64(o.room/2+1))
 			}
 		},
 		"mark": func(t *rapid.T) {
@@ -332,6 +338,26 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 }
 
 // TestMatch: match finds exactly the equal ones of four fingerprints.
+func TestFading(t *testing.T) {
+	for _, test := range []struct {
+		idle, used, again int
+		before, all       bool
+	}{
+		{minIdle, 2, 8, true, false}, // 2 * 4 percent of 100 slots * 8 = 8 * 8
+		{minIdle, 2, 9, true, true},
+		{minIdle, 2, 9, false, false},
+		{minIdle - 1, 0, 1000, true, false},
+	} {
+		var a Adaptive
+		a.Resize(100)
+		a.fading.worse = test.before
+		a.fading.idle, a.fading.used, a.fading.again = test.idle, test.used, test.again
+		if a.met(); a.fading.all != test.all {
+			t.Errorf("%+v: entries lose all marks: %v", test, a.fading.all)
+		}
+	}
+}
+
 func TestMatch(t *testing.T) {
 	values := []uint64{1, 2, 3, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff}
 	for _, f := range values {

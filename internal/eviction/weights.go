@@ -63,19 +63,25 @@ func (a *Adaptive) weightOf(i uint32) (weight, mean uint64) {
 	return min(max(uint64(a.weights[i]), mean/maxLightness), mean), mean
 }
 
-// takeMark reports whether entry i of queue q has a mark, and lowers the mark. With weights it
-// lowers a mark in main only when the marked entries that it has passed over weigh the mean
-// together.
+// takeMark reports whether entry i of queue q has a mark. It lowers the mark in small, and fades
+// the entry in main: with weights only when the marked entries that it has passed over weigh the
+// mean together.
 func (a *Adaptive) takeMark(q, i uint32) bool {
-	if a.weights == nil || q == small || a.marks.get(i) == 0 {
+	if q == small {
 		return a.marks.take(i)
 	}
-	weight, mean := a.weightOf(i)
-	if a.passed += weight; a.passed < mean {
-		return true
+	if !a.marks.has(i) {
+		return false
 	}
-	a.passed -= mean
-	return a.marks.take(i)
+	if a.weights != nil {
+		weight, mean := a.weightOf(i)
+		if a.passed += weight; a.passed < mean {
+			return true
+		}
+		a.passed -= mean
+	}
+	a.fade(i)
+	return true
 }
 
 // youth returns the age at which the key of entry i came back. The age of a light entry
