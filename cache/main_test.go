@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/pinwheel-cache/pinwheel/internal/settle"
+
+	_ "pgregory.net/rapid" // has the flag
 )
 
 func TestMain(m *testing.M) {
