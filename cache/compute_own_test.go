@@ -3,6 +3,8 @@ package cache
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestComputeThatChangesItsOwnKey checks that Compute panics, and is not called for ever, if its
@@ -71,23 +73,32 @@ func TestComputeWithoutAFence(t *testing.T) {
 		"a Clear":           {10, func(c *Cache[int, int]) { c.Clear() }, 2},
 		"a load":            {10, func(c *Cache[int, int]) { c.Del(1); c.Take(1, func() (int, error) { return 5, nil }) }, 2},
 		"a division":        {10, func(c *Cache[int, int]) { c.Set(1, 5); c.splitInto(2) }, 2},
+		"a divided shard":   {10, func(c *Cache[int, int]) { c.splitInto(2); c.Set(1, 5) }, 2},
+		"an expiry":         {10, func(c *Cache[int, int]) { time.Sleep(time.Hour); setOthers(c, 10); c.Set(1, 5) }, 2},
 	} {
-		c := Must(Options[int, int]{Limit: test.limit})
+		computeBeside(t, name, test.limit, test.change, test.calls)
+	}
+}
+
+func computeBeside(t *testing.T, name string, limit int, change func(*Cache[int, int]), want int) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: limit, Expire: time.Minute})
+		defer c.Close(t.Context())
 		c.Set(1, 10)
 		c.Compute(1, keep) // from now on the shard notes changes
 		calls, last := 0, 0
 		got, _ := c.Compute(1, func(old int, _ bool) (int, Op) {
 			last = old
 			if calls++; calls == 1 {
-				test.change(c)
+				change(c)
 			}
 			return old + 1, OpSet
 		})
-		if v, ok := c.Peek(1); calls != test.calls || got != last+1 || got != v || !ok {
-			t.Errorf("%s: %d after %d calls, want %d after %d; and then %d, %t", name, got, calls, last+1, test.calls, v, ok)
+		if v, ok := c.Peek(1); calls != want || got != last+1 || got != v || !ok {
+			t.Errorf("%s: %d after %d calls, want %d after %d; and then %d, %t", name, got, calls, last+1, want, v, ok)
 		}
 		wantWhole(t, c)
-	}
+	})
 }
 
 // TestComputeIsWary checks that slow functions, during which many keys change, are not called twice

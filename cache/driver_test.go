@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"math"
 	"sync/atomic"
 	"testing"
@@ -125,6 +126,26 @@ func TestLeadOfTheLongestTTL(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		if v, err := c.Take(2, func() (int, error) { return 20, nil }); v != 20 || err != nil {
 			t.Errorf("Take = %d, %v, want 20 from its fetch", v, err)
+		}
+		c.Clear()
+	})
+}
+
+// TestLeadIsNotThatOfTheLastEntry checks that an entry with a long TTL is renewed when it is due,
+// though another with a shorter one was stored later.
+func TestLeadIsNotThatOfTheLastEntry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Expire: time.Hour, Refresh: 0.1})
+		c.SetWithExpire(1, 1, 100*time.Hour)
+		c.Set(2, 2)
+		time.Sleep(11 * time.Hour)
+		renewals := 0
+		if v, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { renewals++; return 10, nil }); v != 1 || err != nil {
+			t.Errorf("TakeCtx = %d, %v, want 1", v, err)
+		}
+		synctest.Wait()
+		if renewals != 1 {
+			t.Errorf("%d renewals, want 1", renewals)
 		}
 		c.Clear()
 	})

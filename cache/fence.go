@@ -165,5 +165,4 @@ func (s *shard[K, V]) breakAllFences() {
 		}
 	}
 	s.fences.of, s.fences.peak = nil, 0
-	s.fences.changes += maxLatest + 1 // any key may be among them
 }

@@ -165,7 +165,10 @@ func TestRenewalBesideAnOldOne(t *testing.T) {
 		take(1, 50*time.Minute)
 		c.Set(1, 2)
 		time.Sleep(45 * time.Minute)
-		take(2, 10*time.Minute)     // beside the first
+		take(2, 10*time.Minute) // beside the first
+		if renewals != 2 {
+			t.Errorf("%d renewals beside the first, want 2", renewals)
+		}
 		time.Sleep(6 * time.Minute) // the first ends
 		take(2, time.Minute)        // the second is under way
 		time.Sleep(5 * time.Minute) // it ends

@@ -74,8 +74,14 @@ func (c *clock) moment(t int64) time.Time {
 	return now.Add(time.Duration(t) - now.Sub(c.start))
 }
 
-// ticks returns the number of ticks up to a time.
-func (c *clock) ticks(t int64) int64 { return t / c.tick }
+// ticks returns the number of ticks up to a time, which is not negative: t / c.tick.
+func (c *clock) ticks(t int64) int64 {
+	n, _ := bits.Mul64(uint64(t), c.inv) // exact or one less
+	if ticks := int64(n); t-ticks*c.tick < c.tick {
+		return ticks
+	}
+	return int64(n) + 1
+}
 
 // idleTicks returns the ticks after which a shard without timers gives its ring back: none
 // if ticks are slow.
@@ -86,7 +92,7 @@ func (c *clock) slow() bool { return c.tick >= int64(shrinkWithin) }
 
 // dueTick returns the first tick at or after a deadline: never early, and less
 // than a tick late.
-func (c *clock) dueTick(deadline int64) int64 { return (deadline-1)/c.tick + 1 }
+func (c *clock) dueTick(deadline int64) int64 { return c.ticks(deadline-1) + 1 }
 
 // sameTick reports whether two deadlines are due at the same tick. The second must not be the
 // earlier one. sameTick does not divide, so it may report false for the same tick, but never

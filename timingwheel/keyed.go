@@ -126,9 +126,12 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 	if delay <= 0 {
 		return false, errDelay("MoveTimer", delay)
 	}
-	h, err := w.hashOf(key)
-	if err != nil {
-		return false, err
+	h, hashed := w.hasher.Word(key)
+	if !hashed {
+		var err error
+		if h, err = w.hashOf(key); err != nil {
+			return false, err
+		}
 	}
 	wait := w.in(delay)
 	s := w.shardOf(h)
@@ -136,11 +139,16 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 		return false, ErrClosed
 	}
 	s.mu.Lock()
-	tick, found, err := s.move(h, key, wait)
-	s.unlock()
+	i, found := s.find(h, key)
 	if found {
-		w.wakeBy(tick)
+		if _, ok := s.ring.postpone(i, w.dueTick(wait.deadline)); ok {
+			s.mu.Unlock() // nothing has changed that unlock publishes
+			return true, nil
+		}
 	}
+	tick, err := s.move(i, found, wait)
+	s.unlock()
+	w.wakeBy(tick)
 	return found, err
 }
 

@@ -62,17 +62,16 @@ func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64,
 	return s.set(i, wait), nil
 }
 
-// move changes when the timer of a key is due, if there is one. It returns the tick
-// by which the driver has to be awake.
-func (s *keyedShard[K, V]) move(h uint64, key K, wait span) (tick int64, found bool, err error) {
-	if s.closed {
-		return 0, false, ErrClosed
+// move changes when timer i is due, if found. It returns the tick by which the driver has to be
+// awake, or never.
+func (s *keyedShard[K, V]) move(i uint32, found bool, wait span) (tick int64, err error) {
+	switch {
+	case s.closed:
+		return never, ErrClosed
+	case !found:
+		return never, nil
 	}
-	i, found := s.find(h, key)
-	if !found {
-		return 0, false, nil
-	}
-	return s.set(i, wait), true, nil
+	return s.set(i, wait), nil
 }
 
 // removeKey removes the timer of a key, if there is one.

@@ -126,16 +126,27 @@ func (r *Ring) set(i uint32, due int64) (visit int64) {
 // distances from the cursor: slot numbers do not say which of two slots comes first.
 // So it need not know the level of the slot either.
 func (r *Ring) moveTask(i uint32, due int64) (visit int64) {
-	t := &r.tasks[i]
-	if t.list() != inDue {
-		visit = r.now + r.dist(t)
-		if rest := due - visit; rest >= 0 {
-			t.setRest(r.split(rest))
-			return visit
-		}
+	if visit, ok := r.postpone(i, due); ok {
+		return visit
 	}
 	r.unlink(i)
 	return r.link(i, due)
+}
+
+// postpone is moveTask of a task that stays in its slot, as it is visited there before it is due.
+// For another one it returns false.
+func (r *Ring) postpone(i uint32, due int64) (visit int64, ok bool) {
+	t := &r.tasks[i]
+	if t.list() == inDue {
+		return 0, false
+	}
+	visit = r.now + r.dist(t)
+	rest := due - visit
+	if rest < 0 {
+		return 0, false
+	}
+	t.setRest(r.split(rest))
+	return visit, true
 }
 
 // Remove removes the task; it does nothing if the task does not wait. A task in a

@@ -8,6 +8,22 @@ import (
 	"time"
 )
 
+// TestTicks compares the product by which ticks divides with a division.
+func TestTicks(t *testing.T) {
+	for _, tick := range []time.Duration{1, 2, 3, 100 * time.Microsecond, 10 * ms, 7*time.Hour + 1, 365 * 24 * time.Hour} {
+		c := newClock(tick)
+		for range 10_000 {
+			some := rand.Int64N(math.MaxInt64 >> rand.IntN(62))
+			whole := some - some%c.tick
+			for _, at := range []int64{0, some, whole, max(whole-1, 0), math.MaxInt64, math.MaxInt64 - some} {
+				if got := c.ticks(at); got != at/c.tick {
+					t.Fatalf("tick %v: %d ticks up to %d, want %d", tick, got, at, at/c.tick)
+				}
+			}
+		}
+	}
+}
+
 // TestSameTick compares sameTick with a division. It may say no of a deadline at the end of the
 // tick, but seldom.
 func TestSameTick(t *testing.T) {
