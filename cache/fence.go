@@ -151,7 +151,8 @@ func (s *shard[K, V]) dropFences(key K) {
 	s.fences.of = shrunk(s.fences.of, &s.fences.peak)
 }
 
-// breakAllFences breaks the fences on all keys of the shard.
+// breakAllFences breaks the fences on all keys of the shard, which Clear is about to remove. It notes
+// no change for a Compute without a fence: that finds its key gone, or what was stored since noted.
 func (s *shard[K, V]) breakAllFences() {
 	for _, l := range s.loads {
 		l.stale = true
