@@ -111,10 +111,7 @@ func (c *Cache[K, V]) Len() int {
 		}
 	}
 	n := 0
-	shards := c.common.all()
-	defer c.common.release()
-	for i := range shards {
-		s := &shards[i]
+	for s := range c.common.all() {
 		r := s.lock.RLock()
 		n += s.len
 		s.lock.RUnlock(r)

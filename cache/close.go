@@ -56,11 +56,8 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 	c.common.time.stopDriver()
 	c.unregister()
 	c.common.watch.Load().closed()
-	shards := c.common.all()
-	defer c.common.release()
 	var loads []*load[K, V]
-	for i := range shards {
-		s := &shards[i]
+	for s := range c.common.all() {
 		loads = s.close(loads)
 		// This does not wait for OnRemove, as Close must return when ctx ends. A
 		// queued event takes no more memory than its entry did.

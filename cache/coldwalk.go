@@ -38,13 +38,13 @@ type walked[K comparable, V any] struct {
 // maxRestarts bounds how often the passes of a walk start again.
 const maxRestarts = 100
 
-// start pins the shard, which the caller must unpin.
-func (w *coldWalk[K, V]) start(s *shard[K, V]) {
+// newColdWalk pins the shard, which the caller must unpin.
+func newColdWalk[K comparable, V any](s *shard[K, V]) *coldWalk[K, V] {
 	s.pin()
 	r := s.lock.RLock()
 	n := len(s.entries)
 	s.lock.RUnlock(r)
-	*w = coldWalk[K, V]{s: s, seen: make([]uint64, (n+63)/64), restarts: maxRestarts}
+	return &coldWalk[K, V]{s: s, seen: make([]uint64, (n+63)/64), restarts: maxRestarts}
 }
 
 // next appends at most a batch of entries to dst, and sets done if there are no more.

@@ -29,7 +29,7 @@ type common[K comparable, V any] struct {
 	time   timing
 
 	// shape is held for reading while all shards are walked, and for writing, only ever
-	// by TryLock, to replace the table by a larger one.
+	// by TryLock, to divide a shard.
 	shape sync.RWMutex
 
 	negatives keptErrors // nil without Negative

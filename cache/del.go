@@ -30,11 +30,9 @@ func (c *Cache[K, V]) GetAndDel(key K) (value V, ok bool) {
 // of loads under way from being stored. Entries that are stored while it runs may stay.
 func (c *Cache[K, V]) Clear() {
 	c.common.watch.Load().cleared()
-	shards := c.common.all()
-	defer c.common.release()
-	for i := range shards {
-		if !shards[i].drop() {
-			shards[i].clear(c.common.observers.settle)
+	for s := range c.common.all() {
+		if !s.drop() {
+			s.clear(c.common.observers.settle)
 		}
 	}
 	c.common.dropErrors()

@@ -31,14 +31,14 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 			f.void.Store(true)
 		}
 	}()
-	shards := c.common.all()
-	defer c.common.release()
-	for i := range shards {
-		shards[i].addFilter(f) // all before the first is asked: no load slips in behind
+	c.common.shape.RLock() // for both loops
+	defer c.common.shape.RUnlock()
+	for s := range c.common.all() {
+		s.addFilter(f) // all before the first is asked: no load slips in behind
 	}
 	c.common.dropErrors()
-	for i := range shards {
-		removed += c.delFuncIn(&shards[i], del)
+	for s := range c.common.all() {
+		removed += c.delFuncIn(s, del)
 	}
 	returned = true
 	return removed

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"io"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -21,12 +22,9 @@ func (c *Cache[K, V]) divideSome(n, some int) {
 
 // divideHalf leaves a cache with half of its shards divided, unless it has very many.
 func (c *Cache[K, V]) divideHalf() {
-	if n := len(c.common.all()); n < 64 {
-		c.common.release()
-		c.divideSome(2*n, n/2)
-		return
+	if t := c.common.table.Load(); len(t.shards) < 64 && t.larger.Load() == nil {
+		c.divideSome(2*len(t.shards), len(t.shards)/2)
 	}
-	c.common.release()
 }
 
 // TestWriteDividesOneShard: after a Resize, no write moves more than the entries of one
@@ -111,6 +109,63 @@ func TestShardsOfPointers(t *testing.T) {
 
 func wantedShards[K comparable, V any](limit int) int {
 	return Must(Options[K, V]{Limit: limit}).common.size.wanted()
+}
+
+// TestWalksDivideNothing: a walk through the shards moves no entry. Otherwise Stats, which the page
+// reads from outside, would set the timer of a cache in a bubble, and that ends the process.
+func TestWalksDivideNothing(t *testing.T) {
+	outside, done := make(chan func()), make(chan bool)
+	defer close(outside)
+	go func() {
+		for f := range outside {
+			f()
+			done <- true
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		c := Must(Options[int, int]{Limit: 1 << 20, Expire: time.Minute})
+		c.setShards(8)
+		for k := range 100 {
+			c.Set(k, k)
+		}
+		c.divideSome(32, 4)
+		table := c.common.table.Load()
+		noError := func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		encode := func(dst []byte, _, _ int) ([]byte, error) { return dst, nil }
+		for _, walk := range []func(){
+			func() { _ = c.Stats() },
+			func() { c.Len() },
+			func() {
+				for range c.All() {
+					c.Stats() // a walk in a walk
+				}
+			},
+			func() { c.DelExpired() },
+			func() { c.DelFunc(func(k, _ int) bool { return k == 1 }) },
+			func() { noError(c.Save(io.Discard, encode)) },
+			func() { noError(c.Resize(1 << 21)) },
+			func() { noError(c.Resize(10)) },
+			c.Clear,
+		} {
+			outside <- walk
+			<-done
+			if c.common.table.Load() != table || table.divided != 4 {
+				t.Fatal("a walk divides shards")
+			}
+			wantWhole(t, c)
+		}
+		noError(c.Resize(1 << 21))
+		for k := range 64 {
+			c.Set(k, k)
+		}
+		if now := c.common.table.Load(); now == table || !now.growing.Load() {
+			t.Error("the larger table has not heard of a Resize to more")
+		}
+	})
 }
 
 // TestHalfDivided: while some shards are divided, every entry expires in time. TestModel does

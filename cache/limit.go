@@ -50,12 +50,10 @@ func (c *Cache[K, V]) setLimit(limit int) {
 	} else {
 		c.common.size.budget.max.Store(uint64(limit))
 	}
-	shards := c.common.all()
-	for i := range shards {
-		shards[i].setLimited(limit > 0)
+	for s := range c.common.all() {
+		s.setLimited(limit > 0)
 	}
 	c.common.size.limit.Store(int64(limit))
-	c.common.release()
 	c.common.growOn()
 	c.common.watch.Load().resized(limit)
 	c.common.resizeNegatives(limit)
@@ -64,12 +62,10 @@ func (c *Cache[K, V]) setLimit(limit int) {
 // evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
 func (c *Cache[K, V]) evictSurplus() {
 	for surplus := c.common.size.budget.surplus(); surplus > 0; surplus = c.common.size.budget.surplus() {
-		shards := c.common.all()
-		each := int(min(surplus/uint64(len(shards))+1, batch))
-		for i := range shards {
-			c.common.observers.settle(shards[i].evictSurplus(each))
+		each := int(min(surplus/uint64(len(c.common.table.Load().shards))+1, batch))
+		for s := range c.common.all() {
+			c.common.observers.settle(s.evictSurplus(each))
 		}
-		c.common.release()
 	}
 }
 

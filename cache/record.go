@@ -67,10 +67,7 @@ func (c *Cache[K, V]) Record(ctx context.Context, w io.Writer, oneIn int) error 
 // setWatch replaces the watch; nil means none. Only Record calls it, one at a time.
 func (c *Cache[K, V]) setWatch(w *watch[K]) {
 	c.common.watch.Store(w)
-	shards := c.common.all()
-	defer c.common.release()
-	for i := range shards {
-		s := &shards[i]
+	for s := range c.common.all() {
 		s.lock.Lock()
 		s.noted = w != nil || c.common.observers.ages
 		s.lock.Unlock()

@@ -38,19 +38,19 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	if err != nil {
 		return fmt.Errorf("cache: Save: %w", err)
 	}
-	shards := c.common.all()
-	defer c.common.release()
-	walks := make([]coldWalk[K, V], len(shards))
-	for i := range walks {
-		walks[i].start(&shards[i])
-		defer shards[i].unpin()
+	c.common.shape.RLock() // for all loops
+	defer c.common.shape.RUnlock()
+	var walks []*coldWalk[K, V]
+	for s := range c.common.all() {
+		walks = append(walks, newColdWalk(s))
+		defer s.unpin()
 	}
 	var body []byte
 	var entries []walked[K, V]
 	for more := true; more; {
 		more = false
-		for i := range walks { // a batch of each shard in turn, so that the coldest of all come first
-			entries = walks[i].next(entries[:0])
+		for _, w := range walks { // a batch of each shard in turn, so that the coldest of all come first
+			entries = w.next(entries[:0])
 			for _, e := range entries {
 				body = c.header(e).Append(body[:0])
 				if body, err = encode(body, e.key, e.value); err != nil {
@@ -61,7 +61,7 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 				}
 			}
 			clear(entries) // keep no values alive while the next are encoded
-			more = more || !walks[i].done
+			more = more || !w.done
 		}
 	}
 	if err := out.Close(); err != nil {

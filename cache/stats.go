@@ -61,10 +61,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 		total.Weight, total.MaxWeight = c.common.size.budget.used.Load(), c.common.size.budget.max.Load()
 	}
 	now := c.common.time.clock.Now()
-	shards := c.common.all()
-	defer c.common.release()
-	for i := range shards {
-		s := &shards[i]
+	for s := range c.common.all() {
 		s.lock.Lock()
 		s.addTo(&total)
 		stuck := len(s.loads) > 0 || s.late(now)

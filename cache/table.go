@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"iter"
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
@@ -90,29 +91,38 @@ func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	return s, r
 }
 
-// all returns the shards, for a walk through all of them; release must follow. If entries
-// are moving to a larger table, all first moves the rest. Until release the table stays. It
-// may be called again meanwhile, also by the same goroutine, as no writer waits for shape.
-func (c *common[K, V]) all() []shard[K, V] {
-	for {
+// all returns an iterator over the shards: while entries move to a larger table, over those that
+// have not been divided yet, and those into which others were. It holds shape, so no shard is
+// divided until the loop ends; a caller with two loops must hold it by itself. The body of the
+// loop may begin another walk, as no writer waits for shape.
+func (c *common[K, V]) all() iter.Seq[*shard[K, V]] {
+	return func(yield func(*shard[K, V]) bool) {
 		c.shape.RLock()
+		defer c.shape.RUnlock()
 		t := c.table.Load()
-		if t.larger.Load() == nil {
-			return t.shards
+		for i := range t.shards {
+			if s := &t.shards[i]; !s.split && !yield(s) {
+				return
+			}
 		}
-		c.shape.RUnlock()
-		c.enlarge(t)
+		larger := t.larger.Load()
+		for i := 0; larger != nil && i < len(larger.shards); i++ {
+			if i%len(t.shards) < t.divided && !yield(&larger.shards[i]) {
+				return
+			}
+		}
 	}
 }
 
-// release ends what all began.
-func (c *common[K, V]) release() { c.shape.RUnlock() }
-
 // growOn checks, after a change of the limit, whether the cache may need more shards.
 func (c *common[K, V]) growOn() {
-	shards := c.all()
-	defer c.release()
-	c.table.Load().growing.Store(len(shards) < c.size.wanted())
+	c.shape.RLock()
+	defer c.shape.RUnlock()
+	t := c.table.Load()
+	if larger := t.larger.Load(); larger != nil {
+		t = larger
+	}
+	t.growing.Store(len(t.shards) < c.size.wanted())
 }
 
 const (

@@ -26,10 +26,8 @@ func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 
 // each calls yield for the entries, with their deadlines, until it returns false.
 func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
-	shards := c.common.all()
-	defer c.common.release()
-	for i := range shards {
-		if !shards[i].each(yield) {
+	for s := range c.common.all() {
+		if !s.each(yield) {
 			return
 		}
 	}
@@ -108,10 +106,7 @@ func (s *shard[K, V]) sweep(settle func(reported bool), f func(i uint32)) {
 // by itself within a tick; DelExpired is for callers that cannot wait for that. It looks at
 // every entry.
 func (c *Cache[K, V]) DelExpired() (removed int) {
-	shards := c.common.all()
-	defer c.common.release()
-	for i := range shards {
-		s := &shards[i]
+	for s := range c.common.all() {
 		s.sweep(c.common.observers.settle, func(i uint32) {
 			if s.checkGone(i) {
 				s.remove(i, s.hashOf(i), Expired)
