@@ -103,7 +103,7 @@ func (s *shard[K, V]) removeFence(key K, f *fence) bool {
 
 // breakFences breaks the fences on a key with hash h, which is about to change.
 func (s *shard[K, V]) breakFences(h uint64, key K) {
-	if len(s.loads) != 0 || s.fences != nil || s.common.negatives != nil {
+	if s.load != nil || s.fences != nil || s.common.negatives != nil {
 		s.breakFencesOn(h, key)
 	}
 }
@@ -113,7 +113,7 @@ func (s *shard[K, V]) breakFences(h uint64, key K) {
 func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
 	s.common.dropError(key)
 	s.fences.note(h)
-	if l := s.loads[key]; l != nil {
+	if l := s.newest(key); l != nil {
 		l.stale = true
 	}
 	if !s.fences.any() {
@@ -131,14 +131,14 @@ func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
 // does not change the value, so a load of the key goes on; but if no caller waits for it,
 // it is not stored.
 func (s *shard[K, V]) passEviction(h uint64, key K) {
-	if len(s.loads) != 0 || s.fences != nil {
+	if s.load != nil || s.fences != nil {
 		s.passEvictionOf(h, key)
 	}
 }
 
 // passEvictionOf is passEviction if there are loads or fences.
 func (s *shard[K, V]) passEvictionOf(h uint64, key K) {
-	l := s.loads[key]
+	l := s.newest(key)
 	if l != nil && !l.stale {
 		defer func() { l.stale, l.evicted = false, true }()
 	}
@@ -154,7 +154,7 @@ func (s *shard[K, V]) dropFences(key K) {
 // breakAllFences breaks the fences on all keys of the shard, which Clear is about to remove. It notes
 // no change for a Compute without a fence: that finds its key gone, or what was stored since noted.
 func (s *shard[K, V]) breakAllFences() {
-	for _, l := range s.loads {
+	for l := range s.newestLoads() {
 		l.stale = true
 	}
 	if s.fences == nil {

@@ -127,10 +127,10 @@ func TestMapsOfLoadsShrink(t *testing.T) {
 		c.concludeAll(loads[k])
 		s.removeFence(k, &fences[k])
 	}
-	if s.peakLoads > n/2 || s.fences.peak > n/2 {
-		t.Errorf("maps for %d loads and %d fences, with one of each", s.peakLoads, s.fences.peak)
+	if s.others.peak > n/2 || s.fences.peak > n/2 {
+		t.Errorf("maps for %d loads and %d fences, with one of each", s.others.peak, s.fences.peak)
 	}
-	if s.loads[n-1] != loads[n-1] || s.fences.of[n-1] != &fences[n-1] {
+	if s.newest(n-1) != loads[n-1] || s.fences.of[n-1] != &fences[n-1] {
 		t.Error("the last load or fence is lost")
 	}
 	c.concludeAll(loads[n-1])

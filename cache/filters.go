@@ -26,7 +26,7 @@ const maxFilters = 32
 func (s *shard[K, V]) addFilter(f *filter[K, V]) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for _, l := range s.loads {
+	for l := range s.newestLoads() {
 		switch {
 		case l.stale:
 		case l.filtered == maxFilters:

@@ -220,8 +220,8 @@ func (s *shard[K, V]) isEarlier(i uint32) bool {
 
 // checkFences: fences and loads go when they have ended.
 func (s *shard[K, V]) checkFences() error {
-	if s.fences.any() || len(s.loads) != 0 {
-		return fmt.Errorf("fences, or %d loads, left over", len(s.loads))
+	if s.fences.any() || s.load != nil || s.others != nil && len(s.others.of) != 0 {
+		return fmt.Errorf("fences or loads left over")
 	}
 	return nil
 }

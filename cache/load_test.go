@@ -101,7 +101,7 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		if who.inGrace {
 			t.Error("a value is in Grace")
 		}
-		delete(s.loads, 1)
+		s.load = nil
 		s.lock.Unlock()
 	}
 }

@@ -102,9 +102,29 @@ func (l *load[K, V]) publish() {
 // begins another one in front of it. So all behind the newest are stale: their results go to
 // their own callers and nowhere else.
 
+//
+// Most shards have one load at a time, which is in no map: shard.load.
+
+// A loads has the newest load of each key of a shard but one. The lock of the shard guards it.
+type loads[K comparable, V any] struct {
+	of   map[K]*load[K, V]
+	peak int32 // most keys since the map shrank
+}
+
+// newest returns the newest load of a key, or nil.
+func (s *shard[K, V]) newest(key K) *load[K, V] {
+	if s.load == nil || s.load.key == key {
+		return s.load
+	}
+	if s.others == nil {
+		return nil
+	}
+	return s.others.of[key]
+}
+
 // current returns the load of a key that callers share, or nil.
 func (s *shard[K, V]) current(key K) *load[K, V] {
-	if l := s.loads[key]; l != nil && !l.stale {
+	if l := s.newest(key); l != nil && !l.stale {
 		return l
 	}
 	return nil
@@ -112,7 +132,7 @@ func (s *shard[K, V]) current(key K) *load[K, V] {
 
 // addLoad makes a load the newest of its key.
 func (s *shard[K, V]) addLoad(l *load[K, V]) {
-	if l.older = s.loads[l.key]; l.older != nil {
+	if l.older = s.newest(l.key); l.older != nil {
 		l.older.newer = l
 	}
 	s.setLoads(l)
@@ -120,11 +140,15 @@ func (s *shard[K, V]) addLoad(l *load[K, V]) {
 
 // setLoads makes l the newest load of its key; what is behind it stays.
 func (s *shard[K, V]) setLoads(l *load[K, V]) {
-	if s.loads == nil {
-		s.loads = make(map[K]*load[K, V])
+	if s.load == nil || s.load.key == l.key {
+		s.load = l
+		return
 	}
-	s.loads[l.key] = l
-	s.peakLoads = max(s.peakLoads, int32(len(s.loads)))
+	if s.others == nil {
+		s.others = &loads[K, V]{of: make(map[K]*load[K, V])}
+	}
+	s.others.of[l.key] = l
+	s.others.peak = max(s.others.peak, int32(len(s.others.of)))
 }
 
 // removeLoad removes a load that has ended.
@@ -133,10 +157,9 @@ func (s *shard[K, V]) removeLoad(l *load[K, V]) {
 	case l.newer != nil:
 		l.newer.older = l.older
 	case l.older != nil:
-		s.loads[l.key] = l.older
+		s.setLoads(l.older)
 	default:
-		delete(s.loads, l.key)
-		s.loads = shrunk(s.loads, &s.peakLoads)
+		s.dropLoads(l.key)
 	}
 	if l.older != nil {
 		l.older.newer = l.newer
@@ -144,10 +167,41 @@ func (s *shard[K, V]) removeLoad(l *load[K, V]) {
 	l.newer, l.older = nil, nil
 }
 
+// dropLoads removes the last load of a key.
+func (s *shard[K, V]) dropLoads(key K) {
+	others := s.others
+	if s.load.key == key {
+		s.load = nil
+		if others == nil {
+			return
+		}
+		for _, l := range others.of {
+			s.load, key = l, l.key
+			break
+		}
+	}
+	delete(others.of, key)
+	others.of = shrunk(others.of, &others.peak)
+}
+
+// newestLoads returns the newest load of each key.
+func (s *shard[K, V]) newestLoads() iter.Seq[*load[K, V]] {
+	return func(yield func(*load[K, V]) bool) {
+		if s.load == nil || !yield(s.load) || s.others == nil {
+			return
+		}
+		for _, l := range s.others.of {
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
 // allLoads returns the loads of all keys of the shard, also the stale ones.
 func (s *shard[K, V]) allLoads() iter.Seq[*load[K, V]] {
 	return func(yield func(*load[K, V]) bool) {
-		for _, l := range s.loads {
+		for l := range s.newestLoads() {
 			for ; l != nil; l = l.older {
 				if !yield(l) {
 					return

@@ -109,7 +109,7 @@ func (s *shard[K, V]) supplant(h uint64, key K, value V, deadline int64) bool {
 	switch {
 	case !s.limited, s.len == 0, !s.common.size.budget.full():
 		return false
-	case s.noted, len(s.loads) != 0, s.fences.any(), !s.common.hasher.Reflexive(key):
+	case s.noted, s.load != nil, s.fences.any(), !s.common.hasher.Reflexive(key):
 		return false
 	}
 	s.fences.note(h)
@@ -211,7 +211,7 @@ func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) boo
 		return false
 	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
-	case s.noted, len(s.loads) != 0, s.fences.any():
+	case s.noted, s.load != nil, s.fences.any():
 		return false
 	}
 	s.fences.note(h)

@@ -267,7 +267,7 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 
 // splitFences moves loads and fences to the shards of a larger table.
 func (s *shard[K, V]) splitFences(larger *table[K, V]) {
-	for _, newest := range s.loads {
+	for newest := range s.newestLoads() {
 		larger.of(newest.hash).setLoads(newest) // with those behind it
 	}
 	if s.fences == nil {
@@ -294,7 +294,7 @@ func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
 	s.order, s.marks, s.limited = nil, nil, false
 	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
-	s.loads, s.fences, s.lost = nil, nil, lost.Keys{}
+	s.load, s.others, s.fences, s.lost = nil, nil, nil, lost.Keys{}
 	s.evictable.Store(0)
 	s.nextVisit.Store(noTick)
 }
