@@ -6,12 +6,19 @@ import "github.com/pinwheel-cache/pinwheel/cache/internal/lost"
 
 // del removes a key and reports whether it had a value whose deadline has not passed.
 func (s *shard[K, V]) del(h uint64, key K) (live bool) {
-	s.breakFences(h, key)
-	s.common.watch.Load().removed(h)
+	if w := s.common.watch.Load(); w != nil {
+		w.removed(h)
+	}
 	i, found := s.find(h, key)
-	live = found && !s.checkExpired(i)
+	if live = found && !s.checkExpired(i); live {
+		s.remove(i, h, Deleted)
+	} else {
+		s.breakFences(h, key) // those of a value that is removed as expired would hold
+		if found {
+			s.remove(i, h, s.causeOr(Deleted, i))
+		}
+	}
 	if found {
-		s.remove(i, h, s.causeOr(Deleted, i))
 		s.maybeShrink()
 	}
 	return live

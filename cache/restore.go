@@ -173,7 +173,7 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 		s.remove(i, u.hash, Expired)
 	}
 	s.fences.note(u.hash)
-	i = s.insert(u)
+	i = s.insert(u.hash, u.key, u.value, u.weight)
 	s.beginLife(i, u)
 	for range marks {
 		s.use(i)

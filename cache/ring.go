@@ -60,19 +60,16 @@ func (s *shard[K, V]) visitsBy(i uint32, deadline int64) bool {
 
 // schedule makes entry i due at a tick.
 func (s *shard[K, V]) schedule(i uint32, due int64) {
-	n := s.common.size.ringSlots(len(s.common.table.Load().shards))
 	if s.ring == nil {
-		s.makeRing(n)
+		s.makeRing(s.common.size.ringSlots(len(s.common.table.Load().shards)))
 	}
-	if due-s.ring.Now() > int64(n) {
-		// The driver advances a ring only when there is something to visit. Without this
-		// a task that is due soon would go to the overflow level.
-		s.ring.Advance(s.common.time.clock.Coarse()/int64(s.common.time.tick), 0, nil)
+	// The driver advances a ring only when there is something to visit. Without this a task that
+	// is due soon would go to the overflow level.
+	if now, tick := s.common.time.clock.Coarse(), int64(s.common.time.tick); now-s.ring.Now()*tick >= tick {
+		s.ring.Advance(now/tick, 0, nil)
 	}
-	s.ring.Set(i, due)
+	s.visitBy(s.ring.Set(i, due))
 	s.anchor(true)
-	visit, _ := s.ring.Visit(i)
-	s.visitBy(visit)
 }
 
 // visitBy makes the driver visit the shard by a tick.
@@ -177,7 +174,7 @@ func (s *shard[K, V]) moveEarlier(tick int64, n int) (done bool) {
 				continue
 			}
 			if t := clock.TimeOf(s.entries[i].deadline.Get()); t != clock.Never && !s.visitsBy(i, t) {
-				s.schedule(i, s.common.time.tickAt(t))
+				s.visitBy(s.ring.Set(i, s.common.time.tickAt(t))) // perhaps at this tick, to which the ring has yet to advance
 			}
 		}
 	}

@@ -41,14 +41,14 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	}
 	s := c.common.lock(h)
 	i, found := s.find(h, key)
-	if found && s.overwrite(h, i, value, deadline) || !found && s.supplant(h, key, value, deadline) {
+	if found && s.overwrite(h, i, value, deadline) || !found && s.add(h, key, value, deadline) {
 		s.lock.Unlock()
 		return
 	}
 	c.setIn(s, i, found, h, key, value, deadline)
 }
 
-// setIn is set in a simple cache if overwrite or supplant has refused. Shard s is locked; if found, i is
+// setIn is set in a simple cache if overwrite or add has refused. Shard s is locked; if found, i is
 // the entry of the key.
 func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
 	// Field by field: a literal would be made beside u and copied, which takes 9 ns.

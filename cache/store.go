@@ -74,14 +74,14 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 		s.replace(i, u)
 	case s.limited && u.reserved > 0:
 		u.reserved--
-		i = s.insert(u)
+		i = s.insert(u.hash, u.key, u.value, 1)
 	case s.limited && !s.common.size.budget.reserve(1):
 		if s.len == 0 {
 			return 1
 		}
 		i = s.takeOver(u.hash, u.key, u.value)
 	default:
-		i = s.insert(u)
+		i = s.insert(u.hash, u.key, u.value, 1)
 	}
 	s.beginLife(i, u)
 	return 0
@@ -102,33 +102,38 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 	return i
 }
 
-// supplant is takeOver for a Set in a simple cache. It returns false, and changes nothing, if
-// there is room, or if that affects more than the two entries. As overwrite it need not check
-// closed.
-func (s *shard[K, V]) supplant(h uint64, key K, value V, deadline int64) bool {
-	switch {
-	case !s.limited, s.len == 0, !s.common.size.budget.full():
+// add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
+// and changes nothing, if that affects more than the entry and the one that it evicts.
+func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
+	if s.closed || s.noted || s.load != nil || s.fences.any() || !s.common.hasher.Reflexive(key) {
 		return false
-	case s.noted, s.load != nil, s.fences.any(), !s.common.hasher.Reflexive(key):
+	}
+	var i uint32
+	switch {
+	case s.limited && s.common.size.budget.full() && s.len > 0:
+		i = s.takeOver(h, key, value)
+	case !s.limited || s.common.size.budget.reserve(1):
+		i = s.insert(h, key, value, 1)
+	default: // other shards must make room
 		return false
 	}
 	s.fences.note(h)
-	s.setLife(s.takeOver(h, key, value), life{deadline, deadline, clock.Never})
+	s.setLife(i, life{deadline, deadline, clock.Never})
 	return true
 }
 
 // insert makes an entry without a deadline for a key that has none. Its weight is reserved.
-func (s *shard[K, V]) insert(u *update[K, V]) uint32 {
+func (s *shard[K, V]) insert(h uint64, key K, value V, weight uint32) uint32 {
 	i := s.claimSlot()
 	e := &s.entries[i]
-	e.key, e.value = u.key, u.value
-	s.index.Insert(u.hash, i)
-	s.lost.Forget(u.hash)
+	e.key, e.value = key, value
+	s.index.Insert(h, i)
+	s.lost.Forget(h)
 	if s.weights != nil {
-		s.weights[i] = u.weight
+		s.weights[i] = weight
 	}
-	if u.weight > 0 {
-		s.enlist(i, u.hash)
+	if weight > 0 {
+		s.enlist(i, h)
 	}
 	return i
 }
@@ -154,7 +159,7 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 		s.replace(i, u)
 		s.reweigh(i, u)
 	} else {
-		i = s.insert(u)
+		i = s.insert(u.hash, u.key, u.value, u.weight)
 	}
 	s.beginLife(i, u)
 	s.maybeShrink() // one heavy value can evict many

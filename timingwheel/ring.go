@@ -105,10 +105,9 @@ func (r *Ring) Now() int64 { return r.now }
 //
 // A task that is in a slot and is visited there before it is due stays where it
 // is: only its circle and diff change. The next visit moves it on.
-func (r *Ring) Set(i uint32, due int64) { r.set(i, due) }
-
-// set is Set, and returns the tick of the next visit, as Visit does.
-func (r *Ring) set(i uint32, due int64) (visit int64) {
+//
+// Set returns the tick of the next visit, as [Ring.Visit] does.
+func (r *Ring) Set(i uint32, due int64) (visit int64) {
 	due = max(due, r.now+1)
 	t := &r.tasks[i]
 	switch {

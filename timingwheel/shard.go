@@ -163,7 +163,7 @@ func (s *shard[E]) set(i uint32, wait span) (tick int64) {
 		s.ring.Advance(s.clock.ticks(wait.now), math.MaxInt, nil)
 		s.empty = never
 	}
-	tick = s.ring.set(i, s.clock.dueTick(wait.deadline))
+	tick = s.ring.Set(i, s.clock.dueTick(wait.deadline))
 	if tick < s.next.Load() {
 		s.next.Store(tick)
 	}

@@ -178,10 +178,14 @@ func afterClose(t *testing.T) {
 	MustClose(t, c)
 	WantEvents(t, &rec, Event("k", 1, cache.Cleared))
 
-	for name, call := range methods(c, "k") {
-		call()
-		if _, ok := c.Peek("k"); ok || c.Len() != 0 {
-			t.Errorf("%s stored: %d entries", name, c.Len())
+	simple := New(t, cache.Options[string, int]{Limit: 10}) // whose Set has a shorter way
+	MustClose(t, simple)
+	for _, c := range []*cache.Cache[string, int]{c, simple} {
+		for name, call := range methods(c, "k") {
+			call()
+			if _, ok := c.Peek("k"); ok || c.Len() != 0 {
+				t.Errorf("%s stored: %d entries", name, c.Len())
+			}
 		}
 	}
 	if c.Touch("k", time.Hour) || c.Del("k") {
