@@ -101,7 +101,6 @@ func (l *load[K, V]) publish() {
 // newest may be shared. A change of the key makes it stale; then the next caller that misses
 // begins another one in front of it. So all behind the newest are stale: their results go to
 // their own callers and nowhere else.
-
 //
 // Most shards have one load at a time, which is in no map: shard.load.
 

@@ -13,7 +13,7 @@ func (s *shard[K, V]) del(h uint64, key K) (live bool) {
 	if live = found && !s.checkExpired(i); live {
 		s.remove(i, h, Deleted)
 	} else {
-		s.breakFences(h, key) // those of a value that is removed as expired would hold
+		s.breakFences(h, key) // remove breaks those of a value that has not expired
 		if found {
 			s.remove(i, h, s.causeOr(Deleted, i))
 		}

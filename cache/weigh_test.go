@@ -130,8 +130,6 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 	}
 }
 
-// TestWeighedShards checks that a cache which weighs its values gets shards by the number
-// of its entries, like one with a Limit, and not by what they weigh; and more after a ResizeWeight.
 // TestABatchFreesMoreThanIsNeeded: what the last eviction of a hold frees too much goes back to
 // the budget. Otherwise the budget wears out, and a Set of a heavy value tries for ever.
 func TestABatchFreesMoreThanIsNeeded(t *testing.T) {
@@ -143,6 +141,8 @@ func TestABatchFreesMoreThanIsNeeded(t *testing.T) {
 	wantWhole(t, c)
 }
 
+// TestWeighedShards checks that a cache which weighs its values gets shards by the number
+// of its entries, like one with a Limit, and not by what they weigh; and more after a ResizeWeight.
 func TestWeighedShards(t *testing.T) {
 	each := int(entriesPerShard(runtime.GOMAXPROCS(0)))
 	for _, test := range []struct{ weight, entries int }{{1 << 20, each}, {1 << 10, 4 * each}, {1, 20 * each}} {

@@ -54,7 +54,10 @@ func (k *keeper) drop(i uint32) {
 }
 
 func (k *keeper) set(i uint32, due int64) {
-	k.Set(i, due)
+	told := k.Set(i, due)
+	if visit, ok := k.Visit(i); !ok || visit != told {
+		panic(fmt.Sprintf("Set of task %d returned %d, and Visit returns %d, %v", i, told, visit, ok))
+	}
 	k.note(i, due)
 }
 

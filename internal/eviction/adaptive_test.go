@@ -337,7 +337,8 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 }
 
-// TestMatch: match finds exactly the equal ones of four fingerprints.
+// TestFading: entries lose all marks if old ones brought less than a quarter of what the room would,
+// twice in a row.
 func TestFading(t *testing.T) {
 	for _, test := range []struct {
 		idle, used, again int
@@ -358,6 +359,7 @@ func TestFading(t *testing.T) {
 	}
 }
 
+// TestMatch: match finds exactly the equal ones of four fingerprints.
 func TestMatch(t *testing.T) {
 	values := []uint64{1, 2, 3, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff}
 	for _, f := range values {
