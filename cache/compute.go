@@ -22,8 +22,8 @@ const (
 // of a key that has a value, and gives the TTL of the options to one that has none.
 //
 // f runs without any lock, so it may use the cache and be slow. If another caller changes
-// the key meanwhile, or many other keys change, the result is dropped and f is called again
-// with the new value, so f should have no other effects. If f panics, so does Compute, and
+// the key meanwhile, the result is dropped and f is called again with the new value, so f
+// should have no other effects. If f panics, so does Compute, and
 // nothing is changed. Compute panics if f is nil, if it returns an unknown Op, or if it changes the key itself
 // at every call: it would be called for ever.
 //
@@ -38,8 +38,6 @@ func (c *Cache[K, V]) ComputeWithExpire(key K, expire time.Duration, f func(old 
 	return c.compute(computation[K, V]{key: key, ttl: expire}, f)
 }
 
-// compute gets its function apart: in a computation it would escape with the key, which a map of
-// fences keeps.
 func (c *Cache[K, V]) compute(p computation[K, V], f func(V, bool) (V, Op)) (V, bool) {
 	checkFunction(f == nil, "the function of Compute")
 	if !c.common.hasher.Reflexive(p.key) {
@@ -52,7 +50,6 @@ func (c *Cache[K, V]) compute(p computation[K, V], f func(V, bool) (V, Op)) (V, 
 		if attempt > 1 { // once or twice may be chance, or a function that does it once
 			p.goroutine = goroutineID()
 		}
-		p.fenced = attempt > 0
 		if value, ok, done := c.tryCompute(&p, f); done {
 			return value, ok
 		}
@@ -67,39 +64,32 @@ type computation[K comparable, V any] struct {
 	keepLife  bool   // a key that has a value keeps its deadline
 	inGrace   bool   // a value in Grace counts
 	goroutine uint64 // of the caller, to recognize its own changes of the key; 0 in the first attempts
-	fenced    bool   // this attempt puts up a fence
-}
-
-// A guard tells whether the key of a Compute was changed since that looked at it: by a fence, or
-// without one by the changes of the shard.
-type guard[K comparable] struct {
-	fence *fence
-	of    *fences[K] // of the shard, if fence is nil
-	since uint64     // changes that there were
 }
 
 // tryCompute calls the function once. It reports whether the key was left alone
 // meanwhile, so that the result counts.
 func (c *Cache[K, V]) tryCompute(p *computation[K, V], f func(V, bool) (V, Op)) (value V, ok, done bool) {
-	old, found, g := c.common.lookAt(p)
-	u, op := c.callFenced(p, f, g.fence, old, found)
+	old, found, mine := c.common.lookAt(p)
+	u, op := c.callFenced(p, f, mine, old, found)
+	own := false
 	c.store(&u, func(s *shard[K, V]) (missing uint64) {
-		held := s.held(p, &g)
-		i, live := p.find(s)
-		if done = held && live == found; !done {
-			return 0
+		s.fences.remove(mine)
+		i, has, live := p.find(s)
+		if done = !mine.broken && live == found; done {
+			if live && p.keepLife && op == OpSet {
+				u.life = s.lifeAt(i, p.hash)
+			}
+			if ok, missing = s.apply(op, i, has, live, &u); missing > 0 {
+				s.fences.add(mine) // the result is as good as before, unless the key is changed
+				return missing
+			}
 		}
-		if live && p.keepLife && op == OpSet {
-			u.life = s.lifeAt(i, p.hash)
-		}
-		ok, missing = s.apply(op, live, &u)
-		if missing > 0 { // the result is as good as before, unless the key is changed
-			s.guardAgain(p, &g)
-		}
-		return missing
+		own = mine.own
+		s.fences.spare.Store(mine)
+		return 0
 	})
 	switch {
-	case g.fence != nil && g.fence.own:
+	case own:
 		panic("cache: the function of Compute changes its own key, so it would be called for ever: return the change instead")
 	case !done:
 		return old, false, false
@@ -117,9 +107,9 @@ func (c *Cache[K, V]) tryCompute(p *computation[K, V], f func(V, bool) (V, Op)) 
 func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), mine *fence, old V, found bool) (u update[K, V], op Op) {
 	returned := false
 	defer func() {
-		if !returned && mine != nil {
+		if !returned {
 			s := c.common.lock(p.hash)
-			s.removeFence(p.key, mine)
+			s.fences.remove(mine)
 			s.lock.Unlock()
 		}
 	}()
@@ -137,14 +127,13 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), 
 	return u, op
 }
 
-// apply applies the result of a Compute to a key, which has a value if live. It reports
-// whether the key has one afterwards, or how much room is missing.
-func (s *shard[K, V]) apply(op Op, live bool, u *update[K, V]) (ok bool, missing uint64) {
+// apply applies the result of a Compute to a key, which has entry i if has, and a value if live. It
+// reports whether the key has a value afterwards, or how much room is missing.
+func (s *shard[K, V]) apply(op Op, i uint32, has, live bool, u *update[K, V]) (ok bool, missing uint64) {
 	switch op {
 	case OpSet:
-		missing = s.put(u)
-		_, ok = s.find(u.hash, u.key) // or it was too heavy, or the cache is closed
-		return ok, missing
+		missing = s.putAt(i, has, u)
+		return !s.closed && !s.common.size.tooHeavy(u.weight), missing
 	case OpDelete:
 		s.del(u.hash, u.key)
 		return false, 0
@@ -152,66 +141,30 @@ func (s *shard[K, V]) apply(op Op, live bool, u *update[K, V]) (ok bool, missing
 	return live, 0
 }
 
-// lookAt returns the value of the key and a guard of it.
-func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, g guard[K]) {
-	if !p.fenced {
-		s, r := c.rlock(p.hash)
-		if f := s.fences; f != nil && f.wary == 0 {
-			g = guard[K]{of: f, since: f.changes}
-			value, found = p.valueIn(s)
-			s.lock.RUnlock(r)
-			return value, found, g
-		}
+// lookAt puts a fence on the key, and returns its value.
+func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, mine *fence) {
+	s, r := c.rlock(p.hash)
+	for s.fences == nil {
 		s.lock.RUnlock(r)
+		s = c.lock(p.hash)
+		s.makeFences()
+		s.lock.Unlock()
+		s, r = c.rlock(p.hash)
 	}
-	g.fence = &fence{goroutine: p.goroutine}
-	s := c.lock(p.hash)
-	defer s.lock.Unlock()
-	s.addFence(p.key, g.fence)
-	s.fences.wary = max(s.fences.wary-1, 0)
-	value, found = p.valueIn(s)
-	return value, found, g
-}
-
-// held takes a guard off and reports whether the key was left alone.
-func (s *shard[K, V]) held(p *computation[K, V], g *guard[K]) bool {
-	if g.fence != nil {
-		return s.removeFence(p.key, g.fence)
-	}
-	if s.fences != g.of { // the shard was split
-		return false
-	}
-	held := g.of.unchanged(p.hash, g.since)
-	if !held {
-		g.of.wary = waryFor
-	}
-	return held
-}
-
-// guardAgain is for a result that there is no room for yet. The attempt to store it changed
-// nothing, but is among the changes.
-func (s *shard[K, V]) guardAgain(p *computation[K, V], g *guard[K]) {
-	if g.fence == nil {
-		g.since = s.fences.changes
-		return
-	}
-	*g.fence = fence{}
-	s.addFence(p.key, g.fence)
-}
-
-// valueIn returns the value of the key, if it has one.
-func (p *computation[K, V]) valueIn(s *shard[K, V]) (value V, found bool) {
-	i, found := p.find(s)
+	mine = s.fences.put(p.hash, p.goroutine)
+	i, _, found := p.find(s)
 	if found {
 		value = s.entries[i].value
 	}
-	return value, found
+	s.lock.RUnlock(r)
+	return value, found, mine
 }
 
-// find returns the entry of the key, if it has a value.
-func (p *computation[K, V]) find(s *shard[K, V]) (i uint32, ok bool) {
+// find returns the entry of the key, if it has one, and whether that has a value.
+func (p *computation[K, V]) find(s *shard[K, V]) (i uint32, has, live bool) {
+	i, has = s.find(p.hash, p.key)
 	if p.inGrace {
-		return s.findUsable(p.hash, p.key)
+		return i, has, has && !s.checkGone(i)
 	}
-	return s.findLive(p.hash, p.key)
+	return i, has, has && !s.checkExpired(i)
 }

@@ -14,7 +14,6 @@ func TestComputeThatChangesItsOwnKey(t *testing.T) {
 		"Set":     func(c *Cache[int, int]) { c.Set(1, 5) },
 		"Del":     func(c *Cache[int, int]) { c.Del(1) },
 		"own key": func(c *Cache[int, int]) { panic("on purpose, with its own key") },
-		"Clear":   func(c *Cache[int, int]) { c.Clear() },
 		"Compute": func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 7, OpSet }) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,24 +54,23 @@ func TestComputeThatIsOvertaken(t *testing.T) {
 	}
 }
 
-// TestComputeWithoutAFence checks after which changes Compute calls its function again, if it has
-// put up no fence.
-func TestComputeWithoutAFence(t *testing.T) {
+// TestComputeAfterChanges checks after which changes Compute calls its function again.
+func TestComputeAfterChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit  int
 		change func(*Cache[int, int])
 		calls  int
 	}{
 		"nothing":           {10, func(*Cache[int, int]) {}, 1},
-		"other keys":        {1000, func(c *Cache[int, int]) { setOthers(c, maxLatest) }, 1},
-		"too many others":   {1000, func(c *Cache[int, int]) { setOthers(c, maxLatest+1) }, 2},
+		"other keys":        {1000, func(c *Cache[int, int]) { setOthers(c, 500) }, 1},
 		"a Set":             {10, func(c *Cache[int, int]) { c.Set(1, 5) }, 2},
 		"a Set that evicts": {10, func(c *Cache[int, int]) { c.Del(1); setOthers(c, 10); c.Set(1, 5) }, 2},
 		"an eviction":       {10, func(c *Cache[int, int]) { setOthers(c, 20) }, 2},
 		"a Del":             {10, func(c *Cache[int, int]) { c.Del(1) }, 2},
 		"a Clear":           {10, func(c *Cache[int, int]) { c.Clear() }, 2},
 		"a load":            {10, func(c *Cache[int, int]) { c.Del(1); c.Take(1, func() (int, error) { return 5, nil }) }, 2},
-		"a division":        {10, func(c *Cache[int, int]) { c.Set(1, 5); c.splitInto(2) }, 2},
+		"a division":        {10, func(c *Cache[int, int]) { c.splitInto(2) }, 1},
+		"one after a Set":   {10, func(c *Cache[int, int]) { c.Set(1, 5); c.splitInto(2) }, 2},
 		"a divided shard":   {10, func(c *Cache[int, int]) { c.splitInto(2); c.Set(1, 5) }, 2},
 		"an expiry":         {10, func(c *Cache[int, int]) { time.Sleep(time.Hour); setOthers(c, 10); c.Set(1, 5) }, 2},
 	} {
@@ -85,7 +83,6 @@ func computeBeside(t *testing.T, name string, limit int, change func(*Cache[int,
 		c := Must(Options[int, int]{Limit: limit, Expire: time.Minute})
 		defer c.Close(t.Context())
 		c.Set(1, 10)
-		c.Compute(1, keep) // from now on the shard notes changes
 		calls, last := 0, 0
 		got, _ := c.Compute(1, func(old int, _ bool) (int, Op) {
 			last = old
@@ -100,25 +97,6 @@ func computeBeside(t *testing.T, name string, limit int, change func(*Cache[int,
 		wantWhole(t, c)
 	})
 }
-
-// TestComputeIsWary checks that slow functions, during which many keys change, are not called twice
-// each.
-func TestComputeIsWary(t *testing.T) {
-	c := Must(Options[int, int]{Limit: 1000})
-	c.Compute(1, keep)
-	for i := range 3 * waryFor {
-		calls, want := 0, 1
-		if i%waryFor == 0 {
-			want = 2
-		}
-		c.Compute(1, func(int, bool) (int, Op) { calls++; setOthers(c, maxLatest+1); return i, OpSet })
-		if calls != want {
-			t.Fatalf("Compute %d: %d calls, want %d", i, calls, want)
-		}
-	}
-}
-
-func keep(old int, _ bool) (int, Op) { return old, OpKeep }
 
 func setOthers(c *Cache[int, int], n int) {
 	for i := range n {

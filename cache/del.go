@@ -47,7 +47,7 @@ func (s *shard[K, V]) drop() (ok bool) {
 	if s.common.observers.runner != nil || s.pins.Load() != 0 {
 		return false
 	}
-	s.breakAllFences()
+	s.passClear()
 	weight := uint64(0)
 	for i := range s.entries {
 		switch e := &s.entries[i]; {
@@ -75,7 +75,7 @@ func (s *shard[K, V]) drop() (ok bool) {
 // clear removes the entries of the shard, a batch per hold of the lock.
 func (s *shard[K, V]) clear(settle func(reported bool)) {
 	s.lock.Lock()
-	s.breakAllFences()
+	s.passClear()
 	s.lock.Unlock()
 	s.sweep(settle, func(i uint32) { s.remove(i, s.hashOf(i), s.causeOr(Cleared, i)) })
 }

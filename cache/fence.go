@@ -1,104 +1,93 @@
-// This file has fences and the latest changes of a shard, by which a Compute finds that its key was
-// changed. A change also makes loads stale.
+// This file has fences, by which a Compute finds that its key was changed. A change also makes loads
+// stale.
 
 package cache
 
+import "sync/atomic"
+
 // A fence guards a result that is computed outside the lock from the old value of a
-// key, by the function of a Compute. A change of the key breaks the fence, and the
+// key, by the function of a Compute. A store or Del of the key breaks the fence, and the
 // result is not stored: it would undo the change. A load is the same for a key without
 // a value, and has its own map.
 type fence struct {
+	hash      uint64 // of the key; a change of another key with this hash breaks the fence too
+	goroutine uint64 // of the Compute; 0 if it does not check that
 	broken    bool
 	own       bool   // goroutine itself broke it
-	goroutine uint64 // of the Compute; 0 if it does not check that
-	next      *fence // of the same key
+	next      *fence // in its list
 }
 
+// breakOff breaks the fence. The first change decides whether it was its own.
 func (f *fence) breakOff() {
-	f.broken = true
-	f.own = f.goroutine != 0 && f.goroutine == goroutineID()
-}
-
-// A fences has what the Computes of a shard need. A Compute puts up no fence at first, as that
-// locks the shard for writing and writes to a map: it looks whether its key is among the latest
-// that were changed. If it is, or too many others were, as happens with slow functions, it puts
-// up a fence, and so do the next ones.
-//
-// The lock of the shard guards it.
-type fences[K comparable] struct {
-	of      map[K]*fence
-	peak    int32             // most keys with fences since the map shrank
-	wary    int               // how many Computes are still to put up a fence at once
-	changes uint64            // of keys, so far
-	latest  [maxLatest]uint64 // the hashes of the keys changed last; change n is at n % maxLatest
-}
-
-const (
-	maxLatest = 64 // changes
-	waryFor   = 32 // Computes
-)
-
-// any reports whether there are fences.
-func (f *fences[K]) any() bool { return f != nil && len(f.of) != 0 }
-
-// note notes that a key with hash h is changed.
-func (f *fences[K]) note(h uint64) {
-	if f != nil {
-		f.latest[f.changes%maxLatest] = h
-		f.changes++
+	if !f.broken {
+		f.broken = true
+		f.own = f.goroutine != 0 && f.goroutine == goroutineID()
 	}
 }
 
-// unchanged reports whether a key with hash h was certainly not changed since there were so many
-// changes.
-func (f *fences[K]) unchanged(h, since uint64) bool {
-	if f.changes-since > maxLatest {
-		return false
+// A fences has the fences of a shard, in lists by the upper bits of the hash. A reader may add one;
+// all else needs the lock of the shard for writing.
+type fences struct {
+	lists [1 << fenceBits]atomic.Pointer[fence]
+	spare atomic.Pointer[fence] // for the next Compute
+}
+
+const fenceBits = 3
+
+func (all *fences) listOf(h uint64) *atomic.Pointer[fence] { return &all.lists[h>>(64-fenceBits)] }
+
+// put puts up a fence for a key with hash h.
+func (all *fences) put(h, goroutine uint64) *fence {
+	f := all.spare.Swap(nil)
+	if f == nil {
+		f = new(fence)
 	}
-	for ; since < f.changes; since++ {
-		if f.latest[since%maxLatest] == h {
-			return false
+	*f = fence{hash: h, goroutine: goroutine}
+	all.add(f)
+	return f
+}
+
+func (all *fences) add(f *fence) {
+	list := all.listOf(f.hash)
+	for {
+		f.next = list.Load()
+		if list.CompareAndSwap(f.next, f) {
+			return
 		}
 	}
-	return true
 }
 
-// addFence puts a fence on a key.
-func (s *shard[K, V]) addFence(key K, f *fence) {
-	if s.fences != nil {
-		f.next = s.fences.of[key]
+// remove takes a fence down.
+func (all *fences) remove(f *fence) {
+	list := all.listOf(f.hash)
+	first := list.Load()
+	if first == f {
+		list.Store(f.next)
+		return
 	}
-	s.setFences(key, f)
+	for first.next != f {
+		first = first.next
+	}
+	first.next = f.next
 }
 
-// setFences replaces the fences of a key.
-func (s *shard[K, V]) setFences(key K, first *fence) {
+// breakOn breaks the fences on keys with hash h.
+func (all *fences) breakOn(h uint64) {
+	if all == nil {
+		return
+	}
+	for f := all.listOf(h).Load(); f != nil; f = f.next {
+		if f.hash == h {
+			f.breakOff()
+		}
+	}
+}
+
+// makeFences gives the shard fences, unless it has some already.
+func (s *shard[K, V]) makeFences() {
 	if s.fences == nil {
-		s.fences = new(fences[K])
+		s.fences = new(fences)
 	}
-	if s.fences.of == nil {
-		s.fences.of = make(map[K]*fence)
-	}
-	s.fences.of[key] = first
-	s.fences.peak = max(s.fences.peak, int32(len(s.fences.of)))
-}
-
-// removeFence removes a fence and reports whether it held.
-func (s *shard[K, V]) removeFence(key K, f *fence) bool {
-	if f.broken {
-		return false
-	}
-	if first := s.fences.of[key]; first != f {
-		for first.next != f {
-			first = first.next
-		}
-		first.next = f.next
-	} else if f.next != nil {
-		s.fences.of[key] = f.next
-	} else {
-		s.dropFences(key)
-	}
-	return true
 }
 
 // breakFences breaks the fences on a key with hash h, which is about to change.
@@ -108,62 +97,29 @@ func (s *shard[K, V]) breakFences(h uint64, key K) {
 	}
 }
 
-// breakFencesOn is breakFences if there are any, or errors may be kept. It is apart so that
+// breakFencesOn is breakFences if there may be any, or errors may be kept. It is apart so that
 // the usual case is inlined. Of the loads of the key only the newest may not be stale yet.
 func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
 	s.common.dropError(key)
-	s.fences.note(h)
+	s.fences.breakOn(h)
 	if l := s.newest(key); l != nil {
 		l.stale = true
-	}
-	if !s.fences.any() {
-		return
-	}
-	if f, ok := s.fences.of[key]; ok {
-		for ; f != nil; f = f.next {
-			f.breakOff()
-		}
-		s.dropFences(key)
 	}
 }
 
 // passEviction is breakFences for a key whose entry is about to be evicted. An eviction
 // does not change the value, so a load of the key goes on; but if no caller waits for it,
-// it is not stored.
-func (s *shard[K, V]) passEviction(h uint64, key K) {
-	if s.load != nil || s.fences != nil {
-		s.passEvictionOf(h, key)
+// it is not stored. A Compute finds its entry gone.
+func (s *shard[K, V]) passEviction(key K) {
+	if l := s.newest(key); l != nil {
+		l.evicted = true
 	}
 }
 
-// passEvictionOf is passEviction if there are loads or fences.
-func (s *shard[K, V]) passEvictionOf(h uint64, key K) {
-	l := s.newest(key)
-	if l != nil && !l.stale {
-		defer func() { l.stale, l.evicted = false, true }()
-	}
-	s.breakFencesOn(h, key)
-}
-
-// dropFences removes all fences of a key.
-func (s *shard[K, V]) dropFences(key K) {
-	delete(s.fences.of, key)
-	s.fences.of = shrunk(s.fences.of, &s.fences.peak)
-}
-
-// breakAllFences breaks the fences on all keys of the shard, which Clear is about to remove. It notes
-// no change for a Compute without a fence: that finds its key gone, or what was stored since noted.
-func (s *shard[K, V]) breakAllFences() {
+// passClear is breakFences for all keys of the shard, whose entries are about to be removed. A Compute
+// finds its entry gone.
+func (s *shard[K, V]) passClear() {
 	for l := range s.newestLoads() {
 		l.stale = true
 	}
-	if s.fences == nil {
-		return
-	}
-	for _, f := range s.fences.of {
-		for ; f != nil; f = f.next {
-			f.breakOff()
-		}
-	}
-	s.fences.of, s.fences.peak = nil, 0
 }

@@ -2,37 +2,70 @@ package cache
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // TestFencesOfOneKey checks that several computations of one key each have their own
-// fence: the end of one removes only its own, and a change breaks all.
+// fence: the end of one removes only its own, and a change breaks all. It leaves those of other keys
+// in the same list alone.
 func TestFencesOfOneKey(t *testing.T) {
-	c := Must(Options[int, int]{})
-	s := &c.common.table.Load().shards[0]
+	const key, other = 1 << 20, 2 << 20
 	for ended := range 3 {
-		var fences [3]fence
-		for i := range fences {
-			s.addFence(1, &fences[i])
+		var all fences
+		var of [3]*fence
+		beside := all.put(other, 0)
+		for i := range of {
+			of[i] = all.put(key, 0)
 		}
-		if !s.removeFence(1, &fences[ended]) {
-			t.Errorf("fence %d did not hold", ended)
-		}
-		if ended == 1 {
-			s.breakFences(c.common.hasher.Hash(1), 1)
-		} else {
-			s.breakAllFences()
-		}
-		for i := range fences {
-			if fences[i].broken != (i != ended) {
-				t.Errorf("number %d has ended: fence %d broken is %v", ended, i, fences[i].broken)
+		all.remove(of[ended])
+		all.breakOn(key)
+		for i, f := range of {
+			if f.broken != (i != ended) {
+				t.Errorf("number %d has ended: fence %d broken is %v", ended, i, f.broken)
+			}
+			if i != ended {
+				all.remove(f)
 			}
 		}
-		if s.fences.any() {
-			t.Errorf("fences on %d keys are left over", len(s.fences.of))
+		if beside.broken || all.listOf(key).Load() != beside {
+			t.Errorf("number %d has ended: the fence of another key is broken or lost", ended)
 		}
+	}
+}
+
+// TestFencesAtOnce checks that no fence is lost that readers put up at once.
+func TestFencesAtOnce(t *testing.T) {
+	var all fences
+	var puts sync.WaitGroup
+	for range 4 {
+		puts.Go(func() {
+			for range 10_000 {
+				all.put(0, 0)
+			}
+		})
+	}
+	puts.Wait()
+	n := 0
+	for f := all.listOf(0).Load(); f != nil; f = f.next {
+		n++
+	}
+	if n != 40_000 {
+		t.Errorf("%d fences, want 40000", n)
+	}
+}
+
+// TestSpareFence checks that a fence that serves again is as a new one.
+func TestSpareFence(t *testing.T) {
+	var all fences
+	f := all.put(1, goroutineID())
+	all.breakOn(1)
+	all.remove(f)
+	all.spare.Store(f)
+	if again := all.put(2, 0); again != f || *f != (fence{hash: 2}) {
+		t.Errorf("a fence that serves again is %+v", again)
 	}
 }
 
@@ -65,7 +98,6 @@ func TestComputeOfWhatIsRestored(t *testing.T) {
 		if err := from.Save(&file, encodeInts); err != nil {
 			t.Fatal(err)
 		}
-		c.Compute(1, keep) // from now on the shard notes changes
 		c.SetWithExpire(1, 10, time.Second)
 		calls := 0
 		v, _ := c.Compute(1, func(old int, _ bool) (int, Op) {
@@ -109,32 +141,54 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 	wantWhole(t, c)
 }
 
-// TestMapsOfLoadsShrink checks that the memory of many concurrent loads and Computes is
-// freed, and that those still running are not lost.
-func TestMapsOfLoadsShrink(t *testing.T) {
+// TestComputeThatWaitsForRoom checks that a change of the key still breaks the fence of a Compute
+// while its result waits for other shards to make room.
+func TestComputeThatWaitsForRoom(t *testing.T) {
+	c := fourShards()
+	if err := c.Resize(1); err != nil {
+		t.Fatal(err)
+	}
+	c.Set(1, 0) // all the budget is in another shard
+	c.common.size.budget.making.Lock()
+	calls := 0
+	computed := make(chan int)
+	go func() {
+		v, _ := c.Compute(0, func(old int, _ bool) (int, Op) { calls++; return old + calls, OpSet })
+		computed <- v
+	}()
+	for !isLockingIn(").makeRoom(") {
+		time.Sleep(time.Millisecond)
+	}
+	c.Del(0)
+	c.common.size.budget.making.Unlock()
+	if v := <-computed; v != 2 || calls != 2 {
+		t.Errorf("%d after %d calls, want 2 after 2", v, calls)
+	}
+	wantWhole(t, c)
+}
+
+// TestMapOfLoadsShrinks checks that the memory of many concurrent loads is freed, and that
+// those still running are not lost.
+func TestMapOfLoadsShrinks(t *testing.T) {
 	const n = 1000
 	c := Must(Options[int, int]{Limit: 1})
 	s := &c.common.table.Load().shards[0]
 	var loads []*load[int, int]
-	fences := make([]fence, n)
 	for k := range n {
 		_, l, _ := c.join(k, aPlainTake(), nil)
 		l.err = ErrGoexit
 		loads = append(loads, l)
-		s.addFence(k, &fences[k])
 	}
 	for k := range n - 1 {
 		c.concludeAll(loads[k])
-		s.removeFence(k, &fences[k])
 	}
-	if s.others.peak > n/2 || s.fences.peak > n/2 {
-		t.Errorf("maps for %d loads and %d fences, with one of each", s.others.peak, s.fences.peak)
+	if s.others.peak > n/2 {
+		t.Errorf("a map for %d loads, with one", s.others.peak)
 	}
-	if s.newest(n-1) != loads[n-1] || s.fences.of[n-1] != &fences[n-1] {
-		t.Error("the last load or fence is lost")
+	if s.newest(n-1) != loads[n-1] {
+		t.Error("the last load is lost")
 	}
 	c.concludeAll(loads[n-1])
-	s.removeFence(n-1, &fences[n-1])
 	wantWhole(t, c)
 }
 

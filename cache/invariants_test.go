@@ -220,7 +220,11 @@ func (s *shard[K, V]) isEarlier(i uint32) bool {
 
 // checkFences: fences and loads go when they have ended.
 func (s *shard[K, V]) checkFences() error {
-	if s.fences.any() || s.load != nil || s.others != nil && len(s.others.of) != 0 {
+	left := false
+	for i := 0; s.fences != nil && i < len(s.fences.lists); i++ {
+		left = left || s.fences.lists[i].Load() != nil
+	}
+	if left || s.load != nil || s.others != nil && len(s.others.of) != 0 {
 		return fmt.Errorf("fences or loads left over")
 	}
 	return nil

@@ -65,7 +65,9 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
 		s.lost.Add(h, lost.Expired, len(s.entries))
 	case Evicted:
-		s.passEviction(h, e.key)
+		if s.load != nil {
+			s.passEviction(e.key)
+		}
 		s.lost.Add(h, lost.Evicted, len(s.entries))
 	default:
 		s.breakFences(h, e.key)

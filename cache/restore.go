@@ -23,8 +23,7 @@ import (
 //
 // What the cache has stays as it is: keys with a value, also one in Grace, and keys that a
 // refresh is about to change are left out, and no value is evicted. If a Compute of a restored
-// key is under way, its function is called again, or the key is left out. If there is too little
-// room, the entries that would have been evicted first are left out. To choose
+// key is under way, its function is called again. If there is too little room, the entries that would have been evicted first are left out. To choose
 // them, a cache with a Limit or MaxWeight stores the entries only when all have been read.
 //
 // If r has no snapshot, or one with another Schema, Restore returns an error and stores
@@ -160,11 +159,11 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 }
 
 // restore stores a value with marks, unless the key has one or is about to get one that was
-// made of what the cache has, or there is no room. It evicts nothing and affects no load.
+// loaded anew, or there is no room. It evicts nothing and affects no load.
 func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.current(u.key); {
-	case s.closed, found && !s.checkGone(i), s.fences.any() && s.fences.of[u.key] != nil, l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
+	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
 		return false
 	case (s.limited || s.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
@@ -172,7 +171,7 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	if found {
 		s.remove(i, u.hash, Expired)
 	}
-	s.fences.note(u.hash)
+	s.fences.breakOn(u.hash)
 	i = s.insert(u.hash, u.key, u.value, u.weight)
 	s.beginLife(i, u)
 	for range marks {

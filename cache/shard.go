@@ -53,7 +53,7 @@ type shard[K comparable, V any] struct {
 	anchored bool        // an entry waits to expire, in a cache with OnRemove
 	strain   int16       // by writes that had to wait, while the table is growing
 	load     *load[K, V] // one that is under way; nil if none is
-	fences   *fences[K]  // who must know of a change of their key; nil before the first Compute
+	fences   *fences     // who must know of a change of their key; nil before the first Compute
 
 	// The end of lock, which every write changes, and the beginning of removals,
 	// of which an overwrite or an eviction changes one, are a cache line together:

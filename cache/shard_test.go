@@ -1,9 +1,6 @@
 package cache
 
 import (
-	"runtime"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,14 +71,8 @@ func TestStatsHoldsOneShard(t *testing.T) {
 		c.Stats()
 		close(done)
 	}()
-	waits := func(stack string) bool {
-		return strings.Contains(stack, ").Stats(") && strings.Contains(stack, "[sync.Mutex.Lock")
-	}
-	for stacks := make([]byte, 1<<20); ; time.Sleep(time.Millisecond) {
-		all := string(stacks[:runtime.Stack(stacks, true)])
-		if slices.ContainsFunc(strings.Split(all, "\n\n"), waits) {
-			break
-		}
+	for !isLockingIn(").Stats(") {
+		time.Sleep(time.Millisecond)
 	}
 	go func() {
 		c.common.table.Load().shards[0].lock.Lock()

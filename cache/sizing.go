@@ -69,6 +69,11 @@ func (z *sizing[K, V]) weightOf(key K, value V) uint32 {
 	return z.weigh(key, value)
 }
 
+// tooHeavy reports whether a value with a weight cannot be stored at all.
+func (z *sizing[K, V]) tooHeavy(weight uint32) bool {
+	return z.weigh != nil && uint64(weight) > z.budget.max.Load()
+}
+
 // entriesPerShard returns the least part of the limit of a shard: the more processors, the
 // smaller, as more of them meet in it. A cache with a lower limit has one shard, and so one
 // exact order of eviction.

@@ -109,7 +109,7 @@ func TestTableGrowsUnderContention(t *testing.T) {
 			c.Set(1, 1)
 			close(done)
 		}()
-		for !isLocking() {
+		for !isLockingIn(").lockGrowing(") {
 			runtime.Gosched()
 		}
 		s.lock.Unlock()
@@ -134,12 +134,12 @@ func TestTableGrowsUnderContention(t *testing.T) {
 	}
 }
 
-// isLocking reports whether some goroutine waits for the lock of a shard whose table may grow.
-func isLocking() bool {
+// isLockingIn reports whether some goroutine waits for a mutex in a function.
+func isLockingIn(function string) bool {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	return slices.ContainsFunc(strings.Split(string(stacks), "\n\n"), func(one string) bool {
-		return strings.Contains(one, " [sync.Mutex.Lock") && strings.Contains(one, ".lockGrowing(")
+		return strings.Contains(one, " [sync.Mutex.Lock") && strings.Contains(one, function)
 	})
 }
 

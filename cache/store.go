@@ -103,9 +103,9 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 }
 
 // add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
-// and changes nothing, if that affects more than the entry and the one that it evicts.
+// and changes nothing, if that affects more than the entry, the one that it evicts, and fences.
 func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
-	if s.closed || s.noted || s.load != nil || s.fences.any() || !s.common.hasher.Reflexive(key) {
+	if s.closed || s.noted || s.load != nil || !s.common.hasher.Reflexive(key) {
 		return false
 	}
 	var i uint32
@@ -117,7 +117,9 @@ func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
 	default: // other shards must make room
 		return false
 	}
-	s.fences.note(h)
+	if s.fences != nil {
+		s.fences.breakOn(h)
+	}
 	s.setLife(i, life{deadline, deadline, clock.Never})
 	return true
 }
@@ -148,7 +150,7 @@ func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 
 // putWeighed is put in a cache that weighs its values. If found, i is the entry of the key.
 func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing uint64) {
-	if uint64(u.weight) > s.common.size.budget.max.Load() {
+	if s.common.size.tooHeavy(u.weight) {
 		s.refuse(i, found, u)
 		return 0
 	}
@@ -206,8 +208,9 @@ func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
 }
 
 // overwrite gives entry i, whose key has hash h, another value and deadline, for a Set in a
-// simple cache. It returns false, and changes nothing, if that affects more than the entry: its task, loads, fences,
-// ages or the watch. It need not check closed: a closed shard is empty, or soon will be.
+// simple cache. It returns false, and changes nothing, if that affects more than the entry and
+// fences: its task, loads, ages or the watch. It need not check closed: a closed shard is empty, or
+// soon will be.
 func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
 	old, c := e.deadline.Get(), s.common
@@ -216,10 +219,12 @@ func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) boo
 		return false
 	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
-	case s.noted, s.load != nil, s.fences.any():
+	case s.noted, s.load != nil:
 		return false
 	}
-	s.fences.note(h)
+	if s.fences != nil {
+		s.fences.breakOn(h)
+	}
 	e.value = value
 	e.deadline.Set(deadline)
 	s.use(i)

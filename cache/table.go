@@ -273,8 +273,13 @@ func (s *shard[K, V]) splitFences(larger *table[K, V]) {
 	if s.fences == nil {
 		return
 	}
-	for key, f := range s.fences.of {
-		larger.of(s.common.hasher.Hash(key)).setFences(key, f)
+	for i := range s.fences.lists {
+		for f := s.fences.lists[i].Load(); f != nil; {
+			next, heir := f.next, larger.of(f.hash)
+			heir.makeFences()
+			heir.fences.add(f)
+			f = next
+		}
 	}
 }
 
