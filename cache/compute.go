@@ -144,7 +144,7 @@ func (s *shard[K, V]) apply(op Op, i uint32, has, live bool, u *update[K, V]) (o
 // lookAt puts a fence on the key, and returns its value.
 func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, mine *fence) {
 	s, r := c.rlock(p.hash)
-	for s.fences == nil {
+	for s.fences.crowded() {
 		s.lock.RUnlock(r)
 		s = c.lock(p.hash)
 		s.makeFences()

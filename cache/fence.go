@@ -25,16 +25,20 @@ func (f *fence) breakOff() {
 	}
 }
 
-// A fences has the fences of a shard, in lists by the upper bits of the hash. A reader may add one;
-// all else needs the lock of the shard for writing.
+// A fences has the fences of a shard, in lists by hash. A reader may put one up; all else needs the
+// lock of the shard for writing.
 type fences struct {
-	lists [1 << fenceBits]atomic.Pointer[fence]
+	lists []atomic.Pointer[fence]
+	up    atomic.Int64          // how many there are
 	spare atomic.Pointer[fence] // for the next Compute
 }
 
-const fenceBits = 3
+func (all *fences) listOf(h uint64) *atomic.Pointer[fence] {
+	return &all.lists[listOf(h, len(all.lists))]
+}
 
-func (all *fences) listOf(h uint64) *atomic.Pointer[fence] { return &all.lists[h>>(64-fenceBits)] }
+// crowded reports whether there should be more lists.
+func (all *fences) crowded() bool { return all == nil || int(all.up.Load()) > 2*len(all.lists) }
 
 // put puts up a fence for a key with hash h.
 func (all *fences) put(h, goroutine uint64) *fence {
@@ -48,6 +52,7 @@ func (all *fences) put(h, goroutine uint64) *fence {
 }
 
 func (all *fences) add(f *fence) {
+	all.up.Add(1)
 	list := all.listOf(f.hash)
 	for {
 		f.next = list.Load()
@@ -60,15 +65,17 @@ func (all *fences) add(f *fence) {
 // remove takes a fence down.
 func (all *fences) remove(f *fence) {
 	list := all.listOf(f.hash)
-	first := list.Load()
-	if first == f {
+	if first := list.Load(); first == f {
 		list.Store(f.next)
-		return
+	} else {
+		for first.next != f {
+			first = first.next
+		}
+		first.next = f.next
 	}
-	for first.next != f {
-		first = first.next
+	if all.up.Add(-1) == 0 && len(all.lists) > fewLists {
+		all.lists = make([]atomic.Pointer[fence], fewLists)
 	}
-	first.next = f.next
 }
 
 // breakOn breaks the fences on keys with hash h.
@@ -83,16 +90,33 @@ func (all *fences) breakOn(h uint64) {
 	}
 }
 
-// makeFences gives the shard fences, unless it has some already.
-func (s *shard[K, V]) makeFences() {
-	if s.fences == nil {
-		s.fences = new(fences)
+// moveTo adds each fence to other fences.
+func (all *fences) moveTo(other func(h uint64) *fences) {
+	for i := 0; all != nil && i < len(all.lists); i++ {
+		for f := all.lists[i].Load(); f != nil; {
+			next := f.next
+			other(f.hash).add(f)
+			f = next
+		}
 	}
+}
+
+// makeFences makes the lists of fences that the shard needs.
+func (s *shard[K, V]) makeFences() *fences {
+	if old := s.fences; old.crowded() {
+		n := fewLists
+		if old != nil {
+			n = 4 * len(old.lists)
+		}
+		s.fences = &fences{lists: make([]atomic.Pointer[fence], n)}
+		old.moveTo(func(uint64) *fences { return s.fences })
+	}
+	return s.fences
 }
 
 // breakFences breaks the fences on a key with hash h, which is about to change.
 func (s *shard[K, V]) breakFences(h uint64, key K) {
-	if s.load != nil || s.fences != nil || s.common.negatives != nil {
+	if s.loading > 0 || s.fences != nil || s.common.negatives != nil {
 		s.breakFencesOn(h, key)
 	}
 }
@@ -102,7 +126,7 @@ func (s *shard[K, V]) breakFences(h uint64, key K) {
 func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
 	s.common.dropError(key)
 	s.fences.breakOn(h)
-	if l := s.newest(key); l != nil {
+	if l := s.newest(h, key); l != nil {
 		l.stale = true
 	}
 }
@@ -110,8 +134,8 @@ func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
 // passEviction is breakFences for a key whose entry is about to be evicted. An eviction
 // does not change the value, so a load of the key goes on; but if no caller waits for it,
 // it is not stored. A Compute finds its entry gone.
-func (s *shard[K, V]) passEviction(key K) {
-	if l := s.newest(key); l != nil {
+func (s *shard[K, V]) passEviction(h uint64, key K) {
+	if l := s.newest(h, key); l != nil {
 		l.evicted = true
 	}
 }
@@ -119,7 +143,7 @@ func (s *shard[K, V]) passEviction(key K) {
 // passClear is breakFences for all keys of the shard, whose entries are about to be removed. A Compute
 // finds its entry gone.
 func (s *shard[K, V]) passClear() {
-	for l := range s.newestLoads() {
+	for l := range s.allLoads() {
 		l.stale = true
 	}
 }

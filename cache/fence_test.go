@@ -14,7 +14,7 @@ import (
 func TestFencesOfOneKey(t *testing.T) {
 	const key, other = 1 << 20, 2 << 20
 	for ended := range 3 {
-		var all fences
+		all := newFences()
 		var of [3]*fence
 		beside := all.put(other, 0)
 		for i := range of {
@@ -38,28 +38,55 @@ func TestFencesOfOneKey(t *testing.T) {
 
 // TestFencesAtOnce checks that no fence is lost that readers put up at once.
 func TestFencesAtOnce(t *testing.T) {
-	var all fences
+	all := newFences()
+	const each = 100_000
 	var puts sync.WaitGroup
+	begin := make(chan struct{})
 	for range 4 {
 		puts.Go(func() {
-			for range 10_000 {
+			<-begin
+			for range each {
 				all.put(0, 0)
 			}
 		})
 	}
+	close(begin)
 	puts.Wait()
 	n := 0
 	for f := all.listOf(0).Load(); f != nil; f = f.next {
 		n++
 	}
-	if n != 40_000 {
-		t.Errorf("%d fences, want 40000", n)
+	if n != 4*each || all.up.Load() != 4*each {
+		t.Errorf("%d fences in the list and %d up, want %d", n, all.up.Load(), 4*each)
+	}
+}
+
+// TestManyFences checks that the lists of many fences stay short, that no fence is lost when there are
+// more lists, and that there are few again at the end.
+func TestManyFences(t *testing.T) {
+	const n = 1000
+	s := new(shard[int, int])
+	up := make([]*fence, n)
+	for i := range up {
+		up[i] = s.makeFences().put(uint64(i)<<54, 0)
+	}
+	if lists := len(s.fences.lists); lists < n/3 || lists > 3*n {
+		t.Errorf("%d lists of %d fences", lists, n)
+	}
+	for i, f := range up {
+		s.fences.breakOn(uint64(i) << 54)
+		if s.fences.remove(f); !f.broken || i+1 < n && up[i+1].broken {
+			t.Fatalf("fence %d is not broken, or the next one is", i)
+		}
+	}
+	if len(s.fences.lists) != fewLists || s.makeFences() != s.fences {
+		t.Errorf("%d lists without fences", len(s.fences.lists))
 	}
 }
 
 // TestSpareFence checks that a fence that serves again is as a new one.
 func TestSpareFence(t *testing.T) {
-	var all fences
+	all := newFences()
 	f := all.put(1, goroutineID())
 	all.breakOn(1)
 	all.remove(f)
@@ -167,30 +194,7 @@ func TestComputeThatWaitsForRoom(t *testing.T) {
 	wantWhole(t, c)
 }
 
-// TestMapOfLoadsShrinks checks that the memory of many concurrent loads is freed, and that
-// those still running are not lost.
-func TestMapOfLoadsShrinks(t *testing.T) {
-	const n = 1000
-	c := Must(Options[int, int]{Limit: 1})
-	s := &c.common.table.Load().shards[0]
-	var loads []*load[int, int]
-	for k := range n {
-		_, l, _ := c.join(k, aPlainTake(), nil)
-		l.err = ErrGoexit
-		loads = append(loads, l)
-	}
-	for k := range n - 1 {
-		c.concludeAll(loads[k])
-	}
-	if s.others.peak > n/2 {
-		t.Errorf("a map for %d loads, with one", s.others.peak)
-	}
-	if s.newest(n-1) != loads[n-1] {
-		t.Error("the last load is lost")
-	}
-	c.concludeAll(loads[n-1])
-	wantWhole(t, c)
-}
+func newFences() *fences { return new(shard[int, int]).makeFences() }
 
 func aPlainTake() *caller {
 	who := new(loading).plainCaller()

@@ -26,7 +26,7 @@ const maxFilters = 32
 func (s *shard[K, V]) addFilter(f *filter[K, V]) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for l := range s.newestLoads() {
+	for l := range s.allLoads() {
 		switch {
 		case l.stale:
 		case l.filtered == maxFilters:

@@ -220,11 +220,7 @@ func (s *shard[K, V]) isEarlier(i uint32) bool {
 
 // checkFences: fences and loads go when they have ended.
 func (s *shard[K, V]) checkFences() error {
-	left := false
-	for i := 0; s.fences != nil && i < len(s.fences.lists); i++ {
-		left = left || s.fences.lists[i].Load() != nil
-	}
-	if left || s.load != nil || s.others != nil && len(s.others.of) != 0 {
+	if s.fences != nil && s.fences.up.Load() != 0 || s.loading != 0 || s.loads != nil && slices.ContainsFunc(s.loads.lists, func(first *load[K, V]) bool { return first != nil }) {
 		return fmt.Errorf("fences or loads left over")
 	}
 	return nil

@@ -143,7 +143,7 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 	i, found := s.find(h, key)
 	expired := found && s.checkExpired(i) // once, as the entry may expire at any moment
 	who.inGrace = expired && !s.checkGone(i)
-	l = s.current(key)
+	l = s.current(h, key)
 	if found && !expired && s.useAt(i, h) || who.inGrace && s.standsIn(i, l, who) {
 		who.found = true
 		return s.answer(i), nil, finder, nil

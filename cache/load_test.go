@@ -101,7 +101,7 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		if who.inGrace {
 			t.Error("a value is in Grace")
 		}
-		s.load = nil
+		s.loads, s.loading = nil, 0
 		s.lock.Unlock()
 	}
 }

@@ -5,6 +5,8 @@ package cache
 
 import (
 	"iter"
+	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -47,8 +49,8 @@ type load[K comparable, V any] struct {
 	filtered uint8           // how many filters it has got, also those asked already
 	batch    []*load[K, V]   // in the first load of a batch: all loads of it
 	member   bool            // of a batch, and not its first load: it ends with the first
-	newer    *load[K, V]     // a load of the same key that began later; see below
-	older    *load[K, V]     // one that began earlier; it is stale
+	newer    *load[K, V]     // neighbour in its list of a loads; nil for the newest
+	older    *load[K, V]     // likewise; nil for the oldest
 	// stale, evicted, done, filters, filtered, newer and older are guarded by the lock of the shard.
 
 	Load[V] // the argument of the fetch of TakeWith
@@ -97,33 +99,44 @@ func (l *load[K, V]) publish() {
 	}
 }
 
-// The loads of a key that are under way are a list, from the newest to the oldest. Only the
-// newest may be shared. A change of the key makes it stale; then the next caller that misses
-// begins another one in front of it. So all behind the newest are stale: their results go to
-// their own callers and nowhere else.
+// A loads has the loads of a shard that are under way, also the stale ones, in lists by hash, each
+// from the newest to the oldest. Only the newest load of a key may be shared. A change of the key makes
+// it stale; then the next caller that misses begins another one. So the older ones are stale: their
+// results go to their own callers and nowhere else.
 //
-// Most shards have one load at a time, which is in no map: shard.load.
-
-// A loads has the newest load of each key of a shard but one. The lock of the shard guards it.
+// The lock of the shard guards it. No map: most shards have one load at a time, or none.
 type loads[K comparable, V any] struct {
-	of   map[K]*load[K, V]
-	peak int32 // most keys since the map shrank
+	lists []*load[K, V]
 }
 
-// newest returns the newest load of a key, or nil.
-func (s *shard[K, V]) newest(key K) *load[K, V] {
-	if s.load == nil || s.load.key == key {
-		return s.load
-	}
-	if s.others == nil {
+// fewLists is how many lists there are at least, of loads or fences. If there are more than two
+// for each list, there will be four times as many lists, and when there are few again, fewer.
+const fewLists = 8
+
+// listOf returns the number of the list of what has hash h, of so many. It uses the upper bits of the
+// hash, which choose neither the shard nor a group of its index.
+func listOf(h uint64, lists int) uint64 {
+	i, _ := bits.Mul64(h, uint64(lists))
+	return i
+}
+
+func (all *loads[K, V]) listOf(h uint64) **load[K, V] { return &all.lists[listOf(h, len(all.lists))] }
+
+// newest returns the newest load of a key with hash h, or nil.
+func (s *shard[K, V]) newest(h uint64, key K) *load[K, V] {
+	if s.loading == 0 {
 		return nil
 	}
-	return s.others.of[key]
+	l := *s.loads.listOf(h)
+	for l != nil && (l.hash != h || l.key != key) {
+		l = l.older
+	}
+	return l
 }
 
-// current returns the load of a key that callers share, or nil.
-func (s *shard[K, V]) current(key K) *load[K, V] {
-	if l := s.newest(key); l != nil && !l.stale {
+// current returns the load of a key with hash h that callers share, or nil.
+func (s *shard[K, V]) current(h uint64, key K) *load[K, V] {
+	if l := s.newest(h, key); l != nil && !l.stale {
 		return l
 	}
 	return nil
@@ -131,96 +144,56 @@ func (s *shard[K, V]) current(key K) *load[K, V] {
 
 // addLoad makes a load the newest of its key.
 func (s *shard[K, V]) addLoad(l *load[K, V]) {
-	if l.older = s.newest(l.key); l.older != nil {
+	switch {
+	case s.loads == nil:
+		s.setLoadLists(fewLists)
+	case s.loading > 2*len(s.loads.lists):
+		s.setLoadLists(4 * len(s.loads.lists))
+	}
+	list := s.loads.listOf(l.hash)
+	if l.newer, l.older = nil, *list; l.older != nil {
 		l.older.newer = l
 	}
-	s.setLoads(l)
-}
-
-// setLoads makes l the newest load of its key; what is behind it stays.
-func (s *shard[K, V]) setLoads(l *load[K, V]) {
-	if s.load == nil || s.load.key == l.key {
-		s.load = l
-		return
-	}
-	if s.others == nil {
-		s.others = &loads[K, V]{of: make(map[K]*load[K, V])}
-	}
-	s.others.of[l.key] = l
-	s.others.peak = max(s.others.peak, int32(len(s.others.of)))
+	*list = l
+	s.loading++
 }
 
 // removeLoad removes a load that has ended.
 func (s *shard[K, V]) removeLoad(l *load[K, V]) {
-	switch {
-	case l.newer != nil:
+	if l.newer != nil {
 		l.newer.older = l.older
-	case l.older != nil:
-		s.setLoads(l.older)
-	default:
-		s.dropLoads(l.key)
+	} else {
+		*s.loads.listOf(l.hash) = l.older
 	}
 	if l.older != nil {
 		l.older.newer = l.newer
 	}
 	l.newer, l.older = nil, nil
-}
-
-// dropLoads removes the last load of a key.
-func (s *shard[K, V]) dropLoads(key K) {
-	others := s.others
-	if s.load.key == key {
-		s.load = nil
-		if others == nil {
-			return
-		}
-		for _, l := range others.of {
-			s.load, key = l, l.key
-			break
-		}
-	}
-	delete(others.of, key)
-	others.of = shrunk(others.of, &others.peak)
-}
-
-// newestLoads returns the newest load of each key.
-func (s *shard[K, V]) newestLoads() iter.Seq[*load[K, V]] {
-	return func(yield func(*load[K, V]) bool) {
-		if s.load == nil || !yield(s.load) || s.others == nil {
-			return
-		}
-		for _, l := range s.others.of {
-			if !yield(l) {
-				return
-			}
-		}
+	s.loading--
+	if n := len(s.loads.lists); n > fewLists && s.loading < n/8 {
+		s.setLoadLists(n / 4)
 	}
 }
 
-// allLoads returns the loads of all keys of the shard, also the stale ones.
+// setLoadLists makes n lists of the loads.
+func (s *shard[K, V]) setLoadLists(n int) {
+	all := slices.Collect(s.allLoads())
+	s.loads, s.loading = &loads[K, V]{make([]*load[K, V], n)}, 0
+	for _, l := range slices.Backward(all) { // so that the newest stays the newest
+		s.addLoad(l)
+	}
+}
+
+// allLoads returns the loads of the shard, also the stale ones: those of a key from the newest to the
+// oldest.
 func (s *shard[K, V]) allLoads() iter.Seq[*load[K, V]] {
 	return func(yield func(*load[K, V]) bool) {
-		for l := range s.newestLoads() {
-			for ; l != nil; l = l.older {
+		for i := 0; s.loading > 0 && i < len(s.loads.lists); i++ {
+			for l := s.loads.lists[i]; l != nil; l = l.older {
 				if !yield(l) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// shrunk returns m, or a smaller copy if m once had many more keys, at most *most: a
-// map never shrinks by itself.
-func shrunk[K comparable, E any](m map[K]E, most *int32) map[K]E {
-	const small = 64
-	if *most <= small || len(m) > int(*most)/sparse {
-		return m
-	}
-	less := make(map[K]E, len(m))
-	for key, e := range m {
-		less[key] = e
-	}
-	*most = int32(len(m))
-	return less
 }

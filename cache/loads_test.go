@@ -119,6 +119,49 @@ func TestOneLoadPerVersion(t *testing.T) {
 	}
 }
 
+// TestManyLoads checks that the lists of many loads stay short, that the newest load of a key stays
+// that when there are more lists or fewer, and that none is lost.
+func TestManyLoads(t *testing.T) {
+	const n = 1000
+	c := Must(Options[int, int]{Limit: 1})
+	s := &c.common.table.Load().shards[0]
+	begin := func(k int) *load[int, int] {
+		_, l, err := c.join(k, aPlainTake(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.err = ErrGoexit
+		return l
+	}
+	var old, now [n]*load[int, int]
+	for k := range n {
+		old[k] = begin(k)
+		c.Del(k)
+		now[k] = begin(k)
+	}
+	if lists := len(s.loads.lists); lists < 2*n/3 || lists > 3*2*n {
+		t.Errorf("%d lists of %d loads", lists, 2*n)
+	}
+	for k := range n {
+		if h := now[k].hash; s.newest(h, k) != now[k] {
+			t.Fatalf("key %d: the newest load is another", k)
+		}
+		first, second := old[k], now[k]
+		if k%2 == 0 {
+			first, second = second, first
+		}
+		c.concludeAll(first)
+		if s.newest(second.hash, k) != second {
+			t.Fatalf("key %d: the load that goes on is lost", k)
+		}
+		if k == n-1 && len(s.loads.lists) != fewLists {
+			t.Errorf("%d lists of one load", len(s.loads.lists))
+		}
+		c.concludeAll(second)
+	}
+	wantWhole(t, c)
+}
+
 // TestCloseWaitsForOvertakenLoads checks that Close waits for loads whose key was changed,
 // and ends the context of one in the background.
 func TestCloseWaitsForOvertakenLoads(t *testing.T) {
@@ -207,6 +250,12 @@ func TestDividedShardKeepsOldLoads(t *testing.T) {
 		if len(c.allShards()) == 1 {
 			t.Fatal("the shard was not divided")
 		}
+		calls.Go(func() {
+			if v, err := c.Take(-1, func() (int, error) { return -1, nil }); v != 2 || err != nil {
+				t.Errorf("a caller after the division got %d, %v", v, err)
+			}
+		})
+		synctest.Wait()
 		if n := c.Stats().Loads.Running; n != 3 {
 			t.Errorf("%d loads run, want 3", n)
 		}

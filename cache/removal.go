@@ -65,8 +65,8 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
 		s.lost.Add(h, lost.Expired, len(s.entries))
 	case Evicted:
-		if s.load != nil {
-			s.passEviction(e.key)
+		if s.loading > 0 {
+			s.passEviction(h, e.key)
 		}
 		s.lost.Add(h, lost.Evicted, len(s.entries))
 	default:

@@ -64,7 +64,7 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 	if !ok || !renewing(s.due[i].Get()) {
 		return nil
 	}
-	l := s.current(key)
+	l := s.current(h, key)
 	switch {
 	case l != nil && l.renewal:
 	case ended:
@@ -121,7 +121,7 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 		s.common.loads.renewals.countEnd(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
-	if !ok || !renewing(s.due[i].Get()) || s.current(l.key) != nil {
+	if !ok || !renewing(s.due[i].Get()) || s.current(l.hash, l.key) != nil {
 		return
 	}
 	if failed {

@@ -162,7 +162,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 // loaded anew, or there is no room. It evicts nothing and affects no load.
 func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
-	switch l := s.current(u.key); {
+	switch l := s.current(u.hash, u.key); {
 	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
 		return false
 	case (s.limited || s.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):

@@ -48,12 +48,12 @@ type shard[K comparable, V any] struct {
 	limited  bool              // entries take their weight, or 1, from the budget
 	noted    bool              // the cache has a watch or keeps ages: one check for a Set without them
 	closed   bool
-	reported bool        // an event was queued during this hold of lock
-	split    bool        // its entries are in the shards of moved
-	anchored bool        // an entry waits to expire, in a cache with OnRemove
-	strain   int16       // by writes that had to wait, while the table is growing
-	load     *load[K, V] // one that is under way; nil if none is
-	fences   *fences     // who must know of a change of their key; nil before the first Compute
+	reported bool    // an event was queued during this hold of lock
+	split    bool    // its entries are in the shards of moved
+	anchored bool    // an entry waits to expire, in a cache with OnRemove
+	strain   int16   // by writes that had to wait, while the table is growing
+	loading  int     // loads under way
+	fences   *fences // who must know of a change of their key; nil before the first Compute
 
 	// The end of lock, which every write changes, and the beginning of removals,
 	// of which an overwrite or an eviction changes one, are a cache line together:
@@ -68,7 +68,7 @@ type shard[K comparable, V any] struct {
 	missesExpired atomic.Uint64 // of those that lock counts
 	missesEvicted atomic.Uint64
 	hitsInGrace   atomic.Uint64              // likewise
-	others        *loads[K, V]               // of other keys than that of load; nil before the first
+	loads         *loads[K, V]               // nil before the first
 	spare         atomic.Pointer[load[K, V]] // for the next load; it may be of another shard
 	order         eviction.Policy            // nil while there is no limit of any kind
 	born          []clock.Moment             // when values were stored, if the cache keeps their ages

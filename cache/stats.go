@@ -64,7 +64,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	for s := range c.common.all() {
 		s.lock.Lock()
 		s.addTo(&total)
-		stuck := s.load != nil || s.late(now)
+		stuck := s.loading > 0 || s.late(now)
 		s.lock.Unlock()
 		if stuck {
 			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long

@@ -105,7 +105,7 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 // add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
 // and changes nothing, if that affects more than the entry, the one that it evicts, and fences.
 func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
-	if s.closed || s.noted || s.load != nil || !s.common.hasher.Reflexive(key) {
+	if s.closed || s.noted || s.loading > 0 || !s.common.hasher.Reflexive(key) {
 		return false
 	}
 	var i uint32
@@ -219,7 +219,7 @@ func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) boo
 		return false
 	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
-	case s.noted, s.load != nil:
+	case s.noted, s.loading > 0:
 		return false
 	}
 	if s.fences != nil {

@@ -5,6 +5,7 @@ package cache
 
 import (
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
@@ -267,20 +268,10 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 
 // splitFences moves loads and fences to the shards of a larger table.
 func (s *shard[K, V]) splitFences(larger *table[K, V]) {
-	for newest := range s.newestLoads() {
-		larger.of(newest.hash).setLoads(newest) // with those behind it
+	for _, l := range slices.Backward(slices.Collect(s.allLoads())) { // so that the newest stays the newest
+		larger.of(l.hash).addLoad(l)
 	}
-	if s.fences == nil {
-		return
-	}
-	for i := range s.fences.lists {
-		for f := s.fences.lists[i].Load(); f != nil; {
-			next, heir := f.next, larger.of(f.hash)
-			heir.makeFences()
-			heir.fences.add(f)
-			f = next
-		}
-	}
+	s.fences.moveTo(func(h uint64) *fences { return larger.of(h).makeFences() })
 }
 
 // inheritCounts takes over the counts of a shard. Both locks must be held for writing.
@@ -299,7 +290,7 @@ func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
 	s.order, s.marks, s.limited = nil, nil, false
 	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
-	s.load, s.others, s.fences, s.lost = nil, nil, nil, lost.Keys{}
+	s.loads, s.loading, s.fences, s.lost = nil, 0, nil, lost.Keys{}
 	s.evictable.Store(0)
 	s.nextVisit.Store(noTick)
 }
