@@ -66,35 +66,18 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-var (
-	attributes = regexp.MustCompile(`(?i)[\s"'/](on\w+|style|srcdoc|formaction)\s*=`)
-	scripts    = regexp.MustCompile(`(?is)<script([^>]*)>(.*?)</script>`)
-	addresses  = regexp.MustCompile(`(?i)(?:href|src|action|data|poster|content)="([^"]*)"`)
-)
+// inline is what the page must not have, by the policy.
+var inline = regexp.MustCompile(`(?i)[\s"'/](on\w+|style|srcdoc|formaction)\s*=|<style|<base`)
 
 // The policy forbids inline code and other origins. A browser would leave these out, and
-// report it only in its console.
+// report it only in its console. Where links lead is in TestHandlerServesBelowAnyPrefix.
 func TestThePageNeedsNothingThatThePolicyForbids(t *testing.T) {
 	page := readFile(t, "page.html")
-	for _, found := range attributes.FindAllString(page, -1) {
-		t.Errorf("the page has%s", found)
+	if found := inline.FindAllString(page, -1); found != nil {
+		t.Errorf("the page has %q", found)
 	}
-	if strings.Contains(strings.ToLower(page), "<style") || strings.Contains(strings.ToLower(page), "<base") {
-		t.Error("the page has a <style> or a <base>")
-	}
-	all := scripts.FindAllStringSubmatch(page, -1)
-	if len(all) == 0 || len(all) != strings.Count(strings.ToLower(page), "<script") {
-		t.Errorf("%d scripts are found", len(all))
-	}
-	for _, script := range all {
-		if !strings.Contains(script[1], "src=") || strings.TrimSpace(script[2]) != "" {
-			t.Errorf("a script is inline: %s", script[0])
-		}
-	}
-	for _, address := range addresses.FindAllStringSubmatch(page, -1) {
-		if a := address[1]; strings.Contains(a, "//") || strings.HasPrefix(a, "/") || strings.Contains(a, "javascript:") || strings.HasPrefix(a, "data:") {
-			t.Errorf("the page leads to %q", a)
-		}
+	if strings.Count(strings.ToLower(page), "<script") != 1 || !strings.Contains(page, `<script type="module" src="{{dir}}page.js"></script>`) {
+		t.Error("the page has another script than page.js")
 	}
 	// Nothing is fetched from elsewhere by the other files either. An address that
 	// names a format of XML is fetched by nobody.
@@ -161,13 +144,11 @@ func TestAProgramWithoutThePageHasNoAssets(t *testing.T) {
 	}
 	unserved, served := link(t, "unserved"), link(t, "served")
 	for _, file := range assetFiles(t) {
-		asset, err := os.ReadFile(file)
-		must(t, err)
-		line := longestLine(asset)
-		if bytes.Contains(unserved, line) {
+		asset := []byte(readFile(t, file))
+		if bytes.Contains(unserved, asset) {
 			t.Errorf("%s is linked, though nobody calls Handler", file)
 		}
-		if !bytes.Contains(served, line) {
+		if !bytes.Contains(served, asset) {
 			t.Errorf("%s is not linked where somebody calls Handler: does this test look for the right thing?", file)
 		}
 	}
@@ -184,13 +165,4 @@ func link(t *testing.T, name string) []byte {
 	linked, err := os.ReadFile(program)
 	must(t, err)
 	return linked
-}
-
-func longestLine(text []byte) (longest []byte) {
-	for line := range bytes.Lines(text) {
-		if len(line) > len(longest) {
-			longest = line
-		}
-	}
-	return longest
 }

@@ -13,13 +13,20 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// FuzzHandler sends any request, some of them authorized to purge. More seeds are in
-// testdata.
+// FuzzHandler sends any request, some of them authorized to purge.
 func FuzzHandler(f *testing.F) {
 	const form = "application/x-www-form-urlencoded"
 	f.Add("GET", "/cache/stats.json", "points=61", "", "", "", false)
 	f.Add("POST", "/cache/purge", "", form, "cache=users&key=1", "Sec-Fetch-Site: same-origin", true)
 	f.Add("POST", "/cache/purge", "", form, "cache=users&all=1", "Origin: https://evil.example", true)
+	f.Add("", "", "", "", "", "", false)
+	f.Add("GET", "/./page.js", "", "", "", "", false)
+	f.Add("GET", "/../../metrics", "", "", "", "", false)
+	f.Add("GET", "/%22><script>/", "x=/y", "", "", "", false)
+	f.Add("GET", "/stats.json", "points=%zz;&points=9223372036854775808", "", "", "", false)
+	f.Add("POST", "/purge", "", form+"; charset=%%", "cache=users&all=1&%zz", "", true)
+	f.Add("POST", "/purge", "", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"cache\"\r\n\r\nusers\r\n--x--", "", true)
+	f.Add("POST", "/purge", "", form, "cache=%3C%2Fscript%3E%22%0A&key=%FF%00", "Origin: http://example.com", true)
 
 	var r stats.Registry
 	var removed int

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -21,17 +22,13 @@ var files = map[string]string{
 	"metrics":    "text/plain; version=0.0.4; charset=utf-8",
 	"style.css":  "text/css; charset=utf-8",
 	"icon.svg":   "image/svg+xml",
+}
 
-	"chart.js":    "text/javascript; charset=utf-8",
-	"curves.js":   "text/javascript; charset=utf-8",
-	"detail.js":   "text/javascript; charset=utf-8",
-	"elements.js": "text/javascript; charset=utf-8",
-	"forms.js":    "text/javascript; charset=utf-8",
-	"numbers.js":  "text/javascript; charset=utf-8",
-	"overview.js": "text/javascript; charset=utf-8",
-	"page.js":     "text/javascript; charset=utf-8",
-	"poll.js":     "text/javascript; charset=utf-8",
-	"state.js":    "text/javascript; charset=utf-8",
+func init() {
+	scripts, _ := filepath.Glob("*.js") // the pattern is well-formed
+	for _, name := range scripts {
+		files[name] = "text/javascript; charset=utf-8"
+	}
 }
 
 func serve(h http.Handler, method, target string) *httptest.ResponseRecorder {
@@ -50,29 +47,57 @@ func body(t testing.TB, h http.Handler, target string) string {
 	return w.Body.String()
 }
 
+// Whatever the mount and whatever a proxy puts in front, all files are served, and the links of
+// the page lead to them as a browser resolves them.
 func TestHandlerServesBelowAnyPrefix(t *testing.T) {
 	var r stats.Registry
-	r.Register("users", always(distinct(0)))
-	h := r.Handler(nil, stats.WithPurge(anybody), nil) // nil is skipped
-	for _, mount := range []struct {
-		name, prefix string
-		handler      http.Handler
+	h := r.Handler(nil, stats.WithPurge(anybody), nil)                     // nil is skipped
+	odd := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // StripPrefix cannot
+		r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, `/a b:c/"`), ""
+		h.ServeHTTP(w, r)
+	})
+	for _, test := range []struct {
+		page, dir string // as sent to the handler, and where the files are
+		handler   http.Handler
 	}{
-		{"root", "/", h},
-		{"prefix", "/cache/", h},
-		{"long prefix", "/debug/a.b/%2F/statistics/", h},
-		{"prefix like a file", "/metrics/page.js/", mounted("/metrics/page.js/", h)},
-		{"prefix like a file, of a host", "/metrics/", mounted("example.com/metrics/", h)},
-		{"StripPrefix without slash", "/cache/", http.StripPrefix("/cache", h)},
-		{"StripPrefix with slash", "/cache/", http.StripPrefix("/cache/", h)},
+		{"/", "/", h},
+		{"/cache/", "/cache/", h},
+		{"/cache/?x=a/b", "/cache/", h},
+		{"/debug/a.b/%2F/statistics/", "/debug/a.b/%2F/statistics/", h},
+		{"/metrics/page.js/", "/metrics/page.js/", mounted("/metrics/page.js/", h)}, // like a file
+		{"/metrics/", "/metrics/", mounted("example.com/metrics/", h)},              // of a host
+		{"/cache/", "/cache/", http.StripPrefix("/cache", h)},
+		{"/cache/", "/cache/", http.StripPrefix("/cache/", h)},
+		{"/debug/cache", "/debug/cache/", http.StripPrefix("/debug/cache", h)}, // no slash at the end
+		{"/a%20b:c%2F%22", "/a%20b:c%2F%22/", odd},
 	} {
-		if w := serve(mount.handler, http.MethodGet, mount.prefix+"purge"); w.Header().Get("Allow") != http.MethodPost {
-			t.Errorf("%s: purge is not found: status %d", mount.name, w.Code)
+		if w := serve(test.handler, http.MethodGet, test.dir+"purge"); w.Header().Get("Allow") != http.MethodPost {
+			t.Errorf("%s: purge is not found: status %d", test.page, w.Code)
 		}
 		for file, contentType := range files {
-			w := serve(mount.handler, http.MethodGet, mount.prefix+file)
+			w := serve(test.handler, http.MethodGet, test.dir+file)
 			if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != contentType {
-				t.Errorf("%s: %q: status %d, Content-Type %q, want %q", mount.name, file, w.Code, got, contentType)
+				t.Errorf("%s: %q: status %d, Content-Type %q, want %q", test.page, file, w.Code, got, contentType)
+			}
+		}
+		page := links.FindAllStringSubmatch(body(t, test.handler, test.page), -1)
+		for _, proxy := range []string{"", "/behind/a/proxy"} {
+			base, err := url.Parse("http://example.com" + proxy + test.page)
+			must(t, err)
+			var got []string
+			for _, link := range page {
+				if strings.HasPrefix(link[1], "#") {
+					continue // a view of the page itself
+				}
+				to, err := base.Parse(link[1])
+				must(t, err)
+				got = append(got, to.EscapedPath())
+			}
+			dir := proxy + test.dir
+			slices.Sort(got)
+			got = slices.Compact(got)
+			if want := []string{dir + "icon.svg", dir + "metrics", dir + "page.js", dir + "stats.json", dir + "style.css"}; !slices.Equal(got, want) {
+				t.Errorf("%s%s: links lead to %q, want %q", proxy, test.page, got, want)
 			}
 		}
 	}
@@ -113,51 +138,6 @@ func TestNothingIsServedBelowAFile(t *testing.T) {
 }
 
 var links = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-
-// Whatever the mount and whatever a proxy puts in front, the links of the page
-// lead to the files as a browser resolves them.
-func TestLinksOfThePageLeadToFiles(t *testing.T) {
-	var r stats.Registry
-	h := r.Handler()
-	stripAll := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.URL.Path, r.URL.RawPath = "", ""
-		h.ServeHTTP(w, r)
-	})
-	for _, test := range []struct {
-		name    string
-		page    string // as sent to the handler
-		dir     string // where the files are
-		handler http.Handler
-	}{
-		{"root", "/", "/", h},
-		{"prefix", "/cache/", "/cache/", h},
-		{"query", "/cache/?x=a/b", "/cache/", h},
-		{"StripPrefix", "/cache/", "/cache/", http.StripPrefix("/cache", h)},
-		{"StripPrefix with slash", "/cache/", "/cache/", http.StripPrefix("/cache/", h)},
-		{"no slash at the end", "/debug/cache", "/debug/cache/", http.StripPrefix("/debug/cache", h)},
-		{"no slash, odd name", "/a%20b:c%2F%22", "/a%20b:c%2F%22/", stripAll},
-	} {
-		for _, proxy := range []string{"", "/behind/a/proxy"} {
-			base, err := url.Parse("http://example.com" + proxy + test.page)
-			must(t, err)
-			var got []string
-			for _, link := range links.FindAllStringSubmatch(body(t, test.handler, test.page), -1) {
-				if strings.HasPrefix(link[1], "#") {
-					continue // a view of the page itself
-				}
-				to, err := base.Parse(link[1])
-				must(t, err)
-				got = append(got, to.EscapedPath())
-			}
-			dir := proxy + test.dir
-			slices.Sort(got)
-			got = slices.Compact(got)
-			if want := []string{dir + "icon.svg", dir + "metrics", dir + "page.js", dir + "stats.json", dir + "style.css"}; !slices.Equal(got, want) {
-				t.Errorf("%s%s: links lead to %q, want %q", test.name, proxy, got, want)
-			}
-		}
-	}
-}
 
 func TestHandlerKnowsNoOtherPath(t *testing.T) {
 	var r stats.Registry

@@ -5,19 +5,12 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// prometheus returns the type of a metric in the text format.
-func (k Kind) prometheus() string {
-	switch k {
-	case KindCounter:
-		return "counter"
-	case KindHistogram:
-		return "histogram"
-	}
-	return "gauge"
-}
+// types are the types of metrics in the text format, by Kind.
+var types = [...]string{KindCounter: "counter", KindLevel: "gauge", KindGauge: "gauge", KindHistogram: "histogram"}
 
 // writeMetrics writes the statistics of the selected caches and wheels in Prometheus
 // text format 0.0.4.
@@ -117,14 +110,14 @@ func (e *exposition) histogram(label string, h *Histogram) {
 func (e *exposition) name(suffix, label string) {
 	if !e.headed {
 		e.headed = true
-		e.buf = append(e.buf, "# HELP "+e.family+" "+e.help+"\n# TYPE "+e.family+" "+e.kind.prometheus()+"\n"...)
+		e.buf = append(e.buf, "# HELP "+e.family+" "+e.help+"\n# TYPE "+e.family+" "+types[e.kind]+"\n"...)
 	}
 	e.buf = append(e.buf, e.family...)
 	e.buf = append(e.buf, suffix...)
 	e.buf = append(e.buf, '{')
 	e.buf = append(e.buf, e.by...)
 	e.buf = append(e.buf, `="`...)
-	e.buf = appendLabelValue(e.buf, e.source)
+	e.buf = append(e.buf, labelEscapes.Replace(e.source)...)
 	e.buf = append(e.buf, '"')
 	if label != "" {
 		e.buf = append(e.buf, ',')
@@ -143,17 +136,5 @@ func (e *exposition) float(v float64) {
 	e.buf = append(e.buf, '\n')
 }
 
-// appendLabelValue appends value, which must be valid UTF-8, escaped.
-func appendLabelValue(buf []byte, value string) []byte {
-	for i := range len(value) {
-		switch c := value[i]; c {
-		case '\\', '"':
-			buf = append(buf, '\\', c)
-		case '\n':
-			buf = append(buf, '\\', 'n')
-		default:
-			buf = append(buf, c)
-		}
-	}
-	return buf
-}
+// labelEscapes escapes what the value of a label, in valid UTF-8, must not have.
+var labelEscapes = strings.NewReplacer("\\", "\\\\", "\"", "\\\"", "\n", "\\n")

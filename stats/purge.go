@@ -118,37 +118,25 @@ func (h *handler) purge(r *http.Request) (removed int, refused *refusal) {
 	if !ok {
 		return 0, refuse(http.StatusNotFound, "there is no cache %q", shorten(name))
 	}
-	if len(keys) == 1 {
-		return purgeKey(c, name, keys[0])
-	}
-	if len(prefixes) == 1 {
-		return purgePrefix(c, name, prefixes[0])
-	}
-	if c.PurgeAll == nil {
+	switch {
+	case len(all) == 1 && c.PurgeAll == nil:
 		return 0, refuse(http.StatusBadRequest, "cache %q cannot be purged", name)
-	}
-	return c.PurgeAll(), nil
-}
-
-func purgeKey(c CacheSource, name, key string) (removed int, refused *refusal) {
-	if c.Purge == nil {
+	case len(all) == 1:
+		return c.PurgeAll(), nil
+	case len(prefixes) == 1 && c.PurgePrefix == nil:
+		return 0, refuse(http.StatusBadRequest, "keys of cache %q are not strings, and have no prefix", name)
+	case len(prefixes) == 1 && prefixes[0] == "":
+		return 0, refuse(http.StatusBadRequest, "prefix is empty: want how the keys begin, or all=1 for all of them")
+	case len(prefixes) == 1:
+		return c.PurgePrefix(prefixes[0]), nil
+	case c.Purge == nil:
 		return 0, refuse(http.StatusBadRequest, "keys of cache %q cannot be written as text", name)
 	}
-	removed, err := c.Purge(key)
+	removed, err := c.Purge(keys[0])
 	if err != nil {
 		return 0, refuse(http.StatusBadRequest, "%v", err)
 	}
 	return removed, nil
-}
-
-func purgePrefix(c CacheSource, name, prefix string) (removed int, refused *refusal) {
-	switch {
-	case c.PurgePrefix == nil:
-		return 0, refuse(http.StatusBadRequest, "keys of cache %q are not strings, and have no prefix", name)
-	case prefix == "":
-		return 0, refuse(http.StatusBadRequest, "prefix is empty: want how the keys begin, or all=1 for all of them")
-	}
-	return c.PurgePrefix(prefix), nil
 }
 
 // cacheOf returns the source of the cache with a name.

@@ -9,10 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-	"unicode/utf8"
 	"weak"
-
-	"pgregory.net/rapid"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
@@ -71,7 +68,7 @@ func TestNamesAreUnique(t *testing.T) {
 func TestASourceThatIsGoneIsDropped(t *testing.T) {
 	var r stats.Registry
 	gone, looks := false, 0
-	r.Register("users", func() (stats.Snapshot, bool) {
+	_, unregister := r.Register("users", func() (stats.Snapshot, bool) {
 		looks++
 		return stats.Snapshot{Hits: 7}, !gone
 	})
@@ -85,6 +82,7 @@ func TestASourceThatIsGoneIsDropped(t *testing.T) {
 		t.Errorf("the source was called %d times, want 2: once there, once gone", looks)
 	}
 	r.Register("users", always(stats.Snapshot{}))
+	unregister() // of the one that is gone, not of the next with its name
 	checkNames(t, &r, "users")
 }
 
@@ -138,71 +136,13 @@ func checkPanics(t *testing.T, want string, f func()) {
 	f()
 }
 
-func TestRegistryModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var r stats.Registry
-		removers := map[string]func(){}
-		gone := map[string]bool{}
-		var old []func()
-		forget := func(name string) {
-			old = append(old, removers[name])
-			delete(removers, name)
-			delete(gone, name)
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"register": func(t *rapid.T) {
-				name := rapid.SampledFrom([]string{"", "a", "a-2", "a\xff", "a\xfe"}).Draw(t, "name")
-				var unique string
-				unique, remove := r.Register(name, func() (stats.Snapshot, bool) {
-					return stats.Snapshot{}, !gone[unique]
-				})
-				if removers[unique] != nil {
-					t.Fatalf("%q is taken", unique)
-				}
-				if unique == "" || !utf8.ValidString(unique) {
-					t.Fatalf("bad name %q", unique)
-				}
-				removers[unique] = remove
-			},
-			"unregister": func(t *rapid.T) {
-				for name, remove := range removers {
-					remove()
-					forget(name)
-					break
-				}
-			},
-			"unregister again": func(t *rapid.T) {
-				for _, remove := range old {
-					remove()
-				}
-			},
-			"lose and look": func(t *rapid.T) {
-				for name := range removers {
-					gone[name] = true
-					r.Caches()
-					forget(name)
-					break
-				}
-			},
-			"": func(t *rapid.T) {
-				got := names(&r)
-				if !slices.IsSorted(got) || len(got) != len(removers) {
-					t.Fatalf("Caches has %q, want the %d registered, sorted", got, len(removers))
-				}
-				for _, name := range got {
-					if removers[name] == nil {
-						t.Fatalf("%q is not registered", name)
-					}
-				}
-			},
-		})
-	})
-}
-
 func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 	var r stats.Registry
 	var wg sync.WaitGroup
-	wg.Go(func() { churn(t, r.Register, func() []string { return names(&r) }) })
+	h := r.Handler() // keeps histories
+	wg.Go(func() {
+		churn(t, r.Register, func() []string { r.Sample(time.Now()); show(t, h, 1); return names(&r) })
+	})
 	wg.Go(func() { churn(t, r.RegisterWheel, func() []string { return wheelNames(&r) }) })
 	wg.Wait()
 	checkNames(t, &r)
@@ -246,21 +186,6 @@ func churn[S any](t *testing.T, register func(string, func() (S, bool)) (string,
 	wg.Wait()
 	if n := clashes.Load(); n != 0 {
 		t.Errorf("%d names were not unique or not there", n)
-	}
-}
-
-func BenchmarkRegisterAmongSameNames(b *testing.B) {
-	for _, n := range []int{0, 100, 10_000} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			var r stats.Registry
-			for range n {
-				r.Register("users", always(stats.Snapshot{}))
-			}
-			for b.Loop() {
-				_, remove := r.Register("users", always(stats.Snapshot{}))
-				remove()
-			}
-		})
 	}
 }
 

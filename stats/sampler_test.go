@@ -185,26 +185,3 @@ func TestSamplesInHandNeverChange(t *testing.T) {
 		}
 	})
 }
-
-// TestLooksAtTheSameTime makes looks concurrent with samples, registrations and each other, for
-// the race detector, and checks the answers by the schema.
-func TestLooksAtTheSameTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		r.Register("users", ticking())
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				for range 30 {
-					h := r.Handler()
-					_, unregister := r.Register("other", ticking())
-					time.Sleep(time.Duration(i%4) * 2500 * time.Millisecond)
-					show(t, h, 61)
-					r.Metrics()
-					unregister()
-				}
-			})
-		}
-		wg.Wait()
-	})
-}

@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -43,18 +41,6 @@ func TestWhatIf(t *testing.T) {
 			t.Errorf("%s: %v, %v at half, %v, %v with the other policy and %v, %v at double; want %v, %v and %v", test.name, half, okHalf, other, okOther, double, okDouble, test.half, test.double, test.ok)
 		}
 	}
-}
-
-// TestWhatIfIsARatio: the estimates are from 0 to 1, whatever the counts.
-func TestWhatIfIsARatio(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := draw[stats.Snapshot](t, "s")
-		for _, f := range []func() (float64, bool){s.WhatIfHalf, s.WhatIfDouble, s.WhatIfOtherPolicy} {
-			if ratio, ok := f(); !(ratio >= 0 && ratio <= 1) || ok != (s.WhatIf.Gets > 0 && s.Gets() > 0) {
-				t.Fatalf("%v, %v", ratio, ok)
-			}
-		}
-	})
 }
 
 // TestWhatIfIsOfTheLastMinutes: the estimates are of the last minutes, and begin anew when

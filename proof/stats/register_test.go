@@ -16,25 +16,18 @@ import (
 
 func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
 
-// tb has the methods of both *testing.T and *rapid.T.
-type tb interface {
-	Helper()
-	Cleanup(func())
-	Fatalf(format string, args ...any)
-}
-
 // register registers a source until the end of the test.
-func register(t tb, source stats.Source) (unique string) {
+func register(t testing.TB, source stats.Source) (unique string) {
 	unique, unregister := stats.Register(source)
 	t.Cleanup(unregister)
 	return unique
 }
 
-func registerCache(t tb, name string, snapshot func() (stats.Snapshot, bool)) (unique string) {
+func registerCache(t testing.TB, name string, snapshot func() (stats.Snapshot, bool)) (unique string) {
 	return register(t, stats.CacheSource{Name: name, Snapshot: snapshot})
 }
 
-func registerWheel(t tb, name string, snapshot func() (stats.WheelSnapshot, bool)) (unique string) {
+func registerWheel(t testing.TB, name string, snapshot func() (stats.WheelSnapshot, bool)) (unique string) {
 	return register(t, stats.WheelSource{Name: name, Snapshot: snapshot})
 }
 
@@ -44,7 +37,7 @@ func always[S any](s S) func() (S, bool) {
 }
 
 // served returns the answer to a GET.
-func served(t tb, target string, options ...stats.HandlerOption) string {
+func served(t testing.TB, target string, options ...stats.HandlerOption) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	stats.Handler(options...).ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
@@ -54,7 +47,7 @@ func served(t tb, target string, options ...stats.HandlerOption) string {
 	return w.Body.String()
 }
 
-func metrics(t tb) string {
+func metrics(t testing.TB) string {
 	t.Helper()
 	return served(t, "/metrics")
 }
