@@ -138,16 +138,6 @@ func sorted(f *dto.MetricFamily) *dto.MetricFamily {
 	return f
 }
 
-// TestCollectorOfNothing checks that without caches there are no metrics, and no error.
-func TestCollectorOfNothing(t *testing.T) {
-	alone(t)
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(gozero.NewCollector())
-	if got, err := registry.Gather(); len(got) != 0 || err != nil {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
 	// This interface of the decoder is in all versions that versions of go-zero require.

@@ -221,6 +221,8 @@ func TestChanged(t *testing.T) {
 		r.want("at first", "1", 1, 0)
 		r.hand.Changed("k", "q:k", "p:other")
 		r.want("others changed", "1", 0, 0)
+		near.ChangedIf(r.hand.Watcher, func(key string) bool { return key != "p:k" })
+		r.want("others changed, as a function says", "1", 0, 0)
 		r.hand.Changed("p:other", "p:k")
 		r.want("changed", "1", 1, 0)
 		r.want("after that", "1", 0, 0)
@@ -251,22 +253,19 @@ func TestChanged(t *testing.T) {
 // TestChangeDuringARead checks that a value read before a change is not kept, whether the
 // change is told before or after the answer.
 func TestChangeDuringARead(t *testing.T) {
-	for _, all := range []bool{false, true} {
+	for name, tell := range map[string]func(w near.Watcher){
+		"Changed":    func(w near.Watcher) { w.Changed("k") },
+		"ChangedAll": near.Watcher.ChangedAll,
+		"ChangedIf":  func(w near.Watcher) { near.ChangedIf(w, func(key string) bool { return key == "k" }) },
+	} {
 		inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 			r.store("k", "1", 0)
 			r.server.delay = func() time.Duration { return 10 * time.Millisecond }
-			go func() {
-				time.Sleep(15 * time.Millisecond) // the answer is on its way
-				r.store("k", "2", 0)
-				if all {
-					r.hand.ChangedAll()
-				} else {
-					r.hand.Changed("k")
-				}
-			}()
-			r.want("read before the change", "1", 1, 0)
-			r.want("and after it", "2", 1, 0)
-			r.want("and again", "2", 0, 0)
+			// The answer is on its way.
+			time.AfterFunc(15*time.Millisecond, func() { r.store("k", "2", 0); tell(r.hand.Watcher) })
+			r.want(name+": read before the change", "1", 1, 0)
+			r.want(name+": and after it", "2", 1, 0)
+			r.want(name+": and again", "2", 0, 0)
 		})
 	}
 }
@@ -478,26 +477,4 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestChangedIf checks that keys of which the source tells so are forgotten, with their loads
-// under way, and others are not.
-func TestChangedIf(t *testing.T) {
-	inRig(t, near.Options[string, string]{Prefix: "p:"}, func(t *testing.T, r *rig) {
-		r.store("p:k", "1", 0)
-		r.store("p:other", "1", 0)
-		r.want("at first", "1", 1, 0)
-		r.Get(t.Context(), "other")
-		tell := func() { near.ChangedIf(r.hand.Watcher, func(key string) bool { return key == "p:k" }) }
-		tell()
-		reads := r.server.called("get")
-		if r.Get(t.Context(), "other"); r.server.called("get") != reads {
-			t.Error("another key is forgotten")
-		}
-		r.server.delay = func() time.Duration { return 10 * time.Millisecond }
-		time.AfterFunc(15*time.Millisecond, func() { r.store("p:k", "2", 0); tell() })
-		r.want("read before the change", "1", 1, 0)
-		r.want("and after it", "2", 1, 0)
-		r.want("and again", "2", 0, 0)
-	})
 }

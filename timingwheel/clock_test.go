@@ -127,18 +127,4 @@ func TestAcrossBubbles(t *testing.T) {
 		synctest.Test(t, func(*testing.T) { w = newWheels() })
 		check(t, "is used outside", w)
 	})
-	t.Run("in a bubble for long", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWheels()
-			w.ticker.Stop() // it would tick all the time
-			w.schedule.Stop()
-			time.Sleep(200 * 365 * 24 * time.Hour)
-			w.timer.Reset(time.Hour)
-			for _, use := range uses(w) {
-				use()
-			}
-			w.keyed.Stop()
-			w.timers.Stop()
-		})
-	})
 }

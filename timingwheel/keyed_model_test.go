@@ -511,7 +511,7 @@ func (p keyedPlan) follow() error {
 	return r.finish()
 }
 
-// finish lets every timer fire, and checks that the wheel goes to sleep.
+// finish lets every timer fire.
 func (r *keyedRun) finish() error {
 	for r.len()+len(r.running) > 0 {
 		if len(r.running) > 0 {

@@ -3,7 +3,6 @@ package timingwheel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
 const keyedTick = 10 * time.Millisecond
@@ -29,50 +30,29 @@ func (g *keyedGate) call(key string, value int) {
 	<-g.open
 }
 
-// TestKeyedFailingCallbacks checks that callbacks that panic, exit or block delay no
-// others within the limit of workers.
+// TestKeyedFailingCallbacks checks that callbacks that panic or exit are reported once each, with
+// their stack, also if the report panics, and that the only worker goes on. TestKeyedModel has
+// those that block, and package runner more ways to fail.
 func TestKeyedFailingCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var (
-			called  keyedCalls[int, string]
-			mu      sync.Mutex
-			reports []string
-		)
-		forever := make(chan struct{})
-		failing := func(key int, how string) {
-			called.add(key, how)
-			switch how {
-			case "panic":
-				panic(key)
-			case "panic nil":
-				panic(nil) //nolint:govet
-			case "exit":
-				runtime.Goexit()
-			case "block":
-				<-forever
-			}
-		}
-		w := newKeyed(t, keyedTick, 8, failing, WithWorkers(2), WithOnPanic(func(r any, stack []byte) {
+		var reports []any // by one worker
+		failing := func(_ int, ending keyedEnding) { ending.end() }
+		w := newKeyed(t, keyedTick, 8, failing, WithWorkers(1), WithOnPanic(func(r any, stack []byte) {
 			if !strings.Contains(string(stack), "TestKeyedFailingCallbacks") {
 				t.Errorf("the stack does not have the callback: %s", stack)
 			}
-			mu.Lock()
-			reports = append(reports, strings.TrimPrefix(fmt.Sprint(r), "runner: "))
-			mu.Unlock()
+			reports = append(reports, r)
 			panic("in the report")
 		}))
-		for i, how := range []string{"block", "panic", "exit", "", "panic", "panic nil", "exit", ""} {
-			mustSetKeyed(t, w, i, how, time.Duration(i/2+1)*keyedTick)
+		for i, ending := range []keyedEnding{keyedPanics, keyedExits, keyedReturns, keyedPanics} {
+			mustSetKeyed(t, w, i, ending, time.Duration(i+1)*keyedTick)
 		}
 		time.Sleep(4 * keyedTick)
 		synctest.Wait()
-		if s := w.Stats(); called.len() != 8 || w.Len() != 0 || s.Panics != 5 || s.Fired != 8 || s.Running != 1 {
-			t.Errorf("called %v, want all 8; %d left; stats %+v, want 5 panics, 8 fired, 1 running", called.take(), w.Len(), s)
+		if s := w.Stats(); s.Panics != 3 || s.Fired != 4 || w.Len() != 0 {
+			t.Errorf("stats %+v, %d left; want 3 panics, 4 fired", s, w.Len())
 		}
-		close(forever)
-		slices.Sort(reports)
-		want := []string{"1", "4", "callback called runtime.Goexit", "callback called runtime.Goexit", new(runtime.PanicNilError).Error()}
-		if !slices.Equal(reports, want) {
+		if want := []any{"oops", runner.ErrGoexit, "oops"}; !slices.Equal(reports, want) {
 			t.Errorf("reported %q, want %q", reports, want)
 		}
 	})
@@ -81,74 +61,51 @@ func TestKeyedFailingCallbacks(t *testing.T) {
 // TestKeyedCallbackUsesWheel checks that a callback may call every method, also if it is
 // the only one that may run.
 func TestKeyedCallbackUsesWheel(t *testing.T) {
-	type wheel = *TimingWheel[int, string]
-	const only, other, again = "first", "first other", "first again other" // what is called
-	found := func(want bool) func(bool, error) error {
-		return func(got bool, err error) error {
-			if got != want {
-				return fmt.Errorf("found %v, want %v", got, want)
-			}
-			return err
-		}
-	}
-	is := func(what string, right bool) error {
-		if !right {
-			return errors.New(what)
-		}
-		return nil
-	}
-	for name, c := range map[string]struct {
-		call func(w wheel) error
-		want string
-	}{
-		"SetTimer itself":  {func(w wheel) error { return w.SetTimer(1, "again", keyedTick) }, again},
-		"SetTimer another": {func(w wheel) error { return w.SetTimer(9, "again", keyedTick) }, again},
-		"SetTimerAt":       {func(w wheel) error { return w.SetTimerAt(9, "again", time.Now()) }, again},
-		"MoveTimer itself": {func(w wheel) error { return found(false)(w.MoveTimer(1, keyedTick)) }, other},
-		"MoveTimer other":  {func(w wheel) error { return found(true)(w.MoveTimer(2, keyedTick)) }, other},
-		"RemoveTimer":      {func(w wheel) error { return found(false)(w.RemoveTimer(1)) }, other},
-		"Remove the other": {func(w wheel) error { return found(true)(w.RemoveTimer(2)) }, only},
-		"Len":              {func(w wheel) error { return is("Len is not 1", w.Len() == 1) }, other},
-		"All": {func(w wheel) error {
-			all := slices.Collect(w.All())
-			return is("All does not yield key 2", len(all) == 1 && all[0].Key == 2)
-		}, other},
-		"Stats": {func(w wheel) error {
-			s := w.Stats()
-			return is(fmt.Sprintf("stats %+v, want one fired and running", s), s.Fired == 1 && s.Running == 1)
-		}, other},
-		"Drain": {func(w wheel) error { return w.Drain(func(int, string) {}) }, only},
-		"Drain in Drain": {func(w wheel) error {
-			var nested error
-			drained := 0
-			err := w.Drain(func(int, string) { // of timer 2
-				nested = errors.Join(w.SetTimer(9, "again", keyedTick), w.Drain(func(int, string) { drained++ }))
-			})
-			return errors.Join(err, nested, is("the inner Drain did not give one timer", drained == 1))
-		}, only},
-		"Stop":     {func(w wheel) error { w.Stop(); return nil }, only},
-		"Shutdown": {func(w wheel) error { return is("Shutdown in a callback returned nil", w.Shutdown(t.Context()) != nil) }, only},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var w wheel
-			var called []string
-			w = newKeyed(t, keyedTick, 4, func(key int, value string) {
-				called = append(called, value) // by one worker
-				if value == "first" {
-					if err := c.call(w); err != nil {
-						t.Errorf("%s: %v", name, err)
-					}
+	synctest.Test(t, func(t *testing.T) {
+		var w *TimingWheel[int, string]
+		var called []string
+		w = newKeyed(t, keyedTick, 4, func(_ int, value string) {
+			called = append(called, value) // by one worker
+			switch value {
+			case "first":
+				wantKeyed(t, "MoveTimer of itself", false)(w.MoveTimer(1, keyedTick))
+				wantKeyed(t, "RemoveTimer of itself", false)(w.RemoveTimer(1))
+				wantKeyed(t, "MoveTimer", true)(w.MoveTimer(2, 9*keyedTick))
+				wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(3))
+				all := slices.Collect(w.All())
+				if s := w.Stats(); w.Len() != 1 || len(all) != 1 || all[0].Key != 2 || s.Fired != 1 || s.Running != 1 {
+					t.Errorf("Len %d, All %v, stats %+v; want key 2, and one fired and running", w.Len(), all, s)
 				}
-			}, WithWorkers(1))
-			mustSetKeyed(t, w, 1, "first", keyedTick)
-			mustSetKeyed(t, w, 2, "other", 5*keyedTick)
-			time.Sleep(time.Hour)
-			synctest.Wait()
-			if got := strings.Join(called, " "); got != c.want {
-				t.Errorf("%s: called %v, want %v", name, got, c.want)
+				wantKeyedErr(t, "SetTimer of itself", w.SetTimer(1, "again", keyedTick), nil)
+			case "again":
+				wantKeyedErr(t, "SetTimerAt", w.SetTimerAt(9, "drains", time.Now()), nil)
+			case "drains":
+				drained := 0
+				err := w.Drain(func(int, string) { // of timer 2
+					wantKeyedErr(t, "SetTimer in Drain", w.SetTimer(3, "drained", time.Hour), nil)
+					wantKeyedErr(t, "Drain in Drain", w.Drain(func(int, string) { drained++ }), nil)
+				})
+				if err != nil || drained != 1 {
+					t.Errorf("Drain: %v; the inner one gave %d timers, want 1", err, drained)
+				}
+				wantKeyedErr(t, "SetTimer", w.SetTimer(4, "stops", keyedTick), nil)
+				wantKeyedErr(t, "SetTimer", w.SetTimer(5, "never", 9*keyedTick), nil)
+			case "stops":
+				w.Stop()
+				if w.Shutdown(context.Background()) == nil {
+					t.Error("Shutdown in a callback returned nil")
+				}
 			}
-		})
-	}
+		}, WithWorkers(1))
+		for i, value := range []string{"first", "other", "removed"} {
+			mustSetKeyed(t, w, 1+i, value, time.Duration(1+4*i)*keyedTick)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if want := []string{"first", "again", "drains", "stops"}; !slices.Equal(called, want) {
+			t.Errorf("called %q, want %q", called, want)
+		}
+	})
 }
 
 // A keyedMeter counts the callbacks that run at once.
@@ -347,39 +304,6 @@ func TestKeyedPoolBlocks(t *testing.T) {
 		time.Sleep(keyedTick)
 		wantKeyedSleep(t, w)
 	})
-}
-
-// TestKeyedLimit checks that a wheel never has more timers than its limit, and does not
-// refuse one below it, however many are set at once.
-func TestKeyedLimit(t *testing.T) {
-	const limit, goroutines = 100, 8
-	w := newKeyed(t, time.Hour, 4, func(int, int) {}, WithLimit(limit))
-	for range 20 {
-		var accepted atomic.Int64
-		var all sync.WaitGroup
-		for g := range goroutines {
-			all.Go(func() {
-				for i := range limit {
-					switch err := w.SetTimer(g*limit+i, 0, time.Hour); {
-					case err == nil:
-						accepted.Add(1)
-					case !errors.Is(err, ErrFull):
-						t.Error(err)
-					}
-					if n := w.Len(); n > limit {
-						t.Errorf("Len is %d, limit %d", n, limit)
-					}
-				}
-			})
-		}
-		all.Wait()
-		if accepted.Load() != limit || w.Len() != limit {
-			t.Fatalf("accepted %d, Len %d, want %d", accepted.Load(), w.Len(), limit)
-		}
-		if err := w.Drain(func(int, int) {}); err != nil || w.Len() != 0 {
-			t.Fatalf("drained, Len is %d: %v", w.Len(), err)
-		}
-	}
 }
 
 // TestKeyedLimitOfOne checks that of two timers set at the same moment, with a limit of

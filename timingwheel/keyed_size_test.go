@@ -7,41 +7,6 @@ import (
 	"unsafe"
 )
 
-// TestKeyedDoesNotAllocate checks that operations allocate nothing in the steady state.
-func TestKeyedDoesNotAllocate(t *testing.T) {
-	w := newKeyed(t, time.Hour, 64, func(uint64, uint64) {})
-	const n = 1000
-	for key := range uint64(n) {
-		mustSetKeyed(t, w, key, key, time.Hour)
-	}
-	k := uint64(0)
-	for name, f := range map[string]func() error{
-		"SetTimer of a key that is there": func() error { return w.SetTimer(k%n, k, time.Duration(1+k%200)*time.Hour) },
-		"SetTimer and RemoveTimer": func() error {
-			if err := w.SetTimer(n+k, k, time.Duration(1+k%200)*time.Hour); err != nil {
-				return err
-			}
-			_, err := w.RemoveTimer(n + k)
-			return err
-		},
-		"MoveTimer": func() error {
-			_, err := w.MoveTimer(k%n, time.Duration(1+k%200)*time.Hour)
-			return err
-		},
-		"SetTimerAt": func() error { return w.SetTimerAt(k%n, k, keyedEpoch.Add(time.Duration(1+k%200)*time.Hour)) },
-		"Len":        func() error { _ = w.Len(); return nil },
-	} {
-		if allocs := testing.AllocsPerRun(2000, func() {
-			k++
-			if err := f(); err != nil {
-				t.Error(err)
-			}
-		}); allocs != 0 {
-			t.Errorf("%s: %v allocations", name, allocs)
-		}
-	}
-}
-
 // TestKeyedMemory measures the memory of a pending timer beyond its key and value, for
 // arrays filled to different degrees.
 func TestKeyedMemory(t *testing.T) {

@@ -107,24 +107,6 @@ func TestSleep(t *testing.T) {
 	}
 }
 
-// TestMomentsOutOfRange checks that the farthest moments and delays in the past mean the next
-// tick, and that those in the future do not fire. TestTimersModel has near ones.
-func TestMomentsOutOfRange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		timers := mustTimers(t, 10*ms, 8)
-		time.Sleep(3 * ms)
-		l := newTimes() // ticks at 7, 17, ...
-		timers.At(time.Time{}, l.note)
-		timers.At(time.Unix(-1<<63, 0), l.note)
-		timers.AfterFunc(-1<<63, l.note)
-		timers.AfterFunc(1<<63-1, func() { t.Error("the last timer fired") })
-		timers.At(time.Now().Add(1<<63-1), func() { t.Error("the last timer fired") })
-		timers.At(time.Now().AddDate(5000, 0, 0), func() { t.Error("the last timer fired") })
-		time.Sleep(time.Hour)
-		l.want(t, 7, 7, 7)
-	})
-}
-
 // TestTickerAgainstTime receives from tickers of the wheel and of package time, at
 // once and late, and must get the same. Timers with channels need no worker.
 func TestTickerAgainstTime(t *testing.T) {

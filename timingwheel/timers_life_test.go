@@ -58,7 +58,7 @@ func TestTimersStop(t *testing.T) {
 	})
 }
 
-// tmAlarms counts the goroutines that the alarm starts, by whether it is set.
+// tmAlarm reports whether the driver is to wake for a timer.
 func tmAlarm(t *Timers) (set bool) { return t.alarm.Load() != never }
 
 // TestNoWakeUpsWithoutTimers checks that no alarm, the only source of wake-ups, is set

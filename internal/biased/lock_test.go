@@ -230,33 +230,9 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-func BenchmarkReadRWMutex(b *testing.B) {
-	var mu sync.RWMutex
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			mu.RLock()
-			//lint:ignore SA2001 the lock is what is measured
-			mu.RUnlock()
-		}
-	})
-}
-
 func BenchmarkWrite(b *testing.B) {
 	l := newLock(runtime.GOMAXPROCS(0))
 	for b.Loop() {
 		l.writeOnce()
 	}
-}
-
-func BenchmarkMixed5(b *testing.B) {
-	l := newLock(runtime.GOMAXPROCS(0))
-	b.RunParallel(func(pb *testing.PB) {
-		for k := 0; pb.Next(); k++ {
-			if k%20 == 0 {
-				l.writeOnce()
-				continue
-			}
-			l.RUnlockHit(l.RLock())
-		}
-	})
 }

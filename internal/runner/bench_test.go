@@ -30,44 +30,6 @@ func BenchmarkPushRun(b *testing.B) {
 	}
 }
 
-// BenchmarkPushRunIdle starts a worker for every item.
-func BenchmarkPushRunIdle(b *testing.B) {
-	done := make(chan struct{}, 1)
-	r := New(4, 1024, func(int) { done <- struct{}{} }, nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Push(0, 0)
-		<-done
-	}
-	_ = r.Drain(context.Background())
-}
-
-// BenchmarkPushBlocked only pushes: the cost under the producer's lock.
-func BenchmarkPushBlocked(b *testing.B) {
-	gate := make(chan struct{})
-	r := New(1, 1024, func(i int) {
-		if i < 0 {
-			<-gate
-		}
-	}, nil)
-	r.Push(0, -1)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		r.Push(uint64(i), i)
-	}
-	b.StopTimer()
-	close(gate)
-	_ = r.Drain(context.Background())
-}
-
-func BenchmarkWait(b *testing.B) {
-	r := New(1, 1024, func(int) {}, nil)
-	ctx := b.Context()
-	for b.Loop() {
-		_ = r.Wait(ctx)
-	}
-}
-
 func BenchmarkInCallback(b *testing.B) {
 	for _, depth := range []int{10, 100, 10_000} {
 		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
@@ -101,34 +63,4 @@ func BenchmarkPoolList(b *testing.B) {
 			})
 		}
 	}
-}
-
-// BenchmarkWake is what a tick pays while all workers run, and without work.
-func BenchmarkWake(b *testing.B) {
-	for _, busy := range []bool{true, false} {
-		b.Run(fmt.Sprintf("busy=%v", busy), func(b *testing.B) {
-			l := newList(1, nil)
-			g := newGate()
-			if busy {
-				l.add(g.call)
-				<-g.entered
-			}
-			for b.Loop() {
-				l.Wake()
-			}
-			g.open()
-			_ = l.Drain(context.Background())
-		})
-	}
-}
-
-// BenchmarkCaller has callers that find work.
-func BenchmarkCaller(b *testing.B) {
-	p := NewPool(1, func() bool { return true }, func() bool { return false }, nil)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			p.Run(func() { p.next() })
-		}
-	})
 }

@@ -1,10 +1,8 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,103 +122,42 @@ func TestWaitIsBackPressure(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWithContext(t *testing.T) {
+// TestWaitsEndWithContext gives up a Wait or a Drain while the only worker is busy.
+func TestWaitsEndWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(1, 0, call, never(t))
-		cause := errors.New("enough")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		g := newGate()
-		r.Push(0, g.call)
-		r.Push(0, func() {})
-		synctest.Wait()
-		var got error
-		waiter := started(func() { got = r.Wait(ctx) })
-		if settled(waiter) {
-			t.Fatal("Wait returned over the bound")
-		}
-		cancel(cause)
-		if !settled(waiter) || got != cause {
-			t.Errorf("Wait: got %v, want %v", got, cause)
-		}
-		if err := r.Wait(ctx); err != cause {
-			t.Errorf("Wait with a context that ended: got %v, want %v", err, cause)
-		}
-		g.open()
-		synctest.Wait()
-		if err := r.Wait(ctx); err != nil {
-			t.Errorf("Wait without need: got %v, want nil", err)
-		}
-	})
-}
-
-func TestDrainEndsWithContext(t *testing.T) {
-	t.Run("Runner", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			r := New(1, 0, call, never(t))
-			drainEndsWithContext(t, func(f func()) { r.Push(0, f) }, r.Drain)
-		})
-	})
-	t.Run("Pool", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := newList(1, never(t))
-			drainEndsWithContext(t, l.add, l.Drain)
-			l.checkIdle(t)
-		})
-	})
-}
-
-// drainEndsWithContext gives up a Drain while the only worker is busy.
-func drainEndsWithContext(t *testing.T, add func(func()), drain func(context.Context) error) {
-	cause := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	g, last := newGate(), newGate()
-	last.open()
-	add(g.call)
-	add(last.call)
-	var got error
-	drained := started(func() { got = drain(ctx) })
-	if settled(drained) {
-		t.Fatal("Drain returned while a callback runs")
-	}
-	cancel(cause)
-	if !settled(drained) || got != cause {
-		t.Errorf("Drain: got %v, want %v", got, cause)
-	}
-	g.open()
-	if !settled(last.entered) {
-		t.Error("a call was lost with the Drain that was given up")
-	}
-	if err := drain(ctx); err != nil {
-		t.Errorf("Drain when idle: %v", err)
-	}
-}
-
-// workers counts the workers of all runners by their stacks.
-func workers() int {
-	buf := make([]byte, 1<<20)
-	return bytes.Count(buf[:runtime.Stack(buf, true)], []byte("internal/runner.work("))
-}
-
-func TestIdleRunnerHasNoGoroutine(t *testing.T) {
-	for end := time.Now().Add(time.Minute); workers() > 0 && time.Now().Before(end); { // of other tests
-		time.Sleep(time.Millisecond)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		r := New(8, 0, call, nil)
-		if got := workers(); got != 0 {
-			t.Errorf("after New: %d workers, want 0", got)
-		}
-		g := newGate()
-		r.Push(0, g.call)
-		synctest.Wait()
-		if got := workers(); got != 1 {
-			t.Errorf("one callback runs: %d workers, want 1", got)
-		}
-		r.Push(1, runtime.Goexit)
-		g.open()
-		synctest.Wait()
-		if got := workers(); got != 0 {
-			t.Errorf("idle: %d workers, want 0", got)
+		r, l := New(1, 0, call, never(t)), newList(1, never(t))
+		push := func(f func()) { r.Push(0, f) }
+		for _, c := range []struct {
+			name string
+			add  func(func())
+			wait func(context.Context) error
+		}{{"Wait", push, r.Wait}, {"Drain", push, r.Drain}, {"Drain of a pool", l.add, l.Drain}} {
+			cause := errors.New("enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			g, last := newGate(), newGate()
+			last.open()
+			c.add(g.call)
+			c.add(last.call)
+			synctest.Wait()
+			var got error
+			waiter := started(func() { got = c.wait(ctx) })
+			if settled(waiter) {
+				t.Fatalf("%s returned while a callback runs", c.name)
+			}
+			cancel(cause)
+			if !settled(waiter) || got != cause {
+				t.Errorf("%s: got %v, want %v", c.name, got, cause)
+			}
+			if err := c.wait(ctx); err != cause {
+				t.Errorf("%s with a context that ended: got %v, want %v", c.name, err, cause)
+			}
+			g.open()
+			if !settled(last.entered) {
+				t.Errorf("%s: a call was lost when it was given up", c.name)
+			}
+			if err := c.wait(ctx); err != nil {
+				t.Errorf("%s without need: got %v, want nil", c.name, err)
+			}
 		}
 	})
 }

@@ -185,11 +185,4 @@ func TestAllocs(t *testing.T) {
 		}
 		_ = r.Drain(t.Context())
 	})
-	t.Run("Wait", func(t *testing.T) {
-		r := New(2, 0, func(int) {}, nil)
-		ctx := t.Context()
-		if got := testing.AllocsPerRun(1000, func() { _ = r.Wait(ctx) }); got != 0 {
-			t.Errorf("%v allocations, want 0", got)
-		}
-	})
 }

@@ -154,7 +154,7 @@ func TestCoarseTimeIsSeldomWritten(t *testing.T) {
 }
 
 // TestRecentOfMany checks that time does not go back for a goroutine while others read or
-// set the
+// set the coarse time.
 func TestRecentOfMany(t *testing.T) {
 	var c Clock
 	c.Init(time.Second)
