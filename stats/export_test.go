@@ -38,20 +38,6 @@ func (r *registries) Metrics() string {
 	return text.String()
 }
 
-// JSONTypes are the structs of stats.json: what it has beside numbers. The names are those of
-// the schema.
-var JSONTypes = map[string]reflect.Type{
-	"":          reflect.TypeFor[jsonHead](),
-	"cache":     reflect.TypeFor[jsonCache](),
-	"wheel":     reflect.TypeFor[jsonWheel](),
-	"settings":  reflect.TypeFor[jsonSettings](),
-	"whatIf":    reflect.TypeFor[jsonWhatIf](),
-	"estimate":  reflect.TypeFor[jsonEstimate](),
-	"hotKey":    reflect.TypeFor[jsonHotKey](),
-	"loadError": reflect.TypeFor[jsonLoadError](),
-	"finding":   reflect.TypeFor[finding](),
-}
-
 // A JSONNumber is a number in stats.json.
 type JSONNumber struct {
 	Object string // the definition in the schema

@@ -19,33 +19,17 @@ type shown struct {
 	Caches []struct {
 		Name    string
 		Windows map[string]shownWindow
-		History []shownPoint
-	}
-	Wheels []struct {
 		History []struct {
-			shownPoint
-			Pending int
-			Fired   uint64
+			Seconds float64
+			Hits    uint64
 		}
 	}
 }
 
 type shownWindow struct {
 	Seconds       float64
-	Gets          uint64
 	Hits          uint64
-	Misses        uint64
-	HitRatio      float64 `json:"hit_ratio"`
 	GetsPerSecond float64 `json:"gets_per_second"`
-}
-
-type shownPoint struct {
-	Start        time.Time
-	Seconds      float64
-	Partial      bool
-	Hits         uint64
-	MissesAbsent uint64 `json:"misses_absent"`
-	Entries      int
 }
 
 // show reads stats.json with a number of points.
@@ -61,70 +45,9 @@ func show(t testing.TB, h http.Handler, points int) shown {
 // now on.
 func ticking() func() (stats.Snapshot, bool) {
 	begin := time.Now()
-	return func() (stats.Snapshot, bool) { return ticked(time.Since(begin)), true }
-}
-
-// ticked is what such a source reports after some time.
-func ticked(after time.Duration) stats.Snapshot {
-	n := uint64(after.Milliseconds())
-	return stats.Snapshot{Hits: 3 * n, Misses: n, Entries: int(n)}
-}
-
-// TestPoints checks at any time that stats.json has the points and windows of the model, with a
-// sample each five seconds.
-func TestPoints(t *testing.T) {
-	for _, after := range []time.Duration{
-		0, 1, 999, 1000, 4999, 5000, 5999, 6000, 9999, 10_000, 12_500, 62_500, 62_501,
-		299_999, 300_000, 300_999, 301_000, 302_501, 305_000, 306_000, 3_602_500,
-	} {
-		after *= time.Millisecond
-		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(123456 * time.Microsecond) // so that no start is a round time
-			var r stats.Registry
-			r.Register("users", ticking())
-			r.RegisterWheel("idle", always(stats.WheelSnapshot{Pending: 7, Fired: 1}))
-			h := r.Handler()
-			var all []taken
-			for at := time.Duration(0); at <= after; at += 5 * time.Second {
-				all = append(all, taken{time.Now().Add(at), ticked(at)})
-			}
-			sleep(after)
-			now := taken{time.Now(), ticked(after)}
-			for _, n := range []int{0, 1, 2, 59, 60, 61, 62, 1_000_000} {
-				s := show(t, h, n)
-				for name, length := range map[string]time.Duration{"1m": time.Minute, "5m": 5 * time.Minute} {
-					w := modelWindow(all, now, length)
-					since := w.To.Minus(w.From)
-					want := shownWindow{Seconds: w.Length.Seconds(), Gets: since.Gets(), Hits: since.Hits, Misses: since.Misses, HitRatio: since.HitRatio()}
-					if w.Length > 0 {
-						want.GetsPerSecond = float64(want.Gets) / want.Seconds
-					}
-					if got := s.Caches[0].Windows[name]; got != want {
-						t.Errorf("after %v %s is\n%+v, want\n%+v", after, name, got, want)
-					}
-				}
-				var got, want []shownPoint
-				for _, p := range modelPoints(all, now, n) {
-					since := p.To.Minus(p.From)
-					want = append(want, shownPoint{p.Start.Truncate(time.Millisecond).UTC(), p.Length.Seconds(), p.Running, since.Hits, since.Misses, since.Entries})
-				}
-				if got := s.Caches[0].History; !slices.Equal(got, want) {
-					t.Errorf("after %v %d points are\n%+v, want\n%+v", after, n, got, want)
-				}
-				for i := range want {
-					want[i].Hits, want[i].MissesAbsent, want[i].Entries = 0, 0, 0
-				}
-				for _, p := range s.Wheels[0].History {
-					got = append(got, p.shownPoint)
-					if p.Pending != 7 || p.Fired != 0 {
-						t.Errorf("a point of the wheel is %+v", p)
-					}
-				}
-				if !slices.Equal(got, want) {
-					t.Errorf("after %v %d points of the wheel are\n%+v, want\n%+v", after, n, got, want)
-				}
-			}
-		})
+	return func() (stats.Snapshot, bool) {
+		n := uint64(time.Since(begin).Milliseconds())
+		return stats.Snapshot{Hits: 3 * n, Misses: n}, true
 	}
 }
 

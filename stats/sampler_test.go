@@ -135,6 +135,9 @@ func TestAHandlerOfAnEarlierBubble(t *testing.T) {
 			}{{0, 0}, {time.Second, 1}, {11 * time.Second, 3}, {30 * time.Minute, 61}} {
 				sleep(test.sleep)
 				for _, c := range show(t, h, 61).Caches {
+					if w := c.Windows; c.Name == "users" && test.want == 61 && (w["1m"] != (shownWindow{62, 186_000, 4000}) || w["5m"] != (shownWindow{302, 906_000, 4000})) {
+						t.Errorf("the windows are %+v", w)
+					}
 					if len(c.History) != test.want {
 						t.Errorf("a bubble of %v, %v later: %s has %d points, want %d", first, test.sleep, c.Name, len(c.History), test.want)
 					}

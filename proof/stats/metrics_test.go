@@ -299,8 +299,8 @@ func TestMetricsKeepAFamilyTogether(t *testing.T) {
 		previous = line
 	}
 	for _, f := range parse(t, text) {
-		if f.GetHelp() == "" || f.GetType() == dto.MetricType_UNTYPED {
-			t.Errorf("%s has no help or no type", f.GetName())
+		if f.GetHelp() == "" || f.GetType() == dto.MetricType_UNTYPED || strings.HasSuffix(f.GetName(), "_total") != (f.GetType() == dto.MetricType_COUNTER) {
+			t.Errorf("%s has no help, no type, or the name of another type", f.GetName())
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package stats
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +32,9 @@ var strictSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	closeObjects(schema)
+	if err := closeObjects(schema); err != nil {
+		return nil, err
+	}
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	if err := c.AddResource(schemaFile, schema); err != nil {
@@ -38,21 +43,30 @@ var strictSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return c.Compile(schemaFile)
 })
 
-// closeObjects makes every object of a schema refuse unnamed fields.
-func closeObjects(schema any) {
+// closeObjects makes every object of a schema refuse unnamed fields. It returns which fields,
+// but history, are not required, or have no description.
+func closeObjects(schema any) (errs error) {
 	switch schema := schema.(type) {
 	case map[string]any:
-		if _, ok := schema["properties"].(map[string]any); ok && schema["type"] == "object" {
+		if fields, ok := schema["properties"].(map[string]any); ok && schema["type"] == "object" {
 			schema["additionalProperties"] = false
+			required, _ := schema["required"].([]any)
+			for name, field := range fields {
+				says, _ := field.(map[string]any)["description"].(string)
+				if !strings.HasSuffix(says, ".") || name != "history" && !slices.Contains(required, any(name)) {
+					errs = errors.Join(errs, fmt.Errorf("%s is not described, or not required", name))
+				}
+			}
 		}
 		for _, value := range schema {
-			closeObjects(value)
+			errs = errors.Join(errs, closeObjects(value))
 		}
 	case []any:
 		for _, value := range schema {
-			closeObjects(value)
+			errs = errors.Join(errs, closeObjects(value))
 		}
 	}
+	return errs
 }
 
 // checkSchema fails t unless text fits the schema.
@@ -147,8 +161,9 @@ func TestStatsFitTheSchema(t *testing.T) {
 	t.Run("hot keys and purging", func(t *testing.T) {
 		register(t, stats.CacheSource{
 			Name: "users", Snapshot: always(distinct(0)), HotKeys: hotKeys,
-			Purge:    func(string) (int, error) { return 1, nil },
-			PurgeAll: func() int { return 1 },
+			Purge:     func(string) (int, error) { return 1, nil },
+			PurgeAll:  func() int { return 1 },
+			LastError: func() (time.Time, error) { return time.Now(), errors.New("no database") },
 		})
 		fit(t, stats.WithPurge(func(*http.Request) error { return nil }))
 	})
