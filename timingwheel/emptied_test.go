@@ -63,7 +63,14 @@ func emptied(t *testing.T, slots int, remove bool) {
 		}
 		time.Sleep(delay(burst) + 10*time.Second)
 		synctest.Wait()
-		if each, most := int(keyedHeap()-before)/wheels, 6<<10+shards*1536; each > most {
+		each, most := 0, 6<<10+shards*1536
+		for range 100 { // what a wheel keeps stays; now and then a collection misses what is dead
+			if each = int(keyedHeap()-before) / wheels; each <= most {
+				break
+			}
+			runtime.Gosched()
+		}
+		if each > most {
 			t.Errorf("%s, %d slots in %d shards, removed %t: %d bytes for an emptied wheel, want at most %d", name, slots, shards, remove, each, most)
 		}
 		for _, asleep := range check {
