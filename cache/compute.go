@@ -23,9 +23,9 @@ const (
 //
 // f runs without any lock, so it may use the cache and be slow. If another caller changes
 // the key meanwhile, the result is dropped and f is called again with the new value, so f
-// should have no other effects. If f panics, so does Compute, and
-// nothing is changed. Compute panics if f is nil, if it returns an unknown Op, or if it changes the key itself
-// at every call: it would be called for ever.
+// should have no other effects. If f panics, so does Compute, and nothing is changed. Compute
+// panics if f is nil, if it returns an unknown Op, or if it changes the key itself at every
+// call: it would be called for ever.
 //
 // Compute counts as neither a hit nor a miss.
 func (c *Cache[K, V]) Compute(key K, f func(old V, found bool) (V, Op)) (V, bool) {

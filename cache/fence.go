@@ -7,8 +7,11 @@ import "sync/atomic"
 
 // A fence guards a result that is computed outside the lock from the old value of a
 // key, by the function of a Compute. A store or Del of the key breaks the fence, and the
-// result is not stored: it would undo the change. A load is the same for a key without
-// a value, and has its own map.
+// result is not stored: it would undo the change. Nothing else need break it: what an eviction,
+// expiry or Clear removes, Compute finds gone, unless a store has brought the key back, which
+// broke the fence. A load is the same for a key without a value.
+//
+// The lock of the shard, held for writing, guards broken, own and, in a list, next.
 type fence struct {
 	hash      uint64 // of the key; a change of another key with this hash breaks the fence too
 	goroutine uint64 // of the Compute; 0 if it does not check that
@@ -34,13 +37,13 @@ type fences struct {
 }
 
 func (all *fences) listOf(h uint64) *atomic.Pointer[fence] {
-	return &all.lists[listOf(h, len(all.lists))]
+	return &all.lists[listNumber(h, len(all.lists))]
 }
 
 // crowded reports whether there should be more lists.
 func (all *fences) crowded() bool { return all == nil || int(all.up.Load()) > 2*len(all.lists) }
 
-// put puts up a fence for a key with hash h.
+// put puts up a new fence, for a key with hash h.
 func (all *fences) put(h, goroutine uint64) *fence {
 	f := all.spare.Swap(nil)
 	if f == nil {
@@ -51,6 +54,7 @@ func (all *fences) put(h, goroutine uint64) *fence {
 	return f
 }
 
+// add puts up a fence that is in no list.
 func (all *fences) add(f *fence) {
 	all.up.Add(1)
 	list := all.listOf(f.hash)

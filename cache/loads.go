@@ -113,14 +113,16 @@ type loads[K comparable, V any] struct {
 // for each list, there will be four times as many lists, and when there are few again, fewer.
 const fewLists = 8
 
-// listOf returns the number of the list of what has hash h, of so many. It uses the upper bits of the
+// listNumber returns the number of the list of what has hash h, of so many. It uses the upper bits of the
 // hash, which choose neither the shard nor a group of its index.
-func listOf(h uint64, lists int) uint64 {
+func listNumber(h uint64, lists int) uint64 {
 	i, _ := bits.Mul64(h, uint64(lists))
 	return i
 }
 
-func (all *loads[K, V]) listOf(h uint64) **load[K, V] { return &all.lists[listOf(h, len(all.lists))] }
+func (all *loads[K, V]) listOf(h uint64) **load[K, V] {
+	return &all.lists[listNumber(h, len(all.lists))]
+}
 
 // newest returns the newest load of a key with hash h, or nil.
 func (s *shard[K, V]) newest(h uint64, key K) *load[K, V] {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// types are the types of metrics in the text format, by Kind.
-var types = [...]string{KindCounter: "counter", KindLevel: "gauge", KindGauge: "gauge", KindHistogram: "histogram"}
+// textTypes are the types of metrics in the text format, by Kind.
+var textTypes = [...]string{KindCounter: "counter", KindLevel: "gauge", KindGauge: "gauge", KindHistogram: "histogram"}
 
 // writeMetrics writes the statistics of the selected caches and wheels in Prometheus
 // text format 0.0.4.
@@ -110,7 +110,7 @@ func (e *exposition) histogram(label string, h *Histogram) {
 func (e *exposition) name(suffix, label string) {
 	if !e.headed {
 		e.headed = true
-		e.buf = append(e.buf, "# HELP "+e.family+" "+e.help+"\n# TYPE "+e.family+" "+types[e.kind]+"\n"...)
+		e.buf = append(e.buf, "# HELP "+e.family+" "+e.help+"\n# TYPE "+e.family+" "+textTypes[e.kind]+"\n"...)
 	}
 	e.buf = append(e.buf, e.family...)
 	e.buf = append(e.buf, suffix...)
