@@ -43,6 +43,9 @@ func TestQuarterOfAnHour(t *testing.T) {
 	began, printed := time.Now(), ""
 	for _, m := range regexp.MustCompile("(?ms)^```(go|sh)\n(.*?)^```").FindAllStringSubmatch(section, -1) {
 		if m[1] == "sh" {
+			if strings.Contains(m[2], "./hello &") {
+				users.bashWithoutProgram(ctx, t, m[2])
+			}
 			printed += users.bash(ctx, t, m[2])
 			t.Logf("after %v: %s", time.Since(began).Round(time.Second), strings.TrimSpace(m[2]))
 			continue
@@ -64,6 +67,18 @@ func TestQuarterOfAnHour(t *testing.T) {
 	}
 	if rules, err := os.ReadFile(filepath.Join(users.dir, "pinwheel-alerts.yaml")); err != nil || !strings.Contains(string(rules), "alert:") {
 		t.Errorf("pinwheel-alerts.yaml: %v, %d bytes", err, len(rules))
+	}
+}
+
+// bashWithoutProgram runs commands that start main.go, as if pasted line by line, where it does not
+// build. They must end, and say why.
+func (u user) bashWithoutProgram(ctx context.Context, t *testing.T, commands string) {
+	t.Helper()
+	u.dir = t.TempDir()
+	u.write(t, "go.mod", "module hello\n")
+	u.write(t, "main.go", "package main\n\nfunc main() { undeclared() }\n")
+	if printed := u.bash(ctx, t, "set +e\n"+commands+"true"); !strings.Contains(printed, "undefined: undeclared") || !strings.Contains(printed, "Failed to connect") {
+		t.Errorf("without a program the commands print\n%s", printed)
 	}
 }
 

@@ -227,8 +227,11 @@ func publish(t *testing.T) user {
 	proxy := filepath.Join(releaser.dir, "dist", version, "proxy")
 	proxies := fmt.Sprintf("file://%s,file://%s/cache/download,%s",
 		proxy, here.run(t, "go", "env", "GOMODCACHE"), here.run(t, "go", "env", "GOPROXY"))
-	return user{dir: t.TempDir(), proxy: proxy, env: append(os.Environ(), "GOPROXY="+proxies, "GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
-		"GOFLAGS=-mod=mod -modcacherw", "GOSUMDB=off", "GOWORK=off", "GONOPROXY=", "GOPRIVATE=")}
+	u := user{dir: t.TempDir(), proxy: proxy, env: append(os.Environ(), "GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
+		"GOENV=off", "GOFLAGS=", "GOWORK=off", "GOPRIVATE=", "GONOPROXY=", // as it is for most
+		"GOPROXY="+proxies, "GONOSUMDB="+library)} // until a version is published
+	t.Cleanup(func() { u.run(t, "go", "clean", "-modcache") }) // its files are read-only
+	return u
 }
 
 // inFolder returns the user with an empty folder.
