@@ -38,11 +38,11 @@
 // two at once. The queries cache=NAME and wheel=NAME, each any number of times, select
 // what is in stats.json and metrics. Names, keys and errors are shown up to 200 bytes.
 //
-// The charts show what happened before the page was opened. So from the first call of
-// Handler on, a timer takes a Snapshot of each cache and timing wheel every 5 seconds, and
-// the last 60 points, five minutes, are kept in memory. A cache that is made later has
-// points from its registration on. After more than 20 seconds without a sample the history
-// begins anew.
+// The charts show five minutes. So from the first request for stats.json on, as by the page, a
+// timer takes a Snapshot of each cache and timing wheel every 5 seconds, and the last 60 points,
+// or fewer of very many caches, are kept in memory. A program that wants them from its start asks
+// for stats.json then. A cache that is made later has points from its registration on. After more
+// than 20 seconds without a sample the history begins anew.
 //
 // The handler shows program and host, and names, settings and counts of caches and timing
 // wheels. It shows keys only of a cache with the option HotKeys, and never a value. Of the last

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 )
@@ -28,9 +27,15 @@ func (r *registries) Caches() []NamedCache { return r.allCaches() }
 
 func (r *registries) Wheels() []NamedWheel { return r.allWheels() }
 
+// Handler returns a handler that somebody has asked for stats.json.
 func (r *registries) Handler(options ...HandlerOption) http.Handler {
-	return newHandler(r, options...)
+	h := newHandler(r, options...)
+	r.keepHistory()
+	return h
 }
+
+// UnaskedHandler is [Handler] for these registries.
+func (r *registries) UnaskedHandler() http.Handler { return newHandler(r) }
 
 func (r *registries) Metrics() string {
 	var text strings.Builder
@@ -84,16 +89,8 @@ func jsonNumbers[S any](source, point, window string, metrics []Metric[S], compu
 	return all
 }
 
-// HistoryBytes returns how many bytes the history of the cache with a name takes.
-func (r *registries) HistoryBytes(name string) int {
-	r.caches.mu.Lock()
-	defer r.caches.mu.Unlock()
-	samples := r.caches.byName[name].history.samples
-	return cap(samples) * int(reflect.TypeFor[sample[Snapshot]]().Size())
-}
-
 // Samples returns the history of the cache with a name as a look does.
-func (r *registries) Samples(name string) []sample[Snapshot] {
+func (r *registries) Samples(name string) []*sample[Snapshot] {
 	r.caches.mu.Lock()
 	reg := r.caches.byName[name]
 	r.caches.mu.Unlock()
@@ -103,7 +100,7 @@ func (r *registries) Samples(name string) []sample[Snapshot] {
 // A History is the history of one cache, without a clock.
 type History struct{ history history[Snapshot] }
 
-func (h *History) Add(at time.Time, s Snapshot) { h.history.add(sample[Snapshot]{at, s}) }
+func (h *History) Add(at time.Time, s Snapshot) { h.history.add(&sample[Snapshot]{at, s}, kept+1) }
 
 // Points returns the newest n points of a look that finds s at a time.
 func (h *History) Points(at time.Time, s Snapshot, n int) []Point {

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"iter"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,8 +10,11 @@ import (
 
 const (
 	interval = 5 * time.Second // between samples
-	kept     = 60              // points of a history
-	spare    = 12              // samples that a history has room for beyond those
+	kept     = 60              // points of a history, unless there are very many
+
+	// historyBytes bounds the histories of all caches together, and those of all timing wheels.
+	// If there are many, each has fewer points.
+	historyBytes = 32 << 20
 
 	// gap is the greatest distance between two samples of a history. After a longer
 	// one, as when the machine was suspended, the history begins anew: its windows
@@ -29,27 +33,36 @@ type sample[S any] struct {
 }
 
 // A history has the last samples of one source, the oldest first: one more than points, as
-// a point is the difference of two samples. A sample never changes, so the slice may be
-// read without a lock.
+// a point is the difference of two samples. Neither a sample nor the slice ever changes, so both
+// may be read without a lock.
 type history[S any] struct {
-	samples []sample[S]
+	samples []*sample[S]
 }
 
-func (h *history[S]) add(s sample[S]) {
-	if n := len(h.samples); n > 0 {
-		switch since := s.at.Sub(h.samples[n-1].at); {
+// add adds a sample, and keeps the last most samples.
+func (h *history[S]) add(s *sample[S], most int) {
+	before := h.samples
+	if n := len(before); n > 0 {
+		switch since := s.at.Sub(before[n-1].at); {
 		case since == 0:
 			return // it would be a point of no time
 		case since < 0 || since > gap:
-			h.samples = nil
-		case n > kept:
-			h.samples = h.samples[n-kept:]
+			before = nil
 		}
 	}
-	if n := len(h.samples); n == cap(h.samples) {
-		h.samples = append(make([]sample[S], 0, n+spare), h.samples...)
+	if most == 0 {
+		h.samples = nil
+		return
 	}
-	h.samples = append(h.samples, s)
+	before = before[max(0, len(before)+1-most):]
+	h.samples = append(append(make([]*sample[S], 0, len(before)+1), before...), s)
+}
+
+// samplesOfEach returns how many samples each of n histories may have.
+func samplesOfEach[S any](n int) int {
+	size := int(reflect.TypeFor[sample[S]]().Size())
+	size += size/8 + 8 // what the allocator rounds up, at most; the pointer
+	return min(kept+1, historyBytes/size/max(n, 1))
 }
 
 // A point is what happened between two samples.
@@ -72,13 +85,13 @@ func (l *look[S]) points(n int) iter.Seq[point[S]] {
 	}
 	return func(yield func(point[S]) bool) {
 		for i := max(first, 0); i < closed; i++ {
-			a, b := &l.samples[i], &l.samples[i+1]
+			a, b := l.samples[i], l.samples[i+1]
 			if !yield(point[S]{a.at, b.at.Sub(a.at), &a.stats, &b.stats, false}) {
 				return
 			}
 		}
 		if running && n > 0 {
-			a := &l.samples[closed]
+			a := l.samples[closed]
 			yield(point[S]{a.at, l.at.Sub(a.at), &a.stats, l.stats, true})
 		}
 	}
@@ -89,7 +102,7 @@ func (l *look[S]) points(n int) iter.Seq[point[S]] {
 func (l *look[S]) window(length time.Duration) point[S] {
 	from, start, took := l.stats, l.at, time.Duration(0)
 	for i := len(l.samples) - 1; i >= 0; i-- {
-		s := &l.samples[i]
+		s := l.samples[i]
 		since := l.at.Sub(s.at)
 		if took > 0 && since > length+interval/2 {
 			break
@@ -110,7 +123,7 @@ func underLimit(l *look[Snapshot], length time.Duration) (s Snapshot) {
 		from = new(Snapshot)
 	}
 	for i := len(l.samples) - 1; i >= 0; i-- {
-		before := &l.samples[i]
+		before := l.samples[i]
 		if before.stats.Limit != to.Limit || l.at.Sub(before.at) > length+interval/2 {
 			break
 		}

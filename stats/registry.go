@@ -82,7 +82,7 @@ type look[S any] struct {
 	*registration[S]
 	at      time.Time
 	stats   *S
-	samples []sample[S] // as of then; none before histories are kept
+	samples []*sample[S] // as of then; none before histories are kept
 }
 
 // register adds source, which must not be nil, under a name made of name, which
@@ -160,7 +160,7 @@ func (r *registry[S]) look(reg *registration[S], now time.Time) (l look[S], ok b
 	return look[S]{reg, now, &stats, r.samples(reg)}, true
 }
 
-func (r *registry[S]) samples(reg *registration[S]) []sample[S] {
+func (r *registry[S]) samples(reg *registration[S]) []*sample[S] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return reg.history.samples
@@ -177,7 +177,7 @@ func (r *registry[S]) sample(now time.Time) {
 func (r *registry[S]) keep(l look[S]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l.history.add(sample[S]{l.at, *l.stats})
+	l.history.add(&sample[S]{l.at, *l.stats}, samplesOfEach[S](len(r.byName)))
 }
 
 // everything selects every name.

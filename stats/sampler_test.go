@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -167,24 +168,64 @@ func TestSamplesInHandNeverChange(t *testing.T) {
 		for range 200 {
 			held := r.Samples("users")
 			then := slices.Clone(held)
-			if len(held) == 0 || len(held) > 61 {
-				t.Fatalf("%d samples, want 1 to 61", len(held))
+			first, last := *held[0], *held[len(held)-1]
+			if len(held) > 61 {
+				t.Fatalf("%d samples, want at most 61", len(held))
 			}
 			sleep(2 * time.Second)
-			beyond := held[len(held):cap(held)] // where the next sample goes
-			before := slices.Clone(beyond)
 			show(t, h, 61) // with a running point, which is this look's own
-			if !slices.Equal(beyond, before) {
-				t.Fatal("a look has written behind the samples")
-			}
-			r.Samples("users") // its lock puts the next sample after the reading here
 			sleep(3 * time.Second)
-			if !slices.Equal(held, then) {
+			if !slices.Equal(held, then) || *held[0] != first || *held[len(held)-1] != last {
 				t.Fatal("samples have changed in hand")
 			}
 		}
-		if got := r.HistoryBytes("users"); got > 81_000 {
-			t.Errorf("a history of %d bytes, but Handler promises 81 KB", got)
-		}
 	})
+}
+
+// TestMemoryOfHistories measures the heap: a handler, and who reads the metrics, makes no history; one
+// takes as much as Handler says, and those of very many caches no more together.
+func TestMemoryOfHistories(t *testing.T) {
+	for _, test := range []struct {
+		caches, points, most int
+		lasts                time.Duration
+	}{
+		{100, 61, 100 * 82_000, 6 * time.Minute},
+		{2000, 10, 32 << 20, 90 * time.Second},
+		{20_000, 1, 32 << 20, 30 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var r stats.Registry
+			h := r.UnaskedHandler()
+			for range test.caches {
+				r.Register("users", always(stats.Snapshot{}))
+			}
+			body(t, h, "/metrics?cache=users")
+			body(t, h, "/")
+			sleep(time.Hour)
+			if n := len(r.Samples("users")); n != 0 {
+				t.Errorf("%d samples before anybody asked for stats.json", n)
+			}
+			before := heap()
+			body(t, h, "/stats.json?cache=users")
+			sleep(test.lasts)
+			took := heap() - before
+			t.Logf("the histories of %d caches take %d KB", test.caches, took>>10)
+			if took > test.most {
+				t.Errorf("the histories of %d caches take %d KB, want at most %d", test.caches, took>>10, test.most>>10)
+			}
+			if n := len(r.Samples("users")); n < test.points {
+				t.Errorf("%d samples of each of %d caches, want at least %d", n, test.caches, test.points)
+			}
+			runtime.KeepAlive(&r)
+		})
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // the first may have ended one that began before
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }

@@ -71,7 +71,7 @@ type HotKey struct {
 // [Wheels], until unregister is called or its Snapshot reports false. It panics if
 // Snapshot is nil. It is safe for concurrent use.
 //
-// Once [Handler] has been called, Register takes a first snapshot before it returns.
+// Once a [Handler] was asked for stats.json, Register takes a first snapshot before it returns.
 //
 // The registry holds the functions of source, and so everything they refer to. To let a
 // cache be collected that nobody else holds, capture a [weak.Pointer] to it, never the
