@@ -133,6 +133,10 @@ func TestWhatJSONWouldChange(t *testing.T) {
 	wantRefused(t, 1, [1]map[any]int{{2: 3}}, "int")
 	wantRefused(t, 1, any([]any(nil)), "[]interface {}")
 	wantRefused(t, 1, struct{ Err error }{fs.ErrNotExist}, "*errors.errorString")
+	wantRefused(t, 1, new([]int), "*[]int")
+	wantRefused(t, 1, []*map[string]int{nil, {}, new(map[string]int)}, "*map[string]int")
+	wantRefused(t, 1, map[int]struct{ P **user }{1: {new(*user)}}, "**codec.user")
+	wantRefused(t, 1, new(any), "*interface {}")
 }
 
 // TestWhatJSONKeepsInInterfaces comes back, as from another JSON.

@@ -15,11 +15,11 @@ import (
 //
 // Keys and values that are strings come back whatever their bytes are. What JSON
 // would change is an error of encode: a string inside a key or value that is not
-// UTF-8, and in an interface all but nil, bool, float64, string, map[string]any and
+// UTF-8; a pointer to a nil pointer, slice, map or interface, which would come back as nil; and in an interface all but nil, bool, float64, string, map[string]any and
 // []any, as an int there would come back as a float64. What tags leave out, and what a method
 // MarshalJSON or MarshalText does, as that of time.Time, is not checked.
 func JSON[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byte, error), decode func([]byte) (K, V, error)) {
-	interfaces := hasInterface(reflect.TypeFor[entry[K, V]](), map[reflect.Type]bool{})
+	changes := mayChange(reflect.TypeFor[entry[K, V]](), map[reflect.Type]bool{})
 	encode = func(dst []byte, key K, value V) ([]byte, error) {
 		ofKey, ofValue := notUTF8(key), notUTF8(value)
 		parts := []any{key, value, ofKey, ofValue}
@@ -27,7 +27,7 @@ func JSON[K comparable, V any]() (encode func(dst []byte, key K, value V) ([]byt
 			parts = parts[:2]
 		}
 		b, err := json.Marshal(parts)
-		if changed := bytes.Contains(b, replaced) || bytes.ContainsRune(b, utf8.RuneError); err == nil && (interfaces || changed) {
+		if changed := bytes.Contains(b, replaced) || bytes.ContainsRune(b, utf8.RuneError); err == nil && (changes || changed) {
 			e := reflect.ValueOf(entry[K, V]{key, value}) // its fields have no address, as for package json
 			err = errors.Join(checkPart(e.Field(0)), checkPart(e.Field(1)))
 		}
@@ -81,8 +81,9 @@ func setBytes[T any](to *T, b []byte) error {
 	return nil
 }
 
-// hasInterface reports whether a type has interfaces that package json looks into.
-func hasInterface(t reflect.Type, seen map[reflect.Type]bool) bool {
+// mayChange reports whether a type has values that package json changes, but for strings that are
+// not UTF-8.
+func mayChange(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[t] || marshals(t) {
 		return false
 	}
@@ -90,16 +91,28 @@ func hasInterface(t reflect.Type, seen map[reflect.Type]bool) bool {
 	switch t.Kind() {
 	case reflect.Interface:
 		return true
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return hasInterface(t.Elem(), seen)
+	case reflect.Pointer:
+		return canBeNull(t.Elem()) || mayChange(t.Elem(), seen)
+	case reflect.Slice, reflect.Array:
+		return mayChange(t.Elem(), seen)
 	case reflect.Map:
-		return hasInterface(t.Key(), seen) || hasInterface(t.Elem(), seen)
+		return mayChange(t.Key(), seen) || mayChange(t.Elem(), seen)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); sees(f) && hasInterface(f.Type, seen) {
+			if f := t.Field(i); sees(f) && mayChange(f.Type, seen) {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// canBeNull reports whether a type has a value that package json writes as null: a pointer to that
+// comes back as nil.
+func canBeNull(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return true
 	}
 	return false
 }
@@ -126,8 +139,8 @@ func checkPart(v reflect.Value) error {
 	return check(v)
 }
 
-// check returns an error if package json changes a string in v, or if a value in an interface
-// would come back as another type. The value has no cycles, as package json has encoded it.
+// check returns an error if package json changes a string or a pointer in v, or if a value in an
+// interface would come back as another type. The value has no cycles, as package json has encoded it.
 func check(v reflect.Value) error {
 	if marshals(v.Type()) || v.CanAddr() && marshals(reflect.PointerTo(v.Type())) {
 		return nil
@@ -141,7 +154,11 @@ func check(v reflect.Value) error {
 	case reflect.Interface:
 		err = checkInterface(v)
 	case reflect.Pointer:
-		if !v.IsNil() {
+		switch {
+		case v.IsNil():
+		case canBeNull(v.Elem().Type()) && v.Elem().IsNil():
+			err = fmt.Errorf("codec: JSON would bring a %v to nil back as nil: want nil itself, or a function of your own", v.Type())
+		default:
 			err = check(v.Elem())
 		}
 	case reflect.Slice, reflect.Array:
