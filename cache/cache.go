@@ -37,10 +37,8 @@ type Cache[K comparable, V any] struct {
 // wrong with the options.
 //
 // A cache has no goroutine while nothing expires, and no load and no call of OnRemove
-// runs; but a goroutine of a load waits for another one for up to 0.2 seconds, unless the cache is
-// closed or was made in a bubble of testing/synctest. A cache that nobody holds any more is collected,
-// whether or not it was closed; one with OnRemove, after OnRemove was called for all entries that
-// wait to expire.
+// runs. A cache that nobody holds any more is collected, whether or not it was closed; one with
+// OnRemove, after OnRemove was called for all entries that wait to expire.
 //
 // A cache that is used in a bubble of testing/synctest must be made in it. One that was made
 // outside panics there instead of storing what would never expire.

@@ -11,11 +11,10 @@ import (
 // loads must know of the context: a context of the user may do anything when it is asked,
 // such as wait for a lock, so none is asked while a lock is held.
 type caller struct {
-	ctx      context.Context
-	ends     bool      // ctx can end
-	deadline time.Time // of ctx; zero if it has none
-	now      int64     // by the clock of the cache, when it looked last
-	inside   []*flight // the loads of the cache in whose fetches the call is made, from the inside
+	ctx    context.Context
+	ends   bool      // ctx can end
+	now    int64     // by the clock of the cache, when it looked last
+	inside []*flight // the loads of the cache in whose fetches the call is made, from the inside
 
 	background bool // may begin a load that goes on without it: not a plain Take
 	patient    bool // waits for a load even if a value in Grace could stand in
@@ -35,11 +34,7 @@ func (l *loading) plainCaller() caller {
 
 // callerOf returns a caller with a context.
 func (l *loading) callerOf(ctx context.Context) caller {
-	who := caller{ctx: ctx, ends: ctx.Done() != nil, inside: l.permits.flightsAround(ctx), timeout: l.timeout}
-	if deadline, ok := ctx.Deadline(); ok {
-		who.deadline = deadline
-	}
-	return who
+	return caller{ctx: ctx, ends: ctx.Done() != nil, inside: l.permits.flightsAround(ctx), timeout: l.timeout}
 }
 
 // flightOf is the context key of the innermost load of a cache in whose fetch a call is made.

@@ -65,9 +65,6 @@ func (c *Cache[K, V]) Close(ctx context.Context) error {
 			s.clear(func(bool) {})
 		}
 	}
-	if g := c.common.loads.workers.Load(); g != nil {
-		g.Close()
-	}
 	if c.common.negatives != nil {
 		c.common.negatives.close()
 	}

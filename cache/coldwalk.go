@@ -10,7 +10,8 @@ package cache
 // for those without a mark, then for those with one, and so on. It goes on from the entry
 // where it stopped. If that was removed meanwhile, it starts again with the first and
 // skips what it has seen; as eviction takes the first too, little is repeated. Entries
-// that are left at the end, or have no order, follow by slot number.
+// that are left at the end, or have no order, follow by slot number. In a shard that was divided
+// since, the order is that of then, and the entries are looked up.
 type coldWalk[K comparable, V any] struct {
 	s    *shard[K, V]
 	seen []uint64 // a bit for each slot that there was at the start
@@ -108,17 +109,36 @@ func (w *coldWalk[K, V]) add(dst []walked[K, V], i uint32) []walked[K, V] {
 	if int(word) >= len(w.seen) || w.seen[word]&bit != 0 {
 		return dst
 	}
-	e := &w.s.entries[i]
-	if !e.live() || w.s.checkExpired(i) {
+	s, e := w.s, &w.s.entries[i]
+	if !e.live() {
 		return dst
 	}
-	w.seen[word] |= bit
-	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.Get(), weight: w.s.weight(i)}
-	if w.s.caps != nil {
-		f.deadline = w.s.caps[i]
+	ok := false
+	if s.split { // its lock is held: the locks of larger tables come below
+		h := s.common.hasher.Hash(e.key)
+		at, r := s.common.rlock(h)
+		defer at.lock.RUnlock(r)
+		s = at
+		i, ok = s.findLive(h, e.key)
+	} else {
+		ok = !s.checkExpired(i)
 	}
-	if w.s.order != nil {
-		f.heat = w.s.order.Heat(i)
+	if ok {
+		w.seen[word] |= bit
+		dst = append(dst, s.walked(i))
 	}
-	return append(dst, f)
+	return dst
+}
+
+// walked returns entry i.
+func (s *shard[K, V]) walked(i uint32) walked[K, V] {
+	e := &s.entries[i]
+	f := walked[K, V]{key: e.key, value: e.value, deadline: e.deadline.Get(), weight: s.weight(i)}
+	if s.caps != nil {
+		f.deadline = s.caps[i]
+	}
+	if s.order != nil {
+		f.heat = s.order.Heat(i)
+	}
+	return f
 }

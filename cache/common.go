@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/workers"
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -28,8 +27,8 @@ type common[K comparable, V any] struct {
 	simple bool                     // no weights, Idle, Refresh, Grace, Negative and OnRemove: Set has a shorter way
 	time   timing
 
-	// shape is held for reading while all shards are walked, and for writing, only ever
-	// by TryLock, to divide a shard.
+	// shape is held for reading while all shards are visited, but not while a walk calls
+	// functions of the user; and for writing, only ever by TryLock, to divide a shard.
 	shape sync.RWMutex
 
 	negatives keptErrors // nil without Negative
@@ -43,7 +42,6 @@ type common[K comparable, V any] struct {
 type loading struct {
 	timeout   time.Duration // of a load; 0: none
 	permits   permits
-	workers   atomic.Pointer[workers.Group] // nil before the first load in a goroutine of its own
 	renewals  renewals
 	negative  func(error) time.Duration // how long to keep an error; nil: none
 	abandoned atomic.Uint64             // callers that gave up before their load had ended

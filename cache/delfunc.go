@@ -8,7 +8,9 @@ package cache
 // true, the value goes to its callers and is not stored. Nor is that of a load under way
 // for an entry that DelFunc removes. Entries that others store meanwhile may stay.
 //
-// A Take that begins when DelFunc has returned gets no such value either. Errors that Negative
+// A Take that begins when DelFunc has returned gets no such value either: it loads anew, beside a
+// load that was under way, which then goes to its own callers only. If DelFunc is called again
+// meanwhile, the next Take waits for the end of the second load, and looks again. Errors that Negative
 // keeps, which have no value to ask about, are all dropped.
 //
 // So del can select a tenant, keys with a prefix (strings.HasPrefix), or values with a tag
@@ -19,7 +21,7 @@ package cache
 // panics; what it found before is removed. If del panics or calls [runtime.Goexit] for a load
 // that ends later, OnPanic is told, and the value is not stored.
 //
-// A load that ends later waits for del. So del must not Take the key that it is asked about,
+// A load that ends later waits for del. So del should not Take the key that it is asked about,
 // nor another that the same fetch loads, and Close in it returns an error instead of waiting.
 // A load that more than 32 calls of DelFunc would have to be asked about is not stored.
 func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
@@ -31,30 +33,27 @@ func (c *Cache[K, V]) DelFunc(del func(key K, value V) bool) (removed int) {
 			f.void.Store(true)
 		}
 	}()
-	c.common.shape.RLock() // for both loops
-	defer c.common.shape.RUnlock()
 	for s := range c.common.all() {
 		s.addFilter(f) // all before the first is asked: no load slips in behind
 	}
 	c.common.dropErrors()
-	for s := range c.common.all() {
+	for s := range c.common.pinned() {
 		removed += c.delFuncIn(s, del)
 	}
 	returned = true
 	return removed
 }
 
-// delFuncIn is DelFunc for the entries of a shard.
+// delFuncIn is DelFunc for the entries of a shard, which is pinned.
 func (c *Cache[K, V]) delFuncIn(s *shard[K, V], del func(K, V) bool) (removed int) {
-	s.pin()
-	defer s.unpin()
 	var found []candidate[K, V]
 	for from, more := 0, true; more; {
 		var version uint64
-		found, version, from, more = s.candidates(found[:0], from)
+		var moved bool
+		found, version, moved, from, more = s.candidates(found[:0], from)
 		wanted := found[:0]
 		for _, e := range found {
-			if del(e.key, e.value) {
+			if moved || del(e.key, e.value) {
 				wanted = append(wanted, e)
 			}
 		}
@@ -90,17 +89,18 @@ type candidate[K comparable, V any] struct {
 }
 
 // candidates appends the entries of a batch of slots, from a slot on, to dst. It returns
-// the version of the shard, the next slot, and whether there is one.
-func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candidate[K, V], version uint64, next int, more bool) {
+// the version of the shard, whether they have moved since the shard was divided, the next slot, and
+// whether there is one.
+func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candidate[K, V], version uint64, moved bool, next int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
 	to := min(from+batch, len(s.entries))
 	for i := from; i < to; i++ {
-		if e := &s.entries[i]; e.live() && !s.checkGone(uint32(i)) {
+		if e := &s.entries[i]; e.live() && (s.split || !s.checkGone(uint32(i))) {
 			dst = append(dst, candidate[K, V]{e.key, e.value, uint32(i)})
 		}
 	}
-	return dst, s.version(), to, to < len(s.entries)
+	return dst, s.version(), s.split, to, to < len(s.entries)
 }
 
 // version changes whenever a value of the shard is removed or replaced. The shard must
@@ -112,14 +112,14 @@ func (s *shard[K, V]) version() (n uint64) {
 	return n
 }
 
-// delCandidates removes entries. If the shard has another version by now, it removes none
-// and returns them as changed.
+// delCandidates removes entries. If the shard has another version by now, or was divided, it removes
+// none and returns them as changed.
 func (s *shard[K, V]) delCandidates(entries []candidate[K, V], version uint64) (removed int, changed []candidate[K, V], reported bool) {
 	if len(entries) == 0 {
 		return 0, nil, false
 	}
 	s.lock.Lock()
-	if s.version() != version {
+	if s.split || s.version() != version {
 		s.lock.Unlock()
 		return 0, entries, false
 	}

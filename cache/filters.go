@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/workers"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
@@ -55,12 +54,12 @@ func (c *Cache[K, V]) filterLoad(l *load[K, V], filters []*filter[K, V]) {
 func (c *Cache[K, V]) anyRemoves(filters []*filter[K, V], key K, value V) (yes bool) {
 	asked := make(chan struct{})
 	yes = true
-	c.spawn(workers.Func(func() {
+	c.spawn(func() {
 		defer close(asked)
 		runner.Load(func() {
 			yes = slices.ContainsFunc(filters, func(f *filter[K, V]) bool { return f.removes(key, value, c.tellPanic) })
 		})
-	}))
+	})
 	<-asked
 	return yes
 }

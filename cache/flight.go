@@ -10,12 +10,12 @@ import (
 )
 
 // A flight is the context of a load, and counts the callers that wait for it. It has the
-// values of the first caller's context and the latest deadline of all of them, and ends
-// as the context of the last one that left. Its lock comes after those of shards. Under
-// neither is a context of the user asked for anything: see caller.
+// values of the first caller's context, and ends as the context of the last one that left. Its
+// lock comes after those of shards. Under neither is a context of the user asked for anything:
+// see caller.
 //
-// No context of package context can do this: none can postpone its deadline, or end with an
-// error that is known only at the end.
+// No context of package context can do this: none ends with an error that is known only at the
+// end.
 type flight struct {
 	first      context.Context // of the first caller
 	late       chan struct{}   // closed at the Timeout; nil without one
@@ -25,23 +25,21 @@ type flight struct {
 	background bool            // the load goes on when no caller waits
 	over       atomic.Bool     // the fetch has ended
 
-	mu       sync.Mutex
-	done     chan struct{}   // closed when the context ends; nil while nobody waits for that
-	callers  int             // how many wait
-	deadline time.Time       // the latest of all callers so far; zero if one had none
-	err      error           // the error of the ended context; nil before
-	cause    error           // likewise
-	values   context.Context // that of the first caller without its end; nil until Value needs it
-	ended    context.Context // likewise, has ended with err and cause
-	lent     bool            // the load goes on without a permit of its own
-	lend     func()          // tells a load that waits for a permit that it was lent one; nil if none waits
+	mu      sync.Mutex
+	done    chan struct{}   // closed when the context ends; nil while nobody waits for that
+	callers int             // how many wait
+	err     error           // the error of the ended context; nil before
+	cause   error           // likewise
+	values  context.Context // that of the first caller without its end; nil until Value needs it
+	ended   context.Context // likewise, has ended with err and cause
+	permit  *permit         // that the load has until its fetch has ended, with MaxLoads
+	lend    func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
 // start makes f the context of a load that a caller began.
 func (f *flight) start(who *caller, owner *permits) {
 	f.first, f.owner = who.ctx, owner
 	f.callers = 1
-	f.deadline = who.deadline
 	if who.timeout > 0 {
 		f.late = make(chan struct{})
 		f.limit = time.Now().Add(who.timeout)
@@ -66,18 +64,13 @@ func (f *flight) awaited() bool {
 }
 
 // join adds a caller, unless the context has ended.
-func (f *flight) join(who *caller) bool {
+func (f *flight) join() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
 		return false
 	}
 	f.callers++
-	if who.deadline.IsZero() {
-		f.deadline = time.Time{}
-	} else if !f.deadline.IsZero() && who.deadline.After(f.deadline) {
-		f.deadline = who.deadline
-	}
 	return true
 }
 
@@ -139,20 +132,10 @@ func endedContext(values context.Context, err, cause error) context.Context {
 	return ctx
 }
 
-// Deadline returns the latest deadline of the callers, or the end of the Timeout if that
-// is earlier.
-func (f *flight) Deadline() (deadline time.Time, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	deadline = f.deadline
-	if f.background {
-		deadline = time.Time{}
-	}
-	if !f.limit.IsZero() && (deadline.IsZero() || f.limit.Before(deadline)) {
-		deadline = f.limit
-	}
-	return deadline, !deadline.IsZero()
-}
+// Deadline returns the end of the Timeout. It tells no deadline of a caller: another caller may
+// join and postpone that, and package context sets no timer for a time-out that ends later than
+// Deadline says.
+func (f *flight) Deadline() (deadline time.Time, ok bool) { return f.limit, !f.limit.IsZero() }
 
 func (f *flight) Done() <-chan struct{} {
 	f.mu.Lock()

@@ -8,37 +8,40 @@ import (
 	"time"
 )
 
-// TestDeadlineOfALoad checks that the context of a fetch has the latest deadline of its
-// callers, also of those that join, and none if one has none.
+// TestDeadlineOfALoad checks that the context of a fetch, and that of a fetch within it, tell no
+// deadline of a caller, which others may postpone, but that of Timeout; and that a time-out of the
+// fetch itself counts when callers have come and gone.
 func TestDeadlineOfALoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[string, int]{})
-		began := time.Now()
-		var fetching context.Context
-		release := make(chan struct{})
-		take := func(ctx context.Context) {
-			c.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) { fetching = ctx; <-release; return 1, nil })
-		}
-		want := func(after time.Duration) {
-			t.Helper()
-			synctest.Wait()
-			deadline, ok := fetching.Deadline()
-			if ok != (after > 0) || ok && deadline.Sub(began) != after {
-				t.Errorf("the deadline is %v, %v; want %v", deadline.Sub(began), ok, after)
+	for _, timeout := range []time.Duration{0, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			c := Must(Options[string, int]{Timeout: timeout})
+			began := time.Now()
+			tells := func(ctx context.Context) {
+				t.Helper()
+				deadline, ok := ctx.Deadline()
+				if ok != (timeout > 0) || ok && deadline.Sub(began) != timeout {
+					t.Errorf("Timeout %v: the deadline is %v, %v", timeout, deadline.Sub(began), ok)
+				}
 			}
-		}
-		var latest time.Duration
-		for _, d := range []time.Duration{time.Minute, time.Hour, time.Second} {
-			ctx, cancel := context.WithTimeout(t.Context(), d)
+			fetch := func(ctx context.Context) (int, error) {
+				tells(ctx)
+				return c.TakeCtx(ctx, "inner", func(ctx context.Context) (int, error) {
+					tells(ctx)
+					ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+					defer cancel()
+					<-ctx.Done()
+					return 7, ctx.Err()
+				})
+			}
+			first, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			go take(ctx)
-			latest = max(latest, d)
-			want(latest)
-		}
-		go c.Take("k", func() (int, error) { return 0, errors.New("a second fetch") })
-		want(0)
-		close(release)
-	})
+			go c.TakeCtx(first, "k", fetch)
+			synctest.Wait()
+			if _, err := c.TakeCtx(t.Context(), "k", fetch); err != context.DeadlineExceeded || time.Since(began) != 2*time.Second {
+				t.Errorf("Timeout %v: %v after %v, want the fetch's own time-out, after 2s", timeout, err, time.Since(began))
+			}
+		})
+	}
 }
 
 // TestEndOfALoadsContext checks that the context of a fetch, and contexts derived from it,

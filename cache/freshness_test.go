@@ -161,7 +161,7 @@ func TestFreshness1Stages(t *testing.T) {
 }
 
 // TestFreshness2Begins: a refresh begins at the first TakeCtx or TakeWith behind that fraction
-// of the entry's own TTL, not by a Get, a Take or a timer, and Jitter applies.
+// of the entry's own TTL, also with Jitter, not by a Get, a Take or a timer.
 func TestFreshness2Begins(t *testing.T) {
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		c.take(1)
@@ -185,22 +185,23 @@ func TestFreshness2Begins(t *testing.T) {
 	})
 	freshTest(t, func(t *testing.T, c *freshCache) {
 		for i := range 200 {
-			c.Set(fmt.Sprint(i), i)
-		}
-		refreshed := func() (n int) {
-			for i := range 200 {
-				c.TakeCtx(t.Context(), fmt.Sprint(i), func(context.Context) (int, error) { n++; return i, nil })
-				synctest.Wait()
+			key := fmt.Sprint(i)
+			c.Set(key, i)
+			ttl, _ := c.TTL(key)
+			fetched := 0
+			take := func(want int) {
+				t.Helper()
+				_, _ = c.TakeCtx(t.Context(), key, func(context.Context) (int, error) { fetched++; return i, nil })
+				if synctest.Wait(); fetched != want {
+					t.Errorf("%d fetches, want %d, for a TTL of %v", fetched, want, ttl)
+				}
 			}
-			return n
+			time.Sleep(ttl*9/10 - time.Microsecond)
+			take(0)
+			time.Sleep(time.Microsecond)
+			take(1)
 		}
-		time.Sleep(15 * time.Second)
-		early := refreshed()
-		time.Sleep(30 * time.Second)
-		if late := refreshed(); early < 10 || early > 150 || late < 50 {
-			t.Errorf("%d of 200 were due after 15 s, and %d 30 s later", early, late)
-		}
-	}, func(o *Options[string, int]) { o.Jitter = 0.5 })
+	}, func(o *Options[string, int]) { o.Refresh, o.Jitter = 0.9, 0.5 })
 }
 
 // TestFreshness3IsOneLoad: a refresh is one load of its key, and a change of that wins.

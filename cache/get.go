@@ -89,17 +89,10 @@ type Entry[K comparable, V any] struct {
 // Entry returns the entry of a key and true, or false if there is none or it has expired.
 // Like Peek it is not counted, and does not count as a use of the entry.
 func (c *Cache[K, V]) Entry(key K) (Entry[K, V], bool) {
-	h := c.common.hasher.Hash(key)
-	e := Entry[K, V]{Key: key}
-	deadline := int64(0)
-	s, r := c.common.rlock(h)
-	i, ok := s.findLive(h, key)
+	f, ok := c.common.liveEntry(key)
+	e := Entry[K, V]{Key: key, Value: f.value}
 	if ok {
-		e.Value, deadline = s.entries[i].value, s.entries[i].deadline.Get()
-	}
-	s.lock.RUnlock(r)
-	if ok {
-		e.TTL = c.common.time.until(deadline)
+		e.TTL = c.common.time.until(f.deadline)
 	}
 	return e, ok
 }

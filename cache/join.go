@@ -20,8 +20,7 @@ const (
 	leader                // fetch the value
 	beginner              // begin a load in the background, and wait for it if patient
 	follower              // wait for the leader's result
-	doubter               // likewise, and look again if it is not stored: DelFunc was called since the load began
-	successor             // wait until the load has ended, and look again: all its callers have left
+	successor             // wait until the load has ended, and look again: all its callers have left, or a DelFunc may pick its value
 	refused               // return the error: the load is late, or that of the caller itself
 )
 
@@ -104,7 +103,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 			if who.found {
 				return found, nil, nil
 			}
-		case follower, doubter:
+		case follower:
 			c.waiters.Add(1)
 		}
 		switch err := l.wait(who, role, who.patienceEnds(c.common.time.patience)); {
@@ -112,7 +111,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 			who.patient = false
 		case err != nil:
 			return value, nil, err
-		case role != successor && !l.absent && !l.doubtful(role):
+		case role != successor && !l.absent:
 			return l.value, nil, l.err
 		}
 	}
@@ -128,7 +127,7 @@ func (c *Cache[K, V]) assign(key K, who *caller, first *load[K, V]) (value V, l 
 	value, l, r, err = s.decide(h, key, who, first)
 	s.lock.Unlock()
 	if l != nil && len(who.inside) > 0 {
-		l.flight.lendPermit()
+		c.common.loads.permits.lend(l.flight, who.inside)
 	}
 	return value, l, r, err
 }
@@ -148,11 +147,16 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 		who.found = true
 		return s.answer(i), nil, finder, nil
 	}
-	if l == nil {
+	own := l != nil && slices.Contains(who.inside, l.flight) && !l.flight.over.Load()
+	beside := l.doubted() && !own && !l.beside
+	if l == nil || beside {
 		if err := s.keptError(key); err != nil {
 			return value, nil, finder, err
 		}
-		l, r = s.beginLoad(h, key, i, who, first)
+		before := l
+		if l, r = s.beginLoad(h, key, i, who, first); l != nil && beside {
+			before.stale, l.beside = true, true
+		}
 		if who.found {
 			value = s.answer(i)
 		}
@@ -160,12 +164,11 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 	}
 	l.makeDone()
 	switch {
-	case slices.Contains(who.inside, l.flight) && !l.flight.over.Load():
+	case own:
 		return value, nil, refused, errOwnKey
-	case l.flight.join(who):
-		if l.filtered > 0 {
-			return value, l, doubter, nil
-		}
+	case l.doubted():
+		return value, l, successor, nil
+	case l.flight.join():
 		return value, l, follower, nil
 	case l.flight.isLate():
 		return value, nil, refused, ErrTimeout
@@ -174,9 +177,10 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 	}
 }
 
-// doubtful reports whether a caller with a role must not have the value of l, which has ended:
-// a DelFunc that had returned before the caller came may have picked it.
-func (l *load[K, V]) doubtful(r role) bool { return r == doubter && l.stale && l.err == nil }
+// doubted reports whether a DelFunc that has begun since may pick the value of a load. A caller that
+// comes then must not get it, nor wait for a load that may hang. So it begins another one, but only
+// one: where DelFunc is called often, most loads are doubted.
+func (l *load[K, V]) doubted() bool { return l != nil && l.filtered > 0 }
 
 // beginLoad begins a load of a key that has none to share. Entry i is that of the key if
 // who.inGrace.
@@ -189,7 +193,7 @@ func (s *shard[K, V]) beginLoad(h uint64, key K, i uint32, who *caller, first *l
 			return nil, finder
 		case who.patient:
 			l.makeDone()
-			l.flight.join(who)
+			l.flight.join()
 		default:
 			who.found = true
 		}

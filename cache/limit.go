@@ -9,8 +9,8 @@ import "math"
 // returns. For a negative limit, and for a cache that has a MaxWeight, which is for
 // ResizeWeight, it returns an error that wraps [ErrArgument].
 //
-// With a larger limit, the next writes give the cache as many shards as it needs, unless a
-// walk is under way. With a smaller limit the cache keeps its shards.
+// With a larger limit, the next writes give the cache as many shards as it needs. With a smaller
+// limit the cache keeps its shards.
 func (c *Cache[K, V]) Resize(limit int) error {
 	if c.common.size.weigh != nil {
 		return wrongArgument("Resize(%d) of a cache with MaxWeight: want ResizeWeight", limit)

@@ -6,10 +6,8 @@ import (
 	"context"
 	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/workers"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
 )
 
@@ -35,50 +33,42 @@ func (c *Cache[K, V]) lead(who *caller, l *load[K, V], fetch fetcher[K, V]) erro
 
 // spawnLoad runs a load in another goroutine.
 func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
-	l.cache, l.fetcher = c, fetch
-	c.spawn(l)
+	c.spawn(func() {
+		growStack(0)
+		c.run(l, fetch.fetch, false)
+	})
 }
 
-// Run runs a load in a goroutine of its own. A new one has the labels of the caller's for profiles,
-// and one that has run another load before gets those of the caller's context.
-func (l *load[K, V]) Run(again bool) {
-	l.cache.run(l, func(ctx context.Context, l *load[K, V]) {
-		if again {
-			pprof.SetGoroutineLabels(l.flight.first)
-		}
-		l.fetcher.fetch(ctx, l)
-	}, false)
-}
-
-// spawn starts the goroutine of a load. If the leader is a callback, which must not wait
-// for callbacks, the load that it waits for must not wait for them either.
-func (c *Cache[K, V]) spawn(t workers.Task) {
+// spawn starts the goroutine of a load: a new one, as a fetch may lock its thread and leave it
+// locked. If the leader is a callback, which must not wait for callbacks, the load that it waits
+// for must not wait for them either.
+func (c *Cache[K, V]) spawn(run func()) {
 	if c.common.observers.runner != nil && runner.InCallback() {
-		runner.Go(func() { t.Run(false) })
+		runner.Go(run)
 	} else {
-		c.workers().Go(t)
+		go run()
 	}
 }
 
-// workers returns the goroutines of loads.
-func (c *Cache[K, V]) workers() *workers.Group {
-	of := &c.common.loads.workers
-	if g := of.Load(); g != nil {
-		return g
+// growStack gives a new goroutine a stack of 16 KiB at once, by the size of its own frame. To double
+// the stack step by step, with more on it at each, takes longer than a load in memory.
+//
+//go:noinline
+func growStack(n int) byte {
+	if n == 0 {
+		return 0 // always
 	}
-	g := new(workers.Group)
-	if !c.gate.closed.Load() && !c.common.time.clock.InBubble() {
-		g.Init()
-	}
-	of.CompareAndSwap(nil, g)
-	return of.Load()
+	var room [12_000]byte
+	room[n] = 1
+	return room[n/2]
 }
 
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
 // fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
-	release, err := c.common.loads.permits.acquire(l.flight)
-	if err != nil {
+	permits := &c.common.loads.permits
+	if err := permits.acquire(l.flight); err != nil {
+		permits.release(l.flight)
 		l.fail(err)
 		l.how = returned
 		c.concludeAll(l)
@@ -103,7 +93,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 		}
 	}()
 	runner.Load(func() {
-		l.call(fetch, release)
+		l.call(fetch, permits)
 		c.returned(l)
 		for _, mate := range l.members() {
 			c.returned(mate)
@@ -112,12 +102,11 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 	l.how = returned
 }
 
-// call calls fetch and then gives back its permit, however fetch ends. What follows may wait
+// call calls fetch and then gives back its share of a permit, however fetch ends. What follows may wait
 // for a load that needs the permit: Weigh, Negative and the functions of DelFunc may call
 // one of the Takes, and so may OnRemove, for which the end of the load waits.
-func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), release func()) {
-	defer release()
-	defer l.flight.over.Store(true)
+func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), permits *permits) {
+	defer permits.release(l.flight)
 	fetch(l.flight, l)
 }
 

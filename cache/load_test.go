@@ -1,12 +1,9 @@
 package cache
 
 import (
+	"bytes"
 	"context"
-	"regexp"
 	"runtime"
-	"runtime/pprof"
-	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,48 +39,23 @@ func TestCallbackFetchesInAGoroutine(t *testing.T) {
 	})
 }
 
-// TestLabelsOfALoad checks that a profile shows a load with the labels of its caller's context, not
-// with those of the load that its goroutine has run before.
-//
-// Catches: processor time of a request that a profile gives to another.
-func TestLabelsOfALoad(t *testing.T) {
-	c := Must(Options[int, [2]string]{Limit: 10})
+// TestFetchThatLeavesItsThreadLocked checks that such a thread, which may have another user or network
+// by then, runs no later load.
+func TestFetchThatLeavesItsThreadLocked(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 10})
 	defer mustClose(t, c)
 	ctx, cancel := context.WithCancel(t.Context()) // it can end, so loads have goroutines of their own
 	defer cancel()
-	shared := ""
-	for end := time.Now().Add(time.Minute); shared == ""; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("no goroutine has run two loads")
-		}
-		for key := range 2 {
-			want := strconv.Itoa(key)
-			pprof.Do(ctx, pprof.Labels("caller", want), func(ctx context.Context) {
-				c.Del(key)
-				got, err := c.TakeCtx(ctx, key, labels)
-				if err != nil || got[1] != want {
-					t.Errorf("the labels of load %d are those of %q, %v", key, got[1], err)
-				}
-				if old, _ := c.Get(1 - key); old[0] == got[0] {
-					shared = got[0]
-				}
-			})
-		}
+	for key := range 200 {
+		_, _ = c.TakeCtx(ctx, key, func(context.Context) (int, error) {
+			stack := make([]byte, 100)
+			if header, _, _ := bytes.Cut(stack[:runtime.Stack(stack, false)], []byte("\n")); bytes.Contains(header, []byte("locked to thread")) {
+				t.Errorf("load %d is %s", key, header)
+			}
+			runtime.LockOSThread()
+			return 1, nil
+		})
 	}
-}
-
-// labels returns which goroutine runs it, and the label that a profile shows for it.
-//
-//go:noinline
-func labels(context.Context) (found [2]string, _ error) {
-	var profile strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&profile, 1)
-	if label := regexp.MustCompile(`labels: \{"caller":"(\d)"\}\n(?:#.*\n)*#.*cache\.labels\+`).FindStringSubmatch(profile.String()); label != nil {
-		found[1] = label[1]
-	}
-	stack := make([]byte, 100)
-	found[0], _, _ = strings.Cut(string(stack[:runtime.Stack(stack, false)]), "[")
-	return found, nil
 }
 
 // TestExpiresWhileACallerIsAssigned checks that, in a cache without Grace, a value that

@@ -43,6 +43,7 @@ type load[K comparable, V any] struct {
 	stale    bool            // the key was changed since: the result is not stored, and nobody joins
 	evicted  bool            // the entry was evicted since: the result is stored only if a caller waits
 	renewal  bool            // the key had a value: see renewal.go
+	beside   bool            // it was begun beside a load that was doubted
 	done     chan struct{}   // closed when value, err and how are set; nil while nobody waits
 	flight   *flight         // the context of the fetch, which counts the callers
 	filters  []*filter[K, V] // of DelFunc, asked before the value is stored
@@ -62,9 +63,6 @@ type load[K comparable, V any] struct {
 	value V
 	err   error
 	how   outcome
-
-	cache   *Cache[K, V]  // of a load in a goroutine of its own
-	fetcher fetcher[K, V] // likewise
 }
 
 // An outcome is how a fetch ended.

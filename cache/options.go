@@ -49,9 +49,9 @@ type Options[K comparable, V any] struct {
 
 	// Refresh has values loaded anew before they expire; 0 means never, and 0 <= Refresh < 1.
 	// The first TakeCtx, TakeWith or TakeMany after this fraction of the TTL returns the value,
-	// and runs its function in the background. Get and the plain Take never do. Jitter applies.
-	// If the load fails, the value stays, and a pause follows: docs/freshness.md. With Refresh
-	// or Grace an entry takes eight more bytes.
+	// and runs its function in the background. Get and the plain Take never do. Jitter has its
+	// effect by the TTL. If the load fails, the value stays, and a pause follows:
+	// docs/freshness.md. With Refresh or Grace an entry takes eight more bytes.
 	Refresh float64
 
 	// Grace is how long past its deadline a value may stand in, while it is loaded anew and after
@@ -72,8 +72,9 @@ type Options[K comparable, V any] struct {
 
 	// MaxLoads is how many fetches may run at once; 0 means no limit. Others wait in order, as
 	// long as a caller waits for them. Loads in the background are skipped instead. A Take within
-	// a fetch of the same cache, with the context of that fetch, uses its permit. A plain Take
-	// has no context: within a fetch it may wait for ever. See docs/freshness.md.
+	// a fetch of the same cache, with the context of that fetch, shares its permit. A plain Take
+	// has no context: within a fetch it may wait for ever. So may two caches whose fetches take
+	// from each other, without a Timeout. See docs/freshness.md.
 	MaxLoads int
 
 	// Negative returns for how long to keep an error of a load, such as "no such row"; 0 and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,75 @@ func TestNestedLoads(t *testing.T) {
 			t.Errorf("%d, %v: is the permit free again?", v, err)
 		}
 	})
+}
+
+// TestFetchThatHasEndedLendsNoPermit checks that loads which keep the context of a fetch, for its
+// values, have a permit when that has ended: one of their own, or that of the fetch, which it began to
+// share before.
+func TestFetchThatHasEndedLendsNoPermit(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"begun within the fetch": 0, "begun afterwards": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := Must(Options[int, int]{MaxLoads: 1})
+				var running, most, fetched atomic.Int32
+				slow := func(context.Context) (int, error) {
+					most.Store(max(most.Load(), running.Add(1)))
+					time.Sleep(time.Minute)
+					running.Add(-1)
+					fetched.Add(1)
+					return 1, nil
+				}
+				var later sync.WaitGroup
+				for key := range 10 {
+					_, _ = c.TakeCtx(t.Context(), key, func(ctx context.Context) (int, error) {
+						later.Go(func() {
+							time.Sleep(wait)
+							if _, err := c.TakeCtx(context.WithoutCancel(ctx), 100+key, slow); err != nil {
+								t.Error(err)
+							}
+						})
+						time.Sleep(time.Second)
+						return 1, nil
+					})
+				}
+				later.Wait()
+				if most.Load() != 1 || fetched.Load() != 10 {
+					t.Errorf("%d fetches at once, %d in all; want 1 and 10", most.Load(), fetched.Load())
+				}
+				if got, err := c.Take(-1, func() (int, error) { return 7, nil }); got != 7 || err != nil {
+					t.Errorf("%d, %v: is the permit free again?", got, err)
+				}
+			})
+		})
+	}
+}
+
+// TestPermitsOfTwoCaches checks that Timeout ends the wait of caches that load through each other, of
+// which one waits for a permit that the other's caller has.
+func TestPermitsOfTwoCaches(t *testing.T) {
+	for name, timeouts := range map[string][2]time.Duration{"of the users": {time.Minute, 0}, "of the orders": {0, time.Minute}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				users := Must(Options[int, int]{MaxLoads: 1, Timeout: timeouts[0]})
+				orders := Must(Options[int, int]{Timeout: timeouts[1]})
+				leaf := func(context.Context) (int, error) { return 7, nil }
+				order := func(ctx context.Context) (int, error) {
+					time.Sleep(time.Second)
+					return users.TakeCtx(ctx, 2, leaf)
+				}
+				var calls sync.WaitGroup
+				calls.Go(func() { _, _ = orders.TakeCtx(t.Context(), 5, order) })
+				synctest.Wait()
+				calls.Go(func() {
+					_, _ = users.TakeCtx(t.Context(), 1, func(ctx context.Context) (int, error) { return orders.TakeCtx(ctx, 5, order) })
+				})
+				calls.Wait()
+				if got, err := users.TakeCtx(t.Context(), 3, leaf); got != 7 || err != nil {
+					t.Errorf("%d, %v afterwards", got, err)
+				}
+			})
+		})
+	}
 }
 
 // TestPermitsAndTheBacklogOfOnRemove checks that a load which waits for OnRemove to catch up

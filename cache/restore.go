@@ -21,10 +21,11 @@ import (
 // was saved, however clocks are set; expired entries are left out. Jitter is not applied
 // again, and Weigh is called only if the cache that was saved did not weigh.
 //
-// What the cache has stays as it is: keys with a value, also one in Grace, and keys that a
-// refresh is about to change are left out, and no value is evicted. If a Compute of a restored
-// key is under way, its function is called again. If there is too little room, the entries that would have been evicted first are left out. To choose
-// them, a cache with a Limit or MaxWeight stores the entries only when all have been read.
+// What the cache has stays as it is: keys with a value, also one in Grace, keys with an error that
+// Negative keeps, and keys that a refresh is about to change are left out, and no value is evicted.
+// If a Compute of a restored key is under way, its function is called again. If there is too little
+// room, the entries that would have been evicted first are left out. To choose them, a cache with a
+// Limit or MaxWeight stores the entries only when all have been read.
 //
 // If r has no snapshot, or one with another Schema, Restore returns an error and stores
 // nothing. If the snapshot is damaged or was cut, the error says where, and wraps
@@ -158,12 +159,12 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	c.common.observers.settle(s.unlock())
 }
 
-// restore stores a value with marks, unless the key has one or is about to get one that was
-// loaded anew, or there is no room. It evicts nothing and affects no load.
+// restore stores a value with marks, unless the key has one or a kept error, or is about to get one
+// that was loaded anew, or there is no room. It evicts nothing and affects no load.
 func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.current(u.hash, u.key); {
-	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, !s.common.hasher.Reflexive(u.key):
+	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.keptError(u.key) != nil, !s.common.hasher.Reflexive(u.key):
 		return false
 	case (s.limited || s.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
@@ -190,11 +191,11 @@ func (c *Cache[K, V]) roomLeft() uint64 {
 	return most - min(most, c.common.size.budget.used.Load())
 }
 
-// has reports whether a key has a value, which may be in Grace.
+// has reports whether a key has a value, which may be in Grace, or a kept error.
 func (c *Cache[K, V]) has(key K) bool {
 	h := c.common.hasher.Hash(key)
 	s, r := c.common.rlock(h)
 	defer s.lock.RUnlock(r)
 	_, found := s.findUsable(h, key)
-	return found
+	return found || s.keptError(key) != nil
 }

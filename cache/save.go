@@ -38,8 +38,6 @@ func (c *Cache[K, V]) Save(w io.Writer, encode func(dst []byte, key K, value V) 
 	if err != nil {
 		return fmt.Errorf("cache: Save: %w", err)
 	}
-	c.common.shape.RLock() // for all loops
-	defer c.common.shape.RUnlock()
 	var walks []*coldWalk[K, V]
 	for s := range c.common.all() {
 		walks = append(walks, newColdWalk(s))

@@ -34,7 +34,8 @@ const batch = 64
 //   - The ring has a task for exactly the entries with a deadline. It visits the
 //     task no later than at the first tick at or after the deadline, unless the entry
 //     is in earlier: then the driver visits the shard no later than that.
-//   - A shard that is split has no entries, loads or fences, and never will.
+//   - A shard that is split has no loads and fences, and never will, and only those entries that
+//     walks have pinned, as they were.
 type shard[K comparable, V any] struct {
 	// What a Get reads and only a change of size writes: a cache line.
 	index   index.Index

@@ -35,7 +35,7 @@ func (s *shard[K, V]) grow() {
 
 // maybeShrink frees memory if many entries were removed.
 func (s *shard[K, V]) maybeShrink() {
-	if len(s.entries) <= minSlots || s.len > len(s.entries)/sparse || s.pins.Load() != 0 {
+	if len(s.entries) <= minSlots || s.len > len(s.entries)/sparse || s.pins.Load() != 0 || s.split {
 		return
 	}
 	s.setSlots(max(minSlots, 2*s.len))

@@ -165,13 +165,16 @@ func TestMarksComeBack(t *testing.T) {
 func TestRestoreChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := Must(Options[int, int]{})
-		for k := range 3 {
+		for k := range 4 {
 			from.Set(k, 100+k)
 		}
 		file := saved(t, from)
 		var events atomic.Int32
-		to := Must(Options[int, int]{OnRemove: func(Event[int, int]) { events.Add(1) }})
+		to := Must(Options[int, int]{OnRemove: func(Event[int, int]) { events.Add(1) }, Negative: forASecond})
 		to.Set(0, 7)
+		if _, err := to.Take(3, func() (int, error) { return 0, errNotFound }); err != errNotFound {
+			t.Error(err)
+		}
 		loaded := make(chan int)
 		go func() {
 			v, _ := to.Take(1, func() (int, error) { time.Sleep(time.Second); return 8, nil })

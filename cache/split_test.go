@@ -33,19 +33,7 @@ func TestTableGrows(t *testing.T) {
 		}
 		wantWhole(t, c)
 	}
-	c := Must(Options[int, int]{})
-	fill(c, 1)
-	for range c.All() {
-		if fill(c, 2*crowded); shards(c) != 1 {
-			t.Errorf("%d shards, with a walk under way", shards(c))
-		}
-		break
-	}
-	if fill(c, 1); shards(c) == 1 {
-		t.Error("one shard, with no walk under way")
-	}
-
-	c = Must(Options[int, int]{Limit: perShard})
+	c := Must(Options[int, int]{Limit: perShard})
 	fill(c, perShard)
 	if n := shards(c); n != 1 {
 		t.Errorf("%d shards with a small limit", n)

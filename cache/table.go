@@ -94,20 +94,23 @@ func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 
 // all returns an iterator over the shards: while entries move to a larger table, over those that
 // have not been divided yet, and those into which others were. It holds shape, so no shard is
-// divided until the loop ends; a caller with two loops must hold it by itself. The body of the
-// loop may begin another walk, as no writer waits for shape.
-func (c *common[K, V]) all() iter.Seq[*shard[K, V]] {
+// divided until the loop ends. The body of the loop may begin another walk, as no writer waits for
+// shape. It calls no function of the user: see pinned.
+func (c *common[K, V]) all() iter.Seq[*shard[K, V]] { return c.part(0, 1) }
+
+// part is all for one of so many parts of the keys. parts is not more than the shards of a table.
+func (c *common[K, V]) part(n, parts int) iter.Seq[*shard[K, V]] {
 	return func(yield func(*shard[K, V]) bool) {
 		c.shape.RLock()
 		defer c.shape.RUnlock()
 		t := c.table.Load()
-		for i := range t.shards {
+		for i := n; i < len(t.shards); i += parts {
 			if s := &t.shards[i]; !s.split && !yield(s) {
 				return
 			}
 		}
 		larger := t.larger.Load()
-		for i := 0; larger != nil && i < len(larger.shards); i++ {
+		for i := n; larger != nil && i < len(larger.shards); i += parts {
 			if i%len(t.shards) < t.divided && !yield(&larger.shards[i]) {
 				return
 			}
@@ -156,7 +159,7 @@ func (s *shard[K, V]) lockGrowing() (locked bool) {
 }
 
 // enlarge replaces t by a larger table, unless that has happened already. Each call divides
-// one shard, so that no write takes long. During a walk through all shards it does nothing,
+// one shard, so that no write takes long. While all shards are visited it does nothing,
 // and the next write calls it again.
 func (c *common[K, V]) enlarge(t *table[K, V]) {
 	if !c.shape.TryLock() {
@@ -283,14 +286,21 @@ func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 	s.removals, s.restored = from.removals, from.restored
 }
 
-// giveUp empties a shard, except for the table to which its entries moved.
+// giveUp empties a shard, except for the table to which its entries moved, and what walks need that
+// have pinned it.
 func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.split, s.moved = true, larger
 	s.anchor(false)
-	s.index, s.entries, s.len, s.free = index.New(0), nil, 0, 0
-	s.order, s.marks, s.limited = nil, nil, false
-	s.ring, s.weights, s.caps, s.born, s.due, s.earlier = nil, nil, nil, nil, nil, nil
+	s.index, s.len, s.free = index.New(0), 0, 0
+	s.marks, s.limited = nil, false
+	s.ring, s.born, s.due, s.earlier = nil, nil, nil, nil
 	s.loads, s.loading, s.fences, s.lost = nil, 0, nil, lost.Keys{}
 	s.evictable.Store(0)
 	s.nextVisit.Store(noTick)
+	if s.pins.Load() == 0 {
+		s.forget()
+	}
 }
+
+// forget drops what a shard that was divided kept for walks.
+func (s *shard[K, V]) forget() { s.entries, s.order, s.weights, s.caps = nil, nil, nil, nil }

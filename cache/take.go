@@ -10,7 +10,7 @@ import "context"
 // There is one fetch per key at a time, for the same version of the key: callers that come
 // while it runs get its result. A fetch never undoes a later change: after a Set, Del, Clear
 // or Compute of the key its result goes to the callers it has and is not stored. A caller
-// that comes later fetches anew at once, beside the old fetch.
+// that comes later fetches anew at once, beside the old fetch. See [Cache.DelFunc] for what that does.
 //
 // Take returns the error of fetch as it is, and keeps it only if Negative says so. A panic
 // or [runtime.Goexit] of fetch ends the caller that ran it in the same way; the others get
@@ -80,11 +80,11 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 // goes on in a goroutine of its own, and its value is still stored. With a context that has
 // ended already, TakeCtx begins no fetch.
 //
-// The context of fetch has the values of the first caller's context and the latest
-// deadline of all callers, also of those that join later. It ends when all callers have
-// left, with the cause of the last one. A caller without a deadline, such as a plain Take,
-// removes the deadline: a fetch that must end, such as a query of a database, needs a
-// time-out of its own, or the cache a Timeout. A fetch that takes its own key with this
+// The context of fetch has the values of the first caller's context. It ends when all callers
+// have left, with the cause of the last one. It tells no deadline but that of Timeout, as callers
+// with later ones may join. While one without a deadline waits, such as a plain Take, it does not
+// end: a fetch that must end, such as a query of a database, needs a time-out of its own, or the
+// cache a Timeout. A fetch that takes its own key with this
 // context, or one derived from it, gets an error.
 //
 // If a fetch in a goroutine of its own panics, the first caller panics with the same value,

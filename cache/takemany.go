@@ -50,6 +50,7 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 func (c *Cache[K, V]) TakeManyMissed(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K, loads []*Load[V]) (map[K]V, map[K]error)) (map[K]V, map[K]error) {
 	checkTake(ctx, fetch == nil, "TakeManyMissed")
 	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchEach[K, V](fetch), found: make(map[K]V, len(keys)), errs: map[K]error{}}
+	c.checkKeys(keys)
 	m.loadAll(keys)
 	return m.found, m.errs
 }
@@ -67,11 +68,17 @@ type many[K comparable, V any] struct {
 	inGrace map[K]*caller // seen in Grace, and not counted yet
 }
 
+// checkKeys panics if a key cannot be hashed, before a load of another one is begun, or one is found
+// due: who finds that must renew it.
+func (c *Cache[K, V]) checkKeys(keys []K) {
+	for _, key := range keys {
+		c.common.hasher.Check(key)
+	}
+}
+
 // search looks for the keys and returns those that the cache does not have, each once.
 func (m *many[K, V]) search(keys []K) (missing []K) {
-	for _, key := range keys {
-		m.cache.common.hasher.Check(key) // before any is found due: who finds that must renew it
-	}
+	m.cache.checkKeys(keys)
 	var asked map[K]struct{} // the keys of missing
 	for _, key := range keys {
 		if _, ok := m.found[key]; ok {
@@ -164,18 +171,14 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 	own, others, behind := m.assignAll(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit
-		for _, j := range others[waited:] {
-			j.l.flight.leave(context.Canceled, errFetchEnded)
+		for _, l := range others[waited:] {
+			l.flight.leave(context.Canceled, errFetchEnded)
 		}
 	}()
 	m.lead(own)
-	for _, j := range others {
+	for _, l := range others {
 		waited++
-		if err := j.l.wait(&m.who, j.as, nil); err == nil && j.l.doubtful(j.as) {
-			again = append(again, j.l.key)
-		} else {
-			m.accept(j.l, err)
-		}
+		m.accept(l, l.wait(&m.who, follower, nil))
 	}
 	for _, l := range behind {
 		if err := l.wait(&m.who, successor, nil); err != nil {
@@ -228,7 +231,7 @@ func (m *many[K, V]) has(key K, value V) {
 // assignAll decides what to do about keys: own are loads that this call fetches, with one
 // flight; others are loads of others whose results it takes; behind are loads that must
 // end before it can try again.
-func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []joined[K, V], behind []*load[K, V]) {
+func (m *many[K, V]) assignAll(keys []K) (own, others, behind []*load[K, V]) {
 	c := m.cache
 	var first *load[K, V]
 	for _, key := range keys {
@@ -242,9 +245,9 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []joined[K, 
 		case leader:
 			own = append(own, l)
 			first = own[0]
-		case follower, doubter:
+		case follower:
 			c.waiters.Add(1)
-			others = append(others, joined[K, V]{l, role})
+			others = append(others, l)
 		case successor:
 			behind = append(behind, l)
 		case refused:
@@ -252,12 +255,6 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []joined[K, 
 		}
 	}
 	return own, others, behind
-}
-
-// A joined is a load of others that a TakeMany waits for, as a follower or a doubter.
-type joined[K comparable, V any] struct {
-	l  *load[K, V]
-	as role
 }
 
 // lead fetches the call's own loads.

@@ -402,7 +402,7 @@ func TestTakeManyTimeout(t *testing.T) {
 }
 
 // TestTakeManyPermits checks that one fetch takes one permit and gives it back before it
-// waits for others, and that a TakeMany within a fetch uses the permit of that.
+// waits for others, and that a TakeMany within a fetch shares the permit of that.
 func TestTakeManyPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s source

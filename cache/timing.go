@@ -134,11 +134,7 @@ func (t *timing) lasting(now int64, ttl time.Duration) life {
 func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 	end := clock.After(now, ttl)
 	if t.refresh > 0 {
-		part := time.Duration(float64(ttl) * t.refresh)
-		if t.jitter != 0 {
-			part = t.jittered(part)
-		}
-		ttl = min(part, ttl)
+		ttl = time.Duration(float64(ttl) * t.refresh)
 	}
 	due := dueAt(clock.After(now, ttl), 0)
 	for {

@@ -239,9 +239,9 @@ func TestUseInABubble(t *testing.T) {
 	}
 }
 
-// TestStatsFromOutsideABubble takes statistics of a cache in a bubble of testing/synctest
-// from outside, where the clock is decades ahead, as the page of package stats does. The
-// cache must stay as it is.
+// TestStatsFromOutsideABubble takes statistics of a cache in a bubble of testing/synctest from outside,
+// where the clock is decades ahead, or behind, as the page of package stats does. The cache must stay as
+// it is. Its clock goes on though nobody has read it for decades.
 func TestStatsFromOutsideABubble(t *testing.T) {
 	asked, told := make(chan *Cache[int, int]), make(chan struct{})
 	go func() {
@@ -252,19 +252,31 @@ func TestStatsFromOutsideABubble(t *testing.T) {
 	}()
 	defer close(asked)
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Expire: time.Minute})
-		defer c.Close(t.Context())
-		c.Set(1, 1)
-		time.Sleep(time.Second)
-		asked <- c
-		<-told
-		if _, ok := c.Get(1); !ok {
-			t.Error("the value has expired")
-		}
-		c.Set(2, 2)
-		time.Sleep(time.Minute - 2*time.Second)
-		if _, ok := c.Get(1); !ok {
-			t.Error("the value has expired a second before its time")
+		const year = 365 * 24 * time.Hour
+		old := Must(Options[int, int]{Expire: time.Minute})
+		defer old.Close(t.Context())
+		for _, years := range []time.Duration{0, 1, 21, 40} {
+			time.Sleep(years * year)
+			young := Must(Options[int, int]{Expire: time.Minute})
+			defer young.Close(t.Context())
+			for name, c := range map[string]*Cache[int, int]{"old": old, "young": young} {
+				check := func(want bool) {
+					t.Helper()
+					if _, ok := c.Get(1); ok != want {
+						t.Errorf("%d years later the %s cache has the value: %v, want %v", years, name, ok, want)
+					}
+				}
+				c.Set(1, 1)
+				time.Sleep(time.Second)
+				asked <- c
+				<-told
+				check(true)
+				c.Set(2, 2)
+				time.Sleep(time.Minute - 2*time.Second)
+				check(true)
+				time.Sleep(time.Second)
+				check(false)
+			}
 		}
 	})
 }

@@ -1,70 +1,102 @@
-// This file has All and Entries, and how a walk pins the slots of a shard.
+// This file has All and Entries, and walks: through shards that are divided, and pinned slots.
 
 package cache
 
 import "iter"
 
 // All returns an iterator over the entries, in no particular order. It holds no lock while
-// the body of the loop runs, so the body may use the cache. All may or may not see
-// concurrent changes, but it yields no value after its deadline or its removal. It yields
-// an entry that stays throughout exactly once, and may yield a key that is removed and
-// stored again twice. It counts no lookups and marks nothing as used.
+// the body of the loop runs, so the body may use the cache, which grows as ever. All may or
+// may not see concurrent changes, but it yields no value after its deadline or its removal.
+// It yields an entry that stays throughout exactly once, and may yield a key that is removed
+// and stored again twice. It counts no lookups and marks nothing as used.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
-		c.each(func(key K, value V, _ int64) bool { return yield(key, value) })
+		c.each(func(f liveEntry[K, V]) bool { return yield(f.key, f.value) })
 	}
 }
 
 // Entries is [Cache.All] with the time that each entry has left.
 func (c *Cache[K, V]) Entries() iter.Seq[Entry[K, V]] {
 	return func(yield func(Entry[K, V]) bool) {
-		c.each(func(key K, value V, deadline int64) bool {
-			return yield(Entry[K, V]{key, value, c.common.time.until(deadline)})
+		c.each(func(f liveEntry[K, V]) bool {
+			return yield(Entry[K, V]{f.key, f.value, c.common.time.until(f.deadline)})
 		})
 	}
 }
 
-// each calls yield for the entries, with their deadlines, until it returns false.
-func (c *Cache[K, V]) each(yield func(key K, value V, deadline int64) bool) {
-	for s := range c.common.all() {
-		if !s.each(yield) {
-			return
+// each calls yield for the entries until it returns false.
+func (c *Cache[K, V]) each(yield func(liveEntry[K, V]) bool) {
+	for s := range c.common.pinned() {
+		for i, more := 0, true; more; {
+			var f liveEntry[K, V]
+			var ok bool
+			if f, ok, i, more = s.nextLive(i); ok && f.moved {
+				f, ok = c.common.liveEntry(f.key)
+			}
+			if ok && !yield(f) {
+				return
+			}
 		}
 	}
 }
 
-// each is Cache.each for one shard. It returns false if yield did.
-func (s *shard[K, V]) each(yield func(key K, value V, deadline int64) bool) bool {
-	s.pin()
-	defer s.unpin()
-	for i, more := 0, true; more; {
-		var f liveEntry[K, V]
-		var ok bool
-		if f, ok, i, more = s.nextLive(i); ok && !yield(f.key, f.value, f.deadline) {
-			return false
-		}
-	}
-	return true
-}
-
-// A liveEntry is an entry that nextLive has found.
+// A liveEntry is an entry that nextLive has found, or one that was in a shard which was divided since.
 type liveEntry[K comparable, V any] struct {
 	key      K
 	value    V
 	deadline int64
+	moved    bool // to another shard, where it may have changed, and only key is right
 }
 
-// nextLive returns the first entry in a batch of slots from i on that has not expired, and
-// ok if there is one. It also returns the slot after it, and whether there are more.
+// liveEntry returns the entry of a key, and false if it has none or it has expired.
+func (c *common[K, V]) liveEntry(key K) (f liveEntry[K, V], ok bool) {
+	h := c.hasher.Hash(key)
+	s, r := c.rlock(h)
+	defer s.lock.RUnlock(r)
+	i, ok := s.findLive(h, key)
+	if ok {
+		f = liveEntry[K, V]{key: key, value: s.entries[i].value, deadline: s.entries[i].deadline.Get()}
+	}
+	return f, ok
+}
+
+// nextLive returns the first entry in a batch of slots from i on that has not expired, or has moved,
+// and ok if there is one. It also returns the slot after it, and whether there are more.
 func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
 	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
-		if e := &s.entries[i]; e.live() && !s.checkExpired(uint32(i)) {
-			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.Get()}, true
+		if e := &s.entries[i]; e.live() && (s.split || !s.checkExpired(uint32(i))) {
+			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.Get(), s.split}, true
 		}
 	}
 	return f, ok, i, i < len(s.entries)
+}
+
+// pinned returns an iterator over shards that together have each entry that stays, once. The body
+// of the loop may call functions of the user: no lock is held, and shards are divided as ever. One
+// that is divided while it is pinned keeps its entries, as they were then.
+func (c *common[K, V]) pinned() iter.Seq[*shard[K, V]] {
+	return func(yield func(*shard[K, V]) bool) {
+		var shards []*shard[K, V]
+		defer func() {
+			for _, s := range shards { // the loop was left
+				s.unpin()
+			}
+		}()
+		for n, parts := 0, len(c.table.Load().shards); n < parts; n++ {
+			for s := range c.part(n, parts) {
+				s.pin()
+				shards = append(shards, s)
+			}
+			for ; len(shards) > 0; shards = shards[1:] {
+				if !yield(shards[0]) {
+					return
+				}
+				shards[0].unpin()
+			}
+		}
+	}
 }
 
 // pin keeps the entries in their slots until unpin: the shard may grow, but not
@@ -79,10 +111,18 @@ func (s *shard[K, V]) pin() {
 // pinned.
 func (s *shard[K, V]) unpin() {
 	if s.pins.Add(-1) == 0 {
-		s.lock.Lock()
-		s.maybeShrink()
-		s.lock.Unlock()
+		s.unpinned()
 	}
+}
+
+// unpinned is what the last unpin does. Another walk may have pinned the shard again meanwhile.
+func (s *shard[K, V]) unpinned() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.split && s.pins.Load() == 0 {
+		s.forget()
+	}
+	s.maybeShrink()
 }
 
 // sweep calls f for the entries of the shard, a batch per hold of the lock for writing. After each

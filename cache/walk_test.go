@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,118 @@ func TestWalksGiveMemoryBack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestShardsAreDividedDuringWalks checks that a cache grows while a walk calls functions of the user,
+// which is all the same right: it has each entry that stays once, as it is by then, though its deadline
+// of before has passed.
+func TestShardsAreDividedDuringWalks(t *testing.T) {
+	const change, leave = 80, 160 // keys below change are kept, those below leave replaced, and others removed
+	walks := map[string]func(c *Cache[int, int], see func(k, v int)){
+		"All": func(c *Cache[int, int], see func(k, v int)) {
+			for k, v := range c.All() {
+				if see(k, v); v != c.value(k) {
+					t.Errorf("All: key %d has value %d, want %v", k, v, c.value(k))
+				}
+			}
+		},
+		"DelFunc": func(c *Cache[int, int], see func(k, v int)) {
+			if n := c.DelFunc(func(k, v int) bool { see(k, v); return k < change }); n != change {
+				t.Errorf("DelFunc has removed %d, want %d", n, change)
+			}
+		},
+		"Save": func(c *Cache[int, int], see func(k, v int)) {
+			if err := c.Save(io.Discard, func(dst []byte, k, v int) ([]byte, error) { see(k, v); return dst, nil }); err != nil {
+				t.Error(err)
+			}
+		},
+	}
+	for name, o := range map[string]Options[int, int]{
+		"no limit": {Expire: time.Minute},
+		"LRU":      {Limit: 1 << 20, Idle: time.Minute},
+		"Adaptive": {Limit: 1 << 20, Policy: Adaptive, Expire: time.Minute, Idle: time.Minute},
+	} {
+		for walk, run := range walks {
+			t.Run(name+"/"+walk, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := Must(o)
+					defer mustClose(t, c)
+					for k := range crowded - 10 {
+						c.Set(k, 0)
+					}
+					first := c.common.table.Load()
+					seen := map[int]int{}
+					began := false
+					run(c, func(k, v int) {
+						seen[k]++
+						if began {
+							return
+						}
+						began = true
+						c.changeAndWait(change, leave)
+					})
+					for k := range leave {
+						if n := seen[k]; n != 1 && (n != 2 || walk != "DelFunc") { // which asks again about what was changed
+							t.Errorf("key %d was seen %d times", k, n)
+						}
+					}
+					if c.common.table.Load() == first || first.shards[0].entries != nil || first.shards[0].order != nil {
+						t.Errorf("%d shards, and the first one has kept %d slots", len(c.common.table.Load().shards), len(first.shards[0].entries))
+					}
+					wantWhole(t, c)
+				})
+			})
+		}
+	}
+}
+
+// changeAndWait adds keys, so that shards are divided, replaces and removes some, and waits until all
+// deadlines of before have passed, while it uses the others.
+func (c *Cache[K, V]) changeAndWait(change, leave int) {
+	ints := any(c).(*Cache[int, int])
+	for k := range 10 * crowded {
+		ints.Set(crowded+k, 0)
+	}
+	for k := change; k < leave; k++ {
+		ints.Set(k, 1)
+	}
+	for k := leave; k < crowded; k++ {
+		ints.Del(k)
+	}
+	for range 6 {
+		time.Sleep(30 * time.Second)
+		for k := range leave {
+			ints.Get(k)
+			ints.Touch(k, time.Minute)
+		}
+	}
+}
+
+// TestWalkThatEndsAsAShardIsDivided checks that a walk that ends leaves another one the entries of a
+// shard that was divided meanwhile.
+func TestWalkThatEndsAsAShardIsDivided(t *testing.T) {
+	c := Must(Options[int, int]{})
+	for k := range 100 {
+		c.Set(k, k)
+	}
+	s, seen := &c.common.table.Load().shards[0], 0
+	for range c.All() {
+		if seen++; seen == 1 {
+			c.divideSome(2, 1)
+			s.unpinned() // by a walk whose unpin began before this one
+		}
+	}
+	if seen != 100 {
+		t.Errorf("%d of 100 entries were seen", seen)
+	}
+}
+
+// value returns the value of a key, or -1.
+func (c *Cache[K, V]) value(key K) any {
+	if v, ok := c.Peek(key); ok {
+		return v
+	}
+	return -1
 }
 
 // TestAllStopsAtDeadlines checks that All yields no value after its deadline, also if that

@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -128,6 +129,12 @@ func unhashableKeys(t *testing.T) {
 				c.Del("after")
 			}
 		}
+	}
+	Recovered(func() { // no load of the first key goes on
+		c.TakeManyMissed(t.Context(), []any{"before", []int{1}}, func(context.Context, []any, []*cache.Load[int]) (map[any]int, map[any]error) { return nil, nil })
+	})
+	if v, err := c.Take("before", func() (int, error) { return 1, nil }); v != 1 || err != nil {
+		t.Errorf("Take = %d, %v", v, err)
 	}
 	c.Clear()
 	WantLen(t, c, 0)

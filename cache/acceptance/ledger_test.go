@@ -1,10 +1,13 @@
 package acceptance
 
 import (
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
 // TestLedger lets many goroutines use every method at once on the real clock. Each value is
@@ -29,5 +32,60 @@ func TestLedger(t *testing.T) {
 			Together(8, l.Storm)
 			l.Audit()
 		})
+	}
+}
+
+// TestProcessorsChange uses a cache, timers by handle and timers by key while runtime.GOMAXPROCS goes up
+// and down, as it does in a container whose limit changes. Nothing is lost or comes twice.
+func TestProcessorsChange(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	done, changed := make(chan bool), make(chan bool)
+	go func() {
+		defer close(changed)
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+				time.Sleep(time.Millisecond)
+				runtime.GOMAXPROCS([]int{64, 2, 17, 1, 5, 128, 3}[i%7])
+			}
+		}
+	}()
+	var fired atomic.Int64
+	timers, err := timingwheel.NewTimers(time.Millisecond, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wheel, err := timingwheel.New(time.Millisecond, 8, func(int, int) { fired.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	const goroutines = 8
+	l := NewLedger(t, cache.Options[int, int]{Expire: 20 * time.Millisecond}, false)
+	l.Keys = 4000 // so that it gets more shards by and by
+	Together(goroutines, func(g int) {
+		for i := range l.rounds / 4 {
+			timers.AfterFunc(time.Duration(i%5)*time.Millisecond, func() { fired.Add(1) }).Reset(time.Duration(i%7) * time.Millisecond)
+			if err := wheel.SetTimer(i*goroutines+g, i, time.Duration(1+i%5)*time.Millisecond); err != nil {
+				t.Error(err)
+			}
+		}
+		l.Storm(g)
+	})
+	l.Audit()
+	for end := time.Now().Add(time.Minute); timers.Len()+wheel.Len() > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	close(done)
+	<-changed
+	if err := timers.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := wheel.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if want := timers.Stats().Fired + wheel.Stats().Fired; fired.Load() != int64(want) || want < uint64(goroutines*(l.rounds/4)*2) {
+		t.Errorf("%d calls, %d counted; want %d and what was reset in its call", fired.Load(), want, goroutines*(l.rounds/4)*2)
 	}
 }

@@ -36,6 +36,7 @@ type flight struct {
 	result    int64 // what its fetch will return
 	overtaken bool  // the key has changed since it began: its result must not be stored
 	filtered  bool  // a DelFunc picked its result, which must not be stored either
+	doubted   bool  // a DelFunc may pick its result: who comes later begins another load
 }
 
 // gone returns the state after the entry has been removed.
@@ -187,10 +188,13 @@ func (r rules) write(s state, op Op) (state, bool) {
 	return s, false
 }
 
-// filtered returns the state in which no load under way stores a value that a DelFunc picks.
+// filtered returns the state in which no load under way stores a value that a DelFunc picks, and
+// none is joined.
 func (s state) filtered(op Op) state {
 	for i, f := range s.loads {
-		s.loads[i].filtered = f.filtered || f.number != 0 && op.picks(f.result)
+		if f.number != 0 {
+			s.loads[i].filtered, s.loads[i].doubted = f.filtered || op.picks(f.result), true
+		}
 	}
 	return s
 }
@@ -251,6 +255,9 @@ func (r rules) take(s state, op Op) (state, bool) {
 	switch op.Kind {
 	case TakeBegins:
 		ok := (!s.present || op.Beside) && !s.loading()
+		for i, f := range s.loads {
+			s.loads[i].overtaken = f.overtaken || f.doubted
+		}
 		s.loads[op.slot()] = flight{number: op.Load, result: op.Value}
 		return s, ok
 	case TakeEnds:
@@ -263,14 +270,14 @@ func (r rules) take(s state, op Op) (state, bool) {
 }
 
 // loading reports whether a load is under way, so that no other may begin. One that was
-// overtaken keeps none from beginning.
+// overtaken, or is doubted, keeps none from beginning.
 func (s state) loading() bool {
-	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 && !f.overtaken })
+	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 && !f.overtaken && !f.doubted })
 }
 
 // joined reports whether a Take can have got this result of another Take's load.
 func (s state) joined(got int64) bool {
-	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 && f.result == got && !f.overtaken })
+	return slices.ContainsFunc(s.loads[:], func(f flight) bool { return f.number != 0 && f.result == got && !f.overtaken && !f.doubted })
 }
 
 // takeEnds is step for the end of a load, which stores its result unless the key has changed.

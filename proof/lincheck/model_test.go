@@ -75,6 +75,8 @@ func TestModel(t *testing.T) {
 		{"a load not stored after a Clear", never, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, nothing), at(6, 7, ends(1, 7)), at(8, 9, miss)}},
 		{"a load that a DelFunc picks", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, filter(1)), at(4, 5, delFunc(1)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
 		{"a load that a DelFunc does not pick", never, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, filter(0)), at(4, 5, delFunc(0)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
+		{"a load beside one that a DelFunc may pick", never, true, []Op{at(2, 3, begins(1, 7)), at(4, 5, filter(0)), at(4, 5, delFunc(0)), at(6, 7, by(1, begins(2, 8))), at(8, 9, ends(1, 7)), at(10, 11, miss), at(12, 13, by(1, ends(2, 8))), at(14, 15, hit(8))}},
+		{"a Take that joins a load of before a DelFunc", never, false, []Op{at(2, 3, begins(1, 7)), at(4, 5, filter(1)), at(4, 5, delFunc(1)), at(6, 9, Op{Kind: Take, Got: 7}), at(8, 9, ends(1, 7))}},
 		{"a load from after a DelFunc began", never, true, []Op{at(3, 4, begins(1, 7)), at(2, 5, filter(1)), at(2, 9, delFunc(1)), at(6, 7, ends(1, 7)), at(8, 9, hit(7))}},
 		{"a value that a DelFunc picks", never, false, []Op{at(2, 3, set(7)), at(4, 5, delFunc(1)), at(6, 7, hit(7))}},
 		{"a value that a DelFunc does not pick", never, false, []Op{at(2, 3, set(7)), at(4, 5, delFunc(0)), at(6, 7, miss)}},

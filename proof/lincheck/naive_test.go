@@ -184,6 +184,9 @@ func (n *naive) take(key int, fetch func() (int64, error)) (int64, error) {
 			return value, nil
 		}
 		l := n.loads[key]
+		if l != nil && l.del != nil { // doubted
+			l.broken, l = true, nil
+		}
 		if l == nil {
 			l = &naiveLoad{done: make(chan struct{})}
 			n.loads[key] = l

@@ -114,6 +114,8 @@ func (r *round) crowd(d dice) {
 	for key := crowdKeys; key < crowdKeys+5000; key++ {
 		r.cache.Set(key, value{id: d.at(uint64(key)).place | 1, key: key, depth: deepest, above: -1})
 	}
+	end := r.ledger.change(allKeys, 0) // who comes later joins no load of before
+	defer end()
 	r.cache.DelFunc(func(key int, _ value) bool { return key >= crowdKeys })
 }
 

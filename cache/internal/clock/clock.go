@@ -13,6 +13,7 @@ import (
 // is never ahead, and the horizon.
 type Clock struct {
 	start    time.Time
+	bubbled  bool  // it was made in a bubble of testing/synctest
 	perTick  int64 // nanoseconds
 	coarse   atomic.Int64
 	horizon  atomic.Int64 // no later deadline passes before the driver moves the horizon on; driver.mu guards changes
@@ -34,22 +35,18 @@ const (
 	// step is how far the coarse time must lag before a reading in a busy tick writes
 	// it: all processors must then fetch it anew.
 	step = int64(50 * time.Microsecond)
-
-	// outside tells a time of the real clock from one of a bubble of testing/synctest: bubbles
-	// begin in the year 2000. The page of package stats, outside, reads caches in bubbles too.
-	outside = int64(20 * 365 * 24 * time.Hour)
 )
 
 // Init sets the clock to one tick.
 func (c *Clock) Init(tick time.Duration) {
-	c.start = time.Now().Add(-tick)
+	c.start, c.bubbled = time.Now().Add(-tick), inBubble()
 	c.perTick = int64(tick)
 	c.Tick()
 }
 
-// InBubble reports whether the clock was made in a bubble of testing/synctest: bubbles begin in the
-// year 2000.
-func (c *Clock) InBubble() bool { return c.start.Year() < 2020 }
+// inBubble reports whether it is called in a bubble of testing/synctest: only there has the present
+// time no monotonic reading.
+func inBubble() bool { now := time.Now(); return now == now.Round(0) }
 
 // Real returns the exact time.
 func (c *Clock) Real() int64 { return int64(time.Since(c.start)) }
@@ -113,7 +110,7 @@ func (c *Clock) advance(now, step int64) int64 {
 		switch {
 		case now-coarse <= step:
 			return now
-		case now-coarse > outside:
+		case c.bubbled && !inBubble(): // the page of package stats reads caches in bubbles too
 			return coarse
 		case c.coarse.CompareAndSwap(coarse, now):
 			return now
