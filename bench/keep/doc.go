@@ -1,6 +1,5 @@
-// Package keep has benchmarks of snapshots and mass removal: saving and restoring a million
-// entries, compared with otter and theine; Gets during a Save; and removing a part of a
-// million entries with DelFunc, with a walk, and with an index of tags.
+// Package keep has benchmarks of snapshots: saving and restoring a million entries, compared with
+// otter and theine; and Gets during a Save.
 //
 //	cd bench && go test ./keep -run '^$' -bench . -benchtime 1x -count 6 | benchstat -
 //

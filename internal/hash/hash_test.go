@@ -116,23 +116,3 @@ func TestSeeds(t *testing.T) {
 		t.Error("two Hashers have the same seed")
 	}
 }
-
-func BenchmarkTry(b *testing.B) {
-	strings, boxed := New[string](), New[any]()
-	var key any = "key:0000000000000001"
-	b.Run("string/Hash", func(b *testing.B) {
-		for b.Loop() {
-			strings.Hash(key.(string))
-		}
-	})
-	b.Run("string/Try", func(b *testing.B) {
-		for b.Loop() {
-			_, _ = strings.Try(key.(string))
-		}
-	})
-	b.Run("any/Try", func(b *testing.B) {
-		for b.Loop() {
-			_, _ = boxed.Try(key)
-		}
-	})
-}

@@ -176,8 +176,8 @@ func TestCausesAreNamed(t *testing.T) {
 			}
 			delete(inGuide, test.name)
 			synctest.Test(t, func(t *testing.T) {
-				stats.Handler() // the statistics were in use before
 				p := newPatient(t, test.options)
+				p.findings() // somebody had the page open before
 				test.run(p)
 				causes, words := p.findings()
 				if causes != test.cause || !strings.Contains(words, test.words) {

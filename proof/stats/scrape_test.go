@@ -40,7 +40,8 @@ func TestThousandCaches(t *testing.T) {
 }
 
 func ask(t *testing.T, o cache.Options[int, int]) {
-	h := stats.Handler() // history begins
+	h := stats.Handler()
+	h.ServeHTTP(&client{header: http.Header{}}, httptest.NewRequest(http.MethodGet, "/stats.json", nil)) // history begins
 	o.Name, o.Limit, o.Expire = "users", 100, time.Minute
 	var all []*cache.Cache[int, int]
 	for range caches {
