@@ -114,9 +114,9 @@ func (w *coldWalk[K, V]) add(dst []walked[K, V], i uint32) []walked[K, V] {
 		return dst
 	}
 	ok := false
-	if s.split { // its lock is held: the locks of larger tables come below
+	if s.split { // its lock is held, and those of larger tables come below
 		h := s.common.hasher.Hash(e.key)
-		at, r := s.common.rlock(h)
+		at, r := s.moved.rlock(h)
 		defer at.lock.RUnlock(r)
 		s = at
 		i, ok = s.findLive(h, e.key)

@@ -17,9 +17,10 @@ package cache
 // (slices.Contains). Values in Grace are asked about, and counted, too.
 //
 // del is called without a lock and may use the cache. It is called once for most entries,
-// and again for one that others may have changed meanwhile. If del panics, DelFunc
-// panics; what it found before is removed. If del panics or calls [runtime.Goexit] for a load
-// that ends later, OnPanic is told, and the value is not stored.
+// and again for one that others may have changed meanwhile. If del panics, DelFunc panics;
+// what it selected before is removed, but for some of the last 64 entries. If del panics or
+// calls [runtime.Goexit] for a load that ends later, OnPanic is told, and the value is not
+// stored.
 //
 // A load that ends later waits for del. So del should not Take the key that it is asked about,
 // nor another that the same fetch loads, and Close in it returns an error instead of waiting.

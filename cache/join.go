@@ -20,7 +20,8 @@ const (
 	leader                // fetch the value
 	beginner              // begin a load in the background, and wait for it if patient
 	follower              // wait for the leader's result
-	successor             // wait until the load has ended, and look again: all its callers have left, or a DelFunc may pick its value
+	doubter               // wait for the leader, and look again: a DelFunc may pick the result
+	successor             // wait until the load has ended, and look again: all its callers have left
 	refused               // return the error: the load is late, or that of the caller itself
 )
 
@@ -103,7 +104,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 			if who.found {
 				return found, nil, nil
 			}
-		case follower:
+		case follower, doubter:
 			c.waiters.Add(1)
 		}
 		switch err := l.wait(who, role, who.patienceEnds(c.common.time.patience)); {
@@ -111,7 +112,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 			who.patient = false
 		case err != nil:
 			return value, nil, err
-		case role != successor && !l.absent:
+		case role != successor && role != doubter && !l.absent:
 			return l.value, nil, l.err
 		}
 	}
@@ -166,9 +167,10 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 	switch {
 	case own:
 		return value, nil, refused, errOwnKey
-	case l.doubted():
-		return value, l, successor, nil
 	case l.flight.join():
+		if l.doubted() {
+			return value, l, doubter, nil
+		}
 		return value, l, follower, nil
 	case l.flight.isLate():
 		return value, nil, refused, ErrTimeout
@@ -178,8 +180,8 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 }
 
 // doubted reports whether a DelFunc that has begun since may pick the value of a load. A caller that
-// comes then must not get it, nor wait for a load that may hang. So it begins another one, but only
-// one: where DelFunc is called often, most loads are doubted.
+// comes then must not get it, nor wait for a load that may hang. So it begins another one, but none
+// beside that: where DelFunc is called often, most loads are doubted.
 func (l *load[K, V]) doubted() bool { return l != nil && l.filtered > 0 }
 
 // beginLoad begins a load of a key that has none to share. Entry i is that of the key if

@@ -52,7 +52,7 @@ type load[K comparable, V any] struct {
 	member   bool            // of a batch, and not its first load: it ends with the first
 	newer    *load[K, V]     // neighbour in its list of a loads; nil for the newest
 	older    *load[K, V]     // likewise; nil for the oldest
-	// stale, evicted, done, filters, filtered, newer and older are guarded by the lock of the shard.
+	// stale, evicted, beside, done, filters, filtered, newer and older are guarded by the lock of the shard.
 
 	Load[V] // the argument of the fetch of TakeWith
 	weight  uint32

@@ -72,8 +72,8 @@ type Options[K comparable, V any] struct {
 
 	// MaxLoads is how many fetches may run at once; 0 means no limit. Others wait in order, as
 	// long as a caller waits for them. Loads in the background are skipped instead. A Take within
-	// a fetch of the same cache, with the context of that fetch, shares its permit. A plain Take
-	// has no context: within a fetch it may wait for ever. So may two caches whose fetches take
+	// a fetch of the same cache, with the context of that fetch, shares its permit if none is
+	// free. A plain Take has no context: within a fetch it may wait for ever. So may two caches whose fetches take
 	// from each other, without a Timeout. See docs/freshness.md.
 	MaxLoads int
 

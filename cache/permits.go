@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Permits limit the loads that run at once, if MaxLoads is set. A load begun within the
-// fetch of another one, which its context shows, shares the permit of that one: otherwise it
-// could wait for a permit that is freed only when it has ended. For the same reason a load
-// that waits for a permit gets a share when such a fetch waits for it.
+// Permits limit the loads that run at once, if MaxLoads is set. A load begun within the fetch
+// of another one, which its context shows, shares the permit of that one if none is free:
+// otherwise it could wait for a permit that is freed only when it has ended. For the same
+// reason a load that waits for a permit gets a share when such a fetch waits for it.
 type permits struct {
 	free    *semaphore.Weighted // nil without MaxLoads
 	waiting atomic.Int64        // loads that wait for a permit

@@ -81,8 +81,11 @@ func (c *common[K, V]) lock(h uint64) *shard[K, V] {
 }
 
 // rlock locks the shard of a key with hash h for reading.
-func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
-	s := c.shardOf(h)
+func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) { return c.table.Load().rlock(h) }
+
+// rlock is common.rlock from a table on: for who holds the lock of a shard of the one before.
+func (t *table[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
+	s := t.of(h)
 	r := s.lock.RLock()
 	for s.split {
 		s.lock.RUnlock(r)
@@ -95,7 +98,8 @@ func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 // all returns an iterator over the shards: while entries move to a larger table, over those that
 // have not been divided yet, and those into which others were. It holds shape, so no shard is
 // divided until the loop ends. The body of the loop may begin another walk, as no writer waits for
-// shape. It calls no function of the user: see pinned.
+// shape. It calls no function of the user (see pinned), but Clear, DelExpired and Resize wait in it for
+// OnRemove to catch up.
 func (c *common[K, V]) all() iter.Seq[*shard[K, V]] { return c.part(0, 1) }
 
 // part is all for one of so many parts of the keys. parts is not more than the shards of a table.

@@ -168,23 +168,25 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		return nil
 	}
 	m.who.now = m.cache.common.time.clock.Checked()
-	own, others, behind := m.assignAll(keys)
+	own, others := m.assignAll(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit
-		for _, l := range others[waited:] {
-			l.flight.leave(context.Canceled, errFetchEnded)
+		for _, j := range others[waited:] {
+			if j.as != successor {
+				j.l.flight.leave(context.Canceled, errFetchEnded)
+			}
 		}
 	}()
 	m.lead(own)
-	for _, l := range others {
+	for _, j := range others {
 		waited++
-		m.accept(l, l.wait(&m.who, follower, nil))
-	}
-	for _, l := range behind {
-		if err := l.wait(&m.who, successor, nil); err != nil {
-			m.fail(l.key, err)
-		} else {
-			again = append(again, l.key)
+		switch err := j.l.wait(&m.who, j.as, nil); {
+		case j.as == follower:
+			m.accept(j.l, err)
+		case err != nil:
+			m.fail(j.l.key, err)
+		default:
+			again = append(again, j.l.key)
 		}
 	}
 	return again
@@ -229,9 +231,9 @@ func (m *many[K, V]) has(key K, value V) {
 }
 
 // assignAll decides what to do about keys: own are loads that this call fetches, with one
-// flight; others are loads of others whose results it takes; behind are loads that must
-// end before it can try again.
-func (m *many[K, V]) assignAll(keys []K) (own, others, behind []*load[K, V]) {
+// flight; others are loads of others, whose results it takes, or which must end before it can
+// try again.
+func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K, V]) {
 	c := m.cache
 	var first *load[K, V]
 	for _, key := range keys {
@@ -245,16 +247,22 @@ func (m *many[K, V]) assignAll(keys []K) (own, others, behind []*load[K, V]) {
 		case leader:
 			own = append(own, l)
 			first = own[0]
-		case follower:
+		case follower, doubter:
 			c.waiters.Add(1)
-			others = append(others, l)
+			others = append(others, awaited[K, V]{l, role})
 		case successor:
-			behind = append(behind, l)
+			others = append(others, awaited[K, V]{l, role})
 		case refused:
 			m.fail(key, err)
 		}
 	}
-	return own, others, behind
+	return own, others
+}
+
+// An awaited is a load of others, and as what the caller waits for it.
+type awaited[K comparable, V any] struct {
+	l  *load[K, V]
+	as role
 }
 
 // lead fetches the call's own loads.

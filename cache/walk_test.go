@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"fmt"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -81,35 +82,49 @@ func TestShardsAreDividedDuringWalks(t *testing.T) {
 		"Adaptive": {Limit: 1 << 20, Policy: Adaptive, Expire: time.Minute, Idle: time.Minute},
 	} {
 		for walk, run := range walks {
-			t.Run(name+"/"+walk, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					c := Must(o)
-					defer mustClose(t, c)
-					for k := range crowded - 10 {
-						c.Set(k, 0)
-					}
-					first := c.common.table.Load()
-					seen := map[int]int{}
-					began := false
-					run(c, func(k, v int) {
-						seen[k]++
-						if began {
+			for _, divided := range []bool{false, true} { // of one shard, and of many of which half are divided
+				t.Run(fmt.Sprint(name, "/", walk, "/", divided), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						c := Must(o)
+						defer mustClose(t, c)
+						n := crowded - 10
+						if divided {
+							n = 10 * crowded
+						}
+						for k := range n {
+							c.Set(k, 0)
+						}
+						first := c.common.table.Load()
+						seen := map[int]int{}
+						began := false
+						run(c, func(k, v int) {
+							seen[k]++
+							if began {
+								return
+							}
+							began = true
+							if divided {
+								c.divideHalf() // the next writes would divide the others
+							} else {
+								c.changeAndWait(change, leave)
+							}
+						})
+						for k := range leave {
+							if n := seen[k]; n != 1 && (n != 2 || walk != "DelFunc") { // which asks again about what was changed
+								t.Errorf("key %d was seen %d times", k, n)
+							}
+						}
+						if divided {
+							wantWhole(t, c)
 							return
 						}
-						began = true
-						c.changeAndWait(change, leave)
-					})
-					for k := range leave {
-						if n := seen[k]; n != 1 && (n != 2 || walk != "DelFunc") { // which asks again about what was changed
-							t.Errorf("key %d was seen %d times", k, n)
+						if c.common.table.Load() == first || first.shards[0].entries != nil || first.shards[0].order != nil {
+							t.Errorf("%d shards, and the first one has kept %d slots", len(c.common.table.Load().shards), len(first.shards[0].entries))
 						}
-					}
-					if c.common.table.Load() == first || first.shards[0].entries != nil || first.shards[0].order != nil {
-						t.Errorf("%d shards, and the first one has kept %d slots", len(c.common.table.Load().shards), len(first.shards[0].entries))
-					}
-					wantWhole(t, c)
+						wantWhole(t, c)
+					})
 				})
-			})
+			}
 		}
 	}
 }

@@ -305,18 +305,3 @@ func TestConcurrent(t *testing.T) {
 	}
 	must(t, c.Close(t.Context()))
 }
-
-// BenchmarkThousandCaches is a collection of a thousand caches with something in every
-// number, and of their histograms.
-func BenchmarkThousandCaches(b *testing.B) {
-	s := full(new(numbers))
-	for range 1000 {
-		registerCache(b, "users", &s)
-	}
-	reader := newReader(b)
-	var into metricdata.ResourceMetrics
-	b.ReportAllocs()
-	for b.Loop() {
-		must(b, reader.Collect(b.Context(), &into))
-	}
-}

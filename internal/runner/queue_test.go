@@ -86,18 +86,3 @@ func TestQueueAgainstSlice(t *testing.T) {
 		}
 	})
 }
-
-func TestQueueAllocs(t *testing.T) {
-	var q queue[int]
-	q.push(0)
-	if got := testing.AllocsPerRun(1000, func() {
-		for range blockLen { // needs a new block every time
-			q.push(0)
-		}
-		for range blockLen {
-			q.pop()
-		}
-	}); got != 0 {
-		t.Errorf("%d pushes and pops: %v allocations, want 0", blockLen, got)
-	}
-}
