@@ -48,9 +48,9 @@ var errOutOfPatience = errors.New("cache: the caller waits no longer")
 var errFetchEnded = errors.New("cache: the fetch of a TakeMany that waited panicked or called runtime.Goexit")
 
 // failure returns the error of a load that has failed, or nil. An error that Negative keeps
-// is an answer, not a failure.
+// is an answer, not a failure, unless it has a method Failure: near keeps those too, as a pause.
 func (l *load[K, V]) failure() error {
-	if l.keepErr > 0 {
+	if l.keepErr > 0 && !errors.As(l.err, new(interface{ Failure() })) {
 		return nil
 	}
 	return l.err

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,14 +14,31 @@ import (
 // failures in a row nobody reads, until a probe in the background has got an answer.
 type breaker struct {
 	failures atomic.Int32  // calls in a row
+	takes    atomic.Int64  // about how long a call takes that is answered, at most, in nanoseconds
 	probing  chan struct{} // full while a probe runs, or looks whether one may
 	probed   time.Time     // when the last probe ended; guarded by probing
 }
 
 const (
 	maxFailures = 3
-	longestRest = time.Second // between two probes
+	longestRest = time.Second           // between two probes
+	unknownTime = 20 * time.Millisecond // what a call takes, before one was answered
 )
+
+// answered notes how long a call took.
+func (b *breaker) answered(took time.Duration) {
+	before := b.takes.Load()
+	b.takes.Store(max(int64(took), before-before/8))
+	if b.failures.Load() > 0 {
+		b.failures.Store(0)
+	}
+}
+
+// late reports whether a call of this length would have been answered by a sound server. Callers
+// may have deadlines that none can keep.
+func (b *breaker) late(took time.Duration) bool {
+	return took > 2*cmp.Or(time.Duration(b.takes.Load()), unknownTime)
+}
 
 var errUnasked = errors.New("the last calls failed, and the next probe has not succeeded yet")
 
@@ -65,21 +83,23 @@ func (c *Cache[K, V]) ask(ctx context.Context, text string, f func(context.Conte
 		within, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
+	began := time.Now()
 	err := f(within)
-	failures := &c.servers.breaker(text).failures
+	b, took := c.servers.breaker(text), time.Since(began)
 	switch {
 	case err == nil:
-		if failures.Load() > 0 {
-			failures.Store(0)
-		}
+		b.answered(took)
 		return nil
 	case ctx.Err() == nil:
 		c.counts.storeErrors.Add(1)
-		if !errors.Is(err, ErrReadOnly) {
-			failures.Add(1)
+		switch {
+		case errors.Is(err, ErrRefused):
+			b.answered(took)
+		case !errors.Is(err, ErrReadOnly):
+			b.failures.Add(1)
 		}
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded): // no caller could wait any longer
-		failures.Add(1)
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && b.late(took): // no caller could wait any longer
+		b.failures.Add(1)
 	}
 	return fmt.Errorf("%w: %w", ErrStore, err)
 }

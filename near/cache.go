@@ -35,7 +35,18 @@ type Cache[K comparable, V any] struct {
 	counts  counts
 }
 
-// errMissing is the result of a load by Get, which does not fetch, of a missing key.
+// A getError is the error of a load by a Get, which does not fetch: a Take that has joined the load
+// goes round again.
+type getError struct{ error }
+
+func (e getError) Unwrap() error { return e.error }
+
+func isOfGet(err error) bool {
+	_, is := err.(getError)
+	return is
+}
+
+// errMissing is the result of a load by Get of a missing key.
 var errMissing = errors.New("near: the store has nothing for the key")
 
 // New returns an empty cache that watches source until Close. An error wraps
@@ -63,7 +74,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	local := LocalOptions[K, V]{Prefix: o.Prefix, Text: o.Keys, MaxLag: o.MaxLag}
 	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
-		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh,
+		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh, MaxLoads: o.MaxLoads,
 		Amend: c.counts.addTo,
 	}
 	var err error
@@ -118,7 +129,7 @@ func (c *Cache[K, V]) take(ctx context.Context, key K, fetch func(ctx context.Co
 			c.find(ctx, []*lookup[K, V]{one}, func(ctx context.Context, _ []*lookup[K, V]) { one.value, one.err = fetch(ctx) })
 			return one.value, one.err
 		})
-		if err != errMissing { // else it joined the load of a Get
+		if !isOfGet(err) {
 			return value, err
 		}
 	}
@@ -136,8 +147,14 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 	value, err = l.missed(ctx, key, func(ctx context.Context, l *cache.Load[V]) (V, error) {
 		one := c.lookup(key, l)
 		c.find(ctx, []*lookup[K, V]{one}, nil)
+		if one.err != nil && !errors.Is(one.err, c.notFound) {
+			one.err = getError{one.err}
+		}
 		return one.value, one.err
 	})
+	if of, is := err.(getError); is {
+		err = of.error
+	}
 	if err == errMissing || errors.Is(err, c.notFound) {
 		return value, false, nil
 	}

@@ -18,6 +18,14 @@ func KeepError(err error, ttl time.Duration) error { return keptError{err, ttl} 
 
 func (e keptError) Unwrap() error { return e.error }
 
+// A pausedError is an error of a load that has failed, kept so that the database is not asked again at
+// once. Package cache counts it as a failure.
+type pausedError struct{ error }
+
+func (e pausedError) Unwrap() error { return e.error }
+
+func (pausedError) Failure() {}
+
 // keepFor is the option Negative of the cache of a Local.
 func keepFor(err error) time.Duration {
 	var kept keptError
@@ -30,7 +38,10 @@ func keepFor(err error) time.Duration {
 // unkept returns the error that callers get.
 func unkept(err error) error {
 	if kept, ok := err.(keptError); ok {
-		return kept.error
+		err = kept.error
+	}
+	if paused, ok := err.(pausedError); ok {
+		err = paused.error
 	}
 	return err
 }

@@ -64,18 +64,19 @@ func (c *Cache[K, V]) items(ctx context.Context, texts []string, lease bool) (it
 }
 
 // await waits for another caller that loads a key: for the change that ends its lease, or for
-// the time of the lease to end. It polls the store if no source tells of changes. It waits for
+// the time of the lease to end, but for no longer than one of this cache lasts: others may have
+// taken it for a day, or for ever. It polls the store if no source tells of changes. It waits for
 // one lease only: if the key has another one then, this caller has waited for a load that
 // brought nothing, and is not to wait for the next.
 func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 	c.counts.waits.Add(1)
-	lease := one.item.Token
+	lease, end := one.item.Token, time.Now().Add(c.lease)
 	for poll := firstPoll; ; poll = min(2*poll, slowPoll) {
 		w := c.local.waiters.add(one.text)
 		c.read(ctx, []*lookup[K, V]{one}, true) // again: the key may have changed before add
 		same := one.err == nil && one.item.State == Leased && one.item.Token == lease
 		if same {
-			pause := cmp.Or(one.item.TTL, c.lease)
+			pause := min(cmp.Or(one.item.TTL, c.lease), time.Until(end))
 			if !c.local.link.isOpen() || !c.local.told(one.text) {
 				pause = min(pause, poll)
 			}
@@ -83,7 +84,7 @@ func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 			one.err = context.Cause(ctx)
 		}
 		c.local.waiters.remove(one.text, w)
-		if !same || one.err != nil {
+		if !same || one.err != nil || !time.Now().Before(end) {
 			return
 		}
 	}

@@ -24,7 +24,8 @@ type lookup[K comparable, V any] struct {
 	value V
 	err   error
 
-	kept    bool // in memory, if it is a value or c.notFound: see keepInMemory
+	kept    bool // in memory: see keepInMemory
+	pauses  bool // its error is kept for MaxLag, to spare the database
 	inStore time.Duration
 	stored  time.Time
 }
@@ -83,14 +84,20 @@ func (c *Cache[K, V]) answer(ctx context.Context, all []*lookup[K, V], fetch fet
 
 var errDecode = errors.New("near: the store has a value that cannot be decoded")
 
-// found sets the result of a lookup with a Found or Absent item.
+// found sets the result of a lookup with a Found, Absent or Broken item.
 func (c *Cache[K, V]) found(ctx context.Context, one *lookup[K, V]) {
 	c.counts.remoteHits.Add(1)
-	if one.item.State == Absent {
+	switch one.item.State {
+	case Absent:
 		one.err = c.notFound
-	} else if one.value, one.err = c.decode(ctx, one.text, one.item.Value); one.err != nil {
-		one.err = fmt.Errorf("%w: %w", errDecode, one.err)
+	case Broken:
+		one.err = fmt.Errorf("%w: its key has another type", errDecode)
 		return
+	default:
+		if one.value, one.err = c.decode(ctx, one.text, one.item.Value); one.err != nil {
+			one.err = fmt.Errorf("%w: %w", errDecode, one.err)
+			return
+		}
 	}
 	one.keepInMemory(one.item.TTL, one.began)
 }
@@ -253,9 +260,8 @@ func (c *Cache[K, V]) withoutStore(ctx context.Context, failed []*lookup[K, V], 
 	began := time.Now()
 	fetch(ctx, lacking)
 	for _, one := range lacking {
-		one.began = began
-		one.load.NotFound = errors.Is(one.err, c.notFound)
-		c.keepBriefly(one)
+		one.began, one.pauses = began, true
+		one.keepInMemory(c.local.link.maxLag, began) // errors too: the database may be away as well
 	}
 }
 
@@ -273,7 +279,7 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 		return
 	}
 	local := c.localExpire
-	if one.err != nil {
+	if one.err != nil && !one.pauses {
 		local = c.notFoundExpire
 	}
 	ttl := c.localTTL(local, one.inStore, one.stored)
@@ -283,7 +289,10 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 	if one.err == nil {
 		one.load.Expire = ttl
 	} else {
-		one.load.NotFound, one.err = true, KeepError(one.err, ttl)
+		if one.load.NotFound = errors.Is(one.err, c.notFound); !one.load.NotFound {
+			one.err = pausedError{one.err}
+		}
+		one.err = KeepError(one.err, ttl)
 	}
 }
 

@@ -128,18 +128,18 @@ func (l *Local[K, V]) settle() {
 
 // forgetAll empties memory. asOf is the moment for which the source has vouched.
 func (l *Local[K, V]) forgetAll(asOf int64) {
-	l.setAside(asOf, func(string) bool { return true })
+	l.setAside(asOf, nil) // link.mu is held: the text of a key is by a function of the program
 	l.cache.Clear()
 }
 
-// setAside lets what memory has of some keys stand in, until serveOn after asOf.
+// setAside lets what memory has of some keys, or of all if is is nil, stand in until serveOn after asOf.
 func (l *Local[K, V]) setAside(asOf int64, is func(text string) bool) {
 	left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now())
 	if l.spare == nil || left <= 0 {
 		return
 	}
 	for e := range l.cache.Entries() {
-		if !is(l.key(e.Key)) {
+		if is != nil && !is(l.key(e.Key)) {
 			continue
 		}
 		l.spare.SetWithExpire(e.Key, e.Value, min(e.TTL, time.Duration(left)))

@@ -33,7 +33,7 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 		missing = nil
 		for key, failed := range errs {
 			switch {
-			case failed == errMissing: // it joined the load of a Get
+			case isOfGet(failed):
 				missing = append(missing, key)
 			case err == nil && !errors.Is(failed, c.notFound):
 				err = unkept(failed)

@@ -1,6 +1,7 @@
 package near
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -20,6 +21,10 @@ var ErrStore = errors.New("near: the store cannot be asked")
 // full Redis. Then a Take reads, fetches without a lease, and keeps what was fetched in memory
 // for MaxLag.
 var ErrReadOnly = errors.New("near: the store refuses writes")
+
+// ErrRefused is wrapped by errors of a [Store] whose server has answered, and refuses what it was asked
+// for this key: it is in order, and others need not keep away from it.
+var ErrRefused = errors.New("near: the store refuses this")
 
 // Options says what a [Cache] does. The zero Options are those of a cache without a limit,
 // whose keys are strings or integers, whose values are JSON in the store, and whose entries
@@ -74,7 +79,7 @@ type Options[K comparable, V any] struct {
 
 	// ServeOn comes before Away: if the store cannot be asked, a caller gets the value in
 	// memory while the source has vouched for a moment at most this long ago. It may be stale
-	// by as much. 0 means never.
+	// by as much. 0 means never. Less than MaxLag is refused.
 	ServeOn time.Duration
 
 	// Timeout is how long a single call of the store may take; 0 means as long as the store
@@ -82,6 +87,11 @@ type Options[K comparable, V any] struct {
 	// time-outs end the call. After three failures of a server in a row reads of it fail at once,
 	// until one in the background succeeds.
 	Timeout time.Duration
+
+	// MaxLoads is how many loads may run at once in this process, each with its reading of the store
+	// and its wait for another instance; 0 means no limit. It is that of cache.Options, and spares
+	// the database while the store is away.
+	MaxLoads int
 
 	// Lease is how long an instance may load a key while others wait; if it dies, they wait
 	// for that long. A load that takes longer is kept for MaxLag at most, and others begin
@@ -108,7 +118,7 @@ type Options[K comparable, V any] struct {
 type Away uint8
 
 const (
-	Bypass Away = iota // call fetch, and keep its value for MaxLag
+	Bypass Away = iota // call fetch, and keep its value, or its error, for MaxLag
 	Fail               // return an error that wraps ErrStore, and spare the database
 )
 
@@ -138,16 +148,26 @@ func (r *refusals) time(field string, d, least time.Duration, zero string) {
 	}
 }
 
+// isNil reports whether an interface is nil, or has a nil pointer, as of a client that was not made.
+func isNil(x any) bool {
+	v := reflect.ValueOf(x)
+	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 func (o *Options[K, V]) check(store Store) error {
 	var wrong refusals
-	if store == nil {
+	if isNil(store) {
 		wrong.add("the store is nil: want one, such as that of near/redis")
 	}
+	wrong.time("LocalExpire", o.LocalExpire, time.Millisecond, "as long as in the store")
 	wrong.time("Expire", o.Expire, time.Millisecond, "never")
 	wrong.time("NotFoundExpire", o.NotFoundExpire, time.Millisecond, "not at all")
 	wrong.time("ServeOn", o.ServeOn, time.Millisecond, "never")
 	wrong.time("Timeout", o.Timeout, time.Millisecond, "none")
 	wrong.time("Lease", o.Lease, 10*time.Millisecond, "three seconds")
+	if lag := cmp.Or(o.MaxLag, defaultMaxLag); o.ServeOn >= time.Millisecond && o.ServeOn < lag {
+		wrong.add("ServeOn is %v, below MaxLag, %v, for which values are served anyway: want more, or 0 for never", o.ServeOn, lag)
+	}
 	if o.NotFoundLocal && o.NotFoundExpire == 0 {
 		wrong.add("NotFoundLocal is set without NotFoundExpire: want both")
 	}
@@ -162,7 +182,7 @@ func (o *Options[K, V]) check(store Store) error {
 
 func (o *LocalOptions[K, V]) check(source Source) error {
 	var wrong refusals
-	if source == nil {
+	if isNil(source) {
 		wrong.add("the source is nil: want one, such as that of near/redis")
 	}
 	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")

@@ -174,6 +174,103 @@ func TestGet(t *testing.T) {
 	})
 }
 
+// TestJoinsAGet lets a Take and a TakeMany join the load of a Get that fails, as it does not fetch: both
+// go round again.
+func TestJoinsAGet(t *testing.T) {
+	for name, prepare := range map[string]func(r *rig){
+		"store away": func(r *rig) { r.server.fail = func(string) bool { return true } },
+		"not JSON":   func(r *rig) { r.server.put("k", near.Item{State: near.Found, Value: []byte("{")}) },
+	} {
+		for _, many := range []bool{false, true} {
+			inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+				prepare(r)
+				r.server.delay = func() time.Duration { return time.Millisecond }
+				go r.Get(t.Context(), "k")
+				synctest.Wait()
+				var value string
+				var err error
+				if many {
+					var values map[string]string
+					values, err = r.TakeMany(t.Context(), []string{"k"}, func(ctx context.Context, _ []string) (map[string]string, error) {
+						value, err := r.fetch(ctx)
+						return map[string]string{"k": value}, err
+					})
+					value = values["k"]
+				} else {
+					value, err = r.Take(t.Context(), "k", r.fetch)
+				}
+				if value != "fetched" || err != nil {
+					t.Errorf("%s, many %v: %q, %v", name, many, value, err)
+				}
+			})
+		}
+	}
+}
+
+// TestBrokenKey: one key of another type costs the others nothing, is removed, and loaded anew.
+func TestBrokenKey(t *testing.T) {
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+		r.server.put("broken", near.Item{State: near.Broken})
+		for i := range 2 {
+			fetched := 0
+			values, err := r.TakeMany(t.Context(), []string{"a", "broken", "b"}, func(_ context.Context, keys []string) (map[string]string, error) {
+				values := map[string]string{}
+				for _, key := range keys {
+					fetched++
+					values[key] = "v"
+				}
+				return values, nil
+			})
+			if err != nil || len(values) != 3 || fetched != 3*(1-i) {
+				t.Errorf("%v, %v after %d fetches", values, err, fetched)
+			}
+		}
+		if s := r.Stats().Near; s.StoreErrors != 0 || r.server.items["broken"].State != near.Found {
+			t.Errorf("%d errors of the store, which has %+v", s.StoreErrors, r.server.items["broken"])
+		}
+	})
+}
+
+// TestForeignLease: a lease that others have taken for a day, or for ever, is waited for as long as one
+// of this cache lasts, also for a key that cannot exist.
+func TestForeignLease(t *testing.T) {
+	for _, mayExist := range []bool{true, false} {
+		for _, ttl := range []time.Duration{0, 24 * time.Hour} {
+			inRig(t, near.Options[string, string]{Lease: 2 * time.Second, MayExist: func(string) bool { return mayExist }}, func(t *testing.T, r *rig) {
+				r.server.put("k", near.Item{State: near.Leased, Token: "foreign", TTL: ttl})
+				began := time.Now()
+				if value, err := r.Take(t.Context(), "k", r.fetch); value != "fetched" || err != nil || time.Since(began) > 2*time.Second { // fake time
+					t.Errorf("may exist: %v, TTL %v: %q, %v after %v", mayExist, ttl, value, err, time.Since(began))
+				}
+			})
+		}
+	}
+}
+
+// TestTextUsesTheCache: the functions of the program are called without a lock.
+func TestTextUsesTheCache(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var c *near.Cache[string, string]
+		text := near.Text[string]{
+			String: func(key string) string {
+				if c != nil && key == "k" {
+					c.Get(context.Background(), "another")
+				}
+				return key
+			},
+			Parse: func(text string) (string, error) { return text, nil },
+		}
+		r := newRig(t, near.Options[string, string]{ServeOn: time.Minute, Keys: text})
+		r.store("k", "1", 0)
+		r.want("at first", "1", 1, 0)
+		c = r.Cache
+		r.hand.Lost(errServer)
+		time.Sleep(2 * time.Second)
+		r.Get(t.Context(), "k") // the time of memory is over
+		c = nil
+	})
+}
+
 // TestCodecErrors checks that a value that cannot be decoded is loaded anew, once, and
 // that one that cannot be encoded is an error and leaves no lease.
 func TestCodecErrors(t *testing.T) {
@@ -205,16 +302,19 @@ func TestCodecErrors(t *testing.T) {
 // TestOptions checks that the error of New names everything that is wrong.
 func TestOptions(t *testing.T) {
 	_, err := near.New[string, string](nil, nil, near.Options[string, string]{
-		Expire: 5, NotFoundExpire: -1, ServeOn: 5, Timeout: 5, Lease: 5, MaxLag: 5, Away: 9, Limit: -1,
+		Expire: 5, LocalExpire: 5, NotFoundExpire: -1, ServeOn: 5, Timeout: 5, Lease: 5, MaxLag: 5, Away: 9, Limit: -1,
 		Values: near.Codec[string]{Encode: near.JSON[string]().Encode},
 	})
 	if !errors.Is(err, cache.ErrArgument) {
 		t.Errorf("%v", err)
 	}
-	for _, word := range []string{"store is nil", "Expire is 5ns", "NotFoundExpire is -1ns", "ServeOn is", "Timeout is", "Lease is", "Away is 9", "Values has one"} {
+	for _, word := range []string{"store is nil", "near: Expire is 5ns", "LocalExpire is 5ns", "NotFoundExpire is -1ns", "ServeOn is", "Timeout is", "Lease is", "Away is 9", "Values has one"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%v\nlacks %q", err, word)
 		}
+	}
+	if _, err := near.New[string, string]((*server)(nil), (*hand)(nil), near.Options[string, string]{}); err == nil || !strings.Contains(err.Error(), "store is nil") {
+		t.Errorf("nil pointers: %v", err)
 	}
 	_, err = near.NewLocal[struct{ A int }, string](nil, near.LocalOptions[struct{ A int }, string]{
 		MaxLag: 5, Cache: cache.Options[struct{ A int }, string]{
@@ -227,7 +327,8 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for what, o := range map[string]near.Options[string, string]{
-		"-1": {Limit: -1}, "NotFoundLocal": {NotFoundLocal: true}, "uncovered:": {Prefix: "uncovered:"},
+		"-1": {Limit: -1}, "NotFoundLocal": {NotFoundLocal: true}, "uncovered:": {Prefix: "uncovered:"}, "MaxLoads": {MaxLoads: -1},
+		"ServeOn is 500ms, below MaxLag, 1s": {ServeOn: 500 * time.Millisecond},
 	} {
 		if _, err := near.New(newServer(), new(hand), o); !errors.Is(err, cache.ErrArgument) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
@@ -401,18 +502,21 @@ func TestOneServerOfTwo(t *testing.T) {
 // a key in each MaxLag; that a caller leaves when its context ends; that failures are counted;
 // and that Close waits for loads.
 func TestOutage(t *testing.T) {
-	inRig(t, near.Options[string, string]{MaxLag: time.Second}, func(t *testing.T, r *rig) {
+	inRig(t, near.Options[string, string]{MaxLag: time.Second, NotFoundExpire: time.Millisecond}, func(t *testing.T, r *rig) {
 		r.hand.Lost(errServer)
 		r.server.fail = func(string) bool { return true }
 		time.Sleep(time.Second + 1)
-		for range 100 {
-			if _, err := r.Take(t.Context(), "k", r.fetch); err != nil {
-				t.Error(err)
+		for key, err := range map[string]error{"k": nil, "fails": errServer, "has none": near.ErrNotFound} {
+			r.fetched, r.err = 0, err
+			for range 100 {
+				if _, got := r.Take(t.Context(), key, r.fetch); got != err {
+					t.Errorf("%s: %v, want %v", key, got, err)
+				}
+				time.Sleep(100 * time.Millisecond)
 			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		if r.fetched != 10 {
-			t.Errorf("%d fetches in ten times MaxLag", r.fetched)
+			if r.fetched != 10 {
+				t.Errorf("%s: %d fetches in ten times MaxLag", key, r.fetched)
+			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
 		defer cancel()
@@ -428,8 +532,30 @@ func TestOutage(t *testing.T) {
 		if must(t, r.Close(t.Context())); !ended {
 			t.Error("Close does not wait for a load")
 		}
-		if n := r.Stats().Loads.Failed.Count(); n != 1 {
+		if n := r.Stats().Loads.Failed.Count(); n != 1+10 {
 			t.Errorf("%d loads failed", n)
+		}
+	})
+	inRig(t, near.Options[string, string]{MaxLoads: 2}, func(t *testing.T, r *rig) {
+		r.server.fail = func(string) bool { return true }
+		running, most := 0, 0
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				_, err := r.Take(t.Context(), strconv.Itoa(i), func(context.Context) (string, error) {
+					running++
+					most = max(most, running)
+					time.Sleep(time.Second)
+					running--
+					return "", nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if all.Wait(); most > 2 {
+			t.Errorf("%d fetches at once, want 2", most)
 		}
 	})
 }
@@ -545,6 +671,25 @@ func TestBreakerOfShortContexts(t *testing.T) {
 		}
 		if err := take("4"); err != nil || r.fetched != 1 {
 			t.Errorf("then: %v, %d fetches", err, r.fetched)
+		}
+	})
+	// Deadlines that no server keeps say nothing.
+	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+		r.server.delay = func() time.Duration { return 4 * time.Millisecond }
+		for i := range 100 {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond) // fake time
+			if _, err := r.Take(ctx, strconv.Itoa(i), r.fetch); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v", err)
+			}
+			cancel()
+			if i%10 == 0 {
+				r.hand.Changed("k")
+				r.server.Del(t.Context(), "k")
+				r.want("without a deadline", "fetched", 1, 1)
+			}
+		}
+		if s := r.Stats().Near; s.Unasked != 0 || s.Bypasses != 0 {
+			t.Errorf("%+v", s)
 		}
 	})
 }

@@ -435,7 +435,7 @@ func TestLongTimes(t *testing.T) {
 			}
 		})
 	}
-	inRig(t, near.Options[string, string]{MaxLag: 48 * time.Hour}, func(t *testing.T, r *rig) { // a lease of another instance
+	inRig(t, near.Options[string, string]{MaxLag: 48 * time.Hour, Lease: long}, func(t *testing.T, r *rig) { // a lease of another instance
 		r.server.Lease(t.Context(), long, "k")
 		go func() {
 			time.Sleep(24 * time.Hour)

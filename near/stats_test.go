@@ -67,7 +67,7 @@ func TestNotFoundIsNoFailure(t *testing.T) {
 		r.hand.Changed("k")
 		r.Take(t.Context(), "k", r.fetch)
 		check("past the store", 1)
-		time.Sleep(time.Second)
+		time.Sleep(time.Minute)
 		r.err = errors.New("refused")
 		r.Take(t.Context(), "k", r.fetch)
 		if l := r.Stats().Loads; l.Failed.Count() != 1 {

@@ -51,6 +51,7 @@ const (
 	Found                // it has a value
 	Absent               // it knows that there is no value
 	Leased               // it has nothing, and another caller has the lease
+	Broken               // it has something that is no item, which is removed and loaded anew
 )
 
 // A Leaser is a [Store] that gives one caller at a time the right to load a missing key: a
@@ -65,7 +66,8 @@ type Leaser interface {
 
 	// Lease is Get, and also takes a lease on each missing key. Its item is Missing and has a
 	// Token that no other lease has. A lease ends by itself after life. With an error the
-	// caller holds no lease; any that were taken end by themselves.
+	// caller holds no lease; any that were taken, also by a call whose context has ended, should
+	// be released.
 	Lease(ctx context.Context, life time.Duration, keys ...string) ([]Item, error)
 
 	// Fill stores a Found or Absent item if the lease with the token still holds. It checks

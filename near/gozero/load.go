@@ -39,7 +39,7 @@ func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) 
 	case err != nil:
 		c.counts.storeErrors.Add(1)
 		return nil, errUnread
-	case item.State == near.Absent, item.State == near.Leased: // written by other programs
+	case item.State == near.Absent, item.State == near.Leased, item.State == near.Broken: // written by other programs
 		return nil, errUnread
 	case item.State == near.Missing, len(item.Value) == 0: // go-zero takes the empty value for none
 		l.NotFound = true

@@ -10,6 +10,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -21,26 +22,88 @@ import (
 // may finish.
 type data struct {
 	rueidis.Client
+	conns   conns
 	cluster *cluster // nil if it is none
 	users   int      // guarded by Redis.mu
 	retired bool
 }
 
+// Close ends the client and all its connections.
+func (d *data) Close() {
+	d.Client.Close()
+	d.conns.close()
+}
+
+// conns are the connections that a client has dialed. A client of a cluster that is closed while it
+// dials forgets some of them (rueidis 1.0.79), and then they stay for ever.
+type conns struct {
+	mu     sync.Mutex
+	all    map[*ownedConn]struct{}
+	closed bool
+}
+
+// An ownedConn is one of conns until it is closed.
+type ownedConn struct {
+	net.Conn
+	of *conns
+}
+
+// own adds a connection, or closes it if the client has ended.
+func (c *conns) own(conn net.Conn) (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		conn.Close()
+		return nil, net.ErrClosed
+	}
+	if c.all == nil {
+		c.all = map[*ownedConn]struct{}{}
+	}
+	owned := &ownedConn{conn, c}
+	c.all[owned] = struct{}{}
+	return owned, nil
+}
+
+func (c *ownedConn) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.all, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+func (c *conns) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for owned := range c.all {
+		owned.Conn.Close()
+	}
+	clear(c.all)
+}
+
 // connect makes the client for a topology, which all later calls use.
 func (r *Redis) connect(t topology) error {
-	o := r.options.Client
-	o.DialCtxFn, o.DialFn = r.dialIdentified(t.cluster != nil), nil
+	o, next := r.options.Client, &data{cluster: t.cluster}
+	dial := r.dialIdentified(t.cluster != nil)
+	o.DialCtxFn, o.DialFn = func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		conn, err := dial(ctx, addr, d, c)
+		if err != nil {
+			return nil, err
+		}
+		return next.conns.own(conn)
+	}, nil
 	o.InitAddress, o.Sentinel = t.masters, rueidis.SentinelOption{}
 	o.ForceSingleClient = t.cluster == nil
-	client, err := rueidis.NewClient(o)
-	if err != nil {
-		if client != nil {
-			client.Close()
+	var err error
+	if next.Client, err = rueidis.NewClient(o); err != nil {
+		if next.Client != nil {
+			next.Client.Close()
 		}
+		next.conns.close()
 		return fmt.Errorf("near/redis: connecting to %v: %w", t.masters, err)
 	}
-	if !r.replace(&data{Client: client, cluster: t.cluster}) {
-		client.Close()
+	if !r.replace(next) {
+		next.Close()
 		return errClosed
 	}
 	return nil
@@ -151,6 +214,8 @@ func (r *Redis) use() (*data, error) {
 	switch {
 	case r.closed:
 		return nil, errClosed
+	case r.data == nil && r.why != nil:
+		return nil, fmt.Errorf("%w: %w", errUnconnected, r.why)
 	case r.data == nil:
 		return nil, errUnconnected
 	}

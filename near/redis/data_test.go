@@ -1,7 +1,11 @@
 package redis
 
 import (
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
+	"io"
+	"net"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -18,7 +22,7 @@ func (c *closable) Close() { c.closed++ }
 // Catches: a client that is closed while it is used, or never, or twice.
 func TestReplacedClient(t *testing.T) {
 	first, second := &closable{}, &closable{}
-	r := &Redis{}
+	r := &Redis{stop: func() {}}
 	r.replace(&data{Client: first})
 	a, _ := r.use()
 	b, _ := r.use()
@@ -41,8 +45,34 @@ func TestReplacedClient(t *testing.T) {
 	if _, err := r.use(); second.closed != 1 || !errors.Is(err, errClosed) {
 		t.Errorf("after Close: closed %d times, and %v", second.closed, err)
 	}
+	// Catches: a connection that a client has lost, and that stays for ever.
+	one, other := net.Pipe()
+	of := &data{Client: &closable{}}
+	if _, err := of.conns.own(one); err != nil {
+		t.Fatal(err)
+	}
+	of.Close()
+	if _, err := other.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("a connection of a closed client: %v", err)
+	}
+	late, other := net.Pipe()
+	if _, err := of.conns.own(late); err == nil {
+		t.Error("a closed client has dialed")
+	}
+	if _, err := other.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("what it has dialed: %v", err)
+	}
 	third := &closable{}
 	if r.replace(&data{Client: third}) {
 		t.Error("a closed one was opened again")
+	}
+}
+
+// Catches: a script that was changed without its name.
+func TestNamesOfScripts(t *testing.T) {
+	for _, s := range []script{leaseScript, fillScript, releaseScript, setScript, delScript} {
+		if sum := sha1.Sum([]byte(s.text)); s.sha != hex.EncodeToString(sum[:]) {
+			t.Errorf("the SHA-1 of this script is %x, not %s:%s", sum, s.sha, s.text)
+		}
 	}
 }

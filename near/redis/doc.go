@@ -55,7 +55,7 @@
 // spreads the keys over several servers, nothing vouches for their order: changes may come late.
 // Beside the first line the user needs this, with a channel for each of Prefixes:
 //
-//	ACL SETUSER app ~near:beat:* &__keyspace@0__:near:beat:* &__keyspace@0__:user:* +subscribe +psubscribe +pexpire
+//	ACL SETUSER app ~near:beat:* &__keyspace@0__:near:beat:* &__keyspace@0__:user:* +subscribe +unsubscribe +psubscribe +sadd +smove +pexpire
 //
 // With [Options.Channel], for servers without notifications, each change made through this
 // package is published on that channel, in one atomic step with the change. These changes are

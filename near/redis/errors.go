@@ -52,7 +52,7 @@ func (o *Options) deafError(refused, err error) error {
 		for _, prefix := range o.Prefixes {
 			rights += " " + space + escapeGlob.Replace(prefix) + "*"
 		}
-		err = fmt.Errorf("%w (%v): want ACL SETUSER %s %s +subscribe +psubscribe +pexpire", ErrNoTracking, err, cmp.Or(o.Client.Username, "default"), rights)
+		err = fmt.Errorf("%w (%v): want ACL SETUSER %s %s +subscribe +unsubscribe +psubscribe +sadd +smove +pexpire", ErrNoTracking, err, cmp.Or(o.Client.Username, "default"), rights)
 	}
 	return fmt.Errorf("%v; by keyspace notifications: %w", watchError(o.Client.Username, refused), err)
 }

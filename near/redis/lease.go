@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,19 +31,63 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
 		if items[i], err = readLease(replies[i], token); err != nil {
+			r.releaseLater(keys, token, life)
 			return nil, failed("reading", key, err)
 		}
 	}
 	return items, nil
 }
 
+// releaseLater releases leases of a call that has failed: the server may have taken them, or may do
+// so yet. Otherwise others would wait for somebody who does not load. It asks until it was answered four
+// times, within half a second: the server may still run what a connection has sent that broke since.
+func (r *Redis) releaseLater(keys []string, token string, life time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	keys = slices.Clone(keys) // the caller may change it
+	r.releasing.Go(func() {
+		ctx, cancel := context.WithTimeout(r.open, min(life, releaseFor)) // then they have ended by themselves
+		defer cancel()
+		for answers, pause := 0, firstPause; answers < 4 && ctx.Err() == nil; pause = min(10*pause, lastPause/2) {
+			if r.releaseAll(ctx, keys, token) == nil {
+				answers++
+			}
+			sleep(ctx, pause)
+		}
+	})
+}
+
+// releaseFor bounds for how long leases of a call that has failed are released.
+const releaseFor = 10 * time.Second
+
+func (r *Redis) releaseAll(ctx context.Context, keys []string, token string) error {
+	d, err := r.use()
+	if err != nil {
+		return err
+	}
+	defer r.done(d)
+	ctx, cancel := context.WithTimeout(ctx, r.options.Client.ConnWriteTimeout)
+	defer cancel()
+	for _, reply := range releaseScript.run(ctx, d, keys, r.options.Channel, leaseMark+token) {
+		if err := reply.Error(); err != nil && !ofOtherType(err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // readLease returns the item of a reply of leaseScript, which is nil if it took the lease.
 func readLease(reply rueidis.RedisResult, token string) (near.Item, error) {
 	pair, err := reply.ToArray()
-	if rueidis.IsRedisNil(err) {
+	switch {
+	case rueidis.IsRedisNil(err):
 		return near.Item{State: near.Missing, Token: token}, nil
-	}
-	if err != nil {
+	case ofOtherType(err):
+		return near.Item{State: near.Broken}, nil
+	case err != nil:
 		return near.Item{}, err
 	}
 	if len(pair) != 2 {
@@ -64,9 +109,12 @@ func (r *Redis) Fill(ctx context.Context, key, token string, item near.Item) (bo
 	return r.endLease(ctx, fillScript, key, token, encode(item), strconv.FormatInt(milliseconds(item.TTL), 10))
 }
 
-// Release removes a lease.
+// Release removes a lease. If it fails, it goes on in the background, for ten seconds at most.
 func (r *Redis) Release(ctx context.Context, key, token string) error {
 	_, err := r.endLease(ctx, releaseScript, key, token)
+	if err != nil {
+		r.releaseLater([]string{key}, token, releaseFor)
+	}
 	return err
 }
 
@@ -79,5 +127,8 @@ func (r *Redis) endLease(ctx context.Context, s script, key, token string, args 
 	defer r.done(d)
 	args = append([]string{r.options.Channel, leaseMark + token}, args...)
 	was, err := s.run(ctx, d, []string{key}, args...)[0].AsInt64()
+	if ofOtherType(err) { // so it is no lease
+		return false, nil
+	}
 	return was == 1, failed("ending the lease of", key, err)
 }

@@ -37,7 +37,8 @@ type ear struct {
 	conn  net.Conn
 	in    *inbox
 	space string     // what is before a key in the name of a channel
-	own   string     // the key of the beats
+	own   string     // the beginning of the own keys, of which there is one at a time
+	beat  int        // the number of the present one, which no key had before
 	beats bool       // false for a master without slots, which takes no keys
 	heard chan heard // has room for an answer that nobody awaits, and for the end
 }
@@ -49,8 +50,8 @@ type heard struct {
 }
 
 const (
-	beatKeys = "near:beat:" // the beginning of the own keys
-	beatTTL  = time.Minute  // of an own key, beside the time between beats
+	beatKeys = "near:beat:"   // the beginning of the own keys of all
+	beatTTL  = 24 * time.Hour // of an own key: one that ends soon is the first that a full server with volatile-ttl evicts
 	setting  = "notify-keyspace-events"
 	classes  = "Kg$lshzxetd" // of the setting; A stands for all but K
 )
@@ -85,13 +86,15 @@ func (r *Redis) lend(ctx context.Context, m *member, t topology, in *inbox) erro
 		patterns = append(patterns, e.space+escapeGlob.Replace(prefix)+"*")
 	}
 	go e.listen()
-	_, _ = io.WriteString(conn, request([]string{"SUBSCRIBE", e.space + e.own})+request(patterns)) // the next PING finds out
+	// The own channels one by one: an ACL allows no other patterns than it names. The next PING finds out.
+	_, _ = io.WriteString(conn, request([]string{"SUBSCRIBE", e.space + e.short(), e.space + e.numbered(0), e.space + e.numbered(1)})+request(patterns))
 	return e.test(ctx, m, o.ConnWriteTimeout)
 }
 
 var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
-// ownKey returns a key that nobody else has, and that a server takes; false if it has no slots.
+// ownKey returns the beginning of keys that nobody else has, and that a server takes; false if it has
+// no slots.
 func ownKey(client rueidis.Client, c *cluster, addr string) (key string, ok bool) {
 	tag := random.N(1 << 20)
 	if c != nil {
@@ -103,7 +106,7 @@ func ownKey(client rueidis.Client, c *cluster, addr string) (key string, ok bool
 			tag++
 		}
 	}
-	return fmt.Sprintf("%s{%d}:%s", beatKeys, tag, rand.Text()), true
+	return fmt.Sprintf("%s{%d}:%s:", beatKeys, tag, rand.Text()), true
 }
 
 // listen puts changes into the inbox until the connection ends.
@@ -130,12 +133,13 @@ func (e *ear) listen() {
 	}
 }
 
-// ping returns what happened to the own key since the last ping.
+// ping returns what happened to the own keys since the last ping. From then on the next one is heard.
 func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("PING: no answer for %v", timeout))
 	defer cancel()
 	_ = e.conn.SetWriteDeadline(time.Now().Add(timeout))
-	_, _ = io.WriteString(e.conn, request([]string{"PING"})) // if it fails, listen says why, or no answer comes
+	hear := request([]string{"SUBSCRIBE", e.space + e.numbered(e.beat+1)}) + request([]string{"UNSUBSCRIBE", e.space + e.numbered(e.beat-1)})
+	_, _ = io.WriteString(e.conn, hear+request([]string{"PING"})) // if it fails, listen says why, or no answer comes
 	select {
 	case now := <-e.heard:
 		return now.events, now.err
@@ -144,13 +148,36 @@ func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error)
 	}
 }
 
-// touch returns the commands of a beat. PEXPIRE tells whether the key is still there, is heard,
-// and is taken by a full server.
+// touch returns the commands of a beat, which a full server takes. SMOVE gives the own key the next
+// number: another database that comes into the place of this one, be it an older state of the same
+// (SWAPDB, twice), has no key with the present number. PEXPIRE tells whether the key is there, and is
+// heard.
 func (e *ear) touch(timeout time.Duration) [][]string {
 	if e == nil || !e.beats {
 		return nil
 	}
-	return [][]string{{"PEXPIRE", e.own, lasting(timeout)}}
+	before := e.key()
+	e.beat++
+	return [][]string{{"SMOVE", before, e.key(), "x"}, {"PEXPIRE", e.key(), lasting(timeout)}}
+}
+
+func (e *ear) key() string { return e.numbered(e.beat) }
+
+func (e *ear) numbered(beat int) string { return e.own + strconv.Itoa(beat) }
+
+// short returns an own key that expires at once, for a test of what is heard.
+func (e *ear) short() string { return e.own + "short" }
+
+// make returns the commands that make the own key, of the present number.
+func (e *ear) make(timeout time.Duration) [][]string {
+	return [][]string{{"SADD", e.key(), "x"}, {"PEXPIRE", e.key(), lasting(timeout)}}
+}
+
+// forget removes the own key, if the server still answers.
+func (e *ear) forget(m *member) {
+	if e.beats && !m.isBroken() {
+		_, _ = m.do(context.Background(), 100*time.Millisecond, []string{"DEL", e.key()})
+	}
 }
 
 // lasting returns the TTL of an own key that is touched again within timeout.
@@ -161,12 +188,14 @@ func lasting(timeout time.Duration) string {
 // confirm returns an error unless the beat with these replies is heard. A key that is gone was
 // lost with others (FLUSHALL, SWAPDB), which the server does not tell.
 func (e *ear) confirm(ctx context.Context, m *member, timeout time.Duration, replies []rueidis.RedisResult) error {
-	for _, reply := range replies {
-		if kept, err := reply.AsInt64(); err != nil {
+	if len(replies) > 0 {
+		kept, err := replies[1].AsInt64()
+		if err != nil {
 			return err
-		} else if kept == 0 {
-			_, err := m.do(ctx, timeout, []string{"SET", e.own, "", "PX", lasting(timeout)})
-			e.in.changedAll() // not before the SET: what is lost between the two would not be told
+		}
+		if kept == 0 {
+			_, err := m.do(ctx, timeout, e.make(timeout)...)
+			e.in.changedAll() // not before: what is lost between the two would not be told
 			if err != nil {
 				return err
 			}
@@ -211,7 +240,7 @@ func unset(ctx context.Context, m *member, timeout time.Duration) string {
 	}, classes)
 }
 
-// unheard returns the classes that are not heard of when the own key is set and expires.
+// unheard returns the classes that are not heard of when an own key is set and expires.
 func (e *ear) unheard(ctx context.Context, m *member, timeout time.Duration) (missing string, err error) {
 	if e.beats {
 		err = e.expire(ctx, m, timeout)
@@ -228,16 +257,16 @@ func (e *ear) unheard(ctx context.Context, m *member, timeout time.Duration) (mi
 	return missing, err
 }
 
-// expire lets the own key expire, and sets it again.
+// expire lets an own key expire, and makes the one of the beats.
 func (e *ear) expire(ctx context.Context, m *member, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, err := m.do(ctx, timeout, []string{"SET", e.own, "", "PX", "1"}); err != nil {
+	if _, err := m.do(ctx, timeout, []string{"SET", e.short(), "", "PX", "1"}); err != nil {
 		return err
 	}
 	for left := int64(0); left != -2; { // PTTL of a key that is gone
 		sleep(ctx, 2*time.Millisecond)
-		replies, err := m.do(ctx, timeout, []string{"PTTL", e.own})
+		replies, err := m.do(ctx, timeout, []string{"PTTL", e.short()})
 		if err == nil {
 			left, err = replies[0].AsInt64()
 		}
@@ -245,7 +274,7 @@ func (e *ear) expire(ctx context.Context, m *member, timeout time.Duration) erro
 			return err
 		}
 	}
-	_, err := m.do(ctx, timeout, slices.Concat([][]string{{"SET", e.own, "", "PX", lasting(timeout)}}, e.touch(timeout))...)
+	_, err := m.do(ctx, timeout, slices.Concat(e.make(timeout), e.touch(timeout))...)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,10 @@ type Redis struct {
 
 	entering sync.Mutex // of enter
 
+	open      context.Context // until Close
+	stop      context.CancelFunc
+	releasing sync.WaitGroup // of leases, in the background; none begins after Close
+
 	untracked atomic.Bool // some master does not track
 
 	mu       sync.Mutex
@@ -32,6 +37,7 @@ type Redis struct {
 	closed   bool
 	sessions []*session
 	runs     map[string]string // the run_id of each address
+	why      error             // the last session has ended, or could not begin; nil before
 }
 
 // New connects to Redis. An error says which option is wrong, that Redis cannot be reached,
@@ -41,8 +47,14 @@ func New(ctx context.Context, o Options) (*Redis, error) {
 		return nil, err
 	}
 	r := &Redis{options: &o, runs: map[string]string{}}
-	if err := r.start(ctx); err != nil && !(o.ConnectLater && passes(err)) {
-		return nil, err
+	r.open, r.stop = context.WithCancel(context.Background())
+	if err := r.start(ctx); err != nil {
+		if !o.ConnectLater || !passes(err) {
+			r.stop()
+			return nil, err
+		}
+		r.why = err
+		slog.Warn("near/redis: Redis cannot be reached yet", "err", err)
 	}
 	return r, nil
 }
@@ -96,4 +108,8 @@ func (r *Redis) Server(key string) int {
 
 // Close ends the connections of the store. Calls under way may finish. A Watch ends with its
 // context.
-func (r *Redis) Close() { r.replace(nil) }
+func (r *Redis) Close() {
+	r.replace(nil)
+	r.stop()
+	r.releasing.Wait()
+}

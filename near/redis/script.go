@@ -2,20 +2,14 @@ package redis
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 
 	"github.com/redis/rueidis"
 )
 
 // A script runs on the server of its one key, atomically. Its first lines name its arguments.
-// Scripts that change a key publish it, if there is a channel.
+// Scripts that change a key publish it, if there is a channel. sha is the SHA-1 of its text, the
+// name that Redis has for it: not computed here, as GODEBUG=fips140=only forbids SHA-1.
 type script struct{ text, sha string }
-
-func newScript(text string) script {
-	sum := sha1.Sum([]byte(text)) // the name that Redis has for it
-	return script{text, hex.EncodeToString(sum[:])}
-}
 
 const (
 	// setText stores a value for a number of milliseconds; 0 means for ever.
@@ -33,7 +27,7 @@ end
 )
 
 var (
-	leaseScript = newScript(`
+	leaseScript = script{`
 local lease, ms, mark = ARGV[1], ARGV[2], ARGV[3]
 local value = redis.call('GET', KEYS[1])
 if value then
@@ -42,33 +36,33 @@ if value then
 end
 redis.call('SET', KEYS[1], lease, 'PX', ms)
 return false
-`)
-	fillScript = newScript(setText + publishText + `
+`, "e6ff58d9f67bcb1d991199740cbf2171fc0e5078"}
+	fillScript = script{setText + publishText + `
 local channel, lease, value, ms = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.call('GET', KEYS[1]) ~= lease then return 0 end
 set(KEYS[1], value, ms)
 publish(channel, KEYS[1])
 return 1
-`)
-	releaseScript = newScript(publishText + `
+`, "62f6c170f754342bb37d6fcc7a29b38d83ea71a3"}
+	releaseScript = script{publishText + `
 local channel, lease = ARGV[1], ARGV[2]
 if redis.call('GET', KEYS[1]) ~= lease then return 0 end
 redis.call('DEL', KEYS[1])
 publish(channel, KEYS[1])
 return 1
-`)
-	setScript = newScript(setText + publishText + `
+`, "6c3f56be4d6e702f1d7e790a9db39b35ab23a9ab"}
+	setScript = script{setText + publishText + `
 local channel, value, ms = ARGV[1], ARGV[2], ARGV[3]
 set(KEYS[1], value, ms)
 publish(channel, KEYS[1])
 return 1
-`)
-	delScript = newScript(publishText + `
+`, "081d900079d7051a5413bb9bde7e4e6dbf86a197"}
+	delScript = script{publishText + `
 local channel = ARGV[1]
 redis.call('DEL', KEYS[1])
 publish(channel, KEYS[1])
 return 1
-`)
+`, "fd0e4c1c70409162c6226d9d4bea555fcec2aa28"}
 )
 
 // run runs a script once for each key, in one round trip to each server, or two if a server

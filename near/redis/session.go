@@ -38,12 +38,25 @@ func (r *Redis) Watch(ctx context.Context, w near.Watcher) {
 	}
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		began := time.Now()
-		in.lost(session())
+		err := session()
+		r.noteEnd(err)
+		in.lost(err)
 		if time.Since(began) > lastPause {
 			pause = firstPause
 		}
 		// A random part, so that not all instances connect at once.
 		sleep(ctx, pause/2+rand.N(pause/2))
+	}
+}
+
+// noteEnd keeps why a session has ended, and logs what does not mend itself, such as a wrong password.
+func (r *Redis) noteEnd(err error) {
+	r.mu.Lock()
+	before := r.why
+	r.why = err
+	r.mu.Unlock()
+	if err != nil && !passes(err) && (before == nil || before.Error() != err.Error()) {
+		slog.Warn("near/redis: changes cannot be watched", "err", err)
 	}
 }
 
@@ -319,7 +332,9 @@ func push(in *inbox, messages []rueidis.RedisMessage) {
 			in.changedAll() // unexpected: not a key
 			return
 		}
-		keys = append(keys, key)
+		if !strings.HasPrefix(key, beatKeys) { // of an instance that does not track
+			keys = append(keys, key)
+		}
 	}
 	in.changed(keys...)
 }

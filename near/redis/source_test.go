@@ -62,7 +62,8 @@ func tellsAll(t *testing.T, s *redistest.Server, twice bool) {
 	}
 	alone := [][]string{{"FLUSHALL"}, {"FLUSHDB"}}
 	if twice {
-		alone = append(alone, []string{"SWAPDB", "0", "1"})
+		swap := []string{"SWAPDB", "0", "1"}
+		alone = append(alone, swap, swap) // the second one brings the first database back
 	}
 	for _, all := range slices.Repeat(alone, 5) { // at once after the one before was told
 		alls := 0

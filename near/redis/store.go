@@ -35,10 +35,12 @@ func (r *Redis) Get(ctx context.Context, keys ...string) ([]near.Item, error) {
 // readItem returns the item of a GET and a PTTL.
 func readItem(get, pttl rueidis.RedisResult) (near.Item, error) {
 	data, err := get.AsBytes()
-	if rueidis.IsRedisNil(err) {
+	switch {
+	case rueidis.IsRedisNil(err):
 		return near.Item{}, nil
-	}
-	if err != nil {
+	case ofOtherType(err):
+		return near.Item{State: near.Broken}, nil
+	case err != nil:
 		return near.Item{}, err
 	}
 	left, err := pttl.AsInt64()
@@ -105,6 +107,12 @@ func refusesWrites(text string) bool {
 	})
 }
 
+// ofOtherType reports whether an error is that of a key which has no string, but a list or so.
+func ofOtherType(err error) bool {
+	of, ok := rueidis.IsRedisErr(err)
+	return ok && strings.Contains(of.Error(), "WRONGTYPE ")
+}
+
 // shownKey is how many bytes of a key an error shows.
 const shownKey = 64
 
@@ -115,8 +123,11 @@ func failed(doing, key string, err error) error {
 	if len(key) > shownKey {
 		key = key[:shownKey] + "..."
 	}
-	if of, ok := rueidis.IsRedisErr(err); ok && refusesWrites(of.Error()) {
+	switch of, ok := rueidis.IsRedisErr(err); {
+	case ok && refusesWrites(of.Error()):
 		err = fmt.Errorf("%w: %w", near.ErrReadOnly, err)
+	case ok && !passes(err): // the server is in order
+		err = fmt.Errorf("%w: %w", near.ErrRefused, err)
 	}
 	return fmt.Errorf("near/redis: %s %q: %w", doing, key, err)
 }

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -73,9 +73,18 @@ func TestStoreAnswers(t *testing.T) {
 		t.Errorf("after Del: %+v", got)
 	}
 	do(t, s, "HSET", "user:hash", "f", "1")
-	if _, err := r.Get(ctx, "user:hash"); err == nil || !strings.Contains(err.Error(), "user:hash") {
-		t.Errorf("a hash is %v", err)
+	if got := get(t, r, "user:hash"); got.State != near.Broken {
+		t.Errorf("a hash is %+v", got)
 	}
+	items, err = r.Lease(ctx, time.Hour, "user:fresh", "user:hash")
+	check(t, err)
+	if items[0].Token == "" || items[1].State != near.Broken {
+		t.Errorf("beside a hash: %+v", items)
+	}
+	if filled, err := r.Fill(ctx, "user:hash", "token", found("v")); filled || err != nil {
+		t.Errorf("Fill of a hash: %v, %v", filled, err)
+	}
+	check(t, r.Set(ctx, "user:hash", found("v")))
 	if _, err := r.Lease(ctx, 0, "user:1"); err == nil {
 		t.Error("a lease of no time is no error")
 	}
@@ -120,6 +129,45 @@ func TestLongTimes(t *testing.T) {
 				t.Errorf("Lease of %s: %+v", key, leased[0])
 			}
 		}
+	}
+}
+
+// TestLeaseNobodyHolds: what a call takes whose caller leaves, or whose time is over, is released when the
+// server answers.
+func TestLeaseNobodyHolds(t *testing.T) {
+	s := server(t)
+	r := open(t, redis.Options{}, s.Addr)
+	for name, within := range map[string]time.Duration{"paused": 50 * time.Millisecond, "cancelled": 100 * time.Microsecond} {
+		t.Run(name, func(t *testing.T) {
+			keys := make([]string, 30)
+			for n := range 10 {
+				for i := range keys {
+					keys[i] = fmt.Sprintf("user:%s:%d:%d", name, n, i)
+				}
+				if name == "paused" {
+					if err := s.Pause(); err != nil {
+						t.Skip(err)
+					}
+					time.AfterFunc(100*time.Millisecond, func() { _ = s.Resume() })
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), within) // real time: it is to end too early
+				items, _ := r.Lease(ctx, time.Hour, keys...)
+				cancel()
+				for i, item := range items { // it was in time
+					check(t, r.Release(t.Context(), keys[i], item.Token))
+				}
+			}
+			for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+				left := do(t, s, "DBSIZE")
+				n, _ := left.AsInt64()
+				if n == 0 {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%d leases are left", n)
+				}
+			}
+		})
 	}
 }
 

@@ -37,6 +37,7 @@ type member struct {
 
 func (m *member) close() {
 	if m.ear != nil {
+		m.ear.forget(m)
 		m.ear.conn.Close()
 	}
 	m.node.close()
