@@ -48,13 +48,17 @@ var errOutOfPatience = errors.New("cache: the caller waits no longer")
 var errFetchEnded = errors.New("cache: the fetch of a TakeMany that waited panicked or called runtime.Goexit")
 
 // failure returns the error of a load that has failed, or nil. An error that Negative keeps
-// is an answer, not a failure, unless it has a method Failure: near keeps those too, as a pause.
+// is an answer, not a failure, unless it is a pause.
 func (l *load[K, V]) failure() error {
-	if l.keepErr > 0 && !errors.As(l.err, new(interface{ Failure() })) {
+	if l.keepErr > 0 && !isPause(l.err) {
 		return nil
 	}
 	return l.err
 }
+
+// isPause reports whether an error is that of a load which has failed, though it is kept: as near keeps
+// it, to spare a database that may be down.
+func isPause(err error) bool { return errors.As(err, new(interface{ KeptAsPause() })) }
 
 func (c *Cache[K, V]) observeLoad(took time.Duration, l *load[K, V]) {
 	err := l.counted()

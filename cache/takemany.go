@@ -46,7 +46,8 @@ func (c *Cache[K, V]) TakeMany(ctx context.Context, keys []K, fetch func(ctx con
 // for a caller whose Gets have just missed the keys, each of which is there once: it counts
 // no second misses. fetch gets a [Load] for each key, as that of TakeWith does; only
 // Unchanged has no effect. fetch and TakeManyMissed return values, and the errors of single
-// keys, to which Negative and Load.NotFound apply. A key with a kept error has neither.
+// keys, to which Negative and Load.NotFound apply. A key with a kept error has neither, unless the
+// error has a method KeptAsPause.
 func (c *Cache[K, V]) TakeManyMissed(ctx context.Context, keys []K, fetch func(ctx context.Context, missing []K, loads []*Load[V]) (map[K]V, map[K]error)) (map[K]V, map[K]error) {
 	checkTake(ctx, fetch == nil, "TakeManyMissed")
 	m := many[K, V]{cache: c, ctx: ctx, fetch: fetchEach[K, V](fetch), found: make(map[K]V, len(keys)), errs: map[K]error{}}
@@ -201,7 +202,7 @@ func (m *many[K, V]) accept(l *load[K, V], err error) {
 	switch {
 	case l.err == nil && !l.absent:
 		m.found[l.key] = l.value
-	case l.err != nil && l.keepErr == 0:
+	case l.failure() != nil:
 		m.fail(l.key, l.err)
 	}
 }
@@ -243,6 +244,8 @@ func (m *many[K, V]) assignAll(keys []K) (own []*load[K, V], others []awaited[K,
 		case finder:
 			if err == nil {
 				m.has(key, value)
+			} else if isPause(err) {
+				m.fail(key, err)
 			}
 		case leader:
 			own = append(own, l)

@@ -15,29 +15,40 @@ import (
 type breaker struct {
 	failures atomic.Int32  // calls in a row
 	takes    atomic.Int64  // about how long a call takes that is answered, at most, in nanoseconds
+	short    atomic.Int32  // calls in a row that ended before that, by deadlines of callers
 	probing  chan struct{} // full while a probe runs, or looks whether one may
 	probed   time.Time     // when the last probe ended; guarded by probing
 }
 
 const (
 	maxFailures = 3
-	longestRest = time.Second           // between two probes
-	unknownTime = 20 * time.Millisecond // what a call takes, before one was answered
+	longestRest = time.Second            // between two probes
+	unknownTime = 20 * time.Millisecond  // what a call takes, before one was answered
+	longestTime = 250 * time.Millisecond // that a sound server takes
+	maxShort    = 32
 )
 
 // answered notes how long a call took.
 func (b *breaker) answered(took time.Duration) {
 	before := b.takes.Load()
-	b.takes.Store(max(int64(took), before-before/8))
+	b.takes.Store(max(int64(min(took, longestTime)), before-before/8))
+	b.reset()
+}
+
+func (b *breaker) reset() {
 	if b.failures.Load() > 0 {
 		b.failures.Store(0)
 	}
+	if b.short.Load() > 0 {
+		b.short.Store(0)
+	}
 }
 
-// late reports whether a call of this length would have been answered by a sound server. Callers
-// may have deadlines that none can keep.
+// late reports whether a call of this length, which a caller's deadline has ended, says that the server
+// does not answer. Callers may have deadlines that none can keep; but if nobody gets an answer, that
+// says so too.
 func (b *breaker) late(took time.Duration) bool {
-	return took > 2*cmp.Or(time.Duration(b.takes.Load()), unknownTime)
+	return took > 2*cmp.Or(time.Duration(b.takes.Load()), unknownTime) || b.short.Add(1)%maxShort == 0
 }
 
 var errUnasked = errors.New("the last calls failed, and the next probe has not succeeded yet")
@@ -94,7 +105,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, text string, f func(context.Conte
 		c.counts.storeErrors.Add(1)
 		switch {
 		case errors.Is(err, ErrRefused):
-			b.answered(took)
+			b.reset()
 		case !errors.Is(err, ErrReadOnly):
 			b.failures.Add(1)
 		}

@@ -16,7 +16,11 @@ import (
 func (r *rig) fetchMany(ctx context.Context, missing []string) (map[string]string, error) {
 	values := map[string]string{}
 	for _, key := range missing {
-		values[key], _ = r.fetch(ctx)
+		value, err := r.fetch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		values[key] = value
 	}
 	return values, nil
 }

@@ -24,12 +24,12 @@ type pausedError struct{ error }
 
 func (e pausedError) Unwrap() error { return e.error }
 
-func (pausedError) Failure() {}
+func (pausedError) KeptAsPause() {}
 
 // keepFor is the option Negative of the cache of a Local.
 func keepFor(err error) time.Duration {
 	var kept keptError
-	if errors.As(err, &kept) {
+	if !isOfGet(err) && errors.As(err, &kept) {
 		return kept.ttl
 	}
 	return 0
@@ -37,11 +37,14 @@ func keepFor(err error) time.Duration {
 
 // unkept returns the error that callers get.
 func unkept(err error) error {
-	if kept, ok := err.(keptError); ok {
-		err = kept.error
+	for {
+		switch of := err.(type) {
+		case keptError:
+			err = of.error
+		case pausedError:
+			err = of.error
+		default:
+			return err
+		}
 	}
-	if paused, ok := err.(pausedError); ok {
-		err = paused.error
-	}
-	return err
 }

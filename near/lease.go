@@ -74,7 +74,7 @@ func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 	for poll := firstPoll; ; poll = min(2*poll, slowPoll) {
 		w := c.local.waiters.add(one.text)
 		c.read(ctx, []*lookup[K, V]{one}, true) // again: the key may have changed before add
-		same := one.err == nil && one.item.State == Leased && one.item.Token == lease
+		same := one.err == nil && one.item.State == Leased && one.item.Token == lease && time.Now().Before(end)
 		if same {
 			pause := min(cmp.Or(one.item.TTL, c.lease), time.Until(end))
 			if !c.local.link.isOpen() || !c.local.told(one.text) {
@@ -84,7 +84,7 @@ func (c *Cache[K, V]) await(ctx context.Context, one *lookup[K, V]) {
 			one.err = context.Cause(ctx)
 		}
 		c.local.waiters.remove(one.text, w)
-		if !same || one.err != nil || !time.Now().Before(end) {
+		if !same || one.err != nil {
 			return
 		}
 	}

@@ -22,8 +22,8 @@ var ErrStore = errors.New("near: the store cannot be asked")
 // for MaxLag.
 var ErrReadOnly = errors.New("near: the store refuses writes")
 
-// ErrRefused is wrapped by errors of a [Store] whose server has answered, and refuses what it was asked
-// for this key: it is in order, and others need not keep away from it.
+// ErrRefused is wrapped by errors of a [Store] whose server has answered, and refuses what it was asked:
+// nobody waits for it, so reads need not keep away from it.
 var ErrRefused = errors.New("near: the store refuses this")
 
 // Options says what a [Cache] does. The zero Options are those of a cache without a limit,
@@ -49,7 +49,8 @@ type Options[K comparable, V any] struct {
 	LocalExpire time.Duration
 
 	// NotFoundExpire is how long a "not found" is kept, in the store and in memory: that a
-	// fetch returned NotFound for a key. 0 means not at all.
+	// fetch returned NotFound for a key. 0 means not at all. While the store cannot be asked, it
+	// is kept for MaxLag.
 	NotFoundExpire time.Duration
 
 	// NotFoundLocal keeps a "not found" in memory only, for MaxLag at most, and does not store
@@ -118,7 +119,7 @@ type Options[K comparable, V any] struct {
 type Away uint8
 
 const (
-	Bypass Away = iota // call fetch, and keep its value, or its error, for MaxLag
+	Bypass Away = iota // call fetch, and keep its value, or its error unless that is of a context, for MaxLag
 	Fail               // return an error that wraps ErrStore, and spare the database
 )
 

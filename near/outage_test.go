@@ -517,6 +517,12 @@ func TestOutage(t *testing.T) {
 			if r.fetched != 10 {
 				t.Errorf("%s: %d fetches in ten times MaxLag", key, r.fetched)
 			}
+			for _, kept := range []bool{false, true} {
+				values, got := r.TakeMany(t.Context(), []string{key + " of many"}, r.fetchMany)
+				if err == nil && (len(values) != 1 || got != nil) || err == errServer && (len(values) != 0 || got != err) {
+					t.Errorf("%s, kept %v: TakeMany = %v, %v", key, kept, values, got)
+				}
+			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // fake time
 		defer cancel()
@@ -532,7 +538,7 @@ func TestOutage(t *testing.T) {
 		if must(t, r.Close(t.Context())); !ended {
 			t.Error("Close does not wait for a load")
 		}
-		if n := r.Stats().Loads.Failed.Count(); n != 1+10 {
+		if n := r.Stats().Loads.Failed.Count(); n != 1+10+1 {
 			t.Errorf("%d loads failed", n)
 		}
 	})

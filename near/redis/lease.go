@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -31,37 +30,53 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
 		if items[i], err = readLease(replies[i], token); err != nil {
-			r.releaseLater(keys, token, life)
+			r.releaseLater(taken(keys, replies), token)
 			return nil, failed("reading", key, err)
 		}
 	}
 	return items, nil
 }
 
+// taken returns the keys on which a call may have taken leases: those of which the server has not said
+// something else.
+func taken(keys []string, replies []rueidis.RedisResult) (maybe []string) {
+	for i, reply := range replies {
+		err := reply.Error()
+		if _, said := rueidis.IsRedisErr(err); err != nil && !said {
+			maybe = append(maybe, keys[i])
+		}
+	}
+	return maybe
+}
+
 // releaseLater releases leases of a call that has failed: the server may have taken them, or may do
-// so yet. Otherwise others would wait for somebody who does not load. It asks until it was answered four
-// times, within half a second: the server may still run what a connection has sent that broke since.
-func (r *Redis) releaseLater(keys []string, token string, life time.Duration) {
+// so yet. Otherwise others would wait for somebody who does not load. It asks until it was answered
+// three times: the server may still run what a connection has sent that broke since. What is left
+// after ten seconds, or is one too many at once, ends by itself.
+func (r *Redis) releaseLater(keys []string, token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if len(keys) == 0 || r.closed || r.releases == maxReleases {
 		return
 	}
-	keys = slices.Clone(keys) // the caller may change it
+	r.releases++
 	r.releasing.Go(func() {
-		ctx, cancel := context.WithTimeout(r.open, min(life, releaseFor)) // then they have ended by themselves
+		ctx, cancel := context.WithTimeout(r.open, 10*time.Second)
 		defer cancel()
-		for answers, pause := 0, firstPause; answers < 4 && ctx.Err() == nil; pause = min(10*pause, lastPause/2) {
+		for answers, pause := 0, firstPause; answers < 3 && ctx.Err() == nil; pause = min(10*pause, lastPause) {
+			sleep(ctx, pause)
 			if r.releaseAll(ctx, keys, token) == nil {
 				answers++
 			}
-			sleep(ctx, pause)
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.releases--
 	})
 }
 
-// releaseFor bounds for how long leases of a call that has failed are released.
-const releaseFor = 10 * time.Second
+// maxReleases bounds how many calls release leases in the background.
+const maxReleases = 64
 
 func (r *Redis) releaseAll(ctx context.Context, keys []string, token string) error {
 	d, err := r.use()
@@ -112,8 +127,8 @@ func (r *Redis) Fill(ctx context.Context, key, token string, item near.Item) (bo
 // Release removes a lease. If it fails, it goes on in the background, for ten seconds at most.
 func (r *Redis) Release(ctx context.Context, key, token string) error {
 	_, err := r.endLease(ctx, releaseScript, key, token)
-	if err != nil {
-		r.releaseLater([]string{key}, token, releaseFor)
+	if _, said := rueidis.IsRedisErr(err); err != nil && !said {
+		r.releaseLater([]string{key}, token)
 	}
 	return err
 }

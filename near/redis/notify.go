@@ -149,8 +149,8 @@ func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error)
 }
 
 // touch returns the commands of a beat, which a full server takes. SMOVE gives the own key the next
-// number: another database that comes into the place of this one, be it an older state of the same
-// (SWAPDB, twice), has no key with the present number. PEXPIRE tells whether the key is there, and is
+// number: another database that is in the place of this one at a question, be it an older state of the
+// same (SWAPDB, and after another question SWAPDB), has no key with the present number. PEXPIRE tells whether the key is there, and is
 // heard.
 func (e *ear) touch(timeout time.Duration) [][]string {
 	if e == nil || !e.beats {
@@ -175,7 +175,7 @@ func (e *ear) make(timeout time.Duration) [][]string {
 
 // forget removes the own key, if the server still answers.
 func (e *ear) forget(m *member) {
-	if e.beats && !m.isBroken() {
+	if e.beats {
 		_, _ = m.do(context.Background(), 100*time.Millisecond, []string{"DEL", e.key()})
 	}
 }

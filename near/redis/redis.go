@@ -38,6 +38,7 @@ type Redis struct {
 	sessions []*session
 	runs     map[string]string // the run_id of each address
 	why      error             // the last session has ended, or could not begin; nil before
+	releases int               // goroutines of releasing
 }
 
 // New connects to Redis. An error says which option is wrong, that Redis cannot be reached,

@@ -340,11 +340,13 @@ func push(in *inbox, messages []rueidis.RedisMessage) {
 }
 
 func closeAll(members []*member) {
+	var closing sync.WaitGroup
 	for _, m := range members {
 		if m != nil {
-			m.close()
+			closing.Go(m.close)
 		}
 	}
+	closing.Wait()
 }
 
 func sleep(ctx context.Context, d time.Duration) {
