@@ -3,9 +3,11 @@ package near
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/jsonloss"
 )
 
 // A Codec turns values into bytes and back. Its functions are safe for concurrent use. If one
@@ -18,10 +20,18 @@ type Codec[V any] struct {
 	Decode func(data []byte) (V, error)
 }
 
-// JSON returns a codec by package encoding/json, which sees exported fields only.
+// JSON returns a codec by package encoding/json, which sees exported fields only. A string that is not
+// UTF-8, which JSON would change, is an error of Encode.
 func JSON[V any]() Codec[V] {
 	return Codec[V]{
-		Encode: func(value V) ([]byte, error) { return json.Marshal(value) },
+		Encode: func(value V) (data []byte, err error) {
+			if data, err = json.Marshal(value); err == nil && jsonloss.Replaced(data) {
+				if err = jsonloss.CheckStrings(reflect.ValueOf(&value).Elem()); err != nil {
+					err = fmt.Errorf("near: %w, or Values of your own", err)
+				}
+			}
+			return data, err
+		},
 		Decode: func(data []byte) (value V, err error) {
 			err = json.Unmarshal(data, &value)
 			return value, err
@@ -29,8 +39,9 @@ func JSON[V any]() Codec[V] {
 	}
 }
 
-// convert calls a function that turns keys or values into bytes or back. Its argument may be what another program has stored, which
-// would make it panic for every caller, in every instance, as long as it is stored.
+// convert calls a function that turns keys or values into bytes or back. Its argument may be what
+// another program has stored, which would make it panic for every caller, in every instance, as long as
+// it is stored.
 func convert[A, B any](f func(A) (B, error), a A) (b B, err error) {
 	defer func() {
 		if p := recover(); p != nil {

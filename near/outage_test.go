@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -292,6 +293,13 @@ func TestCodecErrors(t *testing.T) {
 		if len(r.server.items) != 1 {
 			t.Errorf("the store has %v", r.server.items)
 		}
+		list := near.JSON[[]any]()
+		if _, err := list.Encode([]any{1, "\xff"}); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("a string that is not UTF-8: %v", err)
+		}
+		if data, err := list.Encode([]any{1, "\ufffd"}); err != nil || string(data) != `[1,"\ufffd"]` && string(data) != "[1,\"\ufffd\"]" {
+			t.Errorf("U+FFFD: %s, %v", data, err)
+		}
 		r.store("p:k", "1", 0)
 		if _, _, err := c.Get(t.Context(), "k"); !errors.Is(err, bad) {
 			t.Errorf("Get: %v", err)
@@ -544,15 +552,14 @@ func TestOutage(t *testing.T) {
 	})
 	inRig(t, near.Options[string, string]{MaxLoads: 2}, func(t *testing.T, r *rig) {
 		r.server.fail = func(string) bool { return true }
-		running, most := 0, 0
+		var running, most atomic.Int32
 		var all sync.WaitGroup
 		for i := range 50 {
 			all.Go(func() {
 				_, err := r.Take(t.Context(), strconv.Itoa(i), func(context.Context) (string, error) {
-					running++
-					most = max(most, running)
+					most.Store(max(most.Load(), running.Add(1)))
 					time.Sleep(time.Second)
-					running--
+					running.Add(-1)
 					return "", nil
 				})
 				if err != nil {
@@ -560,8 +567,8 @@ func TestOutage(t *testing.T) {
 				}
 			})
 		}
-		if all.Wait(); most > 2 {
-			t.Errorf("%d fetches at once, want 2", most)
+		if all.Wait(); most.Load() > 2 {
+			t.Errorf("%d fetches at once, want 2", most.Load())
 		}
 	})
 }

@@ -28,9 +28,9 @@ export function newPurge(cache) {
 		setText(result, 'Purging.');
 		try {
 			const response = await fetch(new URL('purge', base), {method: 'POST', body: new URLSearchParams({cache, ...what})});
-			const {removed, error} = await response.json().catch(() => ({})); // a proxy may answer otherwise
+			const {removed, note, error} = await response.json().catch(() => ({})); // a proxy may answer otherwise
 			if (!response.ok) throw new Error(error ?? 'status ' + response.status);
-			setText(result, `Removed ${count.text(removed)}.`);
+			setText(result, `Removed ${count.text(removed)}. ${note ?? ''}`);
 		} catch ({message}) {
 			setText(result, `Not purged: ${message}.`);
 		}

@@ -29,7 +29,8 @@ import (
 // cmd/cachesim. Both numbers may be left out; these are the defaults.
 //
 // The answer to a purge is JSON: {"removed": 1} with the number of entries removed, 0 if
-// the cache does not have the key, or {"error": "..."}.
+// the cache does not have the key, or {"error": "..."}. That of a near cache has a "note" too:
+// the store still has the values.
 func WithPurge(authorize func(*http.Request) error) HandlerOption {
 	if authorize == nil {
 		panic("stats: WithPurge(nil): want a function that says who may purge")
@@ -73,9 +74,16 @@ func (h *handler) servePurge(w http.ResponseWriter, r *http.Request) {
 		refused.answer(w)
 		return
 	}
+	note := ""
+	if c, ok := h.registered.cacheOf(r.PostForm.Get("cache")); ok {
+		if s, ok := c.Snapshot(); ok && s.Near.exists() {
+			note = "From the memory of this instance only: the store still has the values, and the next read brings them back. Del removes them for all."
+		}
+	}
 	answerJSON(w, http.StatusOK, struct {
-		Removed int `json:"removed"`
-	}{removed})
+		Removed int    `json:"removed"`
+		Note    string `json:"note,omitempty"`
+	}{removed, note})
 }
 
 // mayPost reads the form of an authorized POST, or returns a refusal. Its texts say why the

@@ -76,7 +76,7 @@ func (p purge) send(h http.Handler) *httptest.ResponseRecorder {
 	return w
 }
 
-// answerOf reads the answer to a purge, which is removed or an error and no more.
+// answerOf reads the answer to a purge, which is removed or an error, perhaps a note, and no more.
 func answerOf(t testing.TB, w *httptest.ResponseRecorder) (removed int, refused string) {
 	t.Helper()
 	if got := w.Header().Get("Content-Type"); got != "application/json" {
@@ -87,6 +87,7 @@ func answerOf(t testing.TB, w *httptest.ResponseRecorder) (removed int, refused 
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 		t.Fatalf("%v in %s", err, w.Body)
 	}
+	delete(answer, "note") // see TestPurgeOfANearCacheSaysWhere
 	if n, ok := answer["removed"].(float64); ok && len(answer) == 1 && w.Code == http.StatusOK {
 		return int(n), ""
 	}
@@ -311,5 +312,21 @@ func TestWithoutPurgeThereIsNone(t *testing.T) {
 			t.Errorf("%s: status %d with %d entries left, want 404 and 1", method, w.Code, len(c))
 		}
 		checkSafe(t, method, w.Header())
+	}
+}
+
+// Catches: an operator who believes that a value is gone, which the next read brings back.
+func TestPurgeOfANearCacheSaysWhere(t *testing.T) {
+	var r stats.Registry
+	near := stats.Snapshot{Near: stats.Near{MaxLag: 1}}
+	for name, s := range map[string]stats.Snapshot{"plain": {}, "near": near} {
+		r.Add(stats.CacheSource{Name: name, Snapshot: always(s), PurgeAll: func() int { return 3 }})
+	}
+	h := r.Handler(stats.WithPurge(func(*http.Request) error { return nil }))
+	for name, want := range map[string]bool{"plain": false, "near": true} {
+		text := purge{body: "cache=" + name + "&all=1"}.send(h).Body.String()
+		if got := strings.Contains(text, "the store still has"); got != want || !strings.Contains(text, `"removed":3`) {
+			t.Errorf("%s: %s", name, text)
+		}
 	}
 }
