@@ -8,10 +8,10 @@ package cache
 // true, the value goes to its callers and is not stored. Nor is that of a load under way
 // for an entry that DelFunc removes. Entries that others store meanwhile may stay.
 //
-// A Take that begins when DelFunc has returned gets no such value either: it loads anew, beside a
-// load that was under way, which then goes to its own callers only. If DelFunc is called again
-// meanwhile, the next Take waits for the end of the second load, and looks again. Errors that Negative
-// keeps, which have no value to ask about, are all dropped.
+// A Take that begins when DelFunc has returned gets no such value either: it loads anew, beside
+// a load that was under way, which then goes to its own callers only. If DelFunc is called again
+// meanwhile, the next Take waits for the end of the second load, and looks again. Errors that
+// Negative keeps, which have no value to ask about, are all dropped.
 //
 // So del can select a tenant, keys with a prefix (strings.HasPrefix), or values with a tag
 // (slices.Contains). Values in Grace are asked about, and counted, too.

@@ -10,7 +10,8 @@ import "context"
 // There is one fetch per key at a time, for the same version of the key: callers that come
 // while it runs get its result. A fetch never undoes a later change: after a Set, Del, Clear
 // or Compute of the key its result goes to the callers it has and is not stored. A caller
-// that comes later fetches anew at once, beside the old fetch. See [Cache.DelFunc] for what that does.
+// that comes later fetches anew at once, beside the old fetch; so it does after a DelFunc, which
+// may select what the old one will bring.
 //
 // Take returns the error of fetch as it is, and keeps it only if Negative says so. A panic
 // or [runtime.Goexit] of fetch ends the caller that ran it in the same way; the others get
@@ -84,8 +85,8 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 // have left, with the cause of the last one. It tells no deadline but that of Timeout, as callers
 // with later ones may join. While one without a deadline waits, such as a plain Take, it does not
 // end: a fetch that must end, such as a query of a database, needs a time-out of its own, or the
-// cache a Timeout. A fetch that takes its own key with this
-// context, or one derived from it, gets an error.
+// cache a Timeout. A fetch that takes its own key with this context, or one derived from it, gets
+// an error.
 //
 // If a fetch in a goroutine of its own panics, the first caller panics with the same value,
 // without the stack of the fetch. If that caller has left, only the other callers get an

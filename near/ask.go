@@ -25,7 +25,7 @@ const (
 	longestRest = time.Second            // between two probes
 	unknownTime = 20 * time.Millisecond  // what a call takes, before one was answered
 	longestTime = 250 * time.Millisecond // that a sound server takes
-	maxShort    = 32
+	maxShort    = 32                     // calls that deadlines ended too early; so many in a row are a failure
 )
 
 // answered notes how long a call took.
@@ -44,10 +44,10 @@ func (b *breaker) reset() {
 	}
 }
 
-// late reports whether a call of this length, which a caller's deadline has ended, says that the server
-// does not answer. Callers may have deadlines that none can keep; but if nobody gets an answer, that
-// says so too.
-func (b *breaker) late(took time.Duration) bool {
+// ended notes a call that a caller's deadline has ended after the time took. It reports whether that
+// counts as a failure: callers may have deadlines that no server can keep, but if nobody gets an
+// answer, that says something too.
+func (b *breaker) ended(took time.Duration) (failed bool) {
 	return took > 2*cmp.Or(time.Duration(b.takes.Load()), unknownTime) || b.short.Add(1)%maxShort == 0
 }
 
@@ -109,7 +109,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, text string, f func(context.Conte
 		case !errors.Is(err, ErrReadOnly):
 			b.failures.Add(1)
 		}
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && b.late(took): // no caller could wait any longer
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && b.ended(took): // no caller could wait any longer
 		b.failures.Add(1)
 	}
 	return fmt.Errorf("%w: %w", ErrStore, err)

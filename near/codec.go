@@ -27,7 +27,7 @@ func JSON[V any]() Codec[V] {
 		Encode: func(value V) (data []byte, err error) {
 			if data, err = json.Marshal(value); err == nil && jsonloss.Replaced(data) {
 				if err = jsonloss.CheckStrings(reflect.ValueOf(&value).Elem()); err != nil {
-					err = fmt.Errorf("near: %w, or Values of your own", err)
+					err = fmt.Errorf("near: %w", err)
 				}
 			}
 			return data, err

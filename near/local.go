@@ -132,7 +132,7 @@ func (l *Local[K, V]) forgetAll(asOf int64) {
 	l.cache.Clear()
 }
 
-// setAside lets what memory has of some keys, or of all if is is nil, stand in until serveOn after asOf.
+// setAside lets what memory has of some keys stand in until serveOn after asOf; of all, if is is nil.
 func (l *Local[K, V]) setAside(asOf int64, is func(text string) bool) {
 	left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now())
 	if l.spare == nil || left <= 0 {

@@ -240,7 +240,7 @@ func TestForeignLease(t *testing.T) {
 			inRig(t, near.Options[string, string]{Lease: 2 * time.Second, MayExist: func(string) bool { return mayExist }}, func(t *testing.T, r *rig) {
 				r.server.put("k", near.Item{State: near.Leased, Token: "foreign", TTL: ttl})
 				began := time.Now()
-				if value, err := r.Take(t.Context(), "k", r.fetch); value != "fetched" || err != nil || time.Since(began) > 2*time.Second { // fake time
+				if value, err := r.Take(t.Context(), "k", r.fetch); value != "fetched" || err != nil || time.Since(began) != 2*time.Second { // fake time
 					t.Errorf("may exist: %v, TTL %v: %q, %v after %v", mayExist, ttl, value, err, time.Since(began))
 				}
 			})
@@ -252,9 +252,11 @@ func TestForeignLease(t *testing.T) {
 func TestTextUsesTheCache(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var c *near.Cache[string, string]
+		called := 0
 		text := near.Text[string]{
 			String: func(key string) string {
 				if c != nil && key == "k" {
+					called++
 					c.Get(context.Background(), "another")
 				}
 				return key
@@ -268,7 +270,9 @@ func TestTextUsesTheCache(t *testing.T) {
 		r.hand.Lost(errServer)
 		time.Sleep(2 * time.Second)
 		r.Get(t.Context(), "k") // the time of memory is over
-		c = nil
+		if c = nil; called == 0 {
+			t.Error("the function was not called")
+		}
 	})
 }
 
@@ -527,8 +531,15 @@ func TestOutage(t *testing.T) {
 			}
 			for _, kept := range []bool{false, true} {
 				values, got := r.TakeMany(t.Context(), []string{key + " of many"}, r.fetchMany)
-				if err == nil && (len(values) != 1 || got != nil) || err == errServer && (len(values) != 0 || got != err) {
-					t.Errorf("%s, kept %v: TakeMany = %v, %v", key, kept, values, got)
+				want, n := err, 0
+				switch err {
+				case nil:
+					n = 1
+				case near.ErrNotFound:
+					want = nil
+				}
+				if got != want || len(values) != n || r.fetched != 11 {
+					t.Errorf("%s, kept %v: TakeMany = %v, %v, %d fetches", key, kept, values, got, r.fetched-10)
 				}
 			}
 		}
@@ -567,7 +578,7 @@ func TestOutage(t *testing.T) {
 				}
 			})
 		}
-		if all.Wait(); most.Load() > 2 {
+		if all.Wait(); most.Load() != 2 {
 			t.Errorf("%d fetches at once, want 2", most.Load())
 		}
 	})
@@ -705,6 +716,30 @@ func TestBreakerOfShortContexts(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
+	// But if nobody gets an answer, that says something: without an answer before, or with a slow one.
+	for name, test := range map[string]struct {
+		answered, deadline time.Duration
+		calls              int
+	}{"never answered": {0, 2 * time.Millisecond, 100}, "slow once": {5 * time.Second, 600 * time.Millisecond, 5}} {
+		inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
+			r.server.delay = func() time.Duration { return test.answered }
+			if test.answered > 0 {
+				r.want(name, "fetched", 1, 1)
+			}
+			r.server.delay = func() time.Duration { return 24 * time.Hour }
+			r.fetched = 0
+			for i := 0; i < test.calls && r.fetched == 0; i++ {
+				ctx, cancel := context.WithTimeout(t.Context(), test.deadline) // fake time
+				_, _ = r.Take(ctx, "silent "+strconv.Itoa(i), r.fetch)
+				cancel()
+				synctest.Wait()
+			}
+			if r.fetched == 0 {
+				t.Errorf("%s: callers go on waiting for a silent store", name)
+			}
+			r.server.delay = nil
+		})
+	}
 }
 
 // TestForgottenStandIns checks that what is removed while memory is emptied does not stand in.

@@ -30,7 +30,7 @@ export function newPurge(cache) {
 			const response = await fetch(new URL('purge', base), {method: 'POST', body: new URLSearchParams({cache, ...what})});
 			const {removed, note, error} = await response.json().catch(() => ({})); // a proxy may answer otherwise
 			if (!response.ok) throw new Error(error ?? 'status ' + response.status);
-			setText(result, `Removed ${count.text(removed)}. ${note ?? ''}`);
+			setText(result, `Removed ${count.text(removed)}.${note ? ' ' + note : ''}`);
 		} catch ({message}) {
 			setText(result, `Not purged: ${message}.`);
 		}

@@ -67,7 +67,9 @@ func orderOfManyWriters(t *testing.T) {
 			}
 		}
 	})
-	MustClose(t, c)
+	if MustClose(t, c); last == [keys]int64{} {
+		t.Error("nothing was reported")
+	}
 }
 
 // Catches: a panic or Goexit (t.FailNow) that kills the process or a worker, takes its queue or Close

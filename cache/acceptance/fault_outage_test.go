@@ -82,7 +82,7 @@ func TestSlowKey(t *testing.T) {
 		c.Set("k", 1)
 		time.Sleep(2 * time.Minute)
 		var fetches, stale atomic.Int64
-		leaf := func(context.Context) (int, error) { return 1, nil }
+		leaf := func(context.Context) (int, error) { return 2, nil }
 		Together(n, func(int) {
 			v, err := c.TakeCtx(context.Background(), "k", func(ctx context.Context) (int, error) {
 				fetches.Add(1)
@@ -97,7 +97,7 @@ func TestSlowKey(t *testing.T) {
 			t.Errorf("%d fetches, and %d of %d callers got the value", fetches.Load(), stale.Load(), n)
 		}
 		time.Sleep(2 * time.Second)
-		if v, ok := c.Get("k"); v != 1 || !ok {
+		if v, ok := c.Get("k"); v != 2 || !ok {
 			t.Errorf("Get = %d, %v after the load", v, ok)
 		}
 		if err := c.Close(context.Background()); err != nil {

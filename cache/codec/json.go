@@ -82,7 +82,7 @@ func checkPart(v reflect.Value) error {
 		return nil
 	}
 	if err := jsonloss.Check(v); err != nil {
-		return fmt.Errorf("codec: %w, or Gob", err)
+		return fmt.Errorf("codec: %w", err)
 	}
 	return nil
 }

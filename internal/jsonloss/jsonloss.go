@@ -73,7 +73,7 @@ func sees(f reflect.StructField) bool {
 	return (f.IsExported() || embeds) && f.Tag.Get("json") != "-"
 }
 
-var errNotUTF8 = errors.New("JSON would change a string that is not UTF-8: use []byte")
+var errNotUTF8 = errors.New("JSON would change a string that is not UTF-8: use []byte, or another codec")
 
 // Check returns an error if package json changes a string or a pointer in v, or if a value in an
 // interface would come back as another type. The value has no cycles, as package json has encoded it.
@@ -82,6 +82,7 @@ func Check(v reflect.Value) error { return check(v, true) }
 // CheckStrings is Check for strings alone.
 func CheckStrings(v reflect.Value) error { return check(v, false) }
 
+// check is Check, or CheckStrings if all is not set.
 func check(v reflect.Value, all bool) error {
 	if marshals(v.Type()) || v.CanAddr() && marshals(reflect.PointerTo(v.Type())) {
 		return nil
@@ -101,7 +102,7 @@ func check(v reflect.Value, all bool) error {
 		switch {
 		case v.IsNil():
 		case all && canBeNull(v.Elem().Type()) && v.Elem().IsNil():
-			err = fmt.Errorf("JSON would bring a %v to nil back as nil: want nil itself, or a function of your own", v.Type())
+			err = fmt.Errorf("JSON would bring a %v to nil back as nil: want nil itself, or another codec", v.Type())
 		default:
 			err = check(v.Elem(), all)
 		}
@@ -137,5 +138,5 @@ func checkInterface(v reflect.Value) error {
 			return check(held, true)
 		}
 	}
-	return fmt.Errorf("JSON would bring %v in an interface back as another type: use Gob, or a type without interfaces", held.Type())
+	return fmt.Errorf("JSON would bring %v in an interface back as another type: want a type without interfaces, or another codec", held.Type())
 }

@@ -32,7 +32,9 @@ func TestInCallback(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
+		called := 0
 		r := New(1, 0, func(n int) {
+			called++
 			if !inCallbackAt(n) {
 				t.Errorf("in a callback, %d frames deep: got false", n)
 			}
@@ -42,6 +44,9 @@ func TestInCallback(t *testing.T) {
 		}, nil)
 		for _, n := range depths {
 			r.Push(0, n)
+		}
+		if synctest.Wait(); called != len(depths) {
+			t.Errorf("%d calls of %d", called, len(depths))
 		}
 	})
 }

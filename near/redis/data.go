@@ -34,21 +34,15 @@ func (d *data) Close() {
 	d.conns.close()
 }
 
-// conns are the connections that a client has dialed. A client of a cluster that is closed while it
-// dials forgets some of them (rueidis 1.0.79), and then they stay for ever.
+// conns are the open connections that a client has dialed. A client of a cluster that is closed while
+// it dials forgets some of them (rueidis 1.0.79), and then they stay for ever.
 type conns struct {
 	mu     sync.Mutex
-	all    map[*ownedConn]struct{}
+	all    map[*watchedConn]struct{}
 	closed bool
 }
 
-// An ownedConn is one of conns until it is closed.
-type ownedConn struct {
-	net.Conn
-	of *conns
-}
-
-// own adds a connection, or closes it if the client has ended.
+// own adds a connection until it is closed, or closes it if the client has ended.
 func (c *conns) own(conn net.Conn) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,18 +51,16 @@ func (c *conns) own(conn net.Conn) (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	if c.all == nil {
-		c.all = map[*ownedConn]struct{}{}
+		c.all = map[*watchedConn]struct{}{}
 	}
-	owned := &ownedConn{conn, c}
+	owned := &watchedConn{Conn: conn}
+	owned.breaks = func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.all, owned)
+	}
 	c.all[owned] = struct{}{}
 	return owned, nil
-}
-
-func (c *ownedConn) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.all, c)
-	c.of.mu.Unlock()
-	return c.Conn.Close()
 }
 
 func (c *conns) close() {

@@ -149,9 +149,9 @@ func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error)
 }
 
 // touch returns the commands of a beat, which a full server takes. SMOVE gives the own key the next
-// number: another database that is in the place of this one at a question, be it an older state of the
-// same (SWAPDB, and after another question SWAPDB), has no key with the present number. PEXPIRE tells whether the key is there, and is
-// heard.
+// number: another database that is in the place of this one at a question, be it an older state of
+// the same (SWAPDB, and after another question SWAPDB), has no key with the present number. PEXPIRE
+// tells whether the key is there, and is heard.
 func (e *ear) touch(timeout time.Duration) [][]string {
 	if e == nil || !e.beats {
 		return nil

@@ -80,6 +80,25 @@ func TestSettingLacks(t *testing.T) {
 	})
 }
 
+// Catches: an own key that a full server evicts first (volatile-ttl), or that stays when its session has
+// ended.
+func TestOwnKeyOfASession(t *testing.T) {
+	s := server(t, append(notTracking, "--notify-keyspace-events", "KA")...)
+	w := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
+	stop := watchWith(open(t, redis.Options{}, s.Addr), w)
+	w.await(t, "service", func() bool { return w.served })
+	keys := do(t, s, "EVAL", "local all = redis.call('KEYS', 'near:beat:*') for i, key in ipairs(all) do all[i] = redis.call('PTTL', key) end return all", "0")
+	left, err := keys.AsIntSlice()
+	if err != nil || len(left) != 1 || time.Duration(left[0])*time.Millisecond < 23*time.Hour {
+		t.Errorf("the own keys live for %v, %v; want one, for a day", left, err)
+	}
+	stop()
+	size := do(t, s, "DBSIZE")
+	if n, err := size.AsInt64(); err != nil || n != 0 {
+		t.Errorf("%d keys are left, %v", n, err)
+	}
+}
+
 // Catches: a right that the documentation lacks, or has without need; an error that does not name
 // it.
 func TestACLOfNotifications(t *testing.T) {

@@ -92,9 +92,14 @@ func TestConnectLater(t *testing.T) {
 	o.Client.Password = "pw"
 	s.Kill()
 	r := open(t, o, s.Addr)
-	if err := r.Set(t.Context(), "user:1", found("1")); err == nil {
-		t.Error("a Set without Redis is no error")
+	if err := r.Set(t.Context(), "user:1", found("1")); err == nil || !strings.Contains(err.Error(), "connect") {
+		t.Errorf("a Set without Redis: %v, want why it was not reached", err)
 	}
+	o.Client.Password = "wrong"
+	wrong := open(t, o, s.Addr)
+	o.Client.Password = "pw"
+	refused := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
+	defer watchWith(wrong, refused)()
 	lost := &recorder{maxLag: lag, news: make(chan struct{}, 1)}
 	stop := watchWith(r, lost)
 	lost.await(t, "Lost", func() bool { return len(lost.losts) > 0 })
@@ -102,6 +107,10 @@ func TestConnectLater(t *testing.T) {
 	lost.await(t, "service", func() bool { return lost.served })
 	check(t, r.Set(t.Context(), "user:1", found("1")))
 	stop()
+	refused.awaitLost(t, "WRONGPASS")
+	if err := wrong.Set(t.Context(), "user:1", found("1")); err == nil || !strings.Contains(err.Error(), "WRONGPASS") {
+		t.Errorf("a Set with a wrong password: %v", err)
+	}
 
 	check(t, s.Pause())
 	o.Client.ConnWriteTimeout, o.Client.Dialer.Timeout = time.Hour, time.Hour

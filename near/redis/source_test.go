@@ -74,6 +74,19 @@ func tellsAll(t *testing.T, s *redistest.Server, twice bool) {
 	}
 }
 
+// Catches: the question of an instance that does not track, told as a change to those that do.
+func TestQuestionsAreNoChanges(t *testing.T) {
+	s := server(t)
+	w := watch(t, open(t, redis.Options{Prefixes: []string{""}}, s.Addr), lag)
+	w.tellsKey(t, "last", func() {
+		do(t, s, "SET", "near:beat:{1}:x:1", "1")
+		do(t, s, "SET", "last", "1")
+	})
+	if count(w, "near:beat:{1}:x:1") > 0 {
+		t.Error("a question was told")
+	}
+}
+
 // Catches: keys of one large message that are lost.
 func TestSourceTellsAMultiOfTenThousand(t *testing.T) {
 	s := server(t)

@@ -40,10 +40,11 @@ func TestQuarterOfAnHour(t *testing.T) {
 	users := publish(t).inFolder(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	began, printed := time.Now(), ""
+	began, printed, waits := time.Now(), "", false
 	for _, m := range regexp.MustCompile("(?ms)^```(go|sh)\n(.*?)^```").FindAllStringSubmatch(section, -1) {
 		if m[1] == "sh" {
 			if strings.Contains(m[2], "./hello &") {
+				waits = true
 				users.bashWithoutProgram(ctx, t, m[2])
 			}
 			printed += users.bash(ctx, t, m[2])
@@ -64,6 +65,9 @@ func TestQuarterOfAnHour(t *testing.T) {
 		if !strings.Contains(printed, want) {
 			t.Errorf("the commands do not print %q; they print:\n%s", want, printed)
 		}
+	}
+	if !waits {
+		t.Error("no commands start ./hello: which ones wait for a server?")
 	}
 	if rules, err := os.ReadFile(filepath.Join(users.dir, "pinwheel-alerts.yaml")); err != nil || !strings.Contains(string(rules), "alert:") {
 		t.Errorf("pinwheel-alerts.yaml: %v, %d bytes", err, len(rules))
