@@ -72,6 +72,6 @@
 //
 // # Packages that build on a cache
 //
-// [Cache.TakeMissed], [Cache.TakeManyMissed] and the option Amend are for them alone, as for
+// [Cache.TakeMissed], [Cache.TakeManyMissed] and the options Amend and Failures are for them alone, as for
 // package near.
 package cache

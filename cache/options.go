@@ -128,6 +128,9 @@ type Options[K comparable, V any] struct {
 	// of its own. It is called outside all locks, by several goroutines at once, and must not
 	// ask for statistics.
 	Amend func(*stats.Snapshot)
+
+	// Failures is for near, too: that of stats.CacheSource. It must not keep the cache alive.
+	Failures func() (store, source *stats.Failure)
 }
 
 // maxHotKeys bounds the option HotKeys.

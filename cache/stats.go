@@ -138,7 +138,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
-	source.Name = o.Name
+	source.Name, source.Failures = o.Name, o.Failures
 	source.Settings = stats.Settings{
 		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,16 +33,14 @@ const (
 func (b *breaker) answered(took time.Duration) {
 	before := b.takes.Load()
 	b.takes.Store(max(int64(min(took, longestTime)), before-before/8))
-	b.reset()
 }
 
-func (b *breaker) reset() {
-	if b.failures.Load() > 0 {
-		b.failures.Store(0)
-	}
+// reset notes that the server answers. It reports whether reads kept away from it before.
+func (b *breaker) reset() (wasAway bool) {
 	if b.short.Load() > 0 {
 		b.short.Store(0)
 	}
+	return b.failures.Load() > 0 && b.failures.Swap(0) >= maxFailures
 }
 
 // ended notes a call that a caller's deadline has ended after the time took. It reports whether that
@@ -100,19 +99,33 @@ func (c *Cache[K, V]) ask(ctx context.Context, text string, f func(context.Conte
 	switch {
 	case err == nil:
 		b.answered(took)
+		c.answers(b)
 		return nil
 	case ctx.Err() == nil:
 		c.counts.storeErrors.Add(1)
+		c.local.failures.storeFailed(err)
 		switch {
 		case errors.Is(err, ErrRefused):
-			b.reset()
+			c.answers(b)
 		case !errors.Is(err, ErrReadOnly):
-			b.failures.Add(1)
+			c.fails(b, err)
 		}
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded) && b.ended(took): // no caller could wait any longer
-		b.failures.Add(1)
+		c.fails(b, err)
 	}
 	return fmt.Errorf("%w: %w", ErrStore, err)
+}
+
+func (c *Cache[K, V]) answers(b *breaker) {
+	if b.reset() {
+		c.local.failures.log(slog.LevelInfo, "near: the store answers again", nil)
+	}
+}
+
+func (c *Cache[K, V]) fails(b *breaker, err error) {
+	if b.failures.Add(1) == maxFailures {
+		c.local.failures.log(slog.LevelWarn, "near: a server of the store does not answer: until it does, reads go past it", err)
+	}
 }
 
 // remove removes keys from the store. An error is that of one server.

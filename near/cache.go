@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -30,6 +31,7 @@ type Cache[K comparable, V any] struct {
 	mayExist                            func(K) bool
 	clone                               func(V) V // nil: none
 	timeout, lease                      time.Duration
+	neighbors                           []string // the beginnings of the keys of other schemas: see Options.Schema
 
 	servers servers
 	counts  counts
@@ -71,7 +73,10 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	if c.notFound == nil {
 		c.notFound = ErrNotFound
 	}
-	local := LocalOptions[K, V]{Prefix: o.Prefix, Text: o.Keys, MaxLag: o.MaxLag}
+	for _, schema := range neighbors(o.Schema) {
+		c.neighbors = append(c.neighbors, schemaPrefix(o.Prefix, schema))
+	}
+	local := LocalOptions[K, V]{Prefix: schemaPrefix(o.Prefix, o.Schema), Text: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger}
 	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
 		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh, MaxLoads: o.MaxLoads,
@@ -177,7 +182,14 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	defer c.local.Forget(key)
 	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
 	text := c.local.key(key)
-	return c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) })
+	var others error
+	var removal sync.WaitGroup
+	if len(c.neighbors) > 0 {
+		removal.Go(func() { others = c.remove(ctx, c.beside(nil, key)...) })
+	}
+	err = c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) })
+	removal.Wait()
+	return cmp.Or(err, others)
 }
 
 // Del removes keys from the store and from memory. Callers in this process that ask for a
@@ -189,9 +201,9 @@ func (c *Cache[K, V]) Del(ctx context.Context, keys ...K) error {
 		return nil
 	}
 	defer c.local.Forget(keys...)
-	texts := make([]string, len(keys))
-	for i, key := range keys {
-		texts[i] = c.local.key(key)
+	texts := make([]string, 0, len(keys)*(1+len(c.neighbors)))
+	for _, key := range keys {
+		texts = c.beside(append(texts, c.local.key(key)), key)
 	}
 	return c.remove(ctx, texts...)
 }

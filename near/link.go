@@ -75,11 +75,14 @@ func (l *link) vouches() bool {
 	return l.vouched && l.now() <= l.end()
 }
 
-// opened is called when all changes from now on will be told, and memory is empty.
-func (l *link) opened() {
+// opened is called when all changes from now on will be told, and memory is empty. It reports whether
+// the link was not open.
+func (l *link) opened() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	was := l.open
 	l.open = true
+	return !was
 }
 
 // lost is called when changes may go untold. It reports whether the link was open.

@@ -92,12 +92,15 @@ func (c *Cache[K, V]) found(ctx context.Context, one *lookup[K, V]) {
 		one.err = c.notFound
 	case Broken:
 		one.err = fmt.Errorf("%w: its key has another type", errDecode)
-		return
 	default:
 		if one.value, one.err = c.decode(ctx, one.text, one.item.Value); one.err != nil {
 			one.err = fmt.Errorf("%w: %w", errDecode, one.err)
-			return
 		}
+	}
+	if errors.Is(one.err, errDecode) {
+		c.counts.undecodable.Add(1)
+		c.local.failures.undecodable(one.err)
+		return
 	}
 	one.keepInMemory(one.item.TTL, one.began)
 }
@@ -108,6 +111,7 @@ func (c *Cache[K, V]) decode(ctx context.Context, text string, data []byte) (V, 
 	exited := true
 	defer func() {
 		if exited {
+			c.counts.undecodable.Add(1)
 			_ = c.remove(ctx, text)
 		}
 	}()

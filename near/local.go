@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,8 @@ type Local[K comparable, V any] struct {
 	stop    context.CancelFunc
 	stopped chan struct{} // closed when Watch has returned
 	counts  localCounts
+
+	failures *failures
 }
 
 // LocalOptions says what a [Local] does. The zero LocalOptions are those of a cache without
@@ -41,7 +44,7 @@ type LocalOptions[K comparable, V any] struct {
 	// Cache are the options of the cache. Expire is the TTL of a value unless its load sets
 	// another. Negative and OnRemove must be nil: a load uses [KeepError] instead of
 	// Negative, and changes must not wait for OnRemove. Amend gets each Snapshot after the
-	// Local has added its counts.
+	// Local has added its counts. Failures is that of the Local.
 	Cache cache.Options[K, V]
 
 	// Prefix is the beginning of each key in the store.
@@ -54,6 +57,9 @@ type LocalOptions[K comparable, V any] struct {
 	// has vouched for a moment at most this long ago, or their load began at most this long
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
+
+	// Logger gets what is rare, such as that the source is lost; nil means slog.Default().
+	Logger *slog.Logger
 }
 
 // NewLocal returns an empty Local that watches source until Close. An error wraps
@@ -79,6 +85,8 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 	if p, ok := source.(interface{ Partial() bool }); ok {
 		l.partial = p.Partial
 	}
+	l.failures = &failures{logger: o.Logger, name: cmp.Or(o.Cache.Name, "cache")}
+	o.Cache.Failures = l.failures.last
 	o.Cache.Negative = keepFor
 	amend := o.Cache.Amend
 	o.Cache.Amend = func(s *stats.Snapshot) {
@@ -212,6 +220,9 @@ func (l *Local[K, V]) unshareLater(key K) (stop func()) {
 	return func() { timer.Stop() }
 }
 
+// StoreFailed notes, for the statistics, why a load could not ask the store.
+func (l *Local[K, V]) StoreFailed(err error) { l.failures.storeFailed(err) }
+
 // Forget removes keys from memory. Call it after each change of the store, also if that
 // returned an error; from then on no caller of this Local gets the old value.
 func (l *Local[K, V]) Forget(keys ...K) {
@@ -261,12 +272,15 @@ func (w watcher[K, V]) Changed(keys ...string) {
 		if !ours {
 			continue
 		}
-		w.counts.changes.Add(1)
-		if key, err := convert(w.text.Parse, rest); err == nil {
+		switch key, err := convert(w.text.Parse, rest); {
+		case err == nil:
 			w.Forget(key)
-		} else { // an unknown key has changed
+		case strings.HasPrefix(rest, schemaMark): // of a cache with a Schema
+			continue
+		default: // an unknown key has changed
 			w.clear()
 		}
+		w.counts.changes.Add(1)
 		w.waiters.wake(text)
 	}
 }
@@ -299,15 +313,22 @@ func (w watcher[K, V]) clear() {
 
 func (w watcher[K, V]) ChangedAll() {
 	w.clear()
-	w.link.opened()
+	if _, lost := w.failures.last(); w.link.opened() && lost != nil {
+		w.failures.log(slog.LevelInfo, "near: the source tells of changes again", nil)
+	}
 	w.waiters.wakeAll()
 }
 
 func (w watcher[K, V]) Current(asOf time.Time) { w.link.current(asOf) }
 
-func (w watcher[K, V]) Lost(error) {
-	if w.link.lost() {
+func (w watcher[K, V]) Lost(err error) {
+	closed := w.open.Err() != nil
+	if !closed {
+		w.failures.sourceLost(err)
+	}
+	if w.link.lost() && !closed {
 		w.counts.reconnects.Add(1)
+		w.failures.log(slog.LevelWarn, "near: the source is lost: until it is back, values stay in memory for MaxLag", err)
 	}
 	w.waiters.wakeAll()
 }

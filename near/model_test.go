@@ -62,6 +62,7 @@ type setup struct {
 	Delay, Load               int // the longest, in ms
 	Faults, Failing, Lying    bool
 	ServeOn, Jitter, NotFound bool
+	Schemas                   bool // instances of two versions
 	MaxLag, Lease, Expire     int // in ms
 	Local                     int // LocalExpire, in ms
 	Limit                     int
@@ -77,6 +78,7 @@ func drawSetup(t *rapid.T) setup {
 		ServeOn:  rapid.Bool().Draw(t, "serve on"),
 		Jitter:   rapid.Bool().Draw(t, "jitter"),
 		NotFound: rapid.Bool().Draw(t, "not found"),
+		Schemas:  rapid.Bool().Draw(t, "schemas"),
 		MaxLag:   rapid.SampledFrom([]int{100, 300}).Draw(t, "max lag"),
 		Lease:    rapid.SampledFrom([]int{100, 1000}).Draw(t, "lease"),
 		Expire:   rapid.SampledFrom([]int{0, 500}).Draw(t, "expire"),
@@ -141,7 +143,10 @@ func runFleet(t *testing.T, s setup) *fleet {
 		if s.NotFound {
 			o.NotFoundExpire = 400 * time.Millisecond
 		}
-		for range modelInstances {
+		for i := range modelInstances {
+			if s.Schemas {
+				o.Schema = "v" + strconv.Itoa(2-i%2)
+			}
 			c, err := near.New[int, int](f.server, f.server, o)
 			must(t, err)
 			f.instances = append(f.instances, &instance{c})
@@ -179,6 +184,12 @@ func (f *fleet) run(t *testing.T) {
 	faults.Wait()
 }
 
+// textsOf returns what the store may have of a key.
+func textsOf(key int) []string {
+	text := strconv.Itoa(key)
+	return []string{"k:" + text, "k:~v1~" + text, "k:~v2~" + text}
+}
+
 func (f *fleet) faults(ctx context.Context) {
 	for ctx.Err() == nil {
 		sleep(ctx, f.upTo(400))
@@ -204,7 +215,9 @@ func (f *fleet) faults(ctx context.Context) {
 			f.server.setFull(false)
 		case 5: // evicted for want of memory
 			f.server.mu.Lock()
-			f.server.drop("k:" + strconv.Itoa(f.below(modelKeys)))
+			for _, text := range textsOf(f.below(modelKeys)) {
+				f.server.drop(text)
+			}
 			f.server.mu.Unlock()
 		}
 	}
@@ -262,7 +275,7 @@ func (f *fleet) write(ctx context.Context, one *instance, key int) {
 	var err error
 	switch {
 	case one == nil:
-		err = f.server.Del(ctx, "k:"+strconv.Itoa(key))
+		err = f.server.Del(ctx, textsOf(key)...)
 	case !absent && f.below(4) == 0:
 		err = one.cache.Set(ctx, key, number)
 	default:

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -103,6 +105,14 @@ type Options[K comparable, V any] struct {
 	// program may use keys of the store with this prefix.
 	Prefix string
 
+	// Schema names the form of the values, such as "v2"; it is a part of each key in the store:
+	// "users:~v2~42". So two versions of a service, whose values are incompatible, share a
+	// Prefix, and neither gets or removes what the other reads. If it ends in a number, Set and Del
+	// also remove what the versions before and after it have stored for the key: they run beside
+	// this one during a deploy or a rollback, and must not keep old values. Before 0 or 1 there was no
+	// Schema. Keys of a cache without one must not begin with ~ then. docs/near.md says more.
+	Schema string
+
 	// Keys turns keys into strings. It may be zero if K is a string or an integer.
 	Keys Text[K]
 
@@ -113,6 +123,10 @@ type Options[K comparable, V any] struct {
 	// Values turns values into bytes; zero means JSON. A value that cannot be decoded, also
 	// because Decode panics, is removed from the store and loaded anew.
 	Values Codec[V]
+
+	// Logger gets what is rare: that the source or a server of the store is lost, and back, and
+	// once a minute that a value cannot be decoded. nil means slog.Default(), as of that moment.
+	Logger *slog.Logger
 }
 
 // Away says what a Take does while the store cannot be asked.
@@ -174,6 +188,9 @@ func (o *Options[K, V]) check(store Store) error {
 	}
 	if o.Away > Fail {
 		wrong.add("Away is %d: want Bypass (%d) or Fail (%d)", o.Away, Bypass, Fail)
+	}
+	if strings.Contains(o.Schema, schemaMark) {
+		wrong.add("Schema is %q: want one without %s, such as \"v2\"", o.Schema, schemaMark)
 	}
 	if (o.Values.Encode == nil) != (o.Values.Decode == nil) {
 		wrong.add("Values has one of its two functions: want both, or neither for JSON")

@@ -17,7 +17,7 @@ func (l *Local[K, V]) Stats() stats.Snapshot { return l.cache.Stats() }
 
 // counts are what a Cache adds to the statistics.
 type counts struct {
-	remoteHits, fetches, bypasses, waits, overtaken, servedOn, storeErrors, unasked atomic.Uint64
+	remoteHits, fetches, bypasses, waits, overtaken, servedOn, storeErrors, undecodable, unasked atomic.Uint64
 }
 
 func (c *counts) addTo(s *stats.Snapshot) {
@@ -29,6 +29,7 @@ func (c *counts) addTo(s *stats.Snapshot) {
 	n.Overtaken = c.overtaken.Load()
 	n.ServedOn = c.servedOn.Load()
 	n.StoreErrors = c.storeErrors.Load()
+	n.Undecodable = c.undecodable.Load()
 	n.Unasked = c.unasked.Load()
 }
 

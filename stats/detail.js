@@ -30,7 +30,7 @@ const charts = {
 		['near-lag', 'Near: lag of the source', seconds, 'lag:near.lag_seconds behind:near.behind_seconds limit:near.max_lag_seconds', 'near'],
 		['near-changes', 'Near: changes', rate, 'told:near.changes waited-for:near.waits fetched-in-vain:near.overtaken', 'near'],
 		['near-trouble', 'Near: trouble', count,
-			'connections-lost:near.reconnects store-errors:near.store_errors unasked:near.unasked unserved:near.unserved served-on:near.served_on', 'near'],
+			'connections-lost:near.reconnects store-errors:near.store_errors undecodable:near.undecodable unasked:near.unasked unserved:near.unserved served-on:near.served_on', 'near'],
 	],
 	wheels: [
 		['pending', 'Timers', count, 'pending tombstones'],
@@ -58,7 +58,7 @@ const phrases = {
 	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
 	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
 	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'loads that nothing confirms',
-	served_on: 'answered by older values', store_errors: 'errors of the store', unasked: 'reads not tried, as the store fails', changes: 'changes told', forgotten_all: 'everything forgotten',
+	served_on: 'answered by older values', store_errors: 'errors of the store', undecodable: 'values not decodable', unasked: 'reads not tried, as the store fails', changes: 'changes told', forgotten_all: 'everything forgotten',
 	reconnects: 'connections lost', lag_seconds: 'lag of the source', behind_seconds: 'least lag', partial: 'some changes late or untold', max_lag_seconds: 'most lag',
 };
 
@@ -80,8 +80,16 @@ const newBar = (word, path, whole) => html('li', {}, word, field(path), bar(path
 const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`, '');
 const whatIf = (word, path) => newBar(html('span', {}, word + ', ', field(path + 'limit')), path + 'hit_ratio', '');
 
-const lastError = (failed) => !failed ? '' :
-	`A load failed last on ${new Date(failed.time).toLocaleString('en-GB')}: ${failed.text || 'error of type ' + failed.type}`;
+const failures = [['last_load_error', 'A load failed'], ['last_store_error', 'The store failed'], ['last_source_error', 'The source of changes was lost']];
+
+const newFailure = ([field, what]) => {
+	const node = html('p');
+	const update = (stats) => {
+		const last = stats[field];
+		setText(node, last ? `${what} last on ${new Date(last.time).toLocaleString('en-GB')}: ${last.text || 'error of type ' + last.type}` : '');
+	};
+	return {node, update};
+};
 
 export function newDetail(what, name) {
 	const notice = newNotice();
@@ -99,8 +107,8 @@ export function newDetail(what, name) {
 			box('div', 'charts', ...view.charts.map((chart) => chart.figure), ...more),
 			box('div', 'sheets', ...newSheets({...stats, what_if: null, rates: null})));
 	};
-	const since = html('p'), failed = html('p'), findings = box('ul', 'findings');
-	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, since, findings, failed, notice, body);
+	const since = html('p'), failed = failures.map(newFailure), findings = box('ul', 'findings');
+	view.node = html('div', {}, html('a', {href: '#/'}, '‹ Overview'), head, since, findings, ...failed.map((one) => one.node), notice, body);
 	view.update = () => {
 		const stats = state.json[what].find((s) => s.name === name);
 		body.hidden = !stats;
@@ -109,7 +117,7 @@ export function newDetail(what, name) {
 		if (!stats) return;
 		if (stats.since) setText(since, `Since ${new Date(stats.since).toLocaleString('en-GB')}.`);
 		fill(findings, stats.findings?.length ?? 0, () => box('li', 'bad')).forEach((node, i) => setText(node, stats.findings[i].words));
-		setText(failed, lastError(stats.last_load_error));
+		failed.forEach((one) => one.update(stats));
 		if (!body.firstChild) build(stats);
 		fill(hot.lastChild, stats.hot_keys?.length ?? 0, hotKey);
 		refresh(body, stats);

@@ -217,6 +217,9 @@
 //	cache_near_store_errors_total counter
 //	  pinwheel.cache.near.store.errors, in {error}
 //	    Calls of the store of a near cache that failed.
+//	cache_near_undecodable_total counter
+//	  pinwheel.cache.near.undecodable, in {value}
+//	    Values of the store of a near cache that could not be decoded, and were removed.
 //	cache_near_unasked_total counter
 //	  pinwheel.cache.near.unasked, in {read}
 //	    Reads that a near cache did not try, as the last calls of its store had failed.

@@ -29,6 +29,7 @@ const (
 	sourceSlow    = "source slow"
 	sourcePartial = "source partial"
 	storeFails    = "store fails"
+	undecodable   = "values undecodable"
 )
 
 const (

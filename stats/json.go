@@ -36,15 +36,17 @@ var (
 // A jsonCache is what stats.json has of a cache beside its numbers, its windows and its
 // history.
 type jsonCache struct {
-	Name          string         `json:"name"`
-	Since         time.Time      `json:"since"`
-	WhatIf        *jsonWhatIf    `json:"what_if"`
-	HotKeys       []jsonHotKey   `json:"hot_keys"`
-	Settings      jsonSettings   `json:"settings"`
-	LastLoadError *jsonLoadError `json:"last_load_error"`
-	Purgeable     bool           `json:"purgeable"`
-	Prefixes      bool           `json:"purgeable_by_prefix"`
-	Findings      []finding      `json:"findings"`
+	Name          string       `json:"name"`
+	Since         time.Time    `json:"since"`
+	WhatIf        *jsonWhatIf  `json:"what_if"`
+	HotKeys       []jsonHotKey `json:"hot_keys"`
+	Settings      jsonSettings `json:"settings"`
+	LastLoadError *jsonFailure `json:"last_load_error"`
+	StoreFailed   *jsonFailure `json:"last_store_error"`
+	SourceLost    *jsonFailure `json:"last_source_error"`
+	Purgeable     bool         `json:"purgeable"`
+	Prefixes      bool         `json:"purgeable_by_prefix"`
+	Findings      []finding    `json:"findings"`
 }
 
 // A jsonWheel is what stats.json has of a timing wheel beside its numbers and its history.

@@ -60,15 +60,21 @@ func (e *element[S]) history(l *look[S], n int, metrics []Metric[S], view view[S
 }
 
 // makeCache makes the object of a cache, with the newest points of its history, or without
-// history if their number is negative. withErrors adds the text of an error.
+// history if their number is negative. withErrors adds the texts of errors.
 func makeCache(e *element[Snapshot], l *look[Snapshot], points int, withErrors bool) error {
+	var store, source *Failure
+	if l.cache.Failures != nil {
+		store, source = l.cache.Failures()
+	}
 	err := e.begin(jsonCache{
 		Name:          l.name,
 		Since:         l.since.UTC(),
 		WhatIf:        newJSONWhatIf(underLimit(l, 5*time.Minute)),
 		HotKeys:       newJSONHotKeys(l.cache),
 		Settings:      newJSONSettings(l.cache.Settings),
-		LastLoadError: newJSONLoadError(l.cache, withErrors),
+		LastLoadError: newJSONFailure(lastLoadError(l.cache), withErrors),
+		StoreFailed:   newJSONFailure(store, withErrors),
+		SourceLost:    newJSONFailure(source, withErrors),
 		Purgeable:     l.cache.Purge != nil,
 		Prefixes:      l.cache.PurgePrefix != nil,
 		Findings:      findings(l),

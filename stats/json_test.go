@@ -252,9 +252,9 @@ type badError struct{}
 
 func (*badError) Error() string { panic("oh") }
 
-// TestLastLoadError checks that the type of an error is shown, and its text with WithErrors
+// TestLastErrors checks that the type of an error is shown, and its text with WithErrors
 // only, as it may have keys and passwords in it.
-func TestLastLoadError(t *testing.T) {
+func TestLastErrors(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, test := range []struct {
 		err      error
@@ -268,17 +268,21 @@ func TestLastLoadError(t *testing.T) {
 		{errors.New(strings.Repeat("x", 1000)), "*errors.errorString", "xx…"},
 	} {
 		var r stats.Registry
+		failure := &stats.Failure{Time: at, Err: test.err}
 		r.Add(stats.CacheSource{Name: "users", Snapshot: always(stats.Snapshot{}), HotKeys: func() []stats.HotKey { return nil },
-			LastError: func() (time.Time, error) { return at, test.err }})
+			LastError: func() (time.Time, error) { return at, test.err },
+			Failures:  func() (store, source *stats.Failure) { return failure, failure }})
 		for _, shown := range []bool{false, true} {
 			h := r.Handler()
 			if shown {
 				h = r.Handler(stats.WithErrors())
 			}
-			got := readJSON(t, h).Caches[0]["last_load_error"].(map[string]any)
-			text := got["text"].(string)
-			if got["time"] != "2026-01-02T03:04:05Z" || got["type"] != test.kind || shown != (text != "") || shown && !strings.Contains(text, test.contains) {
-				t.Errorf("%q with WithErrors %t is shown as %v", test.kind, shown, got)
+			for _, of := range []string{"last_load_error", "last_store_error", "last_source_error"} {
+				got := readJSON(t, h).Caches[0][of].(map[string]any)
+				text := got["text"].(string)
+				if got["time"] != "2026-01-02T03:04:05Z" || got["type"] != test.kind || shown != (text != "") || shown && !strings.Contains(text, test.contains) {
+					t.Errorf("%s of type %q with WithErrors %t is shown as %v", of, test.kind, shown, got)
+				}
 			}
 		}
 	}

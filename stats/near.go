@@ -15,6 +15,7 @@ type Near struct {
 	ServedOn   uint64 // loads that ended with an older value, as the store could not be asked
 
 	StoreErrors  uint64 // calls of the store that failed
+	Undecodable  uint64 // values of the store that could not be decoded, which are removed
 	Unasked      uint64 // reads that were not tried, as the last calls of the store had failed
 	Changes      uint64 // changes of keys that the source reported
 	ForgottenAll uint64 // reports of the source that any key may have changed
@@ -25,6 +26,12 @@ type Near struct {
 	Lag     time.Duration // gauge: time since the moment for which the source vouched last, or since the cache was made
 	Behind  time.Duration // gauge: how old the moment was for which the source vouched last, when it did so
 	MaxLag  time.Duration // gauge: with a longer Lag no value is kept for longer than that; never 0 in a near cache
+}
+
+// A Failure is an error, and when it came.
+type Failure struct {
+	Time time.Time
+	Err  error
 }
 
 // exists reports whether the cache is a near cache.
@@ -42,6 +49,10 @@ func nearTrouble(n *Near, now period, say func(cause, format string, args ...any
 	if n.Serving && n.Behind > n.MaxLag/6*5 { // of near/redis: a third of MaxLag, and the round trip
 		trouble = true
 		say(sourceSlow, "The source of changes confirms what is %s old, close to MaxLag, %s: set it to %s, or look for what is slow.", span(n.Behind), span(n.MaxLag), span(2*n.Behind))
+	}
+	if now.undecodable >= 5 {
+		trouble = true
+		say(undecodable, "In the last minute %d values of the store could not be decoded, and were removed: another version of the service, or another program, writes under this Prefix. A Schema for each version keeps them apart.", now.undecodable)
 	}
 	if now.storeErrors >= 5 {
 		trouble = true

@@ -24,6 +24,7 @@ func TestNearFindings(t *testing.T) {
 		{"partial", func(n *stats.Near) { n.Partial = true }, "source partial, more keys"},
 		{"slow", func(n *stats.Near) { n.Behind = 850 * time.Millisecond }, "source slow"},
 		{"store away", func(n *stats.Near) { n.StoreErrors, n.Bypasses = 5, 4 }, "store fails"},
+		{"two versions", func(n *stats.Near) { n.Undecodable = 5 }, "values undecodable"},
 		{"some errors", func(n *stats.Near) { n.StoreErrors = 4 }, "more keys"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

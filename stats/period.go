@@ -7,6 +7,7 @@ type period struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
 	storeErrors, bypasses, unasked         uint64        // of a near cache
+	undecodable                            uint64        // too
 	loading                                time.Duration // the total duration of loads
 }
 
@@ -30,6 +31,7 @@ func between(from, to *Snapshot) period {
 		storeErrors: minus(to.Near.StoreErrors, from.Near.StoreErrors),
 		unasked:     minus(to.Near.Unasked, from.Near.Unasked),
 		bypasses:    minus(to.Near.Bypasses, from.Near.Bypasses),
+		undecodable: minus(to.Near.Undecodable, from.Near.Undecodable),
 	}
 }
 

@@ -29,21 +29,34 @@ func newJSONSettings(s Settings) jsonSettings {
 	return jsonSettings{s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Timeout.Seconds(), s.MaxLoads, s.Policy}
 }
 
-// A jsonLoadError is the last error of a load.
-type jsonLoadError struct {
+// A jsonFailure is the last error of a load, or of the store or source of a near cache.
+type jsonFailure struct {
 	Time time.Time `json:"time"`
 	Type string    `json:"type"`
 	Text string    `json:"text"`
 }
 
-// WithErrors makes the handler show the text of the last error of a load of each cache, and
-// not only its type. It may have keys, addresses and passwords in it.
+// WithErrors makes the handler show the texts of the last errors of each cache: of a load, and of
+// the store and source of a near cache. Without it they have their types only, as they may have keys,
+// addresses and passwords in them.
 func WithErrors() HandlerOption {
 	return func(h *handler) { h.errors = true }
 }
 
-// newJSONLoadError returns nil if no load has failed.
-func newJSONLoadError(c CacheSource, withError bool) *jsonLoadError {
+// newJSONFailure returns nil for nil.
+func newJSONFailure(f *Failure, withText bool) *jsonFailure {
+	if f == nil {
+		return nil
+	}
+	shown := &jsonFailure{Time: f.Time.UTC(), Type: shorten(typeOf(f.Err))}
+	if withText {
+		shown.Text = shorten(fmt.Sprint(f.Err)) // Sprint recovers a panic of Error
+	}
+	return shown
+}
+
+// lastLoadError returns nil if no load has failed.
+func lastLoadError(c CacheSource) *Failure {
 	if c.LastError == nil {
 		return nil
 	}
@@ -51,11 +64,7 @@ func newJSONLoadError(c CacheSource, withError bool) *jsonLoadError {
 	if err == nil {
 		return nil
 	}
-	shown := &jsonLoadError{Time: at.UTC(), Type: shorten(typeOf(err))}
-	if withError {
-		shown.Text = shorten(fmt.Sprint(err)) // Sprint recovers a panic of Error
-	}
-	return shown
+	return &Failure{at, err}
 }
 
 // typeOf returns the type of the innermost error that err wraps, the most telling one.

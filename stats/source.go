@@ -32,6 +32,11 @@ type CacheSource struct {
 	// shown only by a handler with [WithErrors]: it may have secrets in it.
 	LastError func() (at time.Time, err error)
 
+	// Failures returns, for a near cache, why a call of the store failed last, or a value could
+	// not be decoded, and why the source lost its connection last, or could not connect; nil for
+	// never. What is said of LastError holds.
+	Failures func() (store, source *Failure)
+
 	// HotKeys returns the keys with the most gets, the hottest first.
 	HotKeys func() []HotKey
 

@@ -38,6 +38,7 @@ func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) 
 	switch {
 	case err != nil:
 		c.counts.storeErrors.Add(1)
+		c.local.StoreFailed(err)
 		return nil, errUnread
 	case item.State == near.Absent, item.State == near.Leased, item.State == near.Broken: // written by other programs
 		return nil, errUnread
@@ -139,12 +140,17 @@ func (c *Cache) decode(ctx context.Context, key string, data []byte, v any) (ok 
 	returned := false
 	defer func() {
 		if p := recover(); !returned {
+			c.counts.undecodable.Add(1)
 			logx.WithContext(ctx).Errorf("cache(%s) - key %q is removed, as decoding it panicked: %v\n%s", c.ring.name, key, p, debug.Stack())
 			_ = c.DelCtx(ctx, key)
 		}
 	}()
 	err := jsonx.Unmarshal(data, v)
 	returned = true
+	if err != nil {
+		c.counts.undecodable.Add(1)
+		c.local.StoreFailed(err)
+	}
 	return err == nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
-	"log/slog"
 	random "math/rand/v2"
 	"net"
 	"slices"
@@ -21,7 +20,7 @@ import (
 func (r *Redis) note(members []*member) {
 	untracked := slices.ContainsFunc(members, func(m *member) bool { return m != nil && m.ear != nil })
 	if r.untracked.Swap(untracked) != untracked && untracked {
-		slog.Warn("near/redis: no CLIENT TRACKING, so changes come by keyspace notifications: FLUSHALL and SWAPDB are told with the next question, what "+setting+" leaves out is not, and a server that takes no writes vouches for nothing", "servers", r.options.Client.InitAddress)
+		r.options.log().Warn("near/redis: no CLIENT TRACKING, so changes come by keyspace notifications: FLUSHALL and SWAPDB are told with the next question, what "+setting+" leaves out is not, and a server that takes no writes vouches for nothing", "servers", r.options.Client.InitAddress)
 	}
 }
 

@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +37,14 @@ type Options struct {
 	// and other changes are not seen. The package documentation says what that means. All
 	// instances must have the same Channel.
 	Channel string
+
+	// Logger gets what is rare, such as that changes cannot be watched and why; nil means
+	// slog.Default(), as of that moment.
+	Logger *slog.Logger
 }
+
+// log returns the Logger.
+func (o *Options) log() *slog.Logger { return cmp.Or(o.Logger, slog.Default()) }
 
 // Format prints, for every verb of package fmt, the options without passwords.
 func (o Options) Format(f fmt.State, _ rune) {

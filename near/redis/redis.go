@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +54,7 @@ func New(ctx context.Context, o Options) (*Redis, error) {
 			return nil, err
 		}
 		r.why = err
-		slog.Warn("near/redis: Redis cannot be reached yet", "err", err)
+		r.options.log().Warn("near/redis: Redis cannot be reached yet", "err", err)
 	}
 	return r, nil
 }

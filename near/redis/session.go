@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -56,7 +55,7 @@ func (r *Redis) noteEnd(err error) {
 	r.why = err
 	r.mu.Unlock()
 	if err != nil && !passes(err) && (before == nil || before.Error() != err.Error()) {
-		slog.Warn("near/redis: changes cannot be watched", "err", err)
+		r.options.log().Warn("near/redis: changes cannot be watched", "err", err)
 	}
 }
 
@@ -98,7 +97,7 @@ func (r *Redis) track(ctx context.Context, w near.Watcher, in *inbox, maxLag tim
 	in.except(nil)
 	if len(s.deaf) > 0 {
 		in.except(s.untold(members[0].client))
-		slog.Warn("near/redis: a master of the cluster is away: its keys stay in memory for MaxLag", "err", errors.Join(errs...))
+		r.options.log().Warn("near/redis: a master of the cluster is away: its keys stay in memory for MaxLag", "err", errors.Join(errs...))
 	}
 	// Values kept from now on were read by a client of this topology.
 	if ctx.Err() != nil {
@@ -120,7 +119,7 @@ func (r *Redis) noteSnapshot(ctx context.Context, m *member) {
 	r.runs[m.addr] = run
 	r.mu.Unlock()
 	if before != "" && before != run && strings.Trim(loaded, "0") != "" && infoField(info, "aof_enabled") == "0" {
-		slog.Warn("near/redis: a server has started again from a snapshot: keys that were removed after it was made have their old values, until their TTL ends or they change: use appendonly, or save \"\"", "server", m.addr, "keys", loaded)
+		r.options.log().Warn("near/redis: a server has started again from a snapshot: keys that were removed after it was made have their old values, until their TTL ends or they change: use appendonly, or save \"\"", "server", m.addr, "keys", loaded)
 	}
 }
 
