@@ -275,9 +275,7 @@ func (w watcher[K, V]) Changed(keys ...string) {
 		switch key, err := convert(w.text.Parse, rest); {
 		case err == nil:
 			w.Forget(key)
-		case strings.HasPrefix(rest, schemaMark): // of a cache with a Schema
-			continue
-		default: // an unknown key has changed
+		case !strings.HasPrefix(rest, schemaMark): // an unknown key has changed, and not one of a cache with a Schema
 			w.clear()
 		}
 		w.counts.changes.Add(1)

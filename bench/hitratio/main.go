@@ -1,7 +1,7 @@
 // Command hitratio replays traces of keys through caches and writes their hit ratios, as a
-// table and as charts.
+// table.
 //
-//	go run ./hitratio -traces DIR -o ../docs/hit-ratio
+//	go run ./hitratio -traces DIR
 //
 // A trace is a file NAME.u64.gz: gzip of little-endian uint64 keys, one for each
 // access. Besides those in DIR it replays some synthetic ones, and those in DIR once more
@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"os"
 	"path/filepath"
 	"regexp"
 )
@@ -24,7 +23,6 @@ func main() {
 	traces := flag.String("traces", "", "the `folder` of the traces")
 	only := flag.String("cache", ".", "replay only through caches that this `regexp` matches")
 	seeds := flag.Int("seeds", 1, "replay `n` times and take the median")
-	out := flag.String("o", "", "write a table and a chart into this `folder`, and not to standard output")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
 	if err != nil {
@@ -50,14 +48,5 @@ func main() {
 	if len(weighed) > 0 {
 		tables += tableOfSizes(weighed)
 	}
-	if *out == "" {
-		fmt.Print(tables)
-		return
-	}
-	if err := os.WriteFile(filepath.Join(*out, "table.md"), []byte(tables), 0o644); err != nil {
-		log.Fatal(err)
-	}
-	if err := drawCells(cells, filepath.Join(*out, "traces.svg")); err != nil {
-		log.Fatal(err)
-	}
+	fmt.Print(tables)
 }

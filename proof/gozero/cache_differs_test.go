@@ -27,13 +27,11 @@ import (
 func TestCacheDiffers(t *testing.T) {
 	t.Run("goroutines without end", endlessGoroutines) // alone: it counts them
 	for name, test := range map[string]func(t *testing.T){
-		"set twice with a TTL of a second":     setTwice,
-		"TTLs":                                 ttls,
-		"a TTL of 0 or less":                   oddTTLs,
-		"a panic in fetch":                     panicWaiters,
-		"Set and Del during Take":              changedDuringTake,
-		"what Take counts as hits and misses":  takeCounts,
-		"TTLs of seconds: early or late there": lifetimes,
+		"set twice with a TTL of a second":    setTwice,
+		"a TTL of 0 or less":                  oddTTLs,
+		"a panic in fetch":                    panicWaiters,
+		"Set and Del during Take":             changedDuringTake,
+		"what Take counts as hits and misses": takeCounts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,44 +102,6 @@ func setTwice(t *testing.T) {
 	}
 	if left == len(keys) {
 		t.Error("go-zero kept all keys: this comparison is out of date")
-	}
-}
-
-// Ours ends when it should, within 5 %, however often it is set and wherever the ticks
-// are. What go-zero's wheel makes of such moves is TestWheelDiffers...: an hour becomes
-// one that is 5 minutes shorter or longer.
-func ttls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := ourCache(t, time.Hour)
-		time.Sleep(950 * ms)
-		for _, ttl := range []time.Duration{30 * ms, 1500 * ms, 10 * time.Minute, time.Hour} {
-			for range 5 {
-				c.SetWithExpire("x", 1, ttl)
-				time.Sleep(ttl * 94 / 100)
-				if v, ok := c.Get("x"); v != 1 || !ok {
-					t.Errorf("%v: gone before", ttl)
-				}
-			}
-			time.Sleep(ttl * 12 / 100)
-			if _, ok := c.Get("x"); ok {
-				t.Errorf("%v: there after", ttl)
-			}
-		}
-	})
-}
-
-// go-zero rounds a TTL down to ticks of a second and counts the tick under way; below a
-// second it lives until the next tick.
-func lifetimes(t *testing.T) {
-	g := newGoZero(t)
-	time.Sleep(950 * ms) // its wheel ticks every second since now
-	for _, ttl := range []time.Duration{1500 * ms, 30 * ms} {
-		began := time.Now()
-		g.SetWithExpire("k", 1, ttl)
-		for found(g, []string{"k"}) == 1 && time.Since(began) < time.Minute {
-			time.Sleep(ms)
-		}
-		t.Logf("go-zero: a TTL of %v lived %v", ttl, time.Since(began).Round(ms))
 	}
 }
 

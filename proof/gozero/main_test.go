@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/pinwheel-cache/pinwheel/proof/internal/settle"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"go.uber.org/goleak"
 )
 
@@ -12,7 +12,7 @@ var errFetch = errors.New("fetch failed")
 
 func TestMain(m *testing.M) {
 	const pkg = "github.com/zeromicro/go-zero/core/collection."
-	settle.VerifyTestMain(m, // but for the two goroutines of each of go-zero's caches, which never end
+	redistest.VerifyTestMain(m, // but for the two goroutines of each of go-zero's caches, which never end
 		goleak.IgnoreAnyFunction(pkg+"(*TimingWheel).run"),
 		goleak.IgnoreAnyFunction(pkg+"(*cacheStat).statLoop"),
 	)

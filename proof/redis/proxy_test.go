@@ -3,7 +3,6 @@ package redis_test
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -261,59 +260,4 @@ func TestSwitchedAddress(t *testing.T) {
 		}
 	})
 	f.verdict(t)
-}
-
-// TestFaultsEnd lets connections begin and end during faults.
-//
-// Catches: a proxy that hangs then.
-func TestFaultsEnd(t *testing.T) {
-	t.Parallel()
-	talker, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	var talking sync.WaitGroup
-	talking.Go(func() {
-		for {
-			conn, err := talker.Accept()
-			if err != nil {
-				return
-			}
-			talking.Go(func() {
-				defer conn.Close()
-				for data := make([]byte, 512); err == nil; time.Sleep(time.Millisecond) {
-					_, err = conn.Write(data)
-				}
-			})
-		}
-	})
-	l := newLink(t, talker.Addr().String())
-	stop := make(chan struct{})
-	for range 30 {
-		talking.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				conn, err := net.Dial("tcp", l.addr)
-				if err != nil {
-					continue
-				}
-				_ = conn.SetDeadline(time.Now().Add(rand.N(100 * time.Millisecond)))
-				_, _ = io.Copy(io.Discard, conn)
-				_ = conn.(*net.TCPConn).SetLinger(0)
-				conn.Close()
-			}
-		})
-	}
-	inTime(t, "faults", func() {
-		for range 20 {
-			for _, c := range networkFaults {
-				l.suffer(c.fault, bothWays, rand.N(10*time.Millisecond))
-			}
-		}
-	})
-	close(stop)
-	talker.Close()
-	inTime(t, "the end of the connections", talking.Wait)
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/pinwheel-cache/pinwheel/proof/internal/settle"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 )
 
-func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }

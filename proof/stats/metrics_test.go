@@ -93,6 +93,7 @@ func addNear(want map[string]float64, n stats.Near) {
 		"unserved_total":      float64(n.Unserved),
 		"served_on_total":     float64(n.ServedOn),
 		"store_errors_total":  float64(n.StoreErrors),
+		"undecodable_total":   float64(n.Undecodable),
 		"unasked_total":       float64(n.Unasked),
 		"changes_total":       float64(n.Changes),
 		"forgotten_all_total": float64(n.ForgottenAll),

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/proof/internal/settle"
+	"github.com/pinwheel-cache/pinwheel/near/redis/redistest"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func TestMain(m *testing.M) { settle.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.VerifyTestMain(m) }
 
 // register registers a source until the end of the test.
 func register(t testing.TB, source stats.Source) (unique string) {
