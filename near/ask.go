@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,7 +102,7 @@ func (c *Cache[K, V]) ask(ctx context.Context, text string, f func(context.Conte
 		return nil
 	case ctx.Err() == nil:
 		c.counts.storeErrors.Add(1)
-		c.local.failures.storeFailed(err)
+		c.local.failures.noteStore(err)
 		switch {
 		case errors.Is(err, ErrRefused):
 			c.answers(b)
@@ -117,14 +116,16 @@ func (c *Cache[K, V]) ask(ctx context.Context, text string, f func(context.Conte
 }
 
 func (c *Cache[K, V]) answers(b *breaker) {
-	if b.reset() {
-		c.local.failures.log(slog.LevelInfo, "near: the store answers again", nil)
+	if f := c.local.failures; b.reset() {
+		f.takeBack(&f.storeAway, "near: the store answers again")
 	}
 }
 
 func (c *Cache[K, V]) fails(b *breaker, err error) {
-	if b.failures.Add(1) == maxFailures {
-		c.local.failures.log(slog.LevelWarn, "near: a server of the store does not answer: until it does, reads go past it", err)
+	f := c.local.failures
+	f.noteStore(err)
+	if b.failures.Add(1) >= maxFailures && c.local.open.Err() == nil {
+		f.warn(&f.storeAway, "near: a server of the store does not answer: until it does, reads do not wait for it", err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
@@ -168,7 +167,8 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K) (value V, ok bool, err err
 
 // Set stores a value for a key in the store. When Set returns without an error, no caller in
 // this process gets the old value; other instances may return it for MaxLag at most, usually
-// for much less. After an error the value may or may not be stored.
+// for much less. After an error the value may or may not be stored, and with a Schema other versions
+// may still have the old one: call Del.
 //
 // Write to the database first. After that Del is better than Set: two instances may call Set
 // in another order than they wrote to the database.
@@ -182,14 +182,12 @@ func (c *Cache[K, V]) Set(ctx context.Context, key K, value V) error {
 	defer c.local.Forget(key)
 	item := Item{State: Found, Value: data, TTL: c.ttl(c.expire)}
 	text := c.local.key(key)
-	var others error
-	var removal sync.WaitGroup
-	if len(c.neighbors) > 0 {
-		removal.Go(func() { others = c.remove(ctx, c.beside(nil, key)...) })
-	}
 	err = c.ask(ctx, text, func(ctx context.Context) error { return c.store.Set(ctx, text, item) })
-	removal.Wait()
-	return cmp.Or(err, others)
+	if len(c.neighbors) > 0 {
+		// Afterwards: of two versions that Set a key at once, each would keep its own value otherwise.
+		err = cmp.Or(err, c.remove(ctx, c.beside(nil, key)...))
+	}
+	return err
 }
 
 // Del removes keys from the store and from memory. Callers in this process that ask for a

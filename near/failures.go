@@ -10,35 +10,47 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-// failures has the last errors of the store and of the source, for the statistics, which keep it but not
-// the cache, and logs what is rare.
+// failures has the last errors of the store and of the source, for the statistics, and logs what is
+// rare.
 type failures struct {
 	logger *slog.Logger // nil: slog's default, of the moment
-	name   string       // of the cache
+	cache  string       // its name
+	made   time.Time
 
 	store, source atomic.Pointer[stats.Failure]
-	broken        atomic.Int64 // when a value that cannot be decoded was logged last, in nanoseconds since 1970
+
+	storeAway, sourceLost, undecodable warning
 }
 
+// A warning is a line of the log that comes at most once a minute, whatever flaps.
+type warning struct {
+	at   atomic.Int64 // when it came last, in nanoseconds since the cache was made; 0: never
+	open atomic.Bool  // it came, and was not taken back
+}
+
+// last is the option Failures of a cache.
 func (f *failures) last() (store, source *stats.Failure) { return f.store.Load(), f.source.Load() }
 
-func (f *failures) storeFailed(err error) { f.store.Store(&stats.Failure{Time: time.Now(), Err: err}) }
+func (f *failures) noteStore(err error) { f.store.Store(&stats.Failure{Time: time.Now(), Err: err}) }
 
-func (f *failures) sourceLost(err error) { f.source.Store(&stats.Failure{Time: time.Now(), Err: err}) }
+func (f *failures) noteSource(err error) { f.source.Store(&stats.Failure{Time: time.Now(), Err: err}) }
 
-// undecodable logs one of them a minute.
-func (f *failures) undecodable(err error) {
-	f.storeFailed(err)
-	now, before := time.Now().UnixNano(), f.broken.Load()
-	if now-before >= int64(time.Minute) && f.broken.CompareAndSwap(before, now) {
-		f.log(slog.LevelWarn, "near: a value of the store cannot be decoded, and is removed: does another version or program write under this Prefix?", err)
+// warn logs a warning, unless it came within the last minute.
+func (f *failures) warn(w *warning, what string, err error) {
+	now, before := int64(time.Since(f.made))+1, w.at.Load()
+	if (before == 0 || now-before >= int64(time.Minute)) && w.at.CompareAndSwap(before, now) {
+		w.open.Store(true)
+		f.log(slog.LevelWarn, what, "cache", f.cache, "err", err)
 	}
 }
 
-func (f *failures) log(level slog.Level, what string, err error) {
-	args := []any{"cache", f.name}
-	if err != nil {
-		args = append(args, "err", err)
+// takeBack logs that what a warning said is over, if it came.
+func (f *failures) takeBack(w *warning, what string) {
+	if w.open.Swap(false) {
+		f.log(slog.LevelInfo, what, "cache", f.cache)
 	}
+}
+
+func (f *failures) log(level slog.Level, what string, args ...any) {
 	cmp.Or(f.logger, slog.Default()).Log(context.Background(), level, what, args...)
 }

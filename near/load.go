@@ -99,7 +99,9 @@ func (c *Cache[K, V]) found(ctx context.Context, one *lookup[K, V]) {
 	}
 	if errors.Is(one.err, errDecode) {
 		c.counts.undecodable.Add(1)
-		c.local.failures.undecodable(one.err)
+		f := c.local.failures
+		f.noteStore(one.err)
+		f.warn(&f.undecodable, "near: a value of the store cannot be decoded: does another version or program write under this Prefix?", one.err)
 		return
 	}
 	one.keepInMemory(one.item.TTL, one.began)

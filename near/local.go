@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -85,8 +86,14 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 	if p, ok := source.(interface{ Partial() bool }); ok {
 		l.partial = p.Partial
 	}
-	l.failures = &failures{logger: o.Logger, name: cmp.Or(o.Cache.Name, "cache")}
-	o.Cache.Failures = l.failures.last
+	l.failures = &failures{logger: o.Logger, cache: cmp.Or(o.Cache.Name, "cache"), made: time.Now()}
+	weakly := weak.Make(l.failures) // the logger, or an error, may have what has the cache
+	o.Cache.Failures = func() (store, source *stats.Failure) {
+		if f := weakly.Value(); f != nil {
+			return f.last()
+		}
+		return nil, nil
+	}
 	o.Cache.Negative = keepFor
 	amend := o.Cache.Amend
 	o.Cache.Amend = func(s *stats.Snapshot) {
@@ -221,7 +228,7 @@ func (l *Local[K, V]) unshareLater(key K) (stop func()) {
 }
 
 // StoreFailed notes, for the statistics, why a load could not ask the store.
-func (l *Local[K, V]) StoreFailed(err error) { l.failures.storeFailed(err) }
+func (l *Local[K, V]) StoreFailed(err error) { l.failures.noteStore(err) }
 
 // Forget removes keys from memory. Call it after each change of the store, also if that
 // returned an error; from then on no caller of this Local gets the old value.
@@ -311,22 +318,24 @@ func (w watcher[K, V]) clear() {
 
 func (w watcher[K, V]) ChangedAll() {
 	w.clear()
-	if _, lost := w.failures.last(); w.link.opened() && lost != nil {
-		w.failures.log(slog.LevelInfo, "near: the source tells of changes again", nil)
-	}
+	opened := w.link.opened()
 	w.waiters.wakeAll()
+	if opened {
+		w.failures.takeBack(&w.failures.sourceLost, "near: the source tells of changes again")
+	}
 }
 
 func (w watcher[K, V]) Current(asOf time.Time) { w.link.current(asOf) }
 
 func (w watcher[K, V]) Lost(err error) {
-	closed := w.open.Err() != nil
-	if !closed {
-		w.failures.sourceLost(err)
-	}
-	if w.link.lost() && !closed {
-		w.counts.reconnects.Add(1)
-		w.failures.log(slog.LevelWarn, "near: the source is lost: until it is back, values stay in memory for MaxLag", err)
-	}
+	lost := w.link.lost()
 	w.waiters.wakeAll()
+	if w.open.Err() != nil {
+		return // by Close
+	}
+	w.failures.noteSource(err)
+	if lost {
+		w.counts.reconnects.Add(1)
+		w.failures.warn(&w.failures.sourceLost, "near: the source is lost: until it is back, values stay in memory for MaxLag", err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -63,8 +64,8 @@ type setup struct {
 	Faults, Failing, Lying    bool
 	ServeOn, Jitter, NotFound bool
 	Schemas                   bool // instances of two versions
-	MaxLag, Lease, Expire     int // in ms
-	Local                     int // LocalExpire, in ms
+	MaxLag, Lease, Expire     int  // in ms
+	Local                     int  // LocalExpire, in ms
 	Limit                     int
 }
 
@@ -132,6 +133,7 @@ func runFleet(t *testing.T, s setup) *fleet {
 		}
 		o := near.Options[int, int]{
 			Prefix: "k:", Limit: s.Limit, MaxLag: ms(s.MaxLag), Lease: ms(s.Lease), Expire: ms(s.Expire), LocalExpire: ms(s.Local),
+			Logger: slog.New(slog.DiscardHandler),
 		}
 		if s.ServeOn {
 			o.ServeOn = 2 * f.window

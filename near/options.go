@@ -110,7 +110,7 @@ type Options[K comparable, V any] struct {
 	// Prefix, and neither gets or removes what the other reads. If it ends in a number, Set and Del
 	// also remove what the versions before and after it have stored for the key: they run beside
 	// this one during a deploy or a rollback, and must not keep old values. Before 0 or 1 there was no
-	// Schema. Keys of a cache without one must not begin with ~ then. docs/near.md says more.
+	// Schema. Keys of a cache without one must not begin with ~ then. docs/deploys.md says more.
 	Schema string
 
 	// Keys turns keys into strings. It may be zero if K is a string or an integer.
@@ -125,7 +125,8 @@ type Options[K comparable, V any] struct {
 	Values Codec[V]
 
 	// Logger gets what is rare: that the source or a server of the store is lost, and back, and
-	// once a minute that a value cannot be decoded. nil means slog.Default(), as of that moment.
+	// that a value cannot be decoded; each at most once a minute. Errors may have keys in them. nil
+	// means slog.Default(), as of that moment.
 	Logger *slog.Logger
 }
 
@@ -189,8 +190,11 @@ func (o *Options[K, V]) check(store Store) error {
 	if o.Away > Fail {
 		wrong.add("Away is %d: want Bypass (%d) or Fail (%d)", o.Away, Bypass, Fail)
 	}
-	if strings.Contains(o.Schema, schemaMark) {
+	switch {
+	case strings.Contains(o.Schema, schemaMark):
 		wrong.add("Schema is %q: want one without %s, such as \"v2\"", o.Schema, schemaMark)
+	case oddNumber(o.Schema):
+		wrong.add("Schema is %q, whose number has a zero before it, or over 18 digits: want one such as \"v2\"", o.Schema)
 	}
 	if (o.Values.Encode == nil) != (o.Values.Decode == nil) {
 		wrong.add("Values has one of its two functions: want both, or neither for JSON")
@@ -205,7 +209,7 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 	}
 	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")
 	if c, ok := source.(Coverer); ok && (o.Prefix != "" || o.Text.String == nil && reflect.TypeFor[K]().Kind() != reflect.String) && !c.Covers(o.Prefix) {
-		wrong.add("Prefix is %q, and the source does not tell of keys with it: want one that begins with a prefix of the source", o.Prefix)
+		wrong.add("Prefix, with the Schema if there is one, is %q, and the source does not tell of keys with it: want one that begins with a prefix of the source", o.Prefix)
 	}
 	switch {
 	case (o.Text.String == nil) != (o.Text.Parse == nil):

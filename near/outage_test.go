@@ -340,6 +340,7 @@ func TestOptions(t *testing.T) {
 	}
 	for what, o := range map[string]near.Options[string, string]{
 		"-1": {Limit: -1}, "NotFoundLocal": {NotFoundLocal: true}, "uncovered:": {Prefix: "uncovered:"}, "MaxLoads": {MaxLoads: -1},
+		`Schema is "v01"`: {Schema: "v01"}, `Schema is "a~"`: {Schema: "a~"}, `Schema is "1234567890123456789"`: {Schema: "1234567890123456789"},
 		"ServeOn is 500ms, below MaxLag, 1s": {ServeOn: 500 * time.Millisecond},
 	} {
 		if _, err := near.New(newServer(), new(hand), o); !errors.Is(err, cache.ErrArgument) || !strings.Contains(err.Error(), what) {

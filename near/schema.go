@@ -22,9 +22,9 @@ func schemaPrefix(prefix, schema string) string {
 func neighbors(schema string) (all []string) {
 	name := strings.TrimRight(schema, "0123456789")
 	digits := schema[len(name):]
-	n, err := strconv.ParseUint(digits, 10, 32)
-	if err != nil || digits[0] == '0' && len(digits) > 1 {
-		return nil
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil {
+		return nil // it does not end in a number
 	}
 	if n > 0 {
 		all = append(all, name+strconv.FormatUint(n-1, 10))
@@ -33,6 +33,13 @@ func neighbors(schema string) (all []string) {
 		all = append(all, "")
 	}
 	return append(all, name+strconv.FormatUint(n+1, 10))
+}
+
+// oddNumber reports whether a Schema ends in a number that has no neighbors: too large, or with a zero
+// before it.
+func oddNumber(schema string) bool {
+	digits := schema[len(strings.TrimRight(schema, "0123456789")):]
+	return len(digits) > 18 || len(digits) > 1 && digits[0] == '0'
 }
 
 // beside returns the keys in the store that the neighbors of this schema have for a key.

@@ -210,7 +210,7 @@ var cacheMetrics = []Metric[Snapshot]{
 		func(n *Near) any { return &n.ServedOn }),
 	nearMetric("store_errors", KindCounter, "{error}", "Calls of the store of a near cache that failed.",
 		func(n *Near) any { return &n.StoreErrors }),
-	nearMetric("undecodable", KindCounter, "{value}", "Values of the store of a near cache that could not be decoded, and were removed.",
+	nearMetric("undecodable", KindCounter, "{value}", "Values of the store of a near cache that could not be decoded.",
 		func(n *Near) any { return &n.Undecodable }),
 	nearMetric("unasked", KindCounter, "{read}", "Reads that a near cache did not try, as the last calls of its store had failed.",
 		func(n *Near) any { return &n.Unasked }),

@@ -46,7 +46,7 @@
 //
 // The handler shows program and host, and names, settings and counts of caches and timing
 // wheels. It shows keys only of a cache with the option HotKeys, and never a value. Of the last
-// error of a load it shows the type, with [WithErrors] the text. Without WithPurge it only
+// errors, of a load and of the store and source of a near cache, it shows the types, with [WithErrors] the texts. Without WithPurge it only
 // reads. Middleware around it must decide who may see the page, as for any other handler:
 //
 //	http.Handle("/cache/", onlyAdmins(stats.Handler()))
@@ -219,7 +219,7 @@
 //	    Calls of the store of a near cache that failed.
 //	cache_near_undecodable_total counter
 //	  pinwheel.cache.near.undecodable, in {value}
-//	    Values of the store of a near cache that could not be decoded, and were removed.
+//	    Values of the store of a near cache that could not be decoded.
 //	cache_near_unasked_total counter
 //	  pinwheel.cache.near.unasked, in {read}
 //	    Reads that a near cache did not try, as the last calls of its store had failed.

@@ -265,6 +265,7 @@ func TestLastErrors(t *testing.T) {
 		{fmt.Errorf("ann: %w", &fs.PathError{Op: "open", Path: "ann", Err: fs.ErrNotExist}), "*errors.errorString", "ann: open ann"},
 		{fmt.Errorf("ann: %w", &badError{}), "*stats_test.badError", "PANIC"},
 		{&badError{}, "*stats_test.badError", "PANIC"},
+		{fmt.Errorf("%w: %w", errors.ErrUnsupported, errors.Join(errors.ErrUnsupported, &badError{})), "*stats_test.badError", "PANIC"},
 		{errors.New(strings.Repeat("x", 1000)), "*errors.errorString", "xx…"},
 	} {
 		var r stats.Registry

@@ -15,7 +15,7 @@ type Near struct {
 	ServedOn   uint64 // loads that ended with an older value, as the store could not be asked
 
 	StoreErrors  uint64 // calls of the store that failed
-	Undecodable  uint64 // values of the store that could not be decoded, which are removed
+	Undecodable  uint64 // values of the store that could not be decoded
 	Unasked      uint64 // reads that were not tried, as the last calls of the store had failed
 	Changes      uint64 // changes of keys that the source reported
 	ForgottenAll uint64 // reports of the source that any key may have changed
@@ -52,7 +52,7 @@ func nearTrouble(n *Near, now period, say func(cause, format string, args ...any
 	}
 	if now.undecodable >= 5 {
 		trouble = true
-		say(undecodable, "In the last minute %d values of the store could not be decoded, and were removed: another version of the service, or another program, writes under this Prefix. A Schema for each version keeps them apart.", now.undecodable)
+		say(undecodable, "In the last minute %d values of the store could not be decoded: another version of the service, or another program, writes other values for the same keys. See docs/deploys.md.", now.undecodable)
 	}
 	if now.storeErrors >= 5 {
 		trouble = true

@@ -67,10 +67,19 @@ func lastLoadError(c CacheSource) *Failure {
 	return &Failure{at, err}
 }
 
-// typeOf returns the type of the innermost error that err wraps, the most telling one.
+// typeOf returns the type of the innermost error that err wraps, the most telling one; of several, in the
+// last.
 func typeOf(err error) string {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+	for {
+		inner := errors.Unwrap(err)
+		if several, ok := err.(interface{ Unwrap() []error }); ok {
+			if all := several.Unwrap(); len(all) > 0 {
+				inner = all[len(all)-1]
+			}
+		}
+		if inner == nil {
+			return fmt.Sprintf("%T", err)
+		}
 		err = inner
 	}
-	return fmt.Sprintf("%T", err)
 }

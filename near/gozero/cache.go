@@ -84,7 +84,9 @@ func newLocal(c Conf, source near.Source, amend func(*stats.Snapshot)) (*near.Lo
 	if c.MaxBytes > 0 {
 		o.Weigh = func(key string, data []byte) uint32 { return uint32(len(key) + len(data)) }
 	}
-	return near.NewLocal(source, near.LocalOptions[string, []byte]{Cache: o, MaxLag: c.MaxLag})
+	return near.NewLocal(source, near.LocalOptions[string, []byte]{
+		Cache: o, MaxLag: c.MaxLag, Logger: slog.New(slog.DiscardHandler), // the ring logs, by logx
+	})
 }
 
 // Close empties the memory and ends the connections on which Redis tells of its changes. It

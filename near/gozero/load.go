@@ -38,7 +38,9 @@ func (c *Cache) read(ctx context.Context, key string, l *pinwheel.Load[[]byte]) 
 	switch {
 	case err != nil:
 		c.counts.storeErrors.Add(1)
-		c.local.StoreFailed(err)
+		if ctx.Err() == nil {
+			c.local.StoreFailed(err)
+		}
 		return nil, errUnread
 	case item.State == near.Absent, item.State == near.Leased, item.State == near.Broken: // written by other programs
 		return nil, errUnread
