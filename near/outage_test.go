@@ -192,10 +192,7 @@ func TestJoinsAGet(t *testing.T) {
 				var err error
 				if many {
 					var values map[string]string
-					values, err = r.TakeMany(t.Context(), []string{"k"}, func(ctx context.Context, _ []string) (map[string]string, error) {
-						value, err := r.fetch(ctx)
-						return map[string]string{"k": value}, err
-					})
+					values, err = r.TakeMany(t.Context(), []string{"k"}, r.fetchMany)
 					value = values["k"]
 				} else {
 					value, err = r.Take(t.Context(), "k", r.fetch)
@@ -213,17 +210,9 @@ func TestBrokenKey(t *testing.T) {
 	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
 		r.server.put("broken", near.Item{State: near.Broken})
 		for i := range 2 {
-			fetched := 0
-			values, err := r.TakeMany(t.Context(), []string{"a", "broken", "b"}, func(_ context.Context, keys []string) (map[string]string, error) {
-				values := map[string]string{}
-				for _, key := range keys {
-					fetched++
-					values[key] = "v"
-				}
-				return values, nil
-			})
-			if err != nil || len(values) != 3 || fetched != 3*(1-i) {
-				t.Errorf("%v, %v after %d fetches", values, err, fetched)
+			values, err := r.TakeMany(t.Context(), []string{"a", "broken", "b"}, r.fetchMany)
+			if err != nil || len(values) != 3 || r.fetched != 3 {
+				t.Errorf("round %d: %v, %v after %d fetches", i, values, err, r.fetched)
 			}
 		}
 		if s := r.Stats().Near; s.StoreErrors != 0 || r.server.items["broken"].State != near.Found {

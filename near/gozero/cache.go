@@ -3,6 +3,7 @@ package gozero
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/zeromicro/go-zero/core/logx"
