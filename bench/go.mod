@@ -3,8 +3,10 @@ module github.com/pinwheel-cache/pinwheel/bench
 go 1.26.0
 
 require (
+	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108
 	github.com/Yiling-J/theine-go v0.6.3
 	github.com/allegro/bigcache/v3 v3.1.0
+	github.com/antlabs/timer v0.1.4
 	github.com/coocood/freecache v1.2.7
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/go-pkgz/expirable-cache/v3 v3.0.0
@@ -23,6 +25,7 @@ require (
 )
 
 require (
+	github.com/antlabs/stl v0.0.2 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dolthub/maphash v0.1.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect

@@ -131,3 +131,38 @@ func TestTouchOfAReader(t *testing.T) {
 		c.Clear()
 	})
 }
+
+// TestLaterSetsAndTouchesAreLazy checks that Sets and Touches of a key to later deadlines leave the
+// ring alone, until that comes by the key as planned: once per TTL, however often it is refreshed.
+//
+// Catches: a Set or Touch that tells the ring, an eager one, one that wakes the driver.
+func TestLaterSetsAndTouchesAreLazy(t *testing.T) {
+	const often = 10_000
+	for name, refresh := range map[string]func(c *Cache[int, int], ttl time.Duration){
+		"Set":   func(c *Cache[int, int], ttl time.Duration) { c.SetWithExpire(1, 2, ttl) },
+		"Touch": func(c *Cache[int, int], ttl time.Duration) { c.Touch(1, ttl) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := Must(Options[int, int]{Limit: 10})
+			defer mustClose(t, c)
+			c.SetWithExpire(1, 1, time.Minute)
+			s := &c.common.table.Load().shards[0]
+			due, _ := s.ring.Due(0)
+			next := s.nextVisit.Load()
+			for i := range often {
+				refresh(c, time.Minute+time.Duration(i)*time.Millisecond)
+			}
+			if now, _ := s.ring.Due(0); now != due || s.nextVisit.Load() != next {
+				t.Errorf("%s: the ring was told %d instead of %d, and the driver %d instead of %d", name, now, due, s.nextVisit.Load(), next)
+			}
+			for range often { // each 6 ms of the minute
+				time.Sleep(6 * time.Millisecond)
+				refresh(c, time.Minute)
+			}
+			time.Sleep(time.Second)
+			if visits, relinks := s.ring.Counts(); visits > 2 || relinks != visits || c.Len() != 1 {
+				t.Errorf("%s: %d visits and %d relinks in a minute", name, visits, relinks)
+			}
+		})
+	}
+}

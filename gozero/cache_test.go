@@ -46,7 +46,7 @@ func TestShutdownWaitsForLoads(t *testing.T) {
 // TestShutdownIsBounded checks that the end does not wait for ever.
 func TestShutdownIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
+		freshLog()
 		j := newJournal(t)
 		c := limited("users")
 		end := make(chan struct{})

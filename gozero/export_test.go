@@ -1,16 +1,5 @@
 package gozero
 
-// FreshLog makes LogStats start again, in the bubble of a test. An earlier log goes on by
-// itself.
-func FreshLog() { process = new(statLog) }
-
-// Logging reports whether the log is running.
-func Logging() bool {
-	process.mu.Lock()
-	defer process.mu.Unlock()
-	return process.running
-}
-
 // CloseAll is what go-zero calls when the service ends. proc.Shutdown calls it once.
 func CloseAll() { open.closeAll() }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero"
 	"github.com/pinwheel-cache/pinwheel/gozero/collection"
+	"github.com/pinwheel-cache/pinwheel/gozero/internal/minutelog"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -84,10 +85,10 @@ func TestLogEndsWithTheCaches(t *testing.T) {
 		pass(89 * time.Second)
 		j.hasLines("cache(users) - qpm: 180, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 180")
 		stacks := make([]byte, 1<<20)
-		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("statLog")) {
+		if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("minutelog")) {
 			t.Errorf("a goroutine waits for the next line:\n%s", stacks)
 		}
-		if !gozero.Logging() {
+		if !minutelog.Process.Running() {
 			t.Error("it does not log while there is a cache")
 		}
 		end(t, c)
@@ -97,6 +98,19 @@ func TestLogEndsWithTheCaches(t *testing.T) {
 		pass(time.Minute)
 		j.hasLines("cache(users) - qpm: 1, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 1")
 		end(t, c)
+	})
+}
+
+// TestCollectionHasItsLine checks that a cache of gozero/collection has its line by itself, as in go-zero.
+func TestCollectionHasItsLine(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, j *journal) {
+		c, err := collection.NewCache(time.Hour)
+		must(t, err)
+		c.Get("a")
+		pass(time.Minute)
+		j.hasLines("cache(proc) - qpm: 1, hit_ratio: 0.0%, elements: 0, hit: 0, miss: 1")
+		must(t, c.Close(t.Context()))
+		end(t)
 	})
 }
 
@@ -121,10 +135,13 @@ func inFakeTime(t *testing.T, test func(*testing.T, *journal)) {
 	t.Helper()
 	alone(t)
 	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
+		freshLog()
 		test(t, newJournal(t))
 	})
 }
+
+// freshLog begins the log anew, in the bubble of a test. An earlier log goes on by itself.
+func freshLog() { minutelog.Process = new(minutelog.Log) }
 
 // pass lets time pass, and runs what is due at its end.
 func pass(d time.Duration) {
@@ -154,7 +171,7 @@ func end(t *testing.T, caches ...*cache.Cache[int, int]) {
 		must(t, c.Close(t.Context()))
 	}
 	pass(time.Minute)
-	if gozero.Logging() {
+	if minutelog.Process.Running() {
 		t.Error("it logs on when all caches are closed")
 	}
 }

@@ -117,7 +117,7 @@ func TestSnapshotThatTakesTooLong(t *testing.T) {
 	conf.Expire = 0 // no timer of the bubble outlasts it
 	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
+		freshLog()
 		c := gozero.MustNewCache[int, acting](conf)
 		for i := range 10 {
 			c.Set(i, acting{func() { time.Sleep(1100 * time.Millisecond) }})
@@ -142,7 +142,7 @@ func TestSnapshotEvery(t *testing.T) {
 	}
 	conf.Expire = 0 // no timer of the bubble outlasts it
 	synctest.Test(t, func(t *testing.T) {
-		gozero.FreshLog()
+		freshLog()
 		c := gozero.MustNewCache[int, person](conf)
 		c.Set(1, person{Name: "Ann"})
 		pass(5*time.Minute - time.Second)

@@ -35,6 +35,7 @@ const charts = {
 	wheels: [
 		['pending', 'Timers', count, 'pending tombstones'],
 		['timers', 'Fired, started, removed', rate, 'fired started removed'],
+		['moves', 'Moves, and what they cost', rate, 'moved visits relinks refused'],
 		['backlog', 'Callback backlog', count, 'backlog running panics'],
 		['lateness', 'Lateness', seconds, 'p99:lateness_p99_seconds p50:lateness_p50_seconds'],
 	],
@@ -48,7 +49,7 @@ const phrases = {
 	windows: '', '1m': 'last minute', '5m': 'last 5 minutes', seconds: 'time covered',
 	gets: 'requests', gets_per_second: 'requests', max_weight: 'most weight',
 	misses_absent: 'misses, not there recently', misses_expired: 'misses, expired', misses_evicted: 'misses, evicted',
-	policy: 'eviction', expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once',
+	policy: 'eviction', expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once', interval_seconds: 'tick', workers: 'most callbacks at once',
 	hottest_key_share: 'share of the hottest key', evicted_age_p50_seconds: 'age at eviction, median', evicted_age_p99_seconds: 'age at eviction, 99 % within',
 	hits_in_grace: 'hits in grace', negatives: 'errors kept',
 	loads_failed: 'loads failed', loads_abandoned: 'callers gave up', abandoned: 'callers gave up',

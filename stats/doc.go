@@ -270,6 +270,18 @@
 //	timingwheel_started_total counter
 //	  pinwheel.timingwheel.timer.started, in {timer}
 //	    Timers set.
+//	timingwheel_moved_total counter
+//	  pinwheel.timingwheel.timer.moved, in {timer}
+//	    Timers that got another time, but for Resets to a later one.
+//	timingwheel_visits_total counter
+//	  pinwheel.timingwheel.visit, in {visit}
+//	    Timers and tombstones that the timing wheel has come by.
+//	timingwheel_relinks_total counter
+//	  pinwheel.timingwheel.relink, in {timer}
+//	    Timers put into another slot before they were due.
+//	timingwheel_refused_total counter
+//	  pinwheel.timingwheel.timer.refused, in {timer}
+//	    Timers that were not set, as the timing wheel was full.
 //	timingwheel_removed_total counter
 //	  pinwheel.timingwheel.timer.removed, in {timer}
 //	    Timers removed before they fired.

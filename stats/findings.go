@@ -30,6 +30,7 @@ const (
 	sourcePartial = "source partial"
 	storeFails    = "store fails"
 	undecodable   = "values undecodable"
+	workersBusy   = "workers busy"
 )
 
 const (
@@ -40,6 +41,8 @@ const (
 	hot     = 0.3  // of the gets, for one key
 	growing = 1000 // entries: growth of smaller caches is ignored
 	rising  = 0.05 // of the gets, by which misses rise
+
+	busySamples = 3 // in a row with callbacks that wait
 )
 
 // findings returns what is wrong with a cache, the most urgent first, and never nil.
@@ -73,6 +76,20 @@ func findings(l *look[Snapshot]) []finding {
 	}
 	if more, ok := growth(l); ok {
 		say(grows, "The cache has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
+	}
+	return all
+}
+
+// wheelFindings returns what is wrong with a timing wheel, and never nil.
+func wheelFindings(l *look[WheelSnapshot]) []finding {
+	all, n := make([]finding, 0), len(l.samples)
+	for i := 1; i <= busySamples; i++ {
+		if n < i || l.samples[n-i].stats.Backlog == 0 {
+			return all
+		}
+	}
+	if s := l.stats; s.Backlog > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
+		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d are due and wait, as all %d workers are busy. Raise WithWorkers, or let callbacks hand long work to goroutines of their own.", s.Backlog, l.wheel.Workers)})
 	}
 	return all
 }

@@ -51,7 +51,9 @@ type jsonCache struct {
 
 // A jsonWheel is what stats.json has of a timing wheel beside its numbers and its history.
 type jsonWheel struct {
-	Name string `json:"name"`
+	Name     string            `json:"name"`
+	Settings jsonWheelSettings `json:"settings"`
+	Findings []finding         `json:"findings"`
 }
 
 type jsonWhatIf struct {

@@ -110,7 +110,7 @@ func addWindow(e *element[Snapshot], p point[Snapshot]) {
 
 // makeWheel is makeCache for a timing wheel.
 func makeWheel(e *element[WheelSnapshot], l *look[WheelSnapshot], points int) error {
-	if err := e.begin(jsonWheel{Name: l.name}, wheelViews.source, l.stats); err != nil {
+	if err := e.begin(jsonWheel{l.name, newJSONWheelSettings(l.wheel), wheelFindings(l)}, wheelViews.source, l.stats); err != nil {
 		return err
 	}
 	e.history(l, points, wheelMetrics, wheelViews.point)

@@ -23,20 +23,20 @@ func (r *registries) register(source Source) (name string, unregister func()) {
 		if s.Snapshot == nil {
 			panic("stats: Snapshot of a CacheSource is nil: want a function")
 		}
-		return register(r, &r.caches, cmp.Or(s.Name, "cache"), s.Snapshot, s)
+		return register(r, &r.caches, cmp.Or(s.Name, "cache"), s.Snapshot, s, WheelSettings{})
 	case WheelSource:
 		if s.Snapshot == nil {
 			panic("stats: Snapshot of a WheelSource is nil: want a function")
 		}
-		return register(r, &r.wheels, cmp.Or(s.Name, "wheel"), s.Snapshot, CacheSource{})
+		return register(r, &r.wheels, cmp.Or(s.Name, "wheel"), s.Snapshot, CacheSource{}, s.Settings)
 	}
 	panic(fmt.Sprintf("stats: the source of Register is a %T: want a CacheSource or a WheelSource", source))
 }
 
 // register adds a source to one of the registries. If histories are kept, it takes a first
 // sample, so that the next point has everything that happens from now on.
-func register[S any](all *registries, r *registry[S], name string, source func() (S, bool), cache CacheSource) (string, func()) {
-	added := r.register(name, source, cache)
+func register[S any](all *registries, r *registry[S], name string, source func() (S, bool), cache CacheSource, wheel WheelSettings) (string, func()) {
+	added := r.register(name, source, cache, wheel)
 	if all.sampling.Load() {
 		if l, ok := r.look(added, added.since); ok {
 			r.keep(l)
@@ -73,8 +73,9 @@ type registration[S any] struct {
 	suffix  int    // 1 if there is none
 	since   time.Time
 	source  func() (S, bool)
-	cache   CacheSource // zero for a wheel
-	history history[S]  // guarded by the registry's mu
+	cache   CacheSource   // zero for a wheel
+	wheel   WheelSettings // zero for a cache
+	history history[S]    // guarded by the registry's mu
 }
 
 // A look is a snapshot of one source, with the samples taken before.
@@ -87,7 +88,7 @@ type look[S any] struct {
 
 // register adds source, which must not be nil, under a name made of name, which
 // must not be empty.
-func (r *registry[S]) register(name string, source func() (S, bool), cache CacheSource) *registration[S] {
+func (r *registry[S]) register(name string, source func() (S, bool), cache CacheSource, wheel WheelSettings) *registration[S] {
 	// Before it is made unique: two names may differ in invalid bytes only.
 	name = shorten(strings.ToValidUTF8(name, "\uFFFD"))
 	r.mu.Lock()
@@ -96,7 +97,7 @@ func (r *registry[S]) register(name string, source func() (S, bool), cache Cache
 		r.byName = make(map[string]*registration[S])
 		r.lowest = make(map[string]int)
 	}
-	added := &registration[S]{asked: name, since: time.Now(), source: source, cache: cache}
+	added := &registration[S]{asked: name, since: time.Now(), source: source, cache: cache, wheel: wheel}
 	added.name, added.suffix = r.freeName(name)
 	r.byName[added.name] = added
 	return added

@@ -29,6 +29,17 @@ func newJSONSettings(s Settings) jsonSettings {
 	return jsonSettings{s.Expire.Seconds(), s.Idle.Seconds(), s.Jitter, s.Timeout.Seconds(), s.MaxLoads, s.Policy}
 }
 
+type jsonWheelSettings struct {
+	Interval float64 `json:"interval_seconds"`
+	Slots    int     `json:"slots"`
+	Workers  int     `json:"workers"`
+	Limit    int     `json:"limit"`
+}
+
+func newJSONWheelSettings(s WheelSettings) jsonWheelSettings {
+	return jsonWheelSettings{s.Interval.Seconds(), s.Slots, s.Workers, s.Limit}
+}
+
 // A jsonFailure is the last error of a load, or of the store or source of a near cache.
 type jsonFailure struct {
 	Time time.Time `json:"time"`

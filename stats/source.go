@@ -64,6 +64,17 @@ type WheelSource struct {
 	// Snapshot returns what the wheel has done, and false once the wheel is gone. It must
 	// be safe for concurrent use, and is called without a lock held.
 	Snapshot func() (s WheelSnapshot, ok bool)
+
+	// Settings are what the wheel was made with.
+	Settings WheelSettings
+}
+
+// WheelSettings say what a timing wheel was made with, for the page.
+type WheelSettings struct {
+	Interval time.Duration // a tick
+	Slots    int           // of each circle, as they are: rounded up to a power of two, and cut
+	Workers  int           // most callbacks at once; 0: a pool of the program's calls them
+	Limit    int           // most timers; 0: none
 }
 
 // A HotKey is a key with many gets.

@@ -20,6 +20,19 @@ type WheelSnapshot struct {
 	// a timer does not count, nor does setting the timer of a key that has one.
 	Started uint64
 
+	// Moved counts the timers that got another time: by MoveTimer, by SetTimer of a key that has
+	// one, and by a Reset that takes the lock. A Reset to a later time does not, and leaves no trace
+	// before the wheel visits the timer.
+	Moved uint64
+
+	// Visits counts the timers and tombstones that the wheel has come by, Relinks the timers that it has
+	// put into another slot before they were due: at a move to an earlier time, or at a visit
+	// of one that was moved to a later time, or whose delay is longer than a revolution. So what was
+	// moved and not relinked was lazy: it cost no change of the wheel.
+	Visits, Relinks uint64
+
+	Refused uint64 // timers that were not set, as the wheel had as many as its limit
+
 	// Removed counts the timers that were removed before they fired, by the program or because
 	// the wheel was drained. A timer replaced by another of its key does not count.
 	Removed uint64

@@ -15,6 +15,12 @@ type dispatcher struct {
 	pool *runner.Pool // claims and calls them
 	turn atomic.Uint32
 
+	// A single worker calls in the order of the ticks. So it calls only what was due at a tick that all
+	// shards have reached, and waits while they are advanced.
+	inOrder   bool
+	reached   atomic.Int64
+	advancing atomic.Int32 // calls of advance
+
 	// With a pool of the user's, the single worker of offers submits a call for every
 	// timer that is due. It does nothing else, as submit may block.
 	submit  func(run func()) error // nil without one
@@ -24,6 +30,10 @@ type dispatcher struct {
 }
 
 func (w *wheel) initDispatcher(o options) {
+	if w.inOrder = o.workers == 1 && o.submit == nil; w.inOrder {
+		w.pool = runner.NewPool(1, w.callInOrder, w.mayCall, o.onPanic)
+		return
+	}
 	w.pool = runner.NewPool(o.workers, w.callSome, w.anyReady, o.onPanic)
 	if o.submit == nil {
 		return
@@ -67,7 +77,7 @@ func (w *wheel) callUpTo(n int) (found bool) {
 	shards := w.madeShards()
 	for i := range uint32(len(shards)) {
 		p := shards[(turn+i)%uint32(len(shards))]
-		for left := min(int64(n), p.backlog()); left > 0 && p.callNext(); left-- {
+		for left := min(int64(n), p.backlog()); left > 0 && p.callNext(never); left-- {
 			found = true
 		}
 		if found {
@@ -76,6 +86,39 @@ func (w *wheel) callUpTo(n int) (found bool) {
 		}
 	}
 	return false
+}
+
+// callInOrder calls up to callsPerShard callbacks that are due at the earliest tick, in one shard, and
+// reports whether there were any.
+func (w *wheel) callInOrder() (found bool) {
+	var first anyShard
+	tick := w.reached.Load() + 1
+	for _, p := range w.madeShards() {
+		if at := p.oldest(); at < tick {
+			first, tick = p, at
+		}
+	}
+	for left := callsPerShard; first != nil && left > 0 && first.callNext(tick); left-- {
+		found = true
+	}
+	return found
+}
+
+// mayCall is anyReady for callInOrder.
+func (w *wheel) mayCall() bool { return w.advancing.Load() == 0 && w.anyReady() }
+
+// reach notes that all shards have reached a tick.
+func (w *wheel) reach(tick int64) {
+	for before := w.reached.Load(); before < tick && !w.reached.CompareAndSwap(before, tick); {
+		before = w.reached.Load()
+	}
+}
+
+// advanced ends a call of advance.
+func (w *wheel) advanced() {
+	if w.advancing.Add(-1) == 0 && w.inOrder {
+		w.pool.Wake()
+	}
 }
 
 // anyReady reports whether timers are due and not claimed yet.

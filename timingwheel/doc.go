@@ -73,7 +73,8 @@
 // takes the task out of its list and links it into another. So a timer that is
 // refreshed again and again is visited once per timeout, however often it is
 // refreshed. One with a long delay is visited twice, and once more for every n·n
-// ticks of the delay.
+// ticks of the delay: seven days of seconds on 256 slots take eleven visits where a wheel of four
+// levels takes four. A visit takes some 30 ns.
 //
 // A removal sets a flag: the task stays in its list as a tombstone until the
 // cursor passes. A tombstone holds nothing but the task's number, and a new task of
@@ -95,6 +96,25 @@
 // one by one. A worker takes a timer immediately before it calls the callback; until
 // then the timer can be removed and moved. Callbacks that block delay the callbacks
 // that are due after them, but never the ticks.
+//
+// # go-zero's words
+//
+//	go-zero                    here
+//	timingEntry.circle, diff   task.circle and task.diff, as of the task's next visit (ring.go)
+//	timingEntry.removed        task.diff is tombstone
+//	positionEntry, timers      the number of the task, in an index by key or in the Timer
+//	moveTask                   Ring.moveTask; its lazy part is postpone
+//	scanAndRunTasks            Ring.Advance, and Ring.visit for each task
+//	TaskRunner                 internal/runner: a Pool for callbacks here, a Runner for OnRemove
+//	keyLru                     internal/eviction.Order; lru.Order
+//	barrier (singleflight)     loads (cache/load.go, cache/join.go)
+//	cacheStat                  package stats; its line in the log is that of gozero.LogStats
+//
+// Package cache uses a Ring by [Ring.AdvanceAll]: there the deadline of an entry decides, which a
+// Set or Touch to a later time changes without a word to the ring. That is lazier than
+// moveTask: circle and diff decide only in TimingWheel and Timers.
+//
+// [TimingWheel.Stats] and [Timers.Stats] count moves, visits and relinks.
 //
 // # Sources
 //

@@ -61,19 +61,30 @@ func (r *Ring) makeDue(places int) {
 
 // dueTick returns the tick at which a task in the due list was due, at most 2³²
 // ticks ago.
-func (r *Ring) dueTick(t *task) int64 { return r.now - int64(uint32(r.now)-t.circle) }
+func (r *Ring) dueTick(t *task) int64 { return r.now - int64(uint32(r.now)-t.dueBits()) }
 
-// Take removes from the ring the task that has been in the due list for longest, and
-// returns the tick at which it was due. It reports false if there is none.
-func (r *Ring) Take() (i uint32, due int64, ok bool) {
+// dueBits returns the low half of that tick, which is in the place of the circle.
+func (t *task) dueBits() uint32 { return t.circle }
+
+// oldest returns the task that has been in the due list for longest, and the tick at which it was due; or
+// none and never.
+func (r *Ring) oldest() (i uint32, due int64) {
 	d := &r.due
 	if d.len == 0 {
-		return 0, 0, false
+		return none, never
 	}
 	for i = *d.at(d.head); i == none; i = *d.at(d.head) {
 		d.head++
 	}
-	due = r.dueTick(&r.tasks[i])
+	return i, r.dueTick(&r.tasks[i])
+}
+
+// Take removes from the ring the task that has been in the due list for longest, and
+// returns the tick at which it was due. It reports false if there is none.
+func (r *Ring) Take() (i uint32, due int64, ok bool) {
+	if i, due = r.oldest(); i == none {
+		return 0, 0, false
+	}
 	r.heldAhead.left--
 	r.Forget(i)
 	return i, due, true

@@ -62,7 +62,6 @@ func FuzzWheelOptions(f *testing.F) {
 			w, err := New(time.Duration(interval), int(slots), func(int, int) { call() }, opts...)
 			return w, func(d time.Duration) { mustSetKeyed(t, w, 1, 1, d) }, err
 		})
-		refuse("WithLimit(", limitSet && len(wrong) == 0)
 		firesInTime(t, time.Duration(interval), time.Duration(delay), wrong, func(call func()) (lenStopper, func(time.Duration), error) {
 			timers, err := NewTimers(time.Duration(interval), int(slots), opts...)
 			return timers, func(d time.Duration) { timers.AfterFunc(d, call) }, err

@@ -75,7 +75,7 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 	}
 	w.mask = uint64(len(w.shards) - 1)
 	w.wheel.init(interval, len(w.shards), o)
-	w.unregister = register(o.name, w, (*TimingWheel[K, V]).Stats)
+	w.unregister = register(o.name, w, (*TimingWheel[K, V]).Stats, o.settings(interval, slots))
 	return w, nil
 }
 
@@ -142,6 +142,7 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 	i, found := s.find(h, key)
 	if found {
 		if _, ok := s.ring.postpone(i, w.dueTick(wait.deadline)); ok {
+			s.counts.moved++
 			s.mu.Unlock() // nothing has changed that unlock publishes
 			return true, nil
 		}
@@ -233,7 +234,7 @@ func (w *TimingWheel[K, V]) All() iter.Seq[Pending[K, V]] {
 	return func(yield func(Pending[K, V]) bool) {
 		w.checkUse()
 		for s := range made(w.shards) {
-			if !s.each(yield) {
+			if !s.each(s.walk, func(t keyed[K, V], due time.Time) bool { return yield(Pending[K, V]{t.key, t.value, due}) }) {
 				return
 			}
 		}

@@ -3,6 +3,7 @@ package timingwheel
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -414,6 +415,40 @@ func TestKeyedFair(t *testing.T) {
 		}
 		if least, most := slices.Min(calls[:]), slices.Max(calls[:]); least < rounds/2 || most > 2*rounds {
 			t.Errorf("from %d to %d calls of each key, want about %d", least, most, rounds)
+		}
+	})
+}
+
+// TestOneWorkerCallsInOrder checks that with one worker callbacks run in the order of their ticks, across
+// shards, also while they are slow, and set timers and move those that are due.
+func TestOneWorkerCallsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(1, 1))
+		var w *TimingWheel[int, int]
+		calls, last := 0, int64(0)
+		due := map[int]int64{} // by key; nobody else uses it while the one worker calls
+		set := func() {
+			key, delay := random.IntN(1000), time.Duration(random.IntN(300)+1)*keyedTick
+			mustSetKeyed(t, w, key, 0, delay)
+			due[key] = w.dueTick(w.in(delay).deadline)
+		}
+		w = newKeyed(t, keyedTick, 64, func(key, _ int) {
+			if calls++; due[key] < last {
+				t.Errorf("call %d: a timer of tick %d after one of tick %d", calls, due[key], last)
+			}
+			last = due[key]
+			if calls < 5000 {
+				set()
+			}
+			time.Sleep(time.Duration(random.IntN(3)) * keyedTick / 2)
+		}, WithWorkers(1))
+		for range 1000 {
+			set()
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if calls < 5000 || w.Len() != 0 {
+			t.Errorf("%d calls, %d timers left", calls, w.Len())
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package timingwheel
 
 import (
-	"time"
-
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
@@ -48,9 +46,11 @@ func (s *keyedShard[K, V]) put(h uint64, key K, value V, wait span) (tick int64,
 	}
 	if i, found := s.find(h, key); found {
 		s.entries[i].value = value
+		s.counts.moved++
 		return s.set(i, wait), nil
 	}
 	if !s.wheel.quota.acquire() {
+		s.counts.refused++
 		return 0, ErrFull
 	}
 	if s.full() {
@@ -71,6 +71,7 @@ func (s *keyedShard[K, V]) move(i uint32, found bool, wait span) (tick int64, er
 	case !found:
 		return never, nil
 	}
+	s.counts.moved++
 	return s.set(i, wait), nil
 }
 
@@ -120,12 +121,16 @@ func (s *keyedShard[K, V]) freeMemory(tick int64) bool {
 	return s.maybeShrink()
 }
 
-// callNext claims the timer that has been due for longest and calls its callback.
-// It reports whether there was one. Until the claim the timer can be removed.
-func (s *keyedShard[K, V]) callNext() bool {
+// callNext claims the timer that has been due for longest, at the tick upTo at the latest, and calls its
+// callback. It reports whether there was one. Until the claim the timer can be removed.
+func (s *keyedShard[K, V]) callNext(upTo int64) bool {
 	now := s.clock.now()
 	s.mu.Lock()
 	s.prefetch(s.ring.HeldAhead())
+	if _, due := s.ring.oldest(); due > upTo {
+		s.mu.Unlock()
+		return false
+	}
 	i, due, ok := s.ring.Take()
 	if !ok {
 		s.mu.Unlock()
@@ -208,24 +213,6 @@ func (s *keyedShard[K, V]) resizeSlab(n int) {
 	}
 }
 
-// each calls yield for the timers of the shard, and returns false as soon as yield
-// does.
-func (s *keyedShard[K, V]) each(yield func(Pending[K, V]) bool) bool {
-	s.walk(1)
-	defer s.walk(-1)
-	var timers []Pending[K, V]
-	for from, more := 0, true; more; {
-		timers, from, more = s.copyLive(timers[:0], from)
-		for _, t := range timers {
-			if !yield(t) {
-				return false
-			}
-		}
-		clear(timers) // hold nothing while yield runs again
-	}
-	return true
-}
-
 // walk adds n to the number of iterations in progress. During an iteration the shard
 // may grow, but no timer changes its number.
 func (s *keyedShard[K, V]) walk(n int) {
@@ -233,20 +220,4 @@ func (s *keyedShard[K, V]) walk(n int) {
 	s.walks += n
 	s.maybeShrink()
 	s.mu.Unlock()
-}
-
-// copyLive appends a batch of timers, from task number from on, to timers. It returns
-// the number to continue from, and whether there are more.
-func (s *keyedShard[K, V]) copyLive(timers []Pending[K, V], from int) ([]Pending[K, V], int, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	origin := s.clock.moment(0)
-	to := min(from+batch, s.used)
-	for i := from; i < to; i++ {
-		if tick, live := s.ring.Due(uint32(i)); live {
-			e := &s.entries[i]
-			timers = append(timers, Pending[K, V]{e.key, e.value, origin.Add(time.Duration(s.clock.of(tick)))})
-		}
-	}
-	return timers, max(to, from), to < s.used
 }

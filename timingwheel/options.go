@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 var (
@@ -52,6 +54,9 @@ func WithName(name string) Option { return func(o *options) { o.name = name } }
 // begins; the ticks go on. While workers cannot call all that is due, they call all keys
 // or timers about equally often. n must be positive. WithWorkers cannot be combined with
 // [WithPool].
+//
+// With one worker no two callbacks run at once, and they run in the order of the ticks at which they
+// are due; those of one tick in any order.
 func WithWorkers(n int) Option {
 	return func(o *options) { o.workers, o.workersSet = n, true }
 }
@@ -81,11 +86,13 @@ func WithPool(submit func(run func()) error) Option {
 	return func(o *options) { o.submit, o.submitSet = submit, true }
 }
 
-// WithLimit sets how many timers a [TimingWheel] may have at once, including those
+// WithLimit sets how many timers a wheel may have at once, including those
 // that are due and wait for their callback to begin. At the limit, setting a timer
 // for another key returns [ErrFull]; existing timers can still be set again and moved.
-// n must be positive. Without this option there is no limit. [NewTimers] refuses it,
-// as the methods of [Timers] return no error.
+// n must be positive. Without this option there is no limit.
+//
+// Of [Timers] a timer at the limit does not fire; [Timer.Refused] says so. A timer that repeats counts during
+// its calls too. The statistics count what was refused.
 func WithLimit(n int) Option {
 	return func(o *options) { o.limit, o.limitSet = n, true }
 }
@@ -96,6 +103,15 @@ func WithLimit(n int) Option {
 // log/slog. f may be called by several goroutines at once, and must not be nil.
 func WithOnPanic(f func(recovered any, stack []byte)) Option {
 	return func(o *options) { o.onPanic = f }
+}
+
+// settings returns what the statistics show of the options.
+func (o *options) settings(interval time.Duration, slots int) stats.WheelSettings {
+	s := stats.WheelSettings{Interval: interval, Slots: slots, Workers: o.workers, Limit: o.limit}
+	if o.submit != nil {
+		s.Workers = 0
+	}
+	return s
 }
 
 func logPanic(recovered any, stack []byte) {

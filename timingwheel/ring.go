@@ -34,6 +34,8 @@ type Ring struct {
 	fetched   uint64  // what HeldAhead read; the value means nothing
 	live      int     // tasks that wait for their tick or are in the due list
 	removed   int     // tombstones
+
+	visits, relinks uint64 // see Counts
 }
 
 // A task is what the ring keeps for one number, 16 bytes. The zero task is in
@@ -47,7 +49,7 @@ type Ring struct {
 // positive, or 0 for a task that Advance has yet to visit at the present tick.
 type task struct {
 	next, prev uint32 // neighbours in its list, or none; in the due list, next is its place
-	circle     uint32 // revolutions to wait after the next visit, or a shortcut; in the due list, the low half of the tick
+	circle     uint32 // revolutions to wait after the next visit; or see the methods shortcut and dueBits
 	diff       uint16 // ticks to wait after those, with a flag: hasShortcut; tombstone if it was removed
 	at         uint16 // which list it is in: see inCircle
 }
@@ -75,7 +77,7 @@ func (r *Ring) large() bool {
 }
 
 // slots returns n, the number of slots of a level and of ticks in a revolution.
-func (r *Ring) slots() int64 { return 1 << r.shift }
+func (r *Ring) slots() int64 { return 1 << (r.shift & 63) } // the mask tells the compiler that it is below 64
 
 // Resize makes room for the task numbers below n. No task at or above n may be
 // in the ring, not even as a tombstone; Rename moves tasks and Forget frees
@@ -95,6 +97,11 @@ func (r *Ring) Held() int { return r.due.len }
 
 // Tombstones returns the number of removed tasks that are still in a slot.
 func (r *Ring) Tombstones() int { return r.removed }
+
+// Counts returns, since NewRing, how many tasks and tombstones Advance has visited, and how many
+// tasks were linked into another slot before they were due: by a Set to a tick before their next
+// visit, or by a visit before their time. A Set to a later tick adds to neither.
+func (r *Ring) Counts() (visits, relinks uint64) { return r.visits, r.relinks }
 
 // Now returns the tick that Advance has reached.
 func (r *Ring) Now() int64 { return r.now }
@@ -117,6 +124,7 @@ func (r *Ring) Set(i uint32, due int64) (visit int64) {
 	case t.diff == tombstone:
 		r.live++
 		r.removed--
+		t.circle, t.diff = 0, 0
 	}
 	return r.moveTask(i, due)
 }
@@ -128,6 +136,7 @@ func (r *Ring) moveTask(i uint32, due int64) (visit int64) {
 	if visit, ok := r.postpone(i, due); ok {
 		return visit
 	}
+	r.relinks++
 	r.unlink(i)
 	return r.link(i, due)
 }
@@ -287,15 +296,18 @@ func (r *Ring) visit(i uint32, due func(uint32) int64, all bool) {
 	t := r.tasks[i]
 	r.unlink(i)
 	r.ahead.left--
+	r.visits++
 	switch {
 	case t.diff == tombstone:
 		r.removed--
 	case !all && r.rest(&t) > 0:
+		r.relinks++
 		r.link(i, r.now+r.rest(&t))
 	default:
 		r.live--
 		switch again := due(i); {
 		case again > 0:
+			r.relinks++
 			r.Set(i, r.now+again)
 		case again == Hold:
 			r.Forget(i) // if the visitor has set it again
@@ -341,11 +353,11 @@ func (r *Ring) rest(t *task) int64 {
 	if t.hasShortcut() {
 		return int64(t.diff &^ hasShortcut)
 	}
-	return int64(t.circle)<<r.shift + int64(t.diff)
+	return int64(t.circle)<<(r.shift&63) + int64(t.diff)
 }
 
 // split divides a wait in ticks, which is not negative, into whole revolutions
 // and the rest.
 func (r *Ring) split(wait int64) (circle uint32, diff uint16) {
-	return uint32(min(wait>>r.shift, math.MaxUint32)), uint16(wait & (r.slots() - 1))
+	return uint32(min(wait>>(r.shift&63), math.MaxUint32)), uint16(wait & (r.slots() - 1))
 }

@@ -61,13 +61,17 @@ type slab[E any] struct {
 	used    int      // the task numbers below used have been handed out at least once
 }
 
-type counts struct{ started, removed, fired uint64 }
+// counts are what happened; visits and relinks are of the rings that the shard had before.
+type counts struct{ started, moved, removed, fired, refused, visits, relinks uint64 }
 
 func newSlab[E any](slots int) slab[E] { return slab[E]{ring: NewRing(slots)} }
 
 // renew leaves the shard without timers and returns the slab they had.
 func (s *shard[E]) renew() (old slab[E]) {
 	old = s.slab
+	visits, relinks := old.ring.Counts()
+	s.counts.visits += visits
+	s.counts.relinks += relinks
 	s.slab = newSlab[E](int(old.ring.slots()))
 	s.empty = never
 	s.next.Store(never)
@@ -243,17 +247,72 @@ func (s *shard[E]) backlog() int64 { return s.held.Load() }
 // ready reports whether timers are due and not called yet.
 func (s *shard[E]) ready() bool { return s.held.Load() > 0 }
 
+// oldest returns the tick at which the timer was due that callNext would call, or never.
+func (s *shard[E]) oldest() int64 {
+	if !s.ready() {
+		return never
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, due := s.ring.oldest()
+	return due
+}
+
 // addTo adds the statistics of the shard to total.
 func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	s.mu.Lock()
 	total.Pending += s.ring.Len() - s.ring.Held()
 	total.Backlog += s.ring.Held()
 	total.Tombstones += s.ring.Tombstones()
+	visits, relinks := s.ring.Counts()
+	total.Visits += s.counts.visits + visits
+	total.Relinks += s.counts.relinks + relinks
 	total.Started += s.counts.started
+	total.Moved += s.counts.moved
+	total.Refused += s.counts.refused
 	total.Removed += s.counts.removed
 	total.Fired += s.counts.fired
 	total.Lateness = total.Lateness.Plus(s.lateness.Histogram())
 	s.mu.Unlock()
+}
+
+// A waiting is an entry that waits, and when it is due.
+type waiting[E any] struct {
+	entry E
+	due   time.Time
+}
+
+// each yields the entries that wait, until yield returns false, and reports whether it did not. It holds no
+// lock while yield runs. During the walk the shard may grow, but no timer changes its number.
+func (s *shard[E]) each(walk func(n int), yield func(e E, due time.Time) bool) bool {
+	walk(1)
+	defer walk(-1)
+	var timers []waiting[E]
+	for from, more := 0, true; more; {
+		timers, from, more = s.copyLive(timers[:0], from)
+		for _, t := range timers {
+			if !yield(t.entry, t.due) {
+				return false
+			}
+		}
+		clear(timers) // hold nothing while yield runs again
+	}
+	return true
+}
+
+// copyLive appends a batch of timers, from task number from on, to timers. It returns
+// the number to continue from, and whether there are more.
+func (s *shard[E]) copyLive(timers []waiting[E], from int) ([]waiting[E], int, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	origin := s.clock.moment(0)
+	to := min(from+batch, s.used)
+	for i := from; i < to; i++ {
+		if tick, live := s.ring.Due(uint32(i)); live {
+			timers = append(timers, waiting[E]{s.entries[i], origin.Add(time.Duration(s.clock.of(tick)))})
+		}
+	}
+	return timers, max(to, from), to < s.used
 }
 
 // len returns the number of timers that wait.

@@ -26,16 +26,20 @@ func (r *Ring) shortcut(next uint32) uint32 {
 		return next
 	}
 	if t := &r.tasks[next]; t.hasShortcut() {
-		return t.circle
+		return t.shortcut()
 	}
 	return next
 }
 
 func (t *task) hasShortcut() bool { return t.diff&hasShortcut != 0 && t.diff != tombstone }
 
-// setRest sets how long t has to wait after its next visit. Its shortcut stays if circle is 0.
+// shortcut returns the shortcut of a task that has one, which is in the place of its circle.
+func (t *task) shortcut() uint32 { return t.circle }
+
+// setRest sets how long t, which is no tombstone, has to wait after its next visit. Its shortcut stays
+// if circle is 0.
 func (t *task) setRest(circle uint32, diff uint16) {
-	if circle == 0 && t.hasShortcut() {
+	if circle == 0 && t.diff&hasShortcut != 0 {
 		t.diff = diff | hasShortcut
 		return
 	}
@@ -74,7 +78,7 @@ func (r *Ring) starts(i uint32, at *[stretches]uint32) (n int) {
 		at[n] = i
 		n++
 		if t := &r.tasks[i]; t.hasShortcut() {
-			i = t.circle
+			i = t.shortcut()
 		} else {
 			i = t.next
 		}

@@ -28,6 +28,8 @@ type Timer struct {
 	repeat *repeat // nil if there is one call only; what it points to is guarded by shard.mu
 	task   uint32  // the task number, while there is a task; guarded by shard.mu
 	sends  bool    // the driver calls f, with shard.mu held; otherwise a worker does
+
+	counted bool // it counts for the limit; guarded by shard.mu
 }
 
 // A timerState is an [atomic.Int64], but start sets it without an atomic store: that saves
@@ -54,6 +56,7 @@ const (
 	noTask  = 0  // it has fired, was stopped, or never started
 	claimed = -1 // it is due, and has a task in the due list
 	running = -2 // it repeats, and has no task: the running call will set the next
+	refused = -3 // as noTask: the wheel was full when it was set
 )
 
 // Stop keeps the timer from firing, or from firing again if it repeats. It
@@ -73,14 +76,19 @@ func (t *Timer) Stop() bool {
 	if !s.closed {
 		if was = t.state.Swap(noTask); was > 0 || was == claimed {
 			s.drop(t.task)
+			s.leave(t)
 			s.counts.removed++
 			s.maybeShrink()
 		}
 	}
 	unsent := t.unsend()
 	s.unlock()
-	return unsent || was != noTask
+	return unsent || was != noTask && was != refused
 }
+
+// Refused reports whether the timer does not fire because the wheel had as many timers as [WithLimit]
+// allows when it was started or reset last. A later Reset tries again.
+func (t *Timer) Refused() bool { return t.state.Load() == refused }
 
 // Reset makes the timer fire after d from now, as if it had been started now. It
 // returns true if the timer was waiting, or repeating, and false if it had fired

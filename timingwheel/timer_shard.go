@@ -28,15 +28,30 @@ func (s *timerShard) start(t *Timer, wait span) {
 	s.timers.wakeBy(tick)
 }
 
-// enter gives a timer a task. It returns the tick by which the driver has to be
+// enter gives a timer a task, unless the wheel is full. It returns the tick by which the driver has to be
 // awake.
 func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
+	if !t.counted {
+		if t.counted = s.timers.quota.acquire(); !t.counted {
+			s.counts.refused++
+			t.state.Store(refused)
+			return never
+		}
+	}
 	if s.full() {
 		s.resize(max(minSlab, 2*len(s.entries)), renumber)
 	}
 	t.task = s.add(t)
 	s.counts.started++
 	return s.set(t.task, wait)
+}
+
+// leave takes a timer that has ended out of the count for the limit.
+func (s *timerShard) leave(t *Timer) {
+	if t.counted {
+		t.counted = false
+		s.timers.quota.release(1)
+	}
 }
 
 func renumber(t *Timer, task uint32) { t.task = task }
@@ -65,12 +80,13 @@ func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
 	before := t.state.Swap(wait.deadline)
 	switch {
 	case before > 0 || before == claimed:
+		s.counts.moved++
 		return s.set(t.task, wait), true
 	case calling:
 		t.state.Store(running) // the call will set the deadline when it ends
 		return never, before != noTask
 	default:
-		return s.enter(t, wait), before != noTask
+		return s.enter(t, wait), before != noTask && before != refused
 	}
 }
 
@@ -109,6 +125,7 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	t.f()
 	if t.repeat == nil {
 		s.drop(t.task)
+		s.leave(t)
 		return 0
 	}
 	wait := t.repeat.nextInterval(s.clock)
@@ -118,12 +135,16 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	return s.clock.dueTick(wait.deadline) - s.ring.Now()
 }
 
-// callNext claims the timer that has been due for longest and calls its callback.
-// It reports whether there was one. Until the claim the timer can be stopped.
-func (s *timerShard) callNext() bool {
+// callNext claims the timer that has been due for longest, at the tick upTo at the latest, and calls its
+// callback. It reports whether there was one. Until the claim the timer can be stopped.
+func (s *timerShard) callNext(upTo int64) bool {
 	now := s.clock.now()
 	s.mu.Lock()
 	s.prefetch(s.ring.HeldAhead())
+	if _, due := s.ring.oldest(); due > upTo {
+		s.mu.Unlock()
+		return false
+	}
 	i, due, ok := s.ring.Take()
 	if !ok {
 		s.mu.Unlock()
@@ -138,7 +159,10 @@ func (s *timerShard) callNext() bool {
 	}
 	visit := s.shrinkAfter(tick)
 	state := int64(noTask)
-	if t.repeat != nil && t.repeat.claim() {
+	switch {
+	case t.repeat == nil:
+		s.leave(t)
+	case t.repeat.claim():
 		state = running
 	}
 	t.state.Store(state)
@@ -195,6 +219,7 @@ func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 		tick = s.enter(t, wait)
 	} else {
 		t.state.Store(noTask)
+		s.leave(t)
 	}
 	s.unlock()
 	s.timers.wakeBy(tick)
@@ -208,6 +233,7 @@ func (s *timerShard) close() {
 	for i, t := range s.entries[:s.used] {
 		if s.live(uint32(i)) {
 			t.state.Store(noTask)
+			s.leave(t)
 			s.counts.removed++
 		}
 	}
@@ -232,9 +258,17 @@ func (s *timerShard) freeMemory(tick int64) bool {
 	return s.maybeShrink()
 }
 
+// walk adds n to the number of walks under way.
+func (s *timerShard) walk(n int) {
+	s.mu.Lock()
+	s.walks += n
+	s.maybeShrink()
+	s.mu.Unlock()
+}
+
 // maybeShrink frees memory if there are few timers for the arrays.
 func (s *timerShard) maybeShrink() bool {
-	if !s.sparse() {
+	if s.walks > 0 || !s.sparse() {
 		return false
 	}
 	s.resize(max(minSlab, 2*s.ring.Len()), renumber)

@@ -3,6 +3,7 @@ package timingwheel
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type Timers struct {
 	shards []atomic.Pointer[timerShard] // made when first used; nil again after Stop
 	shift  uint8                        // a shard is chosen by the top bits of a hash: 64 - log2(len)
 	slots  int                          // of each shard's ring
+	quota  quota
 }
 
 // NewTimers returns timers on a wheel with a tick of the given interval and the given
@@ -35,17 +37,15 @@ func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, erro
 	if err != nil {
 		return nil, err
 	}
-	if o.limitSet {
-		return nil, wrongArgument("WithLimit(%d): want no limit, or a TimingWheel: Timers have no error to return at a limit", o.limit)
-	}
 	slots = ringSlots(slots, interval)
 	t := &Timers{
 		shards: make([]atomic.Pointer[timerShard], shardCount(slots, runtime.GOMAXPROCS(0))),
 		slots:  slots,
+		quota:  quota{limit: int64(o.limit)},
 	}
 	t.shift = uint8(64 - bits.TrailingZeros(uint(len(t.shards))))
 	t.wheel.init(interval, len(t.shards), o)
-	t.unregister = register(o.name, t, (*Timers).Stats)
+	t.unregister = register(o.name, t, (*Timers).Stats, o.settings(interval, slots))
 	return t, nil
 }
 
@@ -76,6 +76,21 @@ func (t *Timers) At(when time.Time, f func()) *Timer {
 // A panic in f does not end the calls. Stop does, also during a call and by f itself.
 func (t *Timers) Every(interval time.Duration, f func()) *Timer {
 	return t.startRepeat(&Timer{f: mustBeSet(f), repeat: &repeat{interval: mustBePositive(interval), times: forever}})
+}
+
+// EveryFrom is [Timers.Every] whose first call is at a moment, and the others whole multiples of the
+// interval later. Those that have passed are skipped: EveryFrom(midnight, 24*time.Hour, f), with
+// a midnight of any day, calls f at each midnight to come. The wait is measured once: a later change of the
+// wall clock, as for daylight saving, does not change it; [Timers.Schedule] follows it.
+func (t *Timers) EveryFrom(when time.Time, interval time.Duration, f func()) *Timer {
+	r := &repeat{interval: mustBePositive(interval), times: forever, left: forever}
+	wait := time.Until(when)
+	if wait < 0 {
+		wait = (wait%interval + interval) % interval
+	}
+	first := t.in(wait)
+	r.plan(first.deadline, time.Time{})
+	return t.start(&Timer{f: mustBeSet(f), repeat: r}, first)
 }
 
 // Repeat is [Timers.Every] for exactly the given number of calls; skipped calls do
@@ -121,6 +136,26 @@ func (t *Timers) Len() int {
 		n += s.len()
 	}
 	return n
+}
+
+// All returns an iterator over the timers that wait, each with the moment at which it is due, in no
+// particular order. It holds no lock while the loop body runs, so the body may stop and reset
+// them. Concurrent changes may or may not be seen. A timer that waits throughout the iteration is
+// yielded exactly once.
+func (t *Timers) All() iter.Seq2[*Timer, time.Time] {
+	return func(yield func(*Timer, time.Time) bool) {
+		t.checkUse()
+		for s := range made(t.shards) {
+			if !s.each(s.walk, func(timer *Timer, due time.Time) bool {
+				if deadline := timer.state.Load(); deadline > 0 { // Reset may have made it later than the ring knows
+					due = t.moment(t.of(t.dueTick(deadline)))
+				}
+				return yield(timer, due)
+			}) {
+				return
+			}
+		}
+	}
 }
 
 // Stats returns the statistics since NewTimers, as shown by [stats.Handler]. A timer

@@ -1,6 +1,7 @@
 package timingwheel
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"testing"
@@ -149,4 +150,78 @@ func TestTimersSpread(t *testing.T) {
 			t.Errorf("%d of %d shards are used", used, len(timers.shards))
 		}
 	})
+}
+
+// TestTimersLimit does random things to timers of all kinds on a wheel with a limit. It counts those that
+// wait or repeat, and no others; what it refuses does not fire, and can be tried again.
+func TestTimersLimit(t *testing.T) {
+	const limit = 5
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			w := mustTimers(t, 10*ms, 64, WithLimit(limit))
+			work := func() { time.Sleep(10 * ms * time.Duration(rand.IntN(3))) }
+			var all []*Timer
+			for range 200 {
+				d := 10 * ms * time.Duration(random.IntN(20)+1)
+				before := w.Stats()
+				switch kind := random.IntN(8); {
+				case kind < 4:
+					all = append(all, []func() *Timer{
+						func() *Timer { return w.AfterFunc(d, work) },
+						func() *Timer { return w.NewTimer(d) },
+						func() *Timer { return w.Every(d, work) },
+						func() *Timer { return w.Repeat(2, d, work) },
+					}[kind]())
+					if s := w.Stats(); all[len(all)-1].Refused() != (s.Refused > before.Refused) || s.Refused > before.Refused && w.quota.used.Load() != limit {
+						t.Errorf("refused: %v, %d timers, %d refused", all[len(all)-1].Refused(), w.quota.used.Load(), s.Refused-before.Refused)
+					}
+				case kind == 4:
+					time.Sleep(d)
+				case len(all) > 0 && kind == 5:
+					all[random.IntN(len(all))].Stop()
+				case len(all) > 0:
+					timer := all[random.IntN(len(all))]
+					if refused := timer.Refused(); timer.Reset(d) && refused {
+						t.Error("Reset says that a refused timer was waiting")
+					}
+				}
+				synctest.Wait()
+				counted(t, w, all, limit)
+			}
+			yielded := 0
+			for timer, due := range w.All() {
+				if yielded++; !slices.Contains(all, timer) || !due.After(time.Now()) {
+					t.Errorf("All has a timer that is due at %v", due)
+				}
+				timer.Stop()
+			}
+			for _, timer := range all {
+				timer.Stop()
+			}
+			time.Sleep(time.Second)
+			counted(t, w, all, 0)
+		})
+	}
+}
+
+// counted checks that the limit counts the timers that wait or are called again, and at most so many.
+func counted(t *testing.T, w *Timers, all []*Timer, most int64) {
+	t.Helper()
+	n := int64(0)
+	for _, timer := range all {
+		timer.shard.mu.Lock()
+		state := timer.state.Load()
+		lives := state > 0 || state == claimed || timer.repeat != nil && timer.repeat.calling
+		if timer.counted != lives {
+			t.Errorf("state %d, repeat %+v: counted %v", state, timer.repeat, timer.counted)
+		}
+		timer.shard.mu.Unlock()
+		if lives {
+			n++
+		}
+	}
+	if used := w.quota.used.Load(); used != n || n > most {
+		t.Errorf("the limit counts %d timers, there are %d, want %d at most", used, n, most)
+	}
 }

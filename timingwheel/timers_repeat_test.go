@@ -408,3 +408,29 @@ func TestMissedMomentsAreNotAsked(t *testing.T) {
 		}
 	})
 }
+
+// TestEveryFrom checks the first call, and those after it, for a moment to come and for one that has passed.
+func TestEveryFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, from := range []time.Duration{250 * ms, 0, -ms, -time.Second, -1750 * ms, -100*time.Hour - 750*ms} {
+			timers := mustTimers(t, 10*ms, 64)
+			began := time.Now()
+			var calls []time.Duration
+			timer := timers.EveryFrom(began.Add(from), time.Second, func() { calls = append(calls, time.Since(began)) })
+			time.Sleep(3500 * ms)
+			timer.Stop()
+			first := from // at from + k seconds, k the first that has not passed
+			for first < 0 {
+				first += time.Second
+			}
+			if len(calls) < 3 {
+				t.Fatalf("from %v: %d calls", from, len(calls))
+			}
+			for i, at := range calls {
+				if late := at - first - time.Duration(i)*time.Second; late < 0 || late >= 20*ms {
+					t.Errorf("from %v: call %d after %v", from, i, at)
+				}
+			}
+		}
+	})
+}

@@ -34,7 +34,8 @@ type anyShard interface {
 	shrink(tick int64) (done bool)
 	ready() bool
 	backlog() int64
-	callNext() bool
+	oldest() int64
+	callNext(upTo int64) bool
 	addTo(*stats.WheelSnapshot)
 	close()
 }
@@ -84,6 +85,8 @@ func (w *wheel) init(interval time.Duration, shards int, o options) {
 // advance moves all shards on to the present tick. It takes the shards in turn, a
 // batch of each, so that it holds no lock for long.
 func (w *wheel) advance() {
+	w.advancing.Add(1)
+	defer w.advanced()
 	for busy := true; busy; {
 		busy = false
 		tick := w.ticks(w.now())
@@ -97,6 +100,8 @@ func (w *wheel) advance() {
 		}
 		if busy {
 			runtime.Gosched()
+		} else {
+			w.reach(tick)
 		}
 	}
 	w.shrink()
@@ -146,9 +151,9 @@ func (w *wheel) stats() stats.WheelSnapshot {
 }
 
 // register registers a wheel with package stats, without keeping it alive.
-func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot) (unregister func()) {
+func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot, settings stats.WheelSettings) (unregister func()) {
 	weakly := weak.Make(wheel)
-	_, unregister = stats.Register(stats.WheelSource{Name: name, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
+	_, unregister = stats.Register(stats.WheelSource{Name: name, Settings: settings, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
 		if w := weakly.Value(); w != nil {
 			return take(w), true
 		}

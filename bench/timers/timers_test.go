@@ -4,118 +4,104 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
-	"github.com/zeromicro/go-zero/core/collection"
 )
-
-// A timerBench is a timer library with some timers pending, one for each key. Its operations
-// may be called by several goroutines at once.
-type timerBench struct {
-	name      string
-	startStop func(i int) // a further timer, started and stopped
-	reset     func(i int) // timer i
-	stop      func()
-}
 
 const (
-	timerTick  = 10 * time.Millisecond
-	timerSlots = 1024
+	// step is more than a revolution, so that a timer moved earlier by a step must leave its slot.
+	step = (timerSlots + 50) * timerTick
+
+	// After these rounds a row begins anew, lest a delay become too long or too short: in one
+	// round of them all timers move the other way.
+	rounds = 600
 )
 
-// delay spreads the pending timers over ten minutes, late enough that none fires during a
-// benchmark.
-func delay(i int) time.Duration { return time.Minute + time.Duration(i%600_000)*time.Millisecond }
-
-const refreshed = time.Hour
-
-// must returns what a constructor has made.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
+// scenarios have, for each round, how much later than in round 0 a timer is due.
+var scenarios = []struct {
+	name  string
+	shift func(round int) time.Duration // nil: to a random time
+}{
+	{"same tick", func(round int) time.Duration { return time.Duration(round%rounds) * timerTick / 100 }}, // 99 times in 100
+	{"later", func(round int) time.Duration { return time.Duration(round%rounds) * step }},
+	{"earlier", func(round int) time.Duration { return time.Duration(rounds-round%rounds) * step }},
+	{"alternating", func(round int) time.Duration { return time.Duration(round%2) * step }},
+	{"random", nil},
 }
 
-func handleBench(n int) timerBench {
-	w := must(timingwheel.NewTimers(timerTick, timerSlots))
-	timers := make([]*timingwheel.Timer, n)
-	for i := range timers {
-		timers[i] = w.AfterFunc(delay(i), func() {})
-	}
-	return timerBench{
-		name:      "pinwheel-handle",
-		startStop: func(i int) { w.AfterFunc(delay(i), func() {}).Stop() },
-		reset:     func(i int) { timers[i].Reset(refreshed) },
-		stop:      w.Stop,
-	}
+// resets are a row of a benchmark: which timers are reset, again and again, and to when.
+type resets struct {
+	name  string
+	order []uint32
+	shift func(round int) time.Duration
 }
 
-func keyedBench(n int) timerBench {
-	w := must(timingwheel.New(timerTick, timerSlots, func(int, int) {}))
-	for i := range n {
-		_ = w.SetTimer(i, i, delay(i))
+// allResets returns the rows for n timers: in order, so that the processor's caches help, and
+// at random. For a million there are only the resets to random times.
+func allResets(n int) (all []resets) {
+	ordered, mixed := make([]uint32, n), make([]uint32, n)
+	for i, j := range rand.Perm(n) {
+		ordered[i], mixed[i] = uint32(i), uint32(j)
 	}
-	return timerBench{
-		name: "pinwheel-keyed",
-		startStop: func(i int) {
-			_ = w.SetTimer(-1-i, i, delay(i))
-			_, _ = w.RemoveTimer(-1 - i)
-		},
-		reset: func(i int) { _, _ = w.MoveTimer(i, refreshed) },
-		stop:  w.Stop,
+	for _, s := range scenarios {
+		if n < 1_000_000 || s.shift == nil {
+			all = append(all, resets{s.name + "/in order", ordered, s.shift}, resets{s.name + "/at random", mixed, s.shift})
+		}
 	}
+	return all
 }
 
-func runtimeBench(n int) timerBench {
-	timers := make([]*time.Timer, n)
-	for i := range timers {
-		timers[i] = time.AfterFunc(delay(i), func() {})
+// due returns when timer i is to be due after a round; all times are since the benchmark began.
+// In round 0 it is set. None is due so early that it fires during a benchmark.
+func (r *resets) due(now time.Duration, round, i int) time.Duration {
+	if r.shift == nil {
+		h := (uint64(i) + uint64(round)<<32) * 0x9E3779B97F4A7C15
+		return now + time.Minute + time.Duration(h>>20%uint64(59*time.Minute))
 	}
-	return timerBench{
-		name:      "time",
-		startStop: func(i int) { time.AfterFunc(delay(i), func() {}).Stop() },
-		reset:     func(i int) { timers[i].Reset(refreshed) },
-		stop: func() {
-			for _, t := range timers {
-				t.Stop()
-			}
-		},
-	}
+	return 10*time.Minute + time.Duration(i%600_000)*time.Millisecond + r.shift(round)
 }
 
-func goZeroBench(n int) timerBench {
-	w := must(collection.NewTimingWheel(timerTick, timerSlots, func(any, any) {}))
-	keys := make([]any, n) // boxed beforehand
-	for i := range keys {
-		keys[i] = i
-		_ = w.SetTimer(keys[i], i, delay(i))
-	}
-	return timerBench{
-		name: "go-zero",
-		startStop: func(i int) {
-			_ = w.SetTimer(-1-i, i, delay(i))
-			_ = w.RemoveTimer(-1 - i)
-		},
-		reset: func(i int) { _ = w.MoveTimer(keys[i], refreshed) },
-		stop:  w.Stop,
-	}
+// A walk is the part of resets that one goroutine makes: the same timers in each round.
+type walk struct {
+	resets
+	began     time.Duration // since epoch
+	now       time.Duration // up to 64 resets ago: reading the clock takes longer than some resets
+	at, round int
+	_         [64]byte // other goroutines' walks are in other cache lines
 }
 
-func heapBench(n int) timerBench {
-	h := newHeapTimers()
-	timers := make([]*heapTimer, n)
-	for i := range timers {
-		timers[i] = h.start(delay(i), func() {})
+// start sets the timers of a contender, and returns the walks that will reset them.
+func (r resets) start(c contender, goroutines int) (*timers, []walk) {
+	began := time.Since(epoch)
+	t := c.open(len(r.order), func(int, time.Duration) { fire() })
+	for i := range r.order {
+		t.set(i, began+r.due(0, 0, i), fire)
 	}
-	return timerBench{
-		name:      "heap",
-		startStop: func(i int) { h.cancel(h.start(delay(i), func() {})) },
-		reset:     func(i int) { h.reset(timers[i], refreshed) },
-		stop:      h.stop,
+	return t, r.walks(goroutines, began)
+}
+
+func (r resets) walks(goroutines int, began time.Duration) []walk {
+	walks, n := make([]walk, goroutines), len(r.order)
+	for g := range walks {
+		part := resets{r.name, r.order[g*n/goroutines : (g+1)*n/goroutines], r.shift}
+		walks[g] = walk{resets: part, began: began, round: 1}
 	}
+	return walks
+}
+
+// next returns a timer, and when it is to be due.
+func (w *walk) next() (i int, due time.Duration) {
+	if w.at == len(w.order) {
+		w.at = 0
+		w.round++
+	}
+	if w.at%64 == 0 {
+		w.now = time.Since(epoch) - w.began
+	}
+	i = int(w.order[w.at])
+	w.at++
+	return i, w.due(w.now, w.round, i)
 }
 
 // pending returns how many timers a benchmark has pending: with -short a few, to test that
@@ -127,91 +113,87 @@ func pending(full ...int) []int {
 	return full
 }
 
-// BenchmarkTimers starts and stops timers, and resets (by handle) or moves (by key) those
-// that are pending: in order, so that the processor's caches help, and at random. go-zero
-// only has SetTimer and MoveTimer for all of this.
-func BenchmarkTimers(b *testing.B) {
+// BenchmarkStartStop starts and stops timers beside those that are pending.
+func BenchmarkStartStop(b *testing.B) {
+	r := allResets(pending(100_000)[0])[0]
+	r.name = "start+stop"
+	measureAll(b, r, func(t *timers) func(int, time.Duration) { return t.startStop })
+}
+
+// BenchmarkResets resets (by handle) or moves (by key) the timers that are pending.
+func BenchmarkResets(b *testing.B) {
 	for _, n := range pending(100_000, 1_000_000) {
-		for _, bench := range []func(int) timerBench{runtimeBench, handleBench, keyedBench, goZeroBench, heapBench} {
-			t := bench(n)
-			runtime.GC()
-			for _, c := range []struct {
-				name string
-				op   func(i int)
-			}{
-				{"start+stop", t.startStop},
-				{"reset in order", func(i int) { t.reset(i % n) }},
-				{"reset at random", func(i int) { t.reset(int(uint64(i) * 0x9e3779b97f4a7c15 >> 20 % uint64(n))) }},
-			} {
-				b.Run(fmt.Sprintf("%s/pending=%d/goroutines=1/%s", c.name, n, t.name), func(b *testing.B) {
-					b.ReportAllocs()
-					for i := 0; b.Loop(); i++ {
-						c.op(i)
-					}
-				})
-				b.Run(fmt.Sprintf("%s/pending=%d/goroutines=16/%s", c.name, n, t.name), func(b *testing.B) {
-					b.ReportAllocs()
-					b.SetParallelism(max(1, 16/runtime.GOMAXPROCS(0)))
-					b.RunParallel(func(pb *testing.PB) {
-						for i := rand.IntN(1 << 30); pb.Next(); i++ {
-							c.op(i)
-						}
-					})
-				})
-			}
-			t.stop()
+		for _, r := range allResets(n) {
+			measureAll(b, r, func(t *timers) func(int, time.Duration) { return t.reset })
 		}
 	}
 }
 
-// BenchmarkTimerMemory reports the bytes of a pending timer: by key without the 16 of key and
-// value, by handle with the handle. 1,100,000 timers are a bad case: the arrays have just
-// been doubled.
-func BenchmarkTimerMemory(b *testing.B) {
-	f := func() {}
+func measureAll(b *testing.B, r resets, op func(t *timers) func(i int, d time.Duration)) {
+	for _, goroutines := range []int{1, 16} {
+		for _, c := range contenders {
+			measure(b, r, goroutines, c, op)
+		}
+	}
+}
+
+// measure makes resets, or another operation with the same timers and delays.
+func measure(b *testing.B, r resets, goroutines int, c contender, op func(t *timers) func(i int, d time.Duration)) {
+	var t *timers
+	var walks []walk
+	b.Run(fmt.Sprintf("%s/pending=%d/goroutines=%d/%s", r.name, len(r.order), goroutines, c.name), func(b *testing.B) {
+		if t == nil { // the first of several calls, with more and more operations
+			t, walks = r.start(c, goroutines)
+			runtime.GC()
+		}
+		do := op(t)
+		b.ReportAllocs()
+		b.ResetTimer()
+		var wg sync.WaitGroup
+		for g := range walks {
+			wg.Go(func() {
+				w := &walks[g]
+				for range (b.N + goroutines - 1) / goroutines {
+					i, due := w.next()
+					do(i, due-w.now)
+				}
+			})
+		}
+		wg.Wait()
+		if fired.Load() > 0 {
+			b.Fatal("a timer has fired: the benchmark took too long, its figures mean nothing")
+		}
+	})
+	if t != nil {
+		t.stop()
+	}
+}
+
+// BenchmarkMemory reports the bytes of a pending timer: by key without the 16 of key and value,
+// by handle with what the handle points to. 1,100,000 timers are a bad case: the arrays have
+// just been doubled.
+func BenchmarkMemory(b *testing.B) {
 	for _, n := range pending(100_000, 1_000_000, 1_100_000) {
-		for _, c := range []struct {
-			name string
-			fill func() (keep any, stop func())
-			less float64
-		}{
-			{"pinwheel-keyed", func() (any, func()) {
-				w := must(timingwheel.New(timerTick, timerSlots, func(uint64, uint64) {}))
-				for i := range n {
-					_ = w.SetTimer(uint64(i), uint64(i), delay(i))
-				}
-				return w, w.Stop
-			}, 16},
-			{"pinwheel-handle", func() (any, func()) {
-				w := must(timingwheel.NewTimers(timerTick, timerSlots))
-				for i := range n {
-					w.AfterFunc(delay(i), f)
-				}
-				return w, w.Stop
-			}, 0},
-			{"time", func() (any, func()) {
-				timers := make([]*time.Timer, n)
-				for i := range timers {
-					timers[i] = time.AfterFunc(delay(i), f)
-				}
-				return timers, func() {
-					for _, t := range timers {
-						t.Stop()
-					}
-				}
-			}, 8},
-		} {
+		r := allResets(n)[0]
+		for _, c := range contenders {
 			b.Run(fmt.Sprintf("pending=%d/%s", n, c.name), func(b *testing.B) {
 				for range b.N {
 					runtime.GC() // what an earlier one left
 					before := heapBytes()
-					keep, stop := c.fill()
-					b.ReportMetric(float64(int64(heapBytes())-int64(before))/float64(n)-c.less, "B/timer")
-					stop()
-					runtime.KeepAlive(keep)
+					t, _ := r.start(c, 1)
+					b.ReportMetric(float64(int64(heapBytes())-int64(before))/float64(n)-c.own, "B/timer")
+					t.stop()
 				}
 				b.ReportMetric(0, "ns/op")
 			})
 		}
 	}
+}
+
+// heapBytes returns how many bytes of heap are in use.
+func heapBytes() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/gozero/internal/minutelog"
 )
 
 const (
@@ -50,6 +51,9 @@ func WithName(name string) CacheOption {
 // for ever. It is an error if expire is negative, or positive but under a
 // millisecond (a number without its unit), or if the limit is more than 2³¹-1; the
 // error says which.
+//
+// As in go-zero, logx has a line of level stat for each cache with traffic every minute, here also for those of
+// package cache.
 func NewCache(expire time.Duration, opts ...CacheOption) (*Cache, error) {
 	c := new(Cache)
 	for _, set := range opts {
@@ -62,11 +66,13 @@ func NewCache(expire time.Duration, opts ...CacheOption) (*Cache, error) {
 	}
 	c.options.Expire = expire
 	c.options.Jitter = expiryDeviation
+	c.options.OnPanic = logPanic
 	entries, err := cache.New(c.options)
 	if err != nil {
 		return nil, err
 	}
 	c.entries = entries
+	minutelog.Process.Start()
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package collection
 
 import (
 	"errors"
-	"log/slog"
 	"reflect"
 	"runtime/debug"
 	"sync"
@@ -15,7 +14,7 @@ import (
 )
 
 const (
-	// workers is the most callbacks at once, as in a wheel driven by the clock.
+	// workers is the most callbacks at once, unless InOrder is given.
 	workers = 64
 
 	// batch is how many timers a tick visits before it releases the lock.
@@ -39,6 +38,7 @@ const (
 type ticked struct {
 	interval time.Duration
 	execute  func(key, value any)
+	workers  int
 	done     chan struct{} // closed by Stop
 
 	mu      sync.Mutex
@@ -51,6 +51,7 @@ func newTicked(interval time.Duration, slots int, execute Execute) *ticked {
 	return &ticked{
 		interval: interval,
 		execute:  execute,
+		workers:  workers,
 		done:     make(chan struct{}),
 		slab:     newSlab(min(max(slots, minSlots), timingwheel.MaxSlots), 0),
 	}
@@ -185,7 +186,7 @@ func (w *ticked) callSoon(i uint32) {
 // startWorker starts one more worker if a timer is due and fewer than the limit run.
 // One is enough: it starts the next when it takes a timer. The lock must be held.
 func (w *ticked) startWorker() {
-	if w.running < workers && w.slab.ring.Held() > 0 {
+	if w.running < w.workers && w.slab.ring.Held() > 0 {
 		w.running++
 		go w.work()
 	}
@@ -236,7 +237,7 @@ func guard(f func()) {
 		if cause == nil {
 			cause = errGoexit
 		}
-		slog.Error("collection: callback of a timing wheel panicked", "panic", cause, "stack", string(debug.Stack()))
+		logPanic(cause, debug.Stack())
 	}()
 	f()
 	returned = true
@@ -252,7 +253,7 @@ func (w *ticked) Drain(fn func(key, value any)) error {
 	drained := w.slab.renew()
 	w.mu.Unlock()
 	var calls errgroup.Group
-	calls.SetLimit(workers)
+	calls.SetLimit(w.workers)
 	for _, i := range drained.index {
 		calls.Go(func() error {
 			t := &drained.timers[i]

@@ -3,7 +3,6 @@ package collection
 import (
 	"bytes"
 	"fmt"
-	"log/slog"
 	"math"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zeromicro/go-zero/core/logx"
 	"pgregory.net/rapid"
 )
 
@@ -300,8 +300,9 @@ func TestTickedMovedWhileDue(t *testing.T) {
 // are logged, affect no others, and leave no worker behind.
 func TestFailingCallbacks(t *testing.T) {
 	var logged bytes.Buffer
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	before := logx.Reset()
+	defer logx.SetWriter(before)
+	logx.SetWriter(logx.NewWriter(&logged))
 	synctest.Test(t, func(t *testing.T) {
 		const each = 2 * workers
 		var called atomic.Int64

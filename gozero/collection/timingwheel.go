@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zeromicro/go-zero/core/logx"
 	"github.com/zeromicro/go-zero/core/timex"
 
 	"github.com/pinwheel-cache/pinwheel/timingwheel"
@@ -23,6 +24,28 @@ var (
 // Execute is called for a timer that is due, with its key and value.
 type Execute func(key, value any)
 
+// A TimingWheelOption sets an option of a wheel. go-zero's wheel has none.
+type TimingWheelOption func(workers *int)
+
+// InOrder makes a wheel call execute for one timer after another, in the order of the ticks at which they
+// are due, as go-zero v1.10 does within a tick: for programs whose execute has no lock. One that blocks holds
+// up all others.
+func InOrder() TimingWheelOption { return func(workers *int) { *workers = 1 } }
+
+// workersOf returns how many callbacks may run at once.
+func workersOf(opts []TimingWheelOption) int {
+	n := workers
+	for _, set := range opts {
+		if set != nil {
+			set(&n)
+		}
+	}
+	return n
+}
+
+// logPanic logs a panic as go-zero does.
+func logPanic(recovered any, stack []byte) { logx.Errorf("%+v\n%s", recovered, stack) }
+
 // A TimingWheel calls one function for keys, each at its time. A key has at most
 // one timer, with a value. It is made by [NewTimingWheel] or
 // [NewTimingWheelWithTicker], and its methods are safe for concurrent use, also by
@@ -30,8 +53,8 @@ type Execute func(key, value any)
 //
 // A timer fires once. Until its callback begins it can be moved, replaced and
 // removed, also when it is due and waits for its turn: at most 64 callbacks run at
-// once, in no particular order. The last of these operations wins. A panic in a
-// callback is recovered and logged by package log/slog.
+// once, in no particular order, unless [InOrder] is given. The last of these operations wins. A panic in a
+// callback is recovered and logged by logx.
 type TimingWheel struct {
 	wheel wheel
 }
@@ -55,8 +78,8 @@ type wheel interface {
 //
 // The wheel is driven by the clock: it has no ticker, no goroutine between ticks, and
 // catches up after the machine was busy.
-func NewTimingWheel(interval time.Duration, numSlots int, execute Execute) (*TimingWheel, error) {
-	w, err := timingwheel.New[any, any](interval, numSlots, execute)
+func NewTimingWheel(interval time.Duration, numSlots int, execute Execute, opts ...TimingWheelOption) (*TimingWheel, error) {
+	w, err := timingwheel.New[any, any](interval, numSlots, execute, timingwheel.WithWorkers(workersOf(opts)), timingwheel.WithOnPanic(logPanic))
 	if err != nil {
 		return nil, err
 	}
@@ -67,17 +90,18 @@ func NewTimingWheel(interval time.Duration, numSlots int, execute Execute) (*Tim
 // The wheel counts the ticks and reads no clock: a timer is due after as many ticks as
 // its delay has intervals, rounded up, however far apart the ticks are. Ticks that the
 // ticker drops do not count. MoveTimer with a delay of less than one interval calls the
-// callback at once, as in go-zero; such a call does not count towards the 64.
+// callback at once, as in go-zero; such a call neither counts towards the 64 nor waits for its turn.
 //
 // The interval may be of any length, but must be positive, and ticker must not be
 // nil. A goroutine of the wheel reads the ticker until Stop, which stops the ticker
 // too; it never waits for a callback.
-func NewTimingWheelWithTicker(interval time.Duration, numSlots int, execute Execute, ticker timex.Ticker) (*TimingWheel, error) {
+func NewTimingWheelWithTicker(interval time.Duration, numSlots int, execute Execute, ticker timex.Ticker, opts ...TimingWheelOption) (*TimingWheel, error) {
 	if interval <= 0 || numSlots <= 0 || execute == nil || ticker == nil {
 		return nil, fmt.Errorf("%w: interval %v, %d slots, function given: %t, ticker given: %t: want positive numbers and both",
 			ErrArgument, interval, numSlots, execute != nil, ticker != nil)
 	}
 	w := newTicked(interval, numSlots, execute)
+	w.workers = workersOf(opts)
 	go w.run(ticker)
 	return &TimingWheel{w}, nil
 }

@@ -139,3 +139,39 @@ func TestTickerStoppedByOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestInOrder checks that callbacks run one after another in the order of their ticks, also on a wheel that
+// is driven by hand: those here have no lock, and take their time.
+func TestInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order []int
+		execute := func(key, _ any) { order = append(order, key.(int)); time.Sleep(7 * time.Second) }
+		h := &hand{c: make(chan time.Time)}
+		byClock, err := collection.NewTimingWheel(time.Second, 10, execute, nil, collection.InOrder())
+		must(t, err)
+		byHand, err := collection.NewTimingWheelWithTicker(time.Second, 10, execute, h, collection.InOrder())
+		must(t, err)
+		for _, w := range []*collection.TimingWheel{byClock, byHand} {
+			for i := range 300 {
+				must(t, w.SetTimer(i, nil, time.Duration(1+i*7%300)*time.Second))
+			}
+			for range 300 {
+				if w == byHand {
+					h.tick()
+				}
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			for i, key := range order {
+				if key*7%300 != i {
+					t.Fatalf("call %d is of the timer of tick %d", i, 1+key*7%300)
+				}
+			}
+			if len(order) != 300 {
+				t.Errorf("%d calls", len(order))
+			}
+			order = nil
+			w.Stop()
+		}
+	})
+}
