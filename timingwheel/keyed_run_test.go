@@ -397,26 +397,28 @@ func TestKeyedInlinePool(t *testing.T) {
 //
 // Catches: a turn that goes on for what becomes due meanwhile, more turns for some shards.
 func TestKeyedFair(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const keys, rounds = 64, 50
-		var calls [keys]int
-		var w *TimingWheel[int, int]
-		w = newKeyed(t, keyedTick, 8, func(key, _ int) {
-			calls[key]++
-			time.Sleep(keyedTick)
-			_ = w.SetTimer(key, 0, keyedTick)
-		}, WithWorkers(1))
-		for key := range keys {
-			mustSetKeyed(t, w, key, 0, keyedTick)
-		}
-		time.Sleep(rounds * keys * keyedTick)
-		if err := w.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if least, most := slices.Min(calls[:]), slices.Max(calls[:]); least < rounds/2 || most > 2*rounds {
-			t.Errorf("from %d to %d calls of each key, want about %d", least, most, rounds)
-		}
-	})
+	const keys, rounds = 64, 50
+	for _, workers := range []int{1, 2} { // one calls in order
+		synctest.Test(t, func(t *testing.T) {
+			var calls [keys]int
+			var w *TimingWheel[int, int]
+			w = newKeyed(t, keyedTick, 8, func(key, _ int) {
+				calls[key]++
+				time.Sleep(keyedTick)
+				_ = w.SetTimer(key, 0, keyedTick)
+			}, WithWorkers(workers))
+			for key := range keys {
+				mustSetKeyed(t, w, key, 0, keyedTick)
+			}
+			time.Sleep(rounds * keys * keyedTick / time.Duration(workers))
+			if err := w.Shutdown(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if least, most := slices.Min(calls[:]), slices.Max(calls[:]); least < rounds/2 || most > 2*rounds {
+				t.Errorf("from %d to %d calls of each key, want about %d", least, most, rounds)
+			}
+		})
+	}
 }
 
 // TestOneWorkerCallsInOrder checks that with one worker callbacks run in the order of their ticks, across
@@ -451,4 +453,28 @@ func TestOneWorkerCallsInOrder(t *testing.T) {
 			t.Errorf("%d calls, %d timers left", calls, w.Len())
 		}
 	})
+}
+
+// TestOneWorkerWaitsForAllShards checks that one worker calls nothing of a tick before all shards have
+// reached it, and nothing of a later one.
+func TestOneWorkerWaitsForAllShards(t *testing.T) {
+	calls := 0
+	w := newKeyed(t, time.Hour, 64, func(int, int) { calls++ }, WithWorkers(1))
+	first := w.dueTick(w.in(time.Hour).deadline)
+	for key := range 2 { // due at the first tick, and the next
+		mustSetKeyed(t, w, key, 0, time.Duration(key+1)*time.Hour)
+	}
+	w.advancing.Add(1) // so that the pool does nothing
+	for _, p := range w.madeShards() {
+		p.visit(first + 5)
+	}
+	for i, want := range []int{0, 1, 2} {
+		reached := first - 1 + int64(i)
+		w.reach(reached)
+		for w.callInOrder() {
+		}
+		if calls != want {
+			t.Errorf("%d calls at tick %d, want %d", calls, reached, want)
+		}
+	}
 }

@@ -58,11 +58,11 @@ func TestHeartbeatsAreVisitedOncePerTimeout(t *testing.T) {
 	}
 }
 
-// TestLaterMovesWakeNobody moves timers to later times while another goroutine has the lock of the
-// driver, and for Reset that of the shard too: whoever wanted one would wait for ever, which a bubble
-// notices. The moves are wantCounts, and each timer is visited once before it is due.
+// TestLaterMovesWakeNobody moves timers to later times, while the drivers have no timer of the runtime:
+// whoever set the alarm would make one. The moves are counted, but for Resets, which take no lock; and each
+// timer is visited once before it is due.
 //
-// Catches: a MoveTimer, SetTimer or Reset that wakes the driver, a Reset that takes a lock.
+// Catches: a MoveTimer, SetTimer or Reset that sets the alarm, a Reset that takes a lock.
 func TestLaterMovesWakeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fired := 0
@@ -75,9 +75,8 @@ func TestLaterMovesWakeNobody(t *testing.T) {
 		t.Cleanup(byHandle.Stop)
 		timer := byHandle.AfterFunc(time.Second, func() { fired++ })
 
-		keyed.driver.mu.Lock()
-		byHandle.driver.mu.Lock()
-		timer.shard.mu.Lock()
+		alarms := []*time.Timer{keyed.driver.timer, byHandle.driver.timer}
+		keyed.driver.timer, byHandle.driver.timer = nil, nil
 		for i := range often {
 			later := time.Second + time.Duration(i)*time.Millisecond
 			if i%2 == 0 {
@@ -87,9 +86,10 @@ func TestLaterMovesWakeNobody(t *testing.T) {
 			}
 			timer.Reset(later)
 		}
-		timer.shard.mu.Unlock()
-		byHandle.driver.mu.Unlock()
-		keyed.driver.mu.Unlock()
+		if keyed.driver.timer != nil || byHandle.driver.timer != nil {
+			t.Error("the alarm was set")
+		}
+		keyed.driver.timer, byHandle.driver.timer = alarms[0], alarms[1]
 
 		for _, of := range []struct {
 			name  string

@@ -31,7 +31,7 @@ func (s *timerShard) start(t *Timer, wait span) {
 // enter gives a timer a task, unless the wheel is full. It returns the tick by which the driver has to be
 // awake.
 func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
-	if !t.counted {
+	if s.timers.quota.limit > 0 && !t.counted {
 		if t.counted = s.timers.quota.acquire(); !t.counted {
 			s.counts.refused++
 			t.state.Store(refused)
