@@ -21,7 +21,7 @@ heavy = bench proof/alerts
 light = scripts/together $(addprefix -but ,$(heavy))
 
 # Tests of real servers and in real time. Nothing compiles or runs beside them.
-servers = near/redis proof/redis gozero/collection examples/fleet examples/hello
+servers = near/redis proof/redis gozero/collection examples/fleet examples/hello examples/heartbeats
 
 # Tests of other libraries, of go-zero's services and of programs that test, for full.
 foreign = near/gozero examples/service proof/gozero proof/peers proof/release proof/soak proof/suites

@@ -25,8 +25,8 @@ const module = "github.com/pinwheel-cache/pinwheel"
 // Catches: an import without an arrow, an arrow that runs upward or that nothing goes
 // along any more, a package without a line, and another module that imports what is
 // internal to the library. Of others: a logger or a Prometheus client in the library;
-// in gozero/collection, more of go-zero than the interface of a ticker, which would set
-// GOMAXPROCS and install signal handlers.
+// in gozero/collection, more of go-zero than logx and the interface of a ticker, which would
+// install signal handlers.
 func TestImports(t *testing.T) {
 	all, imports := readLayers(t), allImports(t)
 	for _, problem := range all.problems(imports) {
@@ -178,7 +178,7 @@ func (l layers) mayImport(dir, pkg string, test bool) bool {
 	case !strings.Contains(first, "."), strings.HasPrefix(pkg, "golang.org/x/sync/"):
 		return true
 	case dir == "gozero/collection":
-		return test || pkg == "github.com/zeromicro/go-zero/core/timex"
+		return test || pkg == "github.com/zeromicro/go-zero/core/timex" || pkg == "github.com/zeromicro/go-zero/core/logx"
 	case l.module(dir) == ".":
 		return (test || dir == "internal/settle") && (pkg == "pgregory.net/rapid" || pkg == "go.uber.org/goleak")
 	}

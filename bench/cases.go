@@ -60,7 +60,6 @@ type figure struct {
 }
 
 var specials = []special{
-	{"stampede/string", 6, runStampede},
 	{"memory/uint64", 3, onUint64s(runMemory)},
 	{"memory/string", 3, onStrings(runMemory)},
 	{"burst/uint64", 2, onUint64s(runBurst)},

@@ -299,27 +299,6 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestUncovered checks that a key that the source does not cover is kept for MaxLag.
-func TestUncovered(t *testing.T) {
-	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
-		r.store("uncovered:k", "1", 0)
-		reads := 0
-		get := func(what string, want int) {
-			t.Helper()
-			r.Get(t.Context(), "uncovered:k")
-			if reads += want; r.server.called("get") != reads {
-				t.Errorf("%s: %d reads, want %d", what, r.server.called("get"), reads)
-			}
-		}
-		get("at first", 1)
-		time.Sleep(time.Second - 1)
-		r.hand.vouch()
-		get("until MaxLag", 0)
-		time.Sleep(time.Nanosecond)
-		get("after that", 1)
-	})
-}
-
 // TestLostReads checks that while no source tells of changes a read that began MaxLag before is
 // not shared.
 func TestLostReads(t *testing.T) {

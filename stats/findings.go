@@ -89,7 +89,7 @@ func wheelFindings(l *look[WheelSnapshot]) []finding {
 		}
 	}
 	if s := l.stats; s.Backlog > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
-		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d are due and wait, as all %d workers are busy. Raise WithWorkers, or let callbacks hand long work to goroutines of their own.", s.Backlog, l.wheel.Workers)})
+		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d are due and wait, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Backlog, l.wheel.Workers)})
 	}
 	return all
 }

@@ -24,7 +24,7 @@ var wheelMetrics = []Metric[WheelSnapshot]{
 		Help:    "Timers and tombstones that the timing wheel has come by.",
 		numbers: inJSON("visits", func(w *WheelSnapshot) any { return &w.Visits })},
 	{Name: "timingwheel_relinks_total", Path: "pinwheel.timingwheel.relink", Kind: KindCounter, Unit: "{timer}",
-		Help:    "Timers put into another slot before they were due.",
+		Help:    "Timers put into another slot of the timing wheel.",
 		numbers: inJSON("relinks", func(w *WheelSnapshot) any { return &w.Relinks })},
 	{Name: "timingwheel_refused_total", Path: "pinwheel.timingwheel.timer.refused", Kind: KindCounter, Unit: "{timer}",
 		Help:    "Timers that were not set, as the timing wheel was full.",

@@ -21,14 +21,14 @@ type WheelSnapshot struct {
 	Started uint64
 
 	// Moved counts the timers that got another time: by MoveTimer, by SetTimer of a key that has
-	// one, and by a Reset that takes the lock. A Reset to a later time does not, and leaves no trace
-	// before the wheel visits the timer.
+	// one, and by Reset of a timer that repeats or to an earlier time. Another Reset to a later time leaves no
+	// trace before the wheel visits the timer.
 	Moved uint64
 
 	// Visits counts the timers and tombstones that the wheel has come by, Relinks the timers that it has
-	// put into another slot before they were due: at a move to an earlier time, or at a visit
-	// of one that was moved to a later time, or whose delay is longer than a revolution. So what was
-	// moved and not relinked was lazy: it cost no change of the wheel.
+	// put into another slot: at a move to an earlier time, or at a visit of one that was moved to a
+	// later time, whose delay is longer than a revolution, or which repeats and sends on a channel. Moves to
+	// later times add to neither until the wheel comes by, once for all of them.
 	Visits, Relinks uint64
 
 	Refused uint64 // timers that were not set, as the wheel had as many as its limit

@@ -13,7 +13,7 @@ import (
 func (t *Timers) NewTimer(d time.Duration) *Timer { return t.start(newSender(), t.in(d)) }
 
 // After returns the channel of a new timer: see [Timers.NewTimer]. Once the wheel is
-// stopped, nothing is sent on it.
+// stopped, nothing is sent on it, nor if the wheel has as many timers as [WithLimit] allows.
 func (t *Timers) After(d time.Duration) <-chan time.Time { return t.NewTimer(d).C }
 
 // NewTicker returns a timer that sends the time on its channel at each multiple of
@@ -27,17 +27,21 @@ func (t *Timers) NewTicker(interval time.Duration) *Timer {
 }
 
 // Tick returns the channel of a new ticker, or nil if the interval is not positive,
-// as [time.Tick] does. Only Stop of the wheel ends the ticker: use
+// as [time.Tick] does, or the wheel is full. Only Stop of the wheel ends the ticker: use
 // [Timers.NewTicker] or [Timers.Ticks] for one that can be stopped.
 func (t *Timers) Tick(interval time.Duration) <-chan time.Time {
 	if interval <= 0 {
 		return nil
 	}
-	return t.NewTicker(interval).C
+	ticker := t.NewTicker(interval)
+	if ticker.Refused() {
+		return nil
+	}
+	return ticker.C
 }
 
 // Ticks returns an iterator over the ticks of a new ticker. It ends when ctx ends,
-// when the wheel is stopped, and when the loop breaks. A loop body that takes longer
+// when the wheel is stopped, and when the loop breaks; at once if the wheel is full. A loop body that takes longer
 // than the interval misses ticks, as with [Timers.NewTicker]. Ticks panics if the
 // interval is not positive.
 func (t *Timers) Ticks(ctx context.Context, interval time.Duration) iter.Seq[time.Time] {
@@ -45,7 +49,7 @@ func (t *Timers) Ticks(ctx context.Context, interval time.Duration) iter.Seq[tim
 	return func(yield func(time.Time) bool) {
 		ticker := t.NewTicker(interval)
 		defer ticker.Stop()
-		for {
+		for !ticker.Refused() {
 			select {
 			case now := <-ticker.C:
 				if ctx.Err() != nil || !yield(now) {
@@ -61,8 +65,8 @@ func (t *Timers) Ticks(ctx context.Context, interval time.Duration) iter.Seq[tim
 }
 
 // Sleep waits until d has passed and returns nil. It returns the cause of ctx if ctx
-// ends first, and [ErrClosed] if the wheel is stopped first. It does not wait if d
-// is not positive, as in package time.
+// ends first, [ErrClosed] if the wheel is stopped first, and [ErrFull] at once if it has as many
+// timers as [WithLimit] allows. It does not wait if d is not positive, as in package time.
 func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	t.checkUse()
 	if ctx.Err() != nil {
@@ -73,6 +77,9 @@ func (t *Timers) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	timer := t.NewTimer(d)
 	defer timer.Stop()
+	if timer.Refused() {
+		return ErrFull
+	}
 	select {
 	case <-timer.C:
 		return nil

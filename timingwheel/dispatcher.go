@@ -104,7 +104,7 @@ func (w *wheel) callInOrder() (found bool) {
 	return found
 }
 
-// mayCall is anyReady for callInOrder.
+// mayCall is anyReady for callInOrder. While shards are advanced it says no: who ends that wakes the pool.
 func (w *wheel) mayCall() bool { return w.advancing.Load() == 0 && w.anyReady() }
 
 // reach notes that all shards have reached a tick.

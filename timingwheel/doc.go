@@ -73,8 +73,8 @@
 // takes the task out of its list and links it into another. So a timer that is
 // refreshed again and again is visited once per timeout, however often it is
 // refreshed. One with a long delay is visited twice, and once more for every n·n
-// ticks of the delay: seven days of seconds on 256 slots take eleven visits where a wheel of four
-// levels takes four. A visit takes some 30 ns.
+// ticks of the delay: seven days of seconds on 256 slots take eleven visits, where more levels would
+// take three or four. A visit takes some 30 ns.
 //
 // A removal sets a flag: the task stays in its list as a tombstone until the
 // cursor passes. A tombstone holds nothing but the task's number, and a new task of

@@ -22,7 +22,7 @@ import (
 // Linux machine, up to 2 ms late). Until its callback begins it can be moved,
 // replaced and removed, also when it is due and waits for a worker. The last of
 // these operations wins. Callbacks for different keys run at the same time and in no
-// particular order. So do two callbacks for one key, if its timer is set again and
+// particular order, unless [WithWorkers] says one. So do two callbacks for one key, if its timer is set again and
 // due again while a callback for it still runs.
 //
 // While timers wait, the wheel is not garbage-collected.

@@ -56,7 +56,7 @@ func WithName(name string) Option { return func(o *options) { o.name = name } }
 // [WithPool].
 //
 // With one worker no two callbacks run at once, and they run in the order of the ticks at which they
-// are due; those of one tick in any order.
+// are due; those of one tick in any order. The functions of Drain may run beside them.
 func WithWorkers(n int) Option {
 	return func(o *options) { o.workers, o.workersSet = n, true }
 }

@@ -99,8 +99,8 @@ func (r *Ring) Held() int { return r.due.len }
 func (r *Ring) Tombstones() int { return r.removed }
 
 // Counts returns, since NewRing, how many tasks and tombstones Advance has visited, and how many
-// tasks were linked into another slot before they were due: by a Set to a tick before their next
-// visit, or by a visit before their time. A Set to a later tick adds to neither.
+// tasks were linked into another slot: by a Set to a tick before their next visit, by a visit before
+// their time, or as the visit function asked for another visit. A Set to a later tick adds to neither.
 func (r *Ring) Counts() (visits, relinks uint64) { return r.visits, r.relinks }
 
 // Now returns the tick that Advance has reached.
@@ -125,6 +125,11 @@ func (r *Ring) Set(i uint32, due int64) (visit int64) {
 		r.live++
 		r.removed--
 		t.circle, t.diff = 0, 0
+		if visit, ok := r.postpone(i, due); ok {
+			return visit
+		}
+		r.unlink(i)
+		return r.link(i, due)
 	}
 	return r.moveTask(i, due)
 }
@@ -136,7 +141,9 @@ func (r *Ring) moveTask(i uint32, due int64) (visit int64) {
 	if visit, ok := r.postpone(i, due); ok {
 		return visit
 	}
-	r.relinks++
+	if r.tasks[i].list() != inDue {
+		r.relinks++
+	}
 	r.unlink(i)
 	return r.link(i, due)
 }

@@ -18,7 +18,7 @@ func (s *timerShard) init(t *Timers, i int) {
 // start sets the first deadline of a timer that nobody else has.
 func (s *timerShard) start(t *Timer, wait span) {
 	s.mu.Lock()
-	if s.closed {
+	if s.closed || !s.admit(t) {
 		s.unlock()
 		return
 	}
@@ -28,16 +28,21 @@ func (s *timerShard) start(t *Timer, wait span) {
 	s.timers.wakeBy(tick)
 }
 
-// enter gives a timer a task, unless the wheel is full. It returns the tick by which the driver has to be
+// admit counts a timer for the limit, before it gets a deadline. If the wheel is full it refuses the timer.
+func (s *timerShard) admit(t *Timer) bool {
+	if s.timers.quota.limit == 0 || t.counted {
+		return true
+	}
+	if t.counted = s.timers.quota.acquire(); !t.counted {
+		s.counts.refused++
+		t.state.Store(refused)
+	}
+	return t.counted
+}
+
+// enter gives a timer that was admitted a task. It returns the tick by which the driver has to be
 // awake.
 func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
-	if s.timers.quota.limit > 0 && !t.counted {
-		if t.counted = s.timers.quota.acquire(); !t.counted {
-			s.counts.refused++
-			t.state.Store(refused)
-			return never
-		}
-	}
 	if s.full() {
 		s.resize(max(minSlab, 2*len(s.entries)), renumber)
 	}
@@ -69,7 +74,7 @@ func (s *timerShard) reset(t *Timer, wait span) bool {
 // restart gives a timer another deadline, whatever its state. It returns the tick
 // by which the driver has to be awake, and whether the timer was to fire before.
 func (s *timerShard) restart(t *Timer, wait span) (tick int64, was bool) {
-	if s.closed || t.repeat != nil && t.repeat.times == 0 {
+	if s.closed || t.repeat != nil && t.repeat.times == 0 || !s.admit(t) {
 		return never, false
 	}
 	calling := false
@@ -122,12 +127,13 @@ func (s *timerShard) visited(i uint32) (again int64) {
 // until the timer is due again, or 0 if it does not repeat.
 func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	s.fired(tick, s.clock.now())
-	t.f()
 	if t.repeat == nil {
 		s.drop(t.task)
-		s.leave(t)
+		s.leave(t) // before the receiver may start another
+		t.f()
 		return 0
 	}
+	t.f()
 	wait := t.repeat.nextInterval(s.clock)
 	t.repeat.plan(wait.deadline, time.Time{})
 	t.state.Store(wait.deadline)

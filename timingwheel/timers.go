@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -85,6 +86,10 @@ func (t *Timers) Every(interval time.Duration, f func()) *Timer {
 func (t *Timers) EveryFrom(when time.Time, interval time.Duration, f func()) *Timer {
 	r := &repeat{interval: mustBePositive(interval), times: forever, left: forever}
 	wait := time.Until(when)
+	for wait == math.MinInt64 { // or longer ago
+		when = when.Add(math.MaxInt64 / interval * interval)
+		wait = time.Until(when)
+	}
 	if wait < 0 {
 		wait = (wait%interval + interval) % interval
 	}
@@ -139,8 +144,8 @@ func (t *Timers) Len() int {
 }
 
 // All returns an iterator over the timers that wait, each with the moment at which it is due, in no
-// particular order. It holds no lock while the loop body runs, so the body may stop and reset
-// them. Concurrent changes may or may not be seen. A timer that waits throughout the iteration is
+// particular order; those of Sleep, After and Ticks too. It holds no lock while the loop body runs, so
+// the body may stop and reset them. Concurrent changes may or may not be seen. A timer that waits throughout the iteration is
 // yielded exactly once.
 func (t *Timers) All() iter.Seq2[*Timer, time.Time] {
 	return func(yield func(*Timer, time.Time) bool) {

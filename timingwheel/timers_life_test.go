@@ -189,6 +189,15 @@ func TestTimersLimit(t *testing.T) {
 				synctest.Wait()
 				counted(t, w, all, limit)
 			}
+			for w.quota.used.Load() < limit {
+				all = append(all, w.AfterFunc(time.Hour, work))
+			}
+			for range w.Ticks(t.Context(), time.Second) {
+				t.Error("a tick of a full wheel")
+			}
+			if err := w.Sleep(t.Context(), time.Second); err != ErrFull || w.Tick(time.Second) != nil {
+				t.Errorf("Sleep of a full wheel: %v, or it ticks", err)
+			}
 			yielded := 0
 			for timer, due := range w.All() {
 				if yielded++; !slices.Contains(all, timer) || !due.After(time.Now()) {
@@ -201,6 +210,10 @@ func TestTimersLimit(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			counted(t, w, all, 0)
+			one := mustTimers(t, 10*ms, 64, WithLimit(1))
+			for range 10 {
+				<-one.After(ms) // the one before has left the limit
+			}
 		})
 	}
 }

@@ -409,9 +409,22 @@ func TestMissedMomentsAreNotAsked(t *testing.T) {
 	})
 }
 
-// TestEveryFrom checks the first call, and those after it, for a moment to come and for one that has passed.
+// TestEveryFrom checks the first call, and those after it, for a moment to come and for one that has passed,
+// also the first of all: since then whole seconds have passed when a bubble begins.
 func TestEveryFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		timers := mustTimers(t, 10*ms, 64)
+		began := time.Now()
+		time.Sleep(250 * ms)
+		timers.EveryFrom(time.Time{}, time.Second, func() {
+			if late := time.Since(began) % time.Second; late >= 20*ms {
+				t.Errorf("from the zero Time: %v after a whole second", late)
+			}
+		})
+		time.Sleep(3 * time.Second)
+		if n := timers.Stats().Fired; n != 3 {
+			t.Errorf("%d calls", n)
+		}
 		for _, from := range []time.Duration{250 * ms, 0, -ms, -time.Second, -1750 * ms, -100*time.Hour - 750*ms} {
 			timers := mustTimers(t, 10*ms, 64)
 			began := time.Now()

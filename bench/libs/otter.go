@@ -12,23 +12,10 @@ type otterCache[K Key, V any] struct {
 	load otter.LoaderFunc[K, V]
 }
 
-func newOtter[K Key, V any](c Config[K, V]) Cache[K, V] { return makeOtter(c, nil) }
-
-// newOtterCoarse is for caches with a TTL: without one otter reads no clock.
-func newOtterCoarse[K Key, V any](c Config[K, V]) Cache[K, V] {
-	if c.TTL == 0 {
-		return nil
-	}
-	return makeOtter(c, otter.NewCoarseClock(10*time.Millisecond))
-}
-
-func makeOtter[K Key, V any](c Config[K, V], clock *otter.CoarseClock) Cache[K, V] {
+func newOtter[K Key, V any](c Config[K, V]) Cache[K, V] {
 	o := otter.Options[K, V]{MaximumSize: c.Capacity}
 	if c.TTL > 0 {
 		o.ExpiryCalculator = otter.ExpiryWriting[K, V](c.TTL)
-	}
-	if clock != nil {
-		o.Clock = clock
 	}
 	return otterCache[K, V]{otter.Must(&o), func(_ context.Context, key K) (V, error) { return c.Load(key) }}
 }

@@ -33,9 +33,10 @@ func Handles(c *connection) error {
 	return err
 }
 
-func Repeated(ctx context.Context, timers *timingwheel.Timers, refresh, poll, report func(), sample func(time.Time),
+func Repeated(ctx context.Context, timers *timingwheel.Timers, refresh, clean, poll, report func(), midnight time.Time, day time.Duration, sample func(time.Time),
 	schedule interface{ Next(time.Time) time.Time }) {
 	t := timers.Every(time.Minute, refresh) // not drifting, not overlapping, not bursting
+	timers.EveryFrom(midnight, day, clean)  // first then; the moments that have passed are skipped
 	timers.Repeat(5, time.Second, poll)     // five times
 	timers.Schedule(schedule, report)       // a cron expression: anything with Next(time.Time) time.Time
 	t.Reset(time.Hour)                      // every hour from now on

@@ -29,7 +29,7 @@ type TimingWheelOption func(workers *int)
 
 // InOrder makes a wheel call execute for one timer after another, in the order of the ticks at which they
 // are due, as go-zero v1.10 does within a tick: for programs whose execute has no lock. One that blocks holds
-// up all others.
+// up all others. The function of Drain may run beside it.
 func InOrder() TimingWheelOption { return func(workers *int) { *workers = 1 } }
 
 // workersOf returns how many callbacks may run at once.

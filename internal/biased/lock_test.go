@@ -2,7 +2,6 @@ package biased
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -83,36 +82,6 @@ func TestLockCrowded(t *testing.T) {
 		l.Unlock()
 		if <-crowded {
 			return
-		}
-	}
-}
-
-// TestCounts counts every read once, biased or not.
-func TestCounts(t *testing.T) {
-	l := newLock(2)
-	const readers, reads = 8, 10_000
-	var wg sync.WaitGroup
-	for range readers {
-		wg.Go(func() {
-			for k := range reads {
-				if r := l.RLock(); k%2 == 0 {
-					l.RUnlockHit(r)
-				} else {
-					l.RUnlockMiss(r)
-				}
-				if k%100 == 0 {
-					l.writeOnce()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if hits, misses := l.counts(); hits != readers*reads/2 || misses != hits {
-		t.Errorf("%d hits and %d misses, want %d of each", hits, misses, readers*reads/2)
-	}
-	for i := range l.stripes {
-		if n := l.stripes[i].word.Load() & inside; n != 0 {
-			t.Errorf("%d readers left in stripe %d", n, i)
 		}
 	}
 }
@@ -218,21 +187,5 @@ func TestDoesNotAllocate(t *testing.T) {
 		l.writeOnce()
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	l := newLock(runtime.GOMAXPROCS(0))
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			l.RUnlockHit(l.RLock())
-		}
-	})
-}
-
-func BenchmarkWrite(b *testing.B) {
-	l := newLock(runtime.GOMAXPROCS(0))
-	for b.Loop() {
-		l.writeOnce()
 	}
 }

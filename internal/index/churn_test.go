@@ -81,31 +81,3 @@ func TestChurn(t *testing.T) {
 		}
 	}
 }
-
-func Benchmark(b *testing.B) {
-	c := newChurn(100_000)
-	c.turnOver(10)
-	hit, miss := c.visits()
-	absent := make([]uint64, len(c.keys))
-	for i := range absent {
-		absent[i] = rand.Uint64()
-	}
-	for _, in := range []struct {
-		name   string
-		keys   []uint64
-		groups float64
-	}{{"hit", c.keys, hit}, {"miss", absent, miss}} {
-		b.Run("Find "+in.name, func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				key := in.keys[i%len(in.keys)]
-				find(&c.Index, key, func(i uint32) bool { return c.keys[i] == key })
-			}
-			b.ReportMetric(in.groups, "groups/op")
-		})
-	}
-	b.Run("Remove and Insert", func(b *testing.B) {
-		for b.Loop() {
-			c.step()
-		}
-	})
-}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -348,29 +347,6 @@ func FuzzRead(f *testing.F) {
 func seal(payload []byte) []byte {
 	b := appendBlock([]byte(Magic), kindHeader, []byte(`{"one_in":1}`))
 	return appendBlock(b, kindAccesses, payload)
-}
-
-func BenchmarkSees(b *testing.B) {
-	r := NewRecorder(64)
-	n := 0
-	for i := range b.N {
-		if r.Sees(uint64(i)) {
-			n++
-		}
-	}
-	_ = n
-}
-
-func BenchmarkAdd(b *testing.B) {
-	r := NewRecorder(1)
-	ctx, cancel := context.WithCancel(b.Context())
-	var done sync.WaitGroup
-	done.Go(func() { _ = r.Run(ctx, io.Discard, users, noCounters) })
-	for i := range b.N {
-		r.Add(Access{Op: Get, Hit: true, Key: uint64(i)})
-	}
-	cancel()
-	done.Wait()
 }
 
 // TestOldRecording reads a recording of this version from the corpus, as later versions must.
