@@ -49,8 +49,7 @@ func TestMinuteLine(t *testing.T) {
 // did not make, and that calling it again changes nothing.
 func TestLogStatsIsForAllCaches(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, j *journal) {
-		before, err := collection.NewCache(time.Hour, collection.WithName("before"))
-		must(t, err)
+		before := cache.Must(cache.Options[string, int]{Name: "before"})
 		before.Get("a") // not in the counts of the first minute
 		gozero.LogStats()
 		after := cache.Must(cache.Options[int, int]{Name: "after"})

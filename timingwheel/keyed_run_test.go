@@ -431,8 +431,8 @@ func TestOneWorkerCallsInOrder(t *testing.T) {
 		due := map[int]int64{} // by key; nobody else uses it while the one worker calls
 		set := func() {
 			key, delay := random.IntN(1000), time.Duration(random.IntN(300)+1)*keyedTick
-			mustSetKeyed(t, w, key, 0, delay)
 			due[key] = w.dueTick(w.in(delay).deadline)
+			mustSetKeyed(t, w, key, 0, delay)
 		}
 		w = newKeyed(t, keyedTick, 64, func(key, _ int) {
 			if calls++; due[key] < last {

@@ -65,15 +65,14 @@ func TestHeartbeatsAreVisitedOncePerTimeout(t *testing.T) {
 // Catches: a MoveTimer, SetTimer or Reset that sets the alarm, a Reset that takes a lock.
 func TestLaterMovesWakeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fired := 0
-		keyed := newKeyed(t, 10*time.Millisecond, 512, func(int, int) { fired++ })
+		keyed := newKeyed(t, 10*time.Millisecond, 512, func(int, int) {})
 		mustSetKeyed(t, keyed, 1, 1, time.Second)
 		byHandle, err := NewTimers(10*time.Millisecond, 512)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(byHandle.Stop)
-		timer := byHandle.AfterFunc(time.Second, func() { fired++ })
+		timer := byHandle.AfterFunc(time.Second, func() {})
 
 		alarms := []*time.Timer{keyed.driver.timer, byHandle.driver.timer}
 		keyed.driver.timer, byHandle.driver.timer = nil, nil
@@ -106,9 +105,6 @@ func TestLaterMovesWakeNobody(t *testing.T) {
 			if s.Relinks > 2 || s.Visits != s.Relinks+1 || s.Fired != 1 {
 				t.Errorf("%s, at last: %+v", name, s)
 			}
-		}
-		if fired != 2 {
-			t.Errorf("%d fired, want 2", fired)
 		}
 	})
 }
