@@ -278,7 +278,7 @@
 //	    Timers and tombstones that the timing wheel has come by.
 //	timingwheel_relinks_total counter
 //	  pinwheel.timingwheel.relink, in {timer}
-//	    Timers put into another slot before they were due.
+//	    Timers put into another slot of the timing wheel.
 //	timingwheel_refused_total counter
 //	  pinwheel.timingwheel.timer.refused, in {timer}
 //	    Timers that were not set, as the timing wheel was full.
