@@ -1,6 +1,7 @@
 // Command heartbeats shows what a timing wheel is for: of 100,000 connections each sends a beat
 // every 5 s, and one that is silent for 30 s is closed. It runs this load three ways, each in a
-// process of its own, and compares what they take.
+// process of its own, and compares what they take. On a machine that does other work too, processor
+// times of so little differ by half from run to run.
 //
 //	go run -C examples ./heartbeats                         # takes three and a half minutes
 //	go run -C examples ./heartbeats -http 127.0.0.1:8080    # and shows the wheel at /cache/
