@@ -62,8 +62,6 @@ type figure struct {
 var specials = []special{
 	{"memory/uint64", 3, onUint64s(runMemory)},
 	{"memory/string", 3, onStrings(runMemory)},
-	{"burst/uint64", 2, onUint64s(runBurst)},
-	{"burst/string", 1, onStrings(runBurst)},
 	{"expiry/string", 2, onStrings(runExpiry)},
 	{"expiry-reads/string", 1, onStrings(runExpiryReads)},
 }

@@ -48,3 +48,47 @@ func TestClearDrops(t *testing.T) {
 		})
 	}
 }
+
+// TestClearIsOneMomentForEachKey changes keys between the holds of the lock of a Clear that reports events. One
+// whose load it has passed keeps what it is given afterwards.
+//
+// Catches: a Clear that passes a load, and later removes what its key got after that.
+func TestClearIsOneMomentForEachKey(t *testing.T) {
+	c := Must(Options[int, int]{Limit: 1000, OnRemove: func(Event[int, int]) {}})
+	defer mustClose(t, c)
+	for key := range 3 * batch {
+		c.Set(2+key, key)
+	}
+	begun, goOn, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
+	for _, key := range []int{-1, 1} {
+		go func() {
+			_, _ = c.Take(key, func() (int, error) { begun <- struct{}{}; <-goOn; return -2, nil })
+			done <- struct{}{}
+		}()
+		<-begun
+	}
+	c.Set(1, 1) // this one has a value beside its load
+	s := &c.common.table.Load().shards[0]
+	holds := 0
+	s.clear(func(reported bool) {
+		if holds++; holds == 1 {
+			if _, ok := c.Get(1); ok {
+				t.Error("the value whose load was passed is there")
+			}
+			c.Set(-1, 7)
+			c.Set(1, 8)
+		}
+		c.common.observers.settle(reported)
+	})
+	close(goOn)
+	<-done
+	<-done
+	for key, want := range map[int]int{-1: 7, 1: 8} {
+		if got, ok := c.Get(key); got != want || !ok {
+			t.Errorf("Get(%d) = %d, %v, want what was set after its load was passed", key, got, ok)
+		}
+	}
+	if holds < 3 || c.Len() != 2 {
+		t.Errorf("%d holds, %d entries left", holds, c.Len())
+	}
+}

@@ -72,10 +72,25 @@ func (s *shard[K, V]) drop() (ok bool) {
 	return true
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock.
+// clear removes the entries of the shard, a batch per hold of the lock. For each key all happens in
+// one hold. So the first removes those whose loads it passes, and what they are given after that stays.
 func (s *shard[K, V]) clear(settle func(reported bool)) {
+	var passed map[K]bool
 	s.lock.Lock()
+	for l := range s.allLoads() {
+		if passed == nil {
+			passed = make(map[K]bool)
+		}
+		passed[l.key] = true
+		if i, found := s.find(l.hash, l.key); found {
+			s.remove(i, l.hash, s.causeOr(Cleared, i))
+		}
+	}
 	s.passClear()
-	s.lock.Unlock()
-	s.sweep(settle, func(i uint32) { s.remove(i, s.hashOf(i), s.causeOr(Cleared, i)) })
+	settle(s.unlock())
+	s.sweep(settle, func(i uint32) {
+		if !passed[s.entries[i].key] {
+			s.remove(i, s.hashOf(i), s.causeOr(Cleared, i))
+		}
+	})
 }
