@@ -49,11 +49,11 @@ func TestClearDrops(t *testing.T) {
 	}
 }
 
-// TestClearIsOneMomentForEachKey changes keys between the holds of the lock of a Clear that reports events. One
+// TestClearIsOneMomentForLoads changes keys between the holds of the lock of a Clear that reports events. One
 // whose load it has passed keeps what it is given afterwards.
 //
 // Catches: a Clear that passes a load, and later removes what its key got after that.
-func TestClearIsOneMomentForEachKey(t *testing.T) {
+func TestClearIsOneMomentForLoads(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 1000, OnRemove: func(Event[int, int]) {}})
 	defer mustClose(t, c)
 	for key := range 3 * batch {

@@ -72,8 +72,9 @@ func (s *shard[K, V]) drop() (ok bool) {
 	return true
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock. For each key all happens in
-// one hold. So the first removes those whose loads it passes, and what they are given after that stays.
+// clear removes the entries of the shard, a batch per hold of the lock. The first also removes those
+// whose loads it passes, and what these keys are given after that stays: otherwise their load would be
+// lost to the Clear, and later a newer value too. What other keys are given meanwhile may be removed.
 func (s *shard[K, V]) clear(settle func(reported bool)) {
 	var passed map[K]bool
 	s.lock.Lock()
