@@ -49,11 +49,11 @@ func TestClearDrops(t *testing.T) {
 	}
 }
 
-// TestClearIsOneMomentForLoads changes keys between the holds of the lock of a Clear that reports events. One
-// whose load it has passed keeps what it is given afterwards.
+// TestClearIsOneMomentForEachKey changes keys between the holds of the lock of a Clear that reports events. One
+// that it has passed keeps what it is given afterwards.
 //
-// Catches: a Clear that passes a load, and later removes what its key got after that.
-func TestClearIsOneMomentForLoads(t *testing.T) {
+// Catches: a Clear that passes a load, or removes a value, and later removes what its key got after that.
+func TestClearIsOneMomentForEachKey(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 1000, OnRemove: func(Event[int, int]) {}})
 	defer mustClose(t, c)
 	for key := range 3 * batch {
@@ -71,24 +71,30 @@ func TestClearIsOneMomentForLoads(t *testing.T) {
 	s := &c.common.table.Load().shards[0]
 	holds := 0
 	s.clear(func(reported bool) {
-		if holds++; holds == 1 {
+		switch holds++; holds {
+		case 1:
 			if _, ok := c.Get(1); ok {
 				t.Error("the value whose load was passed is there")
 			}
 			c.Set(-1, 7)
 			c.Set(1, 8)
+		case 2: // the first batch is removed
+			if _, ok := c.Get(2); ok || !c.Del(3*batch) {
+				t.Error("the first key is there, or one of the last batch is not")
+			}
+			c.Set(2, 9) // in the slot that is free now
 		}
 		c.common.observers.settle(reported)
 	})
 	close(goOn)
 	<-done
 	<-done
-	for key, want := range map[int]int{-1: 7, 1: 8} {
+	for key, want := range map[int]int{-1: 7, 1: 8, 2: 9} {
 		if got, ok := c.Get(key); got != want || !ok {
-			t.Errorf("Get(%d) = %d, %v, want what was set after its load was passed", key, got, ok)
+			t.Errorf("Get(%d) = %d, %v, want what was set after it was passed", key, got, ok)
 		}
 	}
-	if holds < 3 || c.Len() != 2 {
+	if holds < 3 || c.Len() != 3 {
 		t.Errorf("%d holds, %d entries left", holds, c.Len())
 	}
 }

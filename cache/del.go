@@ -72,16 +72,13 @@ func (s *shard[K, V]) drop() (ok bool) {
 	return true
 }
 
-// clear removes the entries of the shard, a batch per hold of the lock. The first also removes those
-// whose loads it passes, and what these keys are given after that stays: otherwise their load would be
-// lost to the Clear, and later a newer value too. What other keys are given meanwhile may be removed.
+// clear removes the entries of the shard, a batch per hold of the lock. For each key all happens in
+// one hold, in which it is passed: its load ends there, if it has one, and what it is given after that
+// stays, though it may be in a slot that is yet to be swept.
 func (s *shard[K, V]) clear(settle func(reported bool)) {
-	var passed map[K]bool
+	passed := make(map[K]bool)
 	s.lock.Lock()
 	for l := range s.allLoads() {
-		if passed == nil {
-			passed = make(map[K]bool)
-		}
 		passed[l.key] = true
 		if i, found := s.find(l.hash, l.key); found {
 			s.remove(i, l.hash, s.causeOr(Cleared, i))
@@ -90,7 +87,8 @@ func (s *shard[K, V]) clear(settle func(reported bool)) {
 	s.passClear()
 	settle(s.unlock())
 	s.sweep(settle, func(i uint32) {
-		if !passed[s.entries[i].key] {
+		if key := s.entries[i].key; !passed[key] {
+			passed[key] = true
 			s.remove(i, s.hashOf(i), s.causeOr(Cleared, i))
 		}
 	})

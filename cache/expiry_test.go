@@ -49,25 +49,6 @@ func TestSlideKeepsTheLatest(t *testing.T) {
 	}
 }
 
-// TestLatenessOfABusyDriver checks that the lateness of expiry includes the time for which
-// callbacks hold up the driver.
-func TestLatenessOfABusyDriver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{
-			Expire: time.Second, Workers: 1,
-			OnRemove: func(Event[int, int]) { time.Sleep(time.Millisecond) },
-		})
-		for k := range 3 * backlog {
-			c.Set(k, k)
-		}
-		time.Sleep(time.Minute)
-		if max := c.Stats().Expiry.Lateness.Quantile(1); max < time.Second {
-			t.Errorf("the greatest lateness is %v, though callbacks took %v", max, 3*backlog*time.Millisecond)
-		}
-		mustClose(t, c)
-	})
-}
-
 // TestMarksDoNotHoldUpExpiry checks that a tick ends and removes what has expired, though deadlines
 // are brought forward faster than it moves tasks.
 func TestMarksDoNotHoldUpExpiry(t *testing.T) {

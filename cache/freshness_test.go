@@ -62,9 +62,7 @@ func freshTest(t *testing.T, test func(t *testing.T, c *freshCache), change ...f
 		if err := c.check(); err != nil {
 			t.Error(err)
 		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
+		mustClose(t, c.Cache)
 	})
 }
 

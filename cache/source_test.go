@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -112,9 +111,7 @@ func TestSourceOfACollectedCache(t *testing.T) {
 	w := weak.Make(c)
 	source := sourceOf(w)
 	c.Set(1, 1)
-	if err := c.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	mustClose(t, c)
 	c = nil
 	if !collectedUntil(func() bool { return w.Value() == nil }) {
 		t.Fatal("the extras keep the cache")

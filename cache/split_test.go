@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"runtime"
 	"slices"
 	"strings"
@@ -318,8 +317,6 @@ func TestTickWhileAShardIsDivided(t *testing.T) {
 		if err := c.check(); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		mustClose(t, c)
 	}
 }

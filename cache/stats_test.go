@@ -87,8 +87,8 @@ func TestStatsOfACallbackThatHangs(t *testing.T) {
 		close(release)
 		time.Sleep(2 * time.Second)
 		s = c.Stats()
-		if s.Callbacks.Running != 0 || s.Callbacks.Oldest != 0 || s.Expiry.Overdue != 0 || s.Entries != 0 {
-			t.Errorf("afterwards: %+v, %d overdue of %d", s.Callbacks, s.Expiry.Overdue, s.Entries)
+		if s.Callbacks.Running != 0 || s.Callbacks.Oldest != 0 || s.Expiry.Overdue != 0 || s.Entries != 0 || s.Expiry.Lateness.Quantile(1) < 30*time.Second {
+			t.Errorf("afterwards: %+v, %d overdue of %d, at most %v late", s.Callbacks, s.Expiry.Overdue, s.Entries, s.Expiry.Lateness.Quantile(1))
 		}
 		mustClose(t, c)
 	})

@@ -98,9 +98,7 @@ func TestCloseDropsHotKeys(t *testing.T) {
 	if got := len(c.HotKeys()); got != 10 {
 		t.Errorf("%d hot keys before Close, want 10", got)
 	}
-	if err := c.Close(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	mustClose(t, c)
 	use()
 	if got := c.HotKeys(); got != nil {
 		t.Errorf("%d hot keys after Close", len(got))

@@ -143,7 +143,7 @@ func TestServesWhenConfirmed(t *testing.T) {
 		brief("lost, after a Current")
 		r.hand.ChangedAll()
 		r.want("connected again", strconv.Itoa(n), 1, 0)
-		if s := r.Stats(); s.Near.Reconnects != 1 || s.Near.ForgottenAll != 2 || s.Near.Serving {
+		if s := r.Stats(); s.Near.Reconnects != 1 || s.Near.ForgottenAll != 2 || s.Near.Unserved != 7 || s.Near.Serving {
 			t.Errorf("%+v", s)
 		}
 		r.hand.vouch()

@@ -76,23 +76,6 @@ func TestNotFoundIsNoFailure(t *testing.T) {
 	})
 }
 
-// TestUnserved counts the keys that are read while nothing is vouched for.
-func TestUnserved(t *testing.T) {
-	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
-		r.store("k", "1", 0)
-		r.want("at first", "1", 1, 0)
-		r.want("again", "1", 0, 0)
-		r.hand.Lost(errServer)
-		time.Sleep(time.Second + 1)
-		r.want("lost", "1", 1, 0)
-		r.want("lost, again", "1", 0, 0)
-		r.TakeMany(t.Context(), []string{"k", "l", "k"}, func(context.Context, []string) (map[string]string, error) { return nil, nil })
-		if s := r.Stats(); s.Hits != 3 || s.Misses != 3 || s.Near.Unserved != 2 || s.Near.Serving {
-			t.Errorf("%d hits, %d misses, %+v", s.Hits, s.Misses, s.Near)
-		}
-	})
-}
-
 // TestAmendOfALocal checks that the owner of a Local can add to its statistics.
 func TestAmendOfALocal(t *testing.T) {
 	bubble(t, func(t *testing.T) {

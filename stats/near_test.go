@@ -1,6 +1,7 @@
 package stats_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,6 +45,33 @@ func TestNearFindings(t *testing.T) {
 			}
 			if got := strings.Join(causes, ", "); got != c.want {
 				t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			}
+		})
+	}
+}
+
+// TestWheelFindings checks that the endpoint has the settings of a wheel, and says that its workers are busy
+// once they have been for some samples; not of a pool of the program's.
+func TestWheelFindings(t *testing.T) {
+	for _, c := range []struct {
+		workers, backlog, running int
+		busy                      bool
+	}{{2, 5, 2, true}, {2, 5, 1, false}, {2, 0, 2, false}, {0, 5, 2, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			var r stats.Registry
+			s := stats.WheelSnapshot{}
+			r.Add(stats.WheelSource{Settings: stats.WheelSettings{Interval: time.Second / 2, Slots: 512, Workers: c.workers, Limit: 7}, Snapshot: of(&s)})
+			h := r.Handler()
+			for i := range 6 {
+				wheel := readJSON(t, h).Wheels[0]
+				if got, want := wheel["settings"], fmt.Sprintf("map[interval_seconds:0.5 limit:7 slots:512 workers:%d]", c.workers); fmt.Sprint(got) != want {
+					t.Fatalf("the settings are %v, want %s", got, want)
+				}
+				if got := fmt.Sprint(wheel["findings"]); strings.Contains(got, "workers busy") != (c.busy && i > 2) {
+					t.Errorf("%+v, sample %d: %s", c, i, got)
+				}
+				s.Backlog, s.Running = c.backlog, c.running
+				sleep(5 * time.Second)
 			}
 		})
 	}

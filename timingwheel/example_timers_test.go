@@ -43,6 +43,18 @@ func ExampleTimers_At() {
 	// Output: overdue has run, 1 waits
 }
 
+func ExampleTimers_EveryFrom() {
+	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
+	defer timers.Stop()
+	midnight := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	timers.EveryFrom(midnight, 24*time.Hour, func() { fmt.Println("a new day") })
+	for _, next := range timers.All() {
+		fmt.Println("next:", next.UTC().Round(time.Second).Format(time.TimeOnly))
+	}
+	// Output:
+	// next: 00:00:00
+}
+
 func ExampleTimers_Every() {
 	timers, _ := timingwheel.NewTimers(time.Millisecond, 512)
 	defer timers.Stop()

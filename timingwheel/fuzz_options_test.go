@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // The ways to give an option that takes a function, as FuzzWheelOptions counts them.
@@ -115,4 +117,19 @@ func firesInTime(t *testing.T, interval, delay time.Duration, wrong []string, st
 		}
 		w.Stop()
 	})
+}
+
+// TestSettingsAreShown checks that the statistics show what a wheel was made with, and its slots as they are.
+func TestSettingsAreShown(t *testing.T) {
+	pool := WithPool(func(func()) error { return nil })
+	newKeyed(t, 20*ms, 300, func(int, int) {}, WithName("settings"), WithWorkers(3), WithLimit(5))
+	mustTimers(t, time.Second, 86_400, WithName("settings"), pool)
+	for _, want := range []string{
+		`{"name":"settings","settings":{"interval_seconds":0.02,"slots":512,"workers":3,"limit":5}`,
+		`{"name":"settings-2","settings":{"interval_seconds":1,"slots":8192,"workers":0,"limit":0}`,
+	} {
+		if got := (stats.Var{}).String(); !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
 }

@@ -344,8 +344,8 @@ func TestKeyedLimitOfOne(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := set[0].Load() + set[1].Load(); n != rounds {
-		t.Errorf("%d timers were set in %d rounds, want one in each", n, rounds)
+	if n, refused := set[0].Load()+set[1].Load(), w.Stats().Refused; n != rounds || refused != rounds {
+		t.Errorf("%d timers were set in %d rounds, and %d refused, want one in each", n, rounds, refused)
 	}
 }
 

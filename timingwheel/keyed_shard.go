@@ -1,8 +1,6 @@
 package timingwheel
 
-import (
-	"github.com/pinwheel-cache/pinwheel/internal/index"
-)
+import "github.com/pinwheel-cache/pinwheel/internal/index"
 
 // A keyedShard is a shard whose timers are found by key. mu also guards the index,
 // which has exactly the live timers, each under the hash of its key.

@@ -28,8 +28,6 @@ type Timer struct {
 	repeat *repeat // nil if there is one call only; what it points to is guarded by shard.mu
 	task   uint32  // the task number, while there is a task; guarded by shard.mu
 	sends  bool    // the driver calls f, with shard.mu held; otherwise a worker does
-
-	counted bool // it counts for the limit; guarded by shard.mu
 }
 
 // A timerState is an [atomic.Int64], but start sets it without an atomic store: that saves
@@ -76,7 +74,7 @@ func (t *Timer) Stop() bool {
 	if !s.closed {
 		if was = t.state.Swap(noTask); was > 0 || was == claimed {
 			s.drop(t.task)
-			s.leave(t)
+			s.timers.quota.release(1)
 			s.counts.removed++
 			s.maybeShrink()
 		}

@@ -28,16 +28,21 @@ func (s *timerShard) start(t *Timer, wait span) {
 	s.timers.wakeBy(tick)
 }
 
+// lives reports whether a timer counts for the limit: it has a task, or a running call may be followed by
+// another.
+func (t *Timer) lives() bool {
+	state := t.state.Load()
+	return state > 0 || state == claimed || t.repeat != nil && t.repeat.calling
+}
+
 // admit counts a timer for the limit, before it gets a deadline. If the wheel is full it refuses the timer.
 func (s *timerShard) admit(t *Timer) bool {
-	if s.timers.quota.limit == 0 || t.counted {
+	if s.timers.quota.limit == 0 || t.lives() || s.timers.quota.acquire() {
 		return true
 	}
-	if t.counted = s.timers.quota.acquire(); !t.counted {
-		s.counts.refused++
-		t.state.Store(refused)
-	}
-	return t.counted
+	s.counts.refused++
+	t.state.Store(refused)
+	return false
 }
 
 // enter gives a timer that was admitted a task. It returns the tick by which the driver has to be
@@ -49,14 +54,6 @@ func (s *timerShard) enter(t *Timer, wait span) (tick int64) {
 	t.task = s.add(t)
 	s.counts.started++
 	return s.set(t.task, wait)
-}
-
-// leave takes a timer that has ended out of the count for the limit.
-func (s *timerShard) leave(t *Timer) {
-	if t.counted {
-		t.counted = false
-		s.timers.quota.release(1)
-	}
 }
 
 func renumber(t *Timer, task uint32) { t.task = task }
@@ -129,7 +126,7 @@ func (s *timerShard) send(t *Timer, tick int64) (again int64) {
 	s.fired(tick, s.clock.now())
 	if t.repeat == nil {
 		s.drop(t.task)
-		s.leave(t) // before the receiver may start another
+		s.timers.quota.release(1) // before the receiver may start another
 		t.f()
 		return 0
 	}
@@ -167,7 +164,7 @@ func (s *timerShard) callNext(upTo int64) bool {
 	state := int64(noTask)
 	switch {
 	case t.repeat == nil:
-		s.leave(t)
+		s.timers.quota.release(1)
 	case t.repeat.claim():
 		state = running
 	}
@@ -225,7 +222,7 @@ func (s *timerShard) called(t *Timer, wait span, moment time.Time, ok bool) {
 		tick = s.enter(t, wait)
 	} else {
 		t.state.Store(noTask)
-		s.leave(t)
+		s.timers.quota.release(1)
 	}
 	s.unlock()
 	s.timers.wakeBy(tick)
@@ -239,7 +236,7 @@ func (s *timerShard) close() {
 	for i, t := range s.entries[:s.used] {
 		if s.live(uint32(i)) {
 			t.state.Store(noTask)
-			s.leave(t)
+			s.timers.quota.release(1)
 			s.counts.removed++
 		}
 	}

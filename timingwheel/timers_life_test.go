@@ -224,15 +224,10 @@ func counted(t *testing.T, w *Timers, all []*Timer, most int64) {
 	n := int64(0)
 	for _, timer := range all {
 		timer.shard.mu.Lock()
-		state := timer.state.Load()
-		lives := state > 0 || state == claimed || timer.repeat != nil && timer.repeat.calling
-		if timer.counted != lives {
-			t.Errorf("state %d, repeat %+v: counted %v", state, timer.repeat, timer.counted)
-		}
-		timer.shard.mu.Unlock()
-		if lives {
+		if timer.lives() {
 			n++
 		}
+		timer.shard.mu.Unlock()
 	}
 	if used := w.quota.used.Load(); used != n || n > most {
 		t.Errorf("the limit counts %d timers, there are %d, want %d at most", used, n, most)

@@ -274,6 +274,9 @@ func TestUndecodable(t *testing.T) {
 			t.Errorf("Get has left %q", bad)
 		}
 	}
+	if n := c.Stats().Near.Undecodable; n == 0 {
+		t.Error("none was counted as undecodable")
+	}
 }
 
 // A fussy decodes everything but the text "bad".

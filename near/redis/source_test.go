@@ -209,21 +209,19 @@ func TestCurrentComesAfterWhatItVouchesFor(t *testing.T) {
 // Catches: a snapshot with old values that nobody hears of; a warning of a server that begins empty.
 func TestSnapshotIsLogged(t *testing.T) {
 	var text bytes.Buffer
-	before := slog.Default()
-	defer slog.SetDefault(before)
 	var mu sync.Mutex // guards text
-	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+	logger := slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		return text.Write(p)
-	}), nil)))
+	}), nil))
 	warned := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return strings.Contains(text.String(), "snapshot")
 	}
 	s := server(t)
-	w := watch(t, open(t, redis.Options{}, s.Addr), lag)
+	w := watch(t, open(t, redis.Options{Logger: logger}, s.Addr), lag)
 	for _, loaded := range []bool{false, true} {
 		if loaded {
 			do(t, s, "SET", "k", "1")
