@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -67,7 +68,7 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 		}
 	})
 	m.size.init(o)
-	m.loads.init(o.Timeout, o.MaxLoads)
+	m.loads.init(cmp.Or(o.Name, "cache"), o.Timeout, o.MaxLoads)
 	if o.Negative != nil {
 		m.loads.negative, m.negatives = o.Negative, newKeptErrors(o.Limit, o.Jitter)
 	}

@@ -172,6 +172,6 @@ func (l *load[K, V]) await(who *caller, giveUp <-chan time.Time) (err, cause err
 	case <-l.done: // just in time
 		return nil, nil
 	default:
-		return context.DeadlineExceeded, ErrTimeout
+		return context.DeadlineExceeded, l.tooLate()
 	}
 }

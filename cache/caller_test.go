@@ -400,12 +400,12 @@ func TestTimeoutIsForAllWaits(t *testing.T) {
 			}}
 			_, err := c.TakeCtx(ctx, 1, func(ctx context.Context) (int, error) {
 				<-ctx.Done()
-				if took := time.Since(began); took != time.Second || context.Cause(ctx) != ErrTimeout {
+				if took := time.Since(began); took != time.Second || !errors.Is(context.Cause(ctx), ErrTimeout) {
 					t.Errorf("%s: the fetch ended after %v with %v", name, took, context.Cause(ctx))
 				}
 				return 0, ctx.Err()
 			})
-			if took := time.Since(began); err != ErrTimeout || took != time.Second {
+			if took := time.Since(began); !errors.Is(err, ErrTimeout) || took != time.Second {
 				t.Errorf("%s: TakeCtx returned %v after %v, want ErrTimeout after 1s", name, err, took)
 			}
 			time.Sleep(time.Minute)

@@ -82,7 +82,7 @@ func (w *coldWalk[K, V]) step() (i uint32, ok bool) {
 	switch {
 	case !w.follows:
 		return w.s.order.First()
-	case w.s.entries[w.last].live() && w.s.weight(w.last) > 0:
+	case w.s.entries[w.last].live():
 		return w.s.order.After(w.last)
 	case w.restarts == 0:
 		return 0, false

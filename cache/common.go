@@ -40,6 +40,7 @@ type common[K comparable, V any] struct {
 
 // A loading has the options and counts of loads.
 type loading struct {
+	cache     string        // its name, for errors
 	timeout   time.Duration // of a load; 0: none
 	permits   permits
 	renewals  renewals
@@ -47,8 +48,8 @@ type loading struct {
 	abandoned atomic.Uint64             // callers that gave up before their load had ended
 }
 
-func (l *loading) init(timeout time.Duration, maxLoads int) {
-	l.timeout = timeout
+func (l *loading) init(cache string, timeout time.Duration, maxLoads int) {
+	l.cache, l.timeout = cache, timeout
 	l.permits.init(maxLoads)
 }
 

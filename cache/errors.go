@@ -5,6 +5,7 @@ package cache
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -30,9 +31,30 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// ErrTimeout is the error of callers of the Takes, and the cause of the end of the fetch's
-// context, when a load takes longer than the option Timeout.
-var ErrTimeout = errors.New("cache: the load took longer than Timeout")
+// ErrTimeout is why a load ends that takes longer than the option Timeout: callers of the Takes get
+// an error that wraps it and names cache and key, and the fetch's context has it as cause. It wraps
+// [context.DeadlineExceeded].
+var ErrTimeout error = &timeoutError{}
+
+// A timeoutError is ErrTimeout, of a key if that is not nil.
+type timeoutError struct {
+	cache string
+	key   any
+}
+
+func (e *timeoutError) Error() string {
+	if e.key == nil {
+		return "cache: the load took longer than Timeout"
+	}
+	return fmt.Sprintf("cache %q: the load of %.200s took longer than Timeout", e.cache, fmt.Sprint(e.key))
+}
+
+func (e *timeoutError) Is(target error) bool { return target == ErrTimeout }
+
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// tooLate returns the error of a caller for whom a load takes too long.
+func (l *load[K, V]) tooLate() error { return &timeoutError{l.common.loads.cache, l.key} }
 
 // errUnchanged is the error of a load that says Unchanged without an old value.
 var errUnchanged = errors.New("cache: the function of TakeWith says Unchanged, but there is no Old: look at HasOld first")

@@ -4,8 +4,7 @@ package cache
 
 import "github.com/pinwheel-cache/pinwheel/internal/eviction"
 
-// A shard without a limit has no order. An entry of weight 0 is not in the order, as evicting
-// it would free nothing.
+// A shard without a limit has no order.
 
 // use marks entry i as used.
 func (s *shard[K, V]) use(i uint32) {
@@ -40,7 +39,7 @@ func (s *shard[K, V]) countEvictable(n int32) {
 
 // relist changes the slot number of an entry in the order.
 func (s *shard[K, V]) relist(from, to uint32) {
-	if s.order != nil && s.weight(to) > 0 {
+	if s.order != nil {
 		s.order.Rename(from, to)
 	}
 }
@@ -88,7 +87,7 @@ const few = 16
 func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
 	if s.len <= few && s.ring != nil {
 		for i := range uint32(len(s.entries)) {
-			if s.entries[i].live() && s.weight(i) > 0 && s.checkExpired(i) {
+			if s.entries[i].live() && s.checkExpired(i) {
 				return i, s.hashOf(i), s.causeOr(Evicted, i), true
 			}
 		}

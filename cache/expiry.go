@@ -72,7 +72,7 @@ func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.hashOf(i)
 		f.n++
-		if s.order != nil && s.weight(i) > 0 {
+		if s.order != nil {
 			sum += s.order.PrefetchRemove(i)
 		}
 	}

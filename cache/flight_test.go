@@ -152,21 +152,25 @@ func TestTimeout(t *testing.T) {
 				t.Errorf("the deadline is %v, %v", deadline, ok)
 			}
 			<-ctx.Done()
-			if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || cause != ErrTimeout {
+			if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || !errors.Is(cause, ErrTimeout) {
 				t.Errorf("the context ended with %v, %v", err, cause)
 			}
 			time.Sleep(time.Minute)
 			return 7, nil
 		}
 		go func() {
-			if _, err := c.TakeCtx(context.Background(), "k", fetch); err != ErrTimeout || time.Since(began) != time.Second {
+			_, err := c.TakeCtx(context.Background(), "k", fetch)
+			if !errors.Is(err, ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
 				t.Errorf("the first caller: %v after %v", err, time.Since(began))
+			}
+			if got := err.Error(); got != `cache "cache": the load of k took longer than Timeout` {
+				t.Errorf("it gets the error %q", got)
 			}
 		}()
 		synctest.Wait()
 		late := func(after time.Duration) {
 			t.Helper()
-			if _, err := c.Take("k", func() (int, error) { return 0, nil }); err != ErrTimeout || time.Since(began) != after {
+			if _, err := c.Take("k", func() (int, error) { return 0, nil }); !errors.Is(err, ErrTimeout) || time.Since(began) != after {
 				t.Errorf("Take = %v after %v, want ErrTimeout after %v", err, time.Since(began), after)
 			}
 		}
@@ -183,7 +187,7 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("Get = %d, %v: a late load undid a change", v, ok)
 		}
 		c.Del("k")
-		if _, err := c.TakeCtx(context.Background(), "k", fetch); err != ErrTimeout {
+		if _, err := c.TakeCtx(context.Background(), "k", fetch); !errors.Is(err, ErrTimeout) {
 			t.Error(err)
 		}
 		time.Sleep(time.Hour)
@@ -205,7 +209,7 @@ func TestTimeoutOfAnInlineFetch(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if _, err := c.Take("k", slow); err != ErrTimeout {
+		if _, err := c.Take("k", slow); !errors.Is(err, ErrTimeout) {
 			t.Errorf("who joined: %v", err)
 		}
 		time.Sleep(time.Hour)
@@ -213,7 +217,7 @@ func TestTimeoutOfAnInlineFetch(t *testing.T) {
 		defer cancel()
 		c.Del("k")
 		c.TakeCtx(ctx, "k", func(context.Context) (int, error) { return slow() })
-		if _, err := c.Take("k", slow); err != ErrTimeout {
+		if _, err := c.Take("k", slow); !errors.Is(err, ErrTimeout) {
 			t.Errorf("behind a fetch that everybody has left: %v", err)
 		}
 		time.Sleep(time.Hour)

@@ -449,7 +449,7 @@ func TestFreshness10Timeout(t *testing.T) {
 		c.takeIn(0, 1, nil)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if cause := context.Cause(c.db.context); cause != ErrTimeout {
+		if cause := context.Cause(c.db.context); !errors.Is(cause, ErrTimeout) {
 			t.Errorf("the context ended with %v", cause)
 		}
 		if oldest := c.Stats().Loads.Oldest; oldest != 2*time.Second {

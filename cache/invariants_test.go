@@ -120,23 +120,17 @@ func (s *shard[K, V]) checkOrder() error {
 		}
 		return nil
 	}
-	want := 0
-	for i := range s.entries {
-		if s.entries[i].live() && s.weight(uint32(i)) > 0 {
-			want++
-		}
-	}
 	slots := slices.Collect(s.order.All())
-	if len(slots) != want || s.order.Len() != want {
-		return fmt.Errorf("the order has %d entries, or %d, of %d", len(slots), s.order.Len(), want)
+	if len(slots) != s.len || s.order.Len() != s.len {
+		return fmt.Errorf("the order has %d entries, or %d, of %d", len(slots), s.order.Len(), s.len)
 	}
 	slices.Sort(slots)
-	if len(slices.Compact(slots)) != want {
+	if len(slices.Compact(slots)) != s.len {
 		return fmt.Errorf("the order has an entry twice")
 	}
 	for _, i := range slots {
-		if !s.entries[i].live() || s.weight(i) == 0 {
-			return fmt.Errorf("the order has slot %d, which is free or weighs nothing", i)
+		if !s.entries[i].live() {
+			return fmt.Errorf("the order has slot %d, which is free", i)
 		}
 	}
 	return s.checkWeights()

@@ -173,7 +173,7 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 		}
 		return value, l, follower, nil
 	case l.flight.isLate():
-		return value, nil, refused, ErrTimeout
+		return value, nil, refused, l.tooLate()
 	default: // all callers have left
 		return value, l, successor, nil
 	}

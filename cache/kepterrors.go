@@ -29,7 +29,7 @@ func (l *loading) keepFor(err error) time.Duration {
 	case l.negative == nil || err == nil:
 		return 0
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, ErrTimeout), errors.Is(err, ErrGoexit), errors.As(err, &panicked):
+		errors.Is(err, ErrGoexit), errors.As(err, &panicked):
 		return 0
 	}
 	return max(l.negative(err), 0)

@@ -591,7 +591,7 @@ func (m *modelCache) settle(t *rapid.T, events []removal, key int, cause Cause) 
 		case e.Cause == Expired && e.at.Sub(end) >= m.common.time.tick:
 			t.Fatalf("%+v: the end was at %v", e, end)
 		case e.Cause == Expired:
-		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil && m.options.Weigh(e.Key, e.Value) > 0):
+		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil):
 		case e.Cause == cause && (key == -1 || key == e.Key):
 		default:
 			t.Fatalf("%+v, want %v of %d", e, cause, key)
@@ -641,7 +641,7 @@ func (m *modelCache) checkStats(t *rapid.T) {
 	weight, pending := uint64(0), 0
 	for k, e := range m.entries {
 		if m.options.Weigh != nil {
-			weight += uint64(m.options.Weigh(k, e.value))
+			weight += uint64(max(m.options.Weigh(k, e.value), 1))
 		}
 		if _, ok := m.end(e); ok {
 			pending++

@@ -44,7 +44,7 @@ type Options[K comparable, V any] struct {
 
 	// Weigh returns the weight of an entry. It is called once for each value to be stored, even
 	// for a result of Compute that is then dropped: outside all locks, by several goroutines at
-	// once. An entry of weight 0 is never evicted: that would free nothing.
+	// once. Less than 1 counts as 1. For sizes in bytes, add 100 for what an entry takes itself.
 	Weigh func(key K, value V) uint32
 
 	// Refresh has values loaded anew before they expire; 0 means never, and 0 <= Refresh < 1.

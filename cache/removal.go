@@ -38,9 +38,7 @@ func (s *shard[K, V]) detach(i uint32, h uint64, cause Cause) (weight uint64) {
 	s.noteRemoval(i, h, cause)
 	weight = uint64(s.weight(i))
 	s.index.Remove(h, i)
-	if weight > 0 {
-		s.delist(i)
-	}
+	s.delist(i)
 	if s.ring != nil {
 		s.ring.Remove(i)
 		s.unanchor()

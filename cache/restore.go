@@ -98,11 +98,8 @@ func decoded[K comparable, V any](decode func([]byte) (K, V, error), payload []b
 // add stores an entry or, if there may be too little room for all, lets it wait.
 func (r *restoration[K, V]) add(e restored[K, V]) {
 	c := r.cache
-	switch {
-	case c.common.size.weigh == nil:
-		e.Weight = 1
-	case !e.Weighed:
-		e.Weight = c.common.size.weigh(e.key, e.value)
+	if c.common.size.weigh == nil || !e.Weighed || e.Weight == 0 {
+		e.Weight = c.common.size.weightOf(e.key, e.value)
 	}
 	room := c.roomLeft()
 	if room == math.MaxUint64 {

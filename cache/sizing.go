@@ -61,12 +61,13 @@ func hasPointers(t reflect.Type) bool {
 	return t.Kind() > reflect.Array // kinds that have none come before it
 }
 
-// weightOf calls Weigh, if there is one.
+// weightOf returns what a value weighs, at least 1: otherwise no MaxWeight would bound how many
+// such values there are.
 func (z *sizing[K, V]) weightOf(key K, value V) uint32 {
 	if z.weigh == nil {
 		return 1
 	}
-	return z.weigh(key, value)
+	return max(z.weigh(key, value), 1)
 }
 
 // tooHeavy reports whether a value with a weight cannot be stored at all.

@@ -214,7 +214,7 @@ func TestRestoreEvictsNothing(t *testing.T) {
 			case "entries":
 				o.Limit = limit
 			case "weight":
-				size = func(k, _ int) uint32 { return uint32(k % 5) }
+				size = func(k, _ int) uint32 { return uint32(1 + k%5) }
 				o.MaxWeight, o.Weigh = uint64(limit), size
 			default:
 				limit = 1000

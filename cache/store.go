@@ -134,9 +134,7 @@ func (s *shard[K, V]) insert(h uint64, key K, value V, weight uint32) uint32 {
 	if s.weights != nil {
 		s.weights[i] = weight
 	}
-	if weight > 0 {
-		s.enlist(i, h)
-	}
+	s.enlist(i, h)
 	return i
 }
 
@@ -159,27 +157,14 @@ func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing
 	}
 	if found {
 		s.replace(i, u)
-		s.reweigh(i, u)
+		s.order.Reweigh(i, u.weight)
+		s.weights[i] = u.weight
 	} else {
 		i = s.insert(u.hash, u.key, u.value, u.weight)
 	}
 	s.beginLife(i, u)
 	s.maybeShrink() // one heavy value can evict many
 	return 0
-}
-
-// reweigh gives entry i another weight. The order has the entry only while that is not 0.
-func (s *shard[K, V]) reweigh(i uint32, u *update[K, V]) {
-	old := s.weights[i]
-	if old > 0 && u.weight > 0 {
-		s.order.Reweigh(i, u.weight)
-	} else if old > 0 {
-		s.delist(i)
-	}
-	s.weights[i] = u.weight
-	if old == 0 && u.weight > 0 {
-		s.enlist(i, u.hash)
-	}
 }
 
 // refuse is put of a value that is heavier than MaxWeight: it replaces the old value, which

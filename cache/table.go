@@ -223,10 +223,11 @@ func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
 		for i := range s.order.All() {
 			move(i)
 		}
-	}
-	for i := range s.entries {
-		if s.entries[i].live() && (s.order == nil || s.weight(uint32(i)) == 0) {
-			move(uint32(i))
+	} else {
+		for i := range s.entries {
+			if s.entries[i].live() {
+				move(uint32(i))
+			}
 		}
 	}
 	s.splitFences(larger)
@@ -258,12 +259,10 @@ func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
 	i := s.claimSlot()
 	s.copyEntry(i, from, j)
 	s.index.Insert(h, i)
-	if s.weight(i) > 0 {
-		if s.order != nil {
-			s.order.Adopt(i, from.order, j)
-		}
-		s.countEvictable(1)
+	if s.order != nil {
+		s.order.Adopt(i, from.order, j)
 	}
+	s.countEvictable(1)
 	switch deadline := s.entries[i].deadline.Get(); {
 	case deadline == clock.Never:
 	case deadline < 0: // dead: the next tick removes it

@@ -389,10 +389,10 @@ func TestTakeManyTimeout(t *testing.T) {
 			time.Sleep(time.Minute)
 			return map[int]int{2: 20, 3: 30}, nil
 		})
-		if took := time.Since(began); err != ErrTimeout || !maps.Equal(got, map[int]int{1: 10}) || took != time.Second {
+		if took := time.Since(began); !errors.Is(err, ErrTimeout) || !maps.Equal(got, map[int]int{1: 10}) || took != time.Second {
 			t.Errorf("TakeMany = %v, %v after %v", got, err, took)
 		}
-		if _, err := c.TakeMany(t.Context(), []int{2, 3}, noFetchMany); err != ErrTimeout {
+		if _, err := c.TakeMany(t.Context(), []int{2, 3}, noFetchMany); !errors.Is(err, ErrTimeout) {
 			t.Errorf("%v: the keys are taken", err)
 		}
 		time.Sleep(time.Hour)

@@ -42,7 +42,7 @@ func TestPromise2SynchronousAndBounded(t *testing.T) {
 		const most = 1000
 		c := New(t, cache.Options[int, int]{MaxWeight: most, Weigh: func(k, v int) uint32 { return uint32(v % 100) }})
 		writeAndWatch(t, c, 0)
-		WantWeightOfContents(t, c, func(v int) uint64 { return uint64(v % 100) })
+		WantWeightOfContents(t, c, func(v int) uint64 { return uint64(max(v%100, 1)) })
 	})
 
 	Bubble(t, "Weigh panics", weighPanics)
@@ -259,7 +259,7 @@ func weighPanics(t *testing.T) {
 // cache.TestModel.
 func evictedWeight(rt *rapid.T) {
 	const most = 100
-	weights := rapid.SliceOfN(rapid.IntRange(0, most+10), 50, 200).Draw(rt, "weights")
+	weights := rapid.SliceOfN(rapid.IntRange(1, most+10), 50, 200).Draw(rt, "weights")
 	keys := rapid.SliceOfN(rapid.IntRange(0, 19), len(weights), len(weights)).Draw(rt, "keys")
 	rapid.SyncTest(rt, func(rt *rapid.T) {
 		var rec Recorder[int, int]
