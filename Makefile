@@ -7,10 +7,14 @@ quick: fmt
 	go vet ./...
 	go test -vet=off ./...
 
+# Before new tests land: those that a diff adds, a hundred times; BASE=origin/main.
+stress:
+	@scripts/stress $(addprefix -few ,$(servers) $(foreign) $(heavy)) $(BASE)
+
 # What every change must pass. .ci/run installs what it needs and runs it.
 gate:
 	scripts/steps $(steps)
-steps = fmt tidy vet platforms staticcheck test race benchmarks
+steps = fmt tidy vet workflows platforms staticcheck test race benchmarks
 
 # What a release must pass, beside the gate: other libraries, other versions, and what takes long.
 full:
@@ -42,6 +46,10 @@ tidy:
 # go vet, but for the modules with the most libraries.
 vet:
 	@$(light) go vet
+
+# The workflows of the forge.
+workflows:
+	@go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes=
 
 # All modules compile on other platforms, and on 32 bits.
 platforms:
@@ -143,5 +151,5 @@ compare:
 vulnerabilities:
 	@for module in . gozero otel near/redis near/gozero; do echo $$module; (cd $$module && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...) || exit 1; done
 
-.PHONY: help quick gate full fmt tidy vet platforms staticcheck test testfake testservers race benchmarks \
+.PHONY: help quick stress gate full fmt tidy vet workflows platforms staticcheck test testfake testservers race benchmarks \
 	vetall testall raceall suites faults release lincheck gozerooldest oldest newest bits fuzz benchmarksall compare vulnerabilities

@@ -86,7 +86,7 @@ func skippingTests(t *testing.T) map[string][]string {
 			}
 			if skips.Match(shortGuard.ReplaceAll(text[m[0]:end], nil)) {
 				name := string(text[m[2]:m[3]])
-				found[name] = append(found[name], filepath.Dir(path))
+				found[name] = append(found[name], filepath.ToSlash(filepath.Dir(path)))
 			}
 		}
 	})
@@ -290,7 +290,7 @@ func testFolders(t *testing.T) map[string][]string {
 	folders := map[string][]string{}
 	walkFiles(t, "_test.go", func(path string, text []byte) {
 		for _, m := range testFunc.FindAllSubmatch(text, -1) {
-			folders[string(m[1])] = append(folders[string(m[1])], filepath.Dir(path))
+			folders[string(m[1])] = append(folders[string(m[1])], filepath.ToSlash(filepath.Dir(path)))
 		}
 	})
 	return folders

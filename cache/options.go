@@ -10,7 +10,8 @@ import (
 )
 
 // Options says what a cache does. The zero Options are those of a cache without a limit whose
-// entries stay until they are removed.
+// entries stay until they are removed. Options do not change after New, but for Limit by
+// [Cache.Resize] and MaxWeight by [Cache.ResizeWeight].
 //
 // New refuses negative times, and positive ones under a millisecond: a unit was forgotten.
 // docs/freshness.md has pictures of Refresh, Grace, Patience and Timeout.

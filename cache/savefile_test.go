@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -55,9 +56,14 @@ func TestSaveFile(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Errorf("the folder has %v, %v", files, err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Stat(path); err != nil || othersMayRead(info) {
 		t.Errorf("others may read it: %v, %v", info.Mode(), err)
 	}
+}
+
+// othersMayRead reports whether a file has a mode by which others may read it. Windows has no modes.
+func othersMayRead(info fs.FileInfo) bool {
+	return runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }
 
 // filesBeside returns the names of the files in the folder of path, but for path.
@@ -98,7 +104,7 @@ func TestSaveFilesTemporary(t *testing.T) {
 		}
 		beside := filesBeside(t, path)
 		info, err := os.Stat(filepath.Join(filepath.Dir(path), beside[len(beside)-1]))
-		if err != nil || info.Mode().Perm()&0o077 != 0 {
+		if err != nil || othersMayRead(info) {
 			t.Errorf("others may read it: %v, %v", info.Mode(), err)
 		}
 		if err := second.SaveFile(t.Context(), path, encodeInts); err != nil {

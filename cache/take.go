@@ -4,8 +4,8 @@ package cache
 
 import "context"
 
-// Take returns the value of a key, as Get does, or calls fetch for it and stores
-// the result. It counts as one hit or one miss.
+// Take is for code without a context; services want [Cache.TakeCtx]. It returns the value of a
+// key, as Get does, or calls fetch for it and stores the result. It counts as one hit or one miss.
 //
 // There is one fetch per key at a time, for the same version of the key: callers that come
 // while it runs get its result. A fetch never undoes a later change: after a Set, Del, Clear

@@ -3,8 +3,8 @@
 //
 // Each instance keeps the values of the keys that it requests most in its own memory, as in
 // a cache.Cache. A [Store] has the values for the whole fleet, as bytes. A [Source] tells
-// each instance which keys of the store change, and vouches from time to time that all
-// changes up to a moment have been told. An instance keeps values in its memory while that
+// each instance which keys of the store change, and confirms from time to time that it
+// has reported all changes up to a moment. An instance keeps values in its memory while that
 // moment is at most MaxLag ago; else each for MaxLag after its load began, or, with
 // Options.ServeOn, while the store cannot be asked.
 //

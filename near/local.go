@@ -55,7 +55,7 @@ type LocalOptions[K comparable, V any] struct {
 	Text Text[K]
 
 	// MaxLag bounds the age of what is served: values in memory are served while the source
-	// has vouched for a moment at most this long ago, or their load began at most this long
+	// has confirmed a moment at most this long ago, or their load began at most this long
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
@@ -173,7 +173,7 @@ func (l *Local[K, V]) setAside(asOf int64, is func(text string) bool) {
 // source tells of every change of the value after the load has read it. An error by
 // [KeepError] is kept. If load sets NotFound, its error does not count as a failure.
 //
-// While the source has not vouched for a moment within MaxLag, or if it does not cover the
+// While the source has confirmed no moment within MaxLag, or if it does not cover the
 // key, a load gets a negative Expire. It may set one that ends at most MaxLag after it was
 // called. Callers that come MaxLag after that do not wait for it.
 func (l *Local[K, V]) Take(ctx context.Context, key K, load func(ctx context.Context, l *cache.Load[V]) (V, error)) (V, error) {

@@ -73,7 +73,7 @@ type Options[K comparable, V any] struct {
 	Jitter float64
 
 	// MaxLag bounds the age of what is served: values in memory are served while the source
-	// has vouched for a moment at most this long ago, or their load began at most this long
+	// has confirmed a moment at most this long ago, or their load began at most this long
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
@@ -81,7 +81,7 @@ type Options[K comparable, V any] struct {
 	Away Away
 
 	// ServeOn comes before Away: if the store cannot be asked, a caller gets the value in
-	// memory while the source has vouched for a moment at most this long ago. It may be stale
+	// memory while the source has confirmed a moment at most this long ago. It may be stale
 	// by as much. 0 means never. Less than MaxLag is refused.
 	ServeOn time.Duration
 

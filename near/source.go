@@ -37,7 +37,7 @@ type Watcher interface {
 	Current(asOf time.Time)
 
 	// Lost says that changes may go untold until the next ChangedAll, and why. Until then
-	// Current is ignored. What was vouched for stays so: memory is served until MaxLag after it.
+	// Current is ignored. What was confirmed stays so: memory is served until MaxLag after it.
 	Lost(err error)
 }
 

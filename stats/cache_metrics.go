@@ -10,16 +10,16 @@ import (
 // then. "go test ./stats -update" writes it to doc.go and docs/stats.schema.json.
 var cacheMetrics = []Metric[Snapshot]{
 	{Name: "cache_gets_total", Path: "pinwheel.cache.gets", Kind: KindCounter, Unit: "{get}",
-		Help:  "Lookups, by whether they found a live entry.",
+		Help:  "Lookups, by whether they found a value.",
 		Label: "result", Attribute: "pinwheel.cache.get.result",
 		numbers: []number[Snapshot]{
-			{label: "hit", json: "hits", point: "hits", window: "hits", says: "Gets that found a live entry.",
+			{label: "hit", json: "hits", point: "hits", window: "hits", says: "Gets that found a value, or one in grace.",
 				of: func(s *Snapshot) any { return &s.Hits }},
-			{label: "miss", json: "misses", window: "misses", says: "Gets that found no live entry.",
+			{label: "miss", json: "misses", window: "misses", says: "Gets that found none.",
 				of: func(s *Snapshot) any { return &s.Misses }},
 		}},
 	{Name: "cache_misses_total", Path: "pinwheel.cache.misses", Kind: KindCounter, Unit: "{miss}",
-		Help:  "Lookups that found no live entry, by what became of the key recently: expired, evicted, or neither.",
+		Help:  "Lookups that found no value, by what became of the key recently: expired, evicted, or neither.",
 		Label: "reason", Attribute: "pinwheel.cache.miss.reason",
 		numbers: []number[Snapshot]{
 			{label: "absent", json: "misses_absent", point: "misses_absent", window: "misses_absent", says: "Misses of keys that were not recently in the cache.",
@@ -135,7 +135,7 @@ var cacheMetrics = []Metric[Snapshot]{
 				of: func(s *Snapshot) any { return &s.Loads.Refreshes.Skipped }},
 		}},
 	{Name: "cache_negatives", Path: "pinwheel.cache.negative.count", Kind: KindLevel, Unit: "{error}",
-		Help: "Kept errors of loads.",
+		Help: "Errors of loads that Negative stores.",
 		numbers: []number[Snapshot]{{json: "negatives",
 			of: func(s *Snapshot) any { return &s.Negatives }}}},
 
@@ -202,7 +202,7 @@ var cacheMetrics = []Metric[Snapshot]{
 		func(n *Near) any { return &n.Bypasses }),
 	nearMetric("waits", KindCounter, "{load}", "Loads of a near cache that waited for another load, mostly of another instance.",
 		func(n *Near) any { return &n.Waits }),
-	nearMetric("overtaken", KindCounter, "{value}", "Values that a near cache fetched and kept nowhere, as their key changed meanwhile.",
+	nearMetric("overtaken", KindCounter, "{value}", "Values that a near cache fetched and did not store, as their key changed meanwhile.",
 		func(n *Near) any { return &n.Overtaken }),
 	nearMetric("unserved", KindCounter, "{key}", "Keys that a near cache loaded while its source had not confirmed that memory was up to date.",
 		func(n *Near) any { return &n.Unserved }),
@@ -228,7 +228,7 @@ var cacheMetrics = []Metric[Snapshot]{
 		func(n *Near) any { return &n.Lag }),
 	nearMetric("behind_seconds", KindGauge, "s", "Age of the moment up to which the source of a near cache has confirmed all changes, when it did so.",
 		func(n *Near) any { return &n.Behind }),
-	nearMetric("max_lag_seconds", KindGauge, "s", "The lag above which a near cache keeps no value for longer.",
+	nearMetric("max_lag_seconds", KindGauge, "s", "The lag above which a near cache keeps values for that long only.",
 		func(n *Near) any { return &n.MaxLag }),
 }
 

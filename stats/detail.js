@@ -28,9 +28,9 @@ const charts = {
 		['near-answers', 'Near: answers from', stacked,
 			'memory:hits store:near.remote_hits fetched:near.fetches past-store:near.bypasses', 'near'],
 		['near-lag', 'Near: lag of the source', seconds, 'lag:near.lag_seconds behind:near.behind_seconds limit:near.max_lag_seconds', 'near'],
-		['near-changes', 'Near: changes', rate, 'told:near.changes waited-for:near.waits fetched-in-vain:near.overtaken', 'near'],
+		['near-changes', 'Near: changes', rate, 'reported:near.changes waited-for:near.waits fetched-in-vain:near.overtaken', 'near'],
 		['near-trouble', 'Near: trouble', count,
-			'connections-lost:near.reconnects store-errors:near.store_errors undecodable:near.undecodable unasked:near.unasked unserved:near.unserved served-on:near.served_on', 'near'],
+			'connections-lost:near.reconnects store-errors:near.store_errors undecodable:near.undecodable not-tried:near.unasked unconfirmed:near.unserved older-values:near.served_on', 'near'],
 	],
 	wheels: [
 		['pending', 'Timers', count, 'pending tombstones'],
@@ -51,16 +51,16 @@ const phrases = {
 	misses_absent: 'misses, not there recently', misses_expired: 'misses, expired', misses_evicted: 'misses, evicted',
 	policy: 'eviction', expire_seconds: 'TTL', idle_seconds: 'idle', timeout_seconds: 'time-out of loads', max_loads: 'most loads at once', interval_seconds: 'tick', workers: 'most callbacks at once',
 	hottest_key_share: 'share of the hottest key', evicted_age_p50_seconds: 'age at eviction, median', evicted_age_p99_seconds: 'age at eviction, 99 % within',
-	hits_in_grace: 'hits in grace', negatives: 'errors kept',
+	hits_in_grace: 'hits in grace (expired values)', negatives: 'errors stored by Negative',
 	loads_failed: 'loads failed', loads_abandoned: 'callers gave up', abandoned: 'callers gave up',
 	ok: 'succeeded', waiters: 'callers joined another', oldest_seconds: 'oldest has run for',
 	mean_seconds: 'mean', p50_seconds: 'median', p99_seconds: '99 % within',
 	load_p50_seconds: 'load time, median', load_p99_seconds: 'load time, 99 % within',
 	lateness_p50_seconds: 'lateness, median', lateness_p99_seconds: 'lateness, 99 % within',
 	near: 'near cache', remote_hits: 'answers of the store', fetches: 'fetched', bypasses: 'fetched past the store',
-	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'loads that nothing confirms',
-	served_on: 'answered by older values', store_errors: 'errors of the store', undecodable: 'values not decodable', unasked: 'reads not tried, as the store fails', changes: 'changes told', forgotten_all: 'everything forgotten',
-	reconnects: 'connections lost', lag_seconds: 'lag of the source', behind_seconds: 'least lag', partial: 'some changes late or untold', max_lag_seconds: 'most lag',
+	waits: 'waited for another instance', overtaken: 'fetched in vain, changed meanwhile', unserved: 'keys loaded while the source confirmed nothing',
+	served_on: 'answered by older values', store_errors: 'errors of the store', undecodable: 'values not decodable', unasked: 'reads not tried, as the store fails', changes: 'changes reported', forgotten_all: 'reports that any key may have changed',
+	reconnects: 'connections lost', lag_seconds: 'lag of the source', behind_seconds: 'least lag', partial: 'some changes late or not reported', max_lag_seconds: 'most lag',
 };
 
 // newSheets returns tables of all numbers and settings in stats, so that each can be found.
@@ -81,7 +81,7 @@ const newBar = (word, path, whole) => html('li', {}, word, field(path), bar(path
 const hotKey = (i) => newBar(field(`hot_keys.${i}.key`), `hot_keys.${i}.share`, '');
 const whatIf = (word, path) => newBar(html('span', {}, word + ', ', field(path + 'limit')), path + 'hit_ratio', '');
 
-const failures = [['last_load_error', 'A load failed'], ['last_store_error', 'The store failed'], ['last_source_error', 'The source of changes was lost']];
+const failures = [['last_load_error', 'A load failed'], ['last_store_error', 'The store failed'], ['last_source_error', 'The source of changes lost its connection']];
 
 const newFailure = ([field, what]) => {
 	const node = html('p');

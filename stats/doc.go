@@ -96,10 +96,10 @@
 //
 //	cache_gets_total{result=hit|miss} counter
 //	  pinwheel.cache.gets{pinwheel.cache.get.result=hit|miss}, in {get}
-//	    Lookups, by whether they found a live entry.
+//	    Lookups, by whether they found a value.
 //	cache_misses_total{reason=absent|expired|evicted} counter
 //	  pinwheel.cache.misses{pinwheel.cache.miss.reason=absent|expired|evicted}, in {miss}
-//	    Lookups that found no live entry, by what became of the key recently: expired, evicted, or neither.
+//	    Lookups that found no value, by what became of the key recently: expired, evicted, or neither.
 //	cache_puts_total counter
 //	  pinwheel.cache.puts, in {put}
 //	    Values stored.
@@ -159,7 +159,7 @@
 //	    Loads of keys that had a value, by result.
 //	cache_negatives level
 //	  pinwheel.cache.negative.count, in {error}
-//	    Kept errors of loads.
+//	    Errors of loads that Negative stores.
 //	cache_callbacks_queued level
 //	  pinwheel.cache.callback.queued, in {callback}
 //	    Removal callbacks that have not begun yet.
@@ -207,7 +207,7 @@
 //	    Loads of a near cache that waited for another load, mostly of another instance.
 //	cache_near_overtaken_total counter
 //	  pinwheel.cache.near.overtaken, in {value}
-//	    Values that a near cache fetched and kept nowhere, as their key changed meanwhile.
+//	    Values that a near cache fetched and did not store, as their key changed meanwhile.
 //	cache_near_unserved_total counter
 //	  pinwheel.cache.near.unserved, in {key}
 //	    Keys that a near cache loaded while its source had not confirmed that memory was up to date.
@@ -246,7 +246,7 @@
 //	    Age of the moment up to which the source of a near cache has confirmed all changes, when it did so.
 //	cache_near_max_lag_seconds gauge
 //	  pinwheel.cache.near.max_lag, in s
-//	    The lag above which a near cache keeps no value for longer.
+//	    The lag above which a near cache keeps values for that long only.
 //
 // With double the limit the cache would answer about so many more gets per second:
 //

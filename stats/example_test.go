@@ -35,7 +35,7 @@ func ExampleHandler() {
 		}
 	}
 	// Output:
-	// # HELP cache_gets_total Lookups, by whether they found a live entry.
+	// # HELP cache_gets_total Lookups, by whether they found a value.
 	// # TYPE cache_gets_total counter
 	// cache_gets_total{cache="users",result="hit"} 90
 	// cache_gets_total{cache="users",result="miss"} 10

@@ -34,13 +34,14 @@ const (
 )
 
 const (
-	enough  = 100              // gets in a minute: with fewer a ratio is noise
-	hanging = 30 * time.Second // of a load
-	stuck   = time.Minute      // of a call of OnRemove
-	slow    = 50 * time.Millisecond
-	hot     = 0.3  // of the gets, for one key
-	growing = 1000 // entries: growth of smaller caches is ignored
-	rising  = 0.05 // of the gets, by which misses rise
+	enough   = 100              // gets in a minute: with fewer a ratio is noise
+	hanging  = 30 * time.Second // of a load
+	stuck    = time.Minute      // of a call of OnRemove
+	slow     = 50 * time.Millisecond
+	hot      = 0.3  // of the gets, for one key
+	growing  = 1000 // entries: growth of smaller caches is ignored
+	lightest = 8    // bytes, of entries that have some
+	rising   = 0.05 // of the gets, by which misses rise
 
 	busySamples = 3 // in a row with callbacks that wait
 )
@@ -75,7 +76,11 @@ func findings(l *look[Snapshot]) []finding {
 		say(oneKey, "One key has at least %s of the recent gets.", percent(s.HottestShare))
 	}
 	if more, ok := growth(l); ok {
-		say(grows, "The cache has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
+		if s.MaxWeight == 0 {
+			say(grows, "The cache has no limit and grows: %d entries, %d more than 5 min ago.", s.Entries, more)
+		} else {
+			say(grows, "The cache grows, and its entries weigh %.1f on average: %d entries, %d more than 5 min ago. If MaxWeight is in bytes, let Weigh add 100 for what an entry takes itself.", float64(s.Weight)/float64(s.Entries), s.Entries, more)
+		}
 	}
 	return all
 }
@@ -89,7 +94,7 @@ func wheelFindings(l *look[WheelSnapshot]) []finding {
 		}
 	}
 	if s := l.stats; s.Backlog > 0 && s.Running >= l.wheel.Workers && l.wheel.Workers > 0 {
-		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d are due and wait, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Backlog, l.wheel.Workers)})
+		all = append(all, finding{workersBusy, fmt.Sprintf("Callbacks are late: %d wait past their time, as all %d workers are busy. Raise WithWorkers, if callbacks need no order, or let them hand long work to goroutines of their own.", s.Backlog, l.wheel.Workers)})
 	}
 	return all
 }
@@ -99,14 +104,16 @@ func meanwhile(now period) string {
 	if now.inGrace > 0 {
 		return "Values past their deadline answer " + part(now.inGrace, now.gets) + " of the gets, until their Grace ends."
 	}
-	return "Errors are not stored, so a value is missing once it has expired."
+	return "No value past its deadline (Grace) answered instead: callers of missing keys get the error."
 }
 
-// growth returns how many entries a cache without a limit has gained in five minutes, if it
-// grew in each of them.
+// growth returns how many entries a cache that nothing bounds has gained in five minutes, if it
+// grew in each of them. A MaxWeight of a mebibyte and more seems to be of bytes: it bounds nothing
+// if entries weigh next to none of those that they take.
 func growth(l *look[Snapshot]) (more int, ok bool) {
 	s, n := l.stats, len(l.samples)-1
-	if s.Limit > 0 || s.MaxWeight > 0 || s.Entries < growing || n < kept-1 {
+	light := s.MaxWeight >= 1<<20 && s.Weight < lightest*uint64(s.Entries)
+	if s.Limit > 0 || s.MaxWeight > 0 && !light || s.Entries < growing || n < kept-1 {
 		return 0, false
 	}
 	entries := s.Entries

@@ -10,8 +10,8 @@ type Near struct {
 	Fetches    uint64 // keys fetched because the store did not have them
 	Bypasses   uint64 // fetches while the store could not be asked
 	Waits      uint64 // loads that waited for another load, mostly of another instance
-	Overtaken  uint64 // fetched values that are kept nowhere, as the key changed meanwhile
-	Unserved   uint64 // keys loaded while the source had not vouched within MaxLag
+	Overtaken  uint64 // fetched values that are not stored, as the key changed meanwhile
+	Unserved   uint64 // keys loaded while the source had confirmed nothing within MaxLag
 	ServedOn   uint64 // loads that ended with an older value, as the store could not be asked
 
 	StoreErrors  uint64 // calls of the store that failed
@@ -23,9 +23,9 @@ type Near struct {
 
 	Serving bool          // gauge: values are kept for as long as the source reports no change
 	Partial bool          // gauge: the source reports some changes late or not at all
-	Lag     time.Duration // gauge: time since the moment for which the source vouched last, or since the cache was made
-	Behind  time.Duration // gauge: how old the moment was for which the source vouched last, when it did so
-	MaxLag  time.Duration // gauge: with a longer Lag no value is kept for longer than that; never 0 in a near cache
+	Lag     time.Duration // gauge: time since the last confirmed moment, or since the cache was made
+	Behind  time.Duration // gauge: how old the last confirmed moment was when the source confirmed it
+	MaxLag  time.Duration // gauge: with a longer Lag values stay for that long only; never 0 in a near cache
 }
 
 // A Failure is an error, and when it came.
@@ -56,7 +56,7 @@ func nearTrouble(n *Near, now period, say func(cause, format string, args ...any
 	}
 	if now.storeErrors >= 5 {
 		trouble = true
-		say(storeFails, "The store fails: in the last minute %d of its calls failed, %d reads were not tried, and %d fetches bypassed it.", now.storeErrors, now.unasked, now.bypasses)
+		say(storeFails, "The store fails: in the last minute %d of its calls failed, %d reads were not tried, and %d fetches asked the database instead.", now.storeErrors, now.unasked, now.bypasses)
 	}
 	return trouble
 }

@@ -11,7 +11,7 @@ import "time"
 // A Snapshot is a value without pointers: it may be copied, compared with == and read by
 // several goroutines.
 type Snapshot struct {
-	Hits   uint64 // gets that found a live entry
+	Hits   uint64 // gets that found a value, or one in grace
 	Misses uint64 // gets that did not
 
 	// MissesExpired counts misses of keys that expired recently, MissesEvicted misses of keys

@@ -46,7 +46,7 @@ type Conf struct {
 	Expire time.Duration `json:",default=5m"`
 
 	// MaxLag bounds the age of what is served: values in memory are served while Redis has
-	// vouched for a moment at most this long ago. At least 10ms; 0s means a second. Redis is
+	// confirmed a moment at most this long ago. At least 10ms; 0s means a second. Redis is
 	// asked three times in each MaxLag.
 	MaxLag time.Duration `json:",default=1s"`
 

@@ -13,7 +13,7 @@
 //
 // Redis 6 or newer pushes which keys change, whoever changes them; package near/redis says
 // how, and which rights a user of Redis needs for that. Values in memory are served while
-// Redis has vouched for a moment at most MaxLag ago. Otherwise, and for keys without one of
+// Redis has confirmed a moment at most MaxLag ago. Otherwise, and for keys without one of
 // the Prefixes, every call goes to go-zero's cache.
 //
 // # What is promised

@@ -6,7 +6,7 @@
 // It keeps one connection to each master, on which Redis pushes the keys that change
 // (CLIENT TRACKING ON BCAST, of Redis 6 and newer): by any client and command, by expiry,
 // eviction and FLUSHALL. On the same connection it asks each master three times in MaxLag
-// whether it is still a master of the same cluster. An answer vouches for all changes before
+// whether it is still a master of the same cluster. An answer confirms all changes before
 // the previous question was sent. When a connection breaks or falls silent, or the answer
 // changes, it says Lost at once, finds the masters, connects to all of them, and says
 // ChangedAll. In a cluster it goes on while most masters answer and no slot moves, without the keys
@@ -19,7 +19,7 @@
 // seconds, or every ten MaxLag, it looks where the addresses lead; until then, an address that
 // moves while no connection breaks goes unnoticed. Behind Sentinels, the one that named the master is asked with
 // each question; while it does not answer, or cannot reach most of the others, nothing is
-// vouched for.
+// confirmed.
 //
 // A watcher that is slow, or stuck, costs Redis no memory: the messages for it wait in this
 // process, and become one ChangedAll when they exceed 16 MB. Only what the process itself has
@@ -52,7 +52,7 @@
 // touches a key of its own, near:beat:..., and must hear of it. If the key is gone, FLUSHALL,
 // FLUSHDB or SWAPDB has removed others too, and the source says ChangedAll. A process that is
 // slow to read loses its connection (client-output-buffer-limit pubsub). Behind a proxy that
-// spreads the keys over several servers, nothing vouches for their order: changes may come late.
+// spreads the keys over several servers, nothing confirms their order: changes may come late.
 // Beside the first line the user needs this, with a channel for each of Prefixes:
 //
 //	ACL SETUSER app ~near:beat:* &__keyspace@0__:near:beat:* &__keyspace@0__:user:* +subscribe +unsubscribe +psubscribe +sadd +smove +pexpire

@@ -161,14 +161,9 @@ func TestCausesAreNamed(t *testing.T) {
 				}
 			})
 		}, "one hot key", "One key has at least "},
-		{"memory grows", cache.Options[int, int]{}, func(p *patient) {
-			p.serve(15*time.Minute, func() {
-				p.usual()
-				if rand.IntN(20) == 0 {
-					p.Set(p.newKey(), 1)
-				}
-			})
-		}, "grows without limit", "The cache has no limit and grows: "},
+		{"memory grows", cache.Options[int, int]{}, grow, "grows without limit", "The cache has no limit and grows: "},
+		{"weights without the key", cache.Options[int, int]{MaxWeight: 1 << 20, Weigh: func(int, int) uint32 { return 0 }}, grow,
+			"grows without limit", "The cache grows, and its entries weigh 1.0 on average: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if cause, ok := inGuide[test.name]; ok && cause != test.cause {
@@ -189,6 +184,16 @@ func TestCausesAreNamed(t *testing.T) {
 	for name := range inGuide {
 		t.Errorf("docs/monitoring.md has the cause %q, which is not tried here", name)
 	}
+}
+
+// grow stores new keys.
+func grow(p *patient) {
+	p.serve(15*time.Minute, func() {
+		p.usual()
+		if rand.IntN(20) == 0 {
+			p.Set(p.newKey(), 1)
+		}
+	})
 }
 
 // causesOfTheGuide returns what the page says of each cause, by the table in
