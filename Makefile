@@ -2,6 +2,11 @@
 help:
 	@awk '/^# /{if (!text) text = substr($$0, 3); next} /^[a-z0-9]+:/{sub(":.*", ""); if (text) printf "make %-12s %s\n", $$1, text} {text = ""}' Makefile
 
+# Starts a server with a cache, its page, and a load, on port 8080.
+hello:
+	@echo "go run -C examples ./hello: with empty caches it compiles for half a minute, and names each package."
+	@go run -C examples -v ./hello
+
 # Before a commit: formatting, vet, and the tests of the library, in two minutes.
 quick: fmt
 	go vet ./...
@@ -11,6 +16,10 @@ quick: fmt
 stress:
 	@scripts/stress $(addprefix -few ,$(servers) $(foreign) $(heavy)) $(BASE)
 
+# Evidence for a release, in half an hour: writes docs/evidence.md. MINUTES=60 for longer proofs.
+evidence:
+	@scripts/evidence $(MINUTES)
+
 # What every change must pass. .ci/run installs what it needs and runs it.
 gate:
 	scripts/steps $(steps)
@@ -18,7 +27,7 @@ steps = fmt tidy vet workflows platforms staticcheck test race benchmarks
 
 # What a release must pass, beside the gate: other libraries, other versions, and what takes long.
 full:
-	scripts/steps $(steps) vetall testall raceall suites faults release lincheck gozerooldest oldest newest bits fuzz benchmarksall compare vulnerabilities
+	scripts/steps $(steps) vetall testall raceall suites faults release lincheck gozerooldest oldest newest wasm bits fuzz benchmarksall compare vulnerabilities
 
 # The modules with the most libraries of their own: other caches, Prometheus.
 heavy = bench proof/alerts
@@ -51,11 +60,12 @@ vet:
 workflows:
 	@go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes=
 
-# All modules compile on other platforms, and on 32 bits.
+# All modules compile on other platforms, and on 32 bits; the library for WebAssembly too.
 platforms:
 	@typecheck=$$(mktemp -d)/typecheck; go build -C proof -o $$typecheck ./typecheck && \
 	for platform in linux/arm64 windows/amd64 darwin/arm64 linux/386; do \
-		echo $$platform; GOOS=$${platform%/*} GOARCH=$${platform#*/} scripts/together $$typecheck || exit 1; done
+		echo $$platform; GOOS=$${platform%/*} GOARCH=$${platform#*/} scripts/together $$typecheck || exit 1; done; \
+	for os in js wasip1; do echo $$os/wasm; GOOS=$$os GOARCH=wasm $$typecheck ./... || exit 1; done
 
 # staticcheck, but for the modules with the most libraries.
 staticcheck:
@@ -63,14 +73,21 @@ staticcheck:
 runstaticcheck = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The tests, but for those that full adds.
-test: testfake testservers
+test: testlibrary testfake testservers
 
-# Those in fake time, and those that compute.
+# The library's, which needs no other modules but for tests.
+testlibrary:
+	@echo "The library's tests, for a minute; with empty caches they compile first. See each package below."
+	@scripts/tests library -vet=off -count=1 -p=2 ./...
+
+# Those of the other modules in fake time, and those that compute.
 testfake:
-	@$(light) $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests test -vet=off -count=1 -p=2
+	@echo "The tests of the other modules, for a minute; with empty caches they download and compile first, for three minutes."
+	@$(light) -but . $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests test -vet=off -count=1 -p=2
 
 # Those of servers and in real time, one package after the other; most of their time is waiting.
 testservers:
+	@echo "The tests with servers and in real time, for a minute."
 	@$(light) $(addprefix -only ,$(servers)) $(CURDIR)/scripts/tests servers -vet=off -count=1 -p=1 -parallel=4
 
 # The race detector over what is concurrent, in any order.
@@ -97,7 +114,7 @@ testall:
 
 # The race detector over all that has something concurrent.
 raceall:
-	@$(light) -but examples/snippets $(addprefix -but ,proof/release proof/mutation proof/suites proof/typecheck) $(CURDIR)/scripts/tests raceall -vet=off -count=1 -p=1 -race -shuffle=on -timeout=30m '-skip=^Test($(alone)|FreshModule|Advice.*)$$'
+	@$(light) -but examples/snippets $(addprefix -but ,proof/release proof/mutation proof/suites proof/typecheck) $(CURDIR)/scripts/tests raceall -vet=off -count=1 -p=1 -race -shuffle=on -timeout=30m '-skip=^Test($(alone)|Advice.*)$$'
 
 # The tests of other libraries against what takes their place here, with the race detector.
 suites:
@@ -130,6 +147,10 @@ newest:
 	@GOTOOLCHAIN=$(newestgo) scripts/together go vet
 newestgo = go1.27.3
 
+# The core's tests as WebAssembly, by node.
+wasm:
+	@GOOS=js GOARCH=wasm go test -vet=off -count=1 -exec="$$(go env GOROOT)/lib/wasm/go_js_wasm_exec" ./cache ./timingwheel ./lru ./stats
+
 # The library on 32 bits, also with its features in pairs.
 bits:
 	@GOARCH=386 scripts/tests bits -vet=off -count=1 ./...
@@ -149,7 +170,7 @@ compare:
 
 # Known vulnerabilities in what users get.
 vulnerabilities:
-	@for module in . gozero otel near/redis near/gozero; do echo $$module; (cd $$module && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...) || exit 1; done
+	@for module in . prometheus gozero otel near/redis near/gozero; do echo $$module; (cd $$module && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...) || exit 1; done
 
-.PHONY: help quick stress gate full fmt tidy vet workflows platforms staticcheck test testfake testservers race benchmarks \
-	vetall testall raceall suites faults release lincheck gozerooldest oldest newest bits fuzz benchmarksall compare vulnerabilities
+.PHONY: help hello quick stress evidence gate full fmt tidy vet workflows platforms staticcheck test testlibrary testfake testservers race benchmarks \
+	vetall testall raceall suites faults release lincheck gozerooldest oldest newest wasm bits fuzz benchmarksall compare vulnerabilities

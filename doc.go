@@ -12,6 +12,6 @@
 //   - [github.com/pinwheel-cache/pinwheel/near], which keeps the caches of all
 //     instances of a service true to one store.
 //
-// The modules gozero, otel, near/redis and near/gozero connect them with go-zero,
-// OpenTelemetry and Redis; the command cmd/cachesim recommends a limit.
+// The modules gozero, otel, prometheus, near/redis and near/gozero connect them with go-zero,
+// OpenTelemetry, Prometheus and Redis; the command cmd/cachesim recommends a limit.
 package pinwheel

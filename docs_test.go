@@ -450,7 +450,7 @@ func TestLocksAndArrays(t *testing.T) {
 // what is for tests: with its file, its name as in "shard.lock", and its type.
 func eachField(t *testing.T, f func(file, field, kind string)) {
 	t.Helper()
-	library := regexp.MustCompile(`^(cache|timingwheel|lru|stats|internal|near|gozero|otel)/`)
+	library := regexp.MustCompile(`^(cache|timingwheel|lru|stats|internal|near|gozero|otel|prometheus)/`)
 	walkFiles(t, ".go", func(path string, text []byte) {
 		if !library.MatchString(path) || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "redistest") {
 			return

@@ -1,15 +1,11 @@
 package pinwheel_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -230,68 +226,4 @@ func contributing(t *testing.T) string {
 	text, err := os.ReadFile("CONTRIBUTING.md")
 	must(t, err)
 	return string(text)
-}
-
-// TestFreshModule builds what a user of the cache would: a module that imports
-// it and nothing else has two requirements.
-//
-// Catches: a dependency that reaches the users through a package the cache imports.
-func TestFreshModule(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "go.mod", "module example.com/fresh\n\ngo 1.25.0\n\nrequire "+module+" v0.0.0\n\nreplace "+module+" => "+moduleRoot(t)+"\n")
-	write(t, dir, "main.go", `package main
-
-import "`+module+`/cache"
-
-func main() {
-	c := cache.Must(cache.Options[string, int]{Limit: 10})
-	c.Set("answer", 42)
-	v, ok := c.Get("answer")
-	println(v, ok)
-}
-`)
-	goCommand(t, dir, "mod", "mod", "tidy")
-	var mod struct {
-		Require []struct{ Path string }
-	}
-	must(t, json.Unmarshal([]byte(goCommand(t, dir, "mod", "mod", "edit", "-json")), &mod))
-	var got []string
-	for _, r := range mod.Require {
-		got = append(got, r.Path)
-	}
-	slices.Sort(got)
-	if want := []string{module, "golang.org/x/sync"}; !slices.Equal(got, want) {
-		t.Errorf("requirements %v, want %v", got, want)
-	}
-	goCommand(t, dir, "mod", "vet", "./...") // it compiles with these alone
-}
-
-// moduleRoot returns the folder of this module's go.mod.
-func moduleRoot(t *testing.T) string {
-	t.Helper()
-	return strings.TrimSpace(goCommand(t, ".", "readonly", "list", "-m", "-f", "{{.Dir}}", module))
-}
-
-// goCommand runs the go command and returns its output. With mod "readonly" it leaves go.mod
-// and go.sum alone, with "mod" it may write them.
-func goCommand(t *testing.T, dir, mod string, args ...string) string {
-	t.Helper()
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatalf("this test needs the go command: %v", err)
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(goTool, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod="+mod, "GOWORK=off", "GOSUMDB=off")
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, &stderr)
-	}
-	return stdout.String()
-}
-
-func write(t *testing.T, dir, name, content string) {
-	t.Helper()
-	must(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/pinwheel-cache/pinwheel/bench/libs"
 	"github.com/pinwheel-cache/pinwheel/bench/load"
@@ -14,7 +13,6 @@ import (
 type group struct {
 	keys     string // uint64 or string
 	capacity int
-	ttl      time.Duration
 	content  content
 	ops      []string // see workload.operation
 	threads  []int    // above the number of processors: goroutines that share all of them
@@ -36,14 +34,13 @@ const (
 )
 
 var groups = []group{
-	{"uint64", 100_000, time.Hour, zipf, []string{"reads100", "hot", "reads95", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
-	{"uint64", 100_000, time.Hour, live, []string{"refresh-same", "refresh-random", "touch"}, []int{1, 2, 16}},
-	{"uint64", 1_000_000, time.Hour, zipf, []string{"reads100", "reads75", "reads0"}, []int{2}},
-	{"string", 100_000, time.Hour, zipf, []string{"reads100", "hot", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
-	{"string", 100_000, time.Hour, live, []string{"refresh-same", "refresh-random", "touch"}, []int{1, 2, 16}},
-	{"string", 100_000, time.Hour, live, []string{"take-hit"}, []int{1, 2, 16}},
-	{"string", 100_000, time.Hour, full, []string{"take-miss"}, []int{1, 2, 16}},
-	{"uint64", 100_000, 0, zipf, []string{"reads100", "hot", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
+	{"uint64", 100_000, zipf, []string{"reads100", "hot", "reads95", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
+	{"uint64", 100_000, live, []string{"refresh-same", "refresh-random", "touch"}, []int{1, 2, 16}},
+	{"uint64", 1_000_000, zipf, []string{"reads100", "reads75", "reads0"}, []int{2}},
+	{"string", 100_000, zipf, []string{"reads100", "hot", "reads75", "reads50", "reads0"}, []int{1, 2, 16}},
+	{"string", 100_000, live, []string{"refresh-same", "refresh-random", "touch"}, []int{1, 2, 16}},
+	{"string", 100_000, live, []string{"take-hit"}, []int{1, 2, 16}},
+	{"string", 100_000, full, []string{"take-miss"}, []int{1, 2, 16}},
 }
 
 // A special is a case with figures of its own. Each library runs it in a separate process.
@@ -71,10 +68,6 @@ func (g group) takes() bool { return strings.HasPrefix(g.ops[0], "take-") }
 
 // caseName returns the name of a case of the group.
 func (g group) caseName(op string, threads int) string {
-	ttl := "no-ttl"
-	if g.ttl > 0 {
-		ttl = "ttl"
-	}
 	unit := "threads"
 	switch threads {
 	case 1:
@@ -82,7 +75,7 @@ func (g group) caseName(op string, threads int) string {
 	case 16:
 		unit = "goroutines"
 	}
-	return fmt.Sprintf("%s/%s/%s/%s/%d %s", g.keys, count(g.capacity), ttl, op, threads, unit)
+	return fmt.Sprintf("%s/%s/ttl/%s/%d %s", g.keys, count(g.capacity), op, threads, unit)
 }
 
 // count writes a number with k or M.

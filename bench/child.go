@@ -22,15 +22,13 @@ const childArg = "child"
 // groupArg marks the process of a group.
 const groupArg = "group"
 
-// measureAll measures the selected cases and saves the results after every part. After a
-// failure it goes on with the next part.
+// measureAll measures the selected cases. After a failure it goes on with the next part.
 func measureAll(s settings, r *results.Results) error {
 	var failed []error
 	part := func(args ...string) {
 		p, err := inChild(s, args...)
 		if err == nil {
 			r.Merge(p)
-			err = r.Save(s.out)
 		}
 		failed = append(failed, err)
 	}

@@ -20,8 +20,7 @@ type settings struct {
 	libs, cases *regexp.Regexp
 	rounds      int
 	time        time.Duration // of a sample
-	out         string
-	args        []string // the flags, for the processes that do the work
+	args        []string      // the flags, for the processes that do the work
 }
 
 func main() {
@@ -53,7 +52,6 @@ func parse(args []string) settings {
 	pattern("case", "measure cases whose name matches `regexp`", &s.cases)
 	flags.IntVar(&s.rounds, "rounds", 6, "samples of each library in each case")
 	flags.DurationVar(&s.time, "time", 120*time.Millisecond, "length of a sample")
-	flags.StringVar(&s.out, "o", "results.json", "write all samples to `file`")
 	_ = flags.Parse(args) // it exits if there is an error
 	if flags.NArg() > 0 || s.rounds < 1 || s.time <= 0 {
 		flags.Usage()
@@ -79,13 +77,9 @@ func command(args []string) string {
 
 // run checks the libraries, measures them, and writes the results.
 func run(s settings) error {
-	var names, floors, modules []string
+	var names []string
 	for _, l := range s.libraries() {
 		names = append(names, l.Name)
-		if l.Unbounded || l.Sole {
-			floors = append(floors, l.Name)
-		}
-		modules = append(modules, l.Module)
 		if err := libs.Check(l); err != nil {
 			return err
 		}
@@ -97,8 +91,6 @@ func run(s settings) error {
 		Command:   command(s.args),
 		Short:     s.short,
 		Libraries: names,
-		Floors:    floors,
-		Versions:  results.Versions(modules),
 	}
 	failed := measureAll(s, r)
 	return errors.Join(failed, r.Tables(os.Stdout))

@@ -13,15 +13,12 @@ import (
 
 // runMemory fills a cache with a million entries and measures their memory, a garbage
 // collection, and the processor time of the idle cache. Keys and values are made before and
-// do not count. Entries have a TTL if the library has TTLs.
+// do not count.
 func runMemory[K libs.Key, V any](l libs.Library, k kind[K, V], short bool) ([]figure, error) {
 	n := million(short)
 	entries := k.entries(0, 2*n+n/10)
 	bytes, gc, goroutines := heapBytes(), collection(), runtime.NumGoroutine()
 	cache := k.new(l)(libs.Config[K, V]{Capacity: n, TTL: time.Hour})
-	if cache == nil {
-		cache = k.new(l)(libs.Config[K, V]{Capacity: n})
-	}
 	if cache == nil {
 		return nil, nil
 	}

@@ -52,7 +52,7 @@ func newWorkload[K libs.Key, V any](g group, k kind[K, V]) *workload[K, V] {
 
 // config returns that of the caches of a group.
 func (w *workload[K, V]) config(g group) libs.Config[K, V] {
-	c := libs.Config[K, V]{Capacity: g.capacity, TTL: g.ttl}
+	c := libs.Config[K, V]{Capacity: g.capacity, TTL: time.Hour}
 	if g.content == live {
 		c.Capacity *= 2
 	}

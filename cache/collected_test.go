@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestUnreferencedTellsWhatExpires checks that a cache that nobody holds stays until
@@ -19,10 +21,10 @@ func TestUnreferencedTellsWhatExpires(t *testing.T) {
 		c.Set(-1, 0) // never expires, and is not told
 		return weak.Make(c)
 	}()
-	if !collectedUntil(func() bool { return told.Load() == 100 }) {
+	if !settle.Collected(func() bool { return told.Load() == 100 }) {
 		t.Errorf("OnRemove was told of %d values of 100", told.Load())
 	}
-	if !collectedUntil(func() bool { return w.Value() == nil }) {
+	if !settle.Collected(func() bool { return w.Value() == nil }) {
 		t.Error("then it is not collected")
 	}
 }
@@ -46,7 +48,7 @@ func TestEmptiedIsCollected(t *testing.T) {
 			empty(c)
 			return weak.Make(c)
 		}()
-		if !collectedUntil(func() bool { return w.Value() == nil }) {
+		if !settle.Collected(func() bool { return w.Value() == nil }) {
 			t.Errorf("%s: not collected", name)
 		}
 	}

@@ -13,36 +13,6 @@ import (
 	"time"
 )
 
-// TestDelFunc checks that DelFunc asks about each of many entries once and removes those selected, and
-// that the memory is freed. TestModel has what OnRemove is told.
-func TestDelFunc(t *testing.T) {
-	c := Must(Options[int, int]{})
-	const n = 20_000
-	for k := range n {
-		c.Set(k, k)
-	}
-	asked := map[int]int{}
-	removed := c.DelFunc(func(k, v int) bool {
-		asked[k]++
-		return k%100 != 0
-	})
-	if want := n - n/100; removed != want || c.Len() != n/100 {
-		t.Errorf("%d were removed, want %d; %d are left", removed, want, c.Len())
-	}
-	for k := range n {
-		if asked[k] != 1 {
-			t.Fatalf("it was asked %d times about %d", asked[k], k)
-		}
-		if _, ok := c.Peek(k); ok != (k%100 == 0) {
-			t.Fatalf("Peek(%d) is %v", k, ok)
-		}
-	}
-	if slots := slotsOf(c); slots > n/10+minSlots*len(c.allShards()) {
-		t.Errorf("%d slots for %d entries", slots, c.Len())
-	}
-	wantWhole(t, c)
-}
-
 // TestDelFuncAndLoads checks that a load under way is asked about when it ends: the value
 // of a key that DelFunc selects is not stored. (FusionCache has this open: a tag is
 // removed while an entry with it is being loaded.)

@@ -13,16 +13,18 @@
 // # Ten names to begin with
 //
 //   - [New] makes a cache.
-//   - [Options] say how many entries, for how long, and what happens when loads are slow or
-//     fail.
+//   - [Options] say how many entries, or bytes, for how long, and what happens when loads are
+//     slow or fail.
 //   - [Cache.TakeCtx] returns a value, or loads it: one load for all who ask.
 //   - [Cache.TakeMany] does so for several keys, with one load for those that are missing.
 //   - [Cache.Get] looks.
-//   - [Cache.Set] stores.
+//   - [Cache.Set] stores; [Cache.SetWithExpire] with a TTL of its own.
 //   - [Cache.Del] removes a key, after a write of the database, say. It always wins.
+//   - [Cache.DelFunc] removes what a function picks: a prefix, a tag.
 //   - [Cache.Compute] changes a value atomically.
-//   - [Cache.Stats] counts, as does the page of package stats.
-//   - [Cache.Close] waits for loads and calls of OnRemove. It may be left out.
+//   - [Cache.SaveFile] and [Cache.RestoreFile] keep values over a restart.
+//
+// [Cache.Stats] counts, as does the page of package stats. [Cache.Close] may be left out.
 //
 // # Which Take
 //

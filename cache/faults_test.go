@@ -2,81 +2,10 @@ package cache
 
 import (
 	"errors"
-	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/pinwheel-cache/pinwheel/internal/hash"
 )
-
-// colliding returns a cache whose keys all have the same hash.
-func colliding(o Options[int, int]) *Cache[int, int] {
-	c := Must(o)
-	c.common.hasher = hash.FromFunc(func(int) uint64 { return 0x5DEECE66D })
-	return c
-}
-
-// TestCollidingKeys checks that a cache whose hashes all collide works as always, within
-// its limit, and that a lookup compares each entry at most once. TestModel does the same
-// with few keys and every operation.
-//
-// Catches: a search that ends too early, never ends, or sees a group twice; entries told apart by their hash; an index that wears out.
-func TestCollidingKeys(t *testing.T) {
-	for name, o := range map[string]Options[int, int]{
-		"no limit":       {},
-		"limit":          {Limit: 300},
-		"many shards":    {Limit: 100_000, Expire: time.Hour, Idle: time.Hour},
-		"weight":         {MaxWeight: 1000, Weigh: func(_, v int) uint32 { return uint32(v % 5) }},
-		"with all extra": withExtras(Options[int, int]{Limit: 500}),
-	} {
-		t.Run(name, func(t *testing.T) { collidingKeys(t, o) })
-	}
-}
-
-func collidingKeys(t *testing.T, o Options[int, int]) {
-	const keys = 1500
-	c := colliding(o)
-	stored := map[int]int{}
-	rng := rand.New(rand.NewPCG(1, 2))
-	for v := 1; v <= 6*keys; v++ {
-		key := rng.IntN(keys)
-		if rng.IntN(3) == 0 {
-			c.Del(key)
-			delete(stored, key)
-		} else {
-			c.Set(key, v)
-			stored[key] = v
-		}
-		if got, ok := c.Get(key); got != stored[key] || ok != (got != 0) {
-			t.Fatalf("Get(%d) = %d, %t; want %d", key, got, ok, stored[key])
-		}
-		if v%keys == 0 {
-			wantWhole(t, c)
-			wantOneLook(t, c)
-		}
-	}
-	if n := len(stored) - c.Len(); n != 0 && o.Limit == 0 && o.MaxWeight == 0 {
-		t.Errorf("%d entries are missing", n)
-	}
-	mustClose(t, c)
-}
-
-// wantOneLook fails if a search for an absent key compares it with an entry twice.
-func wantOneLook(t *testing.T, c *Cache[int, int]) {
-	t.Helper()
-	h := c.common.hasher.Hash(-1)
-	s := c.common.shardOf(h)
-	looks := 0
-	look := func(uint32) bool { looks++; return false }
-	for m := s.index.Home(h).Match(h); m != 0; m = m.Next() {
-		look(s.index.Home(h).Slot(m))
-	}
-	s.index.FindPassed(h, look)
-	if looks != s.len {
-		t.Errorf("a search compares with %d keys, of %d entries", looks, s.len)
-	}
-}
 
 // jump advances the clock of a cache without a tick, as if the process had stood still.
 func jump[K comparable, V any](c *Cache[K, V], by time.Duration) {

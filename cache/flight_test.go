@@ -98,48 +98,6 @@ func TestEndOfALoadsContext(t *testing.T) {
 	}
 }
 
-// TestFlightHasNoEndOfItsCaller lets the caller that began a load leave while another one waits.
-//
-// Catches: a load whose context tells how that of its first caller has ended.
-func TestFlightHasNoEndOfItsCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		type name struct{}
-		c := Must(Options[string, string]{})
-		defer c.Close(t.Context())
-		left := errors.New("the first caller has left")
-		first, leave := context.WithCancelCause(context.WithValue(t.Context(), name{}, "first"))
-		fetch := func(ctx context.Context) (string, error) {
-			derived, cancel := context.WithCancel(ctx)
-			defer cancel()
-			time.Sleep(time.Minute)
-			for _, ctx := range []context.Context{ctx, derived} {
-				if ctx.Err() != nil || context.Cause(ctx) != nil {
-					t.Errorf("the context has ended: %v, %v", ctx.Err(), context.Cause(ctx))
-				}
-			}
-			text, _ := ctx.Value(name{}).(string)
-			return text, nil
-		}
-		go func() {
-			if _, err := c.TakeCtx(first, "key", fetch); err != left {
-				t.Errorf("the first caller got %v", err)
-			}
-		}()
-		synctest.Wait()
-		go func() {
-			time.Sleep(time.Second)
-			leave(left)
-		}()
-		if got, err := c.TakeCtx(t.Context(), "key", fetch); got != "first" || err != nil {
-			t.Errorf("the second caller got %q, %v", got, err)
-		}
-		endless := context.WithValue(context.Background(), name{}, "endless") // its fetch runs here
-		if got, err := c.TakeCtx(endless, "another key", fetch); got != "endless" || err != nil {
-			t.Errorf("a caller without an end got %q, %v", got, err)
-		}
-	})
-}
-
 // TestTimeout checks that callers leave at the Timeout, and later ones at once, while the
 // fetch goes on; and that its value is kept, unless the key was changed. After a change the
 // key is fetched anew at once.

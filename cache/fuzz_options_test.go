@@ -19,6 +19,11 @@ func FuzzOptions(f *testing.F) {
 	f.Add("users", int64(2), int64(time.Minute), int64(time.Second), 0.5, uint64(0), false, uint8(0), 1, 10, true, true, 0.5, int64(time.Minute), int64(time.Second), int64(time.Minute), []byte("abcabc"))
 	f.Add("", int64(-1), int64(1), int64(-1), math.NaN(), uint64(3), false, uint8(1), -1, 1001, false, false, math.NaN(), int64(-1), int64(2), int64(1), []byte{})
 	f.Add("", int64(0), int64(0), int64(0), 0.0, uint64(0), false, uint8(0), 0, 0, false, false, 1.0, int64(0), int64(time.Hour), int64(time.Hour), []byte{})
+	// The bounds of what is accepted.
+	f.Add("", int64(math.MaxInt32), int64(time.Hour), int64(math.MaxInt64), math.Nextafter(1, 0), uint64(0), false, uint8(0), 1<<20, 1000, true, true, 0.0, int64(0), int64(0), int64(0), []byte("abc"))
+	f.Add("", int64(1), int64(math.MaxInt64), int64(0), 0.0, uint64(0), false, uint8(1), 0, 0, false, true, 0.0, int64(0), int64(0), int64(0), []byte("abc"))
+	f.Add("", int64(0), int64(time.Millisecond), int64(time.Hour), 0.0, uint64(math.MaxUint64), true, uint8(0), 3, 1, true, false, 0.0, int64(0), int64(0), int64(0), []byte("abc"))
+	f.Add("", int64(0), int64(0), int64(0), 0.5, uint64(1), true, uint8(0), 0, 0, false, false, 0.0, int64(0), int64(0), int64(0), []byte("abc"))
 	f.Fuzz(func(t *testing.T, name string, limit, expire, idle int64, jitter float64, maxWeight uint64, weighs bool,
 		policy uint8, workers, hotKeys int, ages, whatIf bool, refresh float64, grace, patience, timeout int64, ops []byte) {
 		o := Options[byte, int]{

@@ -33,52 +33,17 @@ func takers[K comparable, V any]() map[string]taker[K, V] {
 	}
 }
 
-// TestTakeAfterAChange checks that a Take after a change of its key fetches at once, beside
-// a load that hangs, and that the result of the old load goes to its own callers only.
-func TestTakeAfterAChange(t *testing.T) {
-	for name, change := range map[string]func(c *Cache[int, int]){
-		"Del":     func(c *Cache[int, int]) { c.Del(1) },
-		"Set":     func(c *Cache[int, int]) { c.SetWithExpire(1, 5, time.Second); time.Sleep(2 * time.Second) },
-		"Clear":   func(c *Cache[int, int]) { c.Clear() },
-		"Compute": func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 0, OpDelete }) },
-	} {
-		for by, take := range takers[int, int]() {
-			t.Run(name+", "+by, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					c := Must(Options[int, int]{})
-					var old sync.WaitGroup
-					for range 2 { // who leads, and who joins
-						old.Go(func() {
-							if v, err := c.Take(1, func() (int, error) { time.Sleep(time.Hour); return 10, nil }); v != 10 || err != nil {
-								t.Errorf("who came before the change got %d, %v", v, err)
-							}
-						})
-					}
-					synctest.Wait()
-					change(c)
-					began := time.Now()
-					v, err := take(t.Context(), c, 1, func(context.Context) (int, error) { return 20, nil })
-					if v != 20 || err != nil || time.Since(began) != 0 {
-						t.Errorf("%d, %v after %v", v, err, time.Since(began))
-					}
-					if n := c.Stats().Loads.Running; n != 1 {
-						t.Errorf("%d loads run, want the old one", n)
-					}
-					old.Wait()
-					if v, ok := c.Peek(1); v != 20 || !ok {
-						t.Errorf("Peek = %d, %v", v, ok)
-					}
-					wantWhole(t, c)
-				})
-			})
-		}
-	}
-}
-
-// TestOneLoadPerVersion checks that there is one load of a key for each of its versions,
-// whichever ends first, that Close waits for all, and that only the last is stored.
+// TestOneLoadPerVersion checks that there is one load of a key for each of its versions, which begins
+// at once beside those of before, whichever ends first, that each has its own callers only, and that
+// only the last is stored.
 func TestOneLoadPerVersion(t *testing.T) {
-	const versions = 4
+	const versions = 5
+	changes := [versions - 1]func(c *Cache[int, int]){
+		func(c *Cache[int, int]) { c.Del(1) },
+		func(c *Cache[int, int]) { c.SetWithExpire(1, 5, time.Second); time.Sleep(2 * time.Second) },
+		func(c *Cache[int, int]) { c.Clear() },
+		func(c *Cache[int, int]) { c.Compute(1, func(int, bool) (int, Op) { return 0, OpDelete }) },
+	}
 	for name, take := range takers[int, int]() {
 		for _, slowest := range []int{0, versions - 1, 1} { // the oldest, the newest, or one between ends last
 			synctest.Test(t, func(t *testing.T) {
@@ -106,7 +71,7 @@ func TestOneLoadPerVersion(t *testing.T) {
 						t.Errorf("%s: version %d: %d fetches, %d run", name, version, fetched, st.Running)
 					}
 					if version < versions-1 {
-						c.Del(1)
+						changes[version](c)
 					}
 				}
 				calls.Wait()

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestSmallCaches checks that an empty cache takes at most 4 KB, and one with ten entries
@@ -25,8 +27,8 @@ func TestSmallCaches(t *testing.T) {
 			{Limit: 1000, Expire: time.Hour, Negative: func(error) time.Duration { return time.Second }},
 			{Limit: 1 << 20, Expire: 5 * time.Minute},
 		} {
-			for entries, most := range map[uint64]uint64{0: 4 << 10, 10: 6 << 10} {
-				before := heapInUse()
+			for entries, most := range map[uint64]int64{0: 4 << 10, 10: 6 << 10} {
+				before := settle.Heap()
 				all := make([]*Cache[uint64, uint64], caches)
 				for i := range all {
 					all[i] = Must(o)
@@ -37,7 +39,7 @@ func TestSmallCaches(t *testing.T) {
 						}
 					}
 				}
-				if each := (heapInUse() - before) / caches; each > most {
+				if each := (settle.Heap() - before) / caches; each > most {
 					t.Errorf("%d processors, limit %d, TTL %v: %d bytes for %d entries, want at most %d", procs, o.Limit, o.Expire, each, entries, most)
 				}
 				runtime.KeepAlive(all)
@@ -62,15 +64,6 @@ func alone(t *testing.T) bool {
 	return false
 }
 
-// heapInUse returns the bytes of all objects that are still needed.
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC() // what the first one has found to be finalized
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // TestFreshnessMemory checks that Refresh and Grace take eight bytes per entry, and the
 // other options of freshness none. There is no limit, so arrays double, and the rounding
 // of the allocator does not count.
@@ -82,12 +75,12 @@ func TestFreshnessMemory(t *testing.T) {
 	bytes := func(change func(*Options[uint64, uint64])) float64 {
 		o := Options[uint64, uint64]{Expire: time.Hour}
 		change(&o)
-		before := heapInUse()
+		before := settle.Heap()
 		c := Must(o)
 		for k := range uint64(entries) {
 			c.Set(k, k)
 		}
-		took := heapInUse() - before
+		took := settle.Heap() - before
 		slots := 0
 		for i := range c.allShards() {
 			slots += len(c.allShards()[i].entries)
@@ -127,7 +120,7 @@ func TestSmallShardsMemory(t *testing.T) {
 		o    Options[uint64, uint64]
 		most float64
 	}{{Options[uint64, uint64]{Limit: limit, Expire: time.Hour}, 64.5}, {Options[uint64, uint64]{}, 35}} {
-		before := heapInUse()
+		before := settle.Heap()
 		c := Must(test.o)
 		for k := range uint64(3 * limit) {
 			c.Set(k, k)
@@ -136,7 +129,7 @@ func TestSmallShardsMemory(t *testing.T) {
 		if test.o.Limit > 0 {
 			slots = limit
 		}
-		if each := float64(heapInUse()-before) / float64(slots); each > test.most {
+		if each := float64(settle.Heap()-before) / float64(slots); each > test.most {
 			t.Errorf("limit %d: %.2f bytes per entry in %d shards, want at most %v", test.o.Limit, each, len(c.allShards()), test.most)
 		}
 		runtime.KeepAlive(c)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestSource checks what a cache offers to package stats besides its counts.
@@ -113,7 +115,7 @@ func TestSourceOfACollectedCache(t *testing.T) {
 	c.Set(1, 1)
 	mustClose(t, c)
 	c = nil
-	if !collectedUntil(func() bool { return w.Value() == nil }) {
+	if !settle.Collected(func() bool { return w.Value() == nil }) {
 		t.Fatal("the extras keep the cache")
 	}
 	if source.HotKeys() != nil || source.PurgeAll() != 0 {

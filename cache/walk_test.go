@@ -16,7 +16,7 @@ func slotsOf[K comparable, V any](c *Cache[K, V]) (n int) {
 }
 
 // TestWalksGiveMemoryBack checks that memory is freed after a loop over all entries whose
-// body removes them, by Del or Clear, or that is left early.
+// body removes them, by Del or Clear, or that is left early, and after DelFunc.
 func TestWalksGiveMemoryBack(t *testing.T) {
 	for name, walk := range map[string]func(*Cache[int, int]){
 		"Del": func(c *Cache[int, int]) {
@@ -29,6 +29,7 @@ func TestWalksGiveMemoryBack(t *testing.T) {
 				c.Clear()
 			}
 		},
+		"DelFunc": func(c *Cache[int, int]) { c.DelFunc(func(int, int) bool { return true }) },
 		"left early": func(c *Cache[int, int]) {
 			for range c.All() {
 				break

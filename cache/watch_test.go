@@ -12,6 +12,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -103,7 +104,7 @@ func TestCloseDropsHotKeys(t *testing.T) {
 	if got := c.HotKeys(); got != nil {
 		t.Errorf("%d hot keys after Close", len(got))
 	}
-	if !collectedUntil(func() bool { return freed.Load() == 200 }) {
+	if !settle.Collected(func() bool { return freed.Load() == 200 }) {
 		t.Errorf("%d of 200 keys let go after Close", freed.Load())
 	}
 	runtime.KeepAlive(c)
@@ -118,21 +119,9 @@ func TestWatchedCacheIsCollected(t *testing.T) {
 		ask(c, "a")
 		return weak.Make(c)
 	}()
-	if !collectedUntil(func() bool { return w.Value() == nil }) {
+	if !settle.Collected(func() bool { return w.Value() == nil }) {
 		t.Error("the cache is not collected")
 	}
-}
-
-// collectedUntil collects garbage until done, for a minute at most.
-func collectedUntil(done func() bool) bool {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		runtime.GC()
-		if done() {
-			return true
-		}
-		time.Sleep(time.Millisecond) // cleanups run in a goroutine of their own
-	}
-	return false
 }
 
 // TestWhatIfFollowsTheCache checks that the estimates follow what changes the limit, and end with

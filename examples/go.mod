@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/pinwheel-cache/pinwheel v0.0.0
 	github.com/pinwheel-cache/pinwheel/gozero v0.0.0
+	github.com/pinwheel-cache/pinwheel/prometheus v0.0.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/redis/rueidis v1.0.79
 	github.com/zeromicro/go-zero v1.10.3
@@ -85,5 +86,7 @@ replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 
 replace github.com/pinwheel-cache/pinwheel/otel => ../otel
+
+replace github.com/pinwheel-cache/pinwheel/prometheus => ../prometheus
 
 replace github.com/pinwheel-cache/pinwheel/near/gozero => ../near/gozero

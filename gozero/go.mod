@@ -4,9 +4,9 @@ go 1.25.0
 
 require (
 	github.com/pinwheel-cache/pinwheel v0.0.0
+	github.com/pinwheel-cache/pinwheel/prometheus v0.0.0
 	github.com/prometheus/client_golang v1.19.1
 	github.com/prometheus/client_model v0.5.0
-	github.com/prometheus/common v0.48.0
 	github.com/zeromicro/go-zero v1.7.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.22.0
@@ -27,6 +27,7 @@ require (
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/openzipkin/zipkin-go v0.4.3 // indirect
 	github.com/pelletier/go-toml/v2 v2.2.2 // indirect
+	github.com/prometheus/common v0.48.0 // indirect
 	github.com/prometheus/procfs v0.12.0 // indirect
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	go.opentelemetry.io/otel v1.24.0 // indirect
@@ -52,3 +53,5 @@ require (
 )
 
 replace github.com/pinwheel-cache/pinwheel => ../
+
+replace github.com/pinwheel-cache/pinwheel/prometheus => ../prometheus

@@ -84,6 +84,8 @@ replace github.com/pinwheel-cache/pinwheel => ../
 
 replace github.com/pinwheel-cache/pinwheel/gozero => ../gozero
 
+replace github.com/pinwheel-cache/pinwheel/prometheus => ../prometheus
+
 replace github.com/pinwheel-cache/pinwheel/near/redis => ../near/redis
 
 replace github.com/pinwheel-cache/pinwheel/near/gozero => ../near/gozero

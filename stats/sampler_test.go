@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -205,10 +206,10 @@ func TestMemoryOfHistories(t *testing.T) {
 			if n := len(r.Samples("users")); n != 0 {
 				t.Errorf("%d samples before anybody asked for stats.json", n)
 			}
-			before := heap()
+			before := settle.Heap()
 			body(t, h, "/stats.json?cache=users")
 			sleep(test.lasts)
-			took := heap() - before
+			took := int(settle.Heap() - before)
 			t.Logf("the histories of %d caches take %d KB", test.caches, took>>10)
 			if took > test.most {
 				t.Errorf("the histories of %d caches take %d KB, want at most %d", test.caches, took>>10, test.most>>10)
@@ -219,13 +220,4 @@ func TestMemoryOfHistories(t *testing.T) {
 			runtime.KeepAlive(&r)
 		})
 	}
-}
-
-// heap returns how many bytes are in use.
-func heap() int {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // the first may have ended one that began before
-	runtime.ReadMemStats(&m)
-	return int(m.HeapAlloc)
 }

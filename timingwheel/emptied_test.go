@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestEmptiedWheelsAreSmall checks what a wheel keeps that had many timers, after they have
@@ -57,7 +59,7 @@ func emptied(t *testing.T, slots int, remove bool) {
 		},
 	} {
 		var check [wheels]func()
-		before := keyedHeap()
+		before := settle.Heap()
 		for i := range check {
 			check[i] = use()
 		}
@@ -65,7 +67,7 @@ func emptied(t *testing.T, slots int, remove bool) {
 		synctest.Wait()
 		each, most := 0, 6<<10+shards*1536
 		for range 100 { // what a wheel keeps stays; now and then a collection misses what is dead
-			if each = int(keyedHeap()-before) / wheels; each <= most {
+			if each = int(settle.Heap()-before) / wheels; each <= most {
 				break
 			}
 			runtime.Gosched()

@@ -3,14 +3,13 @@ package timingwheel
 import (
 	"context"
 	"math/rand/v2"
-	"runtime/debug"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // The tests of faults that have no place elsewhere: docs/guarantees.md has the list.
@@ -60,7 +59,7 @@ func TestKeyedCollidingKeys(t *testing.T) {
 // Catches: timers lost or doubled, calls that wait for each other.
 func TestManyGoroutinesOnAWheel(t *testing.T) {
 	n := 100_000
-	if underRaceDetector() {
+	if settle.UnderRace() {
 		n = 5000 // it ends the process at 8128 goroutines
 	}
 	ends := make([]atomic.Int32, n)
@@ -114,14 +113,6 @@ func TestManyGoroutinesOnAWheel(t *testing.T) {
 	if w.Len() != 0 || fired.Load() == 0 || removed.Load() == 0 || drained == 0 {
 		t.Errorf("%d fired, %d removed, %d drained, %d left", fired.Load(), removed.Load(), drained, w.Len())
 	}
-}
-
-// underRaceDetector reports whether this test was built with -race.
-func underRaceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
-		return s.Key == "-race" && s.Value == "true"
-	})
 }
 
 // TestTimersClockJumps: time passes without an alarm, as when a process is stopped. Due

@@ -12,6 +12,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -273,18 +274,6 @@ func TestKeyedStopDuringDrain(t *testing.T) {
 	}
 }
 
-// collectKeyed collects garbage until gone reports true, for a minute at most.
-func collectKeyed(gone func() bool) bool {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		runtime.GC()
-		if gone() {
-			return true
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	return false
-}
-
 // TestUnreferencedTimersFire checks that a wheel that nobody holds fires its timers, and is
 // then collected.
 func TestUnreferencedTimersFire(t *testing.T) {
@@ -321,7 +310,7 @@ func TestUnreferencedTimersFire(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatalf("%s: a timer of a wheel that nobody holds does not fire", kind)
 		}
-		if !collectKeyed(func() bool { return !kept() }) {
+		if !settle.Collected(func() bool { return !kept() }) {
 			t.Errorf("%s: not collected after its last timer", kind)
 		}
 	}
@@ -347,7 +336,7 @@ func TestKeyedIsCollectedWithoutTimers(t *testing.T) {
 			}
 			return weak.Make(w)
 		}()
-		if !collectKeyed(func() bool { return p.Value() == nil }) {
+		if !settle.Collected(func() bool { return p.Value() == nil }) {
 			t.Errorf("%s: not collected, though no timer waits", name)
 		}
 	}
@@ -375,7 +364,7 @@ func TestKeyedKeepsNoRemovedTimer(t *testing.T) {
 	}
 	mustSetKeyed(t, w, keys[0].Value(), new(big), 48*time.Hour)
 	kept := func(p weak.Pointer[big]) bool { return p.Value() != nil }
-	if !collectKeyed(func() bool { return !slices.ContainsFunc(keys[1:], kept) && !slices.ContainsFunc(values, kept) }) {
+	if !settle.Collected(func() bool { return !slices.ContainsFunc(keys[1:], kept) && !slices.ContainsFunc(values, kept) }) {
 		t.Error("keys or values of timers that have gone are kept")
 	}
 	runtime.KeepAlive(w)

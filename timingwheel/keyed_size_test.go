@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // TestKeyedMemory measures the memory of a pending timer beyond its key and value, for
@@ -17,12 +19,12 @@ func TestKeyedMemory(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const most = 64
 	for _, n := range []uint64{100_000, 1_000_000} {
-		before := keyedHeap()
+		before := settle.Heap()
 		w := newKeyed(t, time.Hour, 512, func(uint64, uint64) {})
 		for key := range n {
 			mustSetKeyed(t, w, key, key, time.Duration(1+key%5000)*time.Hour)
 		}
-		each := float64(keyedHeap()-before)/float64(n) - float64(2*unsafe.Sizeof(n))
+		each := float64(settle.Heap()-before)/float64(n) - float64(2*unsafe.Sizeof(n))
 		t.Logf("%d timers: %.1f bytes each beside key and value", n, each)
 		if each > most {
 			t.Errorf("%d timers: %.1f bytes each beside key and value, want at most %d", n, each, most)
@@ -32,7 +34,7 @@ func TestKeyedMemory(t *testing.T) {
 				wantKeyed(t, "RemoveTimer", true)(w.RemoveTimer(key))
 			}
 		}
-		if left := float64(keyedHeap()-before) / float64(n); left > 2 {
+		if left := float64(settle.Heap()-before) / float64(n); left > 2 {
 			t.Errorf("%d timers, all but one in a thousand removed: still %.1f bytes each", n, left)
 		}
 		runtime.KeepAlive(w)
@@ -72,30 +74,21 @@ func TestIdleWheelsAreSmall(t *testing.T) {
 			},
 		} {
 			var use, stop [wheels]func()
-			before := keyedHeap()
+			before := settle.Heap()
 			for i := range wheels {
 				use[i], stop[i] = f()
 			}
-			if each := (keyedHeap() - before) / wheels; each > idle {
+			if each := (settle.Heap() - before) / wheels; each > idle {
 				t.Errorf("%s, %d processors: %d bytes for an idle wheel, want at most %d", name, procs, each, idle)
 			}
 			for i := range wheels {
 				use[i]()
 				stop[i]()
 			}
-			if each := (keyedHeap() - before) / wheels; each > stopped {
+			if each := (settle.Heap() - before) / wheels; each > stopped {
 				t.Errorf("%s, %d processors: %d bytes for a stopped wheel, want at most %d", name, procs, each, stopped)
 			}
 			runtime.KeepAlive(use)
 		}
 	}
-}
-
-// keyedHeap returns the bytes in use.
-func keyedHeap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // tmAll starts a timer of each kind and returns them.
@@ -125,7 +127,7 @@ func TestTimerKeepsNothingAlive(t *testing.T) {
 		all[i] = nil
 	}
 	kept := func(p weak.Pointer[[64]int]) bool { return p.Value() != nil }
-	if !collectKeyed(func() bool { return !slices.ContainsFunc(refs[:half], kept) }) {
+	if !settle.Collected(func() bool { return !slices.ContainsFunc(refs[:half], kept) }) {
 		t.Error("what a stopped timer refers to is still there")
 	}
 	runtime.KeepAlive(all)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -653,77 +652,6 @@ func FuzzTimers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rapid.MakeFuzz(func(rt *rapid.T) { timersModel(t, rt) })(t, data)
 	})
-}
-
-// A tmPair is a timer of the wheel next to one of package time.
-type tmPair struct {
-	ours        *Timer
-	theirs      *time.Timer
-	fired, want *tmTimes
-}
-
-// TestTimersAgainstTime runs the same operations on timers of the wheel and of package
-// time, at ticks, and compares results and firing times.
-func TestTimersAgainstTime(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		p := drawTimersPlan(rt)
-		var err error
-		synctest.Test(t, func(t *testing.T) { err = p.race(t) })
-		if err != nil {
-			rt.Fatal(err)
-		}
-	})
-}
-
-func (p tmPlan) race(t *testing.T) error {
-	timers := mustTimers(t, tmTick, p.slots)
-	var pairs []tmPair
-	soon := false // a delay that is not positive was given at this moment
-	for i, s := range p.steps {
-		s.d = s.d / tmTick * tmTick
-		s.advance = s.advance / tmTick * tmTick
-		if soon {
-			s.advance = max(s.advance, tmTick) // ours may be a tick late
-		}
-		time.Sleep(s.advance)
-		synctest.Wait()
-		if s.op == tmStart {
-			q := tmPair{fired: newTimes(), want: newTimes()}
-			if s.kind == tmNewTimer {
-				q.ours, q.theirs = timers.NewTimer(s.d), time.NewTimer(s.d)
-			} else {
-				q.ours, q.theirs = timers.AfterFunc(s.d, q.fired.note), time.AfterFunc(s.d, q.want.note)
-			}
-			pairs = append(pairs, q)
-		}
-		if len(pairs) == 0 {
-			continue
-		}
-		q, got, want := pairs[s.target%len(pairs)], true, true
-		switch s.op {
-		case tmStop:
-			got, want = q.ours.Stop(), q.theirs.Stop()
-		case tmReset:
-			got, want = q.ours.Reset(s.d), q.theirs.Reset(s.d)
-		case tmReceive:
-			late := tmReceived(q.ours.C).Sub(tmReceived(q.theirs.C))
-			got = 0 <= late && late <= tmTick
-		}
-		if got != want {
-			return fmt.Errorf("step %d, %+v: got %v, want %v", i, s, got, want)
-		}
-		if soon = s.d <= 0 && (s.op == tmStart || s.op == tmReset); soon {
-			continue
-		}
-		synctest.Wait()
-		inTime := func(got, want time.Duration) bool { return want <= got && got <= want+tmTick }
-		for n, q := range pairs {
-			if fired, want := q.fired.times(), q.want.times(); !slices.EqualFunc(fired, want, inTime) {
-				return fmt.Errorf("step %d: timer %d fired at %v, want %v", i, n, fired, want)
-			}
-		}
-	}
-	return nil
 }
 
 // tmReceived receives, if there is something.

@@ -9,21 +9,19 @@ import (
 
 // Check checks that the adaptors of a library find stored entries and keep the capacity.
 func Check(l Library) error {
-	for _, ttl := range []time.Duration{0, time.Hour} {
-		err := check(l, l.Uint64, load.Uint64s, ttl)
-		if err == nil {
-			err = check(l, l.String, load.Strings, ttl)
-		}
-		if err != nil {
-			return fmt.Errorf("%s with a TTL of %v: %w", l.Name, ttl, err)
-		}
+	err := check(l, l.Uint64, load.Uint64s)
+	if err == nil {
+		err = check(l, l.String, load.Strings)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.Name, err)
 	}
 	return nil
 }
 
-func check[K Key, V any](l Library, make New[K, V], entries func(first, n int) load.Entries[K, V], ttl time.Duration) error {
+func check[K Key, V any](l Library, make New[K, V], entries func(first, n int) load.Entries[K, V]) error {
 	const capacity = 14_000
-	cache := make(Config[K, V]{Capacity: capacity, TTL: ttl})
+	cache := make(Config[K, V]{Capacity: capacity, TTL: time.Hour})
 	if cache == nil || l.Name == "null" {
 		return nil
 	}

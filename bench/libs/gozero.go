@@ -13,9 +13,6 @@ type goZero struct {
 }
 
 func newGoZero(c Config[string, *uint64]) Cache[string, *uint64] {
-	if c.TTL == 0 {
-		return nil
-	}
 	logx.Disable() // its statistics, every minute
 	z, err := collection.NewCache(c.TTL, collection.WithLimit(c.Capacity))
 	if err != nil {

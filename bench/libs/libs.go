@@ -18,7 +18,7 @@ type Cache[K Key, V any] interface {
 // A Config says what kind of cache a case needs.
 type Config[K Key, V any] struct {
 	Capacity int                // in entries
-	TTL      time.Duration      // of every Set; 0 for none
+	TTL      time.Duration      // of every Set
 	Load     func(K) (V, error) // what a Taker calls for a missing key; nil if the case takes nothing
 }
 
@@ -62,8 +62,7 @@ func Close(cache any) {
 
 // A Library is a contender.
 type Library struct {
-	Name   string
-	Module string // whose version is reported; empty for the standard library
+	Name string
 
 	// Unbounded says that the capacity is ignored: a lower bound, not a rival.
 	Unbounded bool
@@ -81,12 +80,12 @@ type Library struct {
 
 // All lists the contenders in the order in which they are printed.
 var All = []Library{
-	{Name: "pinwheel", Module: "github.com/pinwheel-cache/pinwheel", Uint64: newPinwheel[uint64, uint64], String: newPinwheel[string, *uint64]},
-	{Name: "pinwheel-adaptive", Module: "github.com/pinwheel-cache/pinwheel", Uint64: newPinwheelAdaptive[uint64, uint64], String: newPinwheelAdaptive[string, *uint64]},
-	{Name: "otter", Module: "github.com/maypok86/otter/v2", Uint64: newOtter[uint64, uint64], String: newOtter[string, *uint64]},
-	{Name: "phuslu", Module: "github.com/phuslu/lru", Uint64: newPhuslu[uint64, uint64], String: newPhuslu[string, *uint64]},
-	{Name: "ristretto", Module: "github.com/dgraph-io/ristretto/v2", Deferred: true, Uint64: newRistretto[uint64, uint64], String: newRistretto[string, *uint64]},
-	{Name: "go-zero", Module: "github.com/zeromicro/go-zero", Uint64: none[uint64, uint64], String: newGoZero},
+	{Name: "pinwheel", Uint64: newPinwheel[uint64, uint64], String: newPinwheel[string, *uint64]},
+	{Name: "pinwheel-adaptive", Uint64: newPinwheelAdaptive[uint64, uint64], String: newPinwheelAdaptive[string, *uint64]},
+	{Name: "otter", Uint64: newOtter[uint64, uint64], String: newOtter[string, *uint64]},
+	{Name: "phuslu", Uint64: newPhuslu[uint64, uint64], String: newPhuslu[string, *uint64]},
+	{Name: "ristretto", Deferred: true, Uint64: newRistretto[uint64, uint64], String: newRistretto[string, *uint64]},
+	{Name: "go-zero", Uint64: none[uint64, uint64], String: newGoZero},
 	{Name: "map+rwmutex", Unbounded: true, Uint64: newMap[uint64, uint64], String: newMapString},
 	{Name: "limit", Sole: true, Uint64: newLimitUint64, String: newLimitString},
 	{Name: "null", Unbounded: true, Deferred: true, Uint64: newNull[uint64, uint64], String: newNull[string, *uint64]},

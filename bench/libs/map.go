@@ -10,34 +10,7 @@ import (
 // newMap returns what programs write before they use a cache: a map under a lock, which grows
 // without limit.
 func newMap[K Key, V any](c Config[K, V]) Cache[K, V] {
-	if c.TTL == 0 {
-		return &plainMap[K, V]{m: make(map[K]V)}
-	}
 	return &deadlineMap[K, V]{m: make(map[K]mortal[V]), ttl: c.TTL}
-}
-
-type plainMap[K Key, V any] struct {
-	mu sync.RWMutex
-	m  map[K]V
-}
-
-func (p *plainMap[K, V]) Get(key K) (V, bool) {
-	p.mu.RLock()
-	value, ok := p.m[key]
-	p.mu.RUnlock()
-	return value, ok
-}
-
-func (p *plainMap[K, V]) Set(key K, value V) {
-	p.mu.Lock()
-	p.m[key] = value
-	p.mu.Unlock()
-}
-
-func (p *plainMap[K, V]) Len() int {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return len(p.m)
 }
 
 // A deadlineMap does not return expired values, but keeps them.

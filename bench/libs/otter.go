@@ -13,10 +13,7 @@ type otterCache[K Key, V any] struct {
 }
 
 func newOtter[K Key, V any](c Config[K, V]) Cache[K, V] {
-	o := otter.Options[K, V]{MaximumSize: c.Capacity}
-	if c.TTL > 0 {
-		o.ExpiryCalculator = otter.ExpiryWriting[K, V](c.TTL)
-	}
+	o := otter.Options[K, V]{MaximumSize: c.Capacity, ExpiryCalculator: otter.ExpiryWriting[K, V](c.TTL)}
 	return otterCache[K, V]{otter.Must(&o), func(_ context.Context, key K) (V, error) { return c.Load(key) }}
 }
 

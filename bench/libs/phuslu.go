@@ -13,19 +13,12 @@ type phusluTTL[K Key, V any] struct {
 	load func(context.Context, K) (V, time.Duration, error)
 }
 
-type phusluLRU[K Key, V any] struct{ *lru.LRUCache[K, V] }
-
 func newPhuslu[K Key, V any](c Config[K, V]) Cache[K, V] {
-	if c.TTL == 0 {
-		return phusluLRU[K, V]{lru.NewLRUCache[K, V](c.Capacity)}
-	}
 	return phusluTTL[K, V]{lru.NewTTLCache[K, V](c.Capacity), c.TTL, func(_ context.Context, key K) (V, time.Duration, error) {
 		value, err := c.Load(key)
 		return value, c.TTL, err
 	}}
 }
-
-func (p phusluLRU[K, V]) Set(key K, value V) { p.LRUCache.Set(key, value) }
 
 func (p phusluTTL[K, V]) Set(key K, value V) { p.TTLCache.Set(key, value, p.ttl) }
 

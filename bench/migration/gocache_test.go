@@ -26,8 +26,7 @@ func TestGoCacheTTL(t *testing.T) {
 		}
 		return -1 // for ever
 	}
-	// go-cache still has a value at its deadline (see TestGoCacheAtDeadline), so lives finds it
-	// one step longer.
+	// go-cache still has a value at its deadline, so lives finds it one step longer.
 	for _, c := range []struct{ ttl, there, here time.Duration }{
 		{0, time.Hour + time.Minute, -1},
 		{-1, -1, 0},
@@ -71,21 +70,6 @@ func TestGoCacheNoDefault(t *testing.T) {
 	}
 	_, err := cache.New(cache.Options[string, int]{Expire: gocache.NoExpiration})
 	want(t, "ours: Expire of -1 refused", errors.Is(err, cache.ErrArgument), true)
-}
-
-func TestGoCacheAtDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := gocache.New(time.Hour, 0)
-		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
-		g.SetDefault("k", 1)
-		p.Set("k", 1)
-		time.Sleep(time.Hour - 1)
-		want(t, "go-cache before the deadline", has(g.Get("k")), true)
-		want(t, "ours before the deadline", has(p.Get("k")), true)
-		time.Sleep(time.Nanosecond)
-		want(t, "go-cache at the deadline", has(g.Get("k")), true)
-		want(t, "ours at the deadline", has(p.Get("k")), false)
-	})
 }
 
 // An increment keeps the deadline: the count expires 15 minutes after the first failed login.
@@ -190,29 +174,5 @@ func TestGoCacheItemCount(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		want(t, "go-cache: ItemCount long after expiry", g.ItemCount(), 1)
 		want(t, "ours: Len long after expiry", p.Len(), 0)
-	})
-}
-
-// Add and Replace with a TTL take two steps here. A value stored between them gets the TTL.
-func TestGoCacheAddWithTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := gocache.New(time.Hour, 0)
-		p := pinwheel(t, cache.Options[string, int]{Expire: time.Hour})
-		for range 2 {
-			added := g.Add("k", 1, time.Minute) == nil
-			_, there := p.GetOrSet("k", 1)
-			if !there {
-				p.Touch("k", time.Minute)
-			}
-			want(t, "both add", added, !there)
-		}
-		if _, there := p.GetOrSet("contended", 1); !there {
-			p.Set("contended", 2) // by another goroutine
-			p.Touch("contended", time.Minute)
-		}
-		time.Sleep(time.Minute + 1)
-		want(t, "go-cache: there after a minute", has(g.Get("k")), false)
-		want(t, "ours: there after a minute", has(p.Get("k")), false)
-		want(t, "ours: what was set in between, for an hour", has(p.Get("contended")), false)
 	})
 }

@@ -39,18 +39,6 @@ func TestLRUOrder(t *testing.T) {
 	want(t, "ours has", left(func(k string) bool { return has(p.Peek(k)) }, "a", "b", "c", "d"), "b c d")
 }
 
-// Both evict unread keys in the order of arrival.
-func TestLRUOrderUnread(t *testing.T) {
-	l := must(lru.New[string, int](3))
-	p := pinwheel(t, cache.Options[string, int]{Limit: 3})
-	for _, k := range []string{"a", "b", "c", "d", "e"} {
-		l.Add(k, 1)
-		p.Set(k, 1)
-	}
-	want(t, "golang-lru has", left(l.Contains, "a", "b", "c", "d", "e"), "c d e")
-	want(t, "ours has", left(func(k string) bool { return has(p.Peek(k)) }, "a", "b", "c", "d", "e"), "c d e")
-}
-
 func TestLRUKeysInOrder(t *testing.T) {
 	l := must(lru.New[int, int](100))
 	for i := range 100 {

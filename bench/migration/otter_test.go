@@ -44,19 +44,6 @@ func TestOtterSetExpiresAfter(t *testing.T) {
 	})
 }
 
-// With an ExpiryWriting of 0 new entries never expire, as with an Expire of 0.
-func TestOtterExpiryZero(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOtter(t, otter.Options[string, int]{ExpiryCalculator: otter.ExpiryWriting[string, int](0)})
-		p := pinwheel(t, cache.Options[string, int]{})
-		o.Set("k", 1)
-		p.Set("k", 1)
-		time.Sleep(10 * time.Hour)
-		want(t, "otter", has(o.GetIfPresent("k")), true)
-		want(t, "ours", has(p.Get("k")), true)
-	})
-}
-
 // Set of a present key leaves its deadline alone with ExpiryCreating. Here Set renews it, and
 // OpSet of Compute does not.
 func TestOtterExpiryCreating(t *testing.T) {
@@ -235,28 +222,6 @@ func TestOtterInvalidateAll(t *testing.T) {
 	p.Set("k", 1)
 	p.Clear()
 	want(t, "ours", <-here, cache.Cleared)
-}
-
-// In both, a caller whose context has ended gets a value that is there, and loads nothing.
-func TestOtterEndedContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	o := newOtter(t, otter.Options[string, int]{})
-	p := pinwheel(t, cache.Options[string, int]{})
-	load := func(context.Context, string) (int, error) { t.Error("loads"); return 0, nil }
-	take := func() (int, error) {
-		return p.TakeCtx(ctx, "k", func(ctx context.Context) (int, error) { return load(ctx, "k") })
-	}
-	_, err := o.Get(ctx, "k", otter.LoaderFunc[string, int](load))
-	want(t, "otter: a missing key", err, context.Canceled)
-	_, err = take()
-	want(t, "ours: a missing key", err, context.Canceled)
-	o.Set("k", 1)
-	p.Set("k", 1)
-	_, err = o.Get(ctx, "k", otter.LoaderFunc[string, int](load))
-	want(t, "otter: a key that is there", err, nil)
-	_, err = take()
-	want(t, "ours: a key that is there", err, nil)
 }
 
 // Statistics have no weights here; OnRemove adds up what otter counts as evicted.

@@ -187,29 +187,3 @@ func TestRistrettoClearsStatistics(t *testing.T) {
 	want(t, "ristretto: misses after Clear", r.Metrics.Misses(), 0)
 	want(t, "ours: misses after Clear", p.Stats().Misses, 1)
 }
-
-// A nil cache works as an empty one there, and panics here.
-func TestRistrettoNil(t *testing.T) {
-	var r *ristretto.Cache[string, int]
-	want(t, "ristretto: Set of a nil cache", r.Set("k", 1, 1), false)
-	want(t, "ristretto: Get of a nil cache", has(r.Get("k")), false)
-
-	var p *cache.Cache[string, int]
-	defer func() { want(t, "ours: panics", recover() != nil, true) }()
-	p.Get("k")
-}
-
-// A []byte can be a key there. Here it must become a string.
-func TestRistrettoBytes(t *testing.T) {
-	key := []byte("k")
-	r := must(ristretto.NewCache(&ristretto.Config[[]byte, int]{
-		NumCounters: 1000, MaxCost: 1000, BufferItems: 64,
-	}))
-	defer r.Close()
-	p := pinwheel(t, cache.Options[string, int]{})
-	r.Set(key, 1, 1)
-	r.Wait()
-	p.Set(string(key), 1)
-	want(t, "ristretto", has(r.Get(key)), true)
-	want(t, "ours", has(p.Get(string(key))), true)
-}

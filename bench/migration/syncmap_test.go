@@ -20,18 +20,6 @@ func TestSyncMapNaN(t *testing.T) {
 	want(t, "ours: entries with NaN as the key", c.Len(), 0)
 }
 
-func TestSyncMapUnhashable(t *testing.T) {
-	panics := func(f func()) (panicked bool) {
-		defer func() { panicked = recover() != nil }()
-		f()
-		return false
-	}
-	var m sync.Map
-	c := pinwheel(t, cache.Options[any, int]{})
-	want(t, "sync.Map: Store of a slice as the key panics", panics(func() { m.Store([]int{1}, 1) }), true)
-	want(t, "ours: Set of a slice as the key panics", panics(func() { c.Set([]int{1}, 1) }), true)
-}
-
 // The value that both return is the one stored, not a copy of what it points to.
 func TestValuesAreShared(t *testing.T) {
 	var m sync.Map

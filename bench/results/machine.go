@@ -6,16 +6,15 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"strings"
 )
 
 // A Machine is where something was measured.
 type Machine struct {
-	CPU      string `json:"cpu"`
-	Cores    int    `json:"cores"`
-	Platform string `json:"platform"`
-	Go       string `json:"go"`
+	CPU      string
+	Cores    int
+	Platform string
+	Go       string
 }
 
 // String returns all of it in one line.
@@ -47,21 +46,4 @@ func Commit() string {
 		commit += "+dirty"
 	}
 	return commit
-}
-
-// Versions returns the versions of modules that the program was built with.
-func Versions(modules []string) map[string]string {
-	versions := make(map[string]string)
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return versions
-	}
-	for _, dep := range info.Deps {
-		for _, m := range modules {
-			if dep.Path == m && dep.Replace == nil {
-				versions[m] = dep.Version
-			}
-		}
-	}
-	return versions
 }

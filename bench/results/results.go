@@ -1,22 +1,16 @@
 // Package results holds what was measured, and makes tables of it.
 package results
 
-import (
-	"encoding/json"
-	"os"
-	"slices"
-)
+import "slices"
 
 // Results are all samples of a run, and where they come from.
 type Results struct {
-	Machine   Machine           `json:"machine"`
-	Commit    string            `json:"commit"`
-	Date      string            `json:"date"`
-	Command   string            `json:"command"`
-	Short     bool              `json:"short,omitempty"` // a sanity run: the sizes are not those of the names
-	Libraries []string          `json:"libraries"`       // in the order in which they are printed
-	Floors    []string          `json:"floors"`          // those of them that know no capacity
-	Versions  map[string]string `json:"versions"`        // of their modules
+	Machine   Machine
+	Commit    string
+	Date      string
+	Command   string
+	Short     bool     // a sanity run: the sizes are not those of the names
+	Libraries []string // in the order in which they are printed
 	Part
 }
 
@@ -117,23 +111,4 @@ func (p *Part) Apart(caseName string) []string {
 	default:
 		return []string{""}
 	}
-}
-
-// Load reads results from a file.
-func Load(file string) (*Results, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	r := new(Results)
-	return r, json.Unmarshal(data, r)
-}
-
-// Save writes results to a file.
-func (r *Results) Save(file string) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(data, '\n'), 0o644)
 }

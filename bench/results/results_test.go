@@ -2,7 +2,6 @@ package results
 
 import (
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -68,23 +67,6 @@ func TestTables(t *testing.T) {
 	}
 	if strings.Contains(b.String(), Mixed) {
 		t.Errorf("a round in which the distance changed is in the tables:\n%s", b.String())
-	}
-}
-
-func TestSaveAndLoad(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "results.json")
-	want := sample()
-	if err := want.Save(file); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a, b strings.Builder
-	_, _ = want.Tables(&a), got.Tables(&b)
-	if a.String() != b.String() {
-		t.Errorf("loaded\n%s\nwant\n%s", b.String(), a.String())
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // A hundred thousand goroutines take one key at once: one of them fetches. Then they call
@@ -23,7 +23,7 @@ import (
 // wake-ups, a Close that waits for later callers.
 func TestManyGoroutines(t *testing.T) {
 	n := Scaled(100_000)
-	if underRaceDetector() {
+	if settle.UnderRace() {
 		n = min(n, 6000) // it ends the process at 8128
 	}
 	var fetches, left, ended, reported atomic.Int64
@@ -103,14 +103,6 @@ var faultOps = func() []string {
 	slices.Sort(names)
 	return names
 }()
-
-// underRaceDetector reports whether this test was built with -race.
-func underRaceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
-		return s.Key == "-race" && s.Value == "true"
-	})
-}
 
 // A cache with room for one entry, by Limit or by MaxWeight, keeps all its promises while
 // every method is called at once.

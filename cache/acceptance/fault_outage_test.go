@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // A database hangs, fails for an hour or panics, and callers of a cache with Grace notice
@@ -74,7 +75,7 @@ func databaseIsDown(t *testing.T, outage time.Duration, fetch func(context.Conte
 // loads that wait for the place of the load around them.
 func TestSlowKey(t *testing.T) {
 	n := Scaled(100_000)
-	if underRaceDetector() {
+	if settle.UnderRace() {
 		n = min(n, 6000) // it ends the process at 8128
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // Tests that affect the whole process run in another one: this test binary again, with one
@@ -60,7 +61,7 @@ func underMemoryPressure(t *testing.T) {
 	for key := range 2 * limit { // so that every shard has had its most entries
 		put(key)
 	}
-	before := liveHeap()
+	before := settle.Heap()
 	debug.SetMemoryLimit(before)
 
 	collections := numGC()
@@ -89,7 +90,7 @@ func underMemoryPressure(t *testing.T) {
 	if collections = numGC() - collections; collections < 20 { // without, it would be 5
 		t.Errorf("%d collections: there was no pressure", collections)
 	}
-	if after := liveHeap(); after > before+before/20 {
+	if after := settle.Heap(); after > before+before/20 {
 		t.Errorf("%d bytes live, after %d with as many entries", after, before)
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
@@ -97,15 +98,6 @@ func underMemoryPressure(t *testing.T) {
 	}
 	t.Logf("%d bytes live, %d collections", before, collections)
 	runtime.KeepAlive(c)
-}
-
-// liveHeap returns the bytes that are in use after a collection.
-func liveHeap() int64 {
-	runtime.GC()
-	runtime.GC() // for what the first one has only found
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 func numGC() uint32 {

@@ -105,22 +105,10 @@ func collected(t *testing.T, onRemove bool, use func(c *cache.Cache[string, *pay
 		return weak.Make(c)
 	}
 	w := build()
-	if !gcUntil(func() bool { return w.Value() == nil && freed.Load() == 1 }) {
+	if !settle.Collected(func() bool { return w.Value() == nil && freed.Load() == 1 }) {
 		t.Errorf("not collected: cache %t, value %t", w.Value() == nil, freed.Load() == 1)
 	}
 	settle.VerifyNone(t, running)
-}
-
-// gcUntil collects garbage until done, for a minute at most.
-func gcUntil(done func() bool) bool {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		runtime.GC()
-		if done() {
-			return true
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return false
 }
 
 // Catches: Close that abandons loads, stores, counts or reports their results, or fails their callers;

@@ -17,11 +17,11 @@ import (
 type loading func(context.Context) (int, error)
 
 // TestWhichTake finds out which Take honours what, and compares that with the table in the
-// documentation of package cache and with that of the README.
+// documentation of package cache and with that of docs/freshness.md.
 //
 // Catches: a table that says something else than the code does.
 func TestWhichTake(t *testing.T) {
-	inDoc, inReadme := tableOfDoc(t), tableOfReadme(t)
+	inDoc, inPage := tableOfDoc(t), tableOfPage(t)
 	for name, take := range takes {
 		take := func(ctx context.Context, c *cache.Cache[string, int], load loading) (int, error) {
 			return take(ctx, c, "k", load)
@@ -32,12 +32,12 @@ func TestWhichTake(t *testing.T) {
 			honoursGrace(t, take),
 			honoursTimeout(t, take),
 		}
-		if want := strings.Join(got, " | "); inDoc[name] != want || inReadme[name] != want {
-			t.Errorf("%s: %s\nin cache/doc.go: %s\nin README.md: %s", name, want, inDoc[name], inReadme[name])
+		if want := strings.Join(got, " | "); inDoc[name] != want || inPage[name] != want {
+			t.Errorf("%s: %s\nin cache/doc.go: %s\nin docs/freshness.md: %s", name, want, inDoc[name], inPage[name])
 		}
 	}
-	if len(inDoc) != len(takes) || len(inReadme) != len(takes) {
-		t.Errorf("the tables have %v and %v", inDoc, inReadme)
+	if len(inDoc) != len(takes) || len(inPage) != len(takes) {
+		t.Errorf("the tables have %v and %v", inDoc, inPage)
 	}
 }
 
@@ -46,9 +46,9 @@ func tableOfDoc(t *testing.T) map[string]string {
 	return table(t, "../doc.go", `(?m)^//\t(Take\w*) {2,}(.*)$`, ` {2,}`)
 }
 
-// tableOfReadme returns the rows of the table in the README.
-func tableOfReadme(t *testing.T) map[string]string {
-	return table(t, "../../README.md", "(?m)^\\| `(Take\\w*)`[^|]*\\| (.*) \\|$", ` \| `)
+// tableOfPage returns the rows of the table in docs/freshness.md.
+func tableOfPage(t *testing.T) map[string]string {
+	return table(t, "../../docs/freshness.md", "(?m)^\\| `(Take\\w*)`[^|]*\\| (.*) \\|$", ` \| `)
 }
 
 func table(t *testing.T, file, row, between string) map[string]string {

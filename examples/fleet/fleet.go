@@ -20,7 +20,6 @@ const (
 	readers   = 32  // of each instance
 	users     = 999 // each instance changes a third
 
-	readPause  = 8 * time.Millisecond  // between two reads of a reader
 	writePause = 20 * time.Millisecond // between two changes of an instance
 	patience   = time.Second           // of a caller
 )
@@ -126,7 +125,11 @@ func (f *fleet) run(ctx context.Context) {
 	for i, s := range f.services {
 		for range readers {
 			all.Go(func() {
-				for popular := popularity(); ctx.Err() == nil; sleep(ctx, readPause) {
+				pause := time.Second * instances * readers / time.Duration(f.config.rate)
+				sleep(ctx, rand.N(pause)) // they do not read all at once
+				turns := time.NewTicker(pause)
+				defer turns.Stop()
+				for popular := popularity(); ctx.Err() == nil; wait(ctx, turns.C) {
 					f.read(ctx, s, int(popular.Uint64()))
 				}
 			})

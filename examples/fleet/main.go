@@ -27,6 +27,7 @@ type config struct {
 	redis  string
 	listen string
 	maxLag time.Duration
+	rate   int // reads a second
 }
 
 func main() {
@@ -47,6 +48,7 @@ func parse(args []string) (config, error) {
 	flags.StringVar(&c.redis, "redis", "", "address of a Redis to use, instead of starting redis-server")
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:8083", "address of the page")
 	flags.DurationVar(&c.maxLag, "max-lag", 500*time.Millisecond, "how stale a read may be at most")
+	flags.IntVar(&c.rate, "rate", 3000, "reads a second, of all instances together; a machine that cannot do as many does fewer")
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}
@@ -55,6 +57,8 @@ func parse(args []string) (config, error) {
 		return c, fmt.Errorf("unexpected argument %q: all settings are flags, see -help", flags.Arg(0))
 	case c.runFor < 0:
 		return c, fmt.Errorf("-for %v: want a positive time, or 0 to run until interrupted", c.runFor)
+	case c.rate < 1 || c.rate > 1e6:
+		return c, fmt.Errorf("-rate %d: want 1 to 1,000,000 reads a second", c.rate)
 	case c.asJSON && c.runFor == 0:
 		return c, errors.New("-json prints at the end: it needs -for, such as -for 15s")
 	}

@@ -128,9 +128,12 @@ func (c *conn) Close() error {
 }
 
 // sleep waits, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) { wait(ctx, time.After(d)) }
+
+// wait waits for a moment, or until ctx ends.
+func wait(ctx context.Context, moment <-chan time.Time) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(d):
+	case <-moment:
 	}
 }

@@ -45,7 +45,7 @@ func run(ctx context.Context, addr string, find func(context.Context, string) (u
 		Expire:   10 * time.Second,       // short, for you to see it; in a service rather a minute
 		Jitter:   0.1,                    // users stored together do not expire together
 		Refresh:  0.8,                    // who asks from about 8 s on has the user loaded anew, without waiting
-		Grace:    time.Minute,            // for so long an expired user stands in when loads fail,
+		Grace:    time.Minute,            // for so long an expired user is returned when loads fail,
 		Patience: 50 * time.Millisecond,  // and for callers who have waited for so long
 		Timeout:  500 * time.Millisecond, // by then a load has failed
 		Negative: func(err error) time.Duration {

@@ -18,7 +18,7 @@ func ServiceWithCache(ctx context.Context, db database, id int64, ids []int64) (
 		Expire:  time.Minute,      // a Duration: 60 is refused
 		Jitter:  0.1,              // so that values stored together do not expire together
 		Refresh: 0.8,              // from about 48 s on load anew, in the background
-		Grace:   10 * time.Minute, // old values stand in while the database fails
+		Grace:   10 * time.Minute, // old values are returned while the database fails
 		Timeout: 2 * time.Second,  // of a load
 		Negative: func(err error) time.Duration { // keep "not found", no other error
 			if errors.Is(err, sql.ErrNoRows) {

@@ -16,6 +16,7 @@ import (
 	_ "github.com/pinwheel-cache/pinwheel/lru"
 	_ "github.com/pinwheel-cache/pinwheel/near/redis"
 	_ "github.com/pinwheel-cache/pinwheel/otel"
+	_ "github.com/pinwheel-cache/pinwheel/prometheus"
 )
 
 func main() {}

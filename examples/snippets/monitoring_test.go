@@ -14,6 +14,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 	"github.com/pinwheel-cache/pinwheel/gozero"
 	otelpinwheel "github.com/pinwheel-cache/pinwheel/otel"
+	prompinwheel "github.com/pinwheel-cache/pinwheel/prometheus"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -66,7 +67,7 @@ func Service(c Config) *cache.Cache[int64, *User] {
 }
 
 func Collector() {
-	prometheus.MustRegister(gozero.NewCollector())
+	prometheus.MustRegister(prompinwheel.NewCollector())
 }
 
 func OpenTelemetry(exporter metric.Exporter) (func() error, error) {

@@ -63,7 +63,7 @@ func buildSuite(t *testing.T) (binary string, names []string) {
 	}
 	// The same requirements as here, so that all modules are in the module cache.
 	mod := strings.Replace(read(t, filepath.Join(own, "go.mod")), "module "+module+"/gozero", "module example.com/suite", 1)
-	mod = strings.Replace(mod, "=> ../", "=> "+root, 1)
+	mod = strings.ReplaceAll(mod, "=> ../", "=> "+root+"/")
 	write(t, filepath.Join(dir, "go.mod"), fmt.Sprintf("%s\nrequire %s/gozero v0.0.0\n\nreplace %[2]s/gozero => %s\n", mod, module, own))
 	write(t, filepath.Join(dir, "go.sum"), read(t, filepath.Join(own, "go.sum")))
 

@@ -310,11 +310,11 @@ func TestKeysAreLetGo(t *testing.T) {
 	}
 	const n = 3 * minCounters
 	count(n)
-	if !gcUntil(func() bool { return freed.Load() == n-minCounters }) {
+	if !settle.Collected(func() bool { return freed.Load() == n-minCounters }) {
 		t.Errorf("%d of %d keys let go, want all but %d", freed.Load(), n, minCounters)
 	}
 	s.Close()
-	if !gcUntil(func() bool { return freed.Load() == n }) {
+	if !settle.Collected(func() bool { return freed.Load() == n }) {
 		t.Errorf("%d of %d keys let go after Close", freed.Load(), n)
 	}
 	for range 100 * maxEvery {
@@ -324,18 +324,6 @@ func TestKeysAreLetGo(t *testing.T) {
 		t.Error("keys are held after Close")
 	}
 	s.Close()
-}
-
-// gcUntil collects garbage until done, for a minute at most.
-func gcUntil(done func() bool) bool {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		runtime.GC()
-		if done() {
-			return true
-		}
-		runtime.Gosched()
-	}
-	return false
 }
 
 // TestSharesAreLeast: a share does not include what may belong to another key.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"weak"
+
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 )
 
 // A callback that fails affects no other, in whatever way it and the report of it fail.
@@ -46,7 +48,7 @@ func TestBurstGivesMemoryBack(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r := New(2, 0, call, never(t))
-		before := heap()
+		before := settle.Heap()
 		for _, keys := range []uint64{1, 1000} {
 			g := newGate()
 			r.Push(0, g.call)
@@ -61,19 +63,12 @@ func TestBurstGivesMemoryBack(t *testing.T) {
 			g.open()
 			synctest.Wait()
 			checkIdle(t, r)
-			if grown := heap() - before; grown > 1<<20 {
+			if grown := settle.Heap() - before; grown > 1<<20 {
 				t.Errorf("burst on %d keys: the heap has grown by %d bytes", keys, grown)
 			}
 		}
 		runtime.KeepAlive(r)
 	})
-}
-
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // checkIdle fails if r, which must be idle, holds on to more than it should.

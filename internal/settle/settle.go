@@ -1,5 +1,5 @@
-// Package settle looks for goroutines that tests have left, as goleak does, and first gives
-// those that end by themselves time to end.
+// Package settle is for tests of what is left: goroutines, for which it looks as goleak does once
+// those that end by themselves have had time to end, and memory.
 package settle
 
 import (

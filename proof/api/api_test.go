@@ -22,6 +22,7 @@ var listings = map[string]string{
 	"pinwheel.txt":    ".",
 	"gozero.txt":      "gozero",
 	"otel.txt":        "otel",
+	"prometheus.txt":  "prometheus",
 	"near-redis.txt":  "near/redis",
 	"near-gozero.txt": "near/gozero",
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // operated are the folders in which operators make mistakes.
-var operated = []string{"cache", "lru", "timingwheel", "stats", "internal", "near", "gozero", "otel", "cmd"}
+var operated = []string{"cache", "lru", "timingwheel", "stats", "internal", "near", "gozero", "otel", "prometheus", "cmd"}
 
 // madeSince returns the mutations that operators make in the lines of a repository that are new
 // since a revision.

@@ -1,10 +1,12 @@
 package redis_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -96,30 +98,48 @@ func TestMixedGoZeroFleet(t *testing.T) {
 	})
 	t.Run("the watch breaks", func(t *testing.T) {
 		s := server(t)
-		l := newResp(t, s.Addr, func() bool { return false })
+		l := newLink(t, s.Addr)
 		f, change := newGoZeroFleet(t, s, l.addr)
 		f.runWith(t, change, func() {
 			for range 3 * *rounds {
 				time.Sleep(2 * maxLag)
-				l.cutWatches()
+				l.suffer(cutWatch, []int{fromRedis}, maxLag/10)
 			}
 		})
 		f.verdict(t)
 	})
 }
 
+// cutWatch is a fault that resets the connections which report changes.
+func cutWatch(_ <-chan struct{}, write func([]byte) error) func([]byte) error {
+	return func(data []byte) error {
+		if bytes.Contains(data, []byte("invalidate")) {
+			return errCut
+		}
+		return write(data)
+	}
+}
+
+// invalidation is a message of Redis about a change of one key.
+var invalidation = regexp.MustCompile(`>2\r\n\$10\r\ninvalidate\r\n\*1\r\n\$\d+\r\n[^\r]*\r\n`)
+
 // Catches: an oracle that finds nothing when 85 % of the changes are lost on their way to
 // instances of go-zero.
 func TestOracleSeesChangesLostByGoZero(t *testing.T) {
 	s := server(t)
 	var dropped atomic.Int64
-	l := newResp(t, s.Addr, func() bool {
-		if rand.N(100) < 85 {
-			dropped.Add(1)
-			return true
+	l := newLink(t, s.Addr)
+	l.set([]int{fromRedis}, &trouble{fault: func(_ <-chan struct{}, write func([]byte) error) func([]byte) error {
+		return func(data []byte) error {
+			return write(invalidation.ReplaceAllFunc(data, func(message []byte) []byte {
+				if rand.N(100) < 85 {
+					dropped.Add(1)
+					return nil
+				}
+				return message
+			}))
 		}
-		return false
-	})
+	}})
 	f, change := newGoZeroFleet(t, s, l.addr)
 	f.runWith(t, change, f.untilStale)
 	t.Log(f)

@@ -24,15 +24,7 @@ import (
 // Catches: a command or a program in the README that does not work, a module or a file that users
 // do not get.
 func TestQuarterOfAnHour(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, ok := strings.Cut(string(text), "\n## A quarter of an hour\n")
-	if !ok {
-		t.Fatal("the README has no such heading")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
+	section := sectionOf(t, "README.md", "A quarter of an hour")
 	redis, err := redistest.Start()
 	redis = redistest.Started(t, redis, err)
 	section = strings.NewReplacer("127.0.0.1:8080", freeAddr(t), "127.0.0.1:6379", redis.Addr).Replace(section)
@@ -41,7 +33,7 @@ func TestQuarterOfAnHour(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	began, printed, waits := time.Now(), "", false
-	for _, m := range regexp.MustCompile("(?ms)^```(go|sh)\n(.*?)^```").FindAllStringSubmatch(section, -1) {
+	for _, m := range blocks.FindAllStringSubmatch(section, -1) {
 		if m[1] == "sh" {
 			if strings.Contains(m[2], "./hello &") {
 				waits = true
@@ -51,11 +43,7 @@ func TestQuarterOfAnHour(t *testing.T) {
 			t.Logf("after %v: %s", time.Since(began).Round(time.Second), strings.TrimSpace(m[2]))
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(m[2], "// "), "\n")
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(users.dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		users.write(t, name, m[2])
+		users.writeProgram(t, m[2])
 	}
 	for _, want := range []string{
 		"name of 1\n",                         // by the server
@@ -72,6 +60,60 @@ func TestQuarterOfAnHour(t *testing.T) {
 	if rules, err := os.ReadFile(filepath.Join(users.dir, "pinwheel-alerts.yaml")); err != nil || !strings.Contains(string(rules), "alert:") {
 		t.Errorf("pinwheel-alerts.yaml: %v, %d bytes", err, len(rules))
 	}
+}
+
+// TestClone starts hello in a clone, and builds the programs of the README with that, as
+// docs/versions.md says, while no version is published.
+//
+// Catches: a command that does not work, a module that the clone does not replace.
+func TestClone(t *testing.T) {
+	users := newUser(t, "")
+	users.dir = filepath.Join(users.dir, "hello")
+	here := user{dir: ".", env: os.Environ()}
+	commands := blocks.FindAllStringSubmatch(sectionOf(t, "docs/versions.md", "From a clone"), -1)
+	for _, m := range blocks.FindAllStringSubmatch(sectionOf(t, "README.md", "A quarter of an hour"), -1) {
+		if m[1] == "go" {
+			users.writeProgram(t, m[2])
+		}
+	}
+	users.bash(t.Context(), t, "go mod init hello")
+	for _, m := range commands {
+		users.bash(t.Context(), t, strings.ReplaceAll(m[2], "https://github.com/pinwheel-cache/pinwheel", here.run(t, "git", "rev-parse", "--show-toplevel")))
+	}
+	users.run(t, "go", "build", "-o", os.DevNull, "./...")
+	if got := users.bash(t.Context(), t, "make -C ../pinwheel hello >hello.log 2>&1 &\ncurl -sS --retry 300 --retry-delay 1 --retry-connrefused http://127.0.0.1:8080/user/1"); !strings.Contains(got, "User 1") {
+		t.Errorf("make hello serves %s", got)
+	}
+	if len(commands) != 2 {
+		t.Errorf("%d blocks of commands, want those before and after the program", len(commands))
+	}
+}
+
+var blocks = regexp.MustCompile("(?ms)^```(go|sh)\n(.*?)^```")
+
+// sectionOf returns what a page of the repository has below a heading.
+func sectionOf(t *testing.T, page, heading string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, ok := strings.Cut(string(text), "\n## "+heading+"\n")
+	if !ok {
+		t.Fatalf("%s has no heading %q", page, heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// writeProgram writes a program to the file that its first line names.
+func (u user) writeProgram(t *testing.T, text string) {
+	t.Helper()
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "// "), "\n")
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(u.dir, name)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u.write(t, name, text)
 }
 
 // bashWithoutProgram runs commands that start main.go, as if pasted line by line, where it does not

@@ -15,7 +15,7 @@ import (
 
 const (
 	library = "github.com/pinwheel-cache/pinwheel"
-	version = "v0.1.0"
+	version = "v0.99.0" // which is never released
 	goZero  = "github.com/zeromicro/go-zero"
 )
 
@@ -42,11 +42,11 @@ func TestRelease(t *testing.T) {
 				t.Errorf("go.sum has %s, and checksums.txt\n%s", line, sums)
 			}
 		}
-		if len(got) != 10 {
-			t.Errorf("checksums.txt has %d lines, want two for each of five modules:\n%s", len(got), sums)
+		if len(got) != 12 {
+			t.Errorf("checksums.txt has %d lines, want two for each of six modules:\n%s", len(got), sums)
 		}
 		notes, err := os.ReadFile(filepath.Join(users.proxy, "../notes.md"))
-		if err != nil || !strings.Contains(string(notes), "Package `cache`") || strings.Contains(string(notes), "\n## ") {
+		if err != nil || !strings.Contains(string(notes), "A rehearsal.") || strings.Contains(string(notes), "\n## ") {
 			t.Errorf("notes.md: %v\n%s", err, notes)
 		}
 	})
@@ -68,14 +68,13 @@ func main() {}
 		users.run(t, "go", "build", "-o", os.DevNull, ".")
 		users.wantAdded(t, "go get and go build", nil, library, "golang.org/x/sync")
 	})
-	t.Run("otel", func(t *testing.T) {
-		users := users.inFolder(t)
-		users.write(t, "main.go", `package main
+	for module, program := range map[string]string{
+		"otel": `package main
 
 import (
 	"go.opentelemetry.io/otel/sdk/metric"
 
-	otelpinwheel "`+library+`/otel"
+	otelpinwheel "` + library + `/otel"
 )
 
 func main() {
@@ -84,15 +83,49 @@ func main() {
 		panic(err)
 	}
 }
-`)
-		users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
-		users.run(t, "go", "get", library+"/otel@"+version)
-		users.run(t, "go", "mod", "tidy")
-		users.run(t, "go", "run", ".")
-	})
+`,
+		"prometheus": `package main
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	prompinwheel "` + library + `/prometheus"
+)
+
+func main() { prometheus.MustRegister(prompinwheel.NewCollector()) }
+`,
+	} {
+		t.Run(module, func(t *testing.T) {
+			users := users.inFolder(t)
+			users.write(t, "main.go", program)
+			users.write(t, "go.mod", "module example.com/service\n\ngo 1.25.0\n")
+			users.run(t, "go", "get", library+"/"+module+"@"+version)
+			users.run(t, "go", "mod", "tidy")
+			users.run(t, "go", "run", ".")
+			if sums := strings.Join(users.sums(t), "\n"); strings.Contains(sums, goZero) {
+				t.Errorf("who does not use go-zero gets it:\n%s", sums)
+			}
+		})
+	}
 	if !*goZeroToo {
 		return
 	}
+	t.Run("bills of materials", func(t *testing.T) {
+		releaser := user{dir: filepath.Join(users.proxy, "../../.."), env: os.Environ()}
+		releaser.run(t, "scripts/release", "-bills", version)
+		bill, err := os.ReadFile(filepath.Join(users.proxy, "../pinwheel-near-gozero.cdx.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			"pkg:golang/" + library + "/near/gozero@" + version, "pkg:golang/" + library + "/near/redis@" + version,
+			"pkg:golang/" + goZero + "@v", `"SHA-256"`, `"MIT"`,
+		} {
+			if !strings.Contains(string(bill), want) {
+				t.Errorf("the bill of near/gozero does not have %s:\n%.3000s", want, bill)
+			}
+		}
+	})
 	t.Run("cache beside go-zero v1.7.0", func(t *testing.T) {
 		// NewSet has type parameters in later versions.
 		users.write(t, "main.go", `package main
@@ -186,29 +219,43 @@ func TestRefusedRelease(t *testing.T) {
 	gozero := user{dir: filepath.Join(releaser.dir, "gozero"), env: releaser.env}
 	gozero.run(t, "go", "mod", "edit", "-require="+library+"/near/redis@v0.0.0", "-replace="+library+"/near/redis=../near/redis")
 	releaser.run(t, "git", "commit", "-qam", "a go.mod that is not tidy")
-	refused := func(want string) {
+	refused := func(want string, args ...string) {
 		t.Helper()
-		cmd := exec.Command(filepath.Join(releaser.dir, "scripts/release"), "-unchecked", version)
+		cmd := exec.Command(filepath.Join(releaser.dir, "scripts/release"), args...)
 		cmd.Dir, cmd.Env = releaser.dir, releaser.env
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v:\n%s\nwant %s", err, out, want)
 		}
 	}
-	refused("go list fails in gozero")
+	refused("go list fails in gozero", "-unchecked", version)
+	refused("docs/evidence.md is", version)
 	if left := releaser.run(t, "git", "status", "--porcelain"); left != "" {
 		t.Errorf("it leaves %s", left)
 	}
+	releaser.write(t, "CHANGELOG.md", "## Unreleased\n\n- x\n\n## "+version[1:]+"\n\n- y\n")
+	releaser.run(t, "git", "commit", "-qam", "a change that no version has")
+	refused(`below "## Unreleased"`, "-unchecked", version)
 	releaser.write(t, "go.sum", "")
-	refused("M go.sum")
+	refused("M go.sum", "-unchecked", version)
 }
 
-// clone returns the releaser of a clone, whose go command may change go.mod and go.sum.
+// clone returns the releaser of a clone, whose go command may change go.mod and go.sum. In its
+// CHANGELOG the version has what is unreleased, as a releaser does it, and a line of its own, as
+// nothing may be.
 func clone(t *testing.T) user {
 	t.Helper()
 	here, dir := user{dir: ".", env: os.Environ()}, t.TempDir()
 	here.run(t, "git", "clone", "-q", here.run(t, "git", "rev-parse", "--show-toplevel"), dir)
-	return user{dir: dir, env: append(os.Environ(), "GOFLAGS=-mod=mod",
+	releaser := user{dir: dir, env: append(os.Environ(), "GOFLAGS=-mod=mod",
 		"GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x@example.com", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x@example.com")}
+	changes, err := os.ReadFile(filepath.Join(dir, "CHANGELOG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	releaser.write(t, "CHANGELOG.md", strings.Replace(string(changes), "## Unreleased\n",
+		"## Unreleased\n\n## "+version[1:]+" - 2026-11-28\n\n- A rehearsal.\n", 1))
+	releaser.run(t, "git", "commit", "-qam", version)
+	return releaser
 }
 
 // A user has a module in a folder, and an environment.
@@ -221,15 +268,23 @@ type user struct {
 // publish releases HEAD to a proxy and returns a user of it.
 func publish(t *testing.T) user {
 	t.Helper()
-	here, releaser := user{dir: ".", env: os.Environ()}, clone(t)
+	releaser := clone(t)
 	releaser.run(t, "scripts/release", "-unchecked", version)
-	// Other modules are in the module cache, or come from where the go command gets them.
 	proxy := filepath.Join(releaser.dir, "dist", version, "proxy")
-	proxies := fmt.Sprintf("file://%s,file://%s/cache/download,%s",
-		proxy, here.run(t, "go", "env", "GOMODCACHE"), here.run(t, "go", "env", "GOPROXY"))
-	u := user{dir: t.TempDir(), proxy: proxy, env: append(os.Environ(), "GOMODCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
-		"GOENV=off", "GOFLAGS=", "GOWORK=off", "GOPRIVATE=", "GONOPROXY=", // as it is for most
-		"GOPROXY="+proxies, "GONOSUMDB="+library)} // until a version is published
+	u := newUser(t, "file://"+proxy+",")
+	u.proxy, u.env = proxy, append(u.env, "GONOSUMDB="+library) // until a version is published
+	return u
+}
+
+// newUser returns a user with empty caches, and settings as most have them, who looks for modules
+// at a proxy before others.
+func newUser(t *testing.T, proxy string) user {
+	t.Helper()
+	here := user{dir: ".", env: os.Environ()}
+	// Other modules are in the module cache, or come from where the go command gets them.
+	proxies := fmt.Sprintf("%sfile://%s/cache/download,%s", proxy, here.run(t, "go", "env", "GOMODCACHE"), here.run(t, "go", "env", "GOPROXY"))
+	u := user{dir: t.TempDir(), env: append(os.Environ(), "GOMODCACHE="+t.TempDir(), "GOCACHE="+t.TempDir(), "GOBIN="+t.TempDir(),
+		"GOENV=off", "GOFLAGS=", "GOWORK=off", "GOPRIVATE=", "GONOPROXY=", "GOPROXY="+proxies)}
 	t.Cleanup(func() { u.run(t, "go", "clean", "-modcache") }) // its files are read-only
 	return u
 }

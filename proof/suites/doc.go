@@ -1,6 +1,5 @@
 // Package suites runs the tests of other libraries against what takes their place here: the
-// standard library's for timers and tickers, singleflight's, and go-zero's for its cache in
-// Redis.
+// standard library's for timers and tickers, and go-zero's for its cache in Redis.
 //
 //	go test ./suites                    # with -short for the foreign tests
 //	go test -race ./suites -suites.long # all of each, and the race detector for them too

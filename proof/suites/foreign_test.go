@@ -5,12 +5,10 @@ package suites
 import (
 	_ "github.com/stretchr/testify/assert"
 	_ "github.com/zeromicro/go-zero/core/stores/cache"
-	_ "golang.org/x/sync/singleflight"
 
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/goroot"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/gozerocache"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/miniredis"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/redistest"
-	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/singleflight"
 	_ "github.com/pinwheel-cache/pinwheel/proof/suites/adapters/time"
 )

@@ -34,11 +34,6 @@ var suites = []suite{
 		imports: map[string]string{"time": "time", "internal/testenv": "goroot"},
 	},
 	{
-		adapter: "singleflight",
-		module:  "golang.org/x/sync",
-		files:   []string{"singleflight/singleflight_test.go"},
-	},
-	{
 		adapter: "gozerocache",
 		needs:   "redis-server",
 		module:  "github.com/zeromicro/go-zero",
