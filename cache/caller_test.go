@@ -291,88 +291,51 @@ func TestFetchThatHasEndedIsNoOwner(t *testing.T) {
 
 func nil2(context.Context) (int, error) { return 2, nil }
 
-// TestNilContexts checks that a nil context panics with a text that says so, and leaves
-// nothing locked or marked behind.
+// TestNilContexts checks that a nil context, or function, panics with a text that says so, in each method
+// that takes one, also if the key has a value, and leaves nothing locked or marked behind.
 func TestNilContexts(t *testing.T) {
-	var none context.Context
-	calls := map[string]func(c *Cache[int, int]){
-		"TakeCtx": func(c *Cache[int, int]) { _, _ = c.TakeCtx(none, 1, nil2) },
-		"TakeWith": func(c *Cache[int, int]) {
-			_, _ = c.TakeWith(none, 1, func(context.Context, *Load[int]) (int, error) { return 2, nil })
-		},
-		"TakeMissed": func(c *Cache[int, int]) {
-			_, _ = c.TakeMissed(none, 1, func(context.Context, *Load[int]) (int, error) { return 2, nil })
-		},
-		"TakeMany": func(c *Cache[int, int]) {
-			_, _ = c.TakeMany(none, []int{1}, func(context.Context, []int) (map[int]int, error) { return nil, nil })
-		},
-		"TakeManyMissed": func(c *Cache[int, int]) {
-			_, _ = c.TakeManyMissed(none, []int{1}, func(context.Context, []int, []*Load[int]) (map[int]int, map[int]error) { return nil, nil })
-		},
-		"Wait":     func(c *Cache[int, int]) { _ = c.Wait(none) },
-		"Close":    func(c *Cache[int, int]) { _ = c.Close(none) },
-		"SaveFile": func(c *Cache[int, int]) { _ = c.SaveFile(none, t.TempDir()+"/file", nil) },
-		"Record":   func(c *Cache[int, int]) { _ = c.Record(none, nil, 1) },
-	}
 	methods := reflect.TypeFor[*Cache[int, int]]()
-	for i := range methods.NumMethod() {
-		m := methods.Method(i)
-		if m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[context.Context]() && calls[m.Name] == nil {
-			t.Errorf("%s has a context, and is not tried", m.Name)
-		}
-	}
-	for name, call := range calls {
-		t.Run(name, func(t *testing.T) {
-			c := Must(Options[int, int]{Limit: 10, Expire: time.Hour, Refresh: 1e-9})
-			c.Set(1, 1)
-			time.Sleep(time.Millisecond) // now it is due
-			func() {
-				defer func() {
-					if text, _ := recover().(string); !strings.Contains(text, "context of "+name+" is nil") {
-						t.Errorf("the panic is %q", text)
-					}
-				}()
-				call(c)
-			}()
-			renewed := make(chan struct{})
-			if _, err := c.TakeCtx(t.Context(), 1, func(context.Context) (int, error) { close(renewed); return 3, nil }); err != nil || c.Closed() {
-				t.Errorf("TakeCtx returns %v, closed %v", err, c.Closed())
-			}
-			<-renewed
-		})
-	}
-}
-
-// TestNilFunctions checks that a nil function panics at once, in each method that takes one, with a
-// text that names it, also if the key has a value.
-func TestNilFunctions(t *testing.T) {
-	c := Must(Options[int, int]{})
-	c.Set(0, 0)
-	methods := reflect.TypeFor[*Cache[int, int]]()
-	for i := range methods.NumMethod() {
-		m := methods.Method(i)
-		args, with := []reflect.Value{reflect.ValueOf(c)}, false
+	for i := range 2 * methods.NumMethod() {
+		m, noContext := methods.Method(i/2), i%2 == 0 // or no function
+		c := Must(Options[int, int]{Limit: 10, Expire: time.Hour, Refresh: 1e-9})
+		args, want := []reflect.Value{reflect.ValueOf(c)}, ""
 		for j := 1; j < m.Type.NumIn(); j++ {
 			arg := reflect.Zero(m.Type.In(j))
-			switch {
-			case m.Type.In(j) == reflect.TypeFor[context.Context]():
+			switch of := m.Type.In(j); {
+			case of == reflect.TypeFor[context.Context]() && noContext:
+				want = "context of " + m.Name + " is nil: want context.Background()"
+			case of == reflect.TypeFor[context.Context]():
 				arg = reflect.ValueOf(t.Context())
-			case arg.Kind() == reflect.Func:
-				with = true
+			case of.Kind() == reflect.Func && noContext:
+				arg = reflect.MakeFunc(of, func([]reflect.Value) []reflect.Value { panic("called") })
+			case of.Kind() == reflect.Func:
+				want = " is nil: want a function"
+			case of == reflect.TypeFor[[]int]():
+				arg = reflect.ValueOf([]int{0})
 			}
 			args = append(args, arg)
 		}
-		if !with {
+		if want == "" {
 			continue
 		}
 		t.Run(m.Name, func(t *testing.T) {
-			defer func() {
-				if text, _ := recover().(string); !strings.HasPrefix(text, "cache: ") || !strings.Contains(text, " is nil: want ") {
-					t.Errorf("the panic is %q", text)
-				}
-				wantWhole(t, c)
+			c.Set(0, 0)
+			time.Sleep(time.Millisecond) // now it is due
+			func() {
+				defer func() {
+					if text, _ := recover().(string); !strings.HasPrefix(text, "cache: ") || !strings.Contains(text, want) {
+						t.Errorf("the panic is %q, want %q", text, want)
+					}
+				}()
+				m.Func.Call(args)
 			}()
-			m.Func.Call(args)
+			wantWhole(t, c)
+			renewed := make(chan struct{})
+			if _, err := c.TakeCtx(t.Context(), 0, func(context.Context) (int, error) { close(renewed); return 3, nil }); err != nil || c.Closed() {
+				t.Errorf("TakeCtx returns %v, closed %v", err, c.Closed())
+			}
+			<-renewed
+			mustClose(t, c)
 		})
 	}
 }

@@ -59,7 +59,7 @@ type LocalOptions[K comparable, V any] struct {
 	// ago. 0 means a second. Less than 10 ms is refused.
 	MaxLag time.Duration
 
-	// Logger gets what is rare, such as that the source is lost; nil means slog.Default().
+	// Logger gets what is rare, such as that the source lost its connection; nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -321,7 +321,7 @@ func (w watcher[K, V]) ChangedAll() {
 	opened := w.link.opened()
 	w.waiters.wakeAll()
 	if opened {
-		w.failures.takeBack(&w.failures.sourceLost, "near: the source tells of changes again")
+		w.failures.takeBack(&w.failures.sourceLost, "near: the source reports changes again")
 	}
 }
 
@@ -336,6 +336,6 @@ func (w watcher[K, V]) Lost(err error) {
 	w.failures.noteSource(err)
 	if lost {
 		w.counts.reconnects.Add(1)
-		w.failures.warn(&w.failures.sourceLost, "near: the source is lost: until it is back, values stay in memory for MaxLag", err)
+		w.failures.warn(&w.failures.sourceLost, "near: the source lost its connection: until it is back, values stay in memory for MaxLag", err)
 	}
 }

@@ -193,7 +193,7 @@ func TestRareThingsAreLogged(t *testing.T) {
 			for range 2 {
 				r.hand.Lost(errors.New("reset by peer"))
 			}
-			lines("the source is lost", "reset by peer")
+			lines("the source lost its connection", "reset by peer")
 			r.hand.ChangedAll()
 			r.hand.ChangedAll()
 			lines("it is back", "again")

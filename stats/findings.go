@@ -57,7 +57,7 @@ func findings(l *look[Snapshot]) []finding {
 	trouble := nearTrouble(&s.Near, now, say) // explains misses, as trouble with loads does
 	if s.Loads.Running > 0 && s.Loads.Oldest >= hanging {
 		trouble = true
-		say(loadsHang, "Loads hang: %d run, the oldest for %s. Their source does not answer.", s.Loads.Running, span(s.Loads.Oldest))
+		say(loadsHang, "Loads hang: %d run, the oldest for %s. What they ask, such as the database, does not answer.", s.Loads.Running, span(s.Loads.Oldest))
 	}
 	if now.failed >= 5 && now.failed*20 > now.loads {
 		trouble = true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math/bits"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -46,7 +47,7 @@ func bestHits(keys []int, limit int) int {
 			most = 1 + best(state{s.at + 1, s.have})
 		} else {
 			most = best(state{s.at + 1, s.have})
-			if ones(s.have) < limit {
+			if bits.OnesCount32(s.have) < limit {
 				most = max(most, best(state{s.at + 1, s.have | key}))
 			}
 			for victim := uint32(1); victim != 0 && victim <= s.have; victim <<= 1 {
@@ -59,13 +60,6 @@ func bestHits(keys []int, limit int) int {
 		return most
 	}
 	return best(state{})
-}
-
-func ones(set uint32) (n int) {
-	for ; set != 0; set &= set - 1 {
-		n++
-	}
-	return n
 }
 
 func TestMinIsTheOptimum(t *testing.T) {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -135,7 +134,7 @@ type process struct {
 	t         *testing.T
 	devServer string // its address
 	cmd       *exec.Cmd
-	out       *output
+	out       *logs
 	exited    chan error
 }
 
@@ -154,7 +153,7 @@ func launch(t *testing.T, program string, args ...string) *process {
 		t:         t,
 		devServer: fmt.Sprintf("http://127.0.0.1:%d", port),
 		cmd:       exec.Command(program, append([]string{"-f", file}, args...)...),
-		out:       &output{},
+		out:       &logs{},
 		exited:    make(chan error, 1),
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
@@ -241,22 +240,4 @@ func freePort(t *testing.T) int {
 	}
 	t.Fatal("no free port")
 	return 0
-}
-
-// output collects what a process writes.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
 }

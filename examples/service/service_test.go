@@ -163,7 +163,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// logs collects what is logged.
+// logs collects what is logged, or what a process writes.
 type logs struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -183,11 +183,15 @@ func (l *logs) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// lines returns how many lines contain text.
-func (l *logs) lines(format string, args ...any) (n int) {
+func (l *logs) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for line := range strings.Lines(l.buf.String()) {
+	return l.buf.String()
+}
+
+// lines returns how many lines contain text.
+func (l *logs) lines(format string, args ...any) (n int) {
+	for line := range strings.Lines(l.String()) {
 		if strings.Contains(line, fmt.Sprintf(format, args...)) {
 			n++
 		}

@@ -137,72 +137,48 @@ func TestStressBiasComesAndGoes(t *testing.T) {
 	g.check(crowd()*writes, uint64(crowd()*reads), 0)
 }
 
-// TestWritersAreNotStarved: writers enter and finish although readers never stop.
-func TestWritersAreNotStarved(t *testing.T) {
-	for _, yield := range []bool{true, false} {
-		g := newGuarded(t)
-		const writers, writes = 3, 1000
+// TestNobodyIsStarved: writers enter and finish although readers never stop, and readers although
+// writers never stop.
+func TestNobodyIsStarved(t *testing.T) {
+	for i := range 4 {
+		g, yield, readersStop := newGuarded(t), i%2 == 0, i < 2
+		const each = 1000
+		read, write := func() { g.read(hit, yield) }, func() { g.write(yield) }
+		endless, goesOn, ending, stops := crowd(), read, 3, write
+		if readersStop {
+			endless, goesOn, ending, stops = ending, stops, endless, goesOn
+		}
 		var stop atomic.Bool
-		var reads atomic.Uint64
-		var readers, wg sync.WaitGroup
-		for range crowd() {
-			readers.Go(func() {
-				n := uint64(0)
+		var done atomic.Int64
+		var forever, wg sync.WaitGroup
+		for range endless {
+			forever.Go(func() {
+				n := int64(0)
 				for ; !stop.Load(); n++ {
-					g.read(hit, yield)
+					goesOn()
 					if n%100 == 0 {
 						runtime.Gosched() // or, on one processor, all go on until they are preempted
 					}
 				}
-				reads.Add(n)
+				done.Add(n)
 			})
 		}
-		for range writers {
+		for range ending {
 			wg.Go(func() {
-				for range writes {
-					g.write(yield)
-					runtime.Gosched() // for the readers, or they might never have begun
+				for range each {
+					stops()
+					runtime.Gosched() // for those above, or they might never have begun
 				}
 			})
 		}
-		wg.Wait() // for ever, if a writer starves
+		wg.Wait() // for ever, if one starves
 		stop.Store(true)
-		readers.Wait()
-		g.check(writers*writes, reads.Load(), 0)
-	}
-}
-
-// TestReadersAreNotStarved: readers enter and finish although writers never stop.
-func TestReadersAreNotStarved(t *testing.T) {
-	for _, yield := range []bool{true, false} {
-		g := newGuarded(t)
-		const reads = 1000
-		var stop atomic.Bool
-		var writes atomic.Int64
-		var writers, wg sync.WaitGroup
-		for range 3 {
-			writers.Go(func() {
-				n := 0
-				for ; !stop.Load(); n++ {
-					g.write(yield)
-					if n%100 == 0 {
-						runtime.Gosched()
-					}
-				}
-				writes.Add(int64(n))
-			})
+		forever.Wait()
+		reads, writes := int(done.Load()), ending*each
+		if readersStop {
+			reads, writes = writes, reads
 		}
-		for range crowd() {
-			wg.Go(func() {
-				for range reads {
-					g.read(miss, yield)
-				}
-			})
-		}
-		wg.Wait() // for ever, if a reader starves
-		stop.Store(true)
-		writers.Wait()
-		g.check(int(writes.Load()), 0, uint64(crowd()*reads))
+		g.check(writes, uint64(reads), 0)
 	}
 }
 

@@ -68,16 +68,6 @@ func (l *list) checkIdle(t *testing.T) {
 	}
 }
 
-func TestWakeWithoutWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(1, func() bool { t.Error("next was called"); return false }, func() bool { return false }, nil)
-		p.Wake()
-		if n := p.Running(); n != 0 {
-			t.Errorf("Running = %d, want 0", n)
-		}
-	})
-}
-
 func TestWakeOfBusyPoolTakesNoLock(t *testing.T) {
 	l := newList(1, never(t))
 	g := newGate()
@@ -127,14 +117,17 @@ func TestWakeOfLeavingWorker(t *testing.T) {
 	})
 }
 
-// While another goroutine has claimed the work and not yet counted down, workers neither leave
-// nor block it.
+// Without work Wake starts no worker. While another goroutine has claimed the work and not yet counted
+// down, workers neither leave nor block it.
 func TestReadyTooLong(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
 		var ready atomic.Bool
-		ready.Store(true)
 		p := NewPool(3, func() bool { return false }, ready.Load, never(t))
+		if p.Wake(); p.Running() != 0 {
+			t.Errorf("Running = %d without work, want 0", p.Running())
+		}
+		ready.Store(true)
 		for range 5 {
 			p.Wake()
 		}

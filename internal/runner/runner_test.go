@@ -162,7 +162,8 @@ func TestWaitsEndWithContext(t *testing.T) {
 	})
 }
 
-// A call that waited for another of its key has not run while it waited.
+// A call that waited for another of its key has not run while it waited. The runner is idle if none is
+// queued or runs.
 func TestRunningOfAChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -170,12 +171,14 @@ func TestRunningOfAChain(t *testing.T) {
 		want := func(n int, oldest time.Duration) {
 			t.Helper()
 			synctest.Wait()
-			if gotN, gotOldest := r.Running(); gotN != n || gotOldest != oldest {
-				t.Errorf("%d run, the oldest for %v; want %d and %v", gotN, gotOldest, n, oldest)
+			if gotN, gotOldest := r.Running(); gotN != n || gotOldest != oldest || r.Idle() != (n == 0) {
+				t.Errorf("%d run, the oldest for %v, idle is %v; want %d and %v", gotN, gotOldest, r.Idle(), n, oldest)
 			}
 		}
 		want(0, 0)
-		r.Push(1, 1)
+		if r.Push(1, 1); r.Idle() {
+			t.Error("an item is queued: idle")
+		}
 		time.Sleep(time.Second)
 		r.Push(1, 2)
 		time.Sleep(time.Second)
@@ -186,31 +189,5 @@ func TestRunningOfAChain(t *testing.T) {
 		want(1, time.Second)
 		close(release)
 		want(0, 0)
-	})
-}
-
-func TestIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		end := make(chan struct{})
-		var r *Runner[int]
-		r = New(1, 10, func(int) {
-			if r.Idle() {
-				t.Error("in a callback: idle")
-			}
-			<-end
-		}, nil)
-		if !r.Idle() {
-			t.Error("new: not idle")
-		}
-		r.Push(0, 0)
-		if r.Idle() {
-			t.Error("an item is queued: idle")
-		}
-		synctest.Wait()
-		close(end)
-		synctest.Wait()
-		if !r.Idle() {
-			t.Error("nothing queued or called: not idle")
-		}
 	})
 }

@@ -162,7 +162,7 @@ func TestCausesAreNamed(t *testing.T) {
 			})
 		}, "one hot key", "One key has at least "},
 		{"memory grows", cache.Options[int, int]{}, grow, "grows without limit", "The cache has no limit and grows: "},
-		{"weights without the key", cache.Options[int, int]{MaxWeight: 1 << 20, Weigh: func(int, int) uint32 { return 0 }}, grow,
+		{"weights near zero", cache.Options[int, int]{MaxWeight: 1 << 20, Weigh: func(int, int) uint32 { return 0 }}, grow,
 			"grows without limit", "The cache grows, and its entries weigh 1.0 on average: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func main() {
 			return "name of " + id, nil // ask the database
 		})
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
+			http.Error(w, "try again", http.StatusBadGateway)
 			return
 		}
 		fmt.Fprintln(w, name)

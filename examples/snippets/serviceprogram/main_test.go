@@ -74,7 +74,7 @@ func newService(ctx context.Context, path string) (handler http.Handler, end fun
 			return fmt.Sprintf("page %s, made at %s\n%s\n", name, time.Now().Format(time.TimeOnly), strings.Repeat(".", 10_000)), err
 		})
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
+			http.Error(w, "try again", http.StatusBadGateway)
 			return
 		}
 		fmt.Fprint(w, page)

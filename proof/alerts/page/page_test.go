@@ -85,7 +85,7 @@ const mostUsers = 10_000
 
 // TestPageInABrowser opens the statistics of caches under load in Chromium.
 func TestPageInABrowser(t *testing.T) {
-	service := serve(t, cache.Options[int64, string]{Limit: 1000, Jitter: 0.05, WhatIf: true}, func(_ context.Context, id int64) (string, error) {
+	service := serve(t, cache.Options[int64, string]{Limit: 1000, Jitter: 0.05, WhatIf: true, HotKeys: 10, Ages: true}, func(_ context.Context, id int64) (string, error) {
 		return fmt.Sprint("user ", id), nil
 	})
 	b := openBrowser(t)
@@ -170,7 +170,7 @@ func TestPageInABrowser(t *testing.T) {
 			for _, look := range []struct {
 				name, scheme string
 				width        int64
-			}{{"light", "light", 1400}, {"dark", "dark", 1400}, {"phone", "light", 360}} {
+			}{{"light", "light", 1400}, {"dark", "dark", 1280}, {"tablet", "light", 768}, {"phone", "light", 360}} {
 				b.look(look.width, look.scheme)
 				b.visit(view.hash, view.shows)
 				b.until(view.name+" "+look.name+": nothing is wider than the window", `document.documentElement.scrollWidth <= innerWidth`)
