@@ -170,7 +170,7 @@ func TestPageInABrowser(t *testing.T) {
 			for _, look := range []struct {
 				name, scheme string
 				width        int64
-			}{{"light", "light", 1400}, {"dark", "dark", 1280}, {"tablet", "light", 768}, {"phone", "light", 360}} {
+			}{{"light", "light", 1400}, {"dark", "dark", 1280}, {"tablet", "light", 1024}, {"phone", "light", 360}} {
 				b.look(look.width, look.scheme)
 				b.visit(view.hash, view.shows)
 				b.until(view.name+" "+look.name+": nothing is wider than the window", `document.documentElement.scrollWidth <= innerWidth`)
