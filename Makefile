@@ -73,17 +73,18 @@ staticcheck:
 runstaticcheck = go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The tests, but for those that full adds.
-test: testlibrary testfake testservers
+test: testbase testfake testservers
 
-# The library's, which needs no other modules but for tests.
-testlibrary:
-	@echo "The library's tests, for a minute; with empty caches they compile first. See each package below."
-	@scripts/tests library -vet=off -count=1 -p=2 ./...
+# Those of what imports the standard library only: with empty caches the first ones within a minute.
+base = lru stats internal
+testbase:
+	@echo "The tests of $(base), for ten seconds; with empty caches they compile first, for a minute."
+	@scripts/tests base -vet=off -count=1 -p=2 $(patsubst %,./%/...,$(base))
 
-# Those of the other modules in fake time, and those that compute.
+# The others in fake time, and those that compute.
 testfake:
-	@echo "The tests of the other modules, for a minute; with empty caches they download and compile first, for three minutes."
-	@$(light) -but . $(addprefix -but ,$(servers) $(foreign)) $(CURDIR)/scripts/tests test -vet=off -count=1 -p=2
+	@echo "Other tests, for two minutes; with empty caches they download and compile first, for three minutes."
+	@$(light) $(addprefix -but ,$(base) $(servers) $(foreign)) $(CURDIR)/scripts/tests test -vet=off -count=1 -p=2
 
 # Those of servers and in real time, one package after the other; most of their time is waiting.
 testservers:
@@ -147,9 +148,11 @@ newest:
 	@GOTOOLCHAIN=$(newestgo) scripts/together go vet
 newestgo = go1.27.3
 
-# The core's tests as WebAssembly, by node.
+# The core's tests as WebAssembly, by node, but for those that want processes, processors, or the
+# memory that other platforms take.
 wasm:
-	@GOOS=js GOARCH=wasm go test -vet=off -count=1 -exec="$$(go env GOROOT)/lib/wasm/go_js_wasm_exec" ./cache ./timingwheel ./lru ./stats
+	@GOOS=js GOARCH=wasm go test -vet=off -count=1 -short -exec="$$(go env GOROOT)/lib/wasm/go_js_wasm_exec" \
+		-skip='^Test(SmallCaches|FreshnessMemory|SmallShardsMemory|SaveFileThatIsKilled|ManyProcessors)$$' ./cache ./timingwheel ./lru ./stats
 
 # The library on 32 bits, also with its features in pairs.
 bits:
@@ -172,5 +175,5 @@ compare:
 vulnerabilities:
 	@for module in . prometheus gozero otel near/redis near/gozero; do echo $$module; (cd $$module && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...) || exit 1; done
 
-.PHONY: help hello quick stress evidence gate full fmt tidy vet workflows platforms staticcheck test testlibrary testfake testservers race benchmarks \
+.PHONY: help hello quick stress evidence gate full fmt tidy vet workflows platforms staticcheck test testbase testfake testservers race benchmarks \
 	vetall testall raceall suites faults release lincheck gozerooldest oldest newest wasm bits fuzz benchmarksall compare vulnerabilities

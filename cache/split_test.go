@@ -297,7 +297,7 @@ func TestTickWhileAShardIsDivided(t *testing.T) {
 		var began, done atomic.Bool
 		var ticks sync.WaitGroup
 		ticks.Go(func() {
-			for !done.Load() {
+			for ; !done.Load(); runtime.Gosched() {
 				began.Store(true)
 				if larger := first.larger.Load(); larger != nil {
 					c.expireIn(larger)

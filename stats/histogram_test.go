@@ -2,6 +2,7 @@ package stats_test
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -191,6 +192,7 @@ func TestHistogramDuringObserveIsConsistent(t *testing.T) {
 			break
 		}
 		last = n
+		runtime.Gosched() // WebAssembly has one thread, and stops no goroutine
 	}
 	wg.Wait()
 	h := d.Histogram()

@@ -38,7 +38,7 @@ func TestASourceThatHangsWhileSampled(t *testing.T) {
 		lock.Lock()
 		time.Sleep(5 * time.Second) // no Wait: a goroutine that waits for a Mutex is not idle
 		for calls.Load() < 2 {
-			time.Sleep(0)
+			runtime.Gosched()
 		}
 		h := r.Handler()
 		if got := serve(h, http.MethodGet, "/").Code; got != http.StatusOK {

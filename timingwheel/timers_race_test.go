@@ -219,7 +219,7 @@ func TestTimersStopRaces(t *testing.T) {
 		}
 		for range 4 {
 			wg.Go(func() {
-				for !end.Load() {
+				for ; !end.Load(); runtime.Gosched() {
 					d := time.Duration(rand.IntN(4)) * minInterval
 					switch i := rand.IntN(len(tasks)); rand.IntN(7) {
 					case 0:

@@ -13,14 +13,19 @@ import (
 // less than half a second.
 const patience = time.Minute
 
+// ofWebAssembly ignores the goroutine by which its runtime waits for JavaScript.
+var ofWebAssembly = goleak.IgnoreAnyFunction("runtime.handleEvent")
+
 // VerifyTestMain runs the tests of a package, and fails if they have left a goroutine.
 func VerifyTestMain(m goleak.TestingM, options ...goleak.Option) {
+	options = append(options, ofWebAssembly)
 	goleak.VerifyTestMain(tests{m, options}, options...)
 }
 
 // VerifyNone fails the test if there is a goroutine that it has left.
 func VerifyNone(t testing.TB, options ...goleak.Option) {
 	t.Helper()
+	options = append(options, ofWebAssembly)
 	wait(options)
 	goleak.VerifyNone(t, options...)
 }
