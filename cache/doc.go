@@ -6,6 +6,7 @@
 //		Limit:  100_000,
 //		Expire: time.Hour,
 //		Jitter: 0.05,
+//		Grace:  time.Hour, // old values while loads fail
 //	})
 //	...
 //	user, err := users.TakeCtx(ctx, id, func(ctx context.Context) (*User, error) { return db.User(ctx, id) })

@@ -24,6 +24,7 @@ func PackageCache(ctx context.Context, db database, id int64) (*User, error) {
 		Limit:  100_000,
 		Expire: time.Hour,
 		Jitter: 0.05,
+		Grace:  time.Hour, // old values while loads fail
 	})
 	if err != nil {
 		return nil, err
