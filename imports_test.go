@@ -68,7 +68,7 @@ func TestImportsAreReallyChecked(t *testing.T) {
 // folders that exist.
 func TestPackagesAreNamed(t *testing.T) {
 	var places []string
-	for _, row := range regexp.MustCompile("(?m)^\\|( `[a-z/]+/`,?)+ \\|").FindAllString(contributing(t), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\|( `[a-z/]+/`,?)+ \\|").FindAllString(readText(t, "CONTRIBUTING.md"), -1) {
 		for _, m := range regexp.MustCompile("`(.*?)/`").FindAllStringSubmatch(row, -1) {
 			places = append(places, m[1])
 		}
@@ -105,7 +105,7 @@ type imported struct{ file, pkg string }
 
 func readLayers(t *testing.T) layers {
 	t.Helper()
-	block := regexp.MustCompile("(?s)```\n(.*?)```").FindStringSubmatch(contributing(t))
+	block := regexp.MustCompile("(?s)```\n(.*?)```").FindStringSubmatch(readText(t, "CONTRIBUTING.md"))
 	if block == nil {
 		t.Fatal("CONTRIBUTING.md has no list of arrows")
 	}
@@ -219,11 +219,4 @@ func allImports(t *testing.T) (all []imported) {
 		}
 	})
 	return all
-}
-
-func contributing(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("CONTRIBUTING.md")
-	must(t, err)
-	return string(text)
 }

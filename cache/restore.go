@@ -98,7 +98,7 @@ func decoded[K comparable, V any](decode func([]byte) (K, V, error), payload []b
 // add stores an entry or, if there may be too little room for all, lets it wait.
 func (r *restoration[K, V]) add(e restored[K, V]) {
 	c := r.cache
-	if c.common.size.weigh == nil || !e.Weighed || e.Weight == 0 {
+	if c.common.size.weigh == nil || e.Weight == 0 { // none, or saved when values could weigh nothing
 		e.Weight = c.common.size.weightOf(e.key, e.value)
 	}
 	room := c.roomLeft()

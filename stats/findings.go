@@ -40,7 +40,7 @@ const (
 	slow     = 50 * time.Millisecond
 	hot      = 0.3  // of the gets, for one key
 	growing  = 1000 // entries: growth of smaller caches is ignored
-	lightest = 8    // bytes, of entries that have some
+	lightest = 8    // on average, of entries whose weight is their bytes
 	rising   = 0.05 // of the gets, by which misses rise
 
 	busySamples = 3 // in a row with callbacks that wait

@@ -103,6 +103,7 @@ func TestBadFlags(t *testing.T) {
 	}{
 		{[]string{"-json"}, "-for 15s"},
 		{[]string{"-for", "-1s"}, "positive"},
+		{[]string{"-rate", "0"}, "1 to 1,000,000"},
 		{[]string{"-fault", "flood"}, "kill"},
 		{[]string{"-fault", "kill", "-redis", "127.0.0.1:1"}, "leave -redis out"},
 		{[]string{"-redis", "127.0.0.1:1"}, "refused"},

@@ -164,6 +164,8 @@ func TestCausesAreNamed(t *testing.T) {
 		{"memory grows", cache.Options[int, int]{}, grow, "grows without limit", "The cache has no limit and grows: "},
 		{"weights near zero", cache.Options[int, int]{MaxWeight: 1 << 20, Weigh: func(int, int) uint32 { return 0 }}, grow,
 			"grows without limit", "The cache grows, and its entries weigh 1.0 on average: "},
+		{"entries are counted", cache.Options[int, int]{MaxWeight: 1<<20 - 1, Weigh: func(int, int) uint32 { return 1 }}, grow, "", ""},
+		{"bytes are weighed", cache.Options[int, int]{MaxWeight: 1 << 20, Weigh: func(int, int) uint32 { return 8 }}, grow, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if cause, ok := inGuide[test.name]; ok && cause != test.cause {

@@ -1,0 +1,40 @@
+package stats
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	prompinwheel "github.com/pinwheel-cache/pinwheel/prometheus"
+	"github.com/pinwheel-cache/pinwheel/stats"
+)
+
+// TestCollectorIsTheHandler checks that the collector has what the handler serves, sample for
+// sample, and that promlint finds nothing.
+func TestCollectorIsTheHandler(t *testing.T) {
+	for name, s := range map[string]stats.Snapshot{"full": distinct(0), `odd "name" \ 1`: {}} {
+		_, unregister := stats.Register(stats.CacheSource{Name: name, Snapshot: func() (stats.Snapshot, bool) { return s, true }})
+		t.Cleanup(unregister)
+	}
+	wheel := distinctWheel(1000)
+	_, unregister := stats.Register(stats.WheelSource{Name: "wheel", Snapshot: func() (stats.WheelSnapshot, bool) { return wheel, true }})
+	t.Cleanup(unregister)
+
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(prompinwheel.NewCollector())
+	served := httptest.NewRecorder()
+	stats.Handler().ServeHTTP(served, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if n := strings.Count(served.Body.String(), "# TYPE "); n < 20 {
+		t.Errorf("only %d families", n)
+	}
+	if err := testutil.GatherAndCompare(registry, served.Body); err != nil {
+		t.Error(err)
+	}
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
