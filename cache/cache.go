@@ -62,11 +62,15 @@ func build[K comparable, V any](o Options[K, V]) *Cache[K, V] {
 	m.time.init(o.Expire, o.Idle, o.Jitter)
 	m.time.initRenewal(o.Refresh, o.Grace, o.Patience)
 	w := weak.Make(c)
-	m.time.driver.init(o.OnRemove != nil, func() {
+	var hold *anchor
+	if o.OnRemove != nil {
+		hold = &anchor{find: func() any { return w.Value() }}
+	}
+	m.time.driver.init(func() {
 		if c := w.Value(); c != nil {
 			c.tickNow()
 		}
-	})
+	}, hold)
 	m.size.init(o)
 	m.loads.init(cmp.Or(o.Name, "cache"), o.Timeout, o.MaxLoads)
 	if o.Negative != nil {
@@ -112,7 +116,7 @@ func (c *Cache[K, V]) Len() int {
 	n := 0
 	for s := range c.common.all() {
 		r := s.lock.RLock()
-		n += s.len
+		n += s.slots.len
 		s.lock.RUnlock(r)
 	}
 	return n

@@ -174,7 +174,7 @@ func TestDelFuncBesideHungLoads(t *testing.T) {
 		for i := range shards {
 			s := &shards[i]
 			s.lock.Lock()
-			for l := range s.allLoads() {
+			for l := range s.pending.all() {
 				if n := cap(l.filters); n > maxFilters {
 					t.Errorf("the load of %d holds %d functions", l.key, n)
 				}

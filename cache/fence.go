@@ -1,5 +1,4 @@
-// This file has fences, by which a Compute finds that its key was changed. A change also makes loads
-// stale.
+// This file has fences, by which a Compute finds that its key was changed.
 
 package cache
 
@@ -102,52 +101,5 @@ func (all *fences) moveTo(other func(h uint64) *fences) {
 			other(f.hash).add(f)
 			f = next
 		}
-	}
-}
-
-// makeFences makes the lists of fences that the shard needs.
-func (s *shard[K, V]) makeFences() *fences {
-	if old := s.fences; old.crowded() {
-		n := fewLists
-		if old != nil {
-			n = 4 * len(old.lists)
-		}
-		s.fences = &fences{lists: make([]atomic.Pointer[fence], n)}
-		old.moveTo(func(uint64) *fences { return s.fences })
-	}
-	return s.fences
-}
-
-// breakFences breaks the fences on a key with hash h, which is about to change.
-func (s *shard[K, V]) breakFences(h uint64, key K) {
-	if s.loading > 0 || s.fences != nil || s.common.negatives != nil {
-		s.breakFencesOn(h, key)
-	}
-}
-
-// breakFencesOn is breakFences if there may be any, or errors may be kept. It is apart so that
-// the usual case is inlined. Of the loads of the key only the newest may not be stale yet.
-func (s *shard[K, V]) breakFencesOn(h uint64, key K) {
-	s.common.dropError(key)
-	s.fences.breakOn(h)
-	if l := s.newest(h, key); l != nil {
-		l.stale = true
-	}
-}
-
-// passEviction is breakFences for a key whose entry is about to be evicted. An eviction
-// does not change the value, so a load of the key goes on; but if no caller waits for it,
-// it is not stored. A Compute finds its entry gone.
-func (s *shard[K, V]) passEviction(h uint64, key K) {
-	if l := s.newest(h, key); l != nil {
-		l.evicted = true
-	}
-}
-
-// passClear is breakFences for all keys of the shard, whose entries are about to be removed. A Compute
-// finds its entry gone.
-func (s *shard[K, V]) passClear() {
-	for l := range s.allLoads() {
-		l.stale = true
 	}
 }

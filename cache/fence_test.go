@@ -68,19 +68,19 @@ func TestManyFences(t *testing.T) {
 	s := new(shard[int, int])
 	up := make([]*fence, n)
 	for i := range up {
-		up[i] = s.makeFences().put(uint64(i)<<54, 0)
+		up[i] = s.pending.makeFences().put(uint64(i)<<54, 0)
 	}
-	if lists := len(s.fences.lists); lists < n/3 || lists > 3*n {
+	if lists := len(s.pending.fences.lists); lists < n/3 || lists > 3*n {
 		t.Errorf("%d lists of %d fences", lists, n)
 	}
 	for i, f := range up {
-		s.fences.breakOn(uint64(i) << 54)
-		if s.fences.remove(f); !f.broken || i+1 < n && up[i+1].broken {
+		s.pending.fences.breakOn(uint64(i) << 54)
+		if s.pending.fences.remove(f); !f.broken || i+1 < n && up[i+1].broken {
 			t.Fatalf("fence %d is not broken, or the next one is", i)
 		}
 	}
-	if len(s.fences.lists) != fewLists || s.makeFences() != s.fences {
-		t.Errorf("%d lists without fences", len(s.fences.lists))
+	if len(s.pending.fences.lists) != fewLists || s.pending.makeFences() != s.pending.fences {
+		t.Errorf("%d lists without fences", len(s.pending.fences.lists))
 	}
 }
 
@@ -194,7 +194,7 @@ func TestComputeThatWaitsForRoom(t *testing.T) {
 	wantWhole(t, c)
 }
 
-func newFences() *fences { return new(shard[int, int]).makeFences() }
+func newFences() *fences { return new(pending[int, int]).makeFences() }
 
 func aPlainTake() *caller {
 	who := new(loading).plainCaller()

@@ -69,7 +69,7 @@ func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 		s.lock.RUnlockHit(r)
 		return
 	}
-	s.missesExpired.Add(1)
+	s.tally.missesExpired.Add(1)
 	s.lock.RUnlockMiss(r)
 }
 
@@ -143,7 +143,7 @@ func (s *shard[K, V]) decide(h uint64, key K, who *caller, first *load[K, V]) (v
 	i, found := s.find(h, key)
 	expired := found && s.checkExpired(i) // once, as the entry may expire at any moment
 	who.inGrace = expired && !s.checkGone(i)
-	l = s.current(h, key)
+	l = s.pending.current(h, key)
 	if found && !expired && s.useAt(i, h) || who.inGrace && s.standsIn(i, l, who) {
 		who.found = true
 		return s.answer(i), nil, finder, nil
@@ -205,7 +205,7 @@ func (s *shard[K, V]) beginLoad(h uint64, key K, i uint32, who *caller, first *l
 	if who.inGrace {
 		s.renewBy(l, i)
 	}
-	s.addLoad(l)
+	s.pending.add(l)
 	return l, leader
 }
 
@@ -218,7 +218,7 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 		l.flight, l.member = first.flight, true
 		return l
 	}
-	l := c.shardOf(h).spare.Swap(nil)
+	l := c.shardOf(h).pending.spare.Swap(nil)
 	if l == nil {
 		l = newSoleLoad[K, V]()
 	}
@@ -242,7 +242,7 @@ func (c *common[K, V]) reuse(l *load[K, V]) {
 	if l.done != nil || l.how != returned || c.loads.permits.free != nil {
 		return
 	}
-	spare, f := &c.shardOf(l.hash).spare, l.flight
+	spare, f := &c.shardOf(l.hash).pending.spare, l.flight
 	*f = flight{}
 	*l = load[K, V]{flight: f}
 	spare.Store(l)

@@ -169,7 +169,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 // conclude is the part of Cache.conclude under the lock. If there is too little room in the shard,
 // it returns how much is missing, and the load goes on.
 func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) {
-	s.removeLoad(l)
+	s.pending.remove(l)
 	dropped := l.stale || l.evicted && !l.flight.awaited()
 	switch {
 	case dropped:
@@ -179,8 +179,8 @@ func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) 
 		missing = s.storeResult(l, u)
 	}
 	if missing > 0 {
-		s.addLoad(l) // it was the newest, and no other could begin under this lock
-	} else if s.due != nil {
+		s.pending.add(l) // it was the newest, and no other could begin under this lock
+	} else if s.lives.due != nil {
 		s.endRenewal(l, dropped)
 	}
 	return missing

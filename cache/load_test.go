@@ -78,7 +78,7 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		if who.inGrace {
 			t.Error("a value is in Grace")
 		}
-		s.loads, s.loading = nil, 0
+		s.pending.loads, s.pending.loading = nil, 0
 		s.lock.Unlock()
 	}
 }

@@ -1,14 +1,8 @@
-// This file has what a load is, and the loads of a shard: those that callers share, and those
-// that a change of their key has overtaken.
+// This file has what a load is.
 
 package cache
 
-import (
-	"iter"
-	"math/bits"
-	"slices"
-	"time"
-)
+import "time"
 
 // A Load tells the function of [Cache.TakeWith] about the old value, and the cache about
 // the new one. The function must not use it after it has returned.
@@ -94,106 +88,5 @@ func (l *load[K, V]) makeDone() {
 func (l *load[K, V]) publish() {
 	if l.done != nil {
 		close(l.done)
-	}
-}
-
-// A loads has the loads of a shard that are under way, also the stale ones, in lists by hash, each
-// from the newest to the oldest. Only the newest load of a key may be shared. A change of the key makes
-// it stale; then the next caller that misses begins another one. So the older ones are stale: their
-// results go to their own callers and nowhere else.
-//
-// The lock of the shard guards it. No map: most shards have one load at a time, or none.
-type loads[K comparable, V any] struct {
-	lists []*load[K, V]
-}
-
-// fewLists is how many lists there are at least, of loads or fences. If there are more than two
-// for each list, there will be four times as many lists, and when there are few again, fewer.
-const fewLists = 8
-
-// listNumber returns the number of the list of what has hash h, of so many. It uses the upper bits of the
-// hash, which choose neither the shard nor a group of its index.
-func listNumber(h uint64, lists int) uint64 {
-	i, _ := bits.Mul64(h, uint64(lists))
-	return i
-}
-
-func (all *loads[K, V]) listOf(h uint64) **load[K, V] {
-	return &all.lists[listNumber(h, len(all.lists))]
-}
-
-// newest returns the newest load of a key with hash h, or nil.
-func (s *shard[K, V]) newest(h uint64, key K) *load[K, V] {
-	if s.loading == 0 {
-		return nil
-	}
-	l := *s.loads.listOf(h)
-	for l != nil && (l.hash != h || l.key != key) {
-		l = l.older
-	}
-	return l
-}
-
-// current returns the load of a key with hash h that callers share, or nil.
-func (s *shard[K, V]) current(h uint64, key K) *load[K, V] {
-	if l := s.newest(h, key); l != nil && !l.stale {
-		return l
-	}
-	return nil
-}
-
-// addLoad makes a load the newest of its key.
-func (s *shard[K, V]) addLoad(l *load[K, V]) {
-	switch {
-	case s.loads == nil:
-		s.setLoadLists(fewLists)
-	case s.loading > 2*len(s.loads.lists):
-		s.setLoadLists(4 * len(s.loads.lists))
-	}
-	list := s.loads.listOf(l.hash)
-	if l.newer, l.older = nil, *list; l.older != nil {
-		l.older.newer = l
-	}
-	*list = l
-	s.loading++
-}
-
-// removeLoad removes a load that has ended.
-func (s *shard[K, V]) removeLoad(l *load[K, V]) {
-	if l.newer != nil {
-		l.newer.older = l.older
-	} else {
-		*s.loads.listOf(l.hash) = l.older
-	}
-	if l.older != nil {
-		l.older.newer = l.newer
-	}
-	l.newer, l.older = nil, nil
-	s.loading--
-	if n := len(s.loads.lists); n > fewLists && s.loading < n/8 {
-		s.setLoadLists(n / 4)
-	}
-}
-
-// setLoadLists makes n lists of the loads.
-func (s *shard[K, V]) setLoadLists(n int) {
-	all := slices.Collect(s.allLoads())
-	s.loads, s.loading = &loads[K, V]{make([]*load[K, V], n)}, 0
-	for _, l := range slices.Backward(all) { // so that the newest stays the newest
-		s.addLoad(l)
-	}
-}
-
-// allLoads returns the loads of the shard, also the stale ones: those of a key from the newest to the
-// oldest.
-func (s *shard[K, V]) allLoads() iter.Seq[*load[K, V]] {
-	return func(yield func(*load[K, V]) bool) {
-		for i := 0; s.loading > 0 && i < len(s.loads.lists); i++ {
-			for l := s.loads.lists[i]; l != nil; l = l.older {
-				if !yield(l) {
-					return
-				}
-			}
-		}
 	}
 }

@@ -104,11 +104,11 @@ func TestManyLoads(t *testing.T) {
 		c.Del(k)
 		now[k] = begin(k)
 	}
-	if lists := len(s.loads.lists); lists < 2*n/3 || lists > 3*2*n {
+	if lists := len(s.pending.loads.lists); lists < 2*n/3 || lists > 3*2*n {
 		t.Errorf("%d lists of %d loads", lists, 2*n)
 	}
 	for k := range n {
-		if h := now[k].hash; s.newest(h, k) != now[k] {
+		if h := now[k].hash; s.pending.newest(h, k) != now[k] {
 			t.Fatalf("key %d: the newest load is another", k)
 		}
 		first, second := old[k], now[k]
@@ -116,11 +116,11 @@ func TestManyLoads(t *testing.T) {
 			first, second = second, first
 		}
 		c.concludeAll(first)
-		if s.newest(second.hash, k) != second {
+		if s.pending.newest(second.hash, k) != second {
 			t.Fatalf("key %d: the load that goes on is lost", k)
 		}
-		if k == n-1 && len(s.loads.lists) != fewLists {
-			t.Errorf("%d lists of one load", len(s.loads.lists))
+		if k == n-1 && len(s.pending.loads.lists) != fewLists {
+			t.Errorf("%d lists of one load", len(s.pending.loads.lists))
 		}
 		c.concludeAll(second)
 	}

@@ -15,22 +15,22 @@ import (
 func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) role {
 	c := s.common
 	expired := s.checkExpired(i)
-	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.slide(i, h) {
+	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) {
 		return seeker
 	}
 	first := finder
 	if expired || background && c.time.refresh > 0 {
-		due := s.due[i].Get()
+		due := s.lives.due[i].Get()
 		passed := c.time.clock.Passed(due)
 		switch {
 		case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
 			return undecided
-		case background && passed && s.due[i].Swap(due, underWay|due&triesMask):
+		case background && passed && s.lives.due[i].Swap(due, underWay|due&triesMask):
 			first = renewer
 		}
 	}
 	if expired {
-		s.hitsInGrace.Add(1)
+		s.tally.hitsInGrace.Add(1)
 	}
 	return first
 }
@@ -52,7 +52,7 @@ func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
-	due := s.due[i].Get()
+	due := s.lives.due[i].Get()
 	return !s.common.time.clock.Passed(due) && !renewing(due) || l != nil && !who.patient
 }
 
@@ -61,10 +61,10 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 // joins the batch of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
-	if !ok || !renewing(s.due[i].Get()) {
+	if !ok || !renewing(s.lives.due[i].Get()) {
 		return nil
 	}
-	l := s.current(h, key)
+	l := s.pending.current(h, key)
 	switch {
 	case l != nil && l.renewal:
 	case ended:
@@ -79,7 +79,7 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 
 // dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
 func (s *shard[K, V]) dueNow(i uint32) {
-	s.due[i].Set(dueAt(s.common.time.clock.Now(), s.due[i].Get()&triesMask))
+	s.lives.due[i].Set(dueAt(s.common.time.clock.Now(), s.lives.due[i].Get()&triesMask))
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
@@ -95,7 +95,7 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 		l.flight.runInBackground()
 	}
 	s.renewBy(l, i)
-	s.addLoad(l)
+	s.pending.add(l)
 	return l
 }
 
@@ -103,13 +103,13 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
 	l.renewal = true
 	l.Old, l.HasOld = s.entries[i].value, true
-	s.due[i].Set(underWay | s.due[i].Get()&triesMask)
+	s.lives.due[i].Set(underWay | s.lives.due[i].Get()&triesMask)
 }
 
 // skipRenewal postpones a renewal of entry i that cannot begin now.
 func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.common.loads.renewals.skipped.Add(1)
-	s.due[i].Set(s.common.time.pauseAfter(s.due[i].Get() & triesMask))
+	s.lives.due[i].Set(s.common.time.pauseAfter(s.lives.due[i].Get() & triesMask))
 }
 
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
@@ -121,12 +121,12 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 		s.common.loads.renewals.countEnd(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
-	if !ok || !renewing(s.due[i].Get()) || s.current(l.hash, l.key) != nil {
+	if !ok || !renewing(s.lives.due[i].Get()) || s.pending.current(l.hash, l.key) != nil {
 		return
 	}
 	if failed {
-		tries := s.due[i].Get() & triesMask
-		s.due[i].Set(s.common.time.pauseAfter(min(tries+1, maxTries)))
+		tries := s.lives.due[i].Get() & triesMask
+		s.lives.due[i].Set(s.common.time.pauseAfter(min(tries+1, maxTries)))
 	} else {
 		s.dueNow(i)
 	}
@@ -173,7 +173,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 func (s *shard[K, V]) answer(i uint32) V {
 	s.use(i)
 	if s.common.time.grace > 0 && s.checkExpired(i) {
-		s.hitsInGrace.Add(1)
+		s.tally.hitsInGrace.Add(1)
 	}
 	return s.entries[i].value
 }

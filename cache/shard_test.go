@@ -44,7 +44,7 @@ func TestIdleRingCatchesUp(t *testing.T) {
 		c.SetWithExpire(1, 1, time.Second)
 		time.Sleep(10 * time.Hour)
 		c.SetWithExpire(1, 1, time.Second)
-		if now, want := c.common.table.Load().shards[0].ring.Now(), int64(10*time.Hour/c.common.time.tick); now < want-1 {
+		if now, want := c.common.table.Load().shards[0].lives.ring.Now(), int64(10*time.Hour/c.common.time.tick); now < want-1 {
 			t.Errorf("the ring is at tick %d, want %d", now, want)
 		}
 	})

@@ -145,9 +145,9 @@ func TestSplitKeepsOrder(t *testing.T) {
 			heat uint8
 		}
 		order := func(s *shard[int, int], with func(int) bool) (places []place) {
-			for i := range s.order.All() {
+			for i := range s.turn.order.All() {
 				if key := s.entries[i].key; with(key) {
-					places = append(places, place{key, s.order.Heat(i)})
+					places = append(places, place{key, s.turn.order.Heat(i)})
 				}
 			}
 			return places

@@ -64,7 +64,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	for s := range c.common.all() {
 		s.lock.Lock()
 		s.addTo(&total)
-		stuck := s.loading > 0 || s.late(now)
+		stuck := s.pending.loading > 0 || s.lives.late(now, &s.common.time)
 		s.lock.Unlock()
 		if stuck {
 			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
@@ -80,32 +80,22 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 // addStuck adds the loads that run, and the entries whose removal is late. The lock must
 // be held, at least for reading.
 func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
-	for l := range s.allLoads() {
+	for l := range s.pending.all() {
 		if !l.member {
 			total.Loads.Running++
 		}
 		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
 	}
-	if s.late(now) {
+	if s.lives.late(now, &s.common.time) {
 		total.Expiry.Overdue += s.overdue(now)
 	}
-}
-
-// late reports whether the ring is late by more than a tick or two. The lock must be held,
-// at least for reading.
-func (s *shard[K, V]) late(now int64) bool {
-	if s.ring == nil {
-		return false
-	}
-	next, ok := s.ring.NextVisit()
-	return ok && next+2 <= now/int64(s.common.time.tick)
 }
 
 // overdue returns how many entries have a deadline that has passed. The lock must be held,
 // at least for reading.
 func (s *shard[K, V]) overdue(now int64) (n int) {
 	for i := range s.entries {
-		if _, ok := s.ring.Due(uint32(i)); ok && s.removalTime(uint32(i)) <= now {
+		if _, ok := s.lives.ring.Due(uint32(i)); ok && s.end(uint32(i)) <= now {
 			n++
 		}
 	}
@@ -117,20 +107,17 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	hits, misses := s.lock.Counts()
 	total.Hits += hits
 	total.Misses += misses
-	total.MissesExpired += s.missesExpired.Load()
-	total.MissesEvicted += s.missesEvicted.Load()
-	total.HitsInGrace += s.hitsInGrace.Load()
-	total.Entries += s.len
-	total.Restored += s.restored
+	s.tally.addTo(total)
+	total.Entries += s.slots.len
 	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
 	total.Removals.Expired += removed(Expired)
 	total.Removals.Evicted += removed(Evicted)
 	total.Removals.Deleted += removed(Deleted)
 	total.Removals.Replaced += removed(Replaced)
 	total.Removals.Cleared += removed(Cleared)
-	if s.ring != nil {
-		total.Expiry.Pending += s.ring.Len()
-		total.Expiry.Tombstones += s.ring.Tombstones()
+	if s.lives.ring != nil {
+		total.Expiry.Pending += s.lives.ring.Len()
+		total.Expiry.Tombstones += s.lives.ring.Tombstones()
 	}
 }
 

@@ -63,7 +63,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first role) {
 		if first == undecided {
 			s.lock.RUnlock(r)
 		} else {
-			s.missesExpired.Add(1)
+			s.tally.missesExpired.Add(1)
 			s.lock.RUnlockMiss(r)
 		}
 		return value, first

@@ -181,7 +181,7 @@ func TestTakeManyOverlap(t *testing.T) {
 		call(errHook{ctx, sync.OnceFunc(func() { between = c.common.lock(c.common.hasher.Hash(keys[1])) })}, keys...)
 		for leads := false; !leads; runtime.Gosched() {
 			s := c.common.lock(c.common.hasher.Hash(keys[0]))
-			leads = s.loading > 0
+			leads = s.pending.loading > 0
 			s.lock.Unlock()
 		}
 		call(ctx, keys[2], keys[0])

@@ -155,6 +155,21 @@ func (t *timing) timeFor(r *clock.Readings, h uint64, ttl time.Duration) int64 {
 	return now
 }
 
+// idleEnd returns when an entry whose key has hash h, and which is being used now, has been idle.
+func (t *timing) idleEnd(h uint64) int64 {
+	return clock.After(t.timeFor(&t.clock.Idleness, h, 0), t.idle)
+}
+
+// slack is by how much Touch may leave a deadline too early: 0, unless the program is busy.
+// Then one keep-alive after another would postpone the same deadline by almost nothing, and
+// each write would take the entry from the other processors.
+func (t *timing) slack(ttl time.Duration) uint64 {
+	if shortest := float64(ttl) * (1 - t.jitter); shortest < float64(t.short) || !t.clock.Busy() {
+		return 0
+	}
+	return uint64(t.tick / 4)
+}
+
 // jittered spreads a TTL by the jitter of the options.
 func (t *timing) jittered(ttl time.Duration) time.Duration {
 	spread := float64(ttl) * (1 + t.jitter*(2*rand.Float64()-1))

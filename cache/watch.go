@@ -62,13 +62,10 @@ func (c *common[K, V]) deadlineAndWeight(h uint64, key K) (deadline int64, weigh
 	if !ok {
 		return 0, 0, false
 	}
-	if s.weights != nil {
-		weight = s.weights[i]
+	if s.turn.weights != nil {
+		weight = s.turn.weights[i]
 	}
-	if s.caps != nil {
-		return s.caps[i], weight, true
-	}
-	return s.entries[i].deadline.Get(), weight, true
+	return s.lives.cap(i, &s.entries[i].deadline), weight, true
 }
 
 // touched tells a watch that a key has another deadline.

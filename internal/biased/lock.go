@@ -88,7 +88,7 @@ type Lock struct {
 	striped uint64
 	drained chan struct{}
 
-	_ [40]byte // so that mu, which unbiased readers and writers write, is in another cache line
+	_ [32]byte // so that mu, which unbiased readers and writers write, is in another cache line
 
 	mu sync.Mutex
 
