@@ -61,12 +61,12 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	}
 	switch cause {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
-		s.lost.Add(h, lost.Expired, len(s.entries))
+		s.lost.Add(h, lost.ByExpiry, len(s.entries))
 	case Evicted:
 		if s.loading > 0 {
 			s.passEviction(h, e.key)
 		}
-		s.lost.Add(h, lost.Evicted, len(s.entries))
+		s.lost.Add(h, lost.ByEviction, len(s.entries))
 	default:
 		s.breakFences(h, e.key)
 	}

@@ -216,9 +216,9 @@ func (s *shard[K, V]) hashOf(i uint32) uint64 { return s.common.hasher.Hash(s.en
 // least for reading.
 func (s *shard[K, V]) countMiss(h uint64) {
 	switch s.lost.Miss(h) {
-	case lost.Expired:
+	case lost.ByExpiry:
 		s.missesExpired.Add(1)
-	case lost.Evicted:
+	case lost.ByEviction:
 		s.missesEvicted.Add(1)
 	}
 }
