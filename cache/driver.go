@@ -142,7 +142,7 @@ func (t *timing) setTimer(tick int64) {
 		return
 	}
 	at := tick * int64(t.tick)
-	t.clock.Trust(at)
+	t.clock.SetHorizon(at)
 	wait := time.Duration(at - t.clock.Now())
 	if d.timer == nil {
 		d.timer = d.newTimer(wait)

@@ -146,7 +146,7 @@ func TestEstimatesByASample(t *testing.T) {
 	}
 }
 
-// TestEstimatesOfEntriesThatExpire checks estimates for entries with TTLs: the ghosts miss
+// TestEstimatesOfEntriesThatExpire checks estimates for entries with TTLs: the shadows miss
 // only that expired entries make room.
 func TestEstimatesOfEntriesThatExpire(t *testing.T) {
 	for _, expire := range []time.Duration{200 * time.Millisecond, time.Second, 5 * time.Second} {

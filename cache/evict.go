@@ -40,7 +40,7 @@ func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
 		if !s.common.time.clock.Far(s.entries[i].deadline.Get()) && s.markIfPassed(i) { // checkExpired, inlined
 			return i, h, s.causeOr(Evicted, i), true
 		}
-		if !s.turn.order.Spare(i, h) {
+		if !s.turn.order.Promote(i, h) {
 			return i, h, Evicted, true
 		}
 	}

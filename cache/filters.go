@@ -54,7 +54,7 @@ func (c *Cache[K, V]) anyRemoves(filters []*filter[K, V], key K, value V) (yes b
 	yes = true
 	c.spawn(func() {
 		defer close(asked)
-		runner.Load(func() {
+		runner.RunAsLoad(func() {
 			yes = slices.ContainsFunc(filters, func(f *filter[K, V]) bool { return f.removes(key, value, c.tellPanic) })
 		})
 	})

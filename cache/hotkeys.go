@@ -5,8 +5,8 @@ package cache
 import (
 	"slices"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/ghost"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
+	"github.com/pinwheel-cache/pinwheel/cache/internal/shadow"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
 	"github.com/pinwheel-cache/pinwheel/stats"
@@ -57,13 +57,13 @@ func newWatch[K comparable, V any](o Options[K, V]) *watch[K] {
 		w.hot = hotkeys.New[K](o.HotKeys)
 	}
 	if o.WhatIf {
-		w.ghosts = newGhosts(o.Limit, o.Policy)
+		w.shadows = newShadows(o.Limit, o.Policy)
 	}
 	return w
 }
 
-func newGhosts(limit int, p Policy) *ghost.Ghosts {
-	return ghost.New(limit,
+func newShadows(limit int, p Policy) *shadow.Caches {
+	return shadow.New(limit,
 		func() eviction.Policy { return newOrder(p) },
 		func() eviction.Policy { return newOrder(p.other()) })
 }

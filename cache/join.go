@@ -92,7 +92,7 @@ func (c *Cache[K, V]) join(key K, who *caller, fetch fetcher[K, V]) (value V, mi
 		if err := context.Cause(who.ctx); err != nil {
 			return value, nil, err
 		}
-		who.now = c.common.time.clock.Checked()
+		who.now = c.common.time.clock.MustNow()
 		found, l, role, err := c.assign(key, who, nil)
 		switch role {
 		case finder, refused:

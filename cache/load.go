@@ -92,7 +92,7 @@ func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]
 			panic(l.err.(*PanicError).Value)
 		}
 	}()
-	runner.Load(func() {
+	runner.RunAsLoad(func() {
 		l.call(fetch, permits)
 		c.returned(l)
 		for _, mate := range l.members() {

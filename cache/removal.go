@@ -57,12 +57,12 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	}
 	switch cause {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
-		s.tally.lost.Add(h, lost.Expired, len(s.entries))
+		s.tally.lost.Add(h, lost.ByExpiry, len(s.entries))
 	case Evicted:
 		if s.pending.loading > 0 {
 			s.pending.evict(h, e.key)
 		}
-		s.tally.lost.Add(h, lost.Evicted, len(s.entries))
+		s.tally.lost.Add(h, lost.ByEviction, len(s.entries))
 	default:
 		s.change(h, e.key)
 	}

@@ -148,7 +148,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	if !left {
 		return
 	}
-	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.Checked(), ttl)}
+	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.MustNow(), ttl)}
 	s := c.common.lock(u.hash)
 	if s.restore(&u, e.Mark) {
 		r.stored++

@@ -47,8 +47,8 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	}
 	total.Expiry.Lateness = c.common.observers.lateness.Histogram()
 	total.EvictedAge = c.common.observers.evictedAge.Histogram()
-	if w := c.common.watch.Load(); w != nil && w.ghosts != nil {
-		total.WhatIf = stats.WhatIf(w.ghosts.Counts())
+	if w := c.common.watch.Load(); w != nil && w.shadows != nil {
+		total.WhatIf = stats.WhatIf(w.shadows.Counts())
 	}
 	if w := c.common.watch.Load(); w != nil && w.hot != nil {
 		total.HottestShare = w.hot.Hottest()

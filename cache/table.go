@@ -148,7 +148,7 @@ const (
 // lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
 // or strained: then it returns false, and a larger table should follow.
 func (s *shard[K, V]) lockGrowing() (locked bool) {
-	if s.lock.LockCrowded() {
+	if s.lock.LockContended() {
 		s.strain += wait
 	} else if s.strain > 0 {
 		s.strain--

@@ -168,7 +168,7 @@ func (m *many[K, V]) load(keys []K) (again []K) {
 		}
 		return nil
 	}
-	m.who.now = m.cache.common.time.clock.Checked()
+	m.who.now = m.cache.common.time.clock.MustNow()
 	own, others := m.assignAll(keys)
 	waited := 0
 	defer func() { // if fetch panics or calls Goexit

@@ -26,9 +26,9 @@ type tally struct {
 // least for reading.
 func (t *tally) miss(h uint64) {
 	switch t.lost.Miss(h) {
-	case lost.Expired:
+	case lost.ByExpiry:
 		t.missesExpired.Add(1)
-	case lost.Evicted:
+	case lost.ByEviction:
 		t.missesEvicted.Add(1)
 	}
 }

@@ -74,7 +74,7 @@ var forever = life{clock.Never, clock.Never, clock.Never}
 func (t *timing) lifeOf(h uint64, ttl time.Duration) life {
 	l := t.lifeIn(h, ttl)
 	if l.deadline == clock.Never && t.ends(ttl) {
-		t.clock.Checked()
+		t.clock.MustNow()
 	}
 	return l
 }
@@ -100,7 +100,7 @@ func (t *timing) lifeIn(h uint64, ttl time.Duration) life {
 // deadlineFor returns the deadline of lifeIn, for a simple cache.
 func (t *timing) deadlineFor(h uint64, ttl time.Duration) int64 {
 	if ttl >= t.short && t.jitter == 0 {
-		if now, ok := t.clock.Lately(h); ok {
+		if now, ok := t.clock.RecentForStore(h); ok {
 			return clock.After(now, ttl)
 		}
 	}
@@ -148,7 +148,7 @@ func (t *timing) dueFrom(now int64, ttl time.Duration) int64 {
 // timeFor returns the time at which a life with the given TTL, or idleness, begins. It is
 // exact if either is short, and else early by at most a hundredth of it.
 func (t *timing) timeFor(r *clock.Readings, h uint64, ttl time.Duration) int64 {
-	now, last := t.clock.Recent(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
+	now, last := t.clock.RecentForDeadline(r, h, t.idle > 0 && t.idle < t.short || ttl > 0 && ttl < t.short)
 	if last {
 		t.wakeBy(t.nextTick()) // otherwise the coarse time would not advance
 	}

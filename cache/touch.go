@@ -26,13 +26,13 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	l, found, done := c.common.touch(h, key, expire)
 	if !done {
 		if l.deadline == clock.Never && c.common.time.ends(expire) {
-			c.common.time.clock.Checked()
+			c.common.time.clock.MustNow()
 		}
 		found = c.common.touchTask(h, key, l)
 	}
 	if w := c.common.watch.Load(); w != nil {
 		if !found {
-			// The ghosts may have a key that the cache has not: this life is for them alone.
+			// The shadows may have a key that the cache has not: this life is for them alone.
 			l = c.common.time.lifeFrom(c.common.time.clock.Now(), expire)
 		}
 		c.common.touched(w, h, l.cap)

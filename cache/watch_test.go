@@ -162,7 +162,7 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 	if err := c.Resize(2); err != nil {
 		t.Fatal(err)
 	}
-	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1, 1) // the first get tells the ghosts of it
+	want("with a new limit", hits(get(1, 1)), 2, 1, 1, 1, 1) // the first get tells the shadows of it
 	for k := range 4 {
 		c.Set(k, k)
 	}
@@ -202,7 +202,7 @@ func TestWhatIfOtherPolicy(t *testing.T) {
 	}
 }
 
-// TestWhatIfSeesTouch checks that the ghosts see a Touch, and so keep a key that Touch
+// TestWhatIfSeesTouch checks that the shadows see a Touch, and so keep a key that Touch
 // keeps alive.
 func TestWhatIfSeesTouch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -56,8 +56,8 @@ const (
 	stripesPerProc                     = 4
 	minStripes, fewStripes, maxStripes = 4, 16, 64
 
-	// crowded is how often readers meet in a stripe before the lock gets more stripes.
-	crowded = 64
+	// metToWiden is how often readers meet in a stripe before the lock gets more stripes.
+	metToWiden = 64
 
 	// spins is how often a writer looks at a stripe before it sleeps, and a reader at the
 	// bias before it takes the mutex. A reader is inside for some ten nanoseconds, or,
@@ -75,11 +75,11 @@ type Lock struct {
 	// All biased readers read these fields; only a change of the bias writes them.
 	//
 	// bias is off, away, or on. On, it is the shift of a hash to the top bits, which pick a
-	// stripe; inMore is added if the stripes of more are in use.
+	// stripe; inWide is added if the stripes of more are in use.
 	bias    atomic.Uint32
 	on      uint32   // what bias is when it is on
 	stripes []stripe // a power of two of them; nil before the first bias
-	more    []stripe // in use instead of them; nil before readers met often
+	wide    []stripe // in use instead of them; nil before readers met often
 
 	// striped is how many reads in the stripes were counted in a window already; mu guards
 	// it. drained is closed when the stripe with the waiting mark is empty. It is made
@@ -104,8 +104,8 @@ const (
 	away = 1 // the writer inside will restore the bias
 )
 
-// inMore is added to a bias that is on: a shift is less than 64.
-const inMore = 64
+// inWide is added to a bias that is on: a shift is less than 64.
+const inWide = 64
 
 // A stripe fills a cache line, so that readers in different stripes do not share one.
 type stripe struct {
@@ -143,10 +143,10 @@ func (l *Lock) RLock() Reader {
 // before a widen, as writers look at all stripes.
 func (l *Lock) stripe(bias uint32) *stripe {
 	stripes := l.stripes
-	if bias&inMore != 0 {
-		stripes = l.more
+	if bias&inWide != 0 {
+		stripes = l.wide
 	}
-	return &stripes[affinity.Hint()>>(bias%inMore)]
+	return &stripes[affinity.Hint()>>(bias%inWide)]
 }
 
 // rlock is RLock for a reader that found the bias away. It takes the mutex, unless a
@@ -216,7 +216,7 @@ func (l *Lock) runlock(r Reader, hits uint64) {
 func (l *Lock) left(s *stripe) {
 	if s.word.Load()&waiting != 0 {
 		l.wake(s)
-	} else if s.met.Add(1) == crowded {
+	} else if s.met.Add(1) == metToWiden {
 		l.widen(stripesFor(runtime.GOMAXPROCS(0), maxStripes))
 	}
 }
@@ -245,15 +245,15 @@ func (l *Lock) Lock() {
 	l.enter()
 }
 
-// LockCrowded is Lock, and reports whether another writer, or a reader without the
+// LockContended is Lock, and reports whether another writer, or a reader without the
 // bias, was inside.
-func (l *Lock) LockCrowded() (crowded bool) {
-	crowded = !l.mu.TryLock()
-	if crowded {
+func (l *Lock) LockContended() (contended bool) {
+	contended = !l.mu.TryLock()
+	if contended {
 		l.mu.Lock()
 	}
 	l.enter()
-	return crowded
+	return contended
 }
 
 // enter lets in a writer, which holds mu. It is inlined.
@@ -319,8 +319,8 @@ func shiftOf(stripes int) uint32 { return uint32(64 - bits.TrailingZeros32(uint3
 // readers read more without a lock.
 func (l *Lock) widen(stripes int) {
 	l.mu.Lock()
-	if l.more == nil && stripes > len(l.stripes) {
-		l.more, l.on = make([]stripe, stripes), inMore|shiftOf(stripes)
+	if l.wide == nil && stripes > len(l.stripes) {
+		l.wide, l.on = make([]stripe, stripes), inWide|shiftOf(stripes)
 	}
 	l.Unlock() // which stores the bias anew, if it is on
 }
@@ -330,7 +330,7 @@ func (l *Lock) widen(stripes int) {
 // use.
 func (l *Lock) withdraw() {
 	l.bias.Store(away)
-	striped := l.drainAll(l.stripes) + l.drainAll(l.more)
+	striped := l.drainAll(l.stripes) + l.drainAll(l.wide)
 	reads := uint64(l.reads) + striped - l.striped
 	l.striped = striped
 	if reads >= windowReads {
@@ -369,7 +369,7 @@ func (l *Lock) drain(s *stripe) {
 // Counts returns the hits and the misses so far. The lock must be held for
 // writing.
 func (l *Lock) Counts() (hits, misses uint64) {
-	for _, stripes := range [][]stripe{l.stripes, l.more} {
+	for _, stripes := range [][]stripe{l.stripes, l.wide} {
 		for i := range stripes {
 			s := &stripes[i]
 			hits += l.hitsIn(s)

@@ -62,25 +62,25 @@ func TestZeroLock(t *testing.T) {
 	}
 }
 
-// TestLockCrowded: a writer is told whether another was inside.
-func TestLockCrowded(t *testing.T) {
+// TestLockContended: a writer is told whether another was inside.
+func TestLockContended(t *testing.T) {
 	var l Lock
-	if l.LockCrowded() {
-		t.Error("crowded, with nobody inside")
+	if l.LockContended() {
+		t.Error("contended, with nobody inside")
 	}
 	l.Unlock()
-	crowded := make(chan bool)
+	contended := make(chan bool)
 	for try := 0; ; try++ {
 		l.Lock()
 		go func() {
-			crowded <- l.LockCrowded()
+			contended <- l.LockContended()
 			l.Unlock()
 		}()
 		for range try {
 			runtime.Gosched()
 		}
 		l.Unlock()
-		if <-crowded {
+		if <-contended {
 			return
 		}
 	}

@@ -25,10 +25,10 @@ const (
 	maxChallenged   = 16 // how many of main's oldest entries a challenge looks at
 	mainCheckpoints = 32 // how many checkpoints a main queue with all slots has
 
-	// While late is above lateLimit, uses in main shrink small: see Victim. A key that came
+	// While lateReturns is above lateReturnsLimit, uses in main shrink small: see Victim. A key that came
 	// back late adds 1 to it, and a use in small takes latePerUse away.
-	lateLimit  = 128
-	latePerUse = 8
+	lateReturnsLimit = 128
+	latePerUse       = 8
 )
 
 // An Adaptive is a [Policy] that resists scans and loops. It knows entries by their slot
@@ -71,11 +71,11 @@ type Adaptive struct {
 	checks  checkpointing
 	fading  fading
 
-	slots  int            // for which ghost, recent, target and checks are made
-	late   int            // see lateLimit; 0 to 2*lateLimit
-	weight [queues]uint64 // of the entries of each queue, if they have weights
-	passed uint64         // weight of marked entries that takeMark passed over since it lowered a mark
-	ahead  lookout
+	slots       int            // for which ghost, recent, target and checks are made
+	lateReturns int            // see lateReturnsLimit; 0 to 2*lateReturnsLimit
+	weight      [queues]uint64 // of the entries of each queue, if they have weights
+	passed      uint64         // weight of marked entries that takeMark passed over since it lowered a mark
+	ahead       lookout
 }
 
 // Len returns the number of entries in the order.
@@ -131,13 +131,13 @@ func (a *Adaptive) Marks() *Marks { return &a.marks }
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (a *Adaptive) Mark(i uint32) { a.marks.Mark(i) }
 
-// Spare reports whether entry i stays after all. Victim must have returned i last, and h is
+// Promote reports whether entry i stays after all. Victim must have returned i last, and h is
 // the hash of its key. If the entry stays, it is now the newest of main, and Victim must be
 // called again. Else its key is remembered.
-func (a *Adaptive) Spare(i uint32, h uint64) bool {
+func (a *Adaptive) Promote(i uint32, h uint64) bool {
 	q := a.queueOf(i + firstEntry)
 	if q == small {
-		if !a.ghost.addNew(h) && a.spareKnown(i, h) {
+		if !a.ghost.addNew(h) && a.promoteKnown(i, h) {
 			return true
 		}
 		a.checks.now++
@@ -150,8 +150,8 @@ func (a *Adaptive) Spare(i uint32, h uint64) bool {
 	return false
 }
 
-// spareKnown is Spare of an entry of small whose key the ghost remembers.
-func (a *Adaptive) spareKnown(i uint32, h uint64) bool {
+// promoteKnown is Promote of an entry of small whose key the ghost remembers.
+func (a *Adaptive) promoteKnown(i uint32, h uint64) bool {
 	age := a.ghost.take(h) - a.len[small] // at which the key came back
 	if a.moved >= maxMoves || !a.admits(i, age) {
 		a.ghost.addNew(h)
@@ -180,7 +180,7 @@ func (a *Adaptive) admits(i uint32, age int) bool {
 
 // growSmall raises the target of small for a key that came back after small evicted it.
 func (a *Adaptive) growSmall(by int) {
-	a.late = min(a.late+1, 2*lateLimit)
+	a.lateReturns = min(a.lateReturns+1, 2*lateReturnsLimit)
 	a.setTarget(a.target + by)
 }
 
@@ -228,7 +228,7 @@ func (a *Adaptive) balance(h uint64) {
 // a mark. A marked entry of main fades and becomes the newest.
 //
 // In a loop over slightly more keys than there are slots, small always looks a few entries
-// too short: the entries that small gains, main loses. So while late is above lateLimit,
+// too short: the entries that small gains, main loses. So while lateReturns is above lateReturnsLimit,
 // every used entry of main that Victim meets lowers the target.
 func (a *Adaptive) Victim() (i uint32, ok bool) {
 	if a.Len() == 0 {
@@ -256,11 +256,11 @@ func (a *Adaptive) passMarked(q uint32) (i uint32) {
 		case q == small:
 			a.marks.clear(p - firstEntry)
 			a.fading.forget(p - firstEntry)
-			a.late = max(a.late-latePerUse, 0)
+			a.lateReturns = max(a.lateReturns-latePerUse, 0)
 			if a.smallLen() < a.targetLen() {
 				q = main
 			}
-		case a.late > lateLimit && !a.won:
+		case a.lateReturns > lateReturnsLimit && !a.won:
 			a.setTarget(a.target - unit/4)
 		}
 		a.push(main, p)
@@ -282,7 +282,7 @@ func (a *Adaptive) Ahead() []Next {
 	return a.ahead.oldest(a.links, q, firstEntry, &a.marks)
 }
 
-// Prefetch reads the rows of the ghost that belong to these entries, so that Spare does
+// Prefetch reads the rows of the ghost that belong to these entries, so that Promote does
 // not wait for memory. The result means nothing but must be used: otherwise the
 // compiler removes the reads.
 func (a *Adaptive) Prefetch(entries []Next) (read uint64) {
@@ -325,7 +325,7 @@ func (a *Adaptive) Split(n int) Policy {
 	part.Resize(n)
 	if a.slots > 0 && a.checks.now > 0 {
 		part.setTarget(int(int64(a.target) * int64(n) / int64(a.slots)))
-		part.late = a.late
+		part.lateReturns = a.lateReturns
 		part.checks.now, part.checks.oldest = a.checks.now, a.checks.now
 	}
 	return part

@@ -20,7 +20,7 @@ func TestRecentIsASample(t *testing.T) {
 		a.Resize(n)
 		a.push(test.q, firstEntry)
 		before := a.target
-		a.Spare(0, test.h)
+		a.Promote(0, test.h)
 		a.Remove(0)
 		a.Insert(0, test.h)
 		a.Remove(0)

@@ -55,8 +55,8 @@ func (o *Order) Marks() *Marks { return &o.marks }
 // Mark notes a hit of entry i, as [Marks.Mark] does.
 func (o *Order) Mark(i uint32) { o.marks.Mark(i) }
 
-// Spare returns false: every victim is evicted, and its key is not remembered.
-func (o *Order) Spare(uint32, uint64) bool { return false }
+// Promote returns false: every victim is evicted, and its key is not remembered.
+func (o *Order) Promote(uint32, uint64) bool { return false }
 
 // Ahead returns the entries that are evicted next, or none if it has returned them already.
 // See [Policy].

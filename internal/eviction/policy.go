@@ -9,7 +9,7 @@ import "iter"
 // To store a key with hash h in a full shard takes these calls:
 //
 //	i, _ := policy.Victim()
-//	for policy.Spare(i, hashOfEntry(i)) {
+//	for policy.Promote(i, hashOfEntry(i)) {
 //		i, _ = policy.Victim()
 //	}
 //	policy.Replace(i, h)
@@ -41,14 +41,14 @@ type Policy interface {
 
 	// Victim returns the entry to evict, and leaves it in the order. It reports false
 	// if there is none. It moves on the used entries before the victim: at most 128 until
-	// an entry is evicted or removed, and together with Spare at most 144.
+	// an entry is evicted or removed, and together with Promote at most 144.
 	Victim() (i uint32, ok bool)
 
-	// Spare reports whether entry i stays after all, because its key came back soon. Victim
-	// must have returned i last, and h is the hash of its key. If the entry stays, Spare has
+	// Promote reports whether entry i stays after all, because its key came back soon. Victim
+	// must have returned i last, and h is the hash of its key. If the entry stays, Promote has
 	// moved it on, and Victim must be called again. Else an Adaptive remembers the key, and
 	// Remove must follow.
-	Spare(i uint32, h uint64) bool
+	Promote(i uint32, h uint64) bool
 
 	// Ahead returns entries that Victim will return next unless they are used before, or
 	// none if it has returned them already. They are valid until the next call. The caller
@@ -57,7 +57,7 @@ type Policy interface {
 	// takes several times as long.
 	Ahead() []Next
 
-	// Prefetch reads what Spare needs of entries from Ahead. The result means
+	// Prefetch reads what Promote needs of entries from Ahead. The result means
 	// nothing but must be used: otherwise the compiler removes the reads.
 	Prefetch(entries []Next) uint64
 

@@ -16,13 +16,13 @@ func work(f func()) { f() }
 // It is for goroutines that a callback starts and then waits for.
 func Go(f func()) { go work(f) }
 
-// Load calls f, which calls functions of the user for a load of a cache: InLoad is true in
+// RunAsLoad calls f, which calls functions of the user for a load of a cache: InLoad is true in
 // all that f calls.
 //
 //go:noinline
-func Load(f func()) { f() }
+func RunAsLoad(f func()) { f() }
 
-// InLoad reports whether the calling goroutine is inside a function that [Load] calls.
+// InLoad reports whether the calling goroutine is inside a function that [RunAsLoad] calls.
 func InLoad() bool { return onStack(loadEntry) }
 
 // InCallback reports whether the calling goroutine is inside a callback of a runner
@@ -35,7 +35,7 @@ func InCallback() bool { return onStack(workEntry) }
 
 var (
 	workEntry = reflect.ValueOf(work).Pointer()
-	loadEntry = reflect.ValueOf(Load).Pointer()
+	loadEntry = reflect.ValueOf(RunAsLoad).Pointer()
 )
 
 // onStack reports whether the stack of the calling goroutine has the function with an entry.
@@ -54,7 +54,7 @@ func onStack(entry uintptr) bool {
 	}
 }
 
-// maxSize is more than the size of work or Load. It excludes most pcs without a lookup: that
+// maxSize is more than the size of work or RunAsLoad. It excludes most pcs without a lookup: that
 // would cost more than the walk, and an allocation for an inlined function.
 const maxSize = 1 << 16
 

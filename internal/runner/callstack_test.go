@@ -51,7 +51,7 @@ func TestInCallback(t *testing.T) {
 	})
 }
 
-// TestInLoad: a load is known however deep below Load, and in a callback too; and neither
+// TestInLoad: a load is known however deep below RunAsLoad, and in a callback too; and neither
 // outside nor in a goroutine that a load starts.
 func TestInLoad(t *testing.T) {
 	want := func(what string, want bool) {
@@ -64,7 +64,7 @@ func TestInLoad(t *testing.T) {
 		}
 	}
 	want("outside", false)
-	Load(func() {
+	RunAsLoad(func() {
 		want("in a load", true)
 		if InCallback() {
 			t.Error("in a load: InCallback is true")
@@ -75,7 +75,7 @@ func TestInLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		New(1, 0, call, never(t)).Push(0, func() {
 			want("in a callback", false)
-			Load(func() { want("in a load in a callback", true) })
+			RunAsLoad(func() { want("in a load in a callback", true) })
 		})
 	})
 }

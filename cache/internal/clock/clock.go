@@ -60,10 +60,10 @@ func (c *Clock) Skip(by time.Duration) { c.start = c.start.Add(-by) }
 // Now returns the exact time, to which it brings the coarse time if that lags behind.
 func (c *Clock) Now() int64 { return c.advance(c.Real(), step) }
 
-// Checked is Now, but panics if the cache was made outside a bubble of testing/synctest and is
+// MustNow is Now, but panics if the cache was made outside a bubble of testing/synctest and is
 // used in one. There its clock shows a negative time, so values would never expire. It must be
 // called without a lock.
-func (c *Clock) Checked() int64 {
+func (c *Clock) MustNow() int64 {
 	now := c.Now()
 	if now < 0 {
 		panic("cache: a cache that was made outside of a testing/synctest bubble is used in one: make it in the bubble")
@@ -71,11 +71,11 @@ func (c *Clock) Checked() int64 {
 	return now
 }
 
-// Recent returns the time from which a new deadline counts. The time is exact while r has
+// RecentForDeadline returns the time from which a new deadline counts. The time is exact while r has
 // readings left, and always if exact is set. Otherwise it may be early, by a tick at most
-// unless the tick is late. The hash of the key, h, decides whether Recent reads the real
-// clock. With the last reading of r, Recent returns last: then the driver must bring the next tick.
-func (c *Clock) Recent(r *Readings, h uint64, exact bool) (now int64, last bool) {
+// unless the tick is late. The hash of the key, h, decides whether RecentForDeadline reads the real
+// clock. With the last reading of r, RecentForDeadline returns last: then the driver must bring the next tick.
+func (c *Clock) RecentForDeadline(r *Readings, h uint64, exact bool) (now int64, last bool) {
 	if exact {
 		return c.Now(), false
 	}
@@ -91,9 +91,9 @@ func (c *Clock) Recent(r *Readings, h uint64, exact bool) (now int64, last bool)
 	return c.coarse.Load(), false
 }
 
-// Lately is Recent for values that are stored, or returns false if Recent has to read the
+// RecentForStore is RecentForDeadline for values that are stored, or returns false if RecentForDeadline has to read the
 // real clock.
-func (c *Clock) Lately(h uint64) (now int64, ok bool) {
+func (c *Clock) RecentForStore(h uint64) (now int64, ok bool) {
 	now = c.coarse.Load()
 	return now, c.Busy() && (h>>20^uint64(now))%readEvery != 0
 }
@@ -126,9 +126,9 @@ func (c *Clock) Tick() {
 	c.Idleness.refill(now, c.perTick)
 }
 
-// Trust sets the horizon, for a driver that will tick at a given time. It may set the horizon
+// SetHorizon sets the horizon, for a driver that will tick at a given time. It may set the horizon
 // back: the nearer it is, the fewer deadlines are compared with the real clock.
-func (c *Clock) Trust(at int64) { c.horizon.Store(at + HorizonAhead) }
+func (c *Clock) SetHorizon(at int64) { c.horizon.Store(at + HorizonAhead) }
 
 // Far reports whether a deadline, or Never, lies beyond the horizon and so has not
 // passed. Nearly all do, so this check is inlined.

@@ -1,4 +1,4 @@
-package ghost
+package shadow
 
 import (
 	"flag"
@@ -31,28 +31,28 @@ func inverse() uint64 {
 func TestSampleOfSmallLimits(t *testing.T) {
 	last := inverse() * math.MaxUint64 // mixed, it is the greatest
 	for _, limit := range []int{1, 2, 100, sampleSize - 1, sampleSize} {
-		g := New(limit, byUse, byUse)
+		c := New(limit, byUse, byUse)
 		for _, h := range []uint64{0, 1, math.MaxUint64, last, last - 1} {
-			if !g.Sees(h) {
+			if !c.Sees(h) {
 				t.Errorf("limit %d: %#x is not in the sample", limit, h)
 			}
 		}
-		if n := len(g.ghosts[same].entries); n != limit {
-			t.Errorf("limit %d: a ghost of %d entries", limit, n)
+		if n := len(c.caches[same].entries); n != limit {
+			t.Errorf("limit %d: a shadow of %d entries", limit, n)
 		}
 	}
 }
 
-// TestSampleOfGreatLimits: it has as great a part of the keys as the ghosts have of the
+// TestSampleOfGreatLimits: it has as great a part of the keys as the shadows have of the
 // entries.
 func TestSampleOfGreatLimits(t *testing.T) {
 	for _, limit := range []int{sampleSize + 1, 3000, 20_000, 1_000_000} {
-		g := New(limit, byUse, byUse)
+		c := New(limit, byUse, byUse)
 		r := rand.New(rand.NewPCG(1, uint64(limit)))
 		const n = 1 << 19
 		seen := 0
 		for range n {
-			if g.Sees(r.Uint64()) {
+			if c.Sees(r.Uint64()) {
 				seen++
 			}
 		}
@@ -60,32 +60,32 @@ func TestSampleOfGreatLimits(t *testing.T) {
 		if off := math.Abs(float64(seen) - want); off > 6*math.Sqrt(want)+1 {
 			t.Errorf("limit %d: %d of %d keys in the sample, want about %.0f", limit, seen, n, want)
 		}
-		if len(g.ghosts[half].entries) != sampleSize/2 || len(g.ghosts[same].entries) != sampleSize || len(g.ghosts[double].entries) != 2*sampleSize {
-			t.Errorf("limit %d: ghosts of %d, %d and %d entries", limit, len(g.ghosts[half].entries), len(g.ghosts[same].entries), len(g.ghosts[double].entries))
+		if len(c.caches[half].entries) != sampleSize/2 || len(c.caches[same].entries) != sampleSize || len(c.caches[double].entries) != 2*sampleSize {
+			t.Errorf("limit %d: shadows of %d, %d and %d entries", limit, len(c.caches[half].entries), len(c.caches[same].entries), len(c.caches[double].entries))
 		}
 	}
 }
 
 // TestSampleOfTheGreatestLimit: some keys are in it.
 func TestSampleOfTheGreatestLimit(t *testing.T) {
-	g := New(math.MaxInt32, byUse, byUse)
-	if got := g.threshold.Load(); got != 2048 {
+	c := New(math.MaxInt32, byUse, byUse)
+	if got := c.threshold.Load(); got != 2048 {
 		t.Errorf("%d of 2³² keys in the sample, want 2048", got)
 	}
 	h := inverse() * (1 << 32) // mixed, it is 1
-	if !g.Sees(h) {
+	if !c.Sees(h) {
 		t.Error("a key that should be in the sample is not")
 	}
 	for range 10 {
-		g.Get(h, 0)
+		c.Get(h, 0)
 	}
-	if got := g.Counts().Gets; got != 10*math.MaxInt32/sampleSize {
+	if got := c.Counts().Gets; got != 10*math.MaxInt32/sampleSize {
 		t.Errorf("10 gets in the sample count for %d", got)
 	}
 }
 
 // TestSampleIsIndependent of the bits of a hash by which the cache, or the index of a
-// ghost, chooses a place: in each place there is the same part of the keys.
+// shadow, chooses a place: in each place there is the same part of the keys.
 func TestSampleIsIndependent(t *testing.T) {
 	const limit, places, n = 10 * sampleSize, 64, 1 << 17
 	for name, place := range map[string]func(h uint64) uint64{
@@ -95,14 +95,14 @@ func TestSampleIsIndependent(t *testing.T) {
 		"home":       func(h uint64) uint64 { return h >> 58 },
 		"low home":   func(h uint64) uint64 { return h >> 32 },
 	} {
-		g := New(limit, byUse, byUse)
+		c := New(limit, byUse, byUse)
 		r := rand.New(rand.NewPCG(1, 2))
 		var keys, seen [places]float64
 		for range n {
 			h := r.Uint64()
 			p := place(h) % places
 			keys[p]++
-			if g.Sees(h) {
+			if c.Sees(h) {
 				seen[p]++
 			}
 		}
@@ -117,21 +117,21 @@ func TestSampleIsIndependent(t *testing.T) {
 
 // TestWeight: after a Resize a get counts for as many as the sample is smaller then.
 func TestWeight(t *testing.T) {
-	g := New(sampleSize, byUse, byUse)
-	g.Set(0, 100)
-	g.Get(0, 0)
-	g.Resize(5 * sampleSize / 2)
-	g.Set(0, 100)
-	g.Get(0, 0)
-	g.Get(0, 0)
-	if s := g.Counts(); s.Gets != 6 || s.Half != 6 || s.Same != 6 || s.Double != 6 || s.OtherPolicy != 6 {
+	c := New(sampleSize, byUse, byUse)
+	c.Set(0, 100)
+	c.Get(0, 0)
+	c.Resize(5 * sampleSize / 2)
+	c.Set(0, 100)
+	c.Get(0, 0)
+	c.Get(0, 0)
+	if s := c.Counts(); s.Gets != 6 || s.Half != 6 || s.Same != 6 || s.Double != 6 || s.OtherPolicy != 6 {
 		t.Errorf("1 get for 1, and 2 for 2.5 each: %+v", s)
 	}
 }
 
-// TestConcurrentUse: the counts are never out of order, and the ghosts stay whole.
+// TestConcurrentUse: the counts are never out of order, and the shadows stay whole.
 func TestConcurrentUse(t *testing.T) {
-	g := New(16, byUse, byUse)
+	c := New(16, byUse, byUse)
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	for seed := range uint64(4) {
@@ -141,18 +141,18 @@ func TestConcurrentUse(t *testing.T) {
 				h := r.Uint64N(64) << 40
 				switch r.IntN(40) {
 				case 0:
-					g.Resize(r.IntN(20))
+					c.Resize(r.IntN(20))
 				case 1:
-					g.Clear()
+					c.Clear()
 				case 2, 3:
-					g.Remove(h)
+					c.Remove(h)
 				case 4, 5:
-					g.Touch(h, 1<<40)
+					c.Touch(h, 1<<40)
 				case 6, 7, 8, 9:
-					g.Set(h, 1<<40)
+					c.Set(h, 1<<40)
 				default:
-					if g.Sees(h) && !g.Get(h, 0) {
-						g.Fill(h, 0, 1<<40)
+					if c.Sees(h) && !c.Get(h, 0) {
+						c.Fill(h, 0, 1<<40)
 					}
 				}
 			}
@@ -161,7 +161,7 @@ func TestConcurrentUse(t *testing.T) {
 	var poll sync.WaitGroup
 	poll.Go(func() {
 		for {
-			if s := g.Counts(); max(s.Half, s.Same, s.Double, s.OtherPolicy) > s.Gets {
+			if s := c.Counts(); max(s.Half, s.Same, s.Double, s.OtherPolicy) > s.Gets {
 				t.Errorf("more hits than gets: %+v", s)
 				return
 			}
@@ -175,13 +175,13 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 	close(stop)
 	poll.Wait()
-	for i := range g.ghosts {
-		ghost := &g.ghosts[i]
-		want := naive{limit: len(ghost.entries), hits: ghost.hits.Load() / sampleSize}
-		for i := range ghost.order.All() {
-			want.entries = append(want.entries, naiveEntry{entry: ghost.entries[i]})
+	for i := range c.caches {
+		shadow := &c.caches[i]
+		want := naive{limit: len(shadow.entries), hits: shadow.hits.Load() / sampleSize}
+		for i := range shadow.order.All() {
+			want.entries = append(want.entries, naiveEntry{entry: shadow.entries[i]})
 		}
-		if err := ghost.check(&want); err != nil {
+		if err := shadow.check(&want); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package ghost
+package shadow
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func FuzzGhosts(f *testing.F) {
+func FuzzCaches(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
 		name := rapid.SampledFrom(slices.Sorted(maps.Keys(spreads))).Draw(t, "spread")
 		runModel(t, spreads[name])

@@ -1,4 +1,4 @@
-package ghost
+package shadow
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A naive is a ghost as a slice, oldest first.
+// A naive is a shadow as a slice, oldest first.
 type naive struct {
 	limit   int
 	entries []naiveEntry
@@ -82,20 +82,20 @@ func (n *naive) remove(h uint64) {
 
 func (n *naive) reset(limit int) { n.limit, n.entries = limit, nil }
 
-// check compares a ghost with the model, and verifies that all that a ghost keeps of
+// check compares a shadow with the model, and verifies that all that a shadow keeps of
 // its entries agrees.
-func (g *ghost) check(want *naive) error {
-	if len(g.entries) != want.limit {
-		return fmt.Errorf("room for %d entries, want %d", len(g.entries), want.limit)
+func (s *shadow) check(want *naive) error {
+	if len(s.entries) != want.limit {
+		return fmt.Errorf("room for %d entries, want %d", len(s.entries), want.limit)
 	}
-	if got := g.hits.Load(); got != want.hits*sampleSize {
+	if got := s.hits.Load(); got != want.hits*sampleSize {
 		return fmt.Errorf("%d hits, want %d", got, want.hits*sampleSize)
 	}
 	var got, wanted []entry
 	hashes := map[uint32]uint64{}
-	for i := range g.order.All() {
-		got = append(got, g.entries[i])
-		hashes[i] = g.entries[i].hash
+	for i := range s.order.All() {
+		got = append(got, s.entries[i])
+		hashes[i] = s.entries[i].hash
 	}
 	for _, e := range want.entries {
 		wanted = append(wanted, e.entry)
@@ -103,19 +103,19 @@ func (g *ghost) check(want *naive) error {
 	if !slices.Equal(got, wanted) || len(hashes) != len(got) {
 		return fmt.Errorf("entries, oldest first\n got %v\nwant %v", got, wanted)
 	}
-	for i := g.free; int(i) < len(g.entries); i = uint32(g.entries[i].deadline) {
+	for i := s.free; int(i) < len(s.entries); i = uint32(s.entries[i].deadline) {
 		if _, twice := hashes[i]; twice {
 			return fmt.Errorf("slot %d is in use and free, or free twice", i)
 		}
 		hashes[i] = 0
 	}
-	if len(hashes) != len(g.entries) {
-		return fmt.Errorf("%d of %d slots are in use or free", len(hashes), len(g.entries))
+	if len(hashes) != len(s.entries) {
+		return fmt.Errorf("%d of %d slots are in use or free", len(hashes), len(s.entries))
 	}
-	for i := g.free; int(i) < len(g.entries); i = uint32(g.entries[i].deadline) {
+	for i := s.free; int(i) < len(s.entries); i = uint32(s.entries[i].deadline) {
 		delete(hashes, i)
 	}
-	return g.index.Check(hashes)
+	return s.index.Check(hashes)
 }
 
 // spreads are ways to make hashes of small numbers.
@@ -124,7 +124,7 @@ var spreads = map[string]func(k int) uint64{
 	"meeting": func(k int) uint64 { return uint64(k) << 8 }, // in one cell of the index
 }
 
-// TestModel compares ghosts with slices, on a stream of random operations, and checks
+// TestModel compares shadows with slices, on a stream of random operations, and checks
 // the invariants after each. At the limits of the test no entry is passed over so often
 // that the order loses patience.
 func TestModel(t *testing.T) {
@@ -154,7 +154,7 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 
 	limit := limits.Draw(t, "limit")
 	resize(limit)
-	g := New(limit, byUse, byUse)
+	c := New(limit, byUse, byUse)
 	gets, now := uint64(0), int64(0)
 	get := func(t *rapid.T, h uint64) {
 		gets++
@@ -163,7 +163,7 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 		for _, i := range [...]int{half, double, other} {
 			all = want[i].get(h, now, hit) && all
 		}
-		if got := g.Get(h, now); got != all {
+		if got := c.Get(h, now); got != all {
 			t.Fatalf("Get is %v, want %v", got, all)
 		}
 	}
@@ -176,50 +176,50 @@ func runModel(t *rapid.T, hash func(k int) uint64) {
 		},
 		"Set": func(t *rapid.T) {
 			h, d := hashes.Draw(t, "h"), now+deadlines.Draw(t, "deadline")
-			g.Set(h, d)
+			c.Set(h, d)
 			all(func(n *naive) { n.set(h, d) })
 		},
 		"Set many": func(t *rapid.T) {
 			for k := range rapid.IntRange(1, 60).Draw(t, "n") {
-				g.Set(hash(k), now+10)
+				c.Set(hash(k), now+10)
 				all(func(n *naive) { n.set(hash(k), now+10) })
 			}
 		},
 		"Fill": func(t *rapid.T) {
 			h, d := hashes.Draw(t, "h"), now+deadlines.Draw(t, "deadline")
-			g.Fill(h, now, d)
+			c.Fill(h, now, d)
 			all(func(n *naive) { n.fill(h, now, d) })
 		},
 		"Touch": func(t *rapid.T) {
 			h, d := hashes.Draw(t, "h"), now+deadlines.Draw(t, "deadline")
-			g.Touch(h, d)
+			c.Touch(h, d)
 			all(func(n *naive) { n.touch(h, d) })
 		},
 		"Remove": func(t *rapid.T) {
 			h := hashes.Draw(t, "h")
-			g.Remove(h)
+			c.Remove(h)
 			all(func(n *naive) { n.remove(h) })
 		},
 		"Clear": func(*rapid.T) {
-			g.Clear()
+			c.Clear()
 			all(func(n *naive) { n.reset(n.limit) })
 		},
 		"Resize": func(t *rapid.T) {
 			limit = limits.Draw(t, "limit")
-			g.Resize(limit)
+			c.Resize(limit)
 			resize(limit)
 		},
 		"wait": func(t *rapid.T) { now += rapid.Int64Range(1, 10).Draw(t, "d") },
 		"": func(t *rapid.T) {
 			for i := range want {
-				if err := g.ghosts[i].check(&want[i]); err != nil {
-					t.Fatalf("ghost %d: %v", i, err)
+				if err := c.caches[i].check(&want[i]); err != nil {
+					t.Fatalf("shadow %d: %v", i, err)
 				}
 			}
-			if s, want := g.Counts(), (Counts{gets, want[half].hits, want[same].hits, want[double].hits, want[other].hits}); s != want {
+			if s, want := c.Counts(), (Counts{gets, want[half].hits, want[same].hits, want[double].hits, want[other].hits}); s != want {
 				t.Fatalf("Counts are %+v, want %+v", s, want)
 			}
-			if got, want := g.Sees(hashes.Draw(t, "seen")), limit > 0; got != want {
+			if got, want := c.Sees(hashes.Draw(t, "seen")), limit > 0; got != want {
 				t.Fatalf("Sees is %v at limit %d", got, limit)
 			}
 		},
