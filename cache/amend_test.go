@@ -40,8 +40,8 @@ func TestNotFoundIsNoFailure(t *testing.T) {
 	if err := take("none", func(l *Load[int]) (int, error) { l.NotFound = true; return 0, none }); err != none {
 		t.Errorf("err = %v", err)
 	}
-	if s := c.Stats().Loads; s.OK.Count() != 1 || s.Failed.Count() != 0 || c.lastFailed.Load() != nil {
-		t.Errorf("after NotFound: %d ok, %d failed, last failed %v", s.OK.Count(), s.Failed.Count(), c.lastFailed.Load())
+	if s := c.Stats().Loads; s.OK.Count() != 1 || s.Failed.Count() != 0 || c.common.loads.lastFailed.Load() != nil {
+		t.Errorf("after NotFound: %d ok, %d failed, last failed %v", s.OK.Count(), s.Failed.Count(), c.common.loads.lastFailed.Load())
 	}
 	take("error", func(l *Load[int]) (int, error) { return 0, none })
 	take("panic", func(l *Load[int]) (int, error) { l.NotFound = true; panic("panic") })

@@ -25,13 +25,10 @@ type Cache[K comparable, V any] struct {
 	recording atomic.Bool // by Record: one at a time
 	gate      gate
 
-	loadsOK, loadsFailed stats.DurationRecorder
-	lastFailed           atomic.Pointer[failure]
-	waiters              atomic.Uint64
-	amend                func(*stats.Snapshot) // or nil
-	schema               string                // of snapshots
-	saving               *semaphore.Weighted   // one SaveFile at a time
-	unregister           func()
+	amend      func(*stats.Snapshot) // or nil
+	schema     string                // of snapshots
+	saving     *semaphore.Weighted   // one SaveFile at a time
+	unregister func()
 }
 
 // New returns an empty cache. An error wraps [ErrArgument] and says everything that is

@@ -91,8 +91,8 @@ func (s *shard[K, V]) close(dst []*load[K, V]) []*load[K, V] {
 	s.closed = true
 	for l := range s.pending.all() {
 		l.makeDone()
-		if l.flight.background {
-			l.flight.end(context.Canceled, errClosed)
+		if l.flight.InBackground() {
+			l.flight.End(context.Canceled, errClosed)
 		}
 		dst = append(dst, l)
 	}

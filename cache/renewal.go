@@ -3,30 +3,25 @@
 
 package cache
 
-import (
-	"context"
-	"sync/atomic"
-
-	"github.com/pinwheel-cache/pinwheel/stats"
-)
+import "context"
 
 // seeLate is see for entry i, whose key has hash h and which may be idle, due or expired: it
 // returns what the caller is to do. It counts a hit in Grace.
-func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) role {
+func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) sight {
 	c := s.common
 	expired := s.checkExpired(i)
 	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) {
-		return seeker
+		return miss
 	}
-	first := finder
+	first := hit
 	if expired || background && c.time.refresh > 0 {
 		due := s.lives.due[i].Get()
 		passed := c.time.clock.Passed(due)
 		switch {
 		case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
-			return undecided
+			return missInGrace
 		case background && passed && s.lives.due[i].Swap(due, underWay|due&triesMask):
-			first = renewer
+			first = hitDue
 		}
 	}
 	if expired {
@@ -86,13 +81,14 @@ func (s *shard[K, V]) dueNow(i uint32) {
 // load to share. It joins the batch of first, if that is not nil. It returns nil if it would
 // have to wait for a permit.
 func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, first *load[K, V]) *load[K, V] {
-	if s.closed || first == nil && !s.common.loads.permits.tryAcquire() {
+	if s.closed || first == nil && !s.common.loads.rules.TryAcquire() {
 		s.skipRenewal(i)
 		return nil
 	}
-	l := s.common.newLoad(&caller{ctx: ctx, timeout: s.common.loads.timeout, now: s.common.time.clock.Now()}, h, s.entries[i].key, first)
+	who := caller{Caller: s.common.loads.rules.Background(ctx), now: s.common.time.clock.Now()}
+	l := s.common.newLoad(&who, h, s.entries[i].key, first)
 	if first == nil {
-		l.flight.runInBackground()
+		l.flight.RunInBackground()
 	}
 	s.renewBy(l, i)
 	s.pending.add(l)
@@ -118,7 +114,7 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
-		s.common.loads.renewals.countEnd(failed, dropped)
+		s.common.loads.renewals.count(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
 	if !ok || !renewing(s.lives.due[i].Get()) || s.pending.current(l.hash, l.key) != nil {
@@ -130,27 +126,6 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	} else {
 		s.dueNow(i)
 	}
-}
-
-// A renewals counts renewals by their result.
-type renewals struct {
-	ok, failed, dropped, skipped atomic.Uint64
-}
-
-// countEnd counts a renewal that has ended.
-func (r *renewals) countEnd(failed, dropped bool) {
-	switch {
-	case dropped:
-		r.dropped.Add(1)
-	case failed:
-		r.failed.Add(1)
-	default:
-		r.ok.Add(1)
-	}
-}
-
-func (r *renewals) stats() stats.Refreshes {
-	return stats.Refreshes{OK: r.ok.Load(), Failed: r.failed.Load(), Dropped: r.dropped.Load(), Skipped: r.skipped.Load()}
 }
 
 // standIn returns a value to a caller whose load has failed: one in Grace, or one that

@@ -32,15 +32,7 @@ func (c *Cache[K, V]) Stats() stats.Snapshot {
 func (c *Cache[K, V]) counted() stats.Snapshot {
 	total := stats.Snapshot{
 		Limit: int(c.common.size.limit.Load()),
-		Loads: stats.Loads{
-			OK:      c.loadsOK.Histogram(),
-			Failed:  c.loadsFailed.Histogram(),
-			Waiters: c.waiters.Load(),
-
-			Queued:    int(c.common.loads.permits.waiting.Load()),
-			Abandoned: c.common.loads.abandoned.Load(),
-			Refreshes: c.common.loads.renewals.stats(),
-		},
+		Loads: c.common.loads.stats(),
 	}
 	if c.common.negatives != nil {
 		total.Negatives = c.common.negatives.len()
@@ -156,7 +148,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 	}
 	source.LastError = func() (at time.Time, err error) {
 		if c := w.Value(); c != nil {
-			if failed := c.lastFailed.Load(); failed != nil {
+			if failed := c.common.loads.lastFailed.Load(); failed != nil {
 				return failed.at, failed.err
 			}
 		}

@@ -120,7 +120,9 @@ func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
 	if s.pending.fences != nil {
 		s.pending.fences.breakOn(h)
 	}
-	s.setLife(i, life{deadline, deadline, clock.Never})
+	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, life{deadline, deadline, clock.Never}, t) { // setLife, inlined
+		s.setTask(i, t.tickAt(deadline))
+	}
 	return true
 }
 
@@ -174,7 +176,9 @@ func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 
 // beginLife begins the life of a value that was stored in entry i.
 func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
-	s.setLife(i, u.life)
+	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, u.life, t) { // setLife, inlined
+		s.setTask(i, t.tickAt(u.life.deadline))
+	}
 	if s.noted {
 		s.note(i, u)
 	}

@@ -185,7 +185,7 @@ func TestTakeManyOverlap(t *testing.T) {
 			s.lock.Unlock()
 		}
 		call(ctx, keys[2], keys[0])
-		for c.waiters.Load() == 0 {
+		for c.common.loads.waiters.Load() == 0 {
 			runtime.Gosched()
 		}
 		between.lock.Unlock()

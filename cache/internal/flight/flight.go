@@ -1,6 +1,6 @@
-// This file has the context of a load, which its callers share.
-
-package cache
+// Package flight has what the callers of a load share, whatever its key and value: the context of the
+// fetch, how callers wait and leave, and the permits of MaxLoads.
+package flight
 
 import (
 	"context"
@@ -9,19 +9,21 @@ import (
 	"time"
 )
 
-// A flight is the context of a load, and counts the callers that wait for it. It has the
+// A Flight is the context of a load, and counts the callers that wait for it. It has the
 // values of the first caller's context, and ends as the context of the last one that left. Its
-// lock comes after those of shards. Under neither is a context of the user asked for anything:
-// see caller.
+// lock may be taken with locks of the cache held. Under neither is a context of the user asked for
+// anything: see [Caller].
 //
 // No context of package context can do this: none ends with an error that is known only at the
 // end.
-type flight struct {
+//
+// The zero value is one that [Flight.Start] makes a flight.
+type Flight struct {
 	first      context.Context // of the first caller
-	late       chan struct{}   // closed at the Timeout; nil without one
-	timer      *time.Timer     // closes late; nil without a Timeout
-	limit      time.Time       // when the Timeout ends
-	owner      *permits        // of the cache
+	late       chan struct{}   // closed at the time-out; nil without one
+	timer      *time.Timer     // closes late; nil without a time-out
+	limit      time.Time       // when the time-out ends
+	owner      *Rules          // of the cache
 	background bool            // the load goes on when no caller waits
 	over       atomic.Bool     // the fetch has ended
 
@@ -36,35 +38,41 @@ type flight struct {
 	lend    func()          // tells a load that waits for a permit that it was lent one; nil if none waits
 }
 
-// start makes f the context of a load that a caller began.
-func (f *flight) start(who *caller, owner *permits) {
-	f.first, f.owner = who.ctx, owner
+// Start makes f the context of a load that a caller begins, and for which it waits.
+func (f *Flight) Start(who *Caller) {
+	f.first, f.owner = who.Ctx, who.rules
 	f.callers = 1
-	if who.timeout > 0 {
+	if timeout := f.owner.timeout; timeout > 0 {
 		f.late = make(chan struct{})
-		f.limit = time.Now().Add(who.timeout)
-		f.timer = time.AfterFunc(who.timeout, func() {
-			f.end(context.DeadlineExceeded, ErrTimeout)
+		f.limit = time.Now().Add(timeout)
+		f.timer = time.AfterFunc(timeout, func() {
+			f.End(context.DeadlineExceeded, f.owner.tooLate)
 			close(f.late)
 		})
 	}
 }
 
-// runInBackground makes f a flight that goes on without callers. Nobody else may know f yet.
-func (f *flight) runInBackground() {
+// RunInBackground makes f a flight that goes on without callers. Nobody else may know f yet.
+func (f *Flight) RunInBackground() {
 	f.background = true
 	f.callers = 0
 }
 
-// awaited reports whether a caller waits for the load.
-func (f *flight) awaited() bool {
+// InBackground reports whether the load goes on without callers.
+func (f *Flight) InBackground() bool { return f.background }
+
+// Over reports whether the fetch has ended.
+func (f *Flight) Over() bool { return f.over.Load() }
+
+// Awaited reports whether a caller waits for the load.
+func (f *Flight) Awaited() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.callers > 0
 }
 
-// join adds a caller, unless the context has ended.
-func (f *flight) join() bool {
+// Join adds a caller, unless the context has ended.
+func (f *Flight) Join() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
@@ -74,9 +82,9 @@ func (f *flight) join() bool {
 	return true
 }
 
-// leave removes a caller. If it is the last one, the context ends with err and cause, which
+// Leave removes a caller. If it is the last one, the context ends with err and cause, which
 // say why the caller leaves; neither is nil, and err is one of package context.
-func (f *flight) leave(err, cause error) {
+func (f *Flight) Leave(err, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.callers--; f.callers == 0 && !f.background {
@@ -84,8 +92,8 @@ func (f *flight) leave(err, cause error) {
 	}
 }
 
-// isLate reports whether the load has taken longer than Timeout.
-func (f *flight) isLate() bool {
+// IsLate reports whether the load has taken longer than its time-out.
+func (f *Flight) IsLate() bool {
 	select {
 	case <-f.late:
 		return true
@@ -94,14 +102,14 @@ func (f *flight) isLate() bool {
 	}
 }
 
-// end ends the context, if it has not ended yet.
-func (f *flight) end(err, cause error) {
+// End ends the context, if it has not ended yet.
+func (f *Flight) End(err, cause error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.endLocked(err, cause)
 }
 
-func (f *flight) endLocked(err, cause error) {
+func (f *Flight) endLocked(err, cause error) {
 	if f.err != nil {
 		return
 	}
@@ -111,12 +119,12 @@ func (f *flight) endLocked(err, cause error) {
 	}
 }
 
-// finish ends the context of a load that has ended.
-func (f *flight) finish() {
+// Finish ends the context of a load that has ended.
+func (f *Flight) Finish() {
 	if f.timer != nil {
 		f.timer.Stop()
 	}
-	f.end(context.Canceled, context.Canceled)
+	f.End(context.Canceled, context.Canceled)
 }
 
 // endedContext returns a context that has ended with an error of package context, and a
@@ -132,12 +140,12 @@ func endedContext(values context.Context, err, cause error) context.Context {
 	return ctx
 }
 
-// Deadline returns the end of the Timeout. It tells no deadline of a caller: another caller may
-// join and postpone that, and package context sets no timer for a time-out that ends later than
+// Deadline returns the end of the time-out. It tells no deadline of a caller: another caller may
+// Join and postpone that, and package context sets no timer for a time-out that ends later than
 // Deadline says.
-func (f *flight) Deadline() (deadline time.Time, ok bool) { return f.limit, !f.limit.IsZero() }
+func (f *Flight) Deadline() (deadline time.Time, ok bool) { return f.limit, !f.limit.IsZero() }
 
-func (f *flight) Done() <-chan struct{} {
+func (f *Flight) Done() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.done == nil {
@@ -149,7 +157,7 @@ func (f *flight) Done() <-chan struct{} {
 	return f.done
 }
 
-func (f *flight) Err() error {
+func (f *Flight) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
@@ -157,7 +165,7 @@ func (f *flight) Err() error {
 
 // valuesLocked returns ended after the end, else values. It makes them at the first call: nobody
 // asks for those of most loads.
-func (f *flight) valuesLocked() context.Context {
+func (f *Flight) valuesLocked() context.Context {
 	if f.values == nil {
 		f.values = context.WithoutCancel(f.first)
 	}
@@ -172,7 +180,7 @@ func (f *flight) valuesLocked() context.Context {
 
 // Value returns a value of the first caller's context, or f itself for flightOf. When f has
 // ended, it asks ended, so that [context.Cause] finds the cause.
-func (f *flight) Value(key any) any {
+func (f *Flight) Value(key any) any {
 	if of, ok := key.(flightOf); ok && of.owner == f.owner {
 		return f
 	}

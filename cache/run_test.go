@@ -73,9 +73,8 @@ func TestExpiresWhileACallerIsAssigned(t *testing.T) {
 		s := c.common.lock(h)
 		i, _ := s.find(h, 1)
 		s.entries[i].deadline.Set(c.common.time.clock.Now() + int64(n%300))
-		who := aPlainTake()
-		s.decide(h, 1, who, nil)
-		if who.inGrace {
+		var a assignment[int, int]
+		if s.assign(&a, h, 1, aPlainTake(), nil); a.inGrace {
 			t.Error("a value is in Grace")
 		}
 		s.pending.loads, s.pending.loading = nil, 0
