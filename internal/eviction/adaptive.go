@@ -74,7 +74,7 @@ type Adaptive struct {
 	slots       int            // for which ghost, recent, target and checks are made
 	lateReturns int            // see lateReturnsLimit; 0 to 2*lateReturnsLimit
 	weight      [queues]uint64 // of the entries of each queue, if they have weights
-	passed      uint64         // weight of marked entries that takeMark passed over since it lowered a mark
+	passed      uint64         // weight of the entries that takeMark has passed over since it last lowered a mark
 	ahead       lookout
 }
 
