@@ -113,8 +113,8 @@ func TestWidenAfterMoreProcessors(t *testing.T) {
 	}
 }
 
-// TestWidenWhileItIsUsed: late readers that took one of the old stripes are inside, too, and
-// none is lost.
+// TestWidenWhileItIsUsed: delayed readers that took one of the old stripes are inside too, and
+// counted.
 func TestWidenWhileItIsUsed(t *testing.T) {
 	for range 5 {
 		g := newGuarded(t)

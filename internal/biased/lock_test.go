@@ -86,7 +86,7 @@ func TestLockContended(t *testing.T) {
 	}
 }
 
-// TestCountsFold: hits too many for a stripe go on counting.
+// TestCountsFold: hits are counted even if they are too many for a stripe.
 func TestCountsFold(t *testing.T) {
 	l := newLock(2)
 	want := uint64(0)
@@ -122,7 +122,7 @@ func TestWriterWaitsForReaders(t *testing.T) {
 	}
 }
 
-// writersWaitFor checks that no writer is inside before reader r has left, and one is then.
+// writersWaitFor checks that a writer is inside after reader r has left, and not before.
 func writersWaitFor(t *testing.T, l *Lock, r Reader) {
 	t.Helper()
 	var in atomic.Bool

@@ -56,8 +56,8 @@ func (m *adaptiveModel) bounded(i uint32) int {
 	return min(max(m.weights[i], m.mean()/4), m.mean())
 }
 
-// take takes a mark of an entry that is passed over. In main a light one keeps it until
-// those passed over weigh as much as a mean entry.
+// take takes a mark from an entry that is passed over. In main a light entry keeps it until
+// the entries passed over weigh as much as one of the mean weight.
 func (m *adaptiveModel) take(i uint32, inMain bool) {
 	if m.weights != nil && inMain {
 		if m.passed += m.bounded(i); m.passed < m.mean() {
@@ -153,7 +153,7 @@ func (m *adaptiveModel) setTarget(target int) {
 	m.target = max(unit, m.slots*unit/100, min(target, m.slots*unit*40/100))
 }
 
-// remember puts a key in front of its row, which has room for some.
+// remember puts a key in front of its row, which has room for a number of keys.
 func remember(rows [][]uint64, h uint64, room int) {
 	r := &rows[rowOf(h, len(rows))]
 	*r = append([]uint64{fingerprint(h)}, *r...)

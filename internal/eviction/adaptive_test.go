@@ -238,8 +238,8 @@ func marked(inSmall uint32) *Adaptive {
 	return a
 }
 
-// TestAdaptiveMovesFew: an eviction moves on at most maxMoves entries and, for a key that
-// came back, tries more.
+// TestAdaptiveMovesFew: an eviction moves at most maxMoves entries to the newest end, and
+// maxChallenged more for a key that came back.
 func TestAdaptiveMovesFew(t *testing.T) {
 	a := marked(200)
 	for i := range a.All() {
@@ -337,8 +337,8 @@ func TestAdaptiveAgesAfterRemovals(t *testing.T) {
 	}
 }
 
-// TestFading: entries lose all marks if old ones brought less than a quarter of what the room would,
-// twice in a row.
+// TestFading: entries lose all marks if, twice in a row, old marks brought less than a quarter of
+// what the room would have brought.
 func TestFading(t *testing.T) {
 	for _, test := range []struct {
 		idle, used, again int

@@ -71,7 +71,7 @@ func (m *clockModel) recent(t testingT, luck uint64) int64 {
 	return got
 }
 
-// TestRecentModel compares a clock with a model, after random operations.
+// TestRecentModel compares a clock with a model while random operations change both.
 func TestRecentModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tick := rapid.SampledFrom([]time.Duration{10 * time.Millisecond, 100 * time.Millisecond, time.Second}).Draw(t, "tick")

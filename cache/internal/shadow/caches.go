@@ -1,15 +1,14 @@
 // Package shadow estimates what a cache would do with another limit or policy.
 //
-// It keeps four caches without values: of half the limit, the same and double, and of the
-// same limit with the other policy. They see the gets and sets of a sample of the keys, and
-// their limits are reduced in the same proportion. A cache scaled down in this way behaves
-// like the whole: see SHARDS (Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC
+// It keeps four shadow caches, which have no values: with half the limit, the same and double,
+// and with the same limit and the other policy. They see the gets and sets of a sample of the
+// keys, and their limits are reduced in the same proportion. A cache scaled down in this way
+// behaves like the whole: see SHARDS (Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC
 // Construction with SHARDS", FAST 2015). The hash of a key decides whether it is in the
-// sample, so each key is seen always or never.
+// sample, so a key is seen always or never.
 //
-// Chance decides whether a few hot keys, which always hit, are in the sample. That changes
-// all four hit ratios alike. So use the differences of the hits, in relation to all gets of
-// the cache.
+// The few hottest keys, which always hit, may be in the sample or not. That changes all four hit
+// ratios alike. So use only the differences between the hits, divided by all gets of the cache.
 package shadow
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 )
 
-// sampleSize is how many entries the shadow of the same limit has at most.
+// sampleSize is the most entries that the shadow with the same limit has.
 const sampleSize = 1024
 
 // The indices of the shadows in [Caches].
@@ -27,32 +26,32 @@ const (
 	half = iota
 	same
 	double
-	other // of the same limit, with the other policy
+	other // with the same limit and the other policy
 	kinds
 )
 
-// Caches is four caches without values. It is safe for concurrent use. Make one
+// Caches are the four shadows of a cache. They are safe for concurrent use. Make them
 // with [New].
 type Caches struct {
 	orders    [kinds]func() eviction.Policy // make the orders of the shadows
 	threshold atomic.Uint64                 // keys with a mixed hash of 32 bits below it are in the sample
 	gets      atomic.Uint64                 // each counts as many times as weight says
 
-	lock   biased.Lock // for reading: gets, which only mark
-	weight uint64      // how many gets one in the sample stands for, times sampleSize
+	lock   biased.Lock // gets lock it for reading, as they only mark
+	weight uint64      // how many gets each get in the sample stands for, times sampleSize
 	caches [kinds]shadow
 }
 
 // New returns the shadows of a cache with a limit. order makes an empty order of the cache's
-// policy, another one of the other policy.
+// policy, and another makes one of the other policy.
 func New(limit int, order, another func() eviction.Policy) *Caches {
 	c := &Caches{orders: [kinds]func() eviction.Policy{half: order, same: order, double: order, other: another}}
 	c.Resize(limit)
 	return c
 }
 
-// Resize empties the shadows and gives them limits in proportion to the cache's limit. If that
-// is 0, they see nothing from now on.
+// Resize empties the shadows and gives them limits in proportion to the cache's limit. With a
+// limit of 0 they see nothing.
 func (c *Caches) Resize(limit int) {
 	sample := min(limit, sampleSize)
 	c.lock.Lock()
@@ -70,8 +69,8 @@ func (c *Caches) Sees(h uint64) bool { return h*golden>>32 < c.threshold.Load() 
 
 const golden = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 
-// Get is a get of a key in the sample at the time now. It reports whether all shadows had the
-// key. If one did not, but the cache does, Fill must follow.
+// Get gets a key in the sample at the time now. It reports whether all shadows have the key. If
+// one has not, but the cache has, Fill must follow.
 func (c *Caches) Get(h uint64, now int64) (all bool) {
 	r := c.lock.RLock()
 	defer c.lock.RUnlock(r)
@@ -85,14 +84,14 @@ func (c *Caches) Get(h uint64, now int64) (all bool) {
 	return all
 }
 
-// Fill stores a key in the sample in the shadows that lack it at the time now; deadline is the
-// key's in the cache. A cache like such a shadow would have missed, and the program would have
-// set the key.
+// Fill stores a key in the sample in the shadows that lack it at the time now, with the deadline
+// that it has in the cache. A cache like such a shadow would have missed, and the program would
+// have set the key.
 func (c *Caches) Fill(h uint64, now, deadline int64) {
 	c.each(func(c *shadow) { c.fill(h, now, deadline) })
 }
 
-// Set is a set of a key in the sample with a deadline.
+// Set sets a key in the sample with a deadline.
 func (c *Caches) Set(h uint64, deadline int64) { c.each(func(c *shadow) { c.set(h, deadline) }) }
 
 // Touch gives a key in the sample another deadline.
@@ -119,8 +118,8 @@ func (c *Caches) each(f func(*shadow)) {
 	c.lock.Unlock()
 }
 
-// Counts are estimates of the gets of a cache, and of the hits of each shadow if it saw all
-// keys.
+// Counts are estimates: of the gets of a cache, and of the hits that each shadow would have if it
+// saw all keys.
 type Counts struct{ Gets, Half, Same, Double, OtherPolicy uint64 }
 
 // Counts returns the counts since the shadows were made.

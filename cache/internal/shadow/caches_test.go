@@ -27,7 +27,7 @@ func inverse() uint64 {
 	return x
 }
 
-// TestSampleOfSmallLimits: it has all keys.
+// TestSampleOfSmallLimits: with a small limit all keys are in the sample.
 func TestSampleOfSmallLimits(t *testing.T) {
 	last := inverse() * math.MaxUint64 // mixed, it is the greatest
 	for _, limit := range []int{1, 2, 100, sampleSize - 1, sampleSize} {
@@ -43,8 +43,8 @@ func TestSampleOfSmallLimits(t *testing.T) {
 	}
 }
 
-// TestSampleOfGreatLimits: it has as great a part of the keys as the shadows have of the
-// entries.
+// TestSampleOfGreatLimits: the sample has the same share of the keys as the shadow with the same
+// limit has of the entries.
 func TestSampleOfGreatLimits(t *testing.T) {
 	for _, limit := range []int{sampleSize + 1, 3000, 20_000, 1_000_000} {
 		c := New(limit, byUse, byUse)
@@ -66,7 +66,7 @@ func TestSampleOfGreatLimits(t *testing.T) {
 	}
 }
 
-// TestSampleOfTheGreatestLimit: some keys are in it.
+// TestSampleOfTheGreatestLimit: the sample is not empty.
 func TestSampleOfTheGreatestLimit(t *testing.T) {
 	c := New(math.MaxInt32, byUse, byUse)
 	if got := c.threshold.Load(); got != 2048 {
@@ -115,7 +115,8 @@ func TestSampleIsIndependent(t *testing.T) {
 	}
 }
 
-// TestWeight: after a Resize a get counts for as many as the sample is smaller then.
+// TestWeight: a get in the sample counts for as many gets as the limit is larger than the sample,
+// after a Resize too.
 func TestWeight(t *testing.T) {
 	c := New(sampleSize, byUse, byUse)
 	c.Set(0, 100)

@@ -7,15 +7,15 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
-// A shadow is a cache of hashes and deadlines, which evicts as the cache does. It has room for
-// as many entries as its limit. get may run concurrently with itself; all else needs exclusive
-// access.
+// A shadow is a cache of hashes and deadlines, which evicts as the real cache does. It has room for
+// as many entries as its limit. Several goroutines may call get at once; all other methods need
+// exclusive access.
 type shadow struct {
 	index   index.Index
 	order   eviction.Policy
 	entries []entry
 	free    uint32        // the first free entry, or the number of entries
-	hits    atomic.Uint64 // each as many times as its weight
+	hits    atomic.Uint64 // the weights of all hits
 }
 
 // An entry is a key by its hash of 64 bits: two keys with the same hash would count as one.
@@ -24,8 +24,7 @@ type entry struct {
 	deadline int64 // in a free entry, the next free one
 }
 
-// reset empties the shadow and gives it a limit and an order, which is empty. Its hits
-// stay.
+// reset empties the shadow and gives it a limit and an empty order. It keeps the count of hits.
 func (s *shadow) reset(limit int, order eviction.Policy) {
 	s.index = index.New(limit)
 	s.order = order
@@ -50,13 +49,13 @@ func (s *shadow) find(h uint64) (i uint32, ok bool) {
 	return 0, false
 }
 
-// live is find for keys that have not expired.
+// live is find, but does not find a key that has expired.
 func (s *shadow) live(h uint64, now int64) (i uint32, ok bool) {
 	i, ok = s.find(h)
 	return i, ok && now < s.entries[i].deadline
 }
 
-// get reports and counts a hit, and then marks the entry if mark is set.
+// get reports whether it is a hit. It counts a hit by its weight, and marks the entry if mark is set.
 func (s *shadow) get(h uint64, now int64, weight uint64, mark bool) (hit bool) {
 	i, hit := s.live(h, now)
 	if hit {
@@ -68,7 +67,7 @@ func (s *shadow) get(h uint64, now int64, weight uint64, mark bool) (hit bool) {
 	return hit
 }
 
-// fill is set of a key that is not there.
+// fill is set, unless the shadow has the key.
 func (s *shadow) fill(h uint64, now, deadline int64) {
 	if _, ok := s.live(h, now); !ok {
 		s.set(h, deadline)
