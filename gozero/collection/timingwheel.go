@@ -92,16 +92,15 @@ func NewTimingWheel(interval time.Duration, numSlots int, execute Execute, opts 
 // ticker drops do not count. MoveTimer with a delay of less than one interval calls the
 // callback at once, as in go-zero; such a call neither counts towards the 64 nor waits for its turn.
 //
-// The interval may be of any length, but must be positive, and ticker must not be
-// nil. A goroutine of the wheel reads the ticker until Stop, which stops the ticker
-// too; it never waits for a callback.
+// The interval may be of any length, but must be positive. So must numSlots, which does
+// nothing else, and ticker must not be nil. A goroutine of the wheel reads the ticker until
+// Stop, which stops the ticker too; it never waits for a callback.
 func NewTimingWheelWithTicker(interval time.Duration, numSlots int, execute Execute, ticker timex.Ticker, opts ...TimingWheelOption) (*TimingWheel, error) {
 	if interval <= 0 || numSlots <= 0 || execute == nil || ticker == nil {
 		return nil, fmt.Errorf("%w: interval %v, %d slots, function given: %t, ticker given: %t: want positive numbers and both",
 			ErrArgument, interval, numSlots, execute != nil, ticker != nil)
 	}
-	w := newTicked(interval, numSlots, execute)
-	w.workers = workersOf(opts)
+	w := newTicked(interval, execute, workersOf(opts))
 	go w.run(ticker)
 	return &TimingWheel{w}, nil
 }
