@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/pinwheel-cache/pinwheel/internal/recording"
 )
@@ -117,6 +119,19 @@ func (in *input) readLine(name string, n int, line []byte) error {
 	}
 	in.trace.add(a)
 	return nil
+}
+
+// excerpt returns a line, or its beginning, for a message.
+func excerpt(line []byte) string {
+	const most = 60
+	if len(line) <= most {
+		return strconv.Quote(string(line))
+	}
+	line = line[:most]
+	for !utf8.Valid(line) && len(line) > most-utf8.UTFMax {
+		line = line[:len(line)-1]
+	}
+	return strconv.Quote(string(line)) + "…"
 }
 
 // ticking is a reader that calls tick.
