@@ -16,14 +16,14 @@ import (
 
 // An input reads accesses from files.
 type input struct {
-	reading reading
-	trace   *trace
-	tick    func(n int) // gets the number of bytes read, before they are unpacked
+	parser parser
+	trace  *trace
+	tick   func(n int) // gets the number of bytes read, before they are unpacked
 
 	lines, skipped uint64
 	firstSkipped   string // where and why
 
-	recorded *recorded // nil unless the input is a recording
+	recorded *recordingInfo // nil unless the input is a recording
 }
 
 const (
@@ -102,7 +102,7 @@ func (in *input) readLines(name string, b *bufio.Reader) error {
 }
 
 func (in *input) readLine(name string, n int, line []byte) error {
-	a, isHeader, err := in.reading.access(n, line)
+	a, isHeader, err := in.parser.access(n, line)
 	var wrong *headerError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%s: %w", name, err)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// enough bytes wake the writer, and at most most bytes wait for it. Further accesses
-	// are lost, as no caller of the cache may wait for a disk or a network.
-	enough = 64 << 10
-	most   = 1 << 20
+	// wakeAt pending bytes wake the writer. Accesses beyond maxPending are lost, as no
+	// caller of the cache may wait for a disk or a network.
+	wakeAt     = 64 << 10
+	maxPending = 1 << 20
 
-	// flushEvery is how long an access waits for the writer at most.
+	// flushEvery is the longest that an access waits for the writer.
 	flushEvery = time.Second
 )
 
@@ -35,7 +35,7 @@ type Recorder struct {
 	scratch  [aes.BlockSize]byte
 	pending  []byte // the payload of the next block; empty if there is none
 	latest   uint64 // microseconds
-	spare    []byte // the next pending, while the writer has that one
+	written  []byte // a buffer for the next pending; nil while the writer has it
 	accesses uint64
 	lost     uint64
 	ended    bool // further accesses are ignored
@@ -73,7 +73,7 @@ func (r *Recorder) Add(a Access) {
 	if r.ended {
 		return
 	}
-	if len(r.pending) > most-longestAccess {
+	if len(r.pending) > maxPending-longestAccess {
 		r.lost++
 		return
 	}
@@ -89,7 +89,7 @@ func (r *Recorder) Add(a Access) {
 	r.pending = appendAccess(r.pending, a, now-r.latest)
 	r.latest = now
 	r.accesses++
-	if before < enough && len(r.pending) >= enough {
+	if before < wakeAt && len(r.pending) >= wakeAt {
 		select {
 		case r.wake <- struct{}{}:
 		default: // the writer is awake
@@ -164,14 +164,14 @@ func (r *Recorder) writeUntil(ctx context.Context, w io.Writer) error {
 func (r *Recorder) flush(w io.Writer) error {
 	r.mu.Lock()
 	payload := r.pending
-	r.pending, r.spare = r.spare[:0], nil
+	r.pending, r.written = r.written[:0], nil
 	r.mu.Unlock()
 	var err error
 	if len(payload) > 0 {
 		_, err = w.Write(appendBlock(nil, kindAccesses, payload))
 	}
 	r.mu.Lock()
-	r.spare = payload
+	r.written = payload
 	r.mu.Unlock()
 	return err
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A reading turns the fields of lines into accesses.
-type reading struct {
+// A parser turns the fields of lines into accesses.
+type parser struct {
 	layout     layout
 	expire     time.Duration // for an access without a TTL
 	timeLayout string        // of the last time
@@ -17,26 +17,26 @@ type reading struct {
 	latest     time.Duration // the latest time, since origin
 }
 
-func (r *reading) access(n int, line []byte) (a access, isHeader bool, err error) {
-	found, isHeader, err := r.layout.find(n, line)
+func (p *parser) access(n int, line []byte) (a access, isHeader bool, err error) {
+	found, isHeader, err := p.layout.find(n, line)
 	if err != nil || isHeader {
 		return a, isHeader, err
 	}
 	if len(found[keyField]) == 0 {
 		return a, false, fmt.Errorf("the key is empty")
 	}
-	a = access{key: hashOf(found[keyField]), ttl: r.expire}
+	a = access{key: hashOf(found[keyField]), ttl: p.expire}
 	if text := found[timeField]; text != nil {
-		at, err := r.parseTime(string(text))
+		at, err := p.parseTime(string(text))
 		if err != nil {
 			return a, false, err
 		}
-		if r.origin.IsZero() {
-			r.origin = at
+		if p.origin.IsZero() {
+			p.origin = at
 		}
-		r.latest = max(r.latest, at.Sub(r.origin)) // logs of several processes go back a little
+		p.latest = max(p.latest, at.Sub(p.origin)) // logs of several processes go back a little
 	}
-	a.at = r.latest
+	a.at = p.latest
 	if text := found[sizeField]; text != nil && string(text) != "-" {
 		size, err := strconv.ParseFloat(string(text), 64)
 		if err != nil || !(size >= 0) {
@@ -75,17 +75,17 @@ var timeLayouts = []string{
 	time.StampMicro,
 }
 
-func (r *reading) parseTime(text string) (time.Time, error) {
+func (p *parser) parseTime(text string) (time.Time, error) {
 	text = strings.Trim(text, "[] ")
 	if n, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(n) && math.Abs(n) < 1e19 {
 		return unixTime(n), nil
 	}
-	if t, err := time.Parse(r.timeLayout, text); err == nil && r.timeLayout != "" {
+	if t, err := time.Parse(p.timeLayout, text); err == nil && p.timeLayout != "" {
 		return t, nil
 	}
 	for _, layout := range timeLayouts {
 		if t, err := time.Parse(layout, text); err == nil {
-			r.timeLayout = layout
+			p.timeLayout = layout
 			return t, nil
 		}
 	}
