@@ -109,7 +109,7 @@ func (r *Reader) Next() (Entry, []byte, error) {
 // Records returns the number of records read so far.
 func (r *Reader) Records() uint64 { return r.records }
 
-// trailer reads the rest of the trailer, whose first bytes are begun.
+// trailer reads the rest of the trailer, after its first bytes.
 func (r *Reader) trailer(begun []byte) error {
 	count, b, err := r.uvarint(begun)
 	if err == nil {

@@ -140,8 +140,8 @@ func (w *Writer) write(b []byte) {
 	}
 }
 
-// sumOfNumber is the beginning of the checksum of record n. It needs b, which would be
-// allocated.
+// sumOfNumber returns the beginning of the checksum of record n. It uses b, which it would
+// have to allocate.
 func sumOfNumber(b *[8]byte, n uint64) uint32 {
 	binary.LittleEndian.PutUint64(b[:], n)
 	return crc32.Checksum(b[:], castagnoli)
