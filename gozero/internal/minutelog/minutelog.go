@@ -25,15 +25,15 @@ type Log struct {
 	last    map[string]stats.NamedCache // all caches, by name, at the last tick
 }
 
-// Running reports whether there will be another line, if there is traffic.
+// Running reports whether the Log runs: it looks for traffic in a minute at the latest.
 func (l *Log) Running() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.running
 }
 
-// Start begins the lines for all caches of the process, until there is none. While there are lines it does
-// nothing.
+// Start begins the lines for all caches of the process. They end when there is no cache
+// any more. Until then Start does nothing.
 func (l *Log) Start() {
 	l.mu.Lock()
 	l.starts++
