@@ -147,7 +147,7 @@ func TestSnippets(t *testing.T) {
 			compiled += "\n" + unspaced(string(text)) + "\n"
 		}
 	})
-	migrated, err := filepath.Glob("bench/migration/testdata/after/*.go")
+	migrated, err := filepath.Glob("bench/migration/after/*.go")
 	must(t, err)
 	for _, file := range migrated {
 		text, err := os.ReadFile(file)

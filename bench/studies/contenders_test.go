@@ -1,13 +1,12 @@
-package timers
+package studies
 
 import (
 	"sync/atomic"
 	"time"
 
-	russellluo "github.com/RussellLuo/timingwheel"
-	antlabs "github.com/antlabs/timer"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
 	"github.com/zeromicro/go-zero/core/collection"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel"
 )
 
 const timerTick, timerSlots = 10 * time.Millisecond, 1024
@@ -25,8 +24,6 @@ var contenders = []contender{
 	{"pinwheel-handle", openHandle, 8},
 	{"pinwheel-keyed", openKeyed, 16},
 	{"go-zero", openGoZero, 32}, // with a boxed key, which MoveTimer wants
-	{"russellluo", openRussellLuo, 8},
-	{"antlabs", openAntlabs, 16},
 }
 
 // timers are those of a contender. Goroutines may use them at once, each timer only one of them.
@@ -110,28 +107,4 @@ func openGoZero(n int, call func(int, time.Duration)) *timers {
 		},
 		stop: w.Stop,
 	}
-}
-
-func openRussellLuo(n int, _ func(int, time.Duration)) *timers {
-	w := russellluo.NewTimingWheel(timerTick, timerSlots)
-	w.Start()
-	handles := make([]*russellluo.Timer, n)
-	t := byHandle(handles, w.AfterFunc, w.Stop)
-	t.reset = func(i int, d time.Duration) { // it has no Reset
-		handles[i].Stop()
-		handles[i] = w.AfterFunc(d, fire)
-	}
-	return t
-}
-
-func openAntlabs(n int, _ func(int, time.Duration)) *timers {
-	w := antlabs.NewTimer()
-	go w.Run()
-	handles := make([]antlabs.TimeNoder, n)
-	t := byHandle(handles, w.AfterFunc, w.Stop)
-	t.reset = func(i int, d time.Duration) { // its Reset deadlocks if the timer stays in its slot
-		handles[i].Stop()
-		handles[i] = w.AfterFunc(d, fire)
-	}
-	return t
 }

@@ -1,9 +1,7 @@
-package timers
+package studies
 
 import (
-	"flag"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -12,28 +10,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/bench/cputime"
 )
 
-// million timers are set within the time wait. Then the first is due, and the others within a
-// quarter of wait. -short makes both small, to test that the benchmarks work.
-var (
-	million = 1_000_000
-	wait    = 4 * time.Second
-)
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		million, wait = 1000, 500*time.Millisecond
-	}
-	os.Exit(m.Run())
-}
-
 // A firing is a million timers spread over one second, and what their callbacks measured.
 type firing struct {
 	first time.Duration   // since epoch
 	due   []time.Duration // since epoch
 	_     [64]byte
 	late  atomic.Int64 // the most
-	early atomic.Int64
 	_     [64]byte
 	fired [64]struct { // by the lowest bits of i, so that callbacks seldom share a counter
 		atomic.Int64
@@ -52,9 +34,7 @@ func newFiring() *firing {
 // call is the callback of timer i. It gets its time as an argument: reading it from due would
 // also measure a cache miss.
 func (f *firing) call(i int, due time.Duration) {
-	late := -int64(until(due))
-	raise(&f.late, late)
-	raise(&f.early, -late)
+	raise(&f.late, -int64(until(due)))
 	f.fired[i%len(f.fired)].Add(1)
 }
 
@@ -74,7 +54,7 @@ func (f *firing) done() bool {
 }
 
 // BenchmarkFire sets a million timers due over one second and reports the processor time per
-// timer while they fire, and how late and how early one fired at most.
+// timer while they fire, and how late one fired at most.
 func BenchmarkFire(b *testing.B) {
 	for _, c := range contenders {
 		b.Run(c.name, func(b *testing.B) {
@@ -88,14 +68,13 @@ func BenchmarkFire(b *testing.B) {
 				if until(f.first) < 0 {
 					b.Fatal("setting took too long")
 				}
-				time.Sleep(until(f.first) - timerTick) // some fire early
+				time.Sleep(until(f.first))
 				before := cputime.Used()
 				for !f.done() {
 					time.Sleep(10 * time.Millisecond)
 				}
 				b.ReportMetric(float64((cputime.Used()-before).Nanoseconds())/float64(len(f.due)), "cpu-ns/timer")
 				b.ReportMetric(float64(f.late.Load())/1e6, "worst-late-ms")
-				b.ReportMetric(float64(f.early.Load())/1e6, "worst-early-ms")
 				t.stop()
 			}
 			b.ReportMetric(0, "ns/op")

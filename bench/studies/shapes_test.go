@@ -1,4 +1,4 @@
-package main
+package studies
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 // BenchmarkShapes builds programs with one cache and with nine, whose values differ in shape, and
 // reports what each of the eight adds to the binary and to the time of compiling.
 func BenchmarkShapes(b *testing.B) {
-	library, err := filepath.Abs("..")
+	library, err := filepath.Abs("../..")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,10 +1,7 @@
-//go:build linux
-
-package pauses
+package studies
 
 import (
-	"flag"
-	"os"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -19,17 +16,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
-// million is the number of entries; -short makes it a few, to test that the benchmarks work.
-var million = 1_000_000
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if testing.Short() {
-		million = 10_000
-	}
-	os.Exit(m.Run())
-}
-
+// key spreads dense numbers.
 func key(i int) uint64 { return uint64(i) * 0x9E3779B97F4A7C15 }
 
 // used returns the processor time of this thread so far, without pauses by the operating
@@ -42,62 +29,19 @@ func used() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// filled returns a cache that is full.
-func filled(limit int) *cache.Cache[uint64, uint64] {
-	c := cache.Must(cache.Options[uint64, uint64]{Limit: limit, Expire: time.Hour})
-	for i := range 2 * limit {
-		c.Set(key(-i), 0)
-	}
-	return c
-}
-
 // BenchmarkGrow stores a million entries in an empty cache, and reports the longest Sets,
 // by the processor time of their thread and by the clock.
 func BenchmarkGrow(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		make func() *cache.Cache[uint64, uint64]
-	}{
-		{"limit", func() *cache.Cache[uint64, uint64] {
-			return cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour})
-		}},
-		{"no limit", func() *cache.Cache[uint64, uint64] {
-			return cache.Must(cache.Options[uint64, uint64]{Expire: time.Hour})
-		}},
-		{"adaptive", func() *cache.Cache[uint64, uint64] {
-			return cache.Must(cache.Options[uint64, uint64]{Limit: million, Expire: time.Hour, Policy: cache.Adaptive})
-		}},
-		{"resized 4k", func() *cache.Cache[uint64, uint64] {
-			c := filled(4096)
-			_ = c.Resize(million)
-			return c
-		}},
-		{"resized 100k", func() *cache.Cache[uint64, uint64] {
-			c := filled(million / 10)
-			_ = c.Resize(million)
-			return c
-		}},
-		{"resized in a walk", func() *cache.Cache[uint64, uint64] {
-			c := filled(4096)
-			resized := false
-			for range c.All() { // a walk, during which the shards stay as they are
-				if resized {
-					break
-				}
-				resized = true
-				_ = c.Resize(million)
-				for i := range million / 2 {
-					c.Set(key(-i-10000), 0)
-				}
-			}
-			return c
-		}},
+	for name, o := range map[string]cache.Options[uint64, uint64]{
+		"limit":    {Limit: million, Expire: time.Hour},
+		"no limit": {Expire: time.Hour},
+		"adaptive": {Limit: million, Expire: time.Hour, Policy: cache.Adaptive},
 	} {
-		b.Run(c.name, func(b *testing.B) {
+		b.Run(name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			for range b.N {
-				c := c.make()
+				c := cache.Must(o)
 				runtime.GC()
 				took, clock := make([]time.Duration, million), make([]time.Duration, million)
 				start := time.Now()
@@ -115,6 +59,38 @@ func BenchmarkGrow(b *testing.B) {
 				b.ReportMetric(float64(clock[million-1].Microseconds()), "max-µs")
 				b.ReportMetric(float64(all.Milliseconds()), "all-ms")
 				runtime.KeepAlive(c)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkEvict stores new keys in a full cache in which every entry was read three times since the
+// last eviction, so that evictions pass over as many as they may. It reports percentiles of the time
+// of a Set, by the clock.
+func BenchmarkEvict(b *testing.B) {
+	size := million / 10
+	for name, p := range map[string]cache.Policy{"LRU": cache.LRU, "Adaptive": cache.Adaptive} {
+		b.Run(name, func(b *testing.B) {
+			took := make([]time.Duration, 0, b.N)
+			for left := b.N; left > 0; left -= size / 10 {
+				c := cache.Must(cache.Options[uint64, uint64]{Limit: size, Expire: time.Hour, Policy: p})
+				for range 4 {
+					for i := range size {
+						if _, ok := c.Get(key(i)); !ok {
+							c.Set(key(i), 0)
+						}
+					}
+				}
+				for i := range min(left, size/10) {
+					at := time.Now()
+					c.Set(key(2*size+i), 0)
+					took = append(took, time.Since(at))
+				}
+			}
+			slices.Sort(took)
+			for _, percent := range []float64{50, 99, 99.9} {
+				b.ReportMetric(float64(took[int(percent/100*float64(len(took)-1))]), fmt.Sprintf("p%v-ns", percent))
 			}
 			b.ReportMetric(0, "ns/op")
 		})
