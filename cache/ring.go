@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // setLife gives entry i a life, and a task in the ring. If the slot has a task already,
@@ -82,7 +82,7 @@ func (s *shard[K, V]) visitBy(tick int64) {
 
 // makeRing makes the ring, with slots slots per level.
 func (s *shard[K, V]) makeRing(slots int) {
-	s.ring = timingwheel.NewRing(slots)
+	s.ring = ring.New(slots)
 	s.ring.Resize(len(s.entries))
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // batch is how many tasks or entries one hold of a shard's lock handles at most: some 5 µs of
@@ -43,11 +43,11 @@ type shard[K comparable, V any] struct {
 	marks   *eviction.Marks // of order; nil while there is no limit of any kind
 	common  *common[K, V]
 
-	ring     *timingwheel.Ring // nil before the first TTL
-	weights  []uint32          // if the cache weighs
-	caps     []int64           // deadlines by TTL, if Idle makes those of entries differ
-	limited  bool              // entries take their weight, or 1, from the budget
-	noted    bool              // the cache has a watch or keeps ages: one check for a Set without them
+	ring     *ring.Ring // nil before the first TTL
+	weights  []uint32   // if the cache weighs
+	caps     []int64    // deadlines by TTL, if Idle makes those of entries differ
+	limited  bool       // entries take their weight, or 1, from the budget
+	noted    bool       // the cache has a watch or keeps ages: one check for a Set without them
 	closed   bool
 	reported bool    // an event was queued during this hold of lock
 	split    bool    // its entries are in the shards of moved

@@ -30,7 +30,6 @@ type TimingWheel[K comparable, V any] struct {
 	wheel
 	shards  []atomic.Pointer[keyedShard[K, V]] // made when first used; nil again after Stop
 	mask    uint64
-	slots   int // of each shard's ring
 	hasher  hash.Hasher[K]
 	execute func(key K, value V)
 	workers int
@@ -49,7 +48,7 @@ type Pending[K comparable, V any] struct {
 // has work. Usual intervals are 10 ms to 1 s; the interval must be from 100 µs to a year.
 //
 // slots is the number of ticks in a revolution of the wheel. It must be positive, and
-// is rounded up to a power of two and cut at [MaxSlots]. The wheel visits a timer
+// is rounded up to a power of two and cut at [ring.MaxSlots]. The wheel visits a timer
 // once if its delay is at most a revolution, twice if it is at most slots revolutions,
 // and once more for every further slots revolutions. Each visit may wake the wheel, so
 // slots·interval is best about the usual delay. If the product is very small, the
@@ -67,14 +66,13 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 	slots = ringSlots(slots, interval)
 	w := &TimingWheel[K, V]{
 		shards:  make([]atomic.Pointer[keyedShard[K, V]], shardCount(slots, runtime.GOMAXPROCS(0))),
-		slots:   slots,
 		hasher:  hash.New[K](),
 		execute: execute,
 		workers: o.workers,
 		quota:   quota{limit: int64(o.limit)},
 	}
 	w.mask = uint64(len(w.shards) - 1)
-	w.wheel.init(interval, len(w.shards), o)
+	w.wheel.init(interval, slots, len(w.shards), o)
 	w.unregister = register(o.name, w, (*TimingWheel[K, V]).Stats, o.settings(interval, slots))
 	return w, nil
 }
@@ -141,7 +139,7 @@ func (w *TimingWheel[K, V]) MoveTimer(key K, delay time.Duration) (bool, error) 
 	s.mu.Lock()
 	i, found := s.find(h, key)
 	if found {
-		if _, ok := s.ring.postpone(i, w.dueTick(wait.deadline)); ok {
+		if s.ring.Postpone(i, w.dueTick(wait.deadline)) {
 			s.counts.moved++
 			s.mu.Unlock() // nothing has changed that unlock publishes
 			return true, nil

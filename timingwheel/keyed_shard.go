@@ -1,6 +1,9 @@
 package timingwheel
 
-import "github.com/pinwheel-cache/pinwheel/internal/index"
+import (
+	"github.com/pinwheel-cache/pinwheel/internal/index"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
+)
 
 // A keyedShard is a shard whose timers are found by key. mu also guards the index,
 // which has exactly the live timers, each under the hash of its key.
@@ -17,7 +20,7 @@ type keyed[K comparable, V any] struct {
 }
 
 func (s *keyedShard[K, V]) init(w *TimingWheel[K, V], i int) {
-	s.shard.init(&w.wheel, i, w.slots)
+	s.shard.init(&w.wheel, i)
 	s.wheel = w
 	s.index = index.New(0)
 }
@@ -98,7 +101,7 @@ func (s *keyedShard[K, V]) remove(h uint64, i uint32) {
 func (s *keyedShard[K, V]) visit(tick int64) (done bool) {
 	s.mu.Lock()
 	defer s.unlock()
-	return s.advance(tick, func(uint32) int64 { return Hold })
+	return s.advance(tick, func(uint32) int64 { return ring.Hold })
 }
 
 // shrink frees memory if many timers have gone, and reports whether it did.
@@ -125,15 +128,11 @@ func (s *keyedShard[K, V]) callNext(upTo int64) bool {
 	now := s.clock.now()
 	s.mu.Lock()
 	s.prefetch(s.ring.HeldAhead())
-	if _, due := s.ring.oldest(); due > upTo {
+	if _, due, ok := s.ring.Oldest(); !ok || due > upTo {
 		s.mu.Unlock()
 		return false
 	}
-	i, due, ok := s.ring.Take()
-	if !ok {
-		s.mu.Unlock()
-		return false
-	}
+	i, due, _ := s.ring.Take()
 	t := s.entries[i]
 	s.remove(s.wheel.hasher.Hash(t.key), i)
 	s.fired(due, now)
@@ -155,7 +154,7 @@ func (s *keyedShard[K, V]) callNext(upTo int64) bool {
 // prefetch reads what the removal of some timers needs, for all of them at once: first their
 // keys, and then the index.
 func (s *keyedShard[K, V]) prefetch(tasks []uint32) {
-	var hashes [lookahead]uint64
+	var hashes [ring.Lookahead]uint64
 	for n, i := range tasks {
 		hashes[n] = s.wheel.hasher.Hash(s.entries[i].key)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 const (
@@ -55,7 +56,7 @@ type shard[E any] struct {
 
 // A slab holds the timers of a shard by task number, and reuses the numbers.
 type slab[E any] struct {
-	ring    *Ring
+	ring    *ring.Ring
 	entries []E      // by task number
 	free    []uint32 // task numbers given back
 	used    int      // the task numbers below used have been handed out at least once
@@ -64,7 +65,7 @@ type slab[E any] struct {
 // counts are what happened; visits and relinks are of the rings that the shard had before.
 type counts struct{ started, moved, removed, fired, refused, visits, relinks uint64 }
 
-func newSlab[E any](slots int) slab[E] { return slab[E]{ring: NewRing(slots)} }
+func newSlab[E any](slots int) slab[E] { return slab[E]{ring: ring.New(slots)} }
 
 // renew leaves the shard without timers and returns the slab they had.
 func (s *shard[E]) renew() (old slab[E]) {
@@ -72,16 +73,16 @@ func (s *shard[E]) renew() (old slab[E]) {
 	visits, relinks := old.ring.Counts()
 	s.counts.visits += visits
 	s.counts.relinks += relinks
-	s.slab = newSlab[E](int(old.ring.slots()))
+	s.slab = newSlab[E](s.owner.slots)
 	s.empty = never
 	s.next.Store(never)
 	return old
 }
 
-// init makes shard i of a wheel, with the number of slots of its ring.
-func (s *shard[E]) init(w *wheel, i, slots int) {
+// init makes shard i of a wheel.
+func (s *shard[E]) init(w *wheel, i int) {
 	s.owner, s.clock, s.anchor = w, &w.clock, &w.anchors[i]
-	s.slab = newSlab[E](slots)
+	s.slab = newSlab[E](w.slots)
 	s.empty = never
 	s.next.Store(never)
 }
@@ -121,8 +122,14 @@ func (s *slab[E]) sparse() bool {
 	return len(s.entries) > minSlab && s.ring.Len() <= len(s.entries)/sparseFactor
 }
 
-// idle reports whether there are no timers, and a ring that is worth giving back.
-func (s *slab[E]) idle() bool { return s.ring.Len() == 0 && s.ring.large() }
+// fewSlots: a ring with no more slots is not worth a wake-up to give it back.
+const fewSlots = 64
+
+// idle reports whether there are no timers, and a ring that is worth giving back: one that has
+// had timers, and so has made the lists of its slots.
+func (s *shard[E]) idle() bool {
+	return s.ring.Len() == 0 && len(s.entries) > 0 && s.owner.slots > fewSlots
+}
 
 // resize makes room for n timers, at least as many as there are. It calls
 // moved for every entry that gets another number.
@@ -254,8 +261,10 @@ func (s *shard[E]) oldest() int64 {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, due := s.ring.oldest()
-	return due
+	if _, due, ok := s.ring.Oldest(); ok {
+		return due
+	}
+	return never
 }
 
 // addTo adds the statistics of the shard to total.

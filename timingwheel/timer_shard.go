@@ -1,6 +1,10 @@
 package timingwheel
 
-import "time"
+import (
+	"time"
+
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
+)
 
 // A timerShard is a shard of timers by handle. An entry is the handle, which holds
 // its task number.
@@ -11,7 +15,7 @@ type timerShard struct {
 }
 
 func (s *timerShard) init(t *Timers, i int) {
-	s.shard.init(&t.wheel, i, t.slots)
+	s.shard.init(&t.wheel, i)
 	s.timers = t
 }
 
@@ -112,7 +116,7 @@ func (s *timerShard) visited(i uint32) (again int64) {
 			return tick - s.ring.Now() // it was reset
 		case !t.sends:
 			if t.state.CompareAndSwap(deadline, claimed) {
-				return Hold
+				return ring.Hold
 			}
 		case t.state.CompareAndSwap(deadline, noTask):
 			return s.send(t, tick)
@@ -144,15 +148,11 @@ func (s *timerShard) callNext(upTo int64) bool {
 	now := s.clock.now()
 	s.mu.Lock()
 	s.prefetch(s.ring.HeldAhead())
-	if _, due := s.ring.oldest(); due > upTo {
+	if _, due, ok := s.ring.Oldest(); !ok || due > upTo {
 		s.mu.Unlock()
 		return false
 	}
-	i, due, ok := s.ring.Take()
-	if !ok {
-		s.mu.Unlock()
-		return false
-	}
+	i, due, _ := s.ring.Take()
 	t := s.entries[i]
 	s.drop(i)
 	s.fired(due, now)

@@ -26,7 +26,6 @@ type Timers struct {
 	wheel
 	shards []atomic.Pointer[timerShard] // made when first used; nil again after Stop
 	shift  uint8                        // a shard is chosen by the top bits of a hash: 64 - log2(len)
-	slots  int                          // of each shard's ring
 	quota  quota
 }
 
@@ -41,11 +40,10 @@ func NewTimers(interval time.Duration, slots int, opts ...Option) (*Timers, erro
 	slots = ringSlots(slots, interval)
 	t := &Timers{
 		shards: make([]atomic.Pointer[timerShard], shardCount(slots, runtime.GOMAXPROCS(0))),
-		slots:  slots,
 		quota:  quota{limit: int64(o.limit)},
 	}
 	t.shift = uint8(64 - bits.TrailingZeros(uint(len(t.shards))))
-	t.wheel.init(interval, len(t.shards), o)
+	t.wheel.init(interval, slots, len(t.shards), o)
 	t.unregister = register(o.name, t, (*Timers).Stats, o.settings(interval, slots))
 	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // A wheel is what [TimingWheel] and [Timers] have in common: a clock, a driver
@@ -20,6 +21,7 @@ type wheel struct {
 	dispatcher
 	shardList  atomic.Pointer[[]anyShard] // the shards made so far; written with driver.mu held
 	anchors    []*wheel                   // by shard: the wheel while the shard has timers, or nil
+	slots      int                        // of the ring of each shard
 	done       chan struct{}              // closed by Stop
 	unregister func()
 
@@ -56,7 +58,7 @@ const longestDelay = 10 * 365 * 24 * time.Hour
 // ringSlots returns the number of slots of each ring of a wheel, given the number
 // that the user asked for.
 func ringSlots(slots int, interval time.Duration) int {
-	slots = 1 << bits.Len(uint(min(slots, MaxSlots)-1))
+	slots = 1 << bits.Len(uint(min(slots, ring.MaxSlots)-1))
 	for interval < (longestDelay>>32)/time.Duration(slots) {
 		slots *= 2
 	}
@@ -73,8 +75,9 @@ func shardCount(slots, procs int) int {
 	return n
 }
 
-// init prepares a wheel for the given number of shards.
-func (w *wheel) init(interval time.Duration, shards int, o options) {
+// init prepares a wheel for the given number of shards, and of slots of the ring of each.
+func (w *wheel) init(interval time.Duration, slots, shards int, o options) {
+	w.slots = slots
 	w.clock = newClock(interval)
 	w.anchors = make([]*wheel, shards)
 	w.done = make(chan struct{})

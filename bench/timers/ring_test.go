@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // moves are two ways to make a task due at another tick: that of Ring, which leaves the task in
 // its slot if it can, and that of other wheels, which unlink it and link it into another slot.
 var moves = []struct {
 	name  string
-	move  func(r *timingwheel.Ring, i uint32, due int64)
+	move  func(r *ring.Ring, i uint32, due int64)
 	links float64 // that Counts does not know of, for each move
 }{
-	{"ring, lazy", func(r *timingwheel.Ring, i uint32, due int64) { r.Set(i, due) }, 0},
-	{"ring, eager", func(r *timingwheel.Ring, i uint32, due int64) {
+	{"ring, lazy", func(r *ring.Ring, i uint32, due int64) { r.Set(i, due) }, 0},
+	{"ring, eager", func(r *ring.Ring, i uint32, due int64) {
 		r.Forget(i)
 		r.Set(i, due)
 	}, 1},
@@ -29,7 +29,7 @@ func BenchmarkRing(b *testing.B) {
 		for _, row := range allResets(n) {
 			for _, m := range moves {
 				b.Run(fmt.Sprintf("%s/pending=%d/%s", row.name, n, m.name), func(b *testing.B) {
-					r := timingwheel.NewRing(timerSlots)
+					r := ring.New(timerSlots)
 					r.Resize(n)
 					for i := range n {
 						r.Set(uint32(i), int64(row.due(0, 0, i)/timerTick))
@@ -61,7 +61,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 		order := allResets(n)[1].order
 		for _, m := range moves {
 			b.Run(fmt.Sprintf("tasks=%d/%s", n, m.name), func(b *testing.B) {
-				r := timingwheel.NewRing(timerSlots)
+				r := ring.New(timerSlots)
 				r.Resize(n)
 				live(r, order, beat, m.move) // sets each task
 				for b.Loop() {
@@ -79,7 +79,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 }
 
 // live advances the ring. At each tick it refreshes those tasks whose beat that is.
-func live(r *timingwheel.Ring, order []uint32, ticks int, move func(r *timingwheel.Ring, i uint32, due int64)) {
+func live(r *ring.Ring, order []uint32, ticks int, move func(r *ring.Ring, i uint32, due int64)) {
 	for range ticks {
 		now := r.Now()
 		n, at := len(order), int(now%beat)

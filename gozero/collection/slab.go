@@ -1,11 +1,11 @@
 package collection
 
-import "github.com/pinwheel-cache/pinwheel/timingwheel"
+import "github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 
 // A slab holds the timers of a ticked wheel by number, and reuses the numbers: their tasks
 // are in the ring, their keys and values in timers, and index has the number of a key.
 type slab struct {
-	ring   *timingwheel.Ring
+	ring   *ring.Ring
 	slots  int
 	index  map[any]uint32
 	timers []timer
@@ -20,7 +20,7 @@ type timer struct {
 
 // newSlab returns a slab without timers. The ring stands at tick now.
 func newSlab(slots int, now int64) slab {
-	s := slab{ring: timingwheel.NewRing(slots), slots: slots, index: make(map[any]uint32)}
+	s := slab{ring: ring.New(slots), slots: slots, index: make(map[any]uint32)}
 	s.ring.Advance(now, 0, nil) // visits nothing
 	return s
 }

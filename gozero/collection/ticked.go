@@ -10,7 +10,7 @@ import (
 	"github.com/zeromicro/go-zero/core/timex"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 const (
@@ -53,7 +53,7 @@ func newTicked(interval time.Duration, slots int, execute Execute) *ticked {
 		execute:  execute,
 		workers:  workers,
 		done:     make(chan struct{}),
-		slab:     newSlab(min(max(slots, minSlots), timingwheel.MaxSlots), 0),
+		slab:     newSlab(min(max(slots, minSlots), ring.MaxSlots), 0),
 	}
 }
 
@@ -87,7 +87,7 @@ func (w *ticked) tick() {
 }
 
 // hold puts a timer that is due into the due list, where it waits for a worker.
-func hold(uint32) int64 { return timingwheel.Hold }
+func hold(uint32) int64 { return ring.Hold }
 
 // lock checks a key and takes the lock. If it returns an error it does not hold it.
 func (w *ticked) lock(key any) error {

@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 // due at a tick. The caller numbers the tasks, from 0 up, and counts the ticks; a
 // Ring has no lock and no clock. The package comment describes the algorithm.
 //
-// A Ring is not safe for concurrent use. Make one with [NewRing].
+// A Ring is not safe for concurrent use. Make one with [New].
 type Ring struct {
 	tasks     []task
 	levels    [2]level // the circle and the overflow level
@@ -31,7 +31,7 @@ type Ring struct {
 	ahead     lookout // of Ahead
 	heldAhead lookout // of HeldAhead
 	read      int     // visits until readAhead is due again
-	fetched   uint64  // what HeldAhead read; the value means nothing
+	sink      uint64  // what HeldAhead has read; the value means nothing
 	live      int     // tasks that wait for their tick or are in the due list
 	removed   int     // tombstones
 
@@ -54,26 +54,18 @@ type task struct {
 	at         uint16 // which list it is in: see inCircle
 }
 
-// NewRing returns an empty ring that stands at tick 0, with the given number of
+// New returns an empty ring that stands at tick 0, with the given number of
 // slots to a level, rounded up to a power of two. It has room for no task;
 // Resize makes room. It panics if slots is not in 1..MaxSlots.
-func NewRing(slots int) *Ring {
+func New(slots int) *Ring {
 	if slots < 1 || slots > MaxSlots {
-		panic(fmt.Sprintf("timingwheel: a ring of %d slots: want 1 to %d", slots, MaxSlots))
+		panic(fmt.Sprintf("ring: a ring of %d slots: want 1 to %d", slots, MaxSlots))
 	}
 	r := &Ring{shift: uint8(bits.Len(uint(slots - 1)))}
 	for l := range r.levels {
 		r.levels[l].scan = none
 	}
 	return r
-}
-
-// fewSlots: a ring with no more slots is not worth a wake-up to give it back.
-const fewSlots = 64
-
-// large reports whether the ring holds the lists of more than a few slots.
-func (r *Ring) large() bool {
-	return r.slots() > fewSlots && (r.levels[0].heads != nil || r.levels[1].heads != nil)
 }
 
 // slots returns n, the number of slots of a level and of ticks in a revolution.
@@ -98,7 +90,7 @@ func (r *Ring) Held() int { return r.due.len }
 // Tombstones returns the number of removed tasks that are still in a slot.
 func (r *Ring) Tombstones() int { return r.removed }
 
-// Counts returns, since NewRing, how many tasks and tombstones Advance has visited, and how many
+// Counts returns, since New, how many tasks and tombstones Advance has visited, and how many
 // tasks were linked into another slot: by a Set to a tick before their next visit, by a visit before
 // their time, or as the visit function asked for another visit. A Set to a later tick adds to neither.
 func (r *Ring) Counts() (visits, relinks uint64) { return r.visits, r.relinks }
@@ -132,6 +124,16 @@ func (r *Ring) Set(i uint32, due int64) (visit int64) {
 		return r.link(i, due)
 	}
 	return r.moveTask(i, due)
+}
+
+// Postpone is Set for a task that can stay in its slot, as its next visit is not after the given
+// tick: no visit comes earlier than before. For any other task it does nothing and returns false.
+func (r *Ring) Postpone(i uint32, due int64) bool {
+	if t := &r.tasks[i]; t.at == 0 || t.diff == tombstone {
+		return false
+	}
+	_, ok := r.postpone(i, max(due, r.now+1))
+	return ok
 }
 
 // moveTask makes a task that is in a list due at another tick. It compares
@@ -218,8 +220,8 @@ func (r *Ring) Forget(i uint32) {
 	r.unlink(i)
 }
 
-// Rename gives the task from the number to. The task to must not be live; a tombstone
-// of it is dropped.
+// Rename moves the task from number from to number to. The task to must not be live; its
+// tombstone is dropped.
 func (r *Ring) Rename(from, to uint32) {
 	r.Forget(to)
 	t := r.tasks[from]
