@@ -33,7 +33,6 @@ type TimingWheel[K comparable, V any] struct {
 	hasher  hash.Hasher[K]
 	execute func(key K, value V)
 	workers int
-	quota   quota
 }
 
 // A Pending is a timer that waits for its time.
@@ -69,7 +68,6 @@ func New[K comparable, V any](interval time.Duration, slots int, execute func(ke
 		hasher:  hash.New[K](),
 		execute: execute,
 		workers: o.workers,
-		quota:   quota{limit: int64(o.limit)},
 	}
 	w.mask = uint64(len(w.shards) - 1)
 	w.wheel.init(interval, slots, len(w.shards), o)
@@ -232,7 +230,7 @@ func (w *TimingWheel[K, V]) All() iter.Seq[Pending[K, V]] {
 	return func(yield func(Pending[K, V]) bool) {
 		w.checkUse()
 		for s := range made(w.shards) {
-			if !s.each(s.walk, func(t keyed[K, V], due time.Time) bool { return yield(Pending[K, V]{t.key, t.value, due}) }) {
+			if !s.each(func(t keyed[K, V], due time.Time) bool { return yield(Pending[K, V]{t.key, t.value, due}) }) {
 				return
 			}
 		}
@@ -296,33 +294,4 @@ func (w *TimingWheel[K, V]) makeShard(i int) *keyedShard[K, V] {
 
 func errDelay(method string, delay time.Duration) error {
 	return wrongArgument("delay of %s is %v: want a positive one", method, delay)
-}
-
-// A quota counts the timers of a wheel that has a limit.
-type quota struct {
-	limit int64 // 0 = none
-	used  atomic.Int64
-}
-
-// acquire counts one more timer, and reports false if the wheel is full.
-func (q *quota) acquire() bool {
-	if q.limit == 0 {
-		return true
-	}
-	for {
-		used := q.used.Load()
-		if used >= q.limit {
-			return false
-		}
-		if q.used.CompareAndSwap(used, used+1) {
-			return true
-		}
-	}
-}
-
-// release counts n timers less.
-func (q *quota) release(n int) {
-	if q.limit > 0 {
-		q.used.Add(-int64(n))
-	}
 }

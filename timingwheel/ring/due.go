@@ -78,12 +78,3 @@ func (r *Ring) Oldest() (i uint32, due int64, ok bool) {
 	}
 	return i, r.dueTick(&r.tasks[i]), true
 }
-
-// Take removes from the ring the task that Oldest returns.
-func (r *Ring) Take() (i uint32, due int64, ok bool) {
-	if i, due, ok = r.Oldest(); ok {
-		r.heldAhead.left--
-		r.Forget(i)
-	}
-	return i, due, ok
-}

@@ -68,9 +68,6 @@ func New(slots int) *Ring {
 	return r
 }
 
-// slots returns n, the number of slots of a level and of ticks in a revolution.
-func (r *Ring) slots() int64 { return 1 << (r.shift & 63) } // the mask tells the compiler that it is below 64
-
 // Resize makes room for the task numbers below n. No task at or above n may be
 // in the ring, not even as a tombstone; Rename moves tasks and Forget frees
 // numbers.
@@ -183,6 +180,15 @@ func (r *Ring) Remove(i uint32) {
 	}
 }
 
+// Take removes from the ring the task that Oldest returns.
+func (r *Ring) Take() (i uint32, due int64, ok bool) {
+	if i, due, ok = r.Oldest(); ok {
+		r.heldAhead.left--
+		r.Forget(i)
+	}
+	return i, due, ok
+}
+
 // Due returns the tick at which the task is due, or was if it is in the due
 // list, and false if it does not wait.
 func (r *Ring) Due(i uint32) (int64, bool) {
@@ -289,15 +295,6 @@ func (r *Ring) step(now int64) {
 	}
 }
 
-// scanned returns the first of the tasks that wait for their visit at the
-// present tick, or none.
-func (r *Ring) scanned() uint32 {
-	if i := r.levels[1].scan; i != none {
-		return i
-	}
-	return r.levels[0].scan
-}
-
 // visit visits task i, the first of a list being scanned. It finishes what moveTask
 // and Remove deferred: it drops a tombstone, and links a task that is not due into its
 // slot. If all is set, due also decides whether a task is due.
@@ -345,28 +342,4 @@ func (r *Ring) nextVisit() int64 {
 		at = min(at, over<<r.shift)
 	}
 	return at
-}
-
-// dist returns the ticks until the next visit of t's slot.
-func (r *Ring) dist(t *task) int64 {
-	mask := 2*r.slots() - 1
-	if t.list() == inCircle {
-		return (int64(t.at) - r.now) & mask
-	}
-	revolutions := (int64(t.at) - r.now>>r.shift) & mask
-	return revolutions<<r.shift - r.now&(r.slots()-1)
-}
-
-// rest returns the ticks that t has to wait after its next visit.
-func (r *Ring) rest(t *task) int64 {
-	if t.hasShortcut() {
-		return int64(t.diff &^ hasShortcut)
-	}
-	return int64(t.circle)<<(r.shift&63) + int64(t.diff)
-}
-
-// split divides a wait in ticks, which is not negative, into whole revolutions
-// and the rest.
-func (r *Ring) split(wait int64) (circle uint32, diff uint16) {
-	return uint32(min(wait>>(r.shift&63), math.MaxUint32)), uint16(wait & (r.slots() - 1))
 }
