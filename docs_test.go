@@ -425,7 +425,7 @@ func TestLocksAndArrays(t *testing.T) {
 	_, arrays, _ := strings.Cut(string(text), "| array |")
 	arrays, _, _ = strings.Cut(arrays, "\n\n")
 	isLock := regexp.MustCompile(`^(sync\.(RW)?Mutex|biased\.Lock)$`)
-	isArray := regexp.MustCompile(`^\[\]|^index\.Index$|^eviction\.Policy$|^\*timingwheel\.Ring$`)
+	isArray := regexp.MustCompile(`^\[\]|^index\.Index$|^eviction\.Policy$|^\*ring\.Ring$`)
 	nLocks, nArrays := 0, 0
 	eachField(t, func(file, field, kind string) {
 		switch owner, name, _ := strings.Cut(field, "."); {

@@ -13,17 +13,17 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 // A lives has what a shard keeps of the lives of its entries.
 type lives struct {
-	ring      *timingwheel.Ring // nil before the first TTL
-	caps      []int64           // deadlines by TTL, if Idle makes those of entries differ
-	due       []clock.Deadline  // when they are to be loaded anew, with Refresh or Grace; see due.go
-	earlier   *earlier          // has the entries that the next tick looks at: nil without any
-	nextVisit atomic.Int64      // the tick by which the ring has to be visited, or noTick
-	anchored  bool              // an entry waits to expire, in a cache with OnRemove
+	ring      *ring.Ring       // nil before the first TTL
+	caps      []int64          // deadlines by TTL, if Idle makes those of entries differ
+	due       []clock.Deadline // when they are to be loaded anew, with Refresh or Grace; see due.go
+	earlier   *earlier         // has the entries that the next tick looks at: nil without any
+	nextVisit atomic.Int64     // the tick by which the ring has to be visited, or noTick
+	anchored  bool             // an entry waits to expire, in a cache with OnRemove
 }
 
 // set gives entry i, whose deadline is d, a life. It returns true if its task must be set, or set
@@ -156,7 +156,7 @@ func (l *lives) anchor(waits bool, t *timing) {
 
 // makeTasks makes the ring, with so many slots to a level, for the tasks of n entries.
 func (l *lives) makeTasks(level, n int) {
-	l.ring = timingwheel.NewRing(level)
+	l.ring = ring.New(level)
 	l.ring.Resize(n)
 }
 

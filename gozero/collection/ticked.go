@@ -10,7 +10,7 @@ import (
 	"github.com/zeromicro/go-zero/core/timex"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/pinwheel-cache/pinwheel/timingwheel"
+	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
 const (
@@ -36,7 +36,7 @@ type ticked struct {
 	mu      sync.Mutex
 	closed  bool
 	running int // callbacks of timers that were due
-	ring    *timingwheel.Ring
+	ring    *ring.Ring
 	timers  []timer        // by their number in the ring
 	index   map[any]uint32 // the number of a key's timer
 }
@@ -49,7 +49,7 @@ func newTicked(interval time.Duration, execute Execute, workers int) *ticked {
 		execute:  execute,
 		workers:  workers,
 		done:     make(chan struct{}),
-		ring:     timingwheel.NewRing(slots),
+		ring:     ring.New(slots),
 		index:    make(map[any]uint32),
 	}
 }
@@ -74,7 +74,7 @@ func (w *ticked) run(ticker timex.Ticker) {
 func (w *ticked) tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hold := func(uint32) int64 { return timingwheel.Hold }
+	hold := func(uint32) int64 { return ring.Hold }
 	for now := w.ring.Now() + 1; !w.ring.Advance(now, batch, hold); {
 		w.callDue()
 		w.mu.Unlock()
@@ -158,7 +158,7 @@ func (w *ticked) drop(i uint32) timer {
 // clear removes all timers and frees their memory.
 func (w *ticked) clear() {
 	now := w.ring.Now()
-	w.ring = timingwheel.NewRing(slots)
+	w.ring = ring.New(slots)
 	w.ring.Advance(now, 0, nil) // visits nothing
 	w.timers, w.index = nil, make(map[any]uint32)
 }

@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const (
 // due at a tick. The caller numbers the tasks, from 0 up, and counts the ticks; a
 // Ring has no lock and no clock. The package comment describes the algorithm.
 //
-// A Ring is not safe for concurrent use. Make one with [NewRing].
+// A Ring is not safe for concurrent use. Make one with [New].
 type Ring struct {
 	tasks     []task
 	levels    [2]level // the circle and the overflow level
@@ -31,7 +31,7 @@ type Ring struct {
 	ahead     lookout // of Ahead
 	heldAhead lookout // of HeldAhead
 	read      int     // visits until readAhead is due again
-	fetched   uint64  // what HeldAhead read; the value means nothing
+	sink      uint64  // what HeldAhead has read; the value means nothing
 	live      int     // tasks that wait for their tick or are in the due list
 	removed   int     // tombstones
 
@@ -54,12 +54,12 @@ type task struct {
 	at         uint16 // which list it is in: see inCircle
 }
 
-// NewRing returns an empty ring that stands at tick 0, with the given number of
+// New returns an empty ring that stands at tick 0, with the given number of
 // slots to a level, rounded up to a power of two. It has room for no task;
 // Resize makes room. It panics if slots is not in 1..MaxSlots.
-func NewRing(slots int) *Ring {
+func New(slots int) *Ring {
 	if slots < 1 || slots > MaxSlots {
-		panic(fmt.Sprintf("timingwheel: a ring of %d slots: want 1 to %d", slots, MaxSlots))
+		panic(fmt.Sprintf("ring: a ring of %d slots: want 1 to %d", slots, MaxSlots))
 	}
 	r := &Ring{shift: uint8(bits.Len(uint(slots - 1)))}
 	for l := range r.levels {
@@ -67,17 +67,6 @@ func NewRing(slots int) *Ring {
 	}
 	return r
 }
-
-// fewSlots: a ring with no more slots is not worth a wake-up to give it back.
-const fewSlots = 64
-
-// large reports whether the ring holds the lists of more than a few slots.
-func (r *Ring) large() bool {
-	return r.slots() > fewSlots && (r.levels[0].heads != nil || r.levels[1].heads != nil)
-}
-
-// slots returns n, the number of slots of a level and of ticks in a revolution.
-func (r *Ring) slots() int64 { return 1 << (r.shift & 63) } // the mask tells the compiler that it is below 64
 
 // Resize makes room for the task numbers below n. No task at or above n may be
 // in the ring, not even as a tombstone; Rename moves tasks and Forget frees
@@ -98,7 +87,7 @@ func (r *Ring) Held() int { return r.due.len }
 // Tombstones returns the number of removed tasks that are still in a slot.
 func (r *Ring) Tombstones() int { return r.removed }
 
-// Counts returns, since NewRing, how many tasks and tombstones Advance has visited, and how many
+// Counts returns, since New, how many tasks and tombstones Advance has visited, and how many
 // tasks were linked into another slot: by a Set to a tick before their next visit, by a visit before
 // their time, or as the visit function asked for another visit. A Set to a later tick adds to neither.
 func (r *Ring) Counts() (visits, relinks uint64) { return r.visits, r.relinks }
@@ -132,6 +121,16 @@ func (r *Ring) Set(i uint32, due int64) (visit int64) {
 		return r.link(i, due)
 	}
 	return r.moveTask(i, due)
+}
+
+// Postpone is Set for a task that can stay in its slot, as its next visit is not after the given
+// tick: no visit comes earlier than before. For any other task it does nothing and returns false.
+func (r *Ring) Postpone(i uint32, due int64) bool {
+	if t := &r.tasks[i]; t.at == 0 || t.diff == tombstone {
+		return false
+	}
+	_, ok := r.postpone(i, max(due, r.now+1))
+	return ok
 }
 
 // moveTask makes a task that is in a list due at another tick. It compares
@@ -181,6 +180,15 @@ func (r *Ring) Remove(i uint32) {
 	}
 }
 
+// Take removes from the ring the task that Oldest returns.
+func (r *Ring) Take() (i uint32, due int64, ok bool) {
+	if i, due, ok = r.Oldest(); ok {
+		r.heldAhead.left--
+		r.Forget(i)
+	}
+	return i, due, ok
+}
+
 // Due returns the tick at which the task is due, or was if it is in the due
 // list, and false if it does not wait.
 func (r *Ring) Due(i uint32) (int64, bool) {
@@ -218,8 +226,8 @@ func (r *Ring) Forget(i uint32) {
 	r.unlink(i)
 }
 
-// Rename gives the task from the number to. The task to must not be live; a tombstone
-// of it is dropped.
+// Rename moves the task from number from to number to. The task to must not be live; its
+// tombstone is dropped.
 func (r *Ring) Rename(from, to uint32) {
 	r.Forget(to)
 	t := r.tasks[from]
@@ -287,15 +295,6 @@ func (r *Ring) step(now int64) {
 	}
 }
 
-// scanned returns the first of the tasks that wait for their visit at the
-// present tick, or none.
-func (r *Ring) scanned() uint32 {
-	if i := r.levels[1].scan; i != none {
-		return i
-	}
-	return r.levels[0].scan
-}
-
 // visit visits task i, the first of a list being scanned. It finishes what moveTask
 // and Remove deferred: it drops a tombstone, and links a task that is not due into its
 // slot. If all is set, due also decides whether a task is due.
@@ -343,28 +342,4 @@ func (r *Ring) nextVisit() int64 {
 		at = min(at, over<<r.shift)
 	}
 	return at
-}
-
-// dist returns the ticks until the next visit of t's slot.
-func (r *Ring) dist(t *task) int64 {
-	mask := 2*r.slots() - 1
-	if t.list() == inCircle {
-		return (int64(t.at) - r.now) & mask
-	}
-	revolutions := (int64(t.at) - r.now>>r.shift) & mask
-	return revolutions<<r.shift - r.now&(r.slots()-1)
-}
-
-// rest returns the ticks that t has to wait after its next visit.
-func (r *Ring) rest(t *task) int64 {
-	if t.hasShortcut() {
-		return int64(t.diff &^ hasShortcut)
-	}
-	return int64(t.circle)<<(r.shift&63) + int64(t.diff)
-}
-
-// split divides a wait in ticks, which is not negative, into whole revolutions
-// and the rest.
-func (r *Ring) split(wait int64) (circle uint32, diff uint16) {
-	return uint32(min(wait>>(r.shift&63), math.MaxUint32)), uint16(wait & (r.slots() - 1))
 }

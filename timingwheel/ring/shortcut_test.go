@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import "testing"
 
@@ -6,7 +6,7 @@ import "testing"
 // was made due later, and that readAhead thereby reads many at once.
 func TestRingShortcuts(t *testing.T) {
 	const tasks = 1000
-	r := NewRing(16)
+	r := New(16)
 	r.Resize(tasks)
 	for i := range uint32(tasks) {
 		r.Set(i, 7)
@@ -32,7 +32,7 @@ func TestRingShortcuts(t *testing.T) {
 // TestRingShortcutsAreHints checks that tasks may get other numbers, and their milestones leave.
 func TestRingShortcutsAreHints(t *testing.T) {
 	const tasks, left = 1000, 200
-	r := NewRing(16)
+	r := New(16)
 	r.Resize(tasks)
 	for i := range uint32(tasks) {
 		r.Set(i, 7)

@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 // The list of a slot is a chain: a task leads to the next one only when it has come from
 // memory. So a task has a shortcut to the next milestone of its list, which is one task in

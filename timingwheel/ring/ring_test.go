@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ type held struct {
 
 // ringAt returns a ring whose cursor stands at the given tick.
 func ringAt(slots, tasks int, now int64) *Ring {
-	r := NewRing(slots)
+	r := New(slots)
 	r.Resize(tasks)
 	r.Advance(now, 1, nil)
 	return r
@@ -248,16 +248,23 @@ func (c *checker) due() error {
 	return nil
 }
 
-// TestNewRingRoundsUpAndRefuses checks that NewRing rounds slots up to a power of two, and
+// TestNewRoundsUpAndRefuses checks that New rounds slots up to a power of two, and
 // panics if they are out of range.
-func TestNewRingRoundsUpAndRefuses(t *testing.T) {
+func TestNewRoundsUpAndRefuses(t *testing.T) {
 	for slots, want := range map[int]int{1: 1, 2: 2, 3: 4, 300: 512, MaxSlots: MaxSlots} {
-		if got := NewRing(slots).slots(); got != int64(want) {
-			t.Errorf("NewRing(%d) has %d slots, want %d", slots, got, want)
+		if got := New(slots).slots(); got != int64(want) {
+			t.Errorf("New(%d) has %d slots, want %d", slots, got, want)
 		}
 	}
 	for _, slots := range []int{0, -1, MaxSlots + 1} {
-		wantPanic(t, fmt.Sprintf("NewRing(%d)", slots), func() { NewRing(slots) })
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("New(%d) does not panic", slots)
+				}
+			}()
+			New(slots)
+		}()
 	}
 }
 
@@ -326,7 +333,7 @@ func ringModel(t *rapid.T) {
 	number := rapid.Uint32Range(0, tasks-1)
 	change := func(t *rapid.T) { // by anybody at any time
 		i := number.Draw(t, "task")
-		switch rapid.IntRange(0, 3).Draw(t, "change") {
+		switch rapid.IntRange(0, 4).Draw(t, "change") {
 		case 0, 1:
 			k.set(i, k.Now()+wait.Draw(t, "wait"))
 		case 2:
@@ -335,6 +342,14 @@ func ringModel(t *rapid.T) {
 		case 3:
 			k.Forget(i)
 			k.drop(i)
+		case 4:
+			due := k.Now() + wait.Draw(t, "wait")
+			visit, ok := k.Visit(i)
+			if want, got := ok && visit <= max(due, k.Now()+1), k.Postpone(i, due); got != want {
+				t.Fatalf("Postpone of task %d to %d returned %v", i, due, got)
+			} else if got {
+				k.note(i, due)
+			}
 		}
 	}
 	t.Repeat(map[string]func(*rapid.T){
@@ -368,7 +383,8 @@ func ringModel(t *rapid.T) {
 		},
 		"take": func(t *rapid.T) {
 			k.HeldAhead()
-			if i, due, ok := k.Take(); ok != (len(k.held) > 0) || ok && (held{i, due} != k.held[0]) {
+			oldest, at, _ := k.Oldest()
+			if i, due, ok := k.Take(); oldest != i || at != due || ok != (len(k.held) > 0) || ok && (held{i, due} != k.held[0]) {
 				t.Fatalf("Take returned %d, %d, %v, held are %v", i, due, ok, k.held)
 			} else if ok {
 				k.held = k.held[1:]

@@ -1,12 +1,12 @@
-package timingwheel
+package ring
 
-// lookahead is the number of tasks for which memory is read at once.
-const lookahead = 16
+// Lookahead is the most tasks that Ahead and HeldAhead return at once.
+const Lookahead = 16
 
 // A lookout returns the next tasks of a list, several at a time.
 type lookout struct {
 	left int // tasks to go before the next look
-	next [lookahead]uint32
+	next [Lookahead]uint32
 }
 
 // Ahead returns the tasks that Advance visits next at this tick, tombstones among them, or
@@ -25,11 +25,11 @@ func (r *Ring) HeldAhead() []uint32 {
 		return nil
 	}
 	n := 0
-	for place := r.due.head; place != r.due.tail && n < lookahead; place++ {
+	for place := r.due.head; place != r.due.tail && n < Lookahead; place++ {
 		if i := *r.due.at(place); i != none {
 			l.next[n] = i
 			n++
-			r.fetched += uint64(r.tasks[i].at)
+			r.sink += uint64(r.tasks[i].at)
 		}
 	}
 	l.left = n
@@ -42,7 +42,7 @@ func (l *lookout) look(tasks []task, i uint32) []uint32 {
 		return nil
 	}
 	n := 0
-	for ; i != none && n < lookahead; i = tasks[i].next {
+	for ; i != none && n < Lookahead; i = tasks[i].next {
 		l.next[n] = i
 		n++
 	}

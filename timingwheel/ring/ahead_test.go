@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import "testing"
 
@@ -7,7 +7,7 @@ import "testing"
 // Neither returns one twice.
 func TestRingAhead(t *testing.T) {
 	const tasks = 1000
-	r := NewRing(16)
+	r := New(16)
 	r.Resize(tasks)
 	for i := range uint32(tasks) {
 		r.Set(i, 1+int64(i/100))
@@ -33,7 +33,7 @@ func TestRingAhead(t *testing.T) {
 			t.Errorf("Take = %d, %v; Ahead returned it %d times, HeldAhead %d", i, ok, ahead[i], held[i])
 		}
 	}
-	if visits != tasks || unseen > tasks/lookahead+10 || len(ahead) != tasks-unseen {
+	if visits != tasks || unseen > tasks/Lookahead+10 || len(ahead) != tasks-unseen {
 		t.Errorf("%d visits, %d of tasks that were not returned before, %d returned", visits, unseen, len(ahead))
 	}
 	if taken != tasks || len(held) != tasks || len(r.HeldAhead()) != 0 {

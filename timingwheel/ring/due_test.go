@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import "testing"
 
@@ -6,7 +6,7 @@ import "testing"
 // that left it, while a task that nobody takes stays at its head.
 func TestDueListIsSmall(t *testing.T) {
 	const tasks = 50
-	r := NewRing(16)
+	r := New(16)
 	r.Resize(tasks)
 	hold := func(uint32) int64 { return Hold }
 	r.Set(0, 1)

@@ -3,10 +3,25 @@ package timingwheel
 import (
 	"iter"
 	"sync/atomic"
+
+	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // The shards of a wheel are made when they are first used, and dropped by Stop: an
 // unused shard costs a pointer and an anchor.
+
+// anyShard is a shard as the driver and the workers see it.
+type anyShard interface {
+	nextVisit() int64
+	visit(tick int64) (done bool)
+	shrink(tick int64) (done bool)
+	ready() bool
+	backlog() int64
+	oldest() int64
+	callNext(upTo int64) bool
+	addTo(*stats.WheelSnapshot)
+	close()
+}
 
 // makeShard makes a shard and stores it in place, unless another goroutine has done
 // so meanwhile. It returns nil after Stop.
@@ -46,19 +61,6 @@ func made[S any](shards []atomic.Pointer[S]) iter.Seq[*S] {
 	}
 }
 
-// stop removes all timers, lets no further callback begin, and drops the shards.
-func stop[S any](w *wheel, shards []atomic.Pointer[S]) {
-	w.stopDriver()
-	for _, p := range w.madeShards() {
-		p.close()
-	}
-	w.fold()
-	for i := range shards {
-		shards[i].Store(nil)
-	}
-	w.unregister()
-}
-
 // fold adds the counts of the shards to folded, and drops the shards. They must be
 // closed.
 func (w *wheel) fold() {
@@ -68,14 +70,4 @@ func (w *wheel) fold() {
 		p.addTo(&w.folded)
 	}
 	w.shardList.Store(nil)
-}
-
-// stopped reports whether Stop was called.
-func (w *wheel) stopped() bool {
-	select {
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
 }

@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import (
 	"math"
@@ -73,6 +73,28 @@ func (l *level) nextVisit(now int64) int64 {
 	return math.MaxInt64
 }
 
+// slots returns n, the number of slots of a level and of ticks in a revolution.
+func (r *Ring) slots() int64 { return 1 << (r.shift & 63) } // the mask tells the compiler that it is below 64
+
+// scanned returns the first of the tasks that wait for their visit at the
+// present tick, or none.
+func (r *Ring) scanned() uint32 {
+	if i := r.levels[1].scan; i != none {
+		return i
+	}
+	return r.levels[0].scan
+}
+
+// dist returns the ticks until the next visit of t's slot.
+func (r *Ring) dist(t *task) int64 {
+	mask := 2*r.slots() - 1
+	if t.list() == inCircle {
+		return (int64(t.at) - r.now) & mask
+	}
+	revolutions := (int64(t.at) - r.now>>r.shift) & mask
+	return revolutions<<r.shift - r.now&(r.slots()-1)
+}
+
 // link puts a task that is in no list into the slot of the tick at which it is
 // due, if that is within a revolution. Otherwise it goes to the overflow level, into
 // the slot of the revolution in which it is due, or the last slot; circle and diff
@@ -144,4 +166,18 @@ func (r *Ring) setPrev(next, prev uint32) {
 	if next != none {
 		r.tasks[next].prev = prev
 	}
+}
+
+// rest returns the ticks that t has to wait after its next visit.
+func (r *Ring) rest(t *task) int64 {
+	if t.hasShortcut() {
+		return int64(t.diff &^ hasShortcut)
+	}
+	return int64(t.circle)<<(r.shift&63) + int64(t.diff)
+}
+
+// split divides a wait in ticks, which is not negative, into whole revolutions
+// and the rest.
+func (r *Ring) split(wait int64) (circle uint32, diff uint16) {
+	return uint32(min(wait>>(r.shift&63), math.MaxUint32)), uint16(wait & (r.slots() - 1))
 }

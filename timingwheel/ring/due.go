@@ -1,4 +1,4 @@
-package timingwheel
+package ring
 
 import "math/bits"
 
@@ -66,26 +66,15 @@ func (r *Ring) dueTick(t *task) int64 { return r.now - int64(uint32(r.now)-t.due
 // dueBits returns the low half of that tick, which is in the place of the circle.
 func (t *task) dueBits() uint32 { return t.circle }
 
-// oldest returns the task that has been in the due list for longest, and the tick at which it was due; or
-// none and never.
-func (r *Ring) oldest() (i uint32, due int64) {
+// Oldest returns the task that has been in the due list for longest, and the tick at which
+// it was due. It reports false if there is none.
+func (r *Ring) Oldest() (i uint32, due int64, ok bool) {
 	d := &r.due
 	if d.len == 0 {
-		return none, never
+		return 0, 0, false
 	}
 	for i = *d.at(d.head); i == none; i = *d.at(d.head) {
 		d.head++
 	}
-	return i, r.dueTick(&r.tasks[i])
-}
-
-// Take removes from the ring the task that has been in the due list for longest, and
-// returns the tick at which it was due. It reports false if there is none.
-func (r *Ring) Take() (i uint32, due int64, ok bool) {
-	if i, due = r.oldest(); i == none {
-		return 0, 0, false
-	}
-	r.heldAhead.left--
-	r.Forget(i)
-	return i, due, true
+	return i, r.dueTick(&r.tasks[i]), true
 }
