@@ -6,8 +6,6 @@ package cache
 import (
 	"context"
 	"slices"
-
-	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
 )
 
 // A duty is what a caller that missed is to do about a key. The second look decides it, under the lock
@@ -87,6 +85,20 @@ func (c *Cache[K, V]) takeSlowCtx(ctx context.Context, key K, first sight, value
 		}
 	}
 	return c.orStandIn(key, &who, value, err)
+}
+
+// renew begins a renewal of a value that the caller has found due. The renewal is skipped
+// if it would have to wait for a permit, and left to the next caller if ctx has ended.
+func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
+	ended := ctx.Err() != nil
+	h := c.common.hasher.Hash(key)
+	s := c.common.lock(h)
+	l := s.beginDue(ctx, ended, h, key, nil)
+	s.lock.Unlock()
+	if l == nil {
+		return
+	}
+	c.spawnLoad(l, fetch)
 }
 
 // countUndecided counts the hit or miss of a caller that saw a value in Grace, once the caller
@@ -236,53 +248,4 @@ func (s *shard[K, V]) beginFor(a *assignment[K, V], h uint64, key K, i uint32, w
 		return
 	}
 	a.value, a.found = s.answer(i), true
-}
-
-// newLoad returns a load that a caller begins. It joins the batch of first, if that is not
-// nil.
-func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
-	if first != nil {
-		l := new(load[K, V])
-		c.initLoad(l, who, h, key)
-		l.flight, l.member = first.flight, true
-		return l
-	}
-	l := c.shardOf(h).pending.spare.Swap(nil)
-	if l == nil {
-		l = newSoleLoad[K, V]()
-	}
-	c.initLoad(l, who, h, key)
-	l.flight.Start(&who.Caller)
-	if who.CanLeave() {
-		l.makeDone() // the leader waits too
-	}
-	return l
-}
-
-func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
-	l.common, l.began, l.key, l.hash = c, who.now, key, h
-	l.Expire = c.time.expireAfter
-}
-
-// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
-// does not if another goroutine may still use it: a caller that waited for it, or the one in
-// which package context watches a flight that waited for a permit.
-func (c *common[K, V]) reuse(l *load[K, V]) {
-	if l.done != nil || l.how != returned || c.loads.rules.Limited() {
-		return
-	}
-	spare, f := &c.shardOf(l.hash).pending.spare, l.flight
-	*f = flight.Flight{}
-	*l = load[K, V]{flight: f}
-	spare.Store(l)
-}
-
-// newSoleLoad returns a load with a flight of its own, in one allocation.
-func newSoleLoad[K comparable, V any]() *load[K, V] {
-	both := new(struct {
-		load   load[K, V]
-		flight flight.Flight
-	})
-	both.load.flight = &both.flight
-	return &both.load
 }

@@ -109,3 +109,62 @@ func (l *load[K, V]) publish() {
 		close(l.done)
 	}
 }
+
+// fail makes err, which says nothing about a single key, the result of l and of all other
+// loads of its batch.
+func (l *load[K, V]) fail(err error) {
+	var none V
+	l.value, l.err, l.keepErr, l.absent, l.ofBatch = none, err, 0, false, true
+	for _, mate := range l.members() {
+		mate.fail(err)
+	}
+}
+
+// newLoad returns a load that a caller begins. It joins the batch of first, if that is not
+// nil.
+func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) *load[K, V] {
+	if first != nil {
+		l := new(load[K, V])
+		c.initLoad(l, who, h, key)
+		l.flight, l.member = first.flight, true
+		return l
+	}
+	l := c.shardOf(h).pending.spare.Swap(nil)
+	if l == nil {
+		l = newSoleLoad[K, V]()
+	}
+	c.initLoad(l, who, h, key)
+	l.flight.Start(&who.Caller)
+	if who.CanLeave() {
+		l.makeDone() // the leader waits too
+	}
+	return l
+}
+
+func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
+	l.common, l.began, l.key, l.hash = c, who.now, key, h
+	l.Expire = c.time.expireAfter
+}
+
+// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
+// does not if another goroutine may still use it: a caller that waited for it, or the one in
+// which package context watches a flight that waited for a permit.
+func (c *common[K, V]) reuse(l *load[K, V]) {
+	if l.done != nil || l.how != returned || c.loads.rules.Limited() {
+		return
+	}
+	spare, f := &c.shardOf(l.hash).pending.spare, l.flight
+	*f = flight.Flight{}
+	*l = load[K, V]{flight: f}
+	spare.Store(l)
+}
+
+// newSoleLoad returns a load with a flight of its own, in one allocation.
+func newSoleLoad[K comparable, V any]() *load[K, V] {
+	both := new(struct {
+		load   load[K, V]
+		flight flight.Flight
+	})
+	both.load.flight = &both.flight
+	return &both.load
+}

@@ -30,20 +30,6 @@ func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) sight {
 	return first
 }
 
-// renew begins a renewal of a value that the caller has found due. The renewal is skipped
-// if it would have to wait for a permit, and left to the next caller if ctx has ended.
-func (c *Cache[K, V]) renew(ctx context.Context, key K, fetch fetcher[K, V]) {
-	ended := ctx.Err() != nil
-	h := c.common.hasher.Hash(key)
-	s := c.common.lock(h)
-	l := s.beginDue(ctx, ended, h, key, nil)
-	s.lock.Unlock()
-	if l == nil {
-		return
-	}
-	c.spawnLoad(l, fetch)
-}
-
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {

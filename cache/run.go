@@ -40,30 +40,6 @@ func (c *Cache[K, V]) spawnLoad(l *load[K, V], fetch fetcher[K, V]) {
 	})
 }
 
-// spawn starts the goroutine of a load: a new one, as a fetch may lock its thread and leave it
-// locked. If the leader is a callback, which must not wait for callbacks, the load that it waits
-// for must not wait for them either.
-func (c *Cache[K, V]) spawn(run func()) {
-	if c.common.observers.runner != nil && runner.InCallback() {
-		runner.Go(run)
-	} else {
-		go run()
-	}
-}
-
-// growStack gives a new goroutine a stack of 16 KiB at once, by the size of its own frame. To double
-// the stack step by step, with more on it at each, takes longer than a load in memory.
-//
-//go:noinline
-func growStack(n int) byte {
-	if n == 0 {
-		return 0 // always
-	}
-	var room [12_000]byte
-	room[n] = 1
-	return room[n/2]
-}
-
 // run calls fetch and ends the load, however fetch ends. If repanic is set, run panics when
 // fetch does.
 func (c *Cache[K, V]) run(l *load[K, V], fetch func(context.Context, *load[K, V]), repanic bool) {
@@ -112,16 +88,6 @@ func (c *Cache[K, V]) finish(l *load[K, V], repanic bool) {
 func (l *load[K, V]) call(fetch func(context.Context, *load[K, V]), rules *flight.Rules) {
 	defer rules.Release(l.flight)
 	fetch(l.flight, l)
-}
-
-// fail makes err, which says nothing about a single key, the result of l and of all other
-// loads of its batch.
-func (l *load[K, V]) fail(err error) {
-	var none V
-	l.value, l.err, l.keepErr, l.absent, l.ofBatch = none, err, 0, false, true
-	for _, mate := range l.members() {
-		mate.fail(err)
-	}
 }
 
 // returned does what is left to do when a fetch has returned, for one load of its batch.

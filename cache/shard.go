@@ -192,3 +192,32 @@ func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
 	s.use(i)
 	return s.common.time.idle == 0 || s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time)
 }
+
+// moveEarlier moves the tasks of at most n of the entries in earlier that the ring would visit too
+// late. It returns done when this tick has no more of them.
+func (s *shard[K, V]) moveEarlier(tick int64, n int) (done bool) {
+	e, t := s.lives.earlier, &s.common.time
+	if e == nil || e.passed == tick {
+		return true
+	}
+	done = e.pass(tick, n, func(i uint32) {
+		if !s.entries[i].live() {
+			return
+		}
+		if at := clock.TimeOf(s.entries[i].deadline.Get()); at != clock.Never && !s.lives.visitsBy(i, at, t) {
+			s.lives.visitBy(s.lives.ring.Set(i, t.tickAt(at)), t) // perhaps at this tick, to which the ring has yet to advance
+		}
+	})
+	if done && !e.any() {
+		s.lives.earlier = nil
+	}
+	return done
+}
+
+// moveAllEarlier is moveEarlier for all entries, whatever this tick has passed.
+func (s *shard[K, V]) moveAllEarlier() {
+	if s.lives.earlier != nil {
+		s.lives.earlier.next = 0
+		s.moveEarlier(noTick, len(s.entries))
+	}
+}
