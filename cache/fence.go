@@ -2,7 +2,10 @@
 
 package cache
 
-import "sync/atomic"
+import (
+	"math/bits"
+	"sync/atomic"
+)
 
 // A fence guards a result that is computed outside the lock from the old value of a
 // key, by the function of a Compute. A store or Del of the key breaks the fence, and the
@@ -102,4 +105,15 @@ func (all *fences) moveTo(other func(h uint64) *fences) {
 			f = next
 		}
 	}
+}
+
+// fewLists is how many lists there are at least, of loads or fences. If there are more than two
+// for each list, there will be four times as many lists, and when there are few again, fewer.
+const fewLists = 8
+
+// listNumber returns the number of the list of what has hash h, of so many. It uses the upper bits of the
+// hash, which choose neither the shard nor a group of its index.
+func listNumber(h uint64, lists int) uint64 {
+	i, _ := bits.Mul64(h, uint64(lists))
+	return i
 }

@@ -8,7 +8,6 @@ package cache
 
 import (
 	"iter"
-	"math/bits"
 	"slices"
 	"sync/atomic"
 )
@@ -25,17 +24,6 @@ type pending[K comparable, V any] struct {
 // load at a time, or none.
 type loads[K comparable, V any] struct {
 	lists []*load[K, V]
-}
-
-// fewLists is how many lists there are at least, of loads or fences. If there are more than two
-// for each list, there will be four times as many lists, and when there are few again, fewer.
-const fewLists = 8
-
-// listNumber returns the number of the list of what has hash h, of so many. It uses the upper bits of the
-// hash, which choose neither the shard nor a group of its index.
-func listNumber(h uint64, lists int) uint64 {
-	i, _ := bits.Mul64(h, uint64(lists))
-	return i
 }
 
 func (all *loads[K, V]) listOf(h uint64) **load[K, V] {
