@@ -75,6 +75,9 @@ func TestPairs(t *testing.T) {
 type stage struct {
 	folder string
 	trace  bool
+	soak   bool          // rounds are in real time, and long
+	late   time.Duration // how late a call may return
+	calls  atomic.Uint64
 	seed   atomic.Uint64 // of the round that is played
 	met    sync.Map      // pairs of a kind of actor and a method that it has called
 }
