@@ -52,7 +52,7 @@ func TestSoak(t *testing.T) {
 	for _, r := range rounds {
 		r.stays = true
 	}
-	length := min(max(*soakFor/20, 200*ms), 10*time.Second)
+	length := min(max(*soakFor/40, 200*ms), 10*time.Second)
 	phases := uint64(0)
 	for ; !t.Failed() && time.Since(began) < *soakFor; phases++ {
 		watchdog.Reset(length + 5*patience)
