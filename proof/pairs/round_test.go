@@ -169,7 +169,9 @@ func (r *round) quieten() {
 				return
 			}
 		}
-		time.Sleep(ms)
+		if time.Sleep(ms); r.soak && r.t.Failed() {
+			return
+		}
 	}
 	r.failf("%s", wrong)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -36,10 +34,7 @@ const (
 //
 // Catches: leaks of goroutines, memory and caches, limits that are passed, counters that fall.
 func TestSoak(t *testing.T) {
-	seed := *seedOpt
-	if seed == 0 {
-		seed = rand.Uint64() >> 32
-	}
+	seed := firstSeed()
 	s := &stage{folder: t.TempDir(), soak: true, late: patience}
 	s.seed.Store(seed)
 	watchdog := time.AfterFunc(patience, s.hang)
@@ -62,6 +57,9 @@ func TestSoak(t *testing.T) {
 		}
 		watch(t, all, int(phases))
 		rest(all, phases%2 == 1)
+		if err := l.check(false, patience); err != nil { // before caches leave, which some would ask
+			t.Fatalf("-pairs.seed %d, phase %d: %v", seed, phases, err)
+		}
 		leave(t, all[residents:])
 		if err := l.check(phases%2 == 1, patience); err != nil {
 			t.Errorf("-pairs.seed %d, phase %d: %v", seed, phases, err)
@@ -159,8 +157,11 @@ func leave(t *testing.T, rounds []*round) {
 		}
 		r.cache = nil // to which its functions have led
 	}
-	if !settle.Collected(func() bool { return dropped.Load() == 0 && len(stats.Caches()) <= residents }) {
-		t.Errorf("%d caches that nobody holds have not been collected, and %d are registered", dropped.Load(), len(stats.Caches()))
+	for end := time.Now().Add(patience); dropped.Load() > 0 || len(stats.Caches()) > residents; time.Sleep(ms) {
+		if runtime.GC(); time.Now().After(end) {
+			t.Errorf("%d caches that nobody holds have not been collected, and %d are registered", dropped.Load(), len(stats.Caches()))
+			return
+		}
 	}
 }
 
