@@ -54,7 +54,7 @@
 //	scanAndRunTasks            Ring.Advance, and Ring.visit for each task
 //	TaskRunner                 internal/runner: a Pool for callbacks here, a Runner for OnRemove
 //	keyLru                     internal/eviction.Order; lru.Order
-//	barrier (singleflight)     loads (cache/load.go, cache/join.go)
+//	barrier (singleflight)     loads (cache/join.go, cache/run.go)
 //	cacheStat                  package stats; its line in the log is that of gozero.LogStats
 //
 // circle, diff, the deferred move and the removed flag come from the TimingWheel of go-zero.

@@ -47,8 +47,8 @@ type trace struct {
 
 	maxAccesses, maxKeys int
 
-	total    uint64  // gets of the input, kept or not
-	kept     uint64  // gets in the trace
+	total      uint64  // gets of the input, kept or not
+	kept       uint64  // gets in the trace
 	inputShare float64 // the part of the keys that the input has: 1, unless it is a recording
 }
 

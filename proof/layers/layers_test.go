@@ -73,7 +73,7 @@ func TestLayers(t *testing.T) {
 func TestCallsAreSeen(t *testing.T) {
 	_, arrows := calls(t, "../../cache")
 	for _, a := range []arrow{
-		{"conclude", "removal", "del"},      // a method of a generic type
+		{"conclude", "removal", "del"}, // a method of a generic type
 		{"take", "check", "checkTake"}, // a function
 	} {
 		if !arrows[a] {
