@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -373,62 +371,6 @@ func TestSnapshotErrors(t *testing.T) {
 		if n, err := restore(); n != 0 || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d, %v; want %q", n, err, want)
 		}
-	}
-}
-
-// TestSaveUnderLoad checks that entries that stay are saved exactly once, whatever happens
-// to others.
-func TestSaveUnderLoad(t *testing.T) {
-	for _, policy := range []cache.Policy{cache.LRU, cache.Adaptive} {
-		c := cache.Must(cache.Options[string, int]{Limit: 20_000, Policy: policy})
-		const stay = 2000
-		var writers sync.WaitGroup
-		stop := make(chan struct{})
-		keep := func() {
-			for k := range stay {
-				c.Get("stays " + strconv.Itoa(k))
-			}
-		}
-		for k := range stay {
-			c.Set("stays "+strconv.Itoa(k), k)
-		}
-		for writer := range 2 {
-			writers.Go(func() {
-				random := rand.New(rand.NewPCG(uint64(writer), 0))
-				for n := 0; ; n++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					k := strconv.Itoa(random.IntN(18_000)) // with those that stay no more than the limit
-					if n%3 == 0 {
-						c.Del(k)
-					} else {
-						c.Set(k, 0)
-					}
-				}
-			})
-		}
-		for range 5 {
-			keep()
-			count := map[string]int{}
-			var file bytes.Buffer
-			err := c.Save(&file, func(b []byte, k string, _ int) ([]byte, error) {
-				count[k]++
-				return append(b, k...), nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range stay {
-				if n := count["stays "+strconv.Itoa(k)]; n != 1 {
-					t.Fatalf("%v: an entry that stays was saved %d times", policy, n)
-				}
-			}
-		}
-		close(stop)
-		writers.Wait()
 	}
 }
 
