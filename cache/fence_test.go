@@ -1,10 +1,8 @@
 package cache
 
 import (
-	"bytes"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -94,52 +92,6 @@ func TestSpareFence(t *testing.T) {
 	if again := all.put(2, 0); again != f || *f != (fence{hash: 2}) {
 		t.Errorf("a fence that serves again is %+v", again)
 	}
-}
-
-// TestComputeOfWhatExpires checks that a result computed from a value that expires
-// meanwhile is not stored.
-func TestComputeOfWhatExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		c.SetWithExpire(1, 10, time.Second)
-		calls := 0
-		v, ok := c.Compute(1, func(old int, found bool) (int, Op) {
-			if calls++; calls == 1 {
-				time.Sleep(time.Minute)
-			}
-			return old + 1, OpSet
-		})
-		if v != 1 || !ok || calls != 2 {
-			t.Errorf("Compute = %d, %v after %d calls, want 1 after 2", v, ok, calls)
-		}
-	})
-}
-
-// TestComputeOfWhatIsRestored checks that so is a result computed from a value that expires and is
-// restored meanwhile.
-func TestComputeOfWhatIsRestored(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		from, c := Must(Options[int, int]{}), Must(Options[int, int]{})
-		from.Set(1, 20)
-		var file bytes.Buffer
-		if err := from.Save(&file, encodeInts); err != nil {
-			t.Fatal(err)
-		}
-		c.SetWithExpire(1, 10, time.Second)
-		calls := 0
-		v, _ := c.Compute(1, func(old int, _ bool) (int, Op) {
-			if calls++; calls == 1 {
-				time.Sleep(time.Second)
-				if n, err := c.Restore(&file, decodeInts); n != 1 || err != nil {
-					t.Errorf("Restore = %d, %v", n, err)
-				}
-			}
-			return old + 1, OpSet
-		})
-		if v != 21 || calls != 2 {
-			t.Errorf("Compute = %d after %d calls, want 21 after 2", v, calls)
-		}
-	})
 }
 
 // TestLoadThatWaitsForRoom checks that a change of the key still makes a load stale while

@@ -1,16 +1,18 @@
-package cache
+package cache_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
 // TestMissesByReason checks that a miss is counted by the cause of a recent removal of its
 // key.
 func TestMissesByReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{Limit: 100, Expire: time.Second})
+		c := cache.Must(cache.Options[int, int]{Limit: 100, Expire: time.Second})
 		defer c.Close(t.Context())
 		want := func(what string, expired, evicted, absent uint64, gets ...int) {
 			t.Helper()
