@@ -20,13 +20,13 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return nil, err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	token := rand.Text() // one for all keys: key and token together identify a lease
-	replies := leaseScript.run(ctx, d, keys, leaseMark+token, strconv.FormatInt(milliseconds(life), 10), leaseMark)
+	replies := leaseScript.run(ctx, c, keys, leaseMark+token, strconv.FormatInt(milliseconds(life), 10), leaseMark)
 	items := make([]near.Item, len(keys))
 	for i, key := range keys {
 		if items[i], err = readLease(replies[i], token); err != nil {
@@ -56,7 +56,7 @@ func taken(keys []string, replies []rueidis.RedisResult) (maybe []string) {
 func (r *Redis) releaseLater(keys []string, token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(keys) == 0 || r.closed || r.releases == maxReleases {
+	if len(keys) == 0 || r.open.Err() != nil || r.releases == maxReleases {
 		return
 	}
 	r.releases++
@@ -79,14 +79,14 @@ func (r *Redis) releaseLater(keys []string, token string) {
 const maxReleases = 64
 
 func (r *Redis) releaseAll(ctx context.Context, keys []string, token string) error {
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	ctx, cancel := context.WithTimeout(ctx, r.options.Client.ConnWriteTimeout)
 	defer cancel()
-	for _, reply := range releaseScript.run(ctx, d, keys, r.options.Channel, leaseMark+token) {
+	for _, reply := range releaseScript.run(ctx, c, keys, r.options.Channel, leaseMark+token) {
 		if err := reply.Error(); err != nil && !ofOtherType(err) {
 			return err
 		}
@@ -135,13 +135,13 @@ func (r *Redis) Release(ctx context.Context, key, token string) error {
 
 // endLease reports whether the lease was there.
 func (r *Redis) endLease(ctx context.Context, s script, key, token string, args ...string) (bool, error) {
-	d, err := r.use()
+	c, err := r.clients.use()
 	if err != nil {
 		return false, err
 	}
-	defer r.done(d)
+	defer r.clients.done(c)
 	args = append([]string{r.options.Channel, leaseMark + token}, args...)
-	was, err := s.run(ctx, d, []string{key}, args...)[0].AsInt64()
+	was, err := s.run(ctx, c, []string{key}, args...)[0].AsInt64()
 	if ofOtherType(err) { // so it is no lease
 		return false, nil
 	}
