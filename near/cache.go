@@ -36,20 +36,6 @@ type Cache[K comparable, V any] struct {
 	counts  counts
 }
 
-// A getError is the error of a load by a Get, which does not fetch: a Take that has joined the load
-// goes round again.
-type getError struct{ error }
-
-func (e getError) Unwrap() error { return e.error }
-
-func isOfGet(err error) bool {
-	_, is := err.(getError)
-	return is
-}
-
-// errMissing is the result of a load by Get of a missing key.
-var errMissing = errors.New("near: the store has nothing for the key")
-
 // New returns an empty cache that watches source until Close. An error wraps
 // cache.ErrArgument and says everything that is wrong with the options. One client may be
 // the store and source of several caches, if none of their Prefixes begins with another.
@@ -75,7 +61,7 @@ func New[K comparable, V any](store Store, source Source, o Options[K, V]) (*Cac
 	for _, schema := range neighbors(o.Schema) {
 		c.neighbors = append(c.neighbors, schemaPrefix(o.Prefix, schema))
 	}
-	local := LocalOptions[K, V]{Prefix: schemaPrefix(o.Prefix, o.Schema), Text: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger}
+	local := LocalOptions[K, V]{Prefix: schemaPrefix(o.Prefix, o.Schema), Keys: o.Keys, MaxLag: o.MaxLag, Logger: o.Logger}
 	local.Cache = cache.Options[K, V]{
 		Name: o.Name, Limit: o.Limit, MaxWeight: o.MaxWeight, Policy: o.Policy,
 		Expire: o.LocalExpire, Jitter: o.Jitter, Weigh: o.Weigh, MaxLoads: o.MaxLoads,

@@ -27,6 +27,14 @@
 // Messages of the source and answers of the store may overtake each other: a change may be
 // told before the answer to an earlier read, and after the answer to a later one.
 //
+// # What else they may have
+//
+// A Source may also be a [Coverer], which tells of some keys only, and a [PartialSource], which
+// says that it tells of some changes late or not at all. A Store may also be a [Leaser], which
+// lets one instance load a missing key, and a [Sharded], which has several servers. A [Watcher]
+// may also be a [KeyWatcher] and a [LagWatcher]: a source finds out by the functions [Except],
+// [ChangedIf] and [MaxLag].
+//
 // # Keys
 //
 // A key of the store is a string of any bytes. A [Text] translates keys of other types.

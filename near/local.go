@@ -51,8 +51,8 @@ type LocalOptions[K comparable, V any] struct {
 	// Prefix is the beginning of each key in the store.
 	Prefix string
 
-	// Text turns keys into strings. It may be zero if K is a string or an integer.
-	Text Text[K]
+	// Keys turns keys into strings. It may be zero if K is a string or an integer.
+	Keys Text[K]
 
 	// MaxLag bounds the age of what is served: values in memory are served while the source
 	// has confirmed a moment at most this long ago, or their load began at most this long
@@ -74,7 +74,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 	if err := o.check(source); err != nil {
 		return nil, err
 	}
-	l := &Local[K, V]{prefix: o.Prefix, text: o.Text, serveOn: serveOn, stopped: make(chan struct{})}
+	l := &Local[K, V]{prefix: o.Prefix, text: o.Keys, serveOn: serveOn, stopped: make(chan struct{})}
 	if l.text.String == nil {
 		l.text = textOf[K]()
 	}
@@ -83,7 +83,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 		l.covers = c.Covers
 	}
 	l.partial = func() bool { return false }
-	if p, ok := source.(interface{ Partial() bool }); ok {
+	if p, ok := source.(PartialSource); ok {
 		l.partial = p.Partial
 	}
 	l.failures = &failures{logger: o.Logger, cache: cmp.Or(o.Cache.Name, "cache"), made: time.Now()}
@@ -270,7 +270,7 @@ func (l *Local[K, V]) Close(ctx context.Context) error {
 // A watcher is the [Watcher] of a Local.
 type watcher[K comparable, V any] struct{ *Local[K, V] }
 
-// MaxLag is found by the function [MaxLag].
+// MaxLag makes a watcher a [LagWatcher].
 func (w watcher[K, V]) MaxLag() time.Duration { return w.link.maxLag }
 
 func (w watcher[K, V]) Changed(keys ...string) {
@@ -290,10 +290,9 @@ func (w watcher[K, V]) Changed(keys ...string) {
 	}
 }
 
-// Except is found by the function [Except].
+// Except and ChangedIf make a watcher a [KeyWatcher].
 func (w watcher[K, V]) Except(untold func(key string) bool) { w.untold.Store(&untold) }
 
-// ChangedIf is found by the function [ChangedIf].
 func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {
 	del := func(key K, _ V) bool { return changed(w.key(key)) }
 	w.cache.DelFunc(del)

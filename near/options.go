@@ -208,13 +208,13 @@ func (o *LocalOptions[K, V]) check(source Source) error {
 		wrong.add("the source is nil: want one, such as that of near/redis")
 	}
 	wrong.time("MaxLag", o.MaxLag, 10*time.Millisecond, "a second")
-	if c, ok := source.(Coverer); ok && (o.Prefix != "" || o.Text.String == nil && reflect.TypeFor[K]().Kind() != reflect.String) && !c.Covers(o.Prefix) {
+	if c, ok := source.(Coverer); ok && (o.Prefix != "" || o.Keys.String == nil && reflect.TypeFor[K]().Kind() != reflect.String) && !c.Covers(o.Prefix) {
 		wrong.add("Prefix, with the Schema if there is one, is %q, and the source does not tell of keys with it: want one that begins with a prefix of the source", o.Prefix)
 	}
 	switch {
-	case (o.Text.String == nil) != (o.Text.Parse == nil):
+	case (o.Keys.String == nil) != (o.Keys.Parse == nil):
 		wrong.add("the text of keys has one of its two functions: want both")
-	case o.Text.String == nil && textOf[K]().String == nil:
+	case o.Keys.String == nil && textOf[K]().String == nil:
 		wrong.add("keys are of type %T and have no text: want functions that turn them into strings and back", *new(K))
 	}
 	if o.Cache.OnRemove != nil {

@@ -17,7 +17,7 @@ type servers struct {
 
 func (s *servers) init(store Store) {
 	s.breakers = map[int]*breaker{}
-	if of, ok := store.(interface{ Server(key string) int }); ok {
+	if of, ok := store.(Sharded); ok {
 		s.number = of.Server
 	}
 }

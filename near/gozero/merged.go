@@ -36,7 +36,7 @@ type member struct {
 	i int
 }
 
-// MaxLag is found by the function near.MaxLag.
+// MaxLag makes a member a near.LagWatcher.
 func (m member) MaxLag() time.Duration { return near.MaxLag(m.to) }
 
 func (m member) Changed(keys ...string) {
@@ -45,7 +45,7 @@ func (m member) Changed(keys ...string) {
 	m.to.Changed(keys...)
 }
 
-// Except is found by the function near.Except.
+// Except and ChangedIf make a member a near.KeyWatcher.
 func (m member) Except(untold func(key string) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,6 +54,13 @@ func (m member) Except(untold func(key string) bool) {
 	near.Except(m.to, func(key string) bool {
 		return slices.ContainsFunc(parts, func(p part) bool { return p.untold != nil && p.has(key) && p.untold(key) })
 	})
+}
+
+func (m member) ChangedIf(changed func(key string) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	has := m.parts[m.i].has
+	near.ChangedIf(m.to, func(key string) bool { return has(key) && changed(key) })
 }
 
 func (m member) ChangedAll() {

@@ -11,9 +11,10 @@ import (
 )
 
 var (
-	_ near.Source  = (*Redis)(nil)
-	_ near.Coverer = (*Redis)(nil)
-	_ near.Leaser  = (*Redis)(nil)
+	_ near.PartialSource = (*Redis)(nil)
+	_ near.Coverer       = (*Redis)(nil)
+	_ near.Leaser        = (*Redis)(nil)
+	_ near.Sharded       = (*Redis)(nil)
 )
 
 // A Redis is a near.Source, a near.Leaser and so a near.Store. Its methods are safe for

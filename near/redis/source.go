@@ -93,7 +93,7 @@ func (s *source) track(ctx context.Context, w near.Watcher, in *inbox, maxLag ti
 	members, errs := t.join(ctx, o, in)
 	defer closeAll(members)
 	of := &session{topology: t, servers: []string{}}
-	_, apart := w.(interface{ Except(func(key string) bool) }) // as near.Except asks
+	_, apart := w.(near.KeyWatcher)
 	for i, m := range members {
 		switch {
 		case m != nil:

@@ -26,6 +26,20 @@ func (e pausedError) Unwrap() error { return e.error }
 
 func (pausedError) KeptAsPause() {}
 
+// A getError is the error of a load by a Get, which does not fetch: a Take that has joined the load
+// goes round again.
+type getError struct{ error }
+
+func (e getError) Unwrap() error { return e.error }
+
+func isOfGet(err error) bool {
+	_, is := err.(getError)
+	return is
+}
+
+// errMissing is the result of a load by Get of a missing key.
+var errMissing = errors.New("near: the store has nothing for the key")
+
 // keepFor is the option Negative of the cache of a Local.
 func keepFor(err error) time.Duration {
 	var kept keptError
