@@ -51,8 +51,6 @@ type Coverer interface {
 
 // A PartialSource is a [Source] that may be worse than others. The statistics show it.
 type PartialSource interface {
-	Source
-
 	// Partial reports whether at present some changes are told late or not at all.
 	Partial() bool
 }
@@ -60,8 +58,6 @@ type PartialSource interface {
 // A KeyWatcher is a [Watcher] that can forget some keys and keep the others. That of this package
 // is one. A source calls the functions [Except] and [ChangedIf], which also work without it.
 type KeyWatcher interface {
-	Watcher
-
 	// Except comes before a ChangedAll. From then on the source tells of no changes of the keys
 	// for which untold returns true. They are kept for MaxLag, as those that the source does not
 	// cover. nil means that all changes are told again.
@@ -90,8 +86,6 @@ func ChangedIf(w Watcher, changed func(key string) bool) {
 // A LagWatcher is a [Watcher] that says how often it must hear Current. That of this package is
 // one. A source calls the function [MaxLag], which also works without it.
 type LagWatcher interface {
-	Watcher
-
 	// MaxLag returns the option MaxLag of the cache.
 	MaxLag() time.Duration
 }

@@ -55,8 +55,6 @@ const (
 // A Sharded is a [Store] of several servers. Each call is for keys of one of them, and one that
 // does not answer does not keep callers from the others.
 type Sharded interface {
-	Store
-
 	// Server returns the number of the server that has a key. The first is 0.
 	Server(key string) int
 }

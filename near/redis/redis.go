@@ -11,6 +11,7 @@ import (
 )
 
 var (
+	_ near.Source        = (*Redis)(nil)
 	_ near.PartialSource = (*Redis)(nil)
 	_ near.Coverer       = (*Redis)(nil)
 	_ near.Leaser        = (*Redis)(nil)
