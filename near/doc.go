@@ -5,8 +5,8 @@
 // a cache.Cache. A [Store] has the values for the whole fleet, as bytes. A [Source] tells
 // each instance which keys of the store change, and confirms from time to time that it
 // has reported all changes up to a moment. An instance keeps values in its memory while that
-// moment is at most MaxLag ago; else each for MaxLag after its load began, or, with
-// Options.ServeOn, while the store cannot be asked.
+// moment is at most MaxLag ago. Otherwise it keeps each value for MaxLag after its load began; with
+// Options.ServeOn longer, while the store cannot be asked.
 //
 // # What a Source and a Store must promise
 //

@@ -105,8 +105,8 @@ func (c *Cache[K, V]) removeBroken(ctx context.Context, broken []*lookup[K, V]) 
 	return broken
 }
 
-// fetchLacking fetches keys that the store does not have. Those without a lease are fetched
-// beside the holder of the lease, or the store has no leases, or it refuses writes.
+// fetchLacking fetches keys that the store does not have. For some there may be no lease: another
+// caller holds it, or the store has no leases, or it refuses writes.
 func (c *Cache[K, V]) fetchLacking(ctx context.Context, lacking []*lookup[K, V], fetch fetcher[K, V]) {
 	if fetch == nil {
 		for _, one := range lacking {
@@ -257,7 +257,7 @@ func (c *Cache[K, V]) setTTL(one *lookup[K, V]) {
 }
 
 // keepBriefly lets the result of a fetch, which the store does not have, stay in memory until
-// MaxLag after the fetch began: so long it may be served, whatever happens to its key.
+// MaxLag after the fetch began: for that long it may be served, whatever happens to its key.
 func (c *Cache[K, V]) keepBriefly(one *lookup[K, V]) {
 	if one.err == nil || one.load.NotFound && c.notFoundExpire > 0 {
 		one.keepInMemory(c.local.link.maxLag, one.began)

@@ -23,12 +23,12 @@ import (
 type Local[K comparable, V any] struct {
 	link    link
 	cache   *cache.Cache[K, V]
-	spare   *cache.Cache[K, V] // what memory had when its time was over, for serveOn; nil without
+	spare   *cache.Cache[K, V] // what memory had, and can stand in; nil without serveOn
 	serveOn time.Duration
 	prefix  string
 	text    Text[K]
 	covers  func(key string) bool
-	untold  atomic.Pointer[func(key string) bool] // nil, or it has nil: all that is covered is told
+	untold  atomic.Pointer[func(key string) bool] // nil, or points to nil: no key is untold
 	partial func() bool
 	waiters waiters
 	open    context.Context // until Close
@@ -131,7 +131,7 @@ func (l *Local[K, V]) Get(key K) (value V, ok bool) {
 	return l.cache.Get(key)
 }
 
-// settle empties memory if the time of what is there is over.
+// settle empties memory if it may not be served any more.
 //
 // Call it before a get. If it came after the get, a reconnection between the two could make a
 // value that was read before look current.
@@ -143,18 +143,19 @@ func (l *Local[K, V]) settle() {
 
 // forgetAll empties memory. asOf is the moment for which the source has vouched.
 func (l *Local[K, V]) forgetAll(asOf int64) {
-	l.setAside(asOf, nil) // link.mu is held: the text of a key is by a function of the program
+	l.setAside(asOf, nil) // all: to select calls functions of the program, and link.mu is held
 	l.cache.Clear()
 }
 
-// setAside lets what memory has of some keys stand in until serveOn after asOf; of all, if is is nil.
-func (l *Local[K, V]) setAside(asOf int64, is func(text string) bool) {
+// setAside lets values in memory stand in until serveOn after asOf: those of the keys for which
+// selects returns true, or all if it is nil.
+func (l *Local[K, V]) setAside(asOf int64, selects func(text string) bool) {
 	left := plus(plus(asOf, int64(l.serveOn)), 1-l.link.now())
 	if l.spare == nil || left <= 0 {
 		return
 	}
 	for e := range l.cache.Entries() {
-		if is != nil && !is(l.key(e.Key)) {
+		if selects != nil && !selects(l.key(e.Key)) {
 			continue
 		}
 		l.spare.SetWithExpire(e.Key, e.Value, min(e.TTL, time.Duration(left)))
@@ -302,8 +303,8 @@ func (w watcher[K, V]) ChangedIf(changed func(key string) bool) {
 	w.waiters.wakeAll()
 }
 
-// clear empties memory. Keys of which changes are not told have lost their server: what there is of
-// them can stand in.
+// clear empties memory. If changes of a key are not told, its server is away: its value can stand
+// in.
 func (w watcher[K, V]) clear() {
 	if w.spare != nil {
 		w.spare.DelFunc(func(key K, _ V) bool { return w.told(w.key(key)) })

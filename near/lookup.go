@@ -16,15 +16,15 @@ type lookup[K comparable, V any] struct {
 
 	item    Item      // what the store has
 	began   time.Time // when the reading of item began, or the fetch
-	removed bool      // what it had could not be decoded
+	removed bool      // its value could not be decoded, and was removed from the store
 
 	value V
 	err   error
 
-	kept    bool // in memory: see keepInMemory
-	pauses  bool // its error is kept for MaxLag, to spare the database
-	inStore time.Duration
+	kept    bool          // in memory, with inStore and stored: see keepInMemory
+	inStore time.Duration // 0: for ever
 	stored  time.Time
+	pauses  bool // its error is kept for MaxLag, to spare the database
 }
 
 func (one *lookup[K, V]) keyInStore() string { return one.text }
@@ -42,6 +42,7 @@ func (one *lookup[K, V]) keepInMemory(inStore time.Duration, stored time.Time) {
 	one.kept, one.inStore, one.stored = true, inStore, stored
 }
 
+// texts returns the keys in the store.
 func texts[K comparable, V any](all []*lookup[K, V]) []string {
 	texts := make([]string, len(all))
 	for i, one := range all {

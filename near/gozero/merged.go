@@ -10,8 +10,8 @@ import (
 )
 
 // A merged passes the messages of several sources, each of which tells of some keys, on to one
-// watcher. It vouches for those that vouch; the keys of the others are not covered meanwhile,
-// and forgotten first.
+// watcher. It vouches for the keys of the sources that vouch. Those of the others are forgotten,
+// and are not covered meanwhile.
 type merged struct {
 	mu     sync.Mutex // held during calls of to, so that there is one at a time
 	to     near.Watcher

@@ -38,8 +38,8 @@ func (c *client) Close() {
 	c.conns.close()
 }
 
-// conns are the open connections that a client has dialed. A client of a cluster that is closed while
-// it dials forgets some of them (rueidis 1.0.79), and then they stay for ever.
+// conns are the open connections that a client has dialed. A client of a cluster that is closed
+// while it dials forgets some of them (rueidis 1.0.79), and then they stay for ever.
 type conns struct {
 	mu     sync.Mutex
 	all    map[*watchedConn]struct{}

@@ -65,8 +65,8 @@ func identify(ctx context.Context, o *rueidis.ClientOption, conn net.Conn) (info
 	return string(text), err
 }
 
-// readRole reads an INFO replication, which a server refuses while a script keeps it busy. It
-// tells of changes only after the script, but acknowledges them meanwhile.
+// readRole reads an INFO replication. A server that a script keeps busy refuses it, as it should:
+// it tells of changes only after the script, but acknowledges them meanwhile.
 func readRole(replies []rueidis.RedisResult) (string, error) {
 	info, err := replies[0].ToString()
 	if err != nil {
@@ -75,8 +75,9 @@ func readRole(replies []rueidis.RedisResult) (string, error) {
 	return role(info)
 }
 
-// role returns what a master calls its data. No other server has that name, and it gets another
-// when it restarts, was a replica, or gets its first replica. An odd server may have none.
+// role returns what a master calls its data. No other server has that name, and the master gets
+// another one when it restarts, was a replica, or gets its first replica. An odd server may have
+// none.
 func role(info string) (string, error) {
 	if r := infoField(info, "role"); r != "" && r != "master" {
 		return "", fmt.Errorf("%w: the server is a replica (%s), which tells of changes when it learns of them, later than its master; give the address of the master", errTopology, r)

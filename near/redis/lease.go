@@ -37,8 +37,8 @@ func (r *Redis) Lease(ctx context.Context, life time.Duration, keys ...string) (
 	return items, nil
 }
 
-// taken returns the keys on which a call may have taken leases: those of which the server has not said
-// something else.
+// taken returns the keys on which a call may have taken leases: those without an answer, and those
+// whose answer is nil.
 func taken(keys []string, replies []rueidis.RedisResult) (maybe []string) {
 	for i, reply := range replies {
 		err := reply.Error()
@@ -49,10 +49,11 @@ func taken(keys []string, replies []rueidis.RedisResult) (maybe []string) {
 	return maybe
 }
 
-// releaseLater releases leases of a call that has failed: the server may have taken them, or may do
-// so yet. Otherwise others would wait for somebody who does not load. It asks until it was answered
-// three times: the server may still run what a connection has sent that broke since. What is left
-// after ten seconds, or is one too many at once, ends by itself.
+// releaseLater releases leases of a call that has failed: the server may have given them, or may
+// yet do so. Otherwise others would wait for somebody who does not load. It asks until three
+// answers have come: the server may still run commands of a connection that has broken since.
+// Leases end by themselves if this has not succeeded after ten seconds, or if too many calls do it
+// already.
 func (r *Redis) releaseLater(keys []string, token string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

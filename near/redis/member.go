@@ -16,7 +16,7 @@ import (
 type member struct {
 	*node
 	question [][]string
-	read     func([]rueidis.RedisResult) (string, error) // makes an answer of replies; it begins with what server returns
+	read     func([]rueidis.RedisResult) (string, error) // the answer; it begins with what server returns
 	answer   string                                      // to the first question
 	ear      *ear                                        // nil where the node tracks, or is a Sentinel
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// An ear is a connection on which a master that does not track sends keyspace notifications.
-// It sends one while it runs the command that changes a key. So the answer to a PING on the
-// same connection comes after all changes before it.
+// An ear is a connection on which a master that does not track sends keyspace notifications. The
+// master sends one while it runs the command that changes a key. So when the answer to a PING on
+// the same connection comes, all changes before it have been told.
 type ear struct {
 	conn  net.Conn
 	in    *inbox
 	space string     // what is before a key in the name of a channel
-	own   string     // the beginning of the own keys, of which there is one at a time
-	beat  int        // the number of the present one, which no key had before
+	own   string     // the beginning of the keys of this ear, of which there is one at a time
+	beat  int        // the number of the present key, which none had before
 	beats bool       // false for a master without slots, which takes no keys
 	heard chan heard // has room for an answer that nobody awaits, and for the end
 }
@@ -37,13 +37,14 @@ type heard struct {
 
 const (
 	beatKeys = "near:beat:"   // the beginning of the own keys of all
-	beatTTL  = 24 * time.Hour // of an own key: one that ends soon is the first that a full server with volatile-ttl evicts
+	beatTTL  = 24 * time.Hour // of an own key: with volatile-ttl a full server evicts first what ends soon
 	setting  = "notify-keyspace-events"
 	classes  = "Kg$lshzxetd" // of the setting; A stands for all but K
 )
 
-// newEar returns the ear of a node that has said which server it is, and an own key: in a cluster,
-// in one of its slots. Beside an error too there may be an ear, which the caller closes.
+// newEar returns an ear of a node, which has said which server it is, with an own key; in a cluster
+// the key is in one of the node's slots. The caller closes the ear, if there is one, also with an
+// error.
 func newEar(ctx context.Context, options *Options, n *node, server string, c *cluster, in *inbox) (*ear, error) {
 	o := &options.Client
 	if o.SelectDB != 0 {
@@ -72,15 +73,16 @@ func newEar(ctx context.Context, options *Options, n *node, server string, c *cl
 		patterns = append(patterns, e.space+escapeGlob.Replace(prefix)+"*")
 	}
 	go e.listen()
-	// The own channels one by one: an ACL allows no other patterns than it names. The next PING finds out.
+	// The channels of the own keys are named one by one: an ACL allows no other patterns than it
+	// names. If this fails, the next PING finds out.
 	_, _ = io.WriteString(conn, request([]string{"SUBSCRIBE", e.space + e.short(), e.space + e.numbered(0), e.space + e.numbered(1)})+request(patterns))
 	return e, e.test(ctx, n, o.ConnWriteTimeout)
 }
 
 var escapeGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
-// ownKey returns the beginning of keys that nobody else has, and that a server takes; false if it has
-// no slots.
+// ownKey returns the beginning of keys that nobody else has, in a slot of the master at addr if
+// there is a cluster; false if that master has no slots.
 func ownKey(client rueidis.Client, c *cluster, addr string) (key string, ok bool) {
 	tag := random.N(1 << 20)
 	if c != nil {
@@ -119,7 +121,8 @@ func (e *ear) listen() {
 	}
 }
 
-// ping returns what happened to the own keys since the last ping. From then on the next one is heard.
+// ping returns what happened to the own keys since the last ping. It subscribes to the next own
+// key, and ends the subscription to the one before.
 func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("PING: no answer for %v", timeout))
 	defer cancel()
@@ -134,10 +137,10 @@ func (e *ear) ping(ctx context.Context, timeout time.Duration) ([]string, error)
 	}
 }
 
-// touch returns the commands of a beat, which a full server takes. SMOVE gives the own key the next
-// number: another database that is in the place of this one at a question, be it an older state of
-// the same (SWAPDB, and after another question SWAPDB), has no key with the present number. PEXPIRE
-// tells whether the key is there, and is heard.
+// touch returns the commands of a beat, which a full server accepts too. SMOVE gives the own key
+// the next number: if another database, or an older state of this one, has come in its place by
+// SWAPDB, it has no key with the present number. PEXPIRE returns whether the key is there, and
+// sends a notification, which must be heard.
 func (e *ear) touch(timeout time.Duration) [][]string {
 	if e == nil || !e.beats {
 		return nil

@@ -21,7 +21,7 @@ var (
 // A Redis is a near.Source, a near.Leaser and so a near.Store. Its methods are safe for
 // concurrent use.
 type Redis struct {
-	options *Options // not printed as a part of what has a Redis: it has passwords
+	options *Options // a pointer, as fmt would print the passwords with what contains a Redis
 	clients clients
 	source  source
 
@@ -75,7 +75,7 @@ func (r *Redis) Partial() bool { return r.options.Channel != "" || r.source.untr
 func (r *Redis) Server(key string) int { return r.clients.server(key) }
 
 // Close ends the connections of the store. Calls under way may finish. A Watch ends with its
-// context.
+// context. Close waits for nothing of the program, so it needs no context itself.
 func (r *Redis) Close() {
 	r.clients.replace(nil)
 	r.mu.Lock() // no release begins afterwards

@@ -18,16 +18,16 @@ type sessions struct {
 	options *Options
 	clients *clients
 
-	entering sync.Mutex // of enter
+	entering sync.Mutex // held by enter while it connects
 
 	mu  sync.Mutex
 	all []*session
 }
 
 // enter begins a session: it connects the client for values. leave must follow, and ends the
-// session's context. So does a connection to a server that is not among the session's; if they
-// are nil, to another one than the first. Sessions enter one after another: so while one lasts, no
-// client is in use that was connected before it could hear of that.
+// session's context. The context also ends when a connection leads to a server that is not among
+// the session's servers; if these are nil, to another one than the first. Sessions enter one after
+// another. So while a session lasts, it has heard of all connections of the client in use.
 func (ss *sessions) enter(ctx context.Context, s *session, maxLag time.Duration) (_ context.Context, leave func(), err error) {
 	ctx, s.end = context.WithCancelCause(ctx)
 	ss.entering.Lock()
@@ -91,8 +91,8 @@ type session struct {
 }
 
 // allows returns an error if a session may not begin without some masters. Most of those with slots
-// must be members: a failover needs the votes of most, so a member has voted, and its epoch tells. And
-// all members must see the cluster as the session does.
+// must be members: a failover needs the votes of most, so at least one member has voted, and its
+// epoch shows that. And all members must see the cluster as the session does.
 func (s *session) allows(ctx context.Context, members []*member, timeout time.Duration) error {
 	if len(s.deaf) == 0 {
 		return nil
@@ -108,8 +108,8 @@ func (s *session) allows(ctx context.Context, members []*member, timeout time.Du
 	return nil
 }
 
-// agreed returns an error if the session lacks masters, and a member sees other ones, or a slot that
-// moves: a slot may go to a master that nobody watches, and no epoch tells.
+// agreed is for a session without some masters: it returns an error if a member sees other masters,
+// or a slot that moves. It may move to a master that nobody watches, and no epoch shows that.
 func (s *session) agreed(ctx context.Context, m *member, timeout time.Duration) error {
 	if len(s.deaf) == 0 {
 		return nil

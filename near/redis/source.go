@@ -13,8 +13,8 @@ import (
 	"github.com/pinwheel-cache/pinwheel/near"
 )
 
-// A source is a near.Source: it watches the servers that own the keys. Each watch is a session
-// after another, and each session connects the client for values anew.
+// A source watches the servers that own the keys, for Redis.Watch. A watch is one session after
+// another, each of which connects the client for values anew.
 type source struct {
 	options  *Options
 	clients  *clients
@@ -128,7 +128,8 @@ func (s *source) track(ctx context.Context, w near.Watcher, in *inbox, maxLag ti
 	return of.follow(ctx, o, members, in, maxLag)
 }
 
-// noteEnd keeps why a session has ended, and logs what does not mend itself, such as a wrong password.
+// noteEnd keeps why a session has ended, and logs what does not mend itself, such as a wrong
+// password.
 func (s *source) noteEnd(err error) {
 	before := s.clients.ended(err)
 	if err != nil && !passes(err) && (before == nil || before.Error() != err.Error()) {
