@@ -13,7 +13,7 @@ import (
 // failures has the last errors of the store and of the source, for the statistics, and logs what is
 // rare.
 type failures struct {
-	logger *slog.Logger // nil: slog's default, of the moment
+	logger *slog.Logger // nil: slog.Default(), as of the moment of a line
 	cache  string       // its name
 	made   time.Time
 
@@ -22,7 +22,7 @@ type failures struct {
 	storeAway, sourceLost, undecodable warning
 }
 
-// A warning is a line of the log that comes at most once a minute, whatever flaps.
+// A warning is a line of the log that comes at most once a minute, however often it is due.
 type warning struct {
 	at   atomic.Int64 // when it came last, in nanoseconds since the cache was made; 0: never
 	open atomic.Bool  // it came, and was not taken back

@@ -18,13 +18,27 @@ func KeepError(err error, ttl time.Duration) error { return keptError{err, ttl} 
 
 func (e keptError) Unwrap() error { return e.error }
 
-// A pausedError is an error of a load that has failed, kept so that the database is not asked again at
-// once. Package cache counts it as a failure.
+// A pausedError is an error of a load that has failed, kept so that the database is not asked again
+// at once. Package cache counts it as a failure.
 type pausedError struct{ error }
 
 func (e pausedError) Unwrap() error { return e.error }
 
 func (pausedError) KeptAsPause() {}
+
+// A getError is the error of a load by a Get, which does not fetch. A Take that has joined such a
+// load begins again.
+type getError struct{ error }
+
+func (e getError) Unwrap() error { return e.error }
+
+func isOfGet(err error) bool {
+	_, is := err.(getError)
+	return is
+}
+
+// errMissing is the error of a load by a Get if the store does not have the key.
+var errMissing = errors.New("near: the store has nothing for the key")
 
 // keepFor is the option Negative of the cache of a Local.
 func keepFor(err error) time.Duration {

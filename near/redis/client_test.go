@@ -23,31 +23,31 @@ func (c *closable) Close() { c.closed++ }
 func TestReplacedClient(t *testing.T) {
 	first, second := &closable{}, &closable{}
 	r := &Redis{stop: func() {}}
-	r.replace(&data{Client: first})
-	a, _ := r.use()
-	b, _ := r.use()
-	if !r.replace(&data{Client: second}) || first.closed != 0 {
+	r.clients.replace(&client{Client: first})
+	a, _ := r.clients.use()
+	b, _ := r.clients.use()
+	if !r.clients.replace(&client{Client: second}) || first.closed != 0 {
 		t.Error("closed while two use it")
 	}
-	if c, err := r.use(); err != nil || c.Client != second {
+	if c, err := r.clients.use(); err != nil || c.Client != second {
 		t.Errorf("%v, %v instead of the new one", c, err)
 	} else {
-		r.done(c)
+		r.clients.done(c)
 	}
-	if r.done(a); first.closed != 0 {
+	if r.clients.done(a); first.closed != 0 {
 		t.Error("closed while one uses it")
 	}
-	if r.done(b); first.closed != 1 || second.closed != 0 {
+	if r.clients.done(b); first.closed != 1 || second.closed != 0 {
 		t.Errorf("closed %d and %d times, when nobody used the first any more", first.closed, second.closed)
 	}
 	r.Close()
 	r.Close()
-	if _, err := r.use(); second.closed != 1 || !errors.Is(err, errClosed) {
+	if _, err := r.clients.use(); second.closed != 1 || !errors.Is(err, errClosed) {
 		t.Errorf("after Close: closed %d times, and %v", second.closed, err)
 	}
 	// Catches: a connection that a client has lost, and that stays for ever.
 	one, other := net.Pipe()
-	of := &data{Client: &closable{}}
+	of := &client{Client: &closable{}}
 	if _, err := of.conns.own(one); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestReplacedClient(t *testing.T) {
 		t.Errorf("what it has dialed: %v", err)
 	}
 	third := &closable{}
-	if r.replace(&data{Client: third}) {
+	if r.clients.replace(&client{Client: third}) {
 		t.Error("a closed one was opened again")
 	}
 }
