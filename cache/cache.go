@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -25,7 +26,7 @@ type Cache[K comparable, V any] struct {
 	recording atomic.Bool // by Record: one at a time
 	gate      gate
 
-	loadsOK, loadsFailed stats.DurationRecorder
+	loadsOK, loadsFailed histogram.DurationRecorder
 	lastFailed           atomic.Pointer[failure]
 	waiters              atomic.Uint64
 	amend                func(*stats.Snapshot) // or nil

@@ -212,7 +212,7 @@ func TestRecordEndsWithTheCache(t *testing.T) {
 // TestRecordThroughStats checks that a cache can be recorded through package stats.
 func TestRecordThroughStats(t *testing.T) {
 	c := Must(Options[int, int]{Name: "recorded by the statistics"})
-	server := httptest.NewServer(stats.Handler(stats.WithPurge(func(*http.Request) error { return nil })))
+	server := httptest.NewServer(stats.Handler(stats.WithOperators(func(*http.Request) error { return nil })))
 	defer server.Close()
 	answer, err := http.PostForm(server.URL+"/record", url.Values{"cache": {c.name}, "seconds": {"1"}, "one_in": {"1"}})
 	if err != nil {

@@ -11,27 +11,26 @@ type period struct {
 	loading                                time.Duration // the total duration of loads
 }
 
-// between returns what happened from one Snapshot to another. Unlike Minus it does not copy
-// Snapshots, which are large.
+// between returns what happened from one Snapshot to another.
 func between(from, to *Snapshot) period {
-	absent := func(s *Snapshot) uint64 { return minus(s.Misses, s.MissesExpired+s.MissesEvicted) }
-	failed := minus(to.Loads.Failed.Count(), from.Loads.Failed.Count())
+	s := to.Minus(*from)
+	loads := s.Loads.all()
 	return period{
-		gets:      minus(to.Hits+to.Misses, from.Hits+from.Misses),
-		misses:    minus(to.Misses, from.Misses),
-		absent:    minus(absent(to), absent(from)),
-		expired:   minus(to.MissesExpired, from.MissesExpired),
-		evicted:   minus(to.MissesEvicted, from.MissesEvicted),
-		evictions: minus(to.Removals.Evicted, from.Removals.Evicted),
-		loads:     minus(to.Loads.OK.Count(), from.Loads.OK.Count()) + failed,
-		failed:    failed,
-		inGrace:   minus(to.HitsInGrace, from.HitsInGrace),
-		loading:   max(0, to.Loads.OK.Sum()-from.Loads.OK.Sum()) + max(0, to.Loads.Failed.Sum()-from.Loads.Failed.Sum()),
+		gets:      s.Gets(),
+		misses:    s.Misses,
+		absent:    s.missesAbsent(),
+		expired:   s.MissesExpired,
+		evicted:   s.MissesEvicted,
+		evictions: s.Removals.Evicted,
+		loads:     loads.Count(),
+		failed:    s.Loads.Failed.Count(),
+		inGrace:   s.HitsInGrace,
+		loading:   loads.Sum(),
 
-		storeErrors: minus(to.Near.StoreErrors, from.Near.StoreErrors),
-		unasked:     minus(to.Near.Unasked, from.Near.Unasked),
-		bypasses:    minus(to.Near.Bypasses, from.Near.Bypasses),
-		undecodable: minus(to.Near.Undecodable, from.Near.Undecodable),
+		storeErrors: s.Near.StoreErrors,
+		unasked:     s.Near.Unasked,
+		bypasses:    s.Near.Bypasses,
+		undecodable: s.Near.Undecodable,
 	}
 }
 
@@ -64,10 +63,9 @@ func beforeLastMinute(l *look[Snapshot]) (s period) {
 // not count.
 func bestMinute(l *look[Snapshot]) (best period) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
-		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
-		s := period{gets: minus(b.Hits+b.Misses, a.Hits+a.Misses), misses: minus(b.Misses, a.Misses)}
-		if s.gets >= enough && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
-			best = between(a, b)
+		s := between(&l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats)
+		if s.gets >= minGetsPerMinute && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
+			best = s
 		}
 	}
 	return best
