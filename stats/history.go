@@ -114,12 +114,13 @@ func (l *look[S]) window(length time.Duration) point[S] {
 	return point[S]{start: start, length: took, from: from, to: l.stats}
 }
 
-// underLimit returns what happened in a window that begins no earlier than the last change of
-// the limit. Without a history that is everything since the cache was made.
+// underLimit returns the limit, and the gets and the WhatIf of a window that begins no earlier
+// than the last change of the limit. Without a history that is everything since the cache was
+// made.
 func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
 	to, from := l.stats, l.stats
 	if len(l.samples) == 0 {
-		from = new(Snapshot)
+		from = &never
 	}
 	for i := len(l.samples) - 1; i >= 0; i-- {
 		before := l.samples[i]
@@ -128,7 +129,8 @@ func underLimit(l *look[Snapshot], length time.Duration) Snapshot {
 		}
 		from = &before.stats
 	}
-	return to.Minus(*from)
+	p := between(from, to)
+	return Snapshot{Limit: to.Limit, Hits: p.gets - p.misses, Misses: p.misses, WhatIf: p.whatIf}
 }
 
 // A sampler takes a sample of every source at each interval, from the first call of ensure

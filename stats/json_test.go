@@ -187,7 +187,7 @@ func TestJSONOfNothingHasEmptyArrays(t *testing.T) {
 	})
 }
 
-// TestJSONShowsExtras checks that the JSON has what a CacheSource offers besides counts, and keys
+// TestJSONShowsExtras checks that the JSON has what a source offers besides counts, and keys
 // as text, whatever bytes they have.
 func TestJSONShowsExtras(t *testing.T) {
 	var r stats.Registry

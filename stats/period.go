@@ -1,19 +1,29 @@
 package stats
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // A period has the counts of a time between two snapshots.
 type period struct {
 	gets, misses, absent, expired, evicted uint64
 	evictions, loads, failed, inGrace      uint64
-	storeErrors, bypasses, unasked         uint64        // of a near cache
-	undecodable                            uint64        // too
+	storeErrors, bypasses, unasked         uint64 // of a near cache
+	undecodable                            uint64 // too
+	whatIf                                 WhatIf
 	loading                                time.Duration // the total duration of loads
 }
 
+// never is the Snapshot of a cache that has just been made.
+var never Snapshot
+
 // between returns what happened from one Snapshot to another.
 func between(from, to *Snapshot) period {
-	s := to.Minus(*from)
+	s := minuends.Get().(*Snapshot)
+	defer minuends.Put(s)
+	*s = *to
+	subtract(cacheMetrics, s, from)
 	loads := s.Loads.all()
 	return period{
 		gets:      s.Gets(),
@@ -31,8 +41,13 @@ func between(from, to *Snapshot) period {
 		unasked:     s.Near.Unasked,
 		bypasses:    s.Near.Bypasses,
 		undecodable: s.Near.Undecodable,
+
+		whatIf: s.WhatIf,
 	}
 }
+
+// minuends are reused, as a Snapshot is large and a look takes several.
+var minuends = sync.Pool{New: func() any { return new(Snapshot) }}
 
 // of returns n as a share of the gets, from 0 to 1.
 func (s period) of(n uint64) float64 { return float64(n) / float64(max(s.gets, 1)) }
@@ -53,7 +68,7 @@ func lastMinute(l *look[Snapshot]) (s period) {
 // beforeLastMinute returns what happened before that, since the cache was made.
 func beforeLastMinute(l *look[Snapshot]) (s period) {
 	if n := len(l.samples); n > samplesPerMinute {
-		s = between(new(Snapshot), &l.samples[n-samplesPerMinute].stats)
+		s = between(&never, &l.samples[n-samplesPerMinute].stats)
 	}
 	return s
 }
@@ -63,9 +78,10 @@ func beforeLastMinute(l *look[Snapshot]) (s period) {
 // not count.
 func bestMinute(l *look[Snapshot]) (best period) {
 	for to := len(l.samples) - samplesPerMinute; to > 0; to -= samplesPerMinute / 4 {
-		s := between(&l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats)
+		a, b := &l.samples[max(0, to-samplesPerMinute)].stats, &l.samples[to].stats
+		s := period{gets: minus(b.Hits+b.Misses, a.Hits+a.Misses), misses: minus(b.Misses, a.Misses)}
 		if s.gets >= minGetsPerMinute && (best.gets == 0 || s.of(s.misses) < best.of(best.misses)) {
-			best = s
+			best = between(a, b)
 		}
 	}
 	return best

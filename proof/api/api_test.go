@@ -95,7 +95,7 @@ func TestDifferencesAreSeen(t *testing.T) {
 			t.Errorf("not listed: %s", line)
 		}
 	}
-	unexported := regexp.MustCompile(`internal/|method \(.*?\) [a-z]`)
+	unexported := regexp.MustCompile(`internal/|method \([^()]*\) [a-z]`)
 	if i := slices.IndexFunc(library, unexported.MatchString); i >= 0 {
 		t.Errorf("listed: %s", library[i])
 	}
