@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/internal/runner"
-	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
 // A common is what the shards of a cache have in common, and all that a shard knows
@@ -42,8 +42,8 @@ type observers[K comparable, V any] struct {
 	runner     *runner.Runner[Event[K, V]] // nil without OnRemove
 	onPanic    func(any, []byte)           // is told of panics of callbacks
 	ages       bool                        // the ages of values are kept
-	lateness   stats.DurationRecorder
-	evictedAge stats.AgeRecorder
+	lateness   histogram.DurationRecorder
+	evictedAge histogram.AgeRecorder
 }
 
 func (o *observers[K, V]) init(options Options[K, V]) {

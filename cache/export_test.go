@@ -6,6 +6,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -22,7 +23,7 @@ func (c *Cache[K, V]) SetShards(n int)     { c.setShards(n) }
 func (c *Cache[K, V]) SplitInto(n int)     { c.splitInto(n) }
 func (c *Cache[K, V]) Tick() time.Duration { return c.common.time.tick }
 
-func SourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSource { return sourceOf(w) }
+func SourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] { return sourceOf(w) }
 
 func WantWhole[K comparable, V any](t *testing.T, c *Cache[K, V]) { t.Helper(); wantWhole(t, c) }
 func MustClose[K comparable, V any](t *testing.T, c *Cache[K, V]) { t.Helper(); mustClose(t, c) }

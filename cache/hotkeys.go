@@ -9,7 +9,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/shadow"
 	"github.com/pinwheel-cache/pinwheel/internal/eviction"
 	"github.com/pinwheel-cache/pinwheel/internal/hotkeys"
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // A HotKey is a key that is requested often.
@@ -38,11 +38,11 @@ func (c *Cache[K, V]) HotKeys() []HotKey[K] {
 }
 
 // hotKeysAsText is HotKeys for the page of package stats.
-func (c *Cache[K, V]) hotKeysAsText() []stats.HotKey {
+func (c *Cache[K, V]) hotKeysAsText() []sources.HotKey {
 	hottest := c.HotKeys()
-	keys := make([]stats.HotKey, 0, len(hottest))
+	keys := make([]sources.HotKey, 0, len(hottest))
 	for _, k := range hottest {
-		keys = append(keys, stats.HotKey{Key: keytext.Of(k.Key), Share: k.Share})
+		keys = append(keys, sources.HotKey{Key: keytext.Of(k.Key), Share: k.Share})
 	}
 	return keys
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/flight"
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -16,7 +17,7 @@ type loading struct {
 	rules    flight.Rules              // of Timeout and MaxLoads
 	negative func(error) time.Duration // how long to keep an error; nil: none
 
-	ok, failed stats.DurationRecorder
+	ok, failed histogram.DurationRecorder
 	lastFailed atomic.Pointer[failure]
 	waiters    atomic.Uint64 // callers that joined a load
 	abandoned  atomic.Uint64 // callers that gave up before their load had ended
@@ -46,8 +47,8 @@ func (l *loading) count(took time.Duration, err error) {
 
 func (l *loading) stats() stats.Loads {
 	return stats.Loads{
-		OK:        l.ok.Histogram(),
-		Failed:    l.failed.Histogram(),
+		OK:        stats.Histogram(l.ok.Histogram()),
+		Failed:    stats.Histogram(l.failed.Histogram()),
 		Waiters:   l.waiters.Load(),
 		Queued:    l.rules.Waiting(),
 		Abandoned: l.abandoned.Load(),

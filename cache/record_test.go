@@ -192,7 +192,7 @@ func TestRecordEndsWithTheCache(t *testing.T) {
 func TestRecordThroughStats(t *testing.T) {
 	const name = "recorded by the statistics"
 	defer cache.MustClose(t, cache.Must(cache.Options[int, int]{Name: name}))
-	server := httptest.NewServer(stats.Handler(stats.WithPurge(func(*http.Request) error { return nil })))
+	server := httptest.NewServer(stats.Handler(stats.WithOperators(func(*http.Request) error { return nil })))
 	defer server.Close()
 	answer, err := http.PostForm(server.URL+"/record", url.Values{"cache": {name}, "seconds": {"1"}, "one_in": {"1"}})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/keytext"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -37,8 +38,8 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	if c.common.negatives != nil {
 		total.Negatives = c.common.negatives.len()
 	}
-	total.Expiry.Lateness = c.common.observers.lateness.Histogram()
-	total.EvictedAge = c.common.observers.evictedAge.Histogram()
+	total.Expiry.Lateness = stats.Histogram(c.common.observers.lateness.Histogram())
+	total.EvictedAge = stats.Histogram(c.common.observers.evictedAge.Histogram())
 	if w := c.common.watch.Load(); w != nil && w.shadows != nil {
 		total.WhatIf = stats.WhatIf(w.shadows.Counts())
 	}
@@ -65,7 +66,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 		}
 	}
 	// Every value stored was removed or is an entry.
-	total.Sets = total.Removals.Total() + uint64(total.Entries) - total.Restored
+	total.Sets += uint64(total.Entries) - total.Restored
 	return total
 }
 
@@ -101,6 +102,9 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.Misses += misses
 	s.tally.addTo(total)
 	total.Entries += s.slots.len
+	for _, n := range s.removals {
+		total.Sets += n
+	}
 	removed := func(cause Cause) uint64 { return s.removals[cause-Expired] }
 	total.Removals.Expired += removed(Expired)
 	total.Removals.Evicted += removed(Evicted)
@@ -118,10 +122,10 @@ func (c *Cache[K, V]) register(o Options[K, V]) {
 	w := weak.Make(c)
 	source := sourceOf(w)
 	source.Name, source.Failures = o.Name, o.Failures
-	source.Settings = stats.Settings{
+	source.Settings = sources.Settings{
 		Expire: o.Expire, Idle: o.Idle, Jitter: o.Jitter, Timeout: o.Timeout, MaxLoads: o.MaxLoads, Policy: o.Policy.String(),
 	}
-	c.name, c.unregister = stats.Register(source)
+	c.name, c.unregister = sources.Register(source)
 	runtime.AddCleanup(c, func(unregister func()) { unregister() }, c.unregister)
 }
 
@@ -130,8 +134,8 @@ var errGone = errors.New("cache: the cache was garbage-collected: keep a referen
 
 // sourceOf returns the functions by which package stats reads a cache. They do not keep the
 // cache alive.
-func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSource {
-	source := stats.CacheSource{
+func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] {
+	source := sources.Cache[stats.Snapshot]{
 		Snapshot: func() (s stats.Snapshot, alive bool) {
 			if c := w.Value(); c != nil {
 				return c.Stats(), true
@@ -161,7 +165,7 @@ func sourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) stats.CacheSourc
 		return errGone
 	}
 	if watch := w.Value().common.watch.Load(); watch != nil && watch.hot != nil {
-		source.HotKeys = func() []stats.HotKey {
+		source.HotKeys = func() []sources.HotKey {
 			if c := w.Value(); c != nil {
 				return c.hotKeysAsText()
 			}

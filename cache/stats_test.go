@@ -104,7 +104,7 @@ func TestAmend(t *testing.T) {
 	defer c.Close(context.Background())
 	c.Get(1)
 	all := stats.Caches()
-	i := slices.IndexFunc(all, func(n stats.NamedCache) bool { return n.Name == "amended" })
+	i := slices.IndexFunc(all, func(n stats.Named[stats.Snapshot]) bool { return n.Name == "amended" })
 	if i < 0 {
 		t.Fatalf("it is not among %v", all)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/cache/internal/lost"
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -41,7 +42,7 @@ func (t *tally) store(i uint32, clock *clock.Clock) {
 }
 
 // evict notes that entry i is evicted now.
-func (t *tally) evict(i uint32, clock *clock.Clock, ages *stats.AgeRecorder) {
+func (t *tally) evict(i uint32, clock *clock.Clock, ages *histogram.AgeRecorder) {
 	if t.born != nil {
 		ages.Observe(t.born[i].Until(clock.Moment()))
 	}

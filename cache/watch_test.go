@@ -142,7 +142,7 @@ func TestWhatIfFollowsTheCache(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
-	if _, ok := c.Stats().WhatIfHalf(); ok {
+	if _, ok := c.Stats().WhatIfHitRatio(1); ok {
 		t.Error("there is an estimate before the first get")
 	}
 	if err := c.Resize(-1); err == nil {
@@ -187,8 +187,9 @@ func TestWhatIfOtherPolicy(t *testing.T) {
 				c.Set(i%110, i)
 			}
 		}
-		other, _ = c.Stats().WhatIfOtherPolicy()
-		return c.Stats().HitRatio(), other
+		s := c.Stats()
+		other, _ = s.WhatIfHitRatio(s.WhatIf.OtherPolicy)
+		return s.HitRatio(), other
 	}
 	lru, adaptiveByLRU := loop(cache.LRU)
 	adaptive, lruByAdaptive := loop(cache.Adaptive)

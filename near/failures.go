@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 )
 
 // failures has the last errors of the store and of the source, for the statistics, and logs what is
@@ -17,7 +17,7 @@ type failures struct {
 	cache  string       // its name
 	made   time.Time
 
-	store, source atomic.Pointer[stats.Failure]
+	store, source atomic.Pointer[sources.Failure]
 
 	storeAway, sourceLost, undecodable warning
 }
@@ -29,11 +29,13 @@ type warning struct {
 }
 
 // last is the option Failures of a cache.
-func (f *failures) last() (store, source *stats.Failure) { return f.store.Load(), f.source.Load() }
+func (f *failures) last() (store, source *sources.Failure) { return f.store.Load(), f.source.Load() }
 
-func (f *failures) noteStore(err error) { f.store.Store(&stats.Failure{Time: time.Now(), Err: err}) }
+func (f *failures) noteStore(err error) { f.store.Store(&sources.Failure{Time: time.Now(), Err: err}) }
 
-func (f *failures) noteSource(err error) { f.source.Store(&stats.Failure{Time: time.Now(), Err: err}) }
+func (f *failures) noteSource(err error) {
+	f.source.Store(&sources.Failure{Time: time.Now(), Err: err})
+}
 
 // warn logs a warning, unless it came within the last minute.
 func (f *failures) warn(w *warning, what string, err error) {

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -88,7 +89,7 @@ func newLocal[K comparable, V any](source Source, o LocalOptions[K, V], serveOn 
 	}
 	l.failures = &failures{logger: o.Logger, cache: cmp.Or(o.Cache.Name, "cache"), made: time.Now()}
 	weakly := weak.Make(l.failures) // the logger, or an error, may have what has the cache
-	o.Cache.Failures = func() (store, source *stats.Failure) {
+	o.Cache.Failures = func() (store, source *sources.Failure) {
 		if f := weakly.Value(); f != nil {
 			return f.last()
 		}

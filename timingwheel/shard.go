@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
@@ -52,7 +53,7 @@ type shard[E any] struct {
 
 	next     atomic.Int64
 	held     atomic.Int64
-	lateness stats.DurationRecorder
+	lateness histogram.DurationRecorder
 	_        [64]byte // so that no two shards share a cache line
 }
 
@@ -338,7 +339,7 @@ func (s *shard[E]) oldest() int64 {
 func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	s.mu.Lock()
 	total.Pending += s.ring.Len() - s.ring.Held()
-	total.Backlog += s.ring.Held()
+	total.Overdue += s.ring.Held()
 	total.Tombstones += s.ring.Tombstones()
 	visits, relinks := s.ring.Counts()
 	total.Visits += s.counts.visits + visits
@@ -348,7 +349,7 @@ func (s *shard[E]) addTo(total *stats.WheelSnapshot) {
 	total.Refused += s.counts.refused
 	total.Removed += s.counts.removed
 	total.Fired += s.counts.fired
-	total.Lateness = total.Lateness.Plus(s.lateness.Histogram())
+	total.Lateness = stats.Histogram(histogram.Histogram(total.Lateness).Plus(s.lateness.Histogram()))
 	s.mu.Unlock()
 }
 

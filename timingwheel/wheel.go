@@ -8,6 +8,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/pinwheel-cache/pinwheel/internal/sources"
 	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
@@ -111,9 +112,9 @@ func (w *wheel) stats() stats.WheelSnapshot {
 }
 
 // register registers a wheel with package stats, without keeping it alive.
-func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot, settings stats.WheelSettings) (unregister func()) {
+func register[W any](name string, wheel *W, take func(*W) stats.WheelSnapshot, settings sources.WheelSettings) (unregister func()) {
 	weakly := weak.Make(wheel)
-	_, unregister = stats.Register(stats.WheelSource{Name: name, Settings: settings, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
+	_, unregister = sources.Register(sources.Wheel[stats.WheelSnapshot]{Name: name, Settings: settings, Snapshot: func() (s stats.WheelSnapshot, alive bool) {
 		if w := weakly.Value(); w != nil {
 			return take(w), true
 		}

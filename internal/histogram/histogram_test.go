@@ -1,4 +1,4 @@
-package stats_test
+package histogram_test
 
 import (
 	"math"
@@ -11,31 +11,31 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pinwheel-cache/pinwheel/stats"
+	"github.com/pinwheel-cache/pinwheel/internal/histogram"
 )
 
 // TestBounds checks that Buckets yields all bounds and counts, in order, and that each bound is
 // twice the one before, up to more than half a minute, and the last is above all durations.
 func TestBounds(t *testing.T) {
-	var h stats.Histogram
+	var h histogram.Histogram
 	for i := range h.Counts() {
 		h.Counts()[i] = uint64(i) + 1
 	}
 	i, want := 0, 16384*time.Nanosecond
 	for bound, n := range h.Buckets() {
-		if i == stats.Buckets-1 {
+		if i == histogram.Buckets-1 {
 			if want/2 < 32*time.Second {
 				t.Errorf("the last finite bound is %v, want at least 32s", want/2)
 			}
 			want = math.MaxInt64
 		}
-		if bound != want || stats.Bound(i) != want || n != uint64(i)+1 {
-			t.Errorf("bucket %d has %d up to %v, %v by Bound; want %d up to %v", i, n, bound, stats.Bound(i), i+1, want)
+		if bound != want || histogram.Bound(i) != want || n != uint64(i)+1 {
+			t.Errorf("bucket %d has %d up to %v, %v by Bound; want %d up to %v", i, n, bound, histogram.Bound(i), i+1, want)
 		}
 		i, want = i+1, 2*want
 	}
-	if i != stats.Buckets {
-		t.Errorf("%d buckets, want %d", i, stats.Buckets)
+	if i != histogram.Buckets {
+		t.Errorf("%d buckets, want %d", i, histogram.Buckets)
 	}
 	for range h.Buckets() { // the loop may end early
 		break
@@ -43,8 +43,8 @@ func TestBounds(t *testing.T) {
 }
 
 // observed returns the Histogram of the given durations.
-func observed(durations ...time.Duration) stats.Histogram {
-	var d stats.DurationRecorder
+func observed(durations ...time.Duration) histogram.Histogram {
+	var d histogram.DurationRecorder
 	for _, took := range durations {
 		d.Observe(took)
 	}
@@ -53,8 +53,8 @@ func observed(durations ...time.Duration) stats.Histogram {
 
 // naiveBucket finds the bucket of d by trying all.
 func naiveBucket(d time.Duration) int {
-	for i := range stats.Buckets {
-		if d <= stats.Bound(i) {
+	for i := range histogram.Buckets {
+		if d <= histogram.Bound(i) {
 			return i
 		}
 	}
@@ -63,12 +63,12 @@ func naiveBucket(d time.Duration) int {
 
 func TestObserveFindsTheBucket(t *testing.T) {
 	durations := []time.Duration{math.MinInt64, -1, 0, 1, math.MaxInt64}
-	for i := range stats.Buckets - 1 {
-		b := stats.Bound(i)
+	for i := range histogram.Buckets - 1 {
+		b := histogram.Bound(i)
 		durations = append(durations, b-1, b, b+1)
 	}
 	for _, took := range durations {
-		var want stats.Histogram
+		var want histogram.Histogram
 		want.Counts()[naiveBucket(took)] = 1
 		want.SetSum(max(took, 0))
 		if got := observed(took); got != want {
@@ -97,9 +97,9 @@ func TestQuantileIsInTheRightBucket(t *testing.T) {
 		i := naiveBucket(durations[rank-1])
 		var lower time.Duration
 		if i > 0 {
-			lower = stats.Bound(i - 1)
+			lower = histogram.Bound(i - 1)
 		}
-		upper := stats.Bound(min(i, stats.Buckets-2))
+		upper := histogram.Bound(min(i, histogram.Buckets-2))
 		if got < lower || got > upper {
 			t.Fatalf("Quantile(%v) = %v, want within %v and %v", q, got, lower, upper)
 		}
@@ -107,7 +107,7 @@ func TestQuantileIsInTheRightBucket(t *testing.T) {
 }
 
 func TestQuantileInterpolates(t *testing.T) {
-	var h stats.Histogram
+	var h histogram.Histogram
 	h.Counts()[3] = 4 // between 65.536 µs and twice as much
 	for _, test := range []struct {
 		q    float64
@@ -125,15 +125,15 @@ func TestQuantileInterpolates(t *testing.T) {
 			t.Errorf("Quantile(%v) = %d, want %d", test.q, got, test.want)
 		}
 	}
-	var huge stats.Histogram // so that float64 cannot tell its count from one less
+	var huge histogram.Histogram // so that float64 cannot tell its count from one less
 	huge.Counts()[0], huge.Counts()[1] = 1<<60+128, 1
-	if got, want := huge.Quantile(1), stats.Bound(1); got != want {
+	if got, want := huge.Quantile(1), histogram.Bound(1); got != want {
 		t.Errorf("Quantile(1) of a huge Histogram = %v, want %v", got, want)
 	}
-	if got := (stats.Histogram{}).Quantile(0.5); got != 0 {
+	if got := (histogram.Histogram{}).Quantile(0.5); got != 0 {
 		t.Errorf("Quantile of an empty Histogram = %v, want 0", got)
 	}
-	if got, want := observed(time.Hour).Quantile(0.5), stats.Bound(stats.Buckets-2); got != want {
+	if got, want := observed(time.Hour).Quantile(0.5), histogram.Bound(histogram.Buckets-2); got != want {
 		t.Errorf("Quantile of an hour = %v, want the greatest finite bound, %v", got, want)
 	}
 }
@@ -157,7 +157,7 @@ func TestHistogramOfDurations(t *testing.T) {
 		if got := both.Minus(ha); got != hb {
 			t.Fatalf("Minus: got %v, want %v", got, hb)
 		}
-		if got := ha.Minus(both); got != (stats.Histogram{}) {
+		if got := ha.Minus(both); got != (histogram.Histogram{}) {
 			t.Fatalf("Minus a later one: got %v, want an empty one", got)
 		}
 	})
@@ -172,7 +172,7 @@ func TestHistogramOfDurations(t *testing.T) {
 // are short.
 func TestHistogramDuringObserveIsConsistent(t *testing.T) {
 	const writers, each = 4, 500_000
-	var d stats.DurationRecorder
+	var d histogram.DurationRecorder
 	var wg sync.WaitGroup
 	var running atomic.Int32
 	for range writers {
@@ -180,15 +180,15 @@ func TestHistogramDuringObserveIsConsistent(t *testing.T) {
 		wg.Go(func() {
 			defer running.Add(-1)
 			for range each {
-				d.Observe(stats.Bound(0))
+				d.Observe(histogram.Bound(0))
 			}
 		})
 	}
 	for last := uint64(0); running.Load() > 0; {
 		h := d.Histogram()
 		n := h.Count()
-		if n < last || h.Sum() > time.Duration(n)*stats.Bound(0) {
-			t.Errorf("%d durations of %v are %v, after %d", n, stats.Bound(0), h.Sum(), last)
+		if n < last || h.Sum() > time.Duration(n)*histogram.Bound(0) {
+			t.Errorf("%d durations of %v are %v, after %d", n, histogram.Bound(0), h.Sum(), last)
 			break
 		}
 		last = n
@@ -196,13 +196,13 @@ func TestHistogramDuringObserveIsConsistent(t *testing.T) {
 	}
 	wg.Wait()
 	h := d.Histogram()
-	if want := time.Duration(writers*each) * stats.Bound(0); h.Count() != writers*each || h.Sum() != want {
+	if want := time.Duration(writers*each) * histogram.Bound(0); h.Count() != writers*each || h.Sum() != want {
 		t.Errorf("got %d durations, %v; want %d, %v", h.Count(), h.Sum(), writers*each, want)
 	}
 }
 
 func TestObserveAllocatesNothing(t *testing.T) {
-	var d stats.DurationRecorder
+	var d histogram.DurationRecorder
 	took := time.Duration(1)
 	if got := testing.AllocsPerRun(1000, func() { d.Observe(took); took *= 3 }); got != 0 {
 		t.Errorf("Observe allocates %v times, want 0", got)
@@ -215,10 +215,10 @@ const ageUnit = 4096
 // TestAges: an AgeRecorder counts an age as a DurationRecorder counts the 4096th part of it.
 func TestAges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var ages stats.AgeRecorder
-		var parts stats.DurationRecorder
+		var ages histogram.AgeRecorder
+		var parts histogram.DurationRecorder
 		for range rapid.IntRange(0, 20).Draw(t, "ages") {
-			bound := stats.Bound(rapid.IntRange(0, stats.Buckets-2).Draw(t, "bucket"))
+			bound := histogram.Bound(rapid.IntRange(0, histogram.Buckets-2).Draw(t, "bucket"))
 			age := rapid.OneOf(
 				rapid.Custom(func(t *rapid.T) time.Duration {
 					return bound*ageUnit + rapid.SampledFrom([]time.Duration{-1, 0, 1, ageUnit - 1, ageUnit}).Draw(t, "off")
@@ -245,7 +245,7 @@ func TestAges(t *testing.T) {
 			return
 		}
 		for bound := range a.Buckets() {
-			if last := i == stats.Buckets-1; last != (bound == math.MaxInt64) || !last && bound != stats.Bound(i)*ageUnit {
+			if last := i == histogram.Buckets-1; last != (bound == math.MaxInt64) || !last && bound != histogram.Bound(i)*ageUnit {
 				t.Fatalf("bound %d is %v", i, bound)
 			}
 			i++
@@ -255,11 +255,11 @@ func TestAges(t *testing.T) {
 
 // TestAgesOfCenturies: neither an age nor the sum overflows.
 func TestAgesOfCenturies(t *testing.T) {
-	var r stats.AgeRecorder
+	var r histogram.AgeRecorder
 	for range 10 {
 		r.Observe(math.MaxInt64)
 	}
-	if h := r.Histogram(); h.Counts()[stats.Buckets-1] != 10 || h.Sum() != math.MaxInt64 || h.Mean() != math.MaxInt64/ageUnit*ageUnit {
+	if h := r.Histogram(); h.Counts()[histogram.Buckets-1] != 10 || h.Sum() != math.MaxInt64 || h.Mean() != math.MaxInt64/ageUnit*ageUnit {
 		t.Errorf("ten ages of 292 years are %v", h)
 	}
 	r.Observe(math.MinInt64)
@@ -271,11 +271,11 @@ func TestAgesOfCenturies(t *testing.T) {
 // TestAgesBesideDurations: nothing can be added to ages and subtracted from them, durations
 // that were counted by other bounds cannot.
 func TestAgesBesideDurations(t *testing.T) {
-	var r stats.AgeRecorder
+	var r histogram.AgeRecorder
 	r.Observe(time.Hour)
 	ages, durations := r.Histogram(), observed(time.Second)
-	var nothing stats.Histogram
-	for name, got := range map[string]stats.Histogram{
+	var nothing histogram.Histogram
+	for name, got := range map[string]histogram.Histogram{
 		"ages + nothing": ages.Plus(nothing), "nothing + ages": nothing.Plus(ages), "ages - nothing": ages.Minus(nothing),
 		"ages + ages - ages": ages.Plus(ages).Minus(ages),
 	} {
@@ -283,15 +283,22 @@ func TestAgesBesideDurations(t *testing.T) {
 			t.Errorf("%s are %v, want the ages", name, got)
 		}
 	}
-	var none stats.AgeRecorder
-	for name, got := range map[string]stats.Histogram{
+	var none histogram.AgeRecorder
+	for name, got := range map[string]histogram.Histogram{
 		"nothing - ages": nothing.Minus(ages), "ages - ages": ages.Minus(ages), "no age": none.Histogram(),
 	} {
 		if got != nothing {
 			t.Errorf("%s is %v, want nothing", name, got)
 		}
 	}
-	for _, f := range []func(stats.Histogram) stats.Histogram{ages.Plus, ages.Minus} {
-		checkPanics(t, "stats: one Histogram has durations and the other has ages: their bounds differ", func() { f(durations) })
+	for _, f := range []func(histogram.Histogram) histogram.Histogram{ages.Plus, ages.Minus} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("durations and ages go together")
+				}
+			}()
+			f(durations)
+		}()
 	}
 }
