@@ -23,7 +23,9 @@ func (c *Cache[K, V]) SetShards(n int)     { c.setShards(n) }
 func (c *Cache[K, V]) SplitInto(n int)     { c.splitInto(n) }
 func (c *Cache[K, V]) Tick() time.Duration { return c.common.time.tick }
 
-func SourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] { return sourceOf(w) }
+func SourceOf[K comparable, V any](w weak.Pointer[Cache[K, V]]) sources.Cache[stats.Snapshot] {
+	return sourceOf(w)
+}
 
 func WantWhole[K comparable, V any](t *testing.T, c *Cache[K, V]) { t.Helper(); wantWhole(t, c) }
 func MustClose[K comparable, V any](t *testing.T, c *Cache[K, V]) { t.Helper(); mustClose(t, c) }
