@@ -46,7 +46,7 @@ func (s *shard[K, V]) setSlots(n int) {
 	s.lives.resize(n, &s.common.time)
 	s.turn.resize(n, s.common.size.weigh != nil)
 	s.tally.resize(n, s.common.observers.ages)
-	s.slots.free = uint32(used)
+	s.slots.reset(used)
 	for i := used - 1; i >= 0 && s.slots.len < used; i-- {
 		if !s.entries[i].live() {
 			s.slots.link(uint32(i), &s.entries[i].deadline)
@@ -137,7 +137,7 @@ func (s *shard[K, V]) claimSlot() uint32 {
 	if s.slots.len == len(s.entries) {
 		s.grow()
 	}
-	i := s.slots.free
+	i := s.slots.next()
 	s.slots.claim(&s.entries[i].deadline)
 	return i
 }

@@ -53,7 +53,7 @@ func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) 
 	}
 	if missing > 0 {
 		s.pending.add(l) // it was the newest, and no other could begin under this lock
-	} else if s.lives.due != nil {
+	} else if s.common.time.renews {
 		s.endRenewal(l, dropped)
 	}
 	return missing

@@ -44,7 +44,7 @@ func (c *Cache[K, V]) Clear() {
 func (s *shard[K, V]) drop() (ok bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.common.observers.runner != nil || s.slots.pins.Load() != 0 {
+	if s.common.observers.runner != nil || s.slots.pinned() {
 		return false
 	}
 	s.pending.clear()
@@ -62,8 +62,8 @@ func (s *shard[K, V]) drop() (ok bool) {
 	if s.limited {
 		s.common.size.budget.release(weight)
 	}
-	s.turn.evictable.Store(0)
-	s.slots.len = 0
+	s.turn.clear()
+	s.slots.clear()
 	s.marks = s.turn.split(&s.turn, 0)
 	s.setSlots(min(len(s.entries), minSlots))
 	return true

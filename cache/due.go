@@ -1,4 +1,4 @@
-// This file has the word that says when the value of an entry is due for Refresh.
+// This file has the words of lives that say when the value of an entry is due for Refresh.
 
 package cache
 
@@ -51,4 +51,34 @@ func (t *timing) pauseAfter(failed int64) int64 {
 	pause = min(pause, longest)
 	pause += rand.N(pause / 4) // so that processes do not load in step
 	return dueAt(clock.After(t.clock.Now(), pause), failed)
+}
+
+// isDue reports whether entry i is due, and whether its renewal is under way. The lock must be held, at
+// least for reading.
+func (l *lives) isDue(i uint32, t *timing) (due, underWay bool) {
+	word := l.due[i].Get()
+	return t.clock.Passed(word), renewing(word)
+}
+
+// isUnderWay reports whether a renewal of entry i is under way, or about to begin.
+func (l *lives) isUnderWay(i uint32) bool { return renewing(l.due[i].Get()) }
+
+// claim makes the caller the one that is to renew entry i, which is due. It returns false if another one
+// is. The lock must be held, at least for reading.
+func (l *lives) claim(i uint32, t *timing) bool {
+	word := l.due[i].Get()
+	return t.clock.Passed(word) && l.due[i].Swap(word, underWay|word&triesMask)
+}
+
+// renew notes that a renewal of entry i has begun.
+func (l *lives) renew(i uint32) { l.due[i].Set(underWay | l.due[i].Get()&triesMask) }
+
+// dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
+func (l *lives) dueNow(i uint32, t *timing) {
+	l.due[i].Set(dueAt(t.clock.Now(), l.due[i].Get()&triesMask))
+}
+
+// pause postpones a renewal of entry i that cannot begin now, or has failed: then failed is 1.
+func (l *lives) pause(i uint32, failed int64, t *timing) {
+	l.due[i].Set(t.pauseAfter(min(l.due[i].Get()&triesMask+failed, maxTries)))
 }

@@ -71,7 +71,7 @@ var errFetchEnded = errors.New("cache: the fetch of a TakeMany that waited panic
 // failure returns the error of a load that has failed, or nil. An error that Negative keeps
 // is an answer, not a failure, unless it is a pause.
 func (l *load[K, V]) failure() error {
-	if l.keepErr > 0 && !isPause(l.err) {
+	if l.keepErr > 0 && !l.pause {
 		return nil
 	}
 	return l.err

@@ -2,9 +2,12 @@
 
 package cache
 
-// makeOrder makes the order of a shard that had no limit so far, with its entries by slot
+// makeOrder makes the order of a shard, if it had no limit so far, with its entries by slot
 // number.
 func (s *shard[K, V]) makeOrder() {
+	if s.turn.order != nil {
+		return
+	}
 	s.turn.order = newOrder(s.common.size.policy)
 	s.turn.resize(len(s.entries), false) // the weights stay
 	s.marks = s.turn.order.Marks()
@@ -24,7 +27,7 @@ const few = 16
 // back. An entry that has expired would be no hit if it had stayed, so its key is not
 // remembered.
 func (s *shard[K, V]) victim() (i uint32, h uint64, cause Cause, ok bool) {
-	if s.slots.len <= few && s.lives.ring != nil {
+	if s.slots.len <= few && s.lives.any() {
 		for i := range uint32(len(s.entries)) {
 			if s.entries[i].live() && s.checkExpired(i) {
 				return i, s.hashOf(i), s.causeOr(Evicted, i), true
@@ -65,7 +68,7 @@ func (s *shard[K, V]) lookAhead() {
 	for k := range next {
 		read += s.index.PrefetchHome(next[k].Hash)
 	}
-	s.turn.sink += uint32(read)
+	s.turn.sunk(read)
 }
 
 // evict removes the entry that is next by the order. It returns false if there is none, or

@@ -16,7 +16,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	now := s.common.time.clock.Now()
 	tick := now / int64(s.common.time.tick)
 	s.lock.Lock()
-	if s.split || s.lives.ring == nil {
+	if s.split || !s.lives.any() {
 		s.lock.Unlock()
 		return true, false
 	}
@@ -44,7 +44,7 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	if done {
 		s.maybeShrink()
 	}
-	if s.lives.ring != nil {
+	if s.lives.any() {
 		s.lives.visited(tick)
 	}
 	return done, s.unlock()
@@ -65,14 +65,12 @@ func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.hashOf(i)
 		f.n++
-		if s.turn.order != nil {
-			sum += s.turn.order.PrefetchRemove(i)
-		}
+		sum += s.turn.prefetchRemove(i)
 	}
 	for _, h := range f.hashes[:f.n] {
 		sum += s.index.Prefetch(h)
 	}
-	s.turn.sink += uint32(sum)
+	s.turn.sunk(sum)
 }
 
 // prefetchedHash returns the hash of the key of entry i, which is visited now.
@@ -109,12 +107,12 @@ func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	now := c.common.time.clock.Now() / int64(c.common.time.tick)
 	for i := range t.shards {
 		s := &t.shards[i]
-		if s.lives.nextVisit.Load() <= now {
+		if s.lives.next() <= now {
 			done, reported := s.expireBatch()
 			busy = busy || !done
 			c.common.observers.settle(reported)
 		}
-		next = min(next, s.lives.nextVisit.Load())
+		next = min(next, s.lives.next())
 	}
 	return next, busy
 }

@@ -36,7 +36,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	}
 	e := &s.entries[i]
 	if !c.common.time.clock.Far(e.deadline.Get()) && s.markIfPassed(i) || c.common.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) { // checkExpired, inlined
-		s.tally.missesExpired.Add(1)
+		s.tally.missExpired()
 		s.lock.RUnlockMiss(r)
 		return value, false
 	}

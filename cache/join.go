@@ -109,7 +109,7 @@ func (c *Cache[K, V]) countUndecided(key K, who *caller) {
 		s.lock.RUnlockHit(r)
 		return
 	}
-	s.tally.missesExpired.Add(1)
+	s.tally.missExpired()
 	s.lock.RUnlockMiss(r)
 }
 

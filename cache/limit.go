@@ -82,7 +82,5 @@ func (s *shard[K, V]) setLimited(limited bool) {
 		return
 	}
 	s.common.size.budget.used.Add(uint64(s.slots.len))
-	if s.turn.order == nil {
-		s.makeOrder()
-	}
+	s.makeOrder()
 }

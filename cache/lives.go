@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
+	"github.com/pinwheel-cache/pinwheel/stats"
 	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
@@ -203,18 +204,75 @@ func (l *lives) retime(i uint32, d *clock.Deadline, deadline int64, t *timing) b
 	}
 }
 
+// mayBeEarlier reports whether markEarlier is to be called.
+func (l *lives) mayBeEarlier(old, deadline int64) bool { return l.earlier != nil || deadline < old }
+
 // markEarlier marks entry i, of n slots, if its new deadline is earlier than the old one.
 func (l *lives) markEarlier(i uint32, old, deadline int64, n int, t *timing) {
-	if l.earlier == nil {
-		l.awaitEarlier(n, t)
-	}
+	l.awaitEarlier(n, t)
 	l.earlier.mark(i, old, deadline)
 }
 
-// awaitEarlier makes earlier, for n slots, and the next tick look at it.
+// awaitEarlier makes earlier, for n slots, if there is none, and makes the next tick look at it.
 func (l *lives) awaitEarlier(n int, t *timing) {
-	l.earlier = newEarlier(n)
-	l.visitBy(t.nextTick(), t)
+	if l.earlier == nil {
+		l.earlier = newEarlier(n)
+		l.visitBy(t.nextTick(), t)
+	}
+}
+
+// passEarlier calls move for at most n of the entries in earlier. It returns done when this tick has
+// no more of them.
+func (l *lives) passEarlier(tick int64, n int, move func(i uint32)) (done bool) {
+	if l.earlier == nil || l.earlier.passed == tick {
+		return true
+	}
+	done = l.earlier.pass(tick, n, move)
+	if done && !l.earlier.any() {
+		l.earlier = nil
+	}
+	return done
+}
+
+// restartEarlier makes passEarlier begin anew.
+func (l *lives) restartEarlier() {
+	if l.earlier != nil {
+		l.earlier.next = 0
+	}
+}
+
+// moveTask makes the ring visit entry i by a deadline, if it would come later.
+func (l *lives) moveTask(i uint32, deadline int64, t *timing) {
+	if deadline != clock.Never && !l.visitsBy(i, deadline, t) {
+		l.visitBy(l.ring.Set(i, t.tickAt(deadline)), t) // perhaps at this tick, to which the ring has yet to advance
+	}
+}
+
+// any reports whether an entry may have a task.
+func (l *lives) any() bool { return l.ring != nil }
+
+// waits reports whether entry i has a task.
+func (l *lives) waits(i uint32) bool {
+	_, ok := l.ring.Due(i)
+	return ok
+}
+
+// next returns the tick by which the ring has to be visited, or noTick.
+func (l *lives) next() int64 { return l.nextVisit.Load() }
+
+// addTo adds the tasks to total.
+func (l *lives) addTo(total *stats.Snapshot) {
+	if l.ring != nil {
+		total.Expiry.Pending += l.ring.Len()
+		total.Expiry.Tombstones += l.ring.Tombstones()
+	}
+}
+
+// setDue sets when entry i is due, for a reader.
+func (l *lives) setDue(i uint32, due int64) {
+	if l.due != nil {
+		l.due[i].SetAtomic(due)
+	}
 }
 
 // resize makes room for n slots. All of earlier must have been looked at.
@@ -260,3 +318,6 @@ func (l *lives) drop(t *timing) {
 	l.due = nil
 	l.dropTasks()
 }
+
+// dropCaps drops what drop leaves.
+func (l *lives) dropCaps() { l.caps = nil }

@@ -76,6 +76,7 @@ type result[V any] struct {
 	ofBatch bool // err is that of a whole batch, which says nothing about a single key
 	weight  uint32
 	keepErr time.Duration // how long Negative keeps err; 0: not at all
+	pause   bool          // err is kept, and yet means that the load has failed: see isPause
 }
 
 // An outcome is how a fetch ended.
@@ -129,7 +130,7 @@ func (c *common[K, V]) newLoad(who *caller, h uint64, key K, first *load[K, V]) 
 		l.flight, l.member = first.flight, true
 		return l
 	}
-	l := c.shardOf(h).pending.spare.Swap(nil)
+	l := c.shardOf(h).pending.spareLoad()
 	if l == nil {
 		l = newSoleLoad[K, V]()
 	}
@@ -153,10 +154,10 @@ func (c *common[K, V]) reuse(l *load[K, V]) {
 	if l.done != nil || l.how != returned || c.loads.rules.Limited() {
 		return
 	}
-	spare, f := &c.shardOf(l.hash).pending.spare, l.flight
+	p, f := &c.shardOf(l.hash).pending, l.flight
 	*f = flight.Flight{}
 	*l = load[K, V]{flight: f}
-	spare.Store(l)
+	p.keepSpare(l)
 }
 
 // newSoleLoad returns a load with a flight of its own, in one allocation.

@@ -30,6 +30,19 @@ func (all *loads[K, V]) listOf(h uint64) **load[K, V] {
 	return &all.lists[listNumber(h, len(all.lists))]
 }
 
+// any reports whether a load is under way.
+func (p *pending[K, V]) any() bool { return p.loading > 0 }
+
+// fenced reports whether there may be fences.
+func (p *pending[K, V]) fenced() bool { return p.fences != nil }
+
+// breakFences breaks the fences on keys with hash h.
+func (p *pending[K, V]) breakFences(h uint64) {
+	if p.fences != nil {
+		p.fences.breakOn(h)
+	}
+}
+
 // newest returns the newest load of a key with hash h, or nil.
 func (p *pending[K, V]) newest(h uint64, key K) *load[K, V] {
 	if p.loading == 0 {
@@ -153,3 +166,9 @@ func (p *pending[K, V]) moveTo(of func(h uint64) *pending[K, V]) {
 	p.fences.moveTo(func(h uint64) *fences { return of(h).makeFences() })
 	p.loads, p.loading, p.fences = nil, 0, nil
 }
+
+// spareLoad returns a load of before, or nil. It needs no lock.
+func (p *pending[K, V]) spareLoad() *load[K, V] { return p.spare.Swap(nil) }
+
+// keepSpare keeps a load that has ended for spareLoad. It needs no lock.
+func (p *pending[K, V]) keepSpare(l *load[K, V]) { p.spare.Store(l) }

@@ -57,12 +57,12 @@ func (s *shard[K, V]) noteRemoval(i uint32, h uint64, cause Cause) {
 	}
 	switch cause {
 	case Expired: // the key has had no value since the deadline, so nothing changes now
-		s.tally.lost.Add(h, lost.ByExpiry, len(s.entries))
+		s.tally.lose(h, lost.ByExpiry, len(s.entries))
 	case Evicted:
-		if s.pending.loading > 0 {
+		if s.pending.any() {
 			s.pending.evict(h, e.key)
 		}
-		s.tally.lost.Add(h, lost.ByEviction, len(s.entries))
+		s.tally.lose(h, lost.ByEviction, len(s.entries))
 	default:
 		s.change(h, e.key)
 	}
@@ -87,7 +87,7 @@ func (s *shard[K, V]) report(h uint64, e *entry[K, V], cause Cause) {
 // change tells all that wait for it that a key with hash h is about to change: a kept error, fences,
 // and its load.
 func (s *shard[K, V]) change(h uint64, key K) {
-	if s.pending.loading > 0 || s.pending.fences != nil || s.common.negatives != nil {
+	if s.pending.any() || s.pending.fenced() || s.common.negatives != nil {
 		s.changeAny(h, key)
 	}
 }

@@ -15,17 +15,15 @@ func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) sight {
 	}
 	first := hit
 	if expired || background && c.time.refresh > 0 {
-		due := s.lives.due[i].Get()
-		passed := c.time.clock.Passed(due)
-		switch {
-		case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
+		switch due, underWay := s.lives.isDue(i, &c.time); {
+		case expired && (c.time.patience > 0 || !background) && (due || underWay):
 			return missInGrace
-		case background && passed && s.lives.due[i].Swap(due, underWay|due&triesMask):
+		case background && due && s.lives.claim(i, &c.time):
 			first = hitDue
 		}
 	}
 	if expired {
-		s.tally.hitsInGrace.Add(1)
+		s.tally.hitGrace()
 	}
 	return first
 }
@@ -33,8 +31,8 @@ func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) sight {
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
 // after a renewal that failed, or if a load is under way, l, and the caller is not patient.
 func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
-	due := s.lives.due[i].Get()
-	return !s.common.time.clock.Passed(due) && !renewing(due) || l != nil && !who.patient
+	due, underWay := s.lives.isDue(i, &s.common.time)
+	return !due && !underWay || l != nil && !who.patient
 }
 
 // beginDue begins a renewal, unless the key was stored anew since it was found due, another
@@ -42,25 +40,20 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 // joins the batch of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
 	i, ok := s.findUsable(h, key)
-	if !ok || !renewing(s.lives.due[i].Get()) {
+	if !ok || !s.lives.isUnderWay(i) {
 		return nil
 	}
 	l := s.pending.current(h, key)
 	switch {
 	case l != nil && l.renewal:
 	case ended:
-		s.dueNow(i)
+		s.lives.dueNow(i, &s.common.time)
 	case l == nil:
 		return s.beginRenewal(ctx, h, i, first)
 	default: // l does not load this value anew
 		s.skipRenewal(i)
 	}
 	return nil
-}
-
-// dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
-func (s *shard[K, V]) dueNow(i uint32) {
-	s.lives.due[i].Set(dueAt(s.common.time.clock.Now(), s.lives.due[i].Get()&triesMask))
 }
 
 // beginRenewal begins a load in the background for entry i, whose key has hash h and no
@@ -85,13 +78,13 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
 	l.renewal = true
 	l.Old, l.HasOld = s.entries[i].value, true
-	s.lives.due[i].Set(underWay | s.lives.due[i].Get()&triesMask)
+	s.lives.renew(i)
 }
 
 // skipRenewal postpones a renewal of entry i that cannot begin now.
 func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.common.loads.renewals.skipped.Add(1)
-	s.lives.due[i].Set(s.common.time.pauseAfter(s.lives.due[i].Get() & triesMask))
+	s.lives.pause(i, 0, &s.common.time)
 }
 
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
@@ -103,14 +96,13 @@ func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 		s.common.loads.renewals.count(failed, dropped)
 	}
 	i, ok := s.find(l.hash, l.key)
-	if !ok || !renewing(s.lives.due[i].Get()) || s.pending.current(l.hash, l.key) != nil {
+	if !ok || !s.lives.isUnderWay(i) || s.pending.current(l.hash, l.key) != nil {
 		return
 	}
 	if failed {
-		tries := s.lives.due[i].Get() & triesMask
-		s.lives.due[i].Set(s.common.time.pauseAfter(min(tries+1, maxTries)))
+		s.lives.pause(i, 1, &s.common.time)
 	} else {
-		s.dueNow(i)
+		s.lives.dueNow(i, &s.common.time)
 	}
 }
 
@@ -134,7 +126,7 @@ func (c *Cache[K, V]) standIn(key K) (value V, ok bool) {
 func (s *shard[K, V]) answer(i uint32) V {
 	s.use(i)
 	if s.common.time.grace > 0 && s.checkExpired(i) {
-		s.tally.hitsInGrace.Add(1)
+		s.tally.hitGrace()
 	}
 	return s.entries[i].value
 }

@@ -163,19 +163,19 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	switch l := s.pending.current(u.hash, u.key); {
 	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.keptError(u.key) != nil, !s.common.hasher.Reflexive(u.key):
 		return false
-	case (s.limited || s.turn.weights != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
+	case (s.limited || s.common.size.weigh != nil) && !s.common.size.budget.reserve(uint64(u.weight)):
 		return false
 	}
 	if found {
 		s.remove(i, u.hash, Expired)
 	}
-	s.pending.fences.breakOn(u.hash)
+	s.pending.breakFences(u.hash)
 	i = s.insert(u.hash, u.key, u.value, u.weight)
 	s.beginLife(i, u)
 	for range marks {
 		s.use(i)
 	}
-	s.tally.restored++
+	s.tally.restore()
 	return true
 }
 

@@ -97,5 +97,6 @@ func (c *Cache[K, V]) returned(l *load[K, V]) {
 		l.weight = c.common.size.weightOf(l.key, l.value)
 	case l.err != nil && !l.ofBatch:
 		l.keepErr = c.common.loads.keepFor(l.err)
+		l.pause = l.keepErr > 0 && isPause(l.err) // asked here, as err is of the user, and no lock is held
 	}
 }

@@ -173,7 +173,7 @@ func (s *shard[K, V]) setLife(i uint32, l life) {
 
 // setTask makes the ring visit entry i at a tick.
 func (s *shard[K, V]) setTask(i uint32, tick int64) {
-	if s.lives.ring == nil {
+	if !s.lives.any() {
 		s.lives.makeTasks(s.common.size.ringSlots(len(s.common.table.Load().shards)), len(s.entries))
 	}
 	s.lives.setTask(i, tick, &s.common.time)
@@ -196,28 +196,15 @@ func (s *shard[K, V]) useAt(i uint32, h uint64) bool {
 // moveEarlier moves the tasks of at most n of the entries in earlier that the ring would visit too
 // late. It returns done when this tick has no more of them.
 func (s *shard[K, V]) moveEarlier(tick int64, n int) (done bool) {
-	e, t := s.lives.earlier, &s.common.time
-	if e == nil || e.passed == tick {
-		return true
-	}
-	done = e.pass(tick, n, func(i uint32) {
-		if !s.entries[i].live() {
-			return
-		}
-		if at := clock.TimeOf(s.entries[i].deadline.Get()); at != clock.Never && !s.lives.visitsBy(i, at, t) {
-			s.lives.visitBy(s.lives.ring.Set(i, t.tickAt(at)), t) // perhaps at this tick, to which the ring has yet to advance
+	return s.lives.passEarlier(tick, n, func(i uint32) {
+		if e := &s.entries[i]; e.live() {
+			s.lives.moveTask(i, clock.TimeOf(e.deadline.Get()), &s.common.time)
 		}
 	})
-	if done && !e.any() {
-		s.lives.earlier = nil
-	}
-	return done
 }
 
 // moveAllEarlier is moveEarlier for all entries, whatever this tick has passed.
 func (s *shard[K, V]) moveAllEarlier() {
-	if s.lives.earlier != nil {
-		s.lives.earlier.next = 0
-		s.moveEarlier(noTick, len(s.entries))
-	}
+	s.lives.restartEarlier()
+	s.moveEarlier(noTick, len(s.entries))
 }

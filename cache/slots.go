@@ -23,6 +23,9 @@ const (
 	unused    = 0             // the slot is free, and so are all that follow
 )
 
+// next returns the slot that claim takes.
+func (s *slots) next() uint32 { return s.free }
+
 // claim takes the first free slot, whose deadline is d, for an entry without a deadline.
 func (s *slots) claim(d *clock.Deadline) {
 	s.free = s.after(s.free, d)
@@ -50,9 +53,27 @@ func (*slots) after(i uint32, d *clock.Deadline) uint32 {
 	return i + 1
 }
 
+// reset makes all slots that are in no list free: those from first on.
+func (s *slots) reset(first int) { s.free = uint32(first) }
+
+// pin keeps the entries in their slots until unpin. A reader may call it.
+func (s *slots) pin() { s.pins.Add(1) }
+
+// unpin ends a pin, and reports whether it was the last one. It needs no lock.
+func (s *slots) unpin() bool { return s.pins.Add(-1) == 0 }
+
+// pinned reports whether entries must stay in their slots.
+func (s *slots) pinned() bool { return s.pins.Load() != 0 }
+
+// clear notes that there are no entries any more. The free slots are not linked.
+func (s *slots) clear() { s.len = 0 }
+
+// drop forgets all entries.
+func (s *slots) drop() { s.free, s.len = 0, 0 }
+
 // canShrink reports whether so many slots are too many, and may be moved.
 func (s *slots) canShrink(all int) bool {
-	return all > minSlots && s.len <= all/sparse && s.pins.Load() == 0
+	return all > minSlots && s.len <= all/sparse && !s.pinned()
 }
 
 const (

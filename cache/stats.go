@@ -57,7 +57,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	for s := range c.common.all() {
 		s.lock.Lock()
 		s.addTo(&total)
-		stuck := s.pending.loading > 0 || s.lives.late(now, &s.common.time)
+		stuck := s.pending.any() || s.lives.late(now, &s.common.time)
 		s.lock.Unlock()
 		if stuck {
 			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
@@ -88,7 +88,7 @@ func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
 // at least for reading.
 func (s *shard[K, V]) overdue(now int64) (n int) {
 	for i := range s.entries {
-		if _, ok := s.lives.ring.Due(uint32(i)); ok && s.end(uint32(i)) <= now {
+		if s.lives.waits(uint32(i)) && s.end(uint32(i)) <= now {
 			n++
 		}
 	}
@@ -111,10 +111,7 @@ func (s *shard[K, V]) addTo(total *stats.Snapshot) {
 	total.Removals.Deleted += removed(Deleted)
 	total.Removals.Replaced += removed(Replaced)
 	total.Removals.Cleared += removed(Cleared)
-	if s.lives.ring != nil {
-		total.Expiry.Pending += s.lives.ring.Len()
-		total.Expiry.Tombstones += s.lives.ring.Tombstones()
-	}
+	s.lives.addTo(total)
 }
 
 // register adds the cache to the statistics of the process, without keeping it alive.

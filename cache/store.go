@@ -96,8 +96,8 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 	s.noteRemoval(i, old, cause)
 	s.index.Remove(old, i)
 	s.index.Insert(h, i)
-	s.tally.lost.Forget(h)
-	s.turn.order.Replace(i, h)
+	s.tally.found(h)
+	s.turn.replace(i, h)
 	e.key, e.value = key, value
 	return i
 }
@@ -105,7 +105,7 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 // add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
 // and changes nothing, if that affects more than the entry, the one that it evicts, and fences.
 func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
-	if s.closed || s.noted || s.pending.loading > 0 || !s.common.hasher.Reflexive(key) {
+	if s.closed || s.noted || s.pending.any() || !s.common.hasher.Reflexive(key) {
 		return false
 	}
 	var i uint32
@@ -117,9 +117,7 @@ func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
 	default: // other shards must make room
 		return false
 	}
-	if s.pending.fences != nil {
-		s.pending.fences.breakOn(h)
-	}
+	s.pending.breakFences(h)
 	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, life{deadline, deadline, clock.Never}, t) { // setLife, inlined
 		s.setTask(i, t.tickAt(deadline))
 	}
@@ -132,7 +130,7 @@ func (s *shard[K, V]) insert(h uint64, key K, value V, weight uint32) uint32 {
 	e := &s.entries[i]
 	e.key, e.value = key, value
 	s.index.Insert(h, i)
-	s.tally.lost.Forget(h)
+	s.tally.found(h)
 	s.turn.insert(i, h, weight)
 	return i
 }
@@ -202,17 +200,15 @@ func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) boo
 		return false
 	case (old == clock.Never) != (deadline == clock.Never): // a task must be set or removed
 		return false
-	case s.noted, s.pending.loading > 0:
+	case s.noted, s.pending.any():
 		return false
 	}
-	if s.pending.fences != nil {
-		s.pending.fences.breakOn(h)
-	}
+	s.pending.breakFences(h)
 	e.value = value
 	e.deadline.Set(deadline)
 	s.use(i)
 	s.removals[Replaced-Expired]++
-	if s.lives.earlier != nil || deadline < old {
+	if s.lives.mayBeEarlier(old, deadline) {
 		s.lives.markEarlier(i, old, deadline, len(s.entries), &c.time)
 	}
 	return true

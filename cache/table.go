@@ -40,7 +40,7 @@ func (c *common[K, V]) newTable(n int) *table[K, V] {
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.common = c
-		s.lives.nextVisit.Store(noTick)
+		s.lives.dropTasks()
 		s.index = index.New(0)
 	}
 	t.growing.Store(n < c.size.wanted())
@@ -189,7 +189,7 @@ func (c *common[K, V]) divideNext(t *table[K, V]) {
 	t.shards[t.divided].divide(larger, t.divided, step)
 	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := t.divided; i < len(larger.shards); i += step {
-		c.time.wakeBy(larger.shards[i].lives.nextVisit.Load())
+		c.time.wakeBy(larger.shards[i].lives.next())
 	}
 	if t.divided++; t.divided == step {
 		c.table.Store(larger)
@@ -240,7 +240,7 @@ func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
 	if n > 0 {
 		s.setSlots(max(n, minSlots))
 	}
-	if n > 0 && from.lives.ring != nil {
+	if n > 0 && from.lives.any() {
 		s.lives.makeTasks(s.common.size.ringSlots(shards), len(s.entries))
 	}
 	s.marks = s.turn.split(&from.turn, len(s.entries))
@@ -272,18 +272,20 @@ func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
 // have pinned it.
 func (s *shard[K, V]) giveUp(larger *table[K, V]) {
 	s.split, s.moved = true, larger
-	s.index, s.slots.len, s.slots.free = index.New(0), 0, 0
+	s.index = index.New(0)
+	s.slots.drop()
 	s.marks, s.limited = nil, false
 	s.lives.drop(&s.common.time)
 	s.tally.drop()
-	s.turn.evictable.Store(0)
-	if s.slots.pins.Load() == 0 {
+	s.turn.clear()
+	if !s.slots.pinned() {
 		s.forget()
 	}
 }
 
 // forget drops what a shard that was divided kept for walks.
 func (s *shard[K, V]) forget() {
-	s.entries, s.lives.caps = nil, nil
+	s.entries = nil
+	s.lives.dropCaps()
 	s.turn.drop()
 }

@@ -73,7 +73,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first sight) {
 		if first == missInGrace {
 			s.lock.RUnlock(r)
 		} else {
-			s.tally.missesExpired.Add(1)
+			s.tally.missExpired()
 			s.lock.RUnlockMiss(r)
 		}
 		return value, first

@@ -34,6 +34,21 @@ func (t *tally) miss(h uint64) {
 	}
 }
 
+// missExpired counts a miss of a key whose value has expired.
+func (t *tally) missExpired() { t.missesExpired.Add(1) }
+
+// hitGrace counts a hit of a value in Grace.
+func (t *tally) hitGrace() { t.hitsInGrace.Add(1) }
+
+// found forgets why a key with hash h was missing.
+func (t *tally) found(h uint64) { t.lost.Forget(h) }
+
+// lose remembers why a key with hash h will be missing, in a shard with room for so many entries.
+func (t *tally) lose(h uint64, why lost.Reason, entries int) { t.lost.Add(h, why, entries) }
+
+// restore counts an entry that Restore has stored.
+func (t *tally) restore() { t.restored++ }
+
 // store notes that entry i has a value that was stored now.
 func (t *tally) store(i uint32, clock *clock.Clock) {
 	if t.born != nil {

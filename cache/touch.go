@@ -61,12 +61,10 @@ func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found,
 		l = c.time.lifeIn(h, ttl)
 	}
 	// Unsigned: what is earlier is beyond any slack, without another branch.
-	done = s.lives.caps == nil && l.deadline != clock.Never && (uint64(l.deadline-old) <= c.time.slack(ttl) || s.lives.retime(i, &s.entries[i].deadline, l.deadline, &c.time))
+	done = c.time.idle == 0 && l.deadline != clock.Never && (uint64(l.deadline-old) <= c.time.slack(ttl) || s.lives.retime(i, &s.entries[i].deadline, l.deadline, &c.time))
 	if done {
 		s.use(i)
-		if s.lives.due != nil {
-			s.lives.due[i].SetAtomic(l.due)
-		}
+		s.lives.setDue(i, l.due)
 	}
 	s.lock.RUnlock(r)
 	return l, true, done
@@ -81,7 +79,7 @@ func (c *common[K, V]) touchTask(h uint64, key K, l life) bool {
 		return false
 	}
 	s.setLife(i, l)
-	if s.lives.earlier == nil && s.lives.caps == nil && l.deadline != clock.Never {
+	if c.time.idle == 0 && l.deadline != clock.Never {
 		s.lives.awaitEarlier(len(s.entries), &c.time) // so that the next ones of this tick need not lock for writing
 	}
 	s.use(i)

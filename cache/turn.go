@@ -77,6 +77,15 @@ func (t *turn) count(n int32) {
 	}
 }
 
+// share returns how many entries the shard could evict, in a cache that weighs. It needs no lock.
+func (t *turn) share() int32 { return t.evictable.Load() }
+
+// sunk takes the result of a prefetch.
+func (t *turn) sunk(read uint64) { t.sink += uint32(read) }
+
+// clear notes that all entries are removed.
+func (t *turn) clear() { t.evictable.Store(0) }
+
 // reweigh gives entry i another weight.
 func (t *turn) reweigh(i, weight uint32) {
 	t.order.Reweigh(i, weight)
@@ -126,6 +135,17 @@ func (t *turn) copy(to uint32, other *turn, from uint32) {
 	if t.weights != nil {
 		t.weights[to] = other.weights[from]
 	}
+}
+
+// replace gives the place of entry i to a new one in the same slot, whose key has hash h.
+func (t *turn) replace(i uint32, h uint64) { t.order.Replace(i, h) }
+
+// prefetchRemove reads what the removal of entry i needs.
+func (t *turn) prefetchRemove(i uint32) uint64 {
+	if t.order == nil {
+		return 0
+	}
+	return t.order.PrefetchRemove(i)
 }
 
 // rename moves an entry to another slot in the order.
