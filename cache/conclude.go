@@ -30,7 +30,7 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 				unasked, l.filters = l.filters, nil
 				return 0
 			}
-			return s.conclude(l, &u)
+			return l.conclude(s, &u)
 		})
 		if unasked == nil {
 			return u.reported
@@ -41,40 +41,40 @@ func (c *Cache[K, V]) conclude(l *load[K, V]) (reported bool) {
 
 // conclude is the part of Cache.conclude under the lock. If there is too little room in the shard,
 // it returns how much is missing, and the load goes on.
-func (s *shard[K, V]) conclude(l *load[K, V], u *update[K, V]) (missing uint64) {
+func (l *load[K, V]) conclude(s *shard[K, V], u *update[K, V]) (missing uint64) {
 	s.pending.remove(l)
 	dropped := l.stale || l.evicted && !l.flight.Awaited()
 	switch {
 	case dropped:
 	case l.err != nil:
-		s.keepError(l)
+		l.keepError(s)
 	default:
-		missing = s.storeResult(l, u)
+		missing = l.store(s, u)
 	}
 	if missing > 0 {
 		s.pending.add(l) // it was the newest, and no other could begin under this lock
 	} else if s.common.time.renews {
-		s.endRenewal(l, dropped)
+		l.endRenewal(s, dropped)
 	}
 	return missing
 }
 
-// storeResult stores the result of a load, as its fields Expire and Unchanged say. If there is too
+// store stores the result of a load, as its fields Expire and Unchanged say. If there is too
 // little room in the shard, it returns how much is missing.
-func (s *shard[K, V]) storeResult(l *load[K, V], u *update[K, V]) (missing uint64) {
+func (l *load[K, V]) store(s *shard[K, V], u *update[K, V]) (missing uint64) {
 	switch {
 	case l.Expire < 0:
 		s.del(l.hash, l.key)
 		return 0
 	case l.Unchanged:
-		s.prolong(u)
+		u.prolong(s)
 		return 0
 	}
-	return s.put(u)
+	return u.put(s)
 }
 
 // prolong gives the present value of the key of u another life, unless it has gone.
-func (s *shard[K, V]) prolong(u *update[K, V]) {
+func (u *update[K, V]) prolong(s *shard[K, V]) {
 	i, ok := s.findUsable(u.hash, u.key)
 	if !ok {
 		return
@@ -88,7 +88,7 @@ func (s *shard[K, V]) prolong(u *update[K, V]) {
 
 // keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
 // dropped the error. The lock of the shard must be held.
-func (s *shard[K, V]) keepError(l *load[K, V]) {
+func (l *load[K, V]) keepError(s *shard[K, V]) {
 	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
 		if _, found := s.find(l.hash, l.key); found {
 			s.del(l.hash, l.key) // the error is the answer now

@@ -107,7 +107,7 @@ func TestLoadThatWaitsForRoom(t *testing.T) {
 		t.Fatalf("join = %v, %v", l, err)
 	}
 	s := c.common.lock(l.hash)
-	missing := s.conclude(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
+	missing := l.conclude(s, &update[int, int]{hash: l.hash, weight: 1, life: forever})
 	s.lock.Unlock()
 	if missing != 1 {
 		t.Fatalf("%d is missing, want 1", missing)

@@ -234,7 +234,7 @@ func (s *shard[K, V]) beginFor(a *assignment[K, V], h uint64, key K, i uint32, w
 	if !a.inGrace || !who.background {
 		a.duty, a.load = lead, s.common.newLoad(who, h, key, first)
 		if a.inGrace {
-			s.renewBy(a.load, i)
+			a.load.renew(s, i)
 		}
 		s.pending.add(a.load)
 		return

@@ -48,6 +48,17 @@ func (l *lives) set(i uint32, d *clock.Deadline, to life, t *timing) (setTask bo
 	return old == clock.Never || (old < 0 || to.deadline < old) && !l.visitsBy(i, to.deadline, t)
 }
 
+// outlast is set for a deadline d that is to be a later one, in a cache in which entries have no other: it
+// leaves the task as it is. It returns false, and does nothing, if that is not the case.
+func outlast(d *clock.Deadline, deadline int64) bool {
+	old := d.Get()
+	if old < 0 || deadline < old || deadline == clock.Never {
+		return false
+	}
+	d.Set(deadline)
+	return true
+}
+
 // at returns the life of entry i, whose deadline is d and whose key has hash h, and which is being
 // used now.
 func (l *lives) at(i uint32, d *clock.Deadline, h uint64, t *timing) life {

@@ -69,13 +69,13 @@ func (s *shard[K, V]) beginRenewal(ctx context.Context, h uint64, i uint32, firs
 	if first == nil {
 		l.flight.RunInBackground()
 	}
-	s.renewBy(l, i)
+	l.renew(s, i)
 	s.pending.add(l)
 	return l
 }
 
-// renewBy makes l, which is about to begin, a renewal of entry i.
-func (s *shard[K, V]) renewBy(l *load[K, V], i uint32) {
+// renew makes l, which is about to begin, a renewal of entry i.
+func (l *load[K, V]) renew(s *shard[K, V], i uint32) {
 	l.renewal = true
 	l.Old, l.HasOld = s.entries[i].value, true
 	s.lives.renew(i)
@@ -90,7 +90,7 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 // endRenewal counts a renewal that has ended, and sets when the entry of the key is due
 // again if the load has left it under way, and no other one has begun: if the result was
 // dropped or the load failed.
-func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
+func (l *load[K, V]) endRenewal(s *shard[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
 		s.common.loads.renewals.count(failed, dropped)

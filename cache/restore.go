@@ -150,7 +150,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 	}
 	u := update[K, V]{hash: c.common.hasher.Hash(e.key), key: e.key, value: e.value, weight: e.Weight, life: c.common.time.lifeFrom(c.common.time.clock.MustNow(), ttl)}
 	s := c.common.lock(u.hash)
-	if s.restore(&u, e.Mark) {
+	if u.restore(s, e.Mark) {
 		r.stored++
 	}
 	c.common.observers.settle(s.unlock())
@@ -158,7 +158,7 @@ func (r *restoration[K, V]) store(e *restored[K, V]) {
 
 // restore stores a value with marks, unless the key has one or a kept error, or is about to get one
 // that was loaded anew, or there is no room. It evicts nothing and affects no load.
-func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
+func (u *update[K, V]) restore(s *shard[K, V], marks uint8) (stored bool) {
 	i, found := s.find(u.hash, u.key)
 	switch l := s.pending.current(u.hash, u.key); {
 	case s.closed, found && !s.checkGone(i), l != nil && l.renewal, s.keptError(u.key) != nil, !s.common.hasher.Reflexive(u.key):
@@ -171,7 +171,7 @@ func (s *shard[K, V]) restore(u *update[K, V], marks uint8) (stored bool) {
 	}
 	s.pending.breakFences(u.hash)
 	i = s.insert(u.hash, u.key, u.value, u.weight)
-	s.beginLife(i, u)
+	u.beginLife(s, i)
 	for range marks {
 		s.use(i)
 	}

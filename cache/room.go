@@ -4,11 +4,11 @@ package cache
 
 import "math/rand/v2"
 
-// reserveFor takes from the budget what the value of u needs as a new entry or, if
+// reserve takes from the budget what the value of u needs as a new entry or, if
 // found, in place of the value of entry i. While too little is left it evicts other
 // entries of this shard, a batch at most. It returns what is still missing; the weight
 // of the evicted entries stays reserved for u.
-func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) reserve(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	b := &s.common.size.budget
 	need := uint64(u.weight)
 	if found {
@@ -79,7 +79,7 @@ func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	t := c.common.table.Load()
 	first, others := u.hash>>8+1, uint64(len(t.shards)-1) // begins with the shard after u's own
 	for k := uint64(0); k < others && u.reserved < want; k += group {
-		t.fullest(c.common.size.weigh != nil, first+k, first+min(k+group, others)).evictFor(u, want)
+		u.evictFrom(t.fullest(c.common.size.weigh != nil, first+k, first+min(k+group, others)), want)
 	}
 }
 
@@ -103,8 +103,8 @@ func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 	return fullest
 }
 
-// evictFor evicts entries, a batch at most, until the weight want is reserved for u.
-func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
+// evictFrom evicts entries, a batch at most, until the weight want is reserved for u.
+func (u *update[K, V]) evictFrom(s *shard[K, V], want uint64) {
 	s.lock.Lock()
 	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
 		i, h, cause, ok := s.victim()

@@ -56,7 +56,7 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 	u.hash, u.key, u.value = h, key, value
 	u.weight = 1
 	u.life = life{deadline, deadline, clock.Never}
-	if !c.endStore(s, &u, s.putAt(i, found, &u)) {
+	if !c.endStore(s, &u, u.putAt(s, i, found)) {
 		c.putAgain(&u)
 	}
 }
@@ -65,7 +65,7 @@ func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key 
 func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
 	u := update[K, V]{hash: h, key: key, value: value, weight: c.common.size.weightOf(key, value), life: c.common.time.lifeOf(h, ttl)}
 	s := c.common.lock(h)
-	if !c.endStore(s, &u, s.put(&u)) {
+	if !c.endStore(s, &u, u.put(s)) {
 		c.putAgain(&u)
 	}
 	c.common.observers.settle(u.reported)
@@ -74,7 +74,7 @@ func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
 // putAgain goes on with a Set whose first attempt has missed room, which few do. The first one
 // stands apart, as store would call a function for it.
 func (c *Cache[K, V]) putAgain(u *update[K, V]) {
-	c.storeUnsettled(u, func(s *shard[K, V]) uint64 { return s.put(u) })
+	c.storeUnsettled(u, func(s *shard[K, V]) uint64 { return u.put(s) })
 }
 
 // GetOrSet returns the value of a key and true if it has one. Otherwise it stores value, as
@@ -108,7 +108,7 @@ func (c *Cache[K, V]) getOrSet(key K, value V, ttl time.Duration) (actual V, loa
 			actual, loaded = s.entries[i].value, true
 			return 0
 		}
-		return s.put(&u)
+		return u.put(s)
 	})
 	return actual, loaded
 }
@@ -126,7 +126,7 @@ func (c *Cache[K, V]) Swap(key K, value V) (old V, ok bool) {
 		} else {
 			old = none
 		}
-		return s.put(&u)
+		return u.put(s)
 	})
 	return old, ok
 }

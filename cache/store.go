@@ -51,13 +51,13 @@ func (c *Cache[K, V]) endStore(s *shard[K, V], u *update[K, V], missing uint64) 
 // put stores a value and makes the loads of its key stale. If the cache has too little room,
 // and this shard has nothing left to evict, it stores nothing and returns how much is
 // missing.
-func (s *shard[K, V]) put(u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) put(s *shard[K, V]) (missing uint64) {
 	i, found := s.find(u.hash, u.key)
-	return s.putAt(i, found, u)
+	return u.putAt(s, i, found)
 }
 
 // putAt is put after find: if found, i is the entry of the key.
-func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) putAt(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	s.change(u.hash, u.key)
 	if s.closed || !s.common.hasher.Reflexive(u.key) {
 		return 0
@@ -67,11 +67,11 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 		found = false
 	}
 	if s.common.size.weigh != nil {
-		return s.putWeighed(i, found, u)
+		return u.putWeighed(s, i, found)
 	}
 	switch {
 	case found:
-		s.replace(i, u)
+		u.replace(s, i)
 	case s.limited && u.reserved > 0:
 		u.reserved--
 		i = s.insert(u.hash, u.key, u.value, 1)
@@ -80,10 +80,13 @@ func (s *shard[K, V]) putAt(i uint32, found bool, u *update[K, V]) (missing uint
 			return 1
 		}
 		i = s.takeOver(u.hash, u.key, u.value)
+		if !s.noted && s.common.simple && outlast(&s.entries[i].deadline, u.life.deadline) {
+			return 0
+		}
 	default:
 		i = s.insert(u.hash, u.key, u.value, 1)
 	}
-	s.beginLife(i, u)
+	u.beginLife(s, i)
 	return 0
 }
 
@@ -112,6 +115,10 @@ func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
 	switch {
 	case s.limited && s.common.size.budget.full() && s.slots.len > 0:
 		i = s.takeOver(h, key, value)
+		if outlast(&s.entries[i].deadline, deadline) {
+			s.pending.breakFences(h)
+			return true
+		}
 	case !s.limited || s.common.size.budget.reserve(1):
 		i = s.insert(h, key, value, 1)
 	default: // other shards must make room
@@ -136,7 +143,7 @@ func (s *shard[K, V]) insert(h uint64, key K, value V, weight uint32) uint32 {
 }
 
 // replace replaces the value of entry i, which has not expired or is in Grace.
-func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
+func (u *update[K, V]) replace(s *shard[K, V], i uint32) {
 	e := &s.entries[i]
 	s.countRemoval(u.hash, e, Replaced)
 	e.value = u.value
@@ -144,28 +151,28 @@ func (s *shard[K, V]) replace(i uint32, u *update[K, V]) {
 }
 
 // putWeighed is put in a cache that weighs its values. If found, i is the entry of the key.
-func (s *shard[K, V]) putWeighed(i uint32, found bool, u *update[K, V]) (missing uint64) {
+func (u *update[K, V]) putWeighed(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	if s.common.size.tooHeavy(u.weight) {
-		s.refuse(i, found, u)
+		u.refuse(s, i, found)
 		return 0
 	}
-	if missing := s.reserveFor(i, found, u); missing > 0 {
+	if missing := u.reserve(s, i, found); missing > 0 {
 		return missing
 	}
 	if found {
-		s.replace(i, u)
+		u.replace(s, i)
 		s.turn.reweigh(i, u.weight)
 	} else {
 		i = s.insert(u.hash, u.key, u.value, u.weight)
 	}
-	s.beginLife(i, u)
+	u.beginLife(s, i)
 	s.maybeShrink() // one heavy value can evict many
 	return 0
 }
 
 // refuse is put of a value that is heavier than MaxWeight: it replaces the old value, which
 // is entry i if found, and is evicted itself.
-func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
+func (u *update[K, V]) refuse(s *shard[K, V], i uint32, found bool) {
 	if found {
 		s.remove(i, u.hash, Replaced)
 	}
@@ -173,17 +180,17 @@ func (s *shard[K, V]) refuse(i uint32, found bool, u *update[K, V]) {
 }
 
 // beginLife begins the life of a value that was stored in entry i.
-func (s *shard[K, V]) beginLife(i uint32, u *update[K, V]) {
+func (u *update[K, V]) beginLife(s *shard[K, V], i uint32) {
 	if t := &s.common.time; s.lives.set(i, &s.entries[i].deadline, u.life, t) { // setLife, inlined
 		s.setTask(i, t.tickAt(u.life.deadline))
 	}
 	if s.noted {
-		s.note(i, u)
+		u.note(s, i)
 	}
 }
 
 // note records that entry i has a new value: for its age, and for the watch.
-func (s *shard[K, V]) note(i uint32, u *update[K, V]) {
+func (u *update[K, V]) note(s *shard[K, V], i uint32) {
 	s.tally.store(i, &s.common.time.clock)
 	s.common.stored(u)
 }

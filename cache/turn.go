@@ -67,7 +67,9 @@ func (t *turn) remove(i uint32) {
 	if t.order != nil {
 		t.order.Remove(i)
 	}
-	t.count(-1)
+	if t.weights != nil {
+		t.evictable.Add(-1)
+	}
 }
 
 // count counts entries that enter or leave the order, for shards that look for room.

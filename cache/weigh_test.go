@@ -64,7 +64,7 @@ func TestRoomMadeStaysReserved(t *testing.T) {
 	for done := false; !done; {
 		before := u.reserved
 		s.lock.Lock()
-		done = c.endStore(s, &u, s.put(&u))
+		done = c.endStore(s, &u, u.put(s))
 		if !done && u.making && u.reserved <= before && before > 0 {
 			t.Errorf("%d were reserved, and now %d are", before, u.reserved)
 		}
@@ -119,7 +119,7 @@ func TestOneHoldEvictsABatch(t *testing.T) {
 	for done := false; !done; {
 		before := s.removals[Evicted-Expired]
 		s.lock.Lock()
-		missing := s.put(&u)
+		missing := u.put(s)
 		if got := s.removals[Evicted-Expired] - before; got > batch {
 			t.Fatalf("%d were evicted at once", got)
 		}
