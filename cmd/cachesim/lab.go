@@ -44,9 +44,9 @@ func part(n, of uint64) float64 {
 
 // A lab replays a trace with different policies and limits.
 type lab struct {
-	trace  *trace
-	parts  []*trace // of the trace, if it is a sample, to estimate its error
-	ttls   bool     // values expire
+	trace *trace
+	parts []*trace // of the trace, if it is a sample, to estimate its error
+	ttls  bool     // values expire
 }
 
 // A sample is split into sampleParts parts. Their standard error times student bounds the
