@@ -94,8 +94,8 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 // prefetched has entries that are about to be needed, with the hashes of their keys, in the
 // order in which they will be.
 type prefetched struct {
-	slots  [batch]uint32
-	hashes [batch]uint64
+	slots  [perHold]uint32
+	hashes [perHold]uint64
 	n      int
 	next   int // the first that the ring may still visit
 }
@@ -115,7 +115,7 @@ func (s *shard[K, V]) rebuildIndex(used int) {
 			s.index.Insert(h, i)
 			continue
 		}
-		if f.n == batch {
+		if f.n == perHold {
 			s.insertPrefetched(&f)
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.common.hasher.Hash(e.key)

@@ -62,7 +62,7 @@ func (w *coldWalk[K, V]) next(dst []walked[K, V]) []walked[K, V] {
 }
 
 func (w *coldWalk[K, V]) byOrder(dst []walked[K, V]) []walked[K, V] {
-	for range batch {
+	for range perHold {
 		i, ok := w.step()
 		if !ok {
 			w.heat++
@@ -92,7 +92,7 @@ func (w *coldWalk[K, V]) step() (i uint32, ok bool) {
 }
 
 func (w *coldWalk[K, V]) bySlot(dst []walked[K, V]) []walked[K, V] {
-	for range batch {
+	for range perHold {
 		if w.slot == 64*len(w.seen) || w.slot == len(w.s.entries) {
 			w.done = true
 			return dst

@@ -144,7 +144,7 @@ func (s *shard[K, V]) apply(op Op, i uint32, has, live bool, u *update[K, V]) (o
 // lookAt puts a fence on the key, and returns its value.
 func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, mine *fence) {
 	s, r := c.rlock(p.hash)
-	for s.pending.fences.crowded() {
+	for s.pending.fences.needMoreLists() {
 		s.lock.RUnlock(r)
 		s = c.lock(p.hash)
 		s.pending.makeFences()

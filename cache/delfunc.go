@@ -97,7 +97,7 @@ type candidate[K comparable, V any] struct {
 func (s *shard[K, V]) candidates(dst []candidate[K, V], from int) (found []candidate[K, V], version uint64, moved bool, next int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
-	to := min(from+batch, len(s.entries))
+	to := min(from+perHold, len(s.entries))
 	for i := from; i < to; i++ {
 		if e := &s.entries[i]; e.live() && (s.split || !s.checkGone(uint32(i))) {
 			dst = append(dst, candidate[K, V]{e.key, e.value, uint32(i)})

@@ -10,9 +10,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
-// expireBatch advances the ring to now, by at most a batch of tasks, and removes what has
+// expireSome advances the ring to now, by at most a batch of tasks, and removes what has
 // expired. It returns done when no task is left to visit.
-func (s *shard[K, V]) expireBatch() (done, reported bool) {
+func (s *shard[K, V]) expireSome() (done, reported bool) {
 	now := s.common.time.clock.Now()
 	tick := now / int64(s.common.time.tick)
 	s.lock.Lock()
@@ -20,12 +20,12 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		s.lock.Unlock()
 		return true, false
 	}
-	if !s.moveEarlier(tick, batch) {
+	if !s.moveEarlier(tick, perHold) {
 		s.lock.Unlock()
 		return false, false
 	}
 	var ahead prefetched
-	done = s.lives.ring.AdvanceAll(tick, batch, func(i uint32) (again int64) {
+	done = s.lives.ring.AdvanceAll(tick, perHold, func(i uint32) (again int64) {
 		s.prefetch(s.lives.ring.Ahead(), &ahead)
 		e := &s.entries[i]
 		deadline := e.deadline.Get()
@@ -110,7 +110,7 @@ func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	for i := range t.shards {
 		s := &t.shards[i]
 		if s.lives.nextVisit.Load() <= now {
-			done, reported := s.expireBatch()
+			done, reported := s.expireSome()
 			busy = busy || !done
 			c.common.observers.settle(reported)
 		}

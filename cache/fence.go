@@ -42,8 +42,8 @@ func (all *fences) listOf(h uint64) *atomic.Pointer[fence] {
 	return &all.lists[listNumber(h, len(all.lists))]
 }
 
-// crowded reports whether there should be more lists.
-func (all *fences) crowded() bool { return all == nil || int(all.up.Load()) > 2*len(all.lists) }
+// needMoreLists reports whether there should be more lists.
+func (all *fences) needMoreLists() bool { return all == nil || int(all.up.Load()) > 2*len(all.lists) }
 
 // put puts up a new fence, for a key with hash h.
 func (all *fences) put(h, goroutine uint64) *fence {

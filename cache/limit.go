@@ -62,7 +62,7 @@ func (c *Cache[K, V]) setLimit(limit int) {
 // evictSurplus evicts entries of all shards, a batch at a time, until the budget is kept.
 func (c *Cache[K, V]) evictSurplus() {
 	for surplus := c.common.size.budget.surplus(); surplus > 0; surplus = c.common.size.budget.surplus() {
-		each := int(min(surplus/uint64(len(c.common.table.Load().shards))+1, batch))
+		each := int(min(surplus/uint64(len(c.common.table.Load().shards))+1, perHold))
 		for s := range c.common.all() {
 			c.common.observers.settle(s.evictSurplus(each))
 		}

@@ -28,7 +28,7 @@ type lives struct {
 
 // set gives entry i, whose deadline is d, a life. It returns true if its task must be set, or set
 // anew. If the slot has a task already, of this entry or of the one it replaces, and the ring visits
-// that soon enough, the task stays as it is: expireBatch then postpones it.
+// that soon enough, the task stays as it is: expireSome then postpones it.
 func (l *lives) set(i uint32, d *clock.Deadline, to life, t *timing) (setTask bool) {
 	old := d.Get()
 	d.Set(to.deadline)
@@ -138,7 +138,7 @@ func (l *lives) visited(tick int64) {
 
 // late reports whether the ring is late by more than a tick or two. The lock must be held,
 // at least for reading.
-func (l *lives) late(now int64, t *timing) bool {
+func (l *lives) behind(now int64, t *timing) bool {
 	if l.ring == nil {
 		return false
 	}
@@ -187,7 +187,7 @@ func postpone(d *clock.Deadline, deadline int64) bool {
 }
 
 // retime gives entry i, which a reader found alive and whose deadline is d, another one. It leaves the
-// ring alone: the ring visits the task as planned, and expireBatch postpones it then. If that visit
+// ring alone: the ring visits the task as planned, and expireSome postpones it then. If that visit
 // would be too late, the entry must be in earlier. retime returns false, and does nothing, if
 // there is no earlier yet, or the task must be set or removed, which takes the lock for writing.
 func (l *lives) retime(i uint32, d *clock.Deadline, deadline int64, t *timing) bool {

@@ -108,7 +108,7 @@ func (p *pending[K, V]) all() iter.Seq[*load[K, V]] {
 
 // makeFences makes the lists of fences that the shard needs.
 func (p *pending[K, V]) makeFences() *fences {
-	if old := p.fences; old.crowded() {
+	if old := p.fences; old.needMoreLists() {
 		n := fewLists
 		if old != nil {
 			n = 4 * len(old.lists)

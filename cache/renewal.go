@@ -5,9 +5,9 @@ package cache
 
 import "context"
 
-// seeLate is see for entry i, whose key has hash h and which may be idle, due or expired: it
+// seeEnding is see for entry i, whose key has hash h and which may be idle, due or expired: it
 // returns what the caller is to do. It counts a hit in Grace.
-func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) sight {
+func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 	c := s.common
 	expired := s.checkExpired(i)
 	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) {

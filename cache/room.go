@@ -26,7 +26,7 @@ func (s *shard[K, V]) reserveFor(i uint32, found bool, u *update[K, V]) (missing
 			u.reserved = 0
 			return 0
 		}
-		if evicted == batch {
+		if evicted == perHold {
 			break
 		}
 		if s.shouldBorrow(u.hash) && (u.making || b.making.TryLock()) {
@@ -106,7 +106,7 @@ func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 // evictFor evicts entries, a batch at most, until the weight want is reserved for u.
 func (s *shard[K, V]) evictFor(u *update[K, V], want uint64) {
 	s.lock.Lock()
-	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
+	for n := 0; n < perHold && s.limited && u.reserved < want; n++ {
 		i, h, cause, ok := s.victim()
 		if !ok {
 			break

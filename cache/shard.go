@@ -11,9 +11,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
 
-// batch is how many tasks or entries one hold of a shard's lock handles at most: some 5 µs of
+// perHold is how many tasks or entries one hold of a shard's lock handles at most: some 5 µs of
 // work, or 20 if all of it comes from memory.
-const batch = 64
+const perHold = 64
 
 // A shard is a part of the cache under a lock of its own. It is made of parallel
 // arrays: number i of each belongs to the same entry, and i is all that the

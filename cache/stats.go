@@ -57,7 +57,7 @@ func (c *Cache[K, V]) counted() stats.Snapshot {
 	for s := range c.common.all() {
 		s.lock.Lock()
 		s.addTo(&total)
-		stuck := s.pending.loading > 0 || s.lives.late(now, &s.common.time)
+		stuck := s.pending.loading > 0 || s.lives.behind(now, &s.common.time)
 		s.lock.Unlock()
 		if stuck {
 			r := s.lock.RLock() // for reading: when a database or callbacks hang, this takes long
@@ -79,7 +79,7 @@ func (s *shard[K, V]) addStuck(total *stats.Snapshot, now int64) {
 		}
 		total.Loads.Oldest = max(total.Loads.Oldest, time.Duration(now-l.began))
 	}
-	if s.lives.late(now, &s.common.time) {
+	if s.lives.behind(now, &s.common.time) {
 		total.Expiry.Overdue += s.overdue(now)
 	}
 }

@@ -133,7 +133,7 @@ func (c *common[K, V]) growOn() {
 
 const (
 	// crowded bounds the entries of a shard while its table is growing.
-	crowded = 256
+	divideAt = 256
 
 	// spread is into how many shards one is divided, if the cache needs as many.
 	spread = 32
@@ -141,19 +141,19 @@ const (
 	// A write that must wait for another one strains a shard by wait, and any other write
 	// relieves it by one. So a shard is strained if more than one write in seventeen waits
 	// for some time.
-	wait     = 16
-	strained = 1024
+	waitStrain = 16
+	strained   = 1024
 )
 
 // lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
 // or strained: then it returns false, and a larger table should follow.
 func (s *shard[K, V]) lockGrowing() (locked bool) {
 	if s.lock.LockContended() {
-		s.strain += wait
+		s.strain += waitStrain
 	} else if s.strain > 0 {
 		s.strain--
 	}
-	if s.split || s.slots.len >= crowded || s.strain >= strained {
+	if s.split || s.slots.len >= divideAt || s.strain >= strained {
 		s.lock.Unlock()
 		return false
 	}

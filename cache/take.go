@@ -69,7 +69,7 @@ func (c *Cache[K, V]) see(key K, background bool) (value V, first sight) {
 	deadline := e.deadline.Get()
 	if t := &c.common.time; t.clock.Far(deadline) && t.clock.Far(deadline-t.lead.Load()) && t.idle == 0 { // also the first: the difference may overflow
 		first = hit
-	} else if first = s.seeLate(i, h, background); first == miss || first == missInGrace {
+	} else if first = s.seeEnding(i, h, background); first == miss || first == missInGrace {
 		if first == missInGrace {
 			s.lock.RUnlock(r)
 		} else {

@@ -65,7 +65,7 @@ func (c *common[K, V]) liveEntry(key K) (f liveEntry[K, V], ok bool) {
 func (s *shard[K, V]) nextLive(i int) (f liveEntry[K, V], ok bool, after int, more bool) {
 	r := s.lock.RLock()
 	defer s.lock.RUnlock(r)
-	for to := min(i+batch, len(s.entries)); i < to && !ok; i++ {
+	for to := min(i+perHold, len(s.entries)); i < to && !ok; i++ {
 		if e := &s.entries[i]; e.live() && (s.split || !s.checkExpired(uint32(i))) {
 			f, ok = liveEntry[K, V]{e.key, e.value, e.deadline.Get(), s.split}, true
 		}
@@ -132,7 +132,7 @@ func (s *shard[K, V]) sweep(settle func(reported bool), f func(i uint32)) {
 	defer s.unpin()
 	for i, more := 0, true; more; {
 		s.lock.Lock()
-		for to := min(i+batch, len(s.entries)); i < to; i++ {
+		for to := min(i+perHold, len(s.entries)); i < to; i++ {
 			if s.entries[i].live() {
 				f(uint32(i))
 			}
