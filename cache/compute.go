@@ -128,7 +128,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), 
 }
 
 // apply applies the result of a Compute to a key, which has entry i if has, and a value if live. It
-// reports whether the key has a value afterwards, or how much room is missing.
+// returns whether the key has a value afterwards, and how much room is missing.
 func (s *shard[K, V]) apply(op Op, i uint32, has, live bool, u *update[K, V]) (ok bool, missing uint64) {
 	switch op {
 	case OpSet:

@@ -1,19 +1,19 @@
-// This file has the renewals: loads of keys that have a value, due for Refresh or in Grace; and how
-// a value in Grace stands in.
+// This file has renewals, which are loads of keys with a value that is due or in Grace, and says when a
+// value in Grace stands in.
 
 package cache
 
 import "context"
 
-// seeEnding is see for entry i, whose key has hash h and which may be idle, due or expired: it
-// returns what the caller is to do. It counts a hit in Grace.
+// seeEnding is see for entry i, whose key has hash h, and which may be idle, due or expired. It
+// counts a hit in Grace.
 func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 	c := s.common
 	expired := s.checkExpired(i)
 	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) {
 		return miss
 	}
-	first := hit
+	seen := hit
 	if expired || background && c.time.refresh > 0 {
 		due := s.lives.due[i].Get()
 		passed := c.time.clock.Passed(due)
@@ -21,13 +21,13 @@ func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 		case expired && (c.time.patience > 0 || !background) && (passed || renewing(due)):
 			return missInGrace
 		case background && passed && s.lives.due[i].Swap(due, underWay|due&triesMask):
-			first = hitDue
+			seen = hitDue
 		}
 	}
 	if expired {
 		s.tally.hitsInGrace.Add(1)
 	}
-	return first
+	return seen
 }
 
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
@@ -37,7 +37,7 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 	return !s.common.time.clock.Passed(due) && !renewing(due) || l != nil && !who.patient
 }
 
-// beginDue begins a renewal, unless the key was stored anew since it was found due, another
+// beginDue begins a renewal, unless the key was stored again since it was found due, another
 // caller has begun one, ctx has ended, or it would have to wait for a permit. The renewal
 // joins the batch of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
@@ -52,13 +52,13 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 		s.dueNow(i)
 	case l == nil:
 		return s.beginRenewal(ctx, h, i, first)
-	default: // l does not load this value anew
+	default: // l is no renewal of this value
 		s.skipRenewal(i)
 	}
 	return nil
 }
 
-// dueNow makes entry i due again, as the renewal that was to begin has brought nothing.
+// dueNow makes entry i due again at once, as its renewal has not begun or was dropped.
 func (s *shard[K, V]) dueNow(i uint32) {
 	s.lives.due[i].Set(dueAt(s.common.time.clock.Now(), s.lives.due[i].Get()&triesMask))
 }
@@ -94,9 +94,9 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.lives.due[i].Set(s.common.time.pauseAfter(s.lives.due[i].Get() & triesMask))
 }
 
-// endRenewal counts a renewal that has ended, and sets when the entry of the key is due
-// again if the load has left it under way, and no other one has begun: if the result was
-// dropped or the load failed.
+// endRenewal counts a renewal that has ended. If the result was dropped or the load failed, the word
+// of the entry still says that a renewal is under way. Then endRenewal sets when the entry is due
+// again, unless another load has begun.
 func (s *shard[K, V]) endRenewal(l *load[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {
