@@ -1,4 +1,4 @@
-// This file gives the arrays of a shard as many slots as they need: all parts of it together.
+// This file makes the arrays of a shard longer and shorter, those of all its parts together.
 
 package cache
 
@@ -80,8 +80,8 @@ func (s *shard[K, V]) rename(from, to uint32) {
 	s.lives.rename(from, to)
 }
 
-// copyEntry copies what a shard, this one or another, keeps of an entry in arrays that
-// nothing but the entry changes.
+// copyEntry copies entry from of a shard, this one or another, to slot to: all but its task, and its
+// places in the order and the index.
 func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	a, b := &other.entries[from], &s.entries[to]
 	b.key, b.value = a.key, a.value
@@ -91,18 +91,17 @@ func (s *shard[K, V]) copyEntry(to uint32, other *shard[K, V], from uint32) {
 	s.tally.copy(to, &other.tally, from)
 }
 
-// prefetched has entries that are about to be needed, with the hashes of their keys, in the
-// order in which they will be.
+// prefetched has entries that are needed next, in that order, with the hashes of their keys.
 type prefetched struct {
-	slots  [batch]uint32
-	hashes [batch]uint64
+	slots  [perHold]uint32
+	hashes [perHold]uint64
 	n      int
-	next   int // the first that the ring may still visit
+	next   int // the ring has visited those before it
 }
 
-// rebuildIndex makes a new index for the entries, which are in slots below used. It hashes
-// the keys of a batch before it inserts them, unless they are integers: so the bytes of many
-// strings come from memory at once.
+// rebuildIndex makes a new index for the entries, which are in slots below used. Unless
+// keys are integers, it hashes perHold of them before it inserts these, so that the processor reads
+// the bytes of many strings at once.
 func (s *shard[K, V]) rebuildIndex(used int) {
 	s.index = index.New(len(s.entries))
 	var f prefetched
@@ -115,7 +114,7 @@ func (s *shard[K, V]) rebuildIndex(used int) {
 			s.index.Insert(h, i)
 			continue
 		}
-		if f.n == batch {
+		if f.n == perHold {
 			s.insertPrefetched(&f)
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.common.hasher.Hash(e.key)

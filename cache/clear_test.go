@@ -56,7 +56,7 @@ func TestClearDrops(t *testing.T) {
 func TestClearIsOneMomentForEachKey(t *testing.T) {
 	c := Must(Options[int, int]{Limit: 1000, OnRemove: func(Event[int, int]) {}})
 	defer mustClose(t, c)
-	for key := range 3 * batch {
+	for key := range 3 * perHold {
 		c.Set(2+key, key)
 	}
 	begun, goOn, done := make(chan struct{}, 2), make(chan struct{}), make(chan struct{})
@@ -79,7 +79,7 @@ func TestClearIsOneMomentForEachKey(t *testing.T) {
 			c.Set(-1, 7)
 			c.Set(1, 8)
 		case 2: // the first batch is removed
-			if _, ok := c.Get(2); ok || !c.Del(3*batch) {
+			if _, ok := c.Get(2); ok || !c.Del(3*perHold) {
 				t.Error("the first key is there, or one of the last batch is not")
 			}
 			c.Set(2, 9) // in the slot that is free now

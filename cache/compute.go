@@ -128,7 +128,7 @@ func (c *Cache[K, V]) callFenced(p *computation[K, V], f func(V, bool) (V, Op), 
 }
 
 // apply applies the result of a Compute to a key, which has entry i if has, and a value if live. It
-// reports whether the key has a value afterwards, or how much room is missing.
+// returns whether the key has a value afterwards, and how much room is missing.
 func (u *update[K, V]) apply(s *shard[K, V], op Op, i uint32, has, live bool) (ok bool, missing uint64) {
 	switch op {
 	case OpSet:
@@ -144,7 +144,7 @@ func (u *update[K, V]) apply(s *shard[K, V], op Op, i uint32, has, live bool) (o
 // lookAt puts a fence on the key, and returns its value.
 func (c *common[K, V]) lookAt(p *computation[K, V]) (value V, found bool, mine *fence) {
 	s, r := c.rlock(p.hash)
-	for s.pending.fences.crowded() {
+	for s.pending.fences.needMoreLists() {
 		s.lock.RUnlock(r)
 		s = c.lock(p.hash)
 		s.pending.makeFences()

@@ -1,5 +1,6 @@
-// This file ends loads: whether the result of one is stored, or its error kept, and how its callers get
-// it.
+// This file ends a load: it decides whether the value is stored, or the error kept, and hands the result
+// to the callers. It comes after run.go, and passes the value to store.go. A new reason not to store a
+// load goes into shard.conclude.
 
 package cache
 
@@ -73,7 +74,7 @@ func (l *load[K, V]) store(s *shard[K, V], u *update[K, V]) (missing uint64) {
 	return u.put(s)
 }
 
-// prolong gives the present value of the key of u another life, unless it has gone.
+// prolong gives the value that the key of u has another life. It does nothing if there is none.
 func (u *update[K, V]) prolong(s *shard[K, V]) {
 	i, ok := s.findUsable(u.hash, u.key)
 	if !ok {
@@ -86,8 +87,8 @@ func (u *update[K, V]) prolong(s *shard[K, V]) {
 	}
 }
 
-// keepError keeps the error of a load, unless a DelFunc was called meanwhile: it would have
-// dropped the error. The lock of the shard must be held.
+// keepError keeps the error of a load if Negative says so. It does not if a DelFunc was called
+// meanwhile, as that drops all errors. The lock of the shard must be held.
 func (l *load[K, V]) keepError(s *shard[K, V]) {
 	if l.keepErr > 0 && !s.closed && l.filtered == 0 {
 		if _, found := s.find(l.hash, l.key); found {

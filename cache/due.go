@@ -1,4 +1,4 @@
-// This file has the words of lives that say when the value of an entry is due for Refresh.
+// This file has the word of an entry that says when its value is due for renewal.
 
 package cache
 
@@ -10,10 +10,10 @@ import (
 )
 
 // Beside its deadline an entry has a word that says when it is due: a time; or never, if
-// it has no TTL; or underWay, if a renewal has begun or is about to. The lowest bits count
-// the renewals in a row that failed. A caller that finds a value due swaps the word to
-// underWay, under the lock for reading, so only one begins a renewal. The end of the load
-// sets the word to a time again, whatever has become of the key.
+// it has no TTL; or underWay, if a renewal has begun or is about to. Its lowest bits count
+// how many renewals in a row have failed. A caller that finds a value due swaps the word to
+// underWay, under the lock for reading, so only one begins a renewal. When the load
+// ends, it sets the word to a time again, whatever has become of the key.
 const (
 	triesMask = 1<<5 - 1
 	maxTries  = triesMask - 1                   // as underWay with triesMask is never
@@ -36,8 +36,8 @@ func dueAt(at int64, failed int64) int64 {
 // renewing reports whether a renewal is under way.
 func renewing(due int64) bool { return due >= underWay && due != clock.Never }
 
-// pauseAfter returns the word for the end of the pause after a renewal that failed or could
-// not begin.
+// pauseAfter returns the word for a value whose renewal failed or could not begin: it is due again
+// after a pause.
 func (t *timing) pauseAfter(failed int64) int64 {
 	longest := t.expireAfter
 	if longest == 0 {

@@ -1,5 +1,5 @@
-// This file has what a tick does: it moves the clock on, visits the tasks of each shard, and removes
-// what has expired.
+// This file has the tick: it advances the clock, visits the tasks of each shard, and removes entries
+// that have expired. driver.go says when it comes.
 
 package cache
 
@@ -10,9 +10,9 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
-// expireBatch advances the ring to now, by at most a batch of tasks, and removes what has
+// expireSome advances the ring towards now, by at most perHold tasks, and removes entries that have
 // expired. It returns done when no task is left to visit.
-func (s *shard[K, V]) expireBatch() (done, reported bool) {
+func (s *shard[K, V]) expireSome() (done, reported bool) {
 	now := s.common.time.clock.Now()
 	tick := now / int64(s.common.time.tick)
 	s.lock.Lock()
@@ -20,12 +20,12 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 		s.lock.Unlock()
 		return true, false
 	}
-	if !s.moveEarlier(tick, batch) {
+	if !s.moveEarlier(tick, perHold) {
 		s.lock.Unlock()
 		return false, false
 	}
 	var ahead prefetched
-	done = s.lives.ring.AdvanceAll(tick, batch, func(i uint32) (again int64) {
+	done = s.lives.ring.AdvanceAll(tick, perHold, func(i uint32) (again int64) {
 		s.prefetch(s.lives.ring.Ahead(), &ahead)
 		e := &s.entries[i]
 		deadline := e.deadline.Get()
@@ -50,9 +50,8 @@ func (s *shard[K, V]) expireBatch() (done, reported bool) {
 	return done, s.unlock()
 }
 
-// prefetch reads what the removal of the entries of some tasks needs, for all of them at once:
-// first the entries with their keys and neighbours, and then the index. It sets f, except if
-// there are no tasks.
+// prefetch reads what the removal of some entries needs into the processor's cache: first the entries
+// with their keys and neighbours, then the index. It sets f, unless there are no slots.
 func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 	if len(slots) == 0 {
 		return
@@ -85,8 +84,8 @@ func (s *shard[K, V]) prefetchedHash(i uint32, f *prefetched) uint64 {
 	return s.hashOf(i)
 }
 
-// expire removes what has expired, and returns the tick of the next visit, or noTick. It
-// takes the shards in turn, a batch of each, so that the driver holds no lock for long.
+// expire removes entries that have expired, and returns the tick of the next visit, or noTick. It
+// takes perHold tasks of each shard in turn, so that it holds no lock for long.
 func (c *Cache[K, V]) expire() (next int64) {
 	for busy := true; busy; {
 		t := c.common.table.Load()
@@ -108,7 +107,7 @@ func (c *Cache[K, V]) expireIn(t *table[K, V]) (next int64, busy bool) {
 	for i := range t.shards {
 		s := &t.shards[i]
 		if s.lives.next() <= now {
-			done, reported := s.expireBatch()
+			done, reported := s.expireSome()
 			busy = busy || !done
 			c.common.observers.settle(reported)
 		}

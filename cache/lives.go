@@ -1,5 +1,5 @@
-// This file has the lives of a shard's entries: when each is to be removed or loaded anew, beside its
-// deadline; and the ring, whose tasks are visited no later than the entries expire.
+// This file says when the entries of a shard are removed and when they are due for renewal, and has
+// the ring, which visits each entry no later than it expires. A new array about time goes here.
 //
 // The ring has a task for exactly the entries with a deadline. It visits the task no later than
 // at the first tick at or after the deadline, unless the entry is in earlier, and the driver visits the
@@ -17,19 +17,19 @@ import (
 	"github.com/pinwheel-cache/pinwheel/timingwheel/ring"
 )
 
-// A lives has what a shard keeps of the lives of its entries.
+// lives has what a shard knows of how long its entries live, beside their deadlines.
 type lives struct {
 	ring      *ring.Ring       // nil before the first TTL
 	caps      []int64          // deadlines by TTL, if Idle makes those of entries differ
-	due       []clock.Deadline // when they are to be loaded anew, with Refresh or Grace; see due.go
-	earlier   *earlier         // has the entries that the next tick looks at: nil without any
+	due       []clock.Deadline // when they are due for renewal, with Refresh or Grace; see due.go
+	earlier   *earlier         // the entries whose deadlines were brought forward; nil if there are none
 	nextVisit atomic.Int64     // the tick by which the ring has to be visited, or noTick
 	anchored  bool             // an entry waits to expire, in a cache with OnRemove
 }
 
-// set gives entry i, whose deadline is d, a life. It returns true if its task must be set, or set
-// anew. If the slot has a task already, of this entry or of the one it replaces, and the ring visits
-// that soon enough, the task stays as it is: expireBatch then postpones it.
+// set gives entry i, whose deadline is d, a life. It returns true if its task must be set. If the slot
+// has a task already, of this entry or of the one it replaces, and the ring visits that soon enough,
+// the task stays as it is, and expireSome postpones it.
 func (l *lives) set(i uint32, d *clock.Deadline, to life, t *timing) (setTask bool) {
 	old := d.Get()
 	d.Set(to.deadline)
@@ -59,8 +59,7 @@ func outlast(d *clock.Deadline, deadline int64) bool {
 	return true
 }
 
-// at returns the life of entry i, whose deadline is d and whose key has hash h, and which is being
-// used now.
+// at returns the life of entry i after a use of it now. Its deadline is d, the hash of its key h.
 func (l *lives) at(i uint32, d *clock.Deadline, h uint64, t *timing) life {
 	now := forever
 	if l.due != nil {
@@ -148,9 +147,9 @@ func (l *lives) visited(tick int64) {
 	l.nextVisit.Store(next)
 }
 
-// late reports whether the ring is late by more than a tick or two. The lock must be held,
+// behind reports whether the ring should have visited a task more than a tick or two ago. The lock must be held,
 // at least for reading.
-func (l *lives) late(now int64, t *timing) bool {
+func (l *lives) behind(now int64, t *timing) bool {
 	if l.ring == nil {
 		return false
 	}
@@ -178,15 +177,15 @@ func (l *lives) dropTasks() {
 	l.nextVisit.Store(noTick)
 }
 
-// slide postpones the end of idleness of entry i, whose deadline is d and whose key has hash h, and
-// which is being read. It returns false if another caller has found the entry expired meanwhile.
+// slide postpones when entry i, which is being read, expires by Idle. Its deadline is d, the hash of
+// its key h. It returns false if another caller has found the entry expired meanwhile.
 func (l *lives) slide(i uint32, d *clock.Deadline, h uint64, t *timing) bool {
 	return postpone(d, min(t.idleEnd(h), l.caps[i]))
 }
 
-// postpone sets a deadline, unless another caller has set a later one. For never the
-// task would have to be removed, so the deadline, 292 years from now, stays as it is. It returns
-// false if the deadline has been found passed.
+// postpone sets a deadline, unless another caller has set a later one. It does not set never, for
+// which the task would have to be removed: the old deadline is 292 years from now then. It returns
+// false if a caller has found that the deadline has passed.
 func postpone(d *clock.Deadline, deadline int64) bool {
 	for {
 		switch old := d.Get(); {
@@ -198,10 +197,10 @@ func postpone(d *clock.Deadline, deadline int64) bool {
 	}
 }
 
-// retime gives entry i, which a reader found alive and whose deadline is d, another one. It leaves the
-// ring alone: the ring visits the task as planned, and expireBatch postpones it then. If that visit
-// would be too late, the entry must be in earlier. retime returns false, and does nothing, if
-// there is no earlier yet, or the task must be set or removed, which takes the lock for writing.
+// retime gives entry i, which a reader found alive, another deadline in place of d. It leaves the ring
+// alone: the ring visits the task as planned, and expireSome postpones it then. If that visit would
+// be too late, the entry goes into earlier. retime returns false, and does nothing, if there is no
+// earlier yet, or if the task must be set or removed: that takes the lock for writing.
 func (l *lives) retime(i uint32, d *clock.Deadline, deadline int64, t *timing) bool {
 	for {
 		old := d.Get()
@@ -299,7 +298,7 @@ func (l *lives) resize(n int, t *timing) {
 	}
 }
 
-// copy copies what others keep of entry from, but for its task, for entry to.
+// copy copies what other lives have of entry from to entry to, except its task.
 func (l *lives) copy(to uint32, other *lives, from uint32) {
 	if l.caps != nil {
 		l.caps[to] = other.caps[from]

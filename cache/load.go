@@ -1,5 +1,5 @@
-// This file has what a load is: who it is, its flight, its place among the loads of its shard, and
-// its result.
+// This file has the load of a key: what it loads, the flight that its callers share, its place among
+// the loads of its shard, and its result. What is true of all loads of a cache is in loading.go.
 
 package cache
 
@@ -54,12 +54,12 @@ type ident[K comparable] struct {
 // A place is that of a load among those of its shard, whose lock guards it. Only unshared and renewal
 // never change.
 type place[K comparable, V any] struct {
-	unshared bool            // the shard does not know it: the result is for one caller and not stored
+	unshared bool            // the load is not in its shard: the result is for one caller and not stored
 	renewal  bool            // the key had a value: see renewal.go
 	stale    bool            // the key was changed since: the result is not stored, and nobody joins
 	evicted  bool            // the entry was evicted since: the result is stored only if a caller waits
 	beside   bool            // it was begun beside a load that was doubted
-	filtered uint8           // how many filters it has got, also those asked already
+	filtered uint8           // how many filters it has had, also those asked already
 	filters  []*filter[K, V] // of DelFunc, asked before the value is stored
 	done     chan struct{}   // closed when the result is there; nil while nobody waits
 	newer    *load[K, V]     // neighbour in its list of loads; nil for the newest
@@ -147,9 +147,9 @@ func (c *common[K, V]) initLoad(l *load[K, V], who *caller, h uint64, key K) {
 	l.Expire = c.time.expireAfter
 }
 
-// reuse keeps the load of a plain Take, which has ended, for the next load of its shard. It
-// does not if another goroutine may still use it: a caller that waited for it, or the one in
-// which package context watches a flight that waited for a permit.
+// reuse keeps the load of a plain Take, which has ended, as spare for the next load of its shard. It
+// does not if another goroutine may still use the load: a caller that waited for it, or one that
+// package context started to watch a flight that waited for a permit.
 func (c *common[K, V]) reuse(l *load[K, V]) {
 	if l.done != nil || l.how != returned || c.loads.rules.Limited() {
 		return

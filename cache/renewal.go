@@ -1,31 +1,31 @@
-// This file has the renewals: loads of keys that have a value, due for Refresh or in Grace; and how
-// a value in Grace stands in.
+// This file has renewals, which are loads of keys with a value that is due or in Grace, and says when a
+// value in Grace stands in.
 
 package cache
 
 import "context"
 
-// seeLate is see for entry i, whose key has hash h and which may be idle, due or expired: it
-// returns what the caller is to do. It counts a hit in Grace.
-func (s *shard[K, V]) seeLate(i uint32, h uint64, background bool) sight {
+// seeEnding is see for entry i, whose key has hash h, and which may be idle, due or expired. It
+// counts a hit in Grace.
+func (s *shard[K, V]) seeEnding(i uint32, h uint64, background bool) sight {
 	c := s.common
 	expired := s.checkExpired(i)
 	if expired && s.checkGone(i) || !expired && c.time.idle > 0 && !s.lives.slide(i, &s.entries[i].deadline, h, &s.common.time) {
 		return miss
 	}
-	first := hit
+	seen := hit
 	if expired || background && c.time.refresh > 0 {
 		switch due, underWay := s.lives.isDue(i, &c.time); {
 		case expired && (c.time.patience > 0 || !background) && (due || underWay):
 			return missInGrace
 		case background && due && s.lives.claim(i, &c.time):
-			first = hitDue
+			seen = hitDue
 		}
 	}
 	if expired {
 		s.tally.hitGrace()
 	}
-	return first
+	return seen
 }
 
 // standsIn reports whether entry i, which is in Grace, stands in at once: during the pause
@@ -35,7 +35,7 @@ func (s *shard[K, V]) standsIn(i uint32, l *load[K, V], who *caller) bool {
 	return !due && !underWay || l != nil && !who.patient
 }
 
-// beginDue begins a renewal, unless the key was stored anew since it was found due, another
+// beginDue begins a renewal, unless the key was stored again since it was found due, another
 // caller has begun one, ctx has ended, or it would have to wait for a permit. The renewal
 // joins the batch of first, if that is not nil.
 func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K, first *load[K, V]) *load[K, V] {
@@ -50,7 +50,7 @@ func (s *shard[K, V]) beginDue(ctx context.Context, ended bool, h uint64, key K,
 		s.lives.dueNow(i, &s.common.time)
 	case l == nil:
 		return s.beginRenewal(ctx, h, i, first)
-	default: // l does not load this value anew
+	default: // l is no renewal of this value
 		s.skipRenewal(i)
 	}
 	return nil
@@ -87,9 +87,9 @@ func (s *shard[K, V]) skipRenewal(i uint32) {
 	s.lives.pause(i, 0, &s.common.time)
 }
 
-// endRenewal counts a renewal that has ended, and sets when the entry of the key is due
-// again if the load has left it under way, and no other one has begun: if the result was
-// dropped or the load failed.
+// endRenewal counts a renewal that has ended. If the result was dropped or the load failed, the word
+// of the entry still says that a renewal is under way. Then endRenewal sets when the entry is due
+// again, unless another load has begun.
 func (l *load[K, V]) endRenewal(s *shard[K, V], dropped bool) {
 	failed := l.failure() != nil && !dropped
 	if l.renewal {

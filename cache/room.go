@@ -6,7 +6,7 @@ import "math/rand/v2"
 
 // reserve takes from the budget what the value of u needs as a new entry or, if
 // found, in place of the value of entry i. While too little is left it evicts other
-// entries of this shard, a batch at most. It returns what is still missing; the weight
+// entries of this shard, at most perHold. It returns what is still missing; the weight
 // of the evicted entries stays reserved for u.
 func (u *update[K, V]) reserve(s *shard[K, V], i uint32, found bool) (missing uint64) {
 	b := &s.common.size.budget
@@ -26,7 +26,7 @@ func (u *update[K, V]) reserve(s *shard[K, V], i uint32, found bool) (missing ui
 			u.reserved = 0
 			return 0
 		}
-		if evicted == batch {
+		if evicted == perHold {
 			break
 		}
 		if s.shouldBorrow(u.hash) && (u.making || b.making.TryLock()) {
@@ -46,8 +46,8 @@ func (u *update[K, V]) reserve(s *shard[K, V], i uint32, found bool) (missing ui
 	return need - u.reserved
 }
 
-// shouldBorrow reports whether s, which must evict for a key with hash h, should leave that to
-// another shard with clearly more entries.
+// shouldBorrow reports whether another shard, with clearly more entries, should evict for a key with
+// hash h instead of s.
 //
 // In a cache that weighs its values, an eviction frees more than it must. The next store takes
 // the rest, in any shard. So the shards' shares of the budget drift apart, unless something
@@ -65,8 +65,8 @@ func (s *shard[K, V]) shouldBorrow(h uint64) bool {
 }
 
 // makeRoom evicts entries of other shards for u, until the weight missing is free. It goes
-// once through the shards, in groups, and evicts a batch at most from the fullest of each.
-// Then the caller tries to store u again. endMaking must follow in the end.
+// once through the shards, in groups, and evicts at most perHold entries of the fullest of each.
+// Then the caller tries to store u again. When u is stored, endMaking must follow.
 func (c *Cache[K, V]) makeRoom(u *update[K, V], missing uint64) {
 	if !u.making {
 		c.common.size.budget.release(u.reserved) // for the caller that makes room now
@@ -103,10 +103,10 @@ func (t *table[K, V]) fullest(weighs bool, from, to uint64) *shard[K, V] {
 	return fullest
 }
 
-// evictFrom evicts entries, a batch at most, until the weight want is reserved for u.
+// evictFrom evicts entries, at most perHold, until the weight want is reserved for u.
 func (u *update[K, V]) evictFrom(s *shard[K, V], want uint64) {
 	s.lock.Lock()
-	for n := 0; n < batch && s.limited && u.reserved < want; n++ {
+	for n := 0; n < perHold && s.limited && u.reserved < want; n++ {
 		i, h, cause, ok := s.victim()
 		if !ok {
 			break

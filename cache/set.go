@@ -1,4 +1,5 @@
-// This file has what stores: Set, GetOrSet and Swap.
+// This file has the methods that store a value: Set, GetOrSet and Swap. How a shard stores it is in
+// store.go.
 
 package cache
 
@@ -48,7 +49,7 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	c.setIn(s, i, found, h, key, value, deadline)
 }
 
-// setIn is set in a simple cache if overwrite or add has refused. Shard s is locked; if found, i is
+// setIn is the rest of set in a simple cache after overwrite or add has returned false. Shard s is locked; if found, i is
 // the entry of the key.
 func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
 	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
@@ -71,8 +72,8 @@ func (c *Cache[K, V]) setAny(h uint64, key K, value V, ttl time.Duration) {
 	c.common.observers.settle(u.reported)
 }
 
-// putAgain goes on with a Set whose first attempt has missed room, which few do. The first one
-// stands apart, as store would call a function for it.
+// putAgain goes on with a Set whose first attempt found too little room, which is rare. Set makes the
+// first attempt itself, as store would call a function for it.
 func (c *Cache[K, V]) putAgain(u *update[K, V]) {
 	c.storeUnsettled(u, func(s *shard[K, V]) uint64 { return u.put(s) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 )
 
-// A slots says which slots of a shard are free.
+// slots says which slots of a shard are free.
 type slots struct {
 	free uint32       // the first free slot; the others follow from it
 	pins atomic.Int32 // walks under way, during which slot numbers stay
@@ -19,8 +19,8 @@ type slots struct {
 }
 
 const (
-	freeSlots = math.MinInt64 // a deadline from here on is none: it says which slot is the next free one
-	unused    = 0             // the slot is free, and so are all that follow
+	freeSlots = math.MinInt64 // the deadline of a free slot is freeSlots plus the next free slot
+	unused    = 0             // the deadline of a slot that is free, as are all that follow
 )
 
 // next returns the slot that claim takes.
@@ -71,7 +71,7 @@ func (s *slots) clear() { s.len = 0 }
 // drop forgets all entries.
 func (s *slots) drop() { s.free, s.len = 0, 0 }
 
-// canShrink reports whether so many slots are too many, and may be moved.
+// canShrink reports whether a shard with so many slots should get fewer, and entries may be moved.
 func (s *slots) canShrink(all int) bool {
 	return all > minSlots && s.len <= all/sparse && !s.pinned()
 }
@@ -85,7 +85,7 @@ const (
 	sparse = 4
 )
 
-// resized returns an array of n elements that begins as another does.
+// resized returns an array of n elements that begins with those of old.
 func resized[T any](old []T, n int) []T {
 	a := make([]T, n)
 	copy(a, old)

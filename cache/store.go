@@ -1,4 +1,5 @@
-// This file has how a value is stored in a shard.
+// This file stores a value in a shard, for Set, Compute and loads. It comes after set.go, compute.go
+// and conclude.go; room.go makes room where it is missing.
 
 package cache
 
@@ -15,7 +16,7 @@ type update[K comparable, V any] struct {
 
 	reserved uint64 // of the budget, by evictions for this value
 	making   bool   // the caller makes room, and holds budget.making
-	reported bool   // events were queued: settle must follow
+	reported bool   // events were queued, so settle must follow
 }
 
 // store stores u, in one attempt or more. Each attempt runs with the shard of u locked: it
@@ -106,7 +107,7 @@ func (s *shard[K, V]) takeOver(h uint64, key K, value V) uint32 {
 }
 
 // add stores a value for a key that has no entry, for a Set in a simple cache. It returns false,
-// and changes nothing, if that affects more than the entry, the one that it evicts, and fences.
+// and changes nothing, if it would have to do more than evict an entry and break fences.
 func (s *shard[K, V]) add(h uint64, key K, value V, deadline int64) bool {
 	if s.closed || s.noted || s.pending.any() || !s.common.hasher.Reflexive(key) {
 		return false
@@ -196,9 +197,9 @@ func (u *update[K, V]) note(s *shard[K, V], i uint32) {
 }
 
 // overwrite gives entry i, whose key has hash h, another value and deadline, for a Set in a
-// simple cache. It returns false, and changes nothing, if that affects more than the entry and
-// fences: its task, loads, ages or the watch. It need not check closed: a closed shard is empty, or
-// soon will be.
+// simple cache. It returns false, and changes nothing, if it would have to do more than that and break
+// fences: for its task, loads, ages or the watch. It need not check closed, as a closed shard is
+// empty, or soon will be.
 func (s *shard[K, V]) overwrite(h uint64, i uint32, value V, deadline int64) bool {
 	e := &s.entries[i]
 	old, c := e.deadline.Get(), s.common

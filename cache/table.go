@@ -1,5 +1,5 @@
-// This file has the table of shards: which one a key is in, and how shards are divided when there
-// are more entries than before.
+// This file has the table of shards. It says which shard a key is in, and divides shards as the cache
+// grows; sizing.go decides when.
 
 package cache
 
@@ -81,7 +81,8 @@ func (c *common[K, V]) lock(h uint64) *shard[K, V] {
 // rlock locks the shard of a key with hash h for reading.
 func (c *common[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) { return c.table.Load().rlock(h) }
 
-// rlock is common.rlock from a table on: for who holds the lock of a shard of the one before.
+// rlock is common.rlock that begins with table t: for a caller that holds the lock of a shard of the
+// table before t.
 func (t *table[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	s := t.of(h)
 	r := s.lock.RLock()
@@ -93,11 +94,11 @@ func (t *table[K, V]) rlock(h uint64) (*shard[K, V], biased.Reader) {
 	return s, r
 }
 
-// all returns an iterator over the shards: while entries move to a larger table, over those that
-// have not been divided yet, and those into which others were. It holds shape, so no shard is
+// all returns an iterator over the shards. While entries move to a larger table, these are the shards
+// that are not divided yet, and those that others were divided into. It holds shape, so no shard is
 // divided until the loop ends. The body of the loop may begin another walk, as no writer waits for
-// shape. It calls no function of the user (see pinned), but Clear, DelExpired and Resize wait in it for
-// OnRemove to catch up.
+// shape. It must call no function of the user (see pinned), but Clear, DelExpired and Resize wait in
+// it for OnRemove to catch up.
 func (c *common[K, V]) all() iter.Seq[*shard[K, V]] { return c.part(0, 1) }
 
 // part is all for one of so many parts of the keys. parts is not more than the shards of a table.
@@ -132,28 +133,28 @@ func (c *common[K, V]) growOn() {
 }
 
 const (
-	// crowded bounds the entries of a shard while its table is growing.
-	crowded = 256
+	// divideAt is how many entries a shard may have before it is divided, while its table is growing.
+	divideAt = 256
 
 	// spread is into how many shards one is divided, if the cache needs as many.
 	spread = 32
 
-	// A write that must wait for another one strains a shard by wait, and any other write
-	// relieves it by one. So a shard is strained if more than one write in seventeen waits
-	// for some time.
-	wait     = 16
-	strained = 1024
+	// A write that must wait for another one adds waitStrain to the strain of a shard, and any
+	// other write takes one off. So a shard becomes strained if for some time more than one write
+	// in seventeen waits.
+	waitStrain = 16
+	strained   = 1024
 )
 
-// lockGrowing locks a shard of a table that is growing for writing, unless it is crowded
-// or strained: then it returns false, and a larger table should follow.
+// lockGrowing locks a shard of a growing table for writing. It returns false, without the lock, if the
+// shard has divideAt entries or is strained: then a larger table should follow.
 func (s *shard[K, V]) lockGrowing() (locked bool) {
 	if s.lock.LockContended() {
-		s.strain += wait
+		s.strain += waitStrain
 	} else if s.strain > 0 {
 		s.strain--
 	}
-	if s.split || s.slots.len >= crowded || s.strain >= strained {
+	if s.split || s.slots.len >= divideAt || s.strain >= strained {
 		s.lock.Unlock()
 		return false
 	}

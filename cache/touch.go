@@ -1,4 +1,4 @@
-// This file has Touch, and how a deadline changes in place.
+// This file has Touch, which changes the deadline of an entry.
 
 package cache
 
@@ -40,9 +40,8 @@ func (c *Cache[K, V]) Touch(key K, expire time.Duration) bool {
 	return found
 }
 
-// touch is the part of Touch that a reader can do. It returns the new life of the entry, if
-// there is one, and done if nothing is left to do. For an absent key it does not read the
-// clock.
+// touch is the part of Touch that needs the lock only for reading. It returns the new life of the entry,
+// if there is one, and done if nothing is left to do. For an absent key it does not read the clock.
 func (c *common[K, V]) touch(h uint64, key K, ttl time.Duration) (l life, found, done bool) {
 	s, r := c.rlock(h)
 	i, found := s.find(h, key)

@@ -88,9 +88,9 @@ func TestShardsAreDividedDuringWalks(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						c := Must(o)
 						defer mustClose(t, c)
-						n := crowded - 10
+						n := divideAt - 10
 						if divided {
-							n = 10 * crowded
+							n = 10 * divideAt
 						}
 						for k := range n {
 							c.Set(k, 0)
@@ -134,13 +134,13 @@ func TestShardsAreDividedDuringWalks(t *testing.T) {
 // deadlines of before have passed, while it uses the others.
 func (c *Cache[K, V]) changeAndWait(change, leave int) {
 	ints := any(c).(*Cache[int, int])
-	for k := range 10 * crowded {
-		ints.Set(crowded+k, 0)
+	for k := range 10 * divideAt {
+		ints.Set(divideAt+k, 0)
 	}
 	for k := change; k < leave; k++ {
 		ints.Set(k, 1)
 	}
-	for k := leave; k < crowded; k++ {
+	for k := leave; k < divideAt; k++ {
 		ints.Del(k)
 	}
 	for range 6 {

@@ -1,4 +1,4 @@
-// This file has the watch, which gets and stores are told to: hot keys, shadows, a recording.
+// This file has the watch, which is told of gets and stores for HotKeys, WhatIf and Record.
 
 package cache
 
