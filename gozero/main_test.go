@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,10 +18,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asService) != "" {
-		beService()
-		return
-	}
 	// go-zero sets up its log once, so this must come before the first server of a test.
 	logx.MustSetup(logx.LogConf{Mode: "console", Stat: true})
 	goleak.VerifyTestMain(m, // except what go-zero starts on import and for its middlewares

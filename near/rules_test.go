@@ -299,22 +299,6 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestLostReads checks that while no source tells of changes a read that began MaxLag before is
-// not shared.
-func TestLostReads(t *testing.T) {
-	inRig(t, near.Options[string, string]{}, func(t *testing.T, r *rig) {
-		r.hand.Lost(errServer)
-		r.store("k", "1", 0)
-		r.server.delay = func() time.Duration { return time.Second }
-		go r.Get(t.Context(), "k")
-		time.Sleep(1500 * time.Millisecond) // it was read
-		r.store("k", "2", 0)
-		if value, ok, err := r.Get(t.Context(), "k"); value != "2" || !ok || err != nil {
-			t.Errorf("Get = %q, %v, %v: that is of a read before the call", value, ok, err)
-		}
-	})
-}
-
 // TestLocalTTL checks that a value stays in memory no longer than in the store, counted
 // from the beginning of the read, whatever the jitter, and no longer than LocalExpire.
 func TestLocalTTL(t *testing.T) {

@@ -119,16 +119,6 @@ func ExampleSnapshot_Minus() {
 	// 510 entries now
 }
 
-func ExampleSnapshot_HitRatio() {
-	var s stats.Snapshot
-	fmt.Println(s.HitRatio())
-	s.Hits, s.Misses = 3, 1
-	fmt.Println(s.HitRatio())
-	// Output:
-	// 0
-	// 0.75
-}
-
 func ExampleHistogram_Buckets() {
 	var took histogram.DurationRecorder
 	took.Observe(20 * time.Microsecond)
@@ -158,32 +148,6 @@ func ExampleHistogram_Quantile() {
 	// Output:
 	// median: 101.944µs
 	// p99: 31.87671ms
-}
-
-func ExampleWithHosts() {
-	_, unregister := sources.Register(sources.Cache[stats.Snapshot]{
-		Name:     "users",
-		Snapshot: func() (stats.Snapshot, bool) { return stats.Snapshot{}, true },
-	})
-	defer unregister()
-
-	// Behind a proxy on the same machine that passes on the name it was asked for.
-	server := httptest.NewServer(stats.Handler(stats.WithHosts("stats.example.com")))
-	defer server.Close()
-	for _, host := range []string{"stats.example.com", "evil.example"} {
-		request, _ := http.NewRequest("GET", server.URL+"/stats.json?cache=users", nil)
-		request.Host = host
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		answer.Body.Close()
-		fmt.Println(host, answer.StatusCode)
-	}
-	// Output:
-	// stats.example.com 200
-	// evil.example 403
 }
 
 // What a collector of your own does: it sends each number of each cache somewhere.

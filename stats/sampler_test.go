@@ -159,30 +159,6 @@ func TestAHandlerOfAnEarlierBubble(t *testing.T) {
 	}
 }
 
-// TestSamplesInHandNeverChange checks that the samples of a look, which are read without a lock,
-// never change.
-func TestSamplesInHandNeverChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r stats.Registry
-		r.Register("users", ticking())
-		h := r.Handler()
-		for range 200 {
-			held := r.Samples("users")
-			then := slices.Clone(held)
-			first, last := *held[0], *held[len(held)-1]
-			if len(held) > 61 {
-				t.Fatalf("%d samples, want at most 61", len(held))
-			}
-			sleep(2 * time.Second)
-			show(t, h, 61) // with a running point, which is this look's own
-			sleep(3 * time.Second)
-			if !slices.Equal(held, then) || *held[0] != first || *held[len(held)-1] != last {
-				t.Fatal("samples have changed in hand")
-			}
-		}
-	})
-}
-
 // TestMemoryOfHistories measures the heap: a handler, and who reads the metrics, makes no history; one
 // takes as much as Handler says, and those of very many caches no more together.
 func TestMemoryOfHistories(t *testing.T) {
