@@ -15,16 +15,12 @@ import (
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
-func names(r *stats.Registry) (names []string) {
-	for _, c := range r.Caches() {
-		names = append(names, c.Name)
-	}
-	return names
-}
+func names(r *stats.Registry) []string      { return namesOf(r.Caches()) }
+func wheelNames(r *stats.Registry) []string { return namesOf(r.Wheels()) }
 
-func wheelNames(r *stats.Registry) (names []string) {
-	for _, w := range r.Wheels() {
-		names = append(names, w.Name)
+func namesOf[S any](all []stats.Named[S]) (names []string) {
+	for _, one := range all {
+		names = append(names, one.Name)
 	}
 	return names
 }

@@ -3,7 +3,6 @@ package stats_test
 import (
 	"net/http"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
