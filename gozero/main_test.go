@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/zeromicro/go-zero/core/logx"
 	"go.uber.org/goleak"
 
 	"github.com/pinwheel-cache/pinwheel/cache"
+	"github.com/pinwheel-cache/pinwheel/internal/settle"
 	"github.com/pinwheel-cache/pinwheel/stats"
 )
 
@@ -37,10 +36,8 @@ func closed[K comparable, V any](t testing.TB, c *cache.Cache[K, V]) *cache.Cach
 // alone waits until caches of other tests that were not closed are collected.
 func alone(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); len(stats.Caches()) > 0; runtime.GC() {
-		if time.Now().After(deadline) {
-			t.Fatalf("there are caches: %v", names())
-		}
+	if !settle.Collected(func() bool { return len(stats.Caches()) == 0 }) {
+		t.Fatalf("there are caches: %v", names())
 	}
 }
 
@@ -86,10 +83,4 @@ func (j *journal) take() (lines []record) {
 	return lines
 }
 
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = settle.Must // ends a test with an error that it did not expect

@@ -433,11 +433,3 @@ func TestLongTimes(t *testing.T) {
 		})
 	}
 }
-
-// must ends a test with an error that it did not expect.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
