@@ -73,48 +73,6 @@ func TestManyLoads(t *testing.T) {
 	wantWhole(t, c)
 }
 
-// TestDividedShardKeepsOldLoads checks that loads of all versions move with their key, and that
-// who waits for one gets its result.
-func TestDividedShardKeepsOldLoads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Must(Options[int, int]{})
-		var calls sync.WaitGroup
-		for version := range 3 {
-			for range 2 { // who leads, and who joins
-				calls.Go(func() {
-					if v, err := c.Take(-1, func() (int, error) { time.Sleep(time.Hour); return version, nil }); v != version || err != nil {
-						t.Errorf("a caller of version %d got %d, %v", version, v, err)
-					}
-				})
-				synctest.Wait()
-			}
-			if version < 2 {
-				c.Del(-1)
-			}
-		}
-		for k := range 100 * crowded {
-			c.Set(k, k)
-		}
-		if len(c.allShards()) == 1 {
-			t.Fatal("the shard was not divided")
-		}
-		calls.Go(func() {
-			if v, err := c.Take(-1, func() (int, error) { return -1, nil }); v != 2 || err != nil {
-				t.Errorf("a caller after the division got %d, %v", v, err)
-			}
-		})
-		synctest.Wait()
-		if n := c.Stats().Loads.Running; n != 3 {
-			t.Errorf("%d loads run, want 3", n)
-		}
-		calls.Wait()
-		if v, ok := c.Peek(-1); v != 2 || !ok {
-			t.Errorf("Peek = %d, %v", v, ok)
-		}
-		wantWhole(t, c)
-	})
-}
-
 // TestDelFuncBesideHungLoads checks that loads that hang keep a bounded number of functions,
 // and that one that would have to ask more is not stored.
 func TestDelFuncBesideHungLoads(t *testing.T) {
