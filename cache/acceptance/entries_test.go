@@ -115,6 +115,7 @@ func fences() []fence {
 		{"Compute with OpDelete", func(c C) {
 			c.Compute("k", func(int, bool) (int, cache.Op) { return 2, cache.OpDelete })
 		}, 0},
+		{"Set that evicts", func(c C) { c.Set("x", 3); c.Set("y", 4); c.Set("k", 2) }, 2},
 		{"Set and eviction", func(c C) { c.Set("k", 2); c.Set("x", 3); c.Set("y", 4) }, 0},
 		{"Set and expiry", func(c C) { c.SetWithExpire("k", 2, time.Millisecond); time.Sleep(time.Minute) }, 0},
 	}
