@@ -66,32 +66,6 @@ func TestSpareFence(t *testing.T) {
 	}
 }
 
-// TestLoadThatWaitsForRoom checks that a change of the key still makes a load stale while
-// its result waits for other shards to make room.
-func TestLoadThatWaitsForRoom(t *testing.T) {
-	c := fourShards()
-	if err := c.Resize(1); err != nil {
-		t.Fatal(err)
-	}
-	c.Set(1, 0) // all the budget is in another shard
-	_, l, err := c.join(0, aPlainTake(), nil)
-	if l == nil || err != nil {
-		t.Fatalf("join = %v, %v", l, err)
-	}
-	s := c.common.lock(l.hash)
-	missing := s.conclude(l, &update[int, int]{hash: l.hash, weight: 1, life: forever})
-	s.lock.Unlock()
-	if missing != 1 {
-		t.Fatalf("%d is missing, want 1", missing)
-	}
-	c.Del(0)
-	c.concludeAll(l)
-	if _, ok := c.Peek(0); ok {
-		t.Error("a load undoes a Del")
-	}
-	wantWhole(t, c)
-}
-
 // TestComputeThatWaitsForRoom checks that a change of the key still breaks the fence of a Compute
 // while its result waits for other shards to make room.
 func TestComputeThatWaitsForRoom(t *testing.T) {

@@ -1,11 +1,8 @@
 package cache
 
 import (
-	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/pinwheel-cache/pinwheel/internal/hash"
 )
