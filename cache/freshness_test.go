@@ -635,6 +635,12 @@ func TestFreshness17Permits(t *testing.T) {
 // TestFreshness19Close: Close ends what runs in the background, and waits for it; after that
 // nothing is refreshed.
 func TestFreshness19Close(t *testing.T) {
+	for _, overtaken := range []bool{false, true} {
+		closeEndsRefresh(t, overtaken)
+	}
+}
+
+func closeEndsRefresh(t *testing.T, overtaken bool) {
 	agedTest(t, 31*time.Second, func(t *testing.T, c *freshCache) {
 		ended := false
 		c.TakeCtx(t.Context(), "k", func(ctx context.Context) (int, error) {
@@ -643,6 +649,9 @@ func TestFreshness19Close(t *testing.T) {
 			ended = ctx.Err() == context.Canceled && strings.Contains(context.Cause(ctx).Error(), "the cache is closed")
 			return 2, nil
 		})
+		if overtaken {
+			c.Del("k")
+		}
 		if err := c.Close(context.Background()); err != nil || !ended {
 			t.Errorf("Close: %v, and the load has ended: %v", err, ended)
 		}
