@@ -1,7 +1,7 @@
-// This file has the entries whose deadlines were brought forward. When a Set does that, the ring may
-// visit the task of the entry too late. To check that at once would read one more cache line, after a
-// branch that the processor cannot predict. So overwrite and retime mark the entry, and the next tick moves the tasks of
-// all marked entries before it visits those that are due.
+// This file has the entries whose deadlines were brought forward. When a Set does that, the ring
+// may visit the task of the entry too late. To check that at once would read one more cache line,
+// after a branch that the processor cannot predict. So overwrite and retime mark the entry, and the
+// next tick moves the tasks of all marked entries before it visits those that are due.
 
 package cache
 

@@ -1,4 +1,4 @@
-// This file has SaveFile and RestoreFile. A crash leaves a complete snapshot in the file, or none.
+// This file has SaveFile and RestoreFile. A crash while saving leaves the old file, or all of the new one.
 
 package cache
 

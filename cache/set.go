@@ -49,8 +49,8 @@ func (c *Cache[K, V]) set(key K, value V, ttl time.Duration) {
 	c.setIn(s, i, found, h, key, value, deadline)
 }
 
-// setIn is the rest of set in a simple cache after overwrite or add has returned false. Shard s is locked; if found, i is
-// the entry of the key.
+// setIn is the rest of set in a simple cache after overwrite or add has returned false. Shard s is
+// locked; if found, i is the entry of the key.
 func (c *Cache[K, V]) setIn(s *shard[K, V], i uint32, found bool, h uint64, key K, value V, deadline int64) {
 	// Field by field: a literal would be made beside u and copied, which takes 9 ns.
 	var u update[K, V]
