@@ -134,36 +134,6 @@ func TestRenewalBesideAnOldOne(t *testing.T) {
 	})
 }
 
-// TestCallbackFetchesInAGoroutine checks that a fetch for which OnRemove waits does not
-// wait for OnRemove, although it runs in another goroutine and removes values.
-func TestCallbackFetchesInAGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fetched := false
-		var c *cache.Cache[int, int]
-		c = cache.Must(cache.Options[int, int]{Workers: 1, OnRemove: func(e cache.Event[int, int]) {
-			if e.Key != 0 {
-				return
-			}
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			_, err := c.TakeCtx(ctx, -1, func(context.Context) (int, error) {
-				for i := range 2 * cache.Backlog {
-					c.Set(1, i)
-				}
-				return 1, nil
-			})
-			fetched = err == nil
-		}})
-		c.Set(0, 0)
-		c.Del(0)
-		synctest.Wait()
-		if !fetched {
-			t.Fatal("the callback waits for itself")
-		}
-		cache.MustClose(t, c)
-	})
-}
-
 // TestFetchThatLeavesItsThreadLocked checks that such a thread, which may have another user or network
 // by then, runs no later load.
 func TestFetchThatLeavesItsThreadLocked(t *testing.T) {
