@@ -3,6 +3,7 @@ package flight
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,54 +56,49 @@ func (n nosy) Value(key any) any           { return n.look().Value(key) }
 // counts, and end once, as the last caller leaves, but that of a load in the background.
 func TestContext(t *testing.T) {
 	type key struct{}
-	for _, timeout := range []time.Duration{0, time.Minute} {
-		for _, err := range []error{context.Canceled, context.DeadlineExceeded} {
-			synctest.Test(t, func(t *testing.T) {
-				r, f, inner, began := newRules(0, timeout), new(Flight), new(Flight), time.Now()
-				request, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, 7), time.Second)
-				defer cancel()
-				r.begin(nosy{request, f}, f)
-				own, cancel := context.WithTimeout(f, 2*time.Second)
-				defer cancel()
-				derived, cancel := context.WithCancel(f)
-				defer cancel()
-				if who := r.begin(derived, inner); len(who.Inside) != 1 || who.Inside[0] != f {
-					t.Errorf("the inner load is inside %v", who.Inside)
+	for err, timeout := range map[error]time.Duration{context.Canceled: 0, context.DeadlineExceeded: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			r, f, inner, began := newRules(0, timeout), new(Flight), new(Flight), time.Now()
+			request, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, 7), time.Second)
+			defer cancel()
+			r.begin(nosy{request, f}, f)
+			own, cancel := context.WithTimeout(f, 2*time.Second)
+			defer cancel()
+			derived, cancel := context.WithCancel(f)
+			defer cancel()
+			who := r.begin(derived, inner)
+			for _, ctx := range []context.Context{f, inner} {
+				if deadline, ok := ctx.Deadline(); ok != (timeout > 0) || ok && deadline.Sub(began) != timeout {
+					t.Errorf("the deadline is %v, %v with the time-out %v", deadline.Sub(began), ok, timeout)
 				}
-				for _, ctx := range []context.Context{f, inner} {
-					if deadline, ok := ctx.Deadline(); ok != (timeout > 0) || ok && deadline.Sub(began) != timeout {
-						t.Errorf("the deadline is %v, %v with the time-out %v", deadline.Sub(began), ok, timeout)
-					}
-				}
-				joined := f.Join()
-				<-request.Done()
-				f.Leave(ReasonOf(request))
-				wantEnd(t, derived, nil, nil)
-				<-own.Done()
-				wantEnd(t, own, context.DeadlineExceeded, context.DeadlineExceeded)
-				f.Leave(err, errWhy)
-				synctest.Wait()
-				f.End(context.Canceled, errTooLate)
-				f.Finish()
-				late, cancel := context.WithCancel(f)
-				defer cancel()
-				for _, ctx := range []context.Context{f, derived, late} {
-					wantEnd(t, ctx, err, errWhy)
-				}
-				wantEnd(t, inner, nil, nil)
-				if !joined || f.Join() || f.Awaited() || f.Value(key{}) != 7 || inner.Value(key{}) != 7 {
-					t.Error("one may join only after the end, or the values are lost")
-				}
-				inner.RunInBackground()
-				if inner.Awaited() || !inner.Join() || !inner.Awaited() {
-					t.Error("a load in the background is not like one that has no caller, and then one")
-				}
-				inner.Leave(err, errTooLate)
-				wantEnd(t, inner, nil, nil)
-				inner.End(err, errWhy)
-				wantEnd(t, inner, err, errWhy)
-			})
-		}
+			}
+			joined := f.Join()
+			<-request.Done()
+			f.Leave(ReasonOf(request))
+			wantEnd(t, derived, nil, nil)
+			<-own.Done()
+			wantEnd(t, own, context.DeadlineExceeded, context.DeadlineExceeded)
+			f.Leave(err, errWhy)
+			synctest.Wait()
+			f.Finish()
+			late, cancel := context.WithCancel(f)
+			defer cancel()
+			for _, ctx := range []context.Context{f, derived, late} {
+				wantEnd(t, ctx, err, errWhy)
+			}
+			wantEnd(t, inner, nil, nil)
+			if !slices.Equal(who.Inside, []*Flight{f}) || !joined || f.Join() || f.Awaited() || f.Value(key{}) != 7 || inner.Value(key{}) != 7 {
+				t.Error("the outer load is not found, or may be joined only after the end, or the values are lost")
+			}
+			inner.RunInBackground()
+			if inner.Awaited() || !inner.Join() || !inner.Awaited() {
+				t.Error("a load in the background is not like one that has no caller, and then one")
+			}
+			inner.Leave(err, errTooLate)
+			wantEnd(t, inner, nil, nil)
+			inner.End(err, errWhy)
+			wantEnd(t, inner, err, errWhy)
+		})
 	}
 }
 
@@ -114,21 +110,13 @@ func TestAwait(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { cancel(errWhy) })
 			time.AfterFunc(time.Minute, func() { close(landed) })
-			who, plain := r.begin(ctx, f), r.PlainCaller()
-			behind := r.Background(ctx)
-			if !who.CanLeave() || plain.CanLeave() != (timeout > 0) || behind.CanLeave() != (timeout > 0) {
-				t.Error("who can leave?")
+			who, plain, behind := r.begin(ctx, f), r.PlainCaller(), r.Background(ctx)
+			got := []Reason{who.Await(f, landed, time.After(time.Millisecond)), who.Await(f, landed, nil),
+				plain.Await(f, landed, nil), plain.Await(f, landed, make(chan time.Time))}
+			can := []bool{who.CanLeave(), plain.CanLeave(), behind.CanLeave()}
+			if late := timeout > 0; !slices.Equal(got, []Reason{Impatient, Ended, Landed, Landed}) || !slices.Equal(can, []bool{true, late, late}) {
+				t.Errorf("reasons %v with the time-out %v; can leave: %v", got, timeout, can)
 			}
-			await := func(who *Caller, giveUp <-chan time.Time, want Reason) {
-				t.Helper()
-				if got := who.Await(f, landed, giveUp); got != want {
-					t.Errorf("reason %v with the time-out %v, want %v", got, timeout, want)
-				}
-			}
-			await(who, time.After(time.Millisecond), Impatient)
-			await(who, nil, Ended)
-			await(&plain, nil, Landed)
-			await(&plain, make(chan time.Time), Landed)
 			// A context of the user may tell no error though it has ended.
 			for ctx, want := range map[context.Context]error{ctx: errWhy, context.Background(): context.Canceled} {
 				if err, cause := ReasonOf(ctx); err != context.Canceled || cause != want {
@@ -148,27 +136,21 @@ func TestAwait(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, first, second, landed, began := newRules(0, time.Minute), new(Flight), new(Flight), make(chan struct{}), time.Now()
-		await := func(who *Caller, f *Flight, want Reason, after time.Duration) {
-			t.Helper()
-			if got, took := who.Await(f, landed, nil), time.Since(began); got != want || took != after {
-				t.Errorf("reason %v after %v, want %v after %v", got, took, want, after)
-			}
-		}
 		leader, follower := r.begin(t.Context(), first), r.CallerOf(t.Context())
 		time.Sleep(40 * time.Second)
-		await(&follower, first, TimedOut, time.Minute)
+		left := []Reason{follower.Await(first, landed, nil)}
 		wantEnd(t, first, context.DeadlineExceeded, errTooLate)
-		if first.Join() || !first.IsLate() {
-			t.Error("one may join a load that is late")
-		}
 		r.begin(t.Context(), second)
-		await(&follower, second, TimedOut, 100*time.Second)
-		await(&follower, second, TimedOut, 100*time.Second)
+		left = append(left, follower.Await(second, landed, nil), follower.Await(second, landed, nil))
+		if took := time.Since(began); took != 100*time.Second || !slices.Equal(left, []Reason{TimedOut, TimedOut, TimedOut}) || first.Join() || !first.IsLate() {
+			t.Errorf("reasons %v, the last after %v, or one may join a load that is late", left, took)
+		}
 		wantEnd(t, second, nil, nil)
 		close(landed)
 		for range 100 { // select picks any
-			await(leader, first, Landed, 100*time.Second)
-			await(&follower, second, Landed, 100*time.Second)
+			if leader.Await(first, landed, nil) != Landed || follower.Await(second, landed, nil) != Landed {
+				t.Fatal("a load that has landed is late")
+			}
 		}
 	})
 }
