@@ -7,7 +7,6 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/pinwheel-cache/pinwheel/cache/internal/clock"
 	"github.com/pinwheel-cache/pinwheel/internal/biased"
 	"github.com/pinwheel-cache/pinwheel/internal/index"
 )
@@ -187,7 +186,8 @@ func (c *common[K, V]) enlarge(t *table[K, V]) {
 // replaces t. shape must be held for writing.
 func (c *common[K, V]) divideNext(t *table[K, V]) {
 	larger, step := t.larger.Load(), len(t.shards)
-	t.shards[t.divided].divide(larger, t.divided, step)
+	d := division[K, V]{&t.shards[t.divided], larger, t.divided, step}
+	d.run()
 	// A tick that looked at the shards of t meanwhile has not seen the new ones.
 	for i := t.divided; i < len(larger.shards); i += step {
 		c.time.wakeBy(larger.shards[i].lives.next())
@@ -195,98 +195,4 @@ func (c *common[K, V]) divideNext(t *table[K, V]) {
 	if t.divided++; t.divided == step {
 		c.table.Store(larger)
 	}
-}
-
-// divide moves the entries of a shard, in one hold of its lock, to the shards of a larger
-// table to which its keys belong: every step-th from number first on. No other caller sees
-// those until then. They get the entries in the order in which they would be evicted, with
-// all their state. A caller that finds the shard split goes on in the larger table.
-func (s *shard[K, V]) divide(larger *table[K, V], first, step int) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	hashes := make([]uint64, len(s.entries))
-	sizes := make([]int, len(larger.shards)/step)
-	for i := range s.entries {
-		if e := &s.entries[i]; e.live() {
-			hashes[i] = s.common.hasher.Hash(e.key)
-			sizes[larger.number(hashes[i])/step]++
-		}
-	}
-	for i := first; i < len(larger.shards); i += step {
-		larger.shards[i].lock.Lock()
-		defer larger.shards[i].lock.Unlock()
-		larger.shards[i].inherit(s, sizes[i/step], len(larger.shards))
-	}
-	move := func(i uint32) { larger.of(hashes[i]).adopt(s, i, hashes[i]) }
-	if s.turn.order != nil {
-		for i := range s.turn.order.All() {
-			move(i)
-		}
-	} else {
-		for i := range s.entries {
-			if s.entries[i].live() {
-				move(uint32(i))
-			}
-		}
-	}
-	s.pending.moveTo(func(h uint64) *pending[K, V] { return &larger.of(h).pending })
-	larger.shards[first].inheritCounts(s)
-	s.giveUp(larger)
-}
-
-// inherit gives s the settings of a shard that is being split, and room for n of its
-// entries. s is one of so many shards.
-func (s *shard[K, V]) inherit(from *shard[K, V], n, shards int) {
-	s.limited, s.noted, s.closed = from.limited, from.noted, from.closed
-	if n > 0 {
-		s.setSlots(max(n, minSlots))
-	}
-	if n > 0 && from.lives.any() {
-		s.lives.makeTasks(s.common.size.ringSlots(shards), len(s.entries))
-	}
-	s.marks = s.turn.split(&from.turn, len(s.entries))
-}
-
-// adopt copies entry j of a shard that is being split, whose key has hash h.
-func (s *shard[K, V]) adopt(from *shard[K, V], j uint32, h uint64) {
-	i := s.claimSlot()
-	s.copyEntry(i, from, j)
-	s.index.Insert(h, i)
-	s.turn.adopt(i, &from.turn, j)
-	switch deadline := s.entries[i].deadline.Get(); {
-	case deadline == clock.Never:
-	case deadline < 0: // dead: the next tick removes it
-		s.setTask(i, s.common.time.nextTick())
-	default:
-		s.setTask(i, s.common.time.tickAt(deadline))
-	}
-}
-
-// inheritCounts takes over the counts of a shard. Both locks must be held for writing.
-func (s *shard[K, V]) inheritCounts(from *shard[K, V]) {
-	s.lock.Count(from.lock.Counts())
-	s.tally.inherit(&from.tally)
-	s.removals = from.removals
-}
-
-// giveUp empties a shard, except for the table to which its entries moved, and what walks need that
-// have pinned it.
-func (s *shard[K, V]) giveUp(larger *table[K, V]) {
-	s.split, s.moved = true, larger
-	s.index = index.New(0)
-	s.slots.drop()
-	s.marks, s.limited = nil, false
-	s.lives.drop(&s.common.time)
-	s.tally.drop()
-	s.turn.clear()
-	if !s.slots.pinned() {
-		s.forget()
-	}
-}
-
-// forget drops what a shard that was divided kept for walks.
-func (s *shard[K, V]) forget() {
-	s.entries = nil
-	s.lives.dropCaps()
-	s.turn.drop()
 }
