@@ -1,4 +1,5 @@
-// This file makes the arrays of a shard longer and shorter, those of all its parts together.
+// This file makes the arrays of a shard longer and shorter, those of all its parts together. A new
+// array is no concern of it: each part has resize and copy for its own.
 
 package cache
 
@@ -115,20 +116,32 @@ func (s *shard[K, V]) rebuildIndex(used int) {
 			continue
 		}
 		if f.n == perHold {
-			s.insertPrefetched(&f)
+			f.insert(&s.index)
 		}
 		f.slots[f.n], f.hashes[f.n] = i, s.common.hasher.Hash(e.key)
 		f.n++
 	}
-	s.insertPrefetched(&f)
+	f.insert(&s.index)
 }
 
-// insertPrefetched inserts entries into the index.
-func (s *shard[K, V]) insertPrefetched(f *prefetched) {
+// insert inserts the entries into an index, and forgets them.
+func (f *prefetched) insert(x *index.Index) {
 	for n, i := range f.slots[:f.n] {
-		s.index.Insert(f.hashes[n], i)
+		x.Insert(f.hashes[n], i)
 	}
 	f.n = 0
+}
+
+// hash returns the hash of the key of entry i, and false if i is not among the entries that are left.
+func (f *prefetched) hash(i uint32) (h uint64, ok bool) {
+	for f.next < f.n {
+		n := f.next
+		f.next++
+		if f.slots[n] == i {
+			return f.hashes[n], true
+		}
+	}
+	return 0, false
 }
 
 // claimSlot returns a slot that was free, for an entry without a deadline.

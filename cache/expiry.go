@@ -38,7 +38,11 @@ func (s *shard[K, V]) expireSome() (done, reported bool) {
 			return s.common.time.tickAt(end) - s.lives.ring.Now()
 		}
 		s.common.observers.lateness.Observe(time.Duration(now - end))
-		s.remove(i, s.prefetchedHash(i, &ahead), Expired)
+		h, ok := ahead.hash(i)
+		if !ok {
+			h = s.hashOf(i)
+		}
+		s.remove(i, h, Expired)
 		return 0
 	})
 	if done {
@@ -70,18 +74,6 @@ func (s *shard[K, V]) prefetch(slots []uint32, f *prefetched) {
 		sum += s.index.Prefetch(h)
 	}
 	s.turn.sunk(sum)
-}
-
-// prefetchedHash returns the hash of the key of entry i, which is visited now.
-func (s *shard[K, V]) prefetchedHash(i uint32, f *prefetched) uint64 {
-	for f.next < f.n {
-		n := f.next
-		f.next++
-		if f.slots[n] == i {
-			return f.hashes[n]
-		}
-	}
-	return s.hashOf(i)
 }
 
 // expire removes entries that have expired, and returns the tick of the next visit, or noTick. It

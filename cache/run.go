@@ -1,5 +1,5 @@
-// This file runs the fetch of a load, in the goroutine of the caller or another. After join.go; the end
-// of the load is in conclude.go.
+// This file runs a load, in the goroutine of the caller or another. After join.go; fetcher.go calls the
+// function of the Take, and conclude.go ends the load.
 
 package cache
 
