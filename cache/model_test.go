@@ -43,7 +43,6 @@ func FuzzModel(f *testing.F) {
 
 type modelEntry struct {
 	value    int
-	stored   time.Time
 	deadline time.Time // by TTL; zero: never
 	used     time.Time // from when on it is idle
 }
@@ -64,9 +63,7 @@ type modelCache struct {
 	near    int       // the key of all operations now, which is at its deadline, or -1
 	told    told
 
-	hits, misses, sets, loads, failed, evicted uint64
-
-	ages time.Duration // of the evicted values, in all
+	hits, misses, sets, loads, failed uint64
 }
 
 const modelKeys = 60
@@ -350,7 +347,7 @@ func (m *modelCache) setUntil(t *rapid.T, key int, deadline time.Time, store fun
 	if old, ok := m.entries[key]; ok {
 		t.Fatalf("%d was not reported when value %d of key %d replaced it", old.value, m.next, key)
 	}
-	m.entries[key] = modelEntry{value: m.next, stored: time.Now(), used: time.Now(), deadline: deadline}
+	m.entries[key] = modelEntry{value: m.next, used: time.Now(), deadline: deadline}
 	if m.tooHeavy(key, m.next) {
 		delete(m.entries, key)
 	}
@@ -501,7 +498,7 @@ func (m *modelCache) takeMany(t *rapid.T, keys []int, fails bool) {
 	m.settle(t, others, -1, Evicted)
 	for key, value := range values {
 		if !m.tooHeavy(key, value) {
-			m.entries[key] = modelEntry{value: value, stored: time.Now(), used: time.Now(), deadline: deadline}
+			m.entries[key] = modelEntry{value: value, used: time.Now(), deadline: deadline}
 		}
 	}
 	m.settle(t, own, -1, Evicted)
@@ -595,8 +592,6 @@ func (m *modelCache) settle(t *rapid.T, events []removal, key int, cause Cause) 
 			t.Fatalf("%+v: the end was at %v", e, end)
 		case e.Cause == Expired:
 		case e.Cause == Evicted && (m.options.Limit > 0 || m.options.Weigh != nil):
-			m.evicted++
-			m.ages += e.at.Sub(had.stored)
 		case e.Cause == cause && (key == -1 || key == e.Key):
 		default:
 			t.Fatalf("%+v, want %v of %d", e, cause, key)
@@ -657,10 +652,6 @@ func (m *modelCache) checkStats(t *rapid.T) {
 	}
 	if ok, failed := s.Loads.OK.Count(), s.Loads.Failed.Count(); ok != m.loads || failed != m.failed {
 		t.Fatalf("%d loads, and %d failed; want %d and %d", ok, failed, m.loads, m.failed)
-	}
-	off := (s.EvictedAge.Sum() - m.ages).Abs()
-	if m.options.Ages && (s.EvictedAge.Count() != m.evicted || off > time.Duration(m.evicted)<<clock.MomentShift) {
-		t.Fatalf("%d evicted values were %v old together; want %d and %v", s.EvictedAge.Count(), s.EvictedAge.Sum(), m.evicted, m.ages)
 	}
 	if hot := m.HotKeys(); hot != nil && m.options.HotKeys == 0 {
 		t.Fatalf("hot keys are %v, without the option", hot)
