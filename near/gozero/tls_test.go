@@ -104,9 +104,9 @@ func TestUntrusted(t *testing.T) {
 			t.Errorf("%s: %v, want %q in it", name, err, c.says)
 		}
 	}
-	password := server(t, "--user", "default", "off", "--user", "app", "on", ">"+secret, "~*", "&*", "+@all")
+	password := server(t, "--requirepass", secret)
 	withPassword := nodes(password.Addr)
-	withPassword[0].User, withPassword[0].Pass = "app", secret
+	withPassword[0].Pass = secret
 	c := newNear(t, gozero.Conf{}, withPassword)
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if text := fmt.Sprintf(verb, c); strings.Contains(text, secret) {
