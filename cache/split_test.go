@@ -175,6 +175,64 @@ func TestSplitKeepsOrder(t *testing.T) {
 	}
 }
 
+// TestSplitBesideEverything runs all methods while the table grows again and again. A key
+// has a value at most once, and its values only rise.
+func TestSplitBesideEverything(t *testing.T) {
+	const keys, rounds = 40, 30
+	for range rounds {
+		events := map[int][]int{}
+		var mu sync.Mutex
+		c := Must(Options[int, int]{Idle: time.Hour, OnRemove: func(e Event[int, int]) {
+			mu.Lock()
+			defer mu.Unlock()
+			events[e.Key] = append(events[e.Key], e.Value)
+		}})
+		var all sync.WaitGroup
+		increment := func(old int, _ bool) (int, Op) { return old + 1, OpSet }
+		for g := range 4 {
+			all.Go(func() {
+				for i := range 200 {
+					k := (i*7 + g) % keys
+					c.Compute(k, increment)
+					if _, ok := c.Get(k); !ok {
+						t.Errorf("key %d is gone", k)
+					}
+					c.Touch(k, time.Hour)
+					c.Take(k, func() (int, error) { t.Error("a key is gone"); return 0, nil })
+				}
+			})
+		}
+		all.Go(func() {
+			for range 6 {
+				c.splitInto(2)
+				runtime.Gosched()
+			}
+		})
+		all.Go(func() {
+			for range 20 {
+				last := map[int]bool{}
+				for k := range c.All() {
+					if last[k] {
+						t.Errorf("key %d twice in a walk", k)
+					}
+					last[k] = true
+				}
+				c.Stats()
+			}
+		})
+		all.Wait()
+		wantWhole(t, c)
+		mustClose(t, c)
+		for k, values := range events {
+			for i, v := range values {
+				if v != i+1 {
+					t.Fatalf("the values of key %d that were removed are %v", k, values)
+				}
+			}
+		}
+	}
+}
+
 // TestTickWhileAShardIsDivided checks that a tick leaves alone the shards to which entries
 // are moving, though some of those have expired.
 //

@@ -86,6 +86,55 @@ func checkSchema(t testing.TB, text string) {
 	}
 }
 
+// TestTheSchemaRefuses checks that the schema rejects wrong answers: one that allows anything
+// would pass the other tests.
+func TestTheSchemaRefuses(t *testing.T) {
+	var looks atomic.Uint64
+	used := func() (stats.Snapshot, bool) { // between two samples too, or there would be no estimates
+		s := distinct(0)
+		s.Hits += looks.Load()
+		s.WhatIf.Gets += looks.Add(1)
+		return s, true
+	}
+	register(t, sources.Cache[stats.Snapshot]{Name: "users", Snapshot: used, HotKeys: hotKeys})
+	text := served(t, "/stats.json")
+	checkSchema(t, text)
+	schema, err := strictSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []struct{ from, to string }{
+		{`"version":1`, `"version":2`},
+		{`"caches":[`, `"Caches":[`},
+		{`"wheels":[]`, `"wheels":null`},
+		{`"purge":false`, `"purge":0`},
+		{`"name":"users"`, `"name":""`},
+		{`"hits":`, `"hits":-`},
+		{`"hits":`, `"more":1,"hits":`},
+		{`"hits":`, `"hat":`},
+		{`"seconds":`, `"seconds":"0","second":`},
+		{`"purgeable":false`, `"purgeable":null`},
+		{`"windows":{`, `"windows":null,"window":{`},
+		{`"key":"a"`, `"key":1`},
+		{`"share":0`, `"share":1.5`},
+		{`"half":{`, `"half":{"more":1,`},
+		{`"time":"2`, `"time":"x2`},
+	} {
+		changed := strings.Replace(text, change.from, change.to, 1)
+		if changed == text {
+			t.Errorf("no %s in %s", change.from, text)
+			continue
+		}
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(changed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if schema.Validate(document) == nil {
+			t.Errorf("%s instead of %s passes", change.to, change.from)
+		}
+	}
+}
+
 func hotKeys() []sources.HotKey { return []sources.HotKey{{Key: "a"}, {Key: "\xff<"}} }
 
 // TestStatsFitTheSchema checks all shapes of the statistics: without caches, with unused ones,
