@@ -92,7 +92,7 @@ func (n nosy) Err() error                  { n.look(); return n.Context.Err() }
 func (n nosy) Value(key any) any           { n.look(); return n.Context.Value(key) }
 
 // TestContextsAreAskedWithoutALock checks that no method of a caller's context is called
-// while the shard of the key is locked.
+// while the shard of the key, or the context of the fetch, is locked.
 func TestContextsAreAskedWithoutALock(t *testing.T) {
 	for name, o := range map[string]cache.Options[int, int]{
 		"plain":    {},
@@ -105,6 +105,7 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.Limit = 100 // one shard
 			c := cache.Must(o)
+			var fetching atomic.Pointer[context.Context]
 			var locked atomic.Bool
 			look := func() {
 				if locked.Load() {
@@ -113,6 +114,9 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 				free := make(chan struct{})
 				go func() {
 					c.Set(100, 0)
+					if ctx := fetching.Load(); ctx != nil {
+						_ = (*ctx).Err()
+					}
 					close(free)
 				}()
 				select {
@@ -130,6 +134,7 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 			}
 			release := make(chan struct{})
 			fetch := func(ctx context.Context) (int, error) {
+				fetching.Store(&ctx)
 				_, _ = ctx.Deadline()
 				_ = ctx.Value("nothing")
 				select {
@@ -304,6 +309,42 @@ func TestNilContexts(t *testing.T) {
 			}
 			<-renewed
 			cache.MustClose(t, c)
+		})
+	}
+}
+
+// TestTimeoutIsForAllWaits checks that a caller which follows one TakeMany after another, each
+// of which leaves its key out, waits no longer than Timeout in all. If it leads a load in the
+// end, that has no caller then.
+func TestTimeoutIsForAllWaits(t *testing.T) {
+	for name, others := range map[string]time.Duration{"follows": 5 * time.Second, "leads": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			c := cache.Must(cache.Options[int, int]{Timeout: time.Second})
+			began := time.Now()
+			// A caller asks for the error before it looks for a load.
+			ctx := cache.ErrHook{t.Context(), func() {
+				if time.Since(began) >= others {
+					return
+				}
+				go func() {
+					_, _ = c.TakeMany(t.Context(), []int{1}, func(context.Context, []int) (map[int]int, error) {
+						time.Sleep(600 * time.Millisecond)
+						return nil, nil
+					})
+				}()
+				synctest.Wait()
+			}}
+			_, err := c.TakeCtx(ctx, 1, func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				if took := time.Since(began); took != time.Second || !errors.Is(context.Cause(ctx), cache.ErrTimeout) {
+					t.Errorf("%s: the fetch ended after %v with %v", name, took, context.Cause(ctx))
+				}
+				return 0, ctx.Err()
+			})
+			if took := time.Since(began); !errors.Is(err, cache.ErrTimeout) || took != time.Second {
+				t.Errorf("%s: TakeCtx returned %v after %v, want ErrTimeout after 1s", name, err, took)
+			}
+			time.Sleep(time.Minute)
 		})
 	}
 }

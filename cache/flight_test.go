@@ -10,6 +10,39 @@ import (
 	"github.com/pinwheel-cache/pinwheel/cache"
 )
 
+// TestEndOfALoadsContext checks that the context of a fetch, and contexts derived from it,
+// end as the context of the last caller did.
+func TestEndOfALoadsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cache.Must(cache.Options[string, int]{})
+		why, ended := errors.New("why"), 0
+		fetch := func(ctx context.Context) (int, error) {
+			child, cancel := context.WithCancel(ctx)
+			defer cancel()
+			<-child.Done()
+			for name, ctx := range map[string]context.Context{"context": ctx, "child": child} {
+				if err, cause := ctx.Err(), context.Cause(ctx); err != context.DeadlineExceeded || cause != why {
+					t.Errorf("the %s ended with %v, %v", name, err, cause)
+				}
+			}
+			ended++
+			return 0, ctx.Err()
+		}
+		first, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel) // not the last, so its end does not matter
+		go c.TakeCtx(first, "k", fetch)
+		synctest.Wait()
+		last, cancelLast := context.WithTimeoutCause(t.Context(), time.Second, why)
+		defer cancelLast()
+		if _, err := c.TakeCtx(last, "k", fetch); err != why {
+			t.Errorf("TakeCtx = %v", err)
+		}
+		if synctest.Wait(); ended != 1 {
+			t.Errorf("%d fetches ended", ended)
+		}
+	})
+}
+
 // TestTimeout checks that callers leave at the Timeout, and later ones at once, while the
 // fetch goes on; and that its value is kept, unless the key was changed. After a change the
 // key is fetched anew at once.
