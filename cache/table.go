@@ -1,4 +1,4 @@
-// This file has the table of shards. It says which shard a key is in, and divides shards as the cache
+// This file has the table of shards. It says which shard a key is in, and makes a larger table as the cache
 // grows; sizing.go decides when.
 
 package cache
