@@ -28,7 +28,7 @@ var parts = map[string]string{
 var foreign = map[string]string{
 	"slots.len":      "arrays cache del evict limit stats store table: it is read, as the number of entries",
 	"lives.ring":     "expiry: a tick advances the ring, and removes entries meanwhile",
-	"turn.order":     "coldwalk divide evict: they go through the order, and decide about each entry",
+	"turn.order":     "coldwalk evict table: they go through the order, and decide about each entry",
 	"pending.fences": "compute: the fence of a Compute is put up and taken down there",
 	"fences.spare":   "compute: likewise",
 	"place.done":     "caller close: they wait for it",

@@ -24,7 +24,7 @@ var layers = []struct {
 }{
 	{"API", "options check event cache inline get set del delfunc touch compute take takemany walk coldwalk save savefile restore stats hotkeys record limit negative close"},
 	{"loads", "errors join run conclude caller fetcher renewal filters"},
-	{"machine", "shard arrays slots lives earlier turn tally pending sizing store removal budget room evict divide expiry due timing driver table common fence load loading kepterrors watch"},
+	{"machine", "shard arrays slots lives earlier turn tally pending sizing store removal budget room evict expiry due timing driver table common fence load loading kepterrors watch"},
 	{"leaf", "goroutine"},
 }
 
